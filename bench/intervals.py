@@ -11,7 +11,8 @@ from bench.speed import Line
 from maskwell import Categories, Counts, Design
 from maskwell.core.arguments import Array
 from maskwell.designs import Dense, Uniform
-from maskwell.estimation import Estimate, estimate_by_moments, maximise, minimax_left_inverse
+from maskwell.estimation import Estimate, estimate_by_moments, minimax_left_inverse
+from maskwell.estimation.maximisation.maximum import maximise
 
 
 def _counts(design: Design, n: int) -> Array:

@@ -11,7 +11,8 @@ from bench.speed import Line
 from maskwell import Categories, Counts, Design
 from maskwell.core.arguments import Array, Real
 from maskwell.designs import Kronecker, Uniform
-from maskwell.estimation import estimate_by_moments, maximise
+from maskwell.estimation import estimate_by_moments
+from maskwell.estimation.maximisation.maximum import maximise
 
 GAP = 1e-6
 """Of both in the comparison; EM takes far longer to come closer, Newton hardly so."""

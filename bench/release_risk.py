@@ -14,8 +14,8 @@ from maskwell import Categories
 from maskwell.core import CellTable
 from maskwell.designs import Sparse, Uniform
 from maskwell.engines import count_tables
-from maskwell.microdata.matrices.matrix_patterns import blocks_of_cells
 from maskwell.microdata.matrices import inverse_frequency, method1
+from maskwell.microdata.matrices.matrix_patterns import blocks_of_cells
 from maskwell.microdata.risk import assess_risk
 from maskwell.microdata.stages.stage import Stage
 

@@ -10,7 +10,8 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 from tests.support.command_line import design_file, refused, run  # noqa: E402
-from tests.support.inside.estimation import METHODS  # noqa: E402
+
+from maskwell.estimation.share_intervals import METHODS  # noqa: E402
 
 KEYS = {
     "n",

@@ -13,7 +13,7 @@ from tests.support.examples import numbered
 from tests.support.twin import Twin
 
 from maskwell.designs import Dense, Subset, Uniform
-from maskwell.estimation import fisher_information
+from maskwell.estimation.maximum_likelihood import fisher_information
 from maskwell.planning import improve_one_sided, minimax_size
 from maskwell.planning.improvement import improve
 from maskwell.planning.one_sided import OneSided

@@ -17,11 +17,9 @@ from maskwell.estimation import (
     estimate_by_moments,
     mean_scores,
     minimax_left_inverse,
-    optimal_scores,
-    optimal_scores_for_weights,
     score_left_inverse,
-    score_recovery,
 )
+from maskwell.estimation.left_inverse import optimal_scores, optimal_scores_for_weights, score_recovery
 
 Cases = dict[str, dict[str, Any]]
 

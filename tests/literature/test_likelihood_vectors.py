@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import maskwell as mw
+from maskwell.estimation.maximisation.maximum import maximise
+from maskwell.estimation.maximum_likelihood import fisher_information, observed_information
 from maskwell.procedures.category_cards import abul_ela
 from maskwell.procedures.forced_answers import cheating
 from maskwell.procedures.unrelated_questions import simmons
@@ -28,7 +30,7 @@ def close(got: Any, expected: Any, tol: float) -> None:
 def test_most_likely_proportions(rr_vectors: Vectors, name: str) -> None:
     case = rr_vectors[name]
     sample, expected = sample_of(case), case["expected"]
-    top = mw.estimation.maximise([sample.design], [sample.counts.values])
+    top = maximise([sample.design], [sample.counts.values])
     close(top.pi, expected["pi"], case["tol"])
     close(top.log_likelihood, expected["loglik"], case["tol"])
     assert top.gap <= 1e-10
@@ -39,7 +41,7 @@ def test_most_likely_proportions(rr_vectors: Vectors, name: str) -> None:
 def test_fisher_information(rr_vectors: Vectors, name: str) -> None:
     case = rr_vectors[name]
     design, pi = mw.designs.Dense.of(case["input"]["P"]), np.array(case["input"]["pi"])
-    information = mw.estimation.fisher_information(design, pi)
+    information = fisher_information(design, pi)
     close(information, case["expected"]["info"], case["tol"])
     J = np.column_stack([np.eye(design.k - 1), -np.ones(design.k - 1)])
     close(J.T @ np.linalg.inv(information) @ J, case["expected"]["cov"], case["tol"])
@@ -48,7 +50,7 @@ def test_fisher_information(rr_vectors: Vectors, name: str) -> None:
 def test_observed_information(rr_vectors: Vectors) -> None:
     case = rr_vectors["F03"]
     sample = sample_of(case)
-    close(mw.estimation.observed_information(sample.counts, sample.design), case["expected"]["info"], case["tol"])
+    close(observed_information(sample.counts, sample.design), case["expected"]["info"], case["tol"])
 
 
 def test_goodness_of_fit(rr_vectors: Vectors) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from maskwell.errors import InfeasibleError
 from maskwell.microdata.matrices import Bounds, OptimalMatrix, lower_until, optimal_matrix
-from maskwell.microdata.matrices.matrix_checks import invariance_error
 from maskwell.microdata.matrices.match_caps import method1_for_match
+from maskwell.microdata.matrices.matrix_checks import invariance_error
 
 NAMES = {"beta_diag": "posterior_own", "gamma": "guess", "eta": "parity", "factor": "factor"}
 CASES = 9

@@ -12,7 +12,7 @@ from tests.support.inside.microdata import MIXING_GRID as GRID
 from tests.support.inside.microdata import check_kept, mixed_risk
 
 from maskwell.microdata import ReleasePlan, assess_file
-from maskwell.microdata.matrices.mixing import mixing_rate
+from maskwell.microdata.matrices import mixing_matrix, mixing_rate
 
 
 def test_worked_out_matrices(mixing_vectors: list[dict[str, Any]]) -> None:

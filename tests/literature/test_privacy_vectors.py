@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.examples import numbered
-from tests.support.inside.estimation import ReportedBaskets
 
 from maskwell.core import Categories
 from maskwell.designs import Composed, Dense, Design, Kronecker, LocalDiversity, Subset, Unary, Uniform, item_bits
 from maskwell.designs.row_reduction import reduced_rows
 from maskwell.errors import MaskwellError
+from maskwell.estimation.itemset_supports import ReportedBaskets
 from maskwell.planning import matching_gamma, minimax_size
 from maskwell.privacy import Demand
 from maskwell.privacy.criteria import in_every_language, posterior_range

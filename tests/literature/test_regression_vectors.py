@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.inside.estimation import Evidence
 from tests.support.regression import DIRECT, plain_newton
 
 import maskwell as mw
+from maskwell.estimation.regression.report_evidence import Evidence
 
 YES_NO = mw.Categories.of([1, 0])
 

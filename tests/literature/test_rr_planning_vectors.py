@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import maskwell as mw
+from maskwell.estimation.left_inverse import score_recovery
 from maskwell.planning.comparison import efficiency_of
 from maskwell.planning.tuning import tuned
 from maskwell.privacy.measures import Measure
@@ -177,7 +178,7 @@ def test_christofides(rr_vectors: dict[str, Case]) -> None:
     """The mean of the numbers: 11.5 in the printed order; the printed 3.76 belongs to another order."""
     for given, expected, tol in of_kind(rr_vectors, "christofides_extra_variance", 2):
         design = mw.design("christofides", probabilities=given["p"])
-        recovery = mw.estimation.score_recovery(design, mw.estimation.mean_scores(design))
+        recovery = score_recovery(design, mw.estimation.mean_scores(design))
         close([recovery.added(0.05), recovery.added(0.6)], [expected["extra"]] * 2, tol)
 
 

@@ -16,6 +16,7 @@ from tests.support.arrays import Real
 from tests.support.columns import read_columns
 
 import maskwell as mw
+from maskwell.estimation.left_inverse import LeftInverse
 
 pytest.importorskip("pyarrow")
 
@@ -200,9 +201,7 @@ def test_two_answers_of_mangat_singh_and_singh(shared: Path, here: Path) -> None
     labels = list(zip(*(np.where(data[c] == 1, "yes", "no").tolist() for c in ("I", "J")), strict=True))
     score = np.array([((1 - p2) * i - (1 - p1) * j) / (p1 - p2) for i, j in ((1, 1), (1, 0), (0, 1), (0, 0))])
     own = mw.estimation.best_left_inverse(design).L
-    published = mw.estimation.LeftInverse(
-        np.vstack([score, own[1] + own[0] - score, own[2]]), "scores", design.fingerprint
-    )
+    published = LeftInverse(np.vstack([score, own[1] + own[0] - score, own[2]]), "scores", design.fingerprint)
     assert published.L @ design.matrix() == pytest.approx(np.eye(3), abs=1e-12)
     found = mw.estimation.estimate_survey(labels, design, plan, inverse=published, denominator=802)
     assert round(found.pi_hat[0], 6) == 0.656

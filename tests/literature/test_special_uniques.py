@@ -16,8 +16,8 @@ from tests.support.together import together
 import maskwell as mw
 from maskwell.core import CellTable
 from maskwell.errors import MaskwellError
-from maskwell.microdata.risk.special_unique_scores import SpecialUniques
 from maskwell.microdata.risk import special_uniques
+from maskwell.microdata.risk.special_unique_scores import SpecialUniques
 
 Row = tuple[Hashable, ...]
 

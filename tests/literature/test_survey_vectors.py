@@ -9,7 +9,9 @@ import pytest
 
 from maskwell.core import Categories
 from maskwell.designs import Dense
-from maskwell.estimation import Sampling, SurveyEstimate, calibrate, estimate_survey
+from maskwell.estimation import Sampling, estimate_survey
+from maskwell.estimation.sampling.calibration import calibrate
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.procedures.category_cards import abul_ela
 from maskwell.procedures.forced_answers import cheating
 from maskwell.procedures.unrelated_questions import simmons

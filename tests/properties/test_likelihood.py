@@ -8,11 +8,12 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.support.arrays import Real
-from tests.support.inside.estimation import Written, em_step, newton, squarem, value
 
 from maskwell.core import Categories
 from maskwell.designs import Dense, Mixture
-from maskwell.estimation import maximise
+from maskwell.estimation.maximisation.ascent import em_step, newton, squarem
+from maskwell.estimation.maximisation.log_likelihood import Written, value
+from maskwell.estimation.maximisation.maximum import maximise
 
 often = settings(deadline=None, derandomize=True, max_examples=30)
 seldom = settings(deadline=None, derandomize=True, max_examples=30)

@@ -3,12 +3,12 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.estimation import expit_pair, softmax
 from tests.support.regression import logistic_data
 
 from maskwell import Categories
 from maskwell.designs import Dense
 from maskwell.estimation.regression import fit_logistic, fit_multinomial
+from maskwell.estimation.regression.row_likelihoods import expit_pair, softmax
 
 designs = st.tuples(st.integers(11, 19), st.integers(1, 9)).map(
     lambda ab: Dense.of([[f"{ab[0]}/20", f"{ab[1]}/20"], [f"{20 - ab[0]}/20", f"{20 - ab[1]}/20"]])

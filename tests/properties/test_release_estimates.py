@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskwell.designs import Dense
-from maskwell.estimation import conditional_covariance, estimate_invariant, estimate_unknown, variance_inflation
+from maskwell.estimation import estimate_invariant, estimate_unknown, variance_inflation
+from maskwell.estimation.release_variance import conditional_covariance
 from maskwell.microdata.risk import best_guess, repeated_guess
 
 COUNTS = st.lists(st.integers(0, 40), min_size=2, max_size=5).filter(lambda counts: sum(counts) >= 2)

@@ -16,11 +16,11 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
-from tests.support.inside.estimation import ReportedBaskets
 
 from maskwell.core import SeededRandom
 from maskwell.designs import item_bits
 from maskwell.designs.basket_bits import ItemBits
+from maskwell.estimation.itemset_supports import ReportedBaskets
 from maskwell.procedures.category_encodings import bits
 
 pytestmark = pytest.mark.statistical

@@ -16,7 +16,8 @@ from tests.support.coverage import Coverage, coverage_of, from_simple_samples
 from maskwell import Categories, Design
 from maskwell import design as make_design
 from maskwell.designs import Uniform
-from maskwell.estimation import Estimate, Intervals
+from maskwell.estimation import Estimate
+from maskwell.estimation.share_estimate import Intervals
 
 pytestmark = pytest.mark.statistical
 

@@ -24,7 +24,8 @@ from maskwell import Categories, Design
 from maskwell import design as make_design
 from maskwell.core import Cells
 from maskwell.designs import Uniform
-from maskwell.estimation import Estimate, Scheme, estimate_cells
+from maskwell.estimation import Estimate, estimate_cells
+from maskwell.estimation.sampling.sample_stages import Scheme
 
 pytestmark = pytest.mark.statistical
 

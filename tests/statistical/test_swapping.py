@@ -10,8 +10,8 @@ from tests.support.arrays import Array
 from tests.support.chisquare import fits
 
 from maskwell.core import SeededRandom
-from maskwell.microdata.matrices.swap_flows import IntegerFlows, SwapSampler, whole_flows
 from maskwell.microdata.matrices import sequential_uniform
+from maskwell.microdata.matrices.swap_flows import IntegerFlows, SwapSampler, whole_flows
 
 pytestmark = pytest.mark.statistical
 

@@ -12,7 +12,8 @@ from tests.support.arrays import Array, Real
 from tests.support.chisquare import FALSE_ALARM
 
 from maskwell.designs import Design
-from maskwell.estimation import Estimate, Intervals, Sample, estimate_by_moments
+from maskwell.estimation import Estimate, Sample, estimate_by_moments
+from maskwell.estimation.share_estimate import Intervals
 
 SLACK = 0.01
 """Intervals from normal approximations cover with their level but for about this much; tests allow it."""

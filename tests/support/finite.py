@@ -9,7 +9,7 @@ from math import comb, prod
 import numpy as np
 from tests.support.arrays import Real
 
-from maskwell.estimation import SurveyEstimate
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 
 Sample = tuple[int, ...]
 Estimator = Callable[[Sample, tuple[int, ...]], SurveyEstimate]

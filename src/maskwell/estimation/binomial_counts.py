@@ -48,32 +48,20 @@ FEW_PEOPLE = 30
 
 @dataclass(frozen=True, eq=False)
 class BinomialCounts:
-    """For each share a count of reports that tells it.
+    """For each share a count of reports that tells it."""
 
-    Attributes
-    ----------
-    x, n
-        How many reports of how many, shape (k,); whole numbers where ``exact``.
-    a, b
-        The chance that a report counts, if the share is one and if it is zero, shape (k,); a > b.
-    exact
-        Whether the shares are told by these counts and nothing else, so that intervals keep their level exactly.
-    """
-
+    # How many reports of how many, shape (k,); whole numbers where `exact`
     x: Real
     n: Real
+    # The chance that a report counts, if the share is one and if it is zero, shape (k,); a > b
     a: Real
     b: Real
+    # Whether the shares are told by these counts and nothing else, so that intervals keep their level exactly
     exact: bool = False
 
     @classmethod
     def of(cls, pi_hat: Real, n: float | Real, v0: Real, v1: Real, kappa: float | Real = 1.0) -> Self:
-        """Of estimates whose variance is ``((1 - t) v0 + t v1 + kappa t (1 - t)) / n`` where the share is t.
-
-        >>> counts = BinomialCounts.of(np.array([0.25]), 300, v0=np.array([1.3125]), v1=np.array([1.3125]))
-        >>> [round(float(x), 4) for x in (counts.x[0], counts.a[0], counts.b[0])]   # Warner's device with p = 0.7
-        [120.0, 0.7, 0.3]
-        """
+        """Of estimates whose variance is ``((1 - t) v0 + t v1 + kappa t (1 - t)) / n`` where the share is t."""
         v0, v1, n = np.maximum(v0, 0) / kappa, np.maximum(v1, 0) / kappa, np.asarray(n) / kappa
         s = v1 + 1 - v0
         R = np.sqrt(s**2 + 4 * v0)

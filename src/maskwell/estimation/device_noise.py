@@ -28,14 +28,6 @@ def with_device_noise(estimate: Estimate) -> Estimate:
     """The estimate, and those of its domains, with variances of at least what the device adds, and a flag that says so.
 
     The part of the sampling is not a number where it would be negative: there the two parts cannot be separated.
-
-    >>> from maskwell.core import Categories
-    >>> from maskwell.designs import Uniform
-    >>> from maskwell.estimation import Sample, estimate_by_moments
-    >>> sample = Sample.of([30, 20, 10, 0], Uniform.from_gamma(3, Categories.numbered(4)))
-    >>> raw = estimate_by_moments(sample.counts, sample.design)
-    >>> raw.standard_error.round(3).tolist(), with_device_noise(raw).standard_error.round(3).tolist()
-    ([0.195, 0.184, 0.146, 0.0], [0.195, 0.184, 0.146, 0.144])
     """
     if isinstance(estimate, SurveyEstimate) and estimate.domains:
         domains: Any = {label: with_device_noise(one) for label, one in estimate.domains.items()}

@@ -29,9 +29,6 @@ class Released:
     """Released records, the sums of their weights and of their squared weights by category, each of shape (k,).
 
     Without weights all three are the counts.
-
-    >>> Released.of([110, 60, 30]).p.tolist()
-    [0.55, 0.3, 0.15]
     """
 
     counts: Real
@@ -83,17 +80,10 @@ class Released:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DirectEstimate(Estimate):
-    """Shares of a released file that kept its counts on average, with their errors.
+    """Shares of a released file that kept its counts on average, with their errors."""
 
-    Attributes
-    ----------
-    target
-        "population", or "file" where the shares of the original file itself are wanted.
-    effective
-        Shape (k,): the number of records of an open file that would tell each share as well, at least.
-    """
-
-    target: str = "population"
+    target: str = "population"  # "population", or "file" where the shares of the original file itself are wanted
+    # Shape (k,): the number of records of an open file that would tell each share as well, at least
     effective: Real = field(default_factory=lambda: np.zeros(0))
 
     @property
@@ -116,17 +106,6 @@ class DirectEstimate(Estimate):
             bias = (R V_B - C_AB) / p_B^2,     variance = (V_A - 2 R C_AB + R^2 V_B) / p_B^2
 
         to the first order. Source: standard (delta method); for released files after [Adeshiyan2011, eq. (4.25)].
-
-        Parameters
-        ----------
-        part, whole
-            Places of the categories.
-
-        >>> from maskwell.estimation import estimate_unknown
-        >>> table = estimate_unknown([60, 40, 20, 80], categories=[(x, y) for x in "ab" for y in "cd"])
-        >>> ratio = table.share_within([0], [0, 2])   # of those with c, three quarters have a
-        >>> round(ratio.value, 3), round(ratio.standard_error, 3), abs(ratio.bias) < 1e-12
-        (0.75, 0.069, True)
         """
         a, b = _indicator(part, len(self.pi_hat)), _indicator(whole, len(self.pi_hat))
         if (a > b).any():

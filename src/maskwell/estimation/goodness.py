@@ -41,35 +41,19 @@ EXACT = "none: the design can explain any such reports"
 
 @dataclass(frozen=True, repr=False)
 class GoodnessOfFit(Result):
-    """How far the reports are from what the design can explain.
+    """How far the reports are from what the design can explain."""
 
-    Attributes
-    ----------
-    pearson, likelihood_ratio
-        The statistics X2 and G2.
-    degrees_of_freedom
-        ``m - k`` for one sample; 0 where every set of shares inside the simplex fits exactly.
-    p_pearson, p_likelihood_ratio
-        Chance of a statistic as large or larger if the design was followed; NaN where no law is known (see ``flags``).
-    reference
-        The law that the p values come from.
-    n
-        Number of reports.
-    replicates
-        Of the bootstrap, 0 without one.
-    flags
-        What a reader should know, in words.
-    """
-
+    # The statistics X2 and G2
     pearson: float
     likelihood_ratio: float
-    degrees_of_freedom: int
+    degrees_of_freedom: int  # `m - k` for one sample; 0 where every set of shares inside the simplex fits exactly
+    # Chance of a statistic as large or larger if the design was followed; NaN where no law is known (see `flags`)
     p_pearson: float
     p_likelihood_ratio: float
-    reference: str
-    n: int
-    replicates: int = 0
-    flags: tuple[str, ...] = ()
+    reference: str  # The law that the p values come from
+    n: int  # Number of reports
+    replicates: int = 0  # Of the bootstrap, 0 without one
+    flags: tuple[str, ...] = ()  # What a reader should know, in words
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""

@@ -116,12 +116,6 @@ def estimate_moved(
     where C is ``covariance``, that of the released shares given the file (shape (k, k)), or an unbiased estimate of it;
     ``released`` and the rest as for :func:`estimate_unknown`. With weights the first part is that of
     ``sum w^2 (e - p)(e - p)'`` over the records. Source: derived, as for :func:`estimate_invariant`.
-
-    >>> from maskwell.estimation import conditional_covariance
-    >>> P = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
-    >>> shares = estimate_moved([11, 9, 3], conditional_covariance(P, [12, 8, 3]), categories="abc")
-    >>> shares.standard_error.round(3).tolist()   # with the true counts, that nobody but the data holder has
-    [0.15, 0.145, 0.1]
     """
     data = Released.of(released, weights, squares)
     parts = _sampling_known(data, covariance, full=True), covariance
@@ -239,25 +233,14 @@ def _least_effective(data: Released, moved: float, bias: Real, target: str) -> R
 
 @dataclass(frozen=True)
 class ReleaseBound:
-    """A sum of released shares with factors, and what is certain about its variance without the matrix.
+    """A sum of released shares with factors, and what is certain about its variance without the matrix."""
 
-    Attributes
-    ----------
-    estimate
-        ``a'p``.
-    lower, upper
-        ``a'(D_p - p p')a / n``, the variance of an open file, and ``2 - 1/n`` times that: the most.
-    conservative
-        ``(2n - 1) / (n - 1)^2 a'(D_p - p p')a``: an estimate that is on average not below the most.
-    effective
-        ``n / (2 - 1/n)``: the least number of open records that tell as much.
-    """
-
-    estimate: float
+    estimate: float  # `a'p`
+    # `a'(D_p - p p')a / n`, the variance of an open file, and `2 - 1/n` times that: the most
     lower: float
     upper: float
-    conservative: float
-    effective: float
+    conservative: float  # `(2n - 1) / (n - 1)^2 a'(D_p - p p')a`: an estimate that is on average not below the most
+    effective: float  # `n / (2 - 1/n)`: the least number of open records that tell as much
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """``a'p +- z`` times the root of the conservative variance."""

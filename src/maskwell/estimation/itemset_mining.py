@@ -47,28 +47,16 @@ class Level:
 
 @dataclass(frozen=True, eq=False)
 class Mined:
-    """Frequent itemsets, by size and then by support; rules, by confidence; and what was searched.
+    """Frequent itemsets, by size and then by support; rules, by confidence; and what was searched."""
 
-    Attributes
-    ----------
-    itemsets, rules
-        What was found.
-    searched
-        How many sets of each size were counted.
-    near
-        How many sets have an estimate below the threshold, and within the margin of it.
-    undefined
-        How many rules were left out because the support they divide by is within two standard errors of zero.
-    flags
-        What a reader should know, in words.
-    """
-
+    # What was found
     itemsets: tuple[Itemset, ...]
     rules: tuple[Rule, ...]
-    searched: tuple[int, ...]
-    near: int
+    searched: tuple[int, ...]  # How many sets of each size were counted
+    near: int  # How many sets have an estimate below the threshold, and within the margin of it
+    # How many rules were left out because the support they divide by is within two standard errors of zero
     undefined: int
-    flags: tuple[str, ...]
+    flags: tuple[str, ...]  # What a reader should know, in words
 
 
 def mine_itemsets(
@@ -79,21 +67,7 @@ def mine_itemsets(
     max_items: int = 4,
     margin: float = 2.0,
 ) -> Mined:
-    """Frequent itemsets and rules.
-
-    Parameters
-    ----------
-    baskets
-        The reports.
-    min_support
-        The share of baskets from which on a set is frequent, above 0 and at most 1.
-    min_confidence
-        The confidence from which on a rule is reported, from 0 to 1.
-    max_items
-        The size of the largest sets that are looked for.
-    margin
-        Standard errors by which an estimate may miss the threshold and still be searched further.
-    """
+    """Frequent itemsets and rules."""
     _check_keys(len(baskets.names), max_items)
     levels, flags = [_first_level(baskets, min_support, margin)], []
     while len(levels) < max_items:

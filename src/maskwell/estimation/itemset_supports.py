@@ -76,10 +76,6 @@ def mean_of_products(shares: Any, low: Any, high: Any) -> Any:
 
     where ``shares[..., T]`` is the share of reports with a 1 for all items of T, the first item being the highest bit
     of T, and ``low`` and ``high`` hold f(0) and f(1), shape (..., items). Fractions stay fractions.
-
-    >>> shares = np.array([1.0, 0.5, 0.25, 0.25])                     # of no item, the second, the first, both
-    >>> float(mean_of_products(shares, np.zeros(2), np.ones(2)))      # f is the bit itself: both are there
-    0.25
     """
     table = shares
     for item in range(low.shape[-1]):
@@ -90,19 +86,7 @@ def mean_of_products(shares: Any, low: Any, high: Any) -> Any:
 
 
 class ReportedBaskets:
-    """Reported baskets, item by item, and what they tell about the true ones.
-
-    >>> from maskwell.core import Categories
-    >>> from maskwell.designs import Kronecker, Uniform, item_bits
-    >>> kept = Uniform.of("3/5", Categories.of((1, 0)))              # each bit with 80 %
-    >>> design = item_bits(Kronecker.of([kept] * 3).with_provenance(items=["bread", "milk", "soap"]))
-    >>> cells, counts = [0, 4, 2, 6, 1, 5, 3, 7], [310, 120, 90, 60, 150, 70, 80, 120]
-    >>> baskets = ReportedBaskets.of(np.repeat(np.array(cells, dtype=np.uint8), counts)[:, None], design)
-    >>> round(baskets.support(["bread"]).support, 6), round(baskets.support(["bread", "milk"]).support, 6)
-    (0.366667, 0.238889)
-    >>> baskets.support([]).support                                   # every basket holds nothing
-    1.0
-    """
+    """Reported baskets, item by item, and what they tell about the true ones."""
 
     def __init__(self, columns: Array, n: int, names: Sequence[str], w0: Real, w1: Real) -> None:
         self.n, self.names = n, tuple(names)
@@ -292,11 +276,7 @@ _BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).s
 
 
 def ones_in(words: Array) -> Array:
-    """How many bits are set in each row of words.
-
-    >>> ones_in(np.array([[7, 1], [0, 0]], dtype=np.uint64)).tolist()
-    [4, 0]
-    """
+    """How many bits are set in each row of words."""
     if hasattr(np, "bitwise_count"):
         counts: Array = np.bitwise_count(words).sum(axis=-1, dtype=np.int64)
         return counts

@@ -38,32 +38,17 @@ INSIDE = 1e-12  # shares of the least favourable point are at least this, so tha
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LeftInverse:
-    """A linear unbiased estimator of the shares of one design.
+    """A linear unbiased estimator of the shares of one design."""
 
-    Attributes
-    ----------
-    L
-        Shape (k, m), ``L P = I``.
-    name
-        ``gls``, ``minimax``, ``scores`` or ``two-step``.
-    fingerprint
-        Of the design.
-    pi
-        The shares that it is best at: the guess, or the least favourable shares; None for scores.
-    value, gap, criterion
-        For minimax: the summed variance (times n) that it never exceeds but for ``gap``, and which variance that is.
-    flags
-        What a reader should know of estimates made with it, in words.
-    """
-
-    L: Real
-    name: str
-    fingerprint: str
-    pi: Real | None = None
+    L: Real  # Shape (k, m), `L P = I`
+    name: str  # `gls`, `minimax`, `scores` or `two-step`
+    fingerprint: str  # Of the design
+    pi: Real | None = None  # The shares that it is best at: the guess, or the least favourable shares; None for scores
+    # For minimax: the summed variance (times n) that it never exceeds but for `gap`, and which variance that is
     value: float | None = None
     gap: float | None = None
     criterion: str | None = None
-    flags: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()  # What a reader should know of estimates made with it, in words
 
     def solve(self, share: Real) -> Real:
         """``L share``: the estimated shares, shape (k,)."""
@@ -151,12 +136,6 @@ def two_step_left_inverse(counts: Counts, design: Design) -> LeftInverse:
     """The best left inverse at the maximum likelihood estimate from the same reports.
 
     Nearly as precise as the likelihood itself, linear once chosen, but not exactly unbiased: it bears a flag.
-
-    >>> from maskwell.designs import Dense
-    >>> from maskwell.estimation import Sample
-    >>> sample = Sample.of([300, 320, 180], Dense.of([["0.09", "0.64"], ["0.42", "0.32"], ["0.49", "0.04"]]))
-    >>> two_step_left_inverse(sample.counts, sample.design).flags[0]
-    'the left inverse was chosen from the same reports: the estimate is nearly, not exactly, unbiased'
     """
     check_kind(Counts, counts=counts)
     check_kind(Design, design=design)
@@ -219,17 +198,10 @@ FLAT = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class ScoreRecovery:
-    """What one report tells about its respondent, on average right.
+    """What one report tells about its respondent, on average right."""
 
-    Attributes
-    ----------
-    values
-        U of every report, shape (m,): expectation 1 in the first category, 0 in the second.
-    inside, outside
-        The variance of U in the first and in the second category.
-    """
-
-    values: Real
+    values: Real  # U of every report, shape (m,): expectation 1 in the first category, 0 in the second
+    # The variance of U in the first and in the second category
     inside: float
     outside: float
 
@@ -254,11 +226,6 @@ def optimal_scores(design: Design, *, pi_0: float) -> Real:
     smallest possible. Under a sampling plan the guess stands for the weighted share of
     :func:`optimal_scores_for_weights`.
     Source: [Adeshiyan2011, eq. (2.16)]; closed form derived.
-
-    >>> from maskwell.designs import Dense
-    >>> design = Dense.of([["0.1", "0.5"], ["0.3", "0.3"], ["0.6", "0.2"]])
-    >>> optimal_scores(design, pi_0=0.3).round(4).tolist()   # the middle report tells nothing: it counts as the guess
-    [-0.8429, 0.3, 1.6571]
     """
     pi_0 = as_real(pi_0, "pi_0")
     if not 0 <= pi_0 <= 1:
@@ -284,11 +251,6 @@ def optimal_scores_for_weights(design: Design, *, inside: float, outside: float)
     where ``inside`` (A_1) and ``outside`` (A_2) are guesses of the expected sums of squared weights over the sampled
     members of the first and the second category. Only their ratio matters: the same as :func:`optimal_scores` at
     ``pi_0 = A_1 / (A_1 + A_2)``. Source: [Adeshiyan2011, eq. (2.16)].
-
-    >>> from maskwell.designs import Dense
-    >>> design = Dense.of([["0.1", "0.5"], ["0.3", "0.3"], ["0.6", "0.2"]])
-    >>> optimal_scores_for_weights(design, inside=3, outside=7).round(4).tolist()
-    [-0.8429, 0.3, 1.6571]
     """
     inside, outside = as_real(inside, "inside"), as_real(outside, "outside")
     if not (inside >= 0 and outside >= 0 and 0 < inside + outside < np.inf):
@@ -314,14 +276,7 @@ def mean_scores(design: Design) -> Real:
 
 
 def score_recovery(design: Design, scores: Array) -> ScoreRecovery:
-    """Turn scores into unbiased recoveries. Source: [Adeshiyan2011, section 2.6.1].
-
-    >>> from maskwell.designs import Dense
-    >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
-    >>> recovery = score_recovery(warner, [1, 0])   # yes counts 1, no counts 0
-    >>> recovery.values.round(4).tolist(), round(recovery.added(0.1), 4)
-    ([1.75, -0.75], 1.3125)
-    """
+    """Turn scores into unbiased recoveries. Source: [Adeshiyan2011, section 2.6.1]."""
     alpha, beta = _columns(design)
     c = as_floats(scores, "scores", finite=False)
     if c.shape != alpha.shape or not np.isfinite(c).all():

@@ -43,14 +43,6 @@ def profile(estimate: Estimate, level: float) -> Intervals:
 
     An end is 0 or 1 where the likelihood never falls far enough. They fit estimates at the boundary, which have no
     standard error, and cover a little more than stated there. Standard.
-
-    >>> from maskwell.designs import Dense
-    >>> from maskwell.estimation import estimate_by_moments
-    >>> from maskwell.estimation import Sample
-    >>> P = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
-    >>> intervals = profile(estimate_by_moments(Sample.of([5, 60, 35], P).counts, P), 0.95)
-    >>> intervals.to_array()[0].round(4).tolist()   # the moment estimate is -0.118; at most 5 percent is possible
-    [0.0, 0.0463]
     """
     samples = estimate.counted_samples("profile")
     _check_size(estimate)
@@ -190,32 +182,7 @@ def bootstrap(
     source: str = "reports",
     ends: str = "percentile",
 ) -> Intervals:
-    """Percentile or BCa intervals from counts that are drawn anew.
-
-    Parameters
-    ----------
-    estimate
-        By moments or by maximum likelihood, from one sample or several.
-    level
-        Of the intervals.
-    seed
-        A whole number; must be given, so that the interval can be made again.
-    replicates
-        How many times the counts are drawn.
-    source
-        ``reports``: from the observed shares (nonparametric). ``model``: from P times the maximum likelihood estimate
-        (parametric), as tests want it.
-    ends
-        ``percentile``, or ``bca`` (bias corrected and accelerated) for moment estimates of one sample.
-
-    >>> from maskwell.designs import Dense
-    >>> from maskwell.estimation import estimate_by_moments
-    >>> from maskwell.estimation import Sample
-    >>> sample = Sample.of([120, 180], Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
-    >>> intervals = bootstrap(estimate_by_moments(sample.counts, sample.design), 0.95, seed=1, replicates=4000)
-    >>> intervals.to_array()[0].round(1).tolist()   # close to the score interval, 0.115 to 0.391
-    [0.1, 0.4]
-    """
+    """Percentile or BCa intervals from counts that are drawn anew."""
     samples = estimate.counted_samples("bootstrap")
     _check(estimate, seed, replicates, source, ends)
     drawn = _Draws(samples, _shares(samples, source), replicates, np.random.default_rng(seed))

@@ -36,11 +36,6 @@ def fisher_information(design: Design, pi: Real | None = None) -> Real:
     by default. A report that cannot occur at ``pi`` but could close to it tells everything about the proportions that
     it depends on: their diagonal is infinite. Returns shape (k - 1, k - 1). Source: [Adeshiyan2011, section 2.5 and eq.
     (3.4)], corrected.
-
-    >>> from maskwell.designs import Dense
-    >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
-    >>> float(fisher_information(warner, np.array([0.5, 0.5]))[0, 0].round(6))
-    0.64
     """
     check_kind(Design, design=design)
     P, lam = _reports(design, pi)
@@ -59,12 +54,6 @@ def observed_information(counts: Counts, design: Design, pi: Real | None = None)
 
     at the maximum likelihood estimate unless ``pi`` is given. With as many reports as categories and an estimate inside
     the simplex it is n times the Fisher information there. Derived.
-
-    >>> from maskwell.designs import Dense
-    >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
-    >>> information = observed_information(Counts(np.array([120, 180]), 300, warner.fingerprint), warner)
-    >>> round(float(1 / information[0, 0]) ** 0.5, 4)   # close to the standard error
-    0.0707
     """
     Sample(counts, design)
     if counts.n == 0 or len(counts.values) != design.m:
@@ -84,13 +73,7 @@ def observed_information(counts: Counts, design: Design, pi: Real | None = None)
 
 
 def mutual_information(design: Design, pi: Real | None = None) -> float:
-    """Mutual information of truth and report, in nats: ``sum_ij pi_j P[i, j] ln(P[i, j] / lam[i])``.
-
-    >>> from maskwell.core import Categories
-    >>> from maskwell.designs import Uniform
-    >>> round(mutual_information(Uniform.from_gamma(3, Categories.numbered(3)), np.array([0.5, 0.3, 0.2])), 7)
-    0.1372951
-    """
+    """Mutual information of truth and report, in nats: ``sum_ij pi_j P[i, j] ln(P[i, j] / lam[i])``."""
     P, lam = _reports(design, pi)
     prior = design.uniform_prior() if pi is None else design.check_distribution(pi)
     ratio = P[lam > 0] / lam[lam > 0, None]
@@ -277,13 +260,7 @@ METHODS = ("moments", "ml")
 
 
 def estimate_by(method: str, sample: Sample) -> Estimate:
-    """By moments, or by maximum likelihood.
-
-    >>> from maskwell.designs import Dense
-    >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
-    >>> estimate_by("moments", Sample.of([120, 180], warner)).pi_hat.round(4).tolist()
-    [0.25, 0.75]
-    """
+    """By moments, or by maximum likelihood."""
     if method == "moments":
         return estimate_by_moments(sample.counts, sample.design)
     if method == "ml":

@@ -60,42 +60,26 @@ class Terms(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Quantity(Result):
-    """A named quantity with its error.
+    """A named quantity with its error."""
 
-    Attributes
-    ----------
-    name, kind, of
-        Its name; combination, contrast, ratio or groups; and what it is made of, in words.
-    value, standard_error, low, high
-        The estimate, its standard error and the ends of its interval; NaN where there is none.
-    interval_method, level
-        Of the interval.
-    p_value
-        Two-sided, for a contrast of zero or a ratio of one (its two parts are equal); NaN for sums.
-    deff
-        The design effect, where rows have a sampling plan; NaN elsewhere.
-    domain
-        The group that it is about; None for everyone.
-    category
-        For groups: the category or combination that is compared.
-    flags
-        What a reader should know, in words.
-    """
-
+    # Its name; combination, contrast, ratio or groups; and what it is made of, in words
     name: str
     kind: Kind
     of: str
+    # The estimate, its standard error and the ends of its interval; NaN where there is none
     value: float
     standard_error: float
     low: float
     high: float
+    # Of the interval
     interval_method: str
     level: float
+    # Two-sided, for a contrast of zero or a ratio of one (its two parts are equal); NaN for sums
     p_value: float = math.nan
-    deff: float = math.nan
-    domain: Hashable | None = None
-    category: Hashable | None = None
-    flags: tuple[str, ...] = ()
+    deff: float = math.nan  # The design effect, where rows have a sampling plan; NaN elsewhere
+    domain: Hashable | None = None  # The group that it is about; None for everyone
+    category: Hashable | None = None  # For groups: the category or combination that is compared
+    flags: tuple[str, ...] = ()  # What a reader should know, in words
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
@@ -273,11 +257,7 @@ class Asked:
 
 
 def asked_of(what: str, given: Any) -> tuple[Asked, ...]:
-    """From a dictionary of names, an expression, or several of them; a text may begin with a name: ``any=...``.
-
-    >>> asked_of("combine", "any=once+often")
-    (Asked(what='combine', name='any', content='once+often'),)
-    """
+    """From a dictionary of names, an expression, or several of them; a text may begin with a name: ``any=...``."""
     if given is None:
         return ()
     if isinstance(given, Mapping):
@@ -432,11 +412,7 @@ def _in_brackets(terms: Sequence[tuple[float, str]]) -> str:
 
 
 def _words(terms: Sequence[tuple[float, str]]) -> str:
-    """A sum as people write it.
-
-    >>> _words([(1, "often"), (-0.5, "once")])
-    'often - 0.5 once'
-    """
+    """A sum as people write it."""
     signs = ["- " if factor < 0 else "+ " for factor, _ in terms]
     sizes = ["" if abs(factor) == 1 else f"{Printed(abs(factor)):g} " for factor, _ in terms]
     said = " ".join(f"{sign}{size}{name}" for sign, size, (_, name) in zip(signs, sizes, terms, strict=True))
@@ -484,13 +460,7 @@ def _known_label(label: Any, places: Places, by_label: Mapping[Hashable, str], o
 
 
 def _parsed(text: str, places: Places, one: Asked | None = None) -> list[tuple[float, str]]:
-    """Factors and names of ``often - 0.5*once``; commas are plus signs. Two readings of a text are an error.
-
-    >>> _parsed("often - 0.5*once, never", dict.fromkeys(["never", "once", "often"], ()))
-    [(1.0, 'often'), (-0.5, 'once'), (1.0, 'never')]
-    >>> _parsed("self-employed-employed", dict.fromkeys(["self-employed", "employed"], ()))
-    [(1.0, 'self-employed'), (-1.0, 'employed')]
-    """
+    """Factors and names of ``often - 0.5*once``; commas are plus signs. Two readings of a text are an error."""
     reading = _Reading(sorted(places, key=len, reverse=True))
     found = [*islice(reading.terms(text.strip()), 2)]
     if len(found) > 1:

@@ -82,13 +82,7 @@ def _of_outside(pi_hat: Real, chance: float) -> Flag:
 
 
 def among_looks(flags: Sequence[str], looks: int) -> tuple[str, ...]:
-    """The flags of one of ``looks`` estimates of a result, so that all of them together keep the level of a test.
-
-    >>> fine = Flag("p = 0.004", "boundary")
-    >>> doubt = Flag("p = 0.004: evidence", "boundary", chance=0.004, limit=0.01, otherwise=fine)
-    >>> among_looks([doubt], 2), among_looks([doubt], 3)
-    (('p = 0.004: evidence',), ('p = 0.004',))
-    """
+    """The flags of one of ``looks`` estimates of a result, so that all of them together keep the level of a test."""
     return tuple(flag.among(looks) if isinstance(flag, Flag) else flag for flag in flags)
 
 
@@ -126,13 +120,7 @@ WHOLE = 1e-9
 
 
 def chance_given_truth(pi_hat: Real, parts: Sequence[Recovered]) -> float:
-    """The chance of an estimate as far outside [0, 1], at most, among all categories; 1 where none lies outside.
-
-    >>> from maskwell.designs import Dense
-    >>> forced = Dense.of([["11/12", "1/6"], ["1/12", "5/6"]])
-    >>> round(chance_given_truth(np.array([-0.0622, 1.0622]), [Recovered(forced, 1 / 500, 1 / 500)]), 4)
-    0.0045
-    """
+    """The chance of an estimate as far outside [0, 1], at most, among all categories; 1 where none lies outside."""
     if not is_outside(pi_hat).any():
         return 1.0
     exact = _binomial_tails(pi_hat, parts[0]) if len(parts) == 1 else None

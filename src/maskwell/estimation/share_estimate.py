@@ -98,25 +98,17 @@ METHOD_NAMES = {"wald": "Wald", "bonferroni": "Bonferroni", "scheffe": "Scheffé
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Intervals(Result):
-    """One interval for each category, and what must be said about them.
-
-    Attributes
-    ----------
-    low, high
-        The ends, shape (k,); NaN where there is no interval, which a flag then says.
-    method, level
-        How they were made, and the chance that one of them covers its share (all of them, for simultaneous ones).
-    flags
-        What a reader should know, in words.
-    """
+    """One interval for each category, and what must be said about them."""
 
     LINES = "intervals"
 
+    # The ends, shape (k,); NaN where there is no interval, which a flag then says
     low: Real
     high: Real
+    # How they were made, and the chance that one of them covers its share (all of them, for simultaneous ones)
     method: str
     level: float
-    flags: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()  # What a reader should know, in words
 
     @property
     def name(self) -> str:
@@ -454,12 +446,7 @@ FlagKind: TypeAlias = Literal[
 
 
 class Flag(str):
-    """A remark for people that says to programs what it is about: they need not look at its words.
-
-    >>> flag = Flag("boundary test: p = 0.03", "boundary", chance=0.03)
-    >>> print(flag, flag.kind, flag.chance)
-    boundary test: p = 0.03 boundary 0.03
-    """
+    """A remark for people that says to programs what it is about: they need not look at its words."""
 
     __slots__ = ("chance", "kind", "limit", "otherwise")
     kind: FlagKind
@@ -507,9 +494,6 @@ def raised_to(variance: Real, covariance: Real | None) -> Real | None:
 
     where e is what the diagonal of V lacks, so that shares that sum to one still do; ``V + D_e`` where they need not.
     Source: derived.
-
-    >>> raised_to(np.array([0.03, 0.03]), np.array([[0.02, -0.02], [-0.02, 0.02]])).round(3).tolist()
-    [[0.03, -0.03], [-0.03, 0.03]]
     """
     if covariance is None:
         return None
@@ -526,11 +510,7 @@ def raised_to(variance: Real, covariance: Real | None) -> Real | None:
 
 
 def two_sided_p(t: float, degrees_of_freedom: float | None = None) -> float:
-    """The chance of a value as far from zero as ``t``: of the t distribution, or of the normal one without degrees.
-
-    >>> round(two_sided_p(-1.959964), 6), round(two_sided_p(2.228139, 10), 6)
-    (0.05, 0.05)
-    """
+    """The chance of a value as far from zero as ``t``: of the t distribution, or of the normal one without degrees."""
     if degrees_of_freedom is None:
         return math.erfc(abs(t) / math.sqrt(2))
     from scipy.special import stdtr

@@ -41,15 +41,6 @@ def wald(estimate: Estimate, level: float) -> Intervals:
 
     Each interval stands for its own category, not for all of them together. Source: [Adeshiyan2011, section 3.3];
     standard.
-
-    >>> import numpy as np
-    >>> from maskwell.designs import Dense
-    >>> from maskwell.estimation import estimate_by_moments
-    >>> from maskwell.estimation import Sample
-    >>> sample = Sample.of([80, 420], Dense.of([["11/12", "1/6"], ["1/12", "5/6"]]))
-    >>> intervals = wald(estimate_by_moments(sample.counts, sample.design), 0.95)
-    >>> intervals.to_array()[0].round(4).tolist()   # no share is negative: near zero, prefer a score interval
-    [-0.0518, 0.034]
     """
     return symmetric(estimate, estimate.critical_value((1 + level) / 2), "wald", level)
 
@@ -67,14 +58,6 @@ def logit(estimate: Estimate, level: float) -> Intervals:
     """``expit(logit(pi_hat) +- z SE / (pi_hat (1 - pi_hat)))`` where 0 < pi_hat < 1, and NaN with a flag elsewhere.
 
     Do not use it near 0 or 1: it covers less than it says there (see docs/theory/intervals.md). Standard.
-
-    >>> from maskwell.designs import Dense
-    >>> from maskwell.estimation import estimate_by_moments
-    >>> from maskwell.estimation import Sample
-    >>> sample = Sample.of([80, 420], Dense.of([["11/12", "1/6"], ["1/12", "5/6"]]))
-    >>> intervals = logit(estimate_by_moments(sample.counts, sample.design), 0.95)
-    >>> intervals.to_array()[0].tolist(), intervals.flags[0]
-    ([nan, nan], 'no logit interval for 2 of 2 categories: it needs an estimate between 0 and 1')
     """
     p, error = estimate.pi_hat, estimate.standard_error
     inside = is_inside(p)
@@ -92,10 +75,6 @@ def wilson_effective(estimate: Estimate, level: float) -> Intervals:
 
     where b is the bound of the bias, if there is one. They lie within [0, 1] and exist for categories that no released
     record has. Source: Wilson's interval, standard; with the effective number of records and a bias derived.
-
-    >>> from maskwell.estimation import estimate_unknown
-    >>> wilson_effective(estimate_unknown([10, 0]), 0.95).to_array().round(4).tolist()
-    [[0.5781, 1.0], [0.0, 0.4219]]
     """
     sizes: Real | None = getattr(estimate, "effective", None)
     if sizes is None:
@@ -114,33 +93,13 @@ def wilson_effective(estimate: Estimate, level: float) -> Intervals:
 
 
 def bonferroni(estimate: Estimate, level: float) -> Intervals:
-    """Wald intervals with ``z`` at ``1 - alpha / (2 k)``: all k shares are covered together with chance ``1 - alpha``.
-
-    >>> from maskwell.core import Categories
-    >>> from maskwell.designs import Uniform
-    >>> from maskwell.estimation import estimate_by_moments
-    >>> from maskwell.estimation import Sample
-    >>> sample = Sample.of([500, 300, 200], Uniform.from_gamma(5, Categories.numbered(3)))
-    >>> estimate = estimate_by_moments(sample.counts, sample.design)
-    >>> round(float(bonferroni(estimate, 0.95).half_width[0] / estimate.standard_error[0]), 4)   # instead of 1.96
-    2.394
-    """
+    """Wald intervals with ``z`` at ``1 - alpha / (2 k)``: all k shares hold together with chance ``1 - alpha``."""
     lower = (1 - level) / (2 * len(estimate.pi_hat))  # for many categories one minus this would be rounded to one
     return symmetric(estimate, -estimate.critical_value(lower), "bonferroni", level)
 
 
 def scheffe(estimate: Estimate, level: float) -> Intervals:
-    """Wald intervals with the root of the chi-squared quantile (k - 1 degrees): for all contrasts, also found later.
-
-    >>> from maskwell.core import Categories
-    >>> from maskwell.designs import Uniform
-    >>> from maskwell.estimation import estimate_by_moments
-    >>> from maskwell.estimation import Sample
-    >>> sample = Sample.of([500, 300, 200], Uniform.from_gamma(5, Categories.numbered(3)))
-    >>> estimate = estimate_by_moments(sample.counts, sample.design)
-    >>> round(float(scheffe(estimate, 0.95).half_width[0] / estimate.standard_error[0]), 4)   # instead of 1.96
-    2.4477
-    """
+    """Wald intervals with the root of the chi-squared quantile (k - 1 degrees): for all contrasts, also found later."""
     from scipy.special import chdtri
 
     return symmetric(estimate, math.sqrt(chdtri(len(estimate.pi_hat) - 1, 1 - level)), "scheffe", level)
@@ -212,24 +171,12 @@ def score(estimate: Estimate, level: float, *, cut: bool = True) -> Intervals:
     [0, 1] unless ``cut`` is false; where nothing is left, the shares that fit nearly as well as the nearest, with the
     flag ``inconsistent_with_design``. Source: Wilson's interval, standard; carried back by the map of
     [Adeshiyan2011, eq. (2.4)], derived.
-
-    >>> from maskwell.designs import Dense
-    >>> from maskwell.estimation import estimate_by_moments
-    >>> from maskwell.estimation import Sample
-    >>> sample = Sample.of([80, 420], Dense.of([["11/12", "1/6"], ["1/12", "5/6"]]))
-    >>> intervals = score(estimate_by_moments(sample.counts, sample.design), 0.95)
-    >>> intervals.to_array()[0].round(4).tolist()   # at most one in twenty-six
-    [0.0, 0.0374]
     """
     return carried_back(estimate, wilson, "score", level, cut=cut)
 
 
 def wilson(x: Real, n: Real, z: float) -> tuple[Real, Real]:
-    """All lam with ``|x/n - lam| <= z sqrt(lam (1 - lam) / n)``, for each count.
-
-    >>> [round(float(end[0]), 4) for end in wilson(np.array([0.0]), np.array([10.0]), 1.96)]
-    [0.0, 0.2775]
-    """
+    """All lam with ``|x/n - lam| <= z sqrt(lam (1 - lam) / n)``, for each count."""
     z2 = z**2
     centre, spread = x + z2 / 2, np.sqrt(z2 * (x * (n - x) / n + z2 / 4))
     low, high = (centre - spread) / (n + z2), (centre + spread) / (n + z2)
@@ -241,14 +188,6 @@ def exact(estimate: Estimate, level: float, *, cut: bool = True) -> Intervals:
 
     For designs where one binomial count tells each share; cut and flagged like :func:`score`. Source: Clopper and
     Pearson's interval, standard; carried back by the map of [Adeshiyan2011, eq. (2.4)], derived.
-
-    >>> from maskwell.designs import Dense
-    >>> from maskwell.estimation import estimate_by_moments
-    >>> from maskwell.estimation import Sample
-    >>> sample = Sample.of([120, 180], Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
-    >>> intervals = exact(estimate_by_moments(sample.counts, sample.design), 0.95)
-    >>> intervals.to_array()[0].round(4).tolist()   # a quarter; between a tenth and four tenths
-    [0.1103, 0.3947]
     """
     if not counts_for(estimate, "exact").exact:
         raise ParameterError(
@@ -264,24 +203,12 @@ def matched(estimate: Estimate, level: float, *, cut: bool = True) -> Intervals:
 
     They are those of :func:`exact` where there is such a count. Elsewhere nothing guarantees their level; worked out
     for many designs, they cover at least as often as they say (docs/theory/coverage.md). Derived.
-
-    >>> from maskwell.estimation import estimate_by_moments
-    >>> from maskwell.estimation import Sample
-    >>> from maskwell.procedures.registry import make_design
-    >>> sample = Sample.of([28, 2, 0], make_design("kuk", theta1="0.8", theta2="0.05", draws=2))
-    >>> intervals = matched(estimate_by_moments(sample.counts, sample.design), 0.95)
-    >>> intervals.to_array()[0].round(2).tolist()   # Wald: from -0.12 to 0.06
-    [0.0, 0.13]
     """
     return carried_back(estimate, clopper_pearson, "matched", level, cut=cut)
 
 
 def clopper_pearson(x: Real, n: Real, z: float) -> tuple[Real, Real]:
-    """All lam that neither one-sided binomial test rejects whose level is the normal tail beyond z, for each count.
-
-    >>> [round(float(end[0]), 4) for end in clopper_pearson(np.array([0.0]), np.array([10.0]), 1.96)]
-    [0.0, 0.3085]
-    """
+    """All lam that neither one-sided binomial test rejects whose level is the normal tail beyond z, for each count."""
     from scipy.special import betainccinv, betaincinv
 
     tail = NormalDist().cdf(-z)
@@ -326,11 +253,7 @@ class SeededMethod(str):
 
 
 def with_seed(method: str | None, seed: int | None) -> str | None:
-    """The method with its seed, which the one that draws needs, and no other takes.
-
-    >>> with_seed("wald", None), with_seed("bootstrap", 1), with_seed("bootstrap", 1).seed
-    ('wald', 'bootstrap', 1)
-    """
+    """The method with its seed, which the one that draws needs, and no other takes."""
     if seed is None and method != DRAWING:
         return method
     if method != DRAWING or seed is None:

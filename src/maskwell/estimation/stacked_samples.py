@@ -45,21 +45,11 @@ _OUTSIDE = 1e-8  # how far a sum may lie from what the reports depend on, as a p
 
 @dataclass(frozen=True, eq=False)
 class Estimand:
-    """Sums ``C pi`` of the proportions that can be estimated.
+    """Sums ``C pi`` of the proportions that can be estimated."""
 
-    Attributes
-    ----------
-    C
-        Shape (r, k): the identity, or a row of 0 and 1 for each sum.
-    categories
-        Names of the rows: the categories, or pairs (variable, category).
-    rank
-        Of the stacked matrices.
-    """
-
-    C: Real
-    categories: tuple[Hashable, ...]
-    rank: int
+    C: Real  # Shape (r, k): the identity, or a row of 0 and 1 for each sum
+    categories: tuple[Hashable, ...]  # Names of the rows: the categories, or pairs (variable, category)
+    rank: int  # Of the stacked matrices
     flags: tuple[str, ...] = ()
 
     @property
@@ -399,15 +389,7 @@ def cheating_range(estimate: Estimate) -> tuple[float, float]:
 
 
 def group_samples(reports: Sequence[Any], designs: Sequence[Design]) -> tuple[Sample, ...]:
-    """One sample for each design, from records of which every one names its own.
-
-    Parameters
-    ----------
-    reports
-        The reported labels (or 0/1 texts of set reports), one for each record.
-    designs
-        The design of each record.
-    """
+    """One sample for each design, from records of which every one names its own."""
     designs, reports = list_of(Design, designs, "designs"), as_list(reports, "reports")
     if len(reports) != len(designs):
         raise ReportError(

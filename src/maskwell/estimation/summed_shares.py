@@ -50,11 +50,7 @@ def collapsed(estimate: Estimate, layout: Layout, names: Sequence[str]) -> tuple
 
 
 def summed(table: Real, axes: Sequence[int]) -> Real:
-    """Sums over all but these axes, which come in this order.
-
-    >>> summed(np.array([[1.0, 2.0], [3.0, 4.0]]), [1]).tolist()
-    [4.0, 6.0]
-    """
+    """Sums over all but these axes, which come in this order."""
     left = table.sum(axis=tuple(axis for axis in range(table.ndim) if axis not in axes))
     return np.asarray(left).transpose([sorted(axes).index(axis) for axis in axes])
 
@@ -151,25 +147,12 @@ SUMMED = ("wald", "logit", "bonferroni", "scheffe")
 
 
 def of_sums(interval: str | None) -> str | None:
-    """The method of the intervals of sums where this one was asked for: the same, or the default.
-
-    >>> of_sums("logit"), of_sums("profile")
-    ('logit', None)
-    """
+    """The method of the intervals of sums where this one was asked for: the same, or the default."""
     return interval if interval in SUMMED else None
 
 
 def wanted_margin(estimate: Estimate, design: Design) -> tuple[str, Estimate] | None:
-    """The variable that a design of pairs is there for, by name, and its shares; None for any other design.
-
-    >>> from maskwell.estimation import estimate_by_moments
-    >>> from maskwell.estimation import Sample
-    >>> from maskwell.procedures.registry import make_design
-    >>> sample = Sample.of([40, 20, 22, 118], make_design("simmons-twice", p1="0.6", p2="0.7"))
-    >>> name, margin = wanted_margin(estimate_by_moments(sample.counts, sample.design), sample.design)
-    >>> name, margin.categories, margin.pi_hat.round(3).tolist()   # the unrelated answers are summed over
-    ('own answer', ('yes', 'no'), [0.34, 0.66])
-    """
+    """The variable that a design of pairs is there for, by name, and its shares; None for any other design."""
     check_kind(Estimate, estimate=estimate)
     check_kind(Design, design=design)
     place = design.wanted_place

@@ -51,7 +51,6 @@ from maskwell.core.phrases import HINT, MESSAGE, Printed, as_typed, magnitude, r
 from maskwell.core.randomness import SECURE, Stream, random_order
 from maskwell.core.report_data import split_sets
 from maskwell.core.verdicts import (
-    above,
     at_least,
     at_most,
     below,
@@ -63,6 +62,7 @@ from maskwell.core.verdicts import (
     ranked,
     tied,
 )
+from maskwell.microdata.plans.method import above
 
 __all__ = [
     "Array",

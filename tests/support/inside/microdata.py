@@ -1,7 +1,8 @@
 """Private names of ``release`` that tests need, each from the file it stands in."""
 
+from maskwell.estimation.sampling.sampling_description import WEIGHTS
 from maskwell.microdata import assessment, needed_tables, publication, side_channels
-from maskwell.microdata.analysis.bias_bounds import COUNTS, WEIGHTS, Distortion, Weights, moves_of, reach_of
+from maskwell.microdata.analysis.bias_bounds import Distortion, Weights, moves_of, reach_of
 from maskwell.microdata.analysis.matrix_estimates import composed, kept_with_matrices, solved
 from maskwell.microdata.analysis.release_estimates import _with_values, share_by_domain
 from maskwell.microdata.analysis.table_routes import Route, assigned, route_of
@@ -87,11 +88,20 @@ from maskwell.microdata.records.release_pass import Draws, RowReleaser, RowStage
 from maskwell.microdata.records.stage_draws import draws_of, row_plan
 from maskwell.microdata.records.unit_rows import read_units
 from maskwell.microdata.release_values import AnyRelease, Draw, Origin, ReleasedColumn
-from maskwell.microdata.risk import arrivals, identity_disclosure, joined_columns, kronecker_arrivals, match_chances, released_counts, repeated_releases, unit_draws
+from maskwell.microdata.risk import (
+    arrivals,
+    identity_disclosure,
+    joined_columns,
+    kronecker_arrivals,
+    match_chances,
+    released_counts,
+    repeated_releases,
+    unit_draws,
+)
 from maskwell.microdata.risk.arrivals import SparseArrivals, arrivals_of
 from maskwell.microdata.risk.attribute_disclosure import check_prior
 from maskwell.microdata.risk.binomial_sums import count_distributions, sums_of_terms
-from maskwell.microdata.risk.file_risk import EXCHANGED, LIGHT, NOT_COVERED, SAMPLED, UNTOUCHED, UNUSUAL
+from maskwell.microdata.risk.file_risk import COUNTS, EXCHANGED, LIGHT, NOT_COVERED, SAMPLED, UNTOUCHED, UNUSUAL
 from maskwell.microdata.risk.identity_disclosure import risks_of
 from maskwell.microdata.risk.intruders import INTRUDERS
 from maskwell.microdata.risk.kronecker_arrivals import KroneckerArrivals

@@ -11,7 +11,6 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from tests.support.collecting import SURVEY, opened, submission
-from tests.support.inside.estimation import Flag
 from tests.support.together import together
 
 from maskwell import design as make_design
@@ -33,6 +32,7 @@ from maskwell.collection.survey import Survey
 from maskwell.core import Counts
 from maskwell.errors import PlanError
 from maskwell.estimation import estimate_by_moments
+from maskwell.estimation.share_estimate import Flag
 from maskwell.planning import plan_sample
 
 FORM: dict[str, Any] = {

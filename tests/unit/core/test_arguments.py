@@ -21,6 +21,7 @@ from maskwell.errors import (
     UnknownCategoryError,
     WrongTypeError,
 )
+from maskwell.estimation.maximum_likelihood import fisher_information
 from maskwell.privacy.posterior_probabilities import posterior_of
 
 COLUMNS_SUM = [[0.75, 0.5], [0.25, 0.5]]
@@ -38,7 +39,7 @@ TAKE_DESIGNS: dict[str, Callable[[Any], Any]] = {
     "make_deck": mw.procedures.make_deck,
     "make_device": mw.procedures.make_device,
     "plan_sample": lambda given: mw.planning.plan_sample(given, n=100),
-    "fisher_information": mw.estimation.fisher_information,
+    "fisher_information": fisher_information,
 }
 
 

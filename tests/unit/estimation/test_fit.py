@@ -13,7 +13,8 @@ import pytest
 from maskwell.core import Categories, Counts
 from maskwell.designs import Dense, Subset
 from maskwell.errors import ParameterError, ReportError
-from maskwell.estimation import Sample, estimate_by_moments, goodness_of_fit, goodness_of_samples
+from maskwell.estimation import Sample, estimate_by_moments, goodness_of_fit
+from maskwell.estimation.goodness import goodness_of_samples
 
 WARNER = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
 THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])

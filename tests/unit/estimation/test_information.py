@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.support.arrays import Real
-from tests.support.inside.estimation import maximum_likelihood, unit_covariance
 
 from maskwell.core import Categories, Counts
 from maskwell.designs import Dense, Kronecker, Mixture, Uniform
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ReportError
-from maskwell.estimation import Sample, fisher_information, observed_information
+from maskwell.estimation import Sample, maximum_likelihood
+from maskwell.estimation.maximum_likelihood import fisher_information, observed_information, unit_covariance
 
 THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
 KUK = Dense.of([["0.027", "0.512"], ["0.189", "0.384"], ["0.441", "0.096"], ["0.343", "0.008"]])

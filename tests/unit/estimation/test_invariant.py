@@ -7,20 +7,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.support.arrays import Real
-from tests.support.inside.estimation import COVARIANCE_LIMIT, invariant_shares
 from tests.support.released import outcomes, samples
 
 from maskwell import Categories
 from maskwell.designs import Dense, Sparse
 from maskwell.errors import CountsError, MatrixError, NotInvariantError, ParameterError, TooLargeError
-from maskwell.estimation import (
-    bound_for,
+from maskwell.estimation import bound_for, estimate_invariant, estimate_unknown, invariant_shares, variance_inflation
+from maskwell.estimation.release_variance import (
+    COVARIANCE_LIMIT,
     conditional_covariance,
     conditional_variance,
     contrast_inflation,
-    estimate_invariant,
-    estimate_unknown,
-    variance_inflation,
     weighted_covariance,
 )
 

@@ -7,11 +7,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 from tests.support.inside.core import at_least
-from tests.support.inside.estimation import ReportedBaskets, itemset_mining, mine_itemsets
 
 from maskwell.core import SeededRandom
 from maskwell.designs import item_bits
 from maskwell.errors import ParameterError
+from maskwell.estimation import itemset_mining
+from maskwell.estimation.itemset_mining import mine_itemsets
+from maskwell.estimation.itemset_supports import ReportedBaskets
 from maskwell.procedures.category_encodings import bits
 
 ITEMS = 9

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.estimation import _BITS_OF_BYTE, ReportedBaskets, mean_of_products, ones_in
 
 from maskwell.core import Categories
 from maskwell.designs import Dense, Kronecker, item_bits
 from maskwell.errors import InputError, LabelError, ReportError, TooLargeError, UnknownCategoryError
+from maskwell.estimation.itemset_supports import _BITS_OF_BYTE, ReportedBaskets, mean_of_products, ones_in
 from maskwell.procedures.category_encodings import bits
 
 ONE_ZERO = Categories.of((1, 0))

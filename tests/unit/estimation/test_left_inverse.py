@@ -18,8 +18,8 @@ from maskwell.estimation import (
     mean_scores,
     minimax_left_inverse,
     score_left_inverse,
-    two_step_left_inverse,
 )
+from maskwell.estimation.left_inverse import two_step_left_inverse
 
 KUK = make_design("kuk", theta1="0.7", theta2="0.2", draws=3)
 TALL = Dense.of(
@@ -94,7 +94,7 @@ def test_estimates_say_which_inverse_made_them() -> None:
 
 
 def test_two_steps_come_close_to_the_likelihood() -> None:
-    from maskwell.estimation import maximise
+    from maskwell.estimation.maximisation.maximum import maximise
 
     counts = Sample.of([1200, 1300, 900, 600], KUK).counts
     found = estimate_by_moments(counts, KUK, inverse=two_step_left_inverse(counts, KUK))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.support.arrays import Real
-from tests.support.inside.estimation import Operators, Written, log_likelihood, log_likelihood_module
-from tests.support.inside.estimation import ascent as generating
 
 from maskwell.core import Categories, Counts
 from maskwell.designs import Blocks, Composed, Dense, Design, Kronecker, Mixture, Subset, Uniform
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
-from maskwell.estimation import Sample, estimate_by_likelihood, maximise
+from maskwell.estimation import Sample, estimate_by_likelihood
+from maskwell.estimation.maximisation import ascent as generating
+from maskwell.estimation.maximisation import log_likelihood as log_likelihood_module
+from maskwell.estimation.maximisation.log_likelihood import Operators, Written, log_likelihood
+from maskwell.estimation.maximisation.maximum import maximise
 
 THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
 KUK = Dense.of([["0.027", "0.512"], ["0.189", "0.384"], ["0.441", "0.096"], ["0.343", "0.008"]])

@@ -9,14 +9,9 @@ import pytest
 
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError, ReportError
-from maskwell.estimation import (
-    ListedSamples,
-    ScoreRecovery,
-    mean_scores,
-    optimal_scores,
-    optimal_scores_for_weights,
-    score_recovery,
-)
+from maskwell.estimation import mean_scores
+from maskwell.estimation.left_inverse import ScoreRecovery, optimal_scores, optimal_scores_for_weights, score_recovery
+from maskwell.estimation.sampling.enumerated_plan import ListedSamples
 
 THREE = Dense.of([["0.1", "0.5"], ["0.3", "0.3"], ["0.6", "0.2"]])
 OTHER = Dense.of([["0.2", "0.6"], ["0.2", "0.3"], ["0.6", "0.1"]])

@@ -9,7 +9,8 @@ import pytest
 
 import maskwell as mw
 from maskwell.errors import LabelError
-from maskwell.estimation import SurveyEstimate, margin_of, wanted_margin
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
+from maskwell.estimation.summed_shares import margin_of, wanted_margin
 
 COIN, DIE = mw.design("warner", p="0.7"), mw.design("warner", p="0.8")
 REPORTS = [("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")]

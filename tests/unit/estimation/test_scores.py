@@ -9,15 +9,8 @@ from maskwell import Categories
 from maskwell import design as make_design
 from maskwell.designs import Dense, Subset, Uniform
 from maskwell.errors import NotIdentifiableError, ParameterError
-from maskwell.estimation import (
-    Sample,
-    estimate_by_moments,
-    mean_scores,
-    optimal_scores,
-    optimal_scores_for_weights,
-    score_left_inverse,
-    score_recovery,
-)
+from maskwell.estimation import Sample, estimate_by_moments, mean_scores, score_left_inverse
+from maskwell.estimation.left_inverse import optimal_scores, optimal_scores_for_weights, score_recovery
 
 KUK = make_design("kuk", theta1="0.7", theta2="0.2", draws=3)
 CHOW = make_design("chow", red=5, blue=3, draws=2)

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.support.inside.estimation import chance_of_stack, sampling_part
 
 from maskwell.core import Categories, Counts, SeededRandom
 from maskwell.designs import Dense, Subset, Uniform
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError, WrongTypeError
-from maskwell.estimation import (
-    Sample,
-    cheating_range,
-    estimate_by_likelihood,
-    estimate_by_moments,
-    estimate_samples,
-    group_samples,
-    maximise,
-)
+from maskwell.estimation import Sample, cheating_range, estimate_by_likelihood, estimate_by_moments, estimate_samples
+from maskwell.estimation.maximisation.maximum import maximise
+from maskwell.estimation.moments import sampling_part
+from maskwell.estimation.stacked_samples import chance_of_stack, group_samples
 
 WARNER = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
 SHARP = Dense.of([["0.9", "0.1"], ["0.1", "0.9"]])

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.examples import numbered
-from tests.support.inside.estimation import mutual_information
 
 from maskwell.designs import Dense, Design, LocalDiversity, Subset, Unary, Uniform
 from maskwell.errors import ParameterError
-from maskwell.estimation import fisher_information
+from maskwell.estimation.maximum_likelihood import fisher_information, mutual_information
 from maskwell.planning.comparison import compare
 from maskwell.planning.order import sufficiency
 from maskwell.planning.tuning import at_parity, diluted

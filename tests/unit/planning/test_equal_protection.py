@@ -181,7 +181,7 @@ def test_relative_efficiency_is_the_ratio_of_variances_for_two_categories() -> N
 @given(dense_designs(), dense_designs())
 @settings(max_examples=30)
 def test_the_extremes_bound_every_direction(one: Dense, two: Dense) -> None:
-    from maskwell.estimation import fisher_information
+    from maskwell.estimation.maximum_likelihood import fisher_information
 
     found = efficiency_of(one, two)
     assert found is not None

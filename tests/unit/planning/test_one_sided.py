@@ -14,7 +14,7 @@ from tests.support.examples import ABC, YES_NO, numbered
 from maskwell.core import Categories
 from maskwell.designs import Dense, Subset, Uniform
 from maskwell.errors import MaskwellError, ParameterError
-from maskwell.estimation import fisher_information
+from maskwell.estimation.maximum_likelihood import fisher_information
 from maskwell.planning import best_one_sided, improve_one_sided
 from maskwell.planning.one_sided import OneSided, incriminating_order, ratio_for
 from maskwell.privacy import hazard

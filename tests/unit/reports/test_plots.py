@@ -16,7 +16,8 @@ from tests.support.together import together
 from maskwell.core import Categories, Counts
 from maskwell.designs import Dense, Design, LocalDiversity, Subset, Unary, Uniform
 from maskwell.errors import DataFileError, MaskwellError, MissingExtraError, UnknownCategoryError, WrongTypeError
-from maskwell.estimation import Estimate, Sampling, SurveyEstimate, estimate_by_moments, estimate_survey
+from maskwell.estimation import Estimate, Sampling, estimate_by_moments, estimate_survey
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.plots import Picture, plot_flows, plot_learned, plot_revealed
 from maskwell.reports.pictures import estimate_picture
 

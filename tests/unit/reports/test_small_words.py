@@ -7,7 +7,7 @@ import numpy as np
 
 import maskwell as mw
 from maskwell.designs import Subset
-from maskwell.procedures import simmons, simmons_twice
+from maskwell.procedures.unrelated_questions import simmons, simmons_twice
 from maskwell.reports import plain_words as words
 from maskwell.reports.demand_words import explain, in_symbols
 from maskwell.reports.device import legend_sheets, paper_cards

@@ -92,22 +92,12 @@ UNSTABLE = 2
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
-    """Estimates ``a / b`` cell by cell.
+    """Estimates ``a / b`` cell by cell."""
 
-    Attributes
-    ----------
-    a, b
-        Numerators and denominators, shapes that broadcast.
-    var_a, cov_ab, var_b
-        Their variances and covariances.
-
-    >>> r = Ratios(*map(np.array, (0.2, 0.5, 1e-4, 5e-5, 1e-4)))
-    >>> float(r.value), round(float(r.standard_error), 4)
-    (0.4, 0.0174)
-    """
-
+    # Numerators and denominators, shapes that broadcast
     a: Real
     b: Real
+    # Their variances and covariances
     var_a: Real
     cov_ab: Real
     var_b: Real
@@ -160,27 +150,16 @@ SHOWN = 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Conditional(Result):
-    """Shares of some variables within each category of others.
-
-    Attributes
-    ----------
-    given, names
-        The variables that are held fixed, and those whose shares are given.
-    labels
-        Categories of the given variables, then of the others.
-    ratios
-        Shares with their errors; the axes of the given variables come first.
-    estimate
-        What the shares were found from.
-    """
+    """Shares of some variables within each category of others."""
 
     LINES = "shares"
 
+    # The variables that are held fixed, and those whose shares are given
     given: tuple[str, ...]
     names: tuple[str, ...]
-    labels: tuple[Sequence[Hashable], ...]
-    ratios: Ratios
-    estimate: Estimate
+    labels: tuple[Sequence[Hashable], ...]  # Categories of the given variables, then of the others
+    ratios: Ratios  # Shares with their errors; the axes of the given variables come first
+    estimate: Estimate  # What the shares were found from
 
     @property
     def share(self) -> Real:
@@ -304,26 +283,15 @@ def _said(of: Sequence[Hashable], fixed: int) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Difference(Result):
-    """A difference of two conditional shares.
+    """A difference of two conditional shares."""
 
-    Attributes
-    ----------
-    of
-        What the shares are of, in words.
-    value, standard_error
-        The difference, first group minus second, and its error.
-    shares
-        The two shares.
-    flags
-        What a reader should know, in words.
-    """
-
-    of: str
+    of: str  # What the shares are of, in words
+    # The difference, first group minus second, and its error
     value: float
     standard_error: float
-    shares: tuple[float, float]
+    shares: tuple[float, float]  # The two shares
     estimate: Estimate
-    flags: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()  # What a reader should know, in words
 
     def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Wald interval."""

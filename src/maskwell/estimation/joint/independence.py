@@ -74,35 +74,19 @@ SPOKEN = {
 
 @dataclass(frozen=True, repr=False)
 class IndependenceTest(Result):
-    """A test that variables are independent of each other.
+    """A test that variables are independent of each other."""
 
-    Attributes
-    ----------
-    names
-        The variables.
-    method
-        Which test it is.
-    statistic, degrees_of_freedom, p_value
-        What it found. ``degrees_of_freedom`` is NaN for a bootstrap, which needs none.
-    n
-        Number of reports.
-    denominator
-        Second degrees of freedom, for an F statistic.
-    boundary
-        Whether a most likely table has empty cells, so that the chi-square distribution does not hold.
-    flags
-        What a reader should know, in words.
-    """
-
-    names: tuple[str, ...]
-    method: str
+    names: tuple[str, ...]  # The variables
+    method: str  # Which test it is
+    # What it found. `degrees_of_freedom` is NaN for a bootstrap, which needs none
     statistic: float
     degrees_of_freedom: float
     p_value: float
-    n: int
-    denominator: float | None = None
+    n: int  # Number of reports
+    denominator: float | None = None  # Second degrees of freedom, for an F statistic
+    # Whether a most likely table has empty cells, so that the chi-square distribution does not hold
     boundary: bool = False
-    flags: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()  # What a reader should know, in words
 
     def with_flag(self, flag: str) -> IndependenceTest:
         """The same with one more remark."""
@@ -159,11 +143,7 @@ def observed_ratio_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
 
 
 def expected(x: Real) -> Real:
-    """Counts that independence would give, from the margins.
-
-    >>> expected(np.array([[60.0, 90.0, 50.0], [100.0, 150.0, 50.0]])).round(6).tolist()
-    [[64.0, 96.0, 40.0], [96.0, 144.0, 60.0]]
-    """
+    """Counts that independence would give, from the margins."""
     n, axes = float(x.sum()), range(x.ndim)
     shares = [x.sum(axis=tuple(other for other in axes if other != axis)) / n for axis in axes]
     return np.asarray(n * outer(shares))
@@ -175,11 +155,7 @@ def outer(shares: Sequence[Real]) -> Real:
 
 
 def degrees_of_freedom(shape: Sequence[int]) -> int:
-    """``prod s_t - 1 - sum (s_t - 1)``: free cells beyond the margins.
-
-    >>> degrees_of_freedom((2, 3)), degrees_of_freedom((2, 2, 2))
-    (2, 4)
-    """
+    """``prod s_t - 1 - sum (s_t - 1)``: free cells beyond the margins."""
     return int(np.prod(shape)) - 1 - sum(size - 1 for size in shape)
 
 
@@ -273,13 +249,7 @@ def corrected(names: tuple[str, ...], lam: Real, V: Real, n: int, freedom: float
 
 
 def design_effects(lam: Real, V: Real, n: int) -> Real:
-    """Generalised design effects: all one for a plain random sample.
-
-    >>> lam = np.array([[0.1, 0.2], [0.3, 0.4]])
-    >>> plain = (np.diag(lam.ravel()) - np.outer(lam, lam)) / 500
-    >>> design_effects(lam, 2 * plain, 500).round(6).tolist()
-    [2.0]
-    """
+    """Generalised design effects: all one for a plain random sample."""
     C = interactions(lam.shape)
     D = lam.ravel()
     plain = C.T @ (C / D[:, None]) / n
@@ -392,11 +362,7 @@ def wald_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
 
 
 def free_cells(shape: Sequence[int]) -> Array:
-    """Cells that independence ties down: those outside the last category of at least two variables.
-
-    >>> free_cells((2, 3)).tolist()
-    [0, 1]
-    """
+    """Cells that independence ties down: those outside the last category of at least two variables."""
     inside = [np.arange(size) < size - 1 for size in shape]
     many = sum(
         np.asarray(i, dtype=int).reshape([-1 if a == t else 1 for a in range(len(shape))]) for t, i in enumerate(inside)

@@ -79,21 +79,11 @@ class TableLikelihood:
 
 @dataclass(frozen=True, eq=False)
 class OddsProfile:
-    """The likelihood of a table as a function of one log odds ratio.
+    """The likelihood of a table as a function of one log odds ratio."""
 
-    Attributes
-    ----------
-    table
-        The likelihood of the cells.
-    cells
-        The four cells a, b, c, d.
-    value
-        The log odds ratio of the most likely table (infinite or NaN where it has empty cells).
-    """
-
-    table: TableLikelihood
-    cells: tuple[int, ...]
-    value: float
+    table: TableLikelihood  # The likelihood of the cells
+    cells: tuple[int, ...]  # The four cells a, b, c, d
+    value: float  # The log odds ratio of the most likely table (infinite or NaN where it has empty cells)
 
     @property
     def P(self) -> Real:
@@ -231,12 +221,7 @@ class OddsProfile:
 
 
 def two_by_two(cells: Real, phi: float) -> Real:
-    """The cells a, b, c, d with the same row and column sums whose log odds ratio is ``phi``.
-
-    >>> cells = two_by_two(np.array([0.1, 0.2, 0.3, 0.4]), 0.0)
-    >>> cells.round(2).tolist()   # independent
-    [0.12, 0.18, 0.28, 0.42]
-    """
+    """The cells a, b, c, d with the same row and column sums whose log odds ratio is ``phi``."""
     from scipy.optimize import brentq
 
     a, b, c, d = cells
@@ -268,29 +253,19 @@ NOT_POSITIVE = "a cell of the unbiased estimate is zero or less, so it has no od
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OddsRatio(Result):
-    """An odds ratio with its interval.
+    """An odds ratio with its interval."""
 
-    Attributes
-    ----------
-    names, rows, columns
-        The two variables, and the two categories of each.
-    log_odds_ratio, standard_error
-        On the log scale; the error is NaN where only a profile interval is available (which is then flagged).
-    method
-        ``moments``, ``ml``, or ``none`` where there is no odds ratio.
-    flags
-        What a reader should know, in words.
-    """
-
+    # The two variables, and the two categories of each
     names: tuple[str, str]
     rows: Pair
     columns: Pair
+    # On the log scale; the error is NaN where only a profile interval is available (which is then flagged)
     log_odds_ratio: float
     standard_error: float
-    method: str
+    method: str  # `moments`, `ml`, or `none` where there is no odds ratio
     estimate: Estimate
     profile: OddsProfile | None = None
-    flags: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()  # What a reader should know, in words
 
     @property
     def value(self) -> float:

@@ -26,33 +26,18 @@ Names = str | tuple[str, ...]
 
 @dataclass(frozen=True)
 class Variable:
-    """One variable of a table.
+    """One variable of a table."""
 
-    Attributes
-    ----------
-    name
-        What it is called.
-    inputs, outputs
-        Its true categories and its reports.
-    device
-        Number of the device that randomizes it, counted from 0.
-    """
-
-    name: str
+    name: str  # What it is called
+    # Its true categories and its reports
     inputs: Categories
     outputs: Categories
-    device: int
+    device: int  # Number of the device that randomizes it, counted from 0
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The devices of a table and their variables, in the order of the axes.
-
-    >>> coin = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
-    >>> layout = Layout.of({"smokes": coin, "sex": direct(Categories.of(["f", "m"]))})
-    >>> layout.names, layout.shape
-    (('smokes', 'sex'), (2, 2))
-    """
+    """The devices of a table and their variables, in the order of the axes."""
 
     devices: tuple[CodedDesign, ...]
     variables: tuple[Variable, ...]
@@ -138,11 +123,7 @@ class Layout:
 
 
 def direct(categories: Categories) -> Uniform:
-    """The device of a directly asked variable, which always tells the truth: P = I, and costs nothing to apply.
-
-    >>> direct(Categories.of(["f", "m"])).matrix().tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
-    """
+    """The device of a directly asked variable, which always tells the truth: P = I, and costs nothing to apply."""
     return Uniform.of(1, categories)
 
 

@@ -29,18 +29,10 @@ Curvature = Real
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LogLikelihood(ABC):
-    """What the climbers need: values at ``pi`` are found from ``lam``, the chances of the reports that were seen.
+    """What the climbers need: values at ``pi`` are found from ``lam``, the chances of the reports that were seen."""
 
-    Attributes
-    ----------
-    share
-        Counts of the seen reports over the number of all reports.
-    total
-        The number of all reports.
-    """
-
-    share: Real
-    total: float
+    share: Real  # Counts of the seen reports over the number of all reports
+    total: float  # The number of all reports
 
     @property
     @abstractmethod

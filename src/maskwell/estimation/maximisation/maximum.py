@@ -116,31 +116,16 @@ _SETTLED = 1e-9  # below this, what is left is rounding, and slower steps would 
 
 @dataclass(frozen=True, eq=False)
 class Maximum:
-    """Where the likelihood is largest.
+    """Where the likelihood is largest."""
 
-    Attributes
-    ----------
-    pi
-        The proportions, shape (k,).
-    log_likelihood
-        ``sum x ln lam`` there.
-    gap
-        A bound on how much higher the log-likelihood of one report could be: the certificate.
-    iterations, algorithm
-        How it was found.
-    unique
-        Whether it was shown that no other proportions do as well.
-    at_boundary
-        Which proportions are 0 or 1, shape (k,).
-    """
-
-    pi: Real
-    log_likelihood: float
-    gap: float
+    pi: Real  # The proportions, shape (k,)
+    log_likelihood: float  # `sum x ln lam` there
+    gap: float  # A bound on how much higher the log-likelihood of one report could be: the certificate
+    # How it was found
     iterations: int
     algorithm: str
-    unique: bool
-    at_boundary: Array
+    unique: bool  # Whether it was shown that no other proportions do as well
+    at_boundary: Array  # Which proportions are 0 or 1, shape (k,)
 
 
 def maximise(
@@ -151,25 +136,7 @@ def maximise(
     start: Real | None = None,
     fixed: tuple[int, float] | None = None,
 ) -> Maximum:
-    """The most likely proportions of one or several samples.
-
-    Parameters
-    ----------
-    designs, counts
-        For each sample its design and the counts of its m possible reports.
-    gap
-        Stop when the log-likelihood of one report can rise by no more than this.
-    start
-        Proportions to begin with; found from the data unless given. The same data give the same answer.
-    fixed
-        ``(j, t)`` keeps ``pi[j] = t`` and maximises over the rest, as profile intervals need it.
-
-    >>> from maskwell.designs import Dense
-    >>> P = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
-    >>> maximum = maximise([P], [np.array([5, 60, 35])])
-    >>> maximum.pi.round(4).tolist()   # the first category is at its bound
-    [0.0, 0.6416, 0.3584]
-    """
+    """The most likely proportions of one or several samples."""
     designs, counts = list_of(Design, designs, "designs"), as_list(counts, "counts")
     gap = as_real(gap, "gap", low=0)
     if start is None and fixed is None and len(designs) == 1 and len(_separate(designs[0])) > 1:

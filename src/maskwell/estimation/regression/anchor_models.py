@@ -40,17 +40,10 @@ class AnchoredEstimate(Coefficients):
     """Shares corrected for respondents who did not pay attention.
 
     The three coefficients are ``naive`` (as if all paid attention), ``corrected`` and ``attentive`` (gamma).
-
-    Attributes
-    ----------
-    n
-        Number of respondents.
-    flags
-        What a reader should know, in words.
     """
 
-    n: int = 0
-    flags: tuple[str, ...] = ()
+    n: int = 0  # Number of respondents
+    flags: tuple[str, ...] = ()  # What a reader should know, in words
 
     @property
     def naive(self) -> float:

@@ -105,27 +105,13 @@ class Hill(Slope, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """Where the search ended.
+    """Where the search ended."""
 
-    Attributes
-    ----------
-    theta
-        Coefficients on the common scale, shape (p,).
-    at
-        Log-likelihood, gradient and observed information there.
-    iterations
-        Steps taken.
-    converged
-        Whether the gradient is zero up to the tolerance.
-    several
-        Whether another start led to a lower peak.
-    """
-
-    theta: Real
-    at: Derivatives
-    iterations: int
-    converged: bool
-    several: bool = False
+    theta: Real  # Coefficients on the common scale, shape (p,)
+    at: Derivatives  # Log-likelihood, gradient and observed information there
+    iterations: int  # Steps taken
+    converged: bool  # Whether the gradient is zero up to the tolerance
+    several: bool = False  # Whether another start led to a lower peak
 
 
 def highest(ends: Iterable[Optimum]) -> Optimum:
@@ -240,19 +226,12 @@ class Within:
 
 @dataclass(frozen=True, eq=False)
 class Limit:
-    """The information of the rows at the maximum, or in the limit.
+    """The information of the rows at the maximum, or in the limit."""
 
-    Attributes
-    ----------
-    known, unknown
-        Directions with and without information, as orthonormal columns.
-    away
-        The direction to infinity, None where the maximum is finite.
-    """
-
+    # Directions with and without information, as orthonormal columns
     known: Real
     unknown: Real
-    away: Real | None = None
+    away: Real | None = None  # The direction to infinity, None where the maximum is finite
 
     def lost(self, T: Real) -> Array:
         """Which of the coefficients T theta depend on a direction without information."""

@@ -71,23 +71,13 @@ class MixedLikelihood:
     """The log-likelihood of rows in groups; rows come group after group.
 
     theta holds the coefficients on the common scale, then the standard deviation of the intercept.
-
-    Attributes
-    ----------
-    rows
-        What each row says.
-    matrix
-        The model matrix.
-    sizes
-        Rows of each group.
-    held
-        Nodes of each block, and the logarithms of their weights; None where they are placed anew for each theta. With
-        nodes that are held the derivatives are those of the sum exactly.
     """
 
-    rows: Logit
-    matrix: ModelMatrix
-    sizes: Array
+    rows: Logit  # What each row says
+    matrix: ModelMatrix  # The model matrix
+    sizes: Array  # Rows of each group
+    # Nodes of each block, and the logarithms of their weights; None where they are placed anew for each theta. With
+    # nodes that are held the derivatives are those of the sum exactly
     held: tuple[tuple[Real, Real], ...] | None = None
 
     @property

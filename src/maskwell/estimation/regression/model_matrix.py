@@ -31,29 +31,18 @@ _PARTS = (slice(0, 1000), slice(1000, None))
 
 @dataclass(frozen=True, eq=False)
 class ModelMatrix:
-    """Columns of the linear predictor.
+    """Columns of the linear predictor."""
 
-    Attributes
-    ----------
-    versions
-        Arrays of shape (n, columns): one, or one for each category of a randomized predictor, which shares its
-        coefficients.
-    names
-        Names of the coefficients: those of the columns, after "Intercept" if there is one without a column.
-    shift, scale
-        What is taken off each column, and what it is divided by, shape (p,).
-    constant
-        Which coefficient is the intercept, None without one.
-    with_ones
-        Whether the first coefficient is an intercept without a column of its own.
-    """
-
+    # Arrays of shape (n, columns): one, or one for each category of a randomized predictor, which shares its
+    # coefficients
     versions: tuple[Array, ...]
+    # Names of the coefficients: those of the columns, after "Intercept" if there is one without a column
     names: tuple[str, ...]
+    # What is taken off each column, and what it is divided by, shape (p,)
     shift: Real
     scale: Real
-    constant: int | None
-    with_ones: bool = False
+    constant: int | None  # Which coefficient is the intercept, None without one
+    with_ones: bool = False  # Whether the first coefficient is an intercept without a column of its own
 
     @classmethod
     def of(
@@ -148,15 +137,7 @@ def blocks(n: int) -> list[slice]:
 
 
 def check_rank(gram: Real, names: Sequence[str]) -> None:
-    """Raise unless no column is a combination of the others; name those that belong together.
-
-    >>> X = np.array([[1.0, 0, 1], [1, 1, 0], [1, 1, 0], [1, 0, 1]])
-    >>> check_rank(X.T @ X, ["Intercept", "a", "b"])
-    Traceback (most recent call last):
-        ...
-    maskwell.errors.InputError: column 'b' is a combination of the columns 'Intercept', 'a'
-    hint: leave out one of these columns
-    """
+    """Raise unless no column is a combination of the others; name those that belong together."""
     left = gram.copy()
     for j, name in enumerate(names):
         if gram[j, j] <= 0:
@@ -221,12 +202,7 @@ def _check_finite(gram: Real, arrays: Sequence[Array], names: Sequence[str]) -> 
 
 
 def as_matrix(X: Any, names: Sequence[str] | None) -> tuple[Array, tuple[str, ...]]:
-    """Predictors as an array (n, columns) of numbers with a name for each column.
-
-    >>> values, names = as_matrix([[0.5], [1.5]], None)
-    >>> values.tolist(), names
-    ([[0.5], [1.5]], ('x1',))
-    """
+    """Predictors as an array (n, columns) of numbers with a name for each column."""
     values = as_array(X, "X")
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or values.dtype.kind not in "fiub":

@@ -55,35 +55,20 @@ class WaldTest(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Coefficients(Result):
-    """Estimated coefficients.
-
-    Attributes
-    ----------
-    terms
-        Their names, p of them.
-    estimates
-        Shape (p,).
-    covariance
-        Shape (p, p); NaN for coefficients without a finite estimate, which a flag names.
-    degrees_of_freedom
-        Of the t distribution for intervals and tests; None for the normal distribution.
-    infinite
-        Of each coefficient: -1 or 1 where the likelihood has no maximum but rises towards that infinity, NaN where any
-        value is as likely, else 0; None where all are finite. ``estimates`` then holds numbers close to the limit.
-    profiles
-        Profiles of the likelihood, None where there are none.
-    asked
-        "wald" or "profile", the method of the intervals that was asked for; None for the one that suits.
-    """
+    """Estimated coefficients."""
 
     LINES = "coefficients"
 
-    terms: tuple[str, ...]
-    estimates: Real
-    covariance: Real
-    degrees_of_freedom: int | None
+    terms: tuple[str, ...]  # Their names, p of them
+    estimates: Real  # Shape (p,)
+    covariance: Real  # Shape (p, p); NaN for coefficients without a finite estimate, which a flag names
+    degrees_of_freedom: int | None  # Of the t distribution for intervals and tests; None for the normal distribution
+    # Of each coefficient: -1 or 1 where the likelihood has no maximum but rises towards that infinity, NaN where any
+    # value is as likely, else 0; None where all are finite. `estimates` then holds numbers close to the limit
     infinite: Real | None = field(default=None, kw_only=True)
+    # Profiles of the likelihood, None where there are none
     profiles: Profiles | None = field(default=None, kw_only=True)
+    # "wald" or "profile", the method of the intervals that was asked for; None for the one that suits
     asked: str | None = field(default=None, kw_only=True)
 
     @property
@@ -222,13 +207,7 @@ class Coefficients(Result):
         return pandas.DataFrame(flat, columns=columns).set_index("term")
 
     def wald_test(self, what: Sequence[str] | Real | str, value: float | Sequence[float] = 0.0) -> WaldTest:
-        """Test that coefficients, or combinations of them, equal ``value``.
-
-        Parameters
-        ----------
-        what
-            A term, several terms (tested together), or an array of shape (q, p) with a combination in each row.
-        """
+        """Test that coefficients, or combinations of them, equal ``value``."""
         R = self._combinations(what)
         away = R @ self.estimates - np.broadcast_to(as_floats(value, "value", finite=False), len(R))
         tested = (R != 0).any(axis=0)
@@ -335,24 +314,12 @@ def _digits(value: float) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """A parameter that is no coefficient: the variance of a random intercept, the honesty of carriers.
+    """A parameter that is no coefficient: the variance of a random intercept, the honesty of carriers."""
 
-    Attributes
-    ----------
-    name
-        As it is printed.
-    estimate
-        Its value; NaN where any is as likely.
-    standard_error
-        None where it lies on its boundary.
-    ends
-        The interval at a level.
-    """
-
-    name: str
-    estimate: float
-    standard_error: float | None
-    ends: Callable[[float], tuple[float, float]]
+    name: str  # As it is printed
+    estimate: float  # Its value; NaN where any is as likely
+    standard_error: float | None  # None where it lies on its boundary
+    ends: Callable[[float], tuple[float, float]]  # The interval at a level
 
     def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
         """By the profile of the likelihood."""

@@ -28,32 +28,17 @@ WORSE = 1e-6
 
 @dataclass(frozen=True, repr=False)
 class NestedTest(WaldTest):
-    """A test that the larger of two models explains nothing that the smaller does not.
+    """A test that the larger of two models explains nothing that the smaller does not."""
 
-    Attributes
-    ----------
-    method
-        "likelihood-ratio", "wald" or "score".
-    smaller
-        The formula of the smaller model, None where it came from arrays.
-    reason
-        Why likelihoods are not compared, empty where they are, or could be.
-    halves
-        Whether a variance that cannot be negative is among what is tested: the statistic is then chi-squared with df
-        degrees of freedom in half of all samples, and with one less in the other half.
-    """
-
-    method: str
-    smaller: str | None = None
-    reason: str = ""
+    method: str  # "likelihood-ratio", "wald" or "score"
+    smaller: str | None = None  # The formula of the smaller model, None where it came from arrays
+    reason: str = ""  # Why likelihoods are not compared, empty where they are, or could be
+    # Whether a variance that cannot be negative is among what is tested: the statistic is then chi-squared with df
+    # degrees of freedom in half of all samples, and with one less in the other half
     halves: bool = False
 
     def sentence(self) -> str:
-        """The test in words.
-
-        >>> NestedTest(11.3, 2, None, 0.0035, "likelihood-ratio", "y ~ age").sentence()
-        'against y ~ age: likelihood ratio test, chi2(2) = 11.3000, p = 0.0035'
-        """
+        """The test in words."""
         kind = f"chi2({self.df})" if self.df_denominator is None else f"F({self.df}, {self.df_denominator})"
         kind = f"half chi2({self.df - 1}), half chi2({self.df})" if self.halves else kind
         name = {"wald": "Wald test", "score": "score test"}.get(self.method, "likelihood ratio test")
@@ -79,13 +64,6 @@ def compare_nested(larger: Regression, smaller: Regression, *, method: str | Non
     likelihood ratio has no meaning under weights, strata or clusters, where rows are not an independent sample, nor
     where the two models explain different reports; then the Wald test is made, and ``reason`` says why.
     Source: standard.
-
-    Parameters
-    ----------
-    larger, smaller
-        Two fits with the same outcome, designs and rows.
-    method
-        "likelihood-ratio" or "wald"; by default the first where it has a meaning.
     """
     from maskwell.estimation.regression.regression_result import Regression
 
@@ -118,11 +96,7 @@ def _without_random(larger: Regression, smaller: Regression, method: str | None)
 
 
 def no_spread_test(with_it: float, without: float) -> NestedTest:
-    """The likelihood ratio test that the intercepts of groups do not vary, from both log-likelihoods.
-
-    >>> no_spread_test(-980.0, -981.92).sentence()
-    'against no random intercept: likelihood ratio test, half chi2(0), half chi2(1) = 3.8400, p = 0.0250'
-    """
+    """The likelihood ratio test that the intercepts of groups do not vary, from both log-likelihoods."""
     return _halved(_gain(with_it, without), 0, "no random intercept")
 
 

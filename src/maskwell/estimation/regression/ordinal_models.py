@@ -129,11 +129,7 @@ class OrdinalRows(CurveRows):
 
 
 def gap_signs(width: int, base: int) -> Real:
-    """What one and each gap between neighbouring thresholds add to the predictor of each threshold.
-
-    >>> gap_signs(3, 1).astype(int).tolist()
-    [[1, 1, 0], [1, 0, 0], [1, 0, -1]]
-    """
+    """What one and each gap between neighbouring thresholds add to the predictor of each threshold."""
     q, r = np.arange(width)[:, None], np.arange(width)
     A = ((q < r) & (r <= base)).astype(np.float64) - ((base < r) & (r <= q))
     A[:, 0] = 1.0
@@ -253,11 +249,7 @@ def _regression_of(
 
 
 def _of_thresholds(flags: Sequence[str], reversed_names: Mapping[str, str]) -> list[str]:
-    """Notes with the names of thresholds, for what has the opposite sign in the search.
-
-    >>> _of_thresholds(["Intercept runs to plus infinity"], {"Intercept": "a|b"})
-    ['a|b runs to minus infinity']
-    """
+    """Notes with the names of thresholds, for what has the opposite sign in the search."""
     other = {"plus": "minus", "minus": "plus"}
     return [
         re.sub(

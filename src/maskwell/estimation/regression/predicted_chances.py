@@ -121,27 +121,16 @@ class CurveChances:
 
     An ordinal model has a curve for each threshold; a random intercept has one for each node of a quadrature over the
     groups, which makes these chances means over all groups.
-
-    Attributes
-    ----------
-    mix, rest
-        Shapes (k, Q) and (k,).
-    offsets
-        Shape (Q, E): what the parameters alpha, E of them, add to each curve.
-    columns
-        Which columns of the model matrix have a coefficient here.
-    sign
-        Of the linear predictor in the curves.
-    constant
-        Which column is the intercept that the first of alpha stands for, with the sign reversed; None where it has a
-        coefficient of its own.
     """
 
+    # Of shape (k, Q), and of shape (k,)
     mix: Real
     rest: Real
-    offsets: Real
-    columns: Array
-    sign: float = 1.0
+    offsets: Real  # Shape (Q, E): what the parameters alpha, E of them, add to each curve
+    columns: Array  # Which columns of the model matrix have a coefficient here
+    sign: float = 1.0  # Of the linear predictor in the curves
+    # Which column is the intercept that the first of alpha stands for, with the sign reversed; None where it has a
+    # coefficient of its own
     constant: int | None = None
 
     @property
@@ -215,14 +204,9 @@ class Effects(Coefficients):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Predictions(Coefficients):
-    """Predicted chances, or means of a linear model, with their covariance.
+    """Predicted chances, or means of a linear model, with their covariance."""
 
-    Attributes
-    ----------
-    chances
-        Whether these are chances, whose intervals are Wald's on the scale of log odds and so stay between 0 and 1.
-    """
-
+    # Whether these are chances, whose intervals are Wald's on the scale of log odds and so stay between 0 and 1
     chances: bool = True
 
     def confidence_interval(self, level: float = 0.95) -> Real:
@@ -260,24 +244,12 @@ class Predictions(Coefficients):
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """What is needed to go from coefficients to chances.
+    """What is needed to go from coefficients to chances."""
 
-    Attributes
-    ----------
-    matrix
-        The model matrix of the fit.
-    chances
-        How coefficients make chances.
-    weights
-        Of the rows, None when all count alike.
-    categories
-        Labels of the outcome.
-    """
-
-    matrix: ModelMatrix
-    chances: Chances
-    weights: Real | None
-    categories: tuple[Any, ...]
+    matrix: ModelMatrix  # The model matrix of the fit
+    chances: Chances  # How coefficients make chances
+    weights: Real | None  # Of the rows, None when all count alike
+    categories: tuple[Any, ...]  # Labels of the outcome
 
     def complete(self, X: Real) -> Real:
         """New rows with a column of ones where the fit had an intercept without a column."""

@@ -41,28 +41,16 @@ FEW = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Randomized:
-    """A randomized predictor in a model.
+    """A randomized predictor in a model."""
 
-    Attributes
-    ----------
-    evidence
-        What the reports say about its true category.
-    versions
-        The model matrix if the true category were the first, the second, ..., shape (n, p) each.
-    names
-        Of the columns.
-    latent, latent_names
-        Columns that the shares of the categories depend on, shape (n, q), without the intercept.
-    label
-        Name of the predictor, for its own coefficients.
-    """
-
-    evidence: Evidence
+    evidence: Evidence  # What the reports say about its true category
+    # The model matrix if the true category were the first, the second, ..., shape (n, p) each
     versions: tuple[Array, ...]
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # Of the columns
+    # Columns that the shares of the categories depend on, shape (n, q), without the intercept
     latent: Array
     latent_names: tuple[str, ...]
-    label: str
+    label: str  # Name of the predictor, for its own coefficients
 
 
 def fit_predictor(
@@ -194,11 +182,7 @@ def _starts(likelihood: Likelihood) -> list[Real]:
 
 
 def _said(label: str, category: Any) -> str:
-    """A category of a predictor, or of several together.
-
-    >>> _said("x", "yes"), _said("x, z", ("yes", "no"))
-    ('x=yes', 'x=yes, z=no')
-    """
+    """A category of a predictor, or of several together."""
     if not isinstance(category, tuple):
         return f"{label}={category}"
     return ", ".join(f"{name}={part}" for name, part in zip(label.split(", "), category, strict=True))

@@ -40,32 +40,17 @@ USUAL = 1.96
 
 @dataclass(frozen=True, eq=False)
 class Profiles:
-    """The profile of each coefficient ``rows @ theta``.
+    """The profile of each coefficient ``rows @ theta``."""
 
-    Attributes
-    ----------
-    hill, theta, top
-        The log-likelihood, and where it has its maximum, or is near its limit.
-    rows
-        Shape (q, p); NaN for what has no profile.
-    paths
-        Shape (q, p): how theta moves with each coefficient, to first order, per unit of it.
-    errors
-        Standard errors by the information, shape (q,); NaN at infinity.
-    scales
-        Square roots of r, shape (q,); NaN where there is no interval.
-    infinite
-        Where each coefficient runs, as in ``Limit.signs``.
-    """
-
+    # The log-likelihood, and where it has its maximum, or is near its limit
     hill: Hill
     theta: Real
     top: float
-    rows: Real
-    paths: Real
-    errors: Real
-    scales: Real
-    infinite: Real
+    rows: Real  # Shape (q, p); NaN for what has no profile
+    paths: Real  # Shape (q, p): how theta moves with each coefficient, to first order, per unit of it
+    errors: Real  # Standard errors by the information, shape (q,); NaN at infinity
+    scales: Real  # Square roots of r, shape (q,); NaN where there is no interval
+    infinite: Real  # Where each coefficient runs, as in `Limit.signs`
     _ends: dict[tuple[int, float], tuple[float, float]] = field(default_factory=dict)
 
     def part(self, where: slice | Array) -> Profiles:

@@ -63,22 +63,13 @@ class Predictor:
 
 @dataclass(frozen=True, eq=False)
 class Likelihood:
-    """Rows, matrices and weights put together.
+    """Rows, matrices and weights put together."""
 
-    Attributes
-    ----------
-    rows
-        What each row says, as a function of its linear predictors.
-    matrices, predictors
-        The model matrices, and which of them each predictor uses with which coefficients.
-    weights
-        Shape (n,), or None when all are one.
-    """
-
-    rows: RowModel
+    rows: RowModel  # What each row says, as a function of its linear predictors
+    # The model matrices, and which of them each predictor uses with which coefficients
     matrices: tuple[ModelMatrix, ...]
     predictors: tuple[Predictor, ...]
-    weights: Real | None = None
+    weights: Real | None = None  # Shape (n,), or None when all are one
 
     @classmethod
     def shared(cls, rows: RowModel, matrix: ModelMatrix, weights: Real | None) -> Likelihood:

@@ -36,22 +36,13 @@ from maskwell.estimation.regression.predicted_chances import Change, Effects, Ma
 
 @dataclass(frozen=True, eq=False)
 class RandomIntercept:
-    """Intercepts that differ between groups, as draws from a normal distribution.
+    """Intercepts that differ between groups, as draws from a normal distribution."""
 
-    Attributes
-    ----------
-    column, groups
-        What tells the groups, and how many there are.
-    deviation
-        Estimated standard deviation of the intercepts.
-    covariance
-        Of the coefficients and the standard deviation together, shape (p + 1, p + 1).
-    """
-
+    # What tells the groups, and how many there are
     column: str
     groups: int
-    deviation: float
-    covariance: Real
+    deviation: float  # Estimated standard deviation of the intercepts
+    covariance: Real  # Of the coefficients and the standard deviation together, shape (p + 1, p + 1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -29,24 +29,12 @@ LIKELY_ALIKE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The rows of P that belong to the reports.
+    """The rows of P that belong to the reports."""
 
-    Attributes
-    ----------
-    table
-        Shape (R, k): the rows of all designs, one design after the other.
-    index
-        Shape (n,): which of them belongs to each respondent.
-    sizes
-        Number of reports of each design; they sum to R.
-    categories
-        The true categories, the same for all designs.
-    """
-
-    table: Real
-    index: Array
-    sizes: tuple[int, ...]
-    categories: Categories
+    table: Real  # Shape (R, k): the rows of all designs, one design after the other
+    index: Array  # Shape (n,): which of them belongs to each respondent
+    sizes: tuple[int, ...]  # Number of reports of each design; they sum to R
+    categories: Categories  # The true categories, the same for all designs
 
     @classmethod
     def of(
@@ -55,11 +43,6 @@ class Evidence:
         """From reports, one design for all, or several with the number of the design of each row.
 
         Reports are labels, or codes 0..m-1 where ``codes`` says so.
-
-        >>> from maskwell.designs import Dense
-        >>> warner, direct = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]), Dense.of([[1, 0], [0, 1]])
-        >>> Evidence.of([0, 1, 0], [warner, direct], groups=[0, 0, 1]).rows(slice(0, 3)).T.tolist()
-        [[0.7, 0.3], [0.3, 0.7], [1.0, 0.0]]
         """
         chosen = [designs] if isinstance(designs, Design) else list_of(Design, designs, "designs")
         check_kind(Flag, codes=codes)
@@ -82,12 +65,7 @@ class Evidence:
         return cls(np.eye(len(categories)), np.asarray(codes, dtype=np.intp), (len(categories),), categories)
 
     def against(self, code: int) -> Evidence:
-        """With another category as the reference: it comes last, the others keep their order.
-
-        >>> three = Evidence.direct(np.array([0, 1, 2]), Categories.of(["never", "once", "often"]))
-        >>> three.against(0).categories.labels
-        ('once', 'often', 'never')
-        """
+        """With another category as the reference: it comes last, the others keep their order."""
         order = [*(other for other in range(self.k) if other != code), code]
         labels = [self.categories.labels[place] for place in order]
         return replace(self, table=self.table[:, order], categories=Categories.of(labels))
@@ -98,11 +76,6 @@ class Evidence:
         Reports that are not equally likely from all categories of a group are put together, too: under a k-ary design
         "once" and "often" become one report. Where even these are not equally likely, what a group reports depends on
         shares within it, which no regression of the group knows, and it is refused.
-
-        >>> three = Evidence.direct(np.array([0, 1, 2]), Categories.of(["never", "once", "often"]))
-        >>> two = three.combined([("any", [1, 2])])
-        >>> two.categories.labels, two.index.tolist(), two.table.tolist()
-        (('any', 'never'), [0, 1, 1], [[0.0, 1.0], [1.0, 0.0]])
         """
         taken = {code for _, codes in groups for code in codes}
         left = [(label, [code]) for code, label in enumerate(self.categories.labels) if code not in taken]
@@ -250,10 +223,6 @@ def report_codes(reports: Any, design: Design, *, codes: bool, name: str = "repo
     """Codes of a column of reports: of labels, of :class:`Reports`, or as they are where ``codes`` says so.
 
     Whole numbers are never taken for codes unasked: 0 would be the first report, which is "yes" as often as not.
-
-    >>> from maskwell.procedures.registry import make_design
-    >>> report_codes(["no", "yes"], make_design("warner", p="0.7"), codes=False).tolist()
-    [1, 0]
     """
     if isinstance(reports, Reports):
         return reports_of(design, reports).astype(np.intp)

@@ -30,39 +30,20 @@ VARIANCES = ("observed", "expected", "sandwich")
 
 @dataclass(frozen=True, eq=False)
 class RowSampling:
-    """Sampling of n rows.
+    """Sampling of n rows."""
 
-    Attributes
-    ----------
-    n
-        Number of rows.
-    weights
-        Shape (n,), or None when all count alike.
-    stratum
-        Number of the stratum of each row, or None when there is one.
-    cluster
-        Number of the first-stage cluster of each row, or None when every row is its own. Clusters are nested: the same
-        label in two strata means two clusters.
-    cluster_stratum
-        The stratum of each cluster.
-    fraction
-        Sampling fraction of each stratum, zeros when the population is infinite or drawn with replacement.
-    strata_labels
-        Names of the strata.
-    lonely
-        What to do with a stratum of one cluster.
-    auxiliary
-        For calibrated weights: the values they were calibrated with and, in the last column, their factors g.
-    """
-
-    n: int
-    weights: Real | None = None
-    stratum: Array | None = None
+    n: int  # Number of rows
+    weights: Real | None = None  # Shape (n,), or None when all count alike
+    stratum: Array | None = None  # Number of the stratum of each row, or None when there is one
+    # Number of the first-stage cluster of each row, or None when every row is its own. Clusters are nested: the same
+    # label in two strata means two clusters
     cluster: Array | None = None
-    cluster_stratum: Array | None = None
+    cluster_stratum: Array | None = None  # The stratum of each cluster
+    # Sampling fraction of each stratum, zeros when the population is infinite or drawn with replacement
     fraction: Real | None = None
-    strata_labels: tuple[Any, ...] = ("all",)
-    lonely: str = "error"
+    strata_labels: tuple[Any, ...] = ("all",)  # Names of the strata
+    lonely: str = "error"  # What to do with a stratum of one cluster
+    # For calibrated weights: the values they were calibrated with and, in the last column, their factors g
     auxiliary: Real | None = None
 
     @classmethod
@@ -157,11 +138,7 @@ class RowSampling:
         return None if self.cluster is None else int(self.units.sum() - len(self.strata_labels))
 
     def in_words(self) -> str:
-        """What is taken into account.
-
-        >>> RowSampling.of(4, strata=[1, 1, 2, 2], clusters=[1, 2, 3, 4]).in_words()
-        '2 strata, 4 clusters'
-        """
+        """What is taken into account."""
         units, strata = int(self.units.sum()), len(self.strata_labels)
         kind = "weights" if self.auxiliary is None else "calibrated weights"
         parts = [kind] if self.weights is not None else []
@@ -291,11 +268,7 @@ def row_sampling(n: int, plan: Sampling | None, **columns: Any) -> RowSampling:
 
 
 def scale_free(weights: Real) -> Real:
-    """Weights with mean one: their unit does not matter to a regression.
-
-    >>> scale_free(np.array([1e-200, 3e-200])).tolist()
-    [0.5, 1.5]
-    """
+    """Weights with mean one: their unit does not matter to a regression."""
     largest = weights / weights.max()
     return np.asarray(largest / largest.mean())
 

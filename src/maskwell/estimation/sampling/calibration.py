@@ -28,23 +28,7 @@ REACHED = 1e-10  # of the totals
 
 
 def calibrate(plan: Sampling, x: Any, totals: Any, *, distance: str = "linear") -> Sampling:
-    """The plan with weights that reproduce ``totals``.
-
-    Parameters
-    ----------
-    plan
-        How the rows were drawn.
-    x
-        What is known of each row, shape (n, p); a column of ones for the size of the population.
-    totals
-        Of the columns of x in the population, shape (p,).
-    distance
-        ``"linear"`` (weights may become negative, which estimates then say) or ``"raking"`` (they stay positive).
-
-    >>> plan = Sampling(weights=[10.0, 10.0, 20.0])
-    >>> calibrate(plan, [[1, 0], [1, 1], [1, 0]], [44, 12]).weights.round(4).tolist()   # 44 people, 12 of them women
-    [10.6667, 12.0, 21.3333]
-    """
+    """The plan with weights that reproduce ``totals``."""
     check_kind(Sampling, plan=plan)
     check_kind(str, distance=distance)
     if distance not in DISTANCES:

@@ -42,24 +42,12 @@ class Total(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ListedSamples:
-    """A sampling plan and a linear estimator, written out sample by sample.
+    """A sampling plan and a linear estimator, written out sample by sample."""
 
-    Attributes
-    ----------
-    probability
-        Of each sample, shape (S,).
-    weights
-        w_si, shape (S, N); zero for units outside the sample.
-    held
-        Which units each sample holds, shape (S, N).
-    constant
-        w_s0, shape (S,).
-    """
-
-    probability: Real
-    weights: Real
-    held: Real
-    constant: Real
+    probability: Real  # Of each sample, shape (S,)
+    weights: Real  # w_si, shape (S, N); zero for units outside the sample
+    held: Real  # Which units each sample holds, shape (S, N)
+    constant: Real  # w_s0, shape (S,)
 
     @classmethod
     def of(
@@ -74,10 +62,6 @@ class ListedSamples:
         """From the units 0..size-1 of each sample and its probability.
 
         ``weights`` are one list a sample, in the order of its units; one over the inclusion probability by default.
-
-        >>> plan = ListedSamples.of(3, [(0, 1), (0, 2), (1, 2)], [0.5, 0.25, 0.25])
-        >>> plan.inclusion.tolist()
-        [0.75, 0.75, 0.5]
         """
         size = as_whole(size, "size", low=1, high=MOST_UNITS)
         samples = [
@@ -113,14 +97,6 @@ class ListedSamples:
 
         ``reports`` are the codes reported by its units, lowest unit first; ``recoveries`` has one entry for each unit
         of the population.
-
-        >>> from maskwell.designs import Dense
-        >>> from maskwell.estimation import score_recovery
-        >>> warner = score_recovery(Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]), [1, 0])
-        >>> plan = ListedSamples.of(3, [(0, 1), (0, 2), (1, 2)], [1 / 3, 1 / 3, 1 / 3])
-        >>> total = plan.total(0, [0, 1], [warner] * 3)   # unit 0 said yes, unit 1 said no
-        >>> round(total.value, 4), round(total.variance, 4)
-        (1.5, 8.625)
         """
         sample = as_whole(sample, "sample")
         reports = [as_whole(z, "report") for z in as_list(reports, "reports")]

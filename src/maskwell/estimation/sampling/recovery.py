@@ -267,24 +267,14 @@ class Recovery:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """``e = U - centre - fitted`` for the units of some lines, zero for all others.
-
-    Attributes
-    ----------
-    lines
-        Which lines have scores that are not zero.
-    centre
-        Shape (k,).
-    fitted
-        For calibrated weights: one row for each auxiliary label, shape (labels, k). Then all lines have scores.
-    inside
-        With ``fitted``: one where ``U - centre`` counts, zero outside of the domain; shape (all lines,).
-    """
+    """``e = U - centre - fitted`` for the units of some lines, zero for all others."""
 
     recovery: Recovery
-    lines: Array
-    centre: Real
+    lines: Array  # Which lines have scores that are not zero
+    centre: Real  # Shape (k,)
+    # For calibrated weights: one row for each auxiliary label, shape (labels, k). Then all lines have scores
     fitted: Real | None = None
+    # With `fitted`: one where `U - centre` counts, zero outside of the domain; shape (all lines,)
     inside: Real | None = None
 
     def sums(self, a: Real, groups: Array, count: int) -> Real:
@@ -354,14 +344,9 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class WeightedScores(Scores):
-    """``e = factor (U - centre)`` with a factor and a centre for each line: for differences between domains.
+    """``e = factor (U - centre)`` with a factor and a centre for each line: for differences between domains."""
 
-    Attributes
-    ----------
-    centres, factors
-        Of all lines, shapes (lines, k) and (lines,).
-    """
-
+    # Of all lines, shapes (lines, k) and (lines,)
     centres: Real = field(default_factory=lambda: np.zeros((0, 0)))
     factors: Real = field(default_factory=lambda: np.zeros(0))
 

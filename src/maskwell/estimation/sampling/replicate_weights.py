@@ -209,23 +209,13 @@ def rank_of_replicates(products: Real) -> int:
     """The rank of replicate weights, from :func:`maskwell.core.cells.products_of_replicates`.
 
     Each replicate keeps one of two units in each of two strata: two degrees of freedom, one for each stratum.
-
-    >>> ratios = np.array([[2, 0, 2, 0], [2, 0, 0, 2], [0, 2, 2, 0], [0, 2, 0, 2]], dtype=float)
-    >>> rank_of_replicates(ratios @ ratios.T)
-    3
     """
     values = np.linalg.eigvalsh(products)
     return int((values > ALONE * values[-1]).sum())
 
 
 def strata_of_replicates(cells: Cells) -> tuple[Any, ...]:
-    """The label of the stratum of each replicate.
-
-    >>> weights = [[0, 2, 1, 1], [2, 0, 1, 1], [1, 1, 0, 2], [1, 1, 2, 0]]
-    >>> cells = Cells.of([0, 1, 0, 1], weight=[1.0] * 4, stratum=["a", "a", "b", "b"], replicates=weights)
-    >>> strata_of_replicates(cells)
-    ('a', 'a', 'b', 'b')
-    """
+    """The label of the stratum of each replicate."""
     apart = np.abs(cells.replicates - cells.weight[:, None]) > ROUNDING * cells.weight[:, None]
     changed = np.zeros((cells.stratum.size, apart.shape[1]), dtype=np.int64)
     np.add.at(changed, cells.stratum.codes, apart.astype(np.int64))
@@ -243,16 +233,8 @@ def strata_of_replicates(cells: Cells) -> tuple[Any, ...]:
 def factors_of_replicates(ratios: Real) -> tuple[float, ...]:
     """The factor ``(n_h - 1) / n_h`` of each replicate, where strata are not known, from how it raises weights.
 
-    Parameters
-    ----------
-    ratios
-        The smallest and the largest ratio of replicate weights above zero to the weights, shape (2, R).
-
     A replicate raises the weights that it changes by ``n_h / (n_h - 1)``, n_h the units of its stratum: of all rows
     where there is one stratum, of some where there are several.
-
-    >>> factors_of_replicates(np.array([[1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 2.0, 2.0]]))   # two strata of two units
-    (0.5, 0.5, 0.5, 0.5)
     """
     units = np.divide(ratios[1], ratios[1] - 1, out=np.zeros(ratios.shape[1]), where=ratios[1] > 1 + ROUNDING)
     whole = np.round(units)
@@ -270,9 +252,6 @@ def fay_factor(ratios: Real) -> float:
     """Fay's rho, from the smallest and the largest ratio of replicate weights to the weights, shape (2, R).
 
     A replicate multiplies the weights of one half by ``2 - rho`` and of the other by ``rho``.
-
-    >>> fay_factor(np.array([[0.3, 0.3], [1.7, 1.7]]))
-    0.3
     """
     low, high = float(ratios[0].min()), float(ratios[1].max())
     rho = round(2 - high, 6)

@@ -62,25 +62,16 @@ NOT_TOLD = "the samples that have rows here do not tell the shares: there is no 
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """A sample whose rows used several designs that tell the shares only together.
+    """A sample whose rows used several designs that tell the shares only together."""
 
-    Attributes
-    ----------
-    cells, designs
-        Sums of the rows, and the design of each label of ``cells.sample``.
-    variance, rule
-        One of them: how the variance follows from linearised sums, or from replicate weights.
-    calibrated
-        Where the weights were calibrated.
-    text, method
-        The plan in words, and the name of its method.
-    """
-
+    # Sums of the rows, and the design of each label of `cells.sample`
     cells: Cells
     designs: tuple[Design, ...]
+    # One of them: how the variance follows from linearised sums, or from replicate weights
     variance: Variance | None
     rule: ReplicateRule | None
-    calibrated: Calibrated | None
+    calibrated: Calibrated | None  # Where the weights were calibrated
+    # The plan in words, and the name of its method
     text: str
     method: str = "stages"
 
@@ -249,26 +240,7 @@ def estimate_simple(
     method: str = "moments",
     between: Sequence[Mapping[Any, float]] = (),
 ) -> SurveyEstimate:
-    """Shares of the whole sample and of each domain, from counts.
-
-    Parameters
-    ----------
-    cells
-        Counted rows without any plan; the labels of ``cells.sample`` number the designs.
-    designs
-        The design of each sample.
-    method
-        ``moments`` or ``ml``.
-    between
-        Sums of the shares of domains whose covariance is asked for, with a factor for each domain.
-
-    >>> from maskwell.designs import Dense
-    >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
-    >>> cells = Cells.of([0, 1, 0, 1], count=[60, 90, 40, 110], domain=["f", "f", "m", "m"])
-    >>> estimate = estimate_simple(cells, [warner])
-    >>> [round(float(one.pi_hat[0]), 3) for one in (estimate, *estimate.domains.values())]   # all, women, men
-    [0.083, 0.25, -0.083]
-    """
+    """Shares of the whole sample and of each domain, from counts."""
     if cells.weighted or cells.clusters or cells.population.shape[1] or cells.replicates.shape[1]:
         raise ParameterError("a sampling plan for an estimate from counts", hint="use estimate_cells")
     whole = _estimate(_samples(cells, designs, np.arange(len(cells))), method)

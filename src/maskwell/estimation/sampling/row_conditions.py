@@ -57,11 +57,7 @@ class RowConditions:
 
     @classmethod
     def of(cls, where: str | Mapping[str, Any] | None) -> RowConditions | None:
-        """From a text such as ``region=north, age>=30``, or a dictionary of columns with one value or several.
-
-        >>> RowConditions.of("region=north|south & age>=30").conditions[1]
-        Condition(column='age', sign='>=', values=('30',))
-        """
+        """From a text such as ``region=north, age>=30``, or a dictionary of columns with one value or several."""
         if where is None:
             return None
         if isinstance(where, Mapping):

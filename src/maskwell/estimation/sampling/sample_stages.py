@@ -47,29 +47,15 @@ ROWS_ONLY = ("poisson", "pps", "hajek-deville")
 
 @dataclass(frozen=True, eq=False)
 class Scheme:
-    """How a sample was drawn.
+    """How a sample was drawn."""
 
-    Attributes
-    ----------
-    method
-        One of the names of ``METHODS``.
-    lonely
-        What to do with a stratum (or cluster) of which one unit was drawn and not all: ``"error"``; ``"certainty"``: it
-        was sure to be drawn and adds no sampling variance, only randomization; ``"centre"``: compare it with the mean
-        of all strata.
-    replicates
-        For ``replicates``: how they become a variance.
-    joint
-        For ``syg`` and ``ht``: pairwise inclusion probabilities, shape (n, n).
-
-    >>> Scheme("poisson").method
-    'poisson'
-    """
-
-    method: str = "stages"
+    method: str = "stages"  # One of the names of `METHODS`
+    # What to do with a stratum (or cluster) of which one unit was drawn and not all: `"error"`; `"certainty"`: it was
+    # sure to be drawn and adds no sampling variance, only randomization; `"centre"`: compare it with the mean of all
+    # strata
     lonely: Lonely = "error"
-    replicates: ReplicateRule | None = None
-    joint: Real | None = None
+    replicates: ReplicateRule | None = None  # For `replicates`: how they become a variance
+    joint: Real | None = None  # For `syg` and `ht`: pairwise inclusion probabilities, shape (n, n)
 
     def __post_init__(self) -> None:
         check_kind(str, method=self.method, lonely=self.lonely)
@@ -140,22 +126,13 @@ class Level:
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """Units drawn from groups.
+    """Units drawn from groups."""
 
-    Attributes
-    ----------
-    parent, child
-        What was drawn from, and what was drawn; ``child`` is ``None`` where rows were drawn.
-    drawn
-        How many units were drawn from each group, shape (groups,).
-    population
-        From how many; infinite with replacement or where it is not known.
-    """
-
+    # What was drawn from, and what was drawn; `child` is `None` where rows were drawn
     parent: Level
     child: Level | None
-    drawn: Real
-    population: Real
+    drawn: Real  # How many units were drawn from each group, shape (groups,)
+    population: Real  # From how many; infinite with replacement or where it is not known
 
     @property
     def fraction(self) -> Real:
@@ -296,17 +273,11 @@ class Variance(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class MultistageVariance:
-    """Variance of sums over a sample drawn in stages.
-
-    Attributes
-    ----------
-    kept
-        Squared weights that the open variance leaves to the randomization correction, by line.
-    """
+    """Variance of sums over a sample drawn in stages."""
 
     cells: Cells
     spreads: tuple[_Spread, ...]
-    kept: Real
+    kept: Real  # Squared weights that the open variance leaves to the randomization correction, by line
 
     @classmethod
     def of(cls, cells: Cells, *, with_replacement: bool = False, lonely: Lonely = "error") -> MultistageVariance:
@@ -361,12 +332,7 @@ def _between_clusters(cells: Cells, one: _Spread, scores: Scores, middle: Real) 
 
 
 def lines_of_domains(cells: Cells) -> dict[Hashable, Array]:
-    """The lines of each domain by its label, in ascending order; nothing where there are no domains.
-
-    >>> cells = Cells.of([0, 1, 1], domain=["m", "f", "m"])
-    >>> {label: lines.tolist() for label, lines in lines_of_domains(cells).items()}
-    {'f': [0], 'm': [1, 2]}
-    """
+    """The lines of each domain by its label, in ascending order; nothing where there are no domains."""
     if not cells.domain.given:
         return {}
     order = np.argsort(cells.domain.codes, kind="stable")

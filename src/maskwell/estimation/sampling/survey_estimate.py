@@ -23,45 +23,28 @@ from maskwell.estimation.share_estimate import ROUNDING, Combination, Estimate
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SurveyEstimate(Estimate):
-    """Estimated shares and totals.
+    """Estimated shares and totals."""
 
-    Attributes
-    ----------
-    total
-        Estimated numbers of units in each category, shape (k,): the sums of weights times recoveries.
-    total_variance, total_covariance
-        Of the totals, shapes (k,) and (k, k); the second is ``None`` when there are too many categories.
-    population
-        The sum of the weights: the estimated number of units, or the known one that shares were divided by.
-    degrees_of_freedom
-        Clusters minus strata, or those of the replicates; ``None`` where the normal distribution serves.
-    domains
-        An estimate for each domain, by its label.
-    plan_text
-        How the sample was drawn and what the variance accounts for, in words.
-    used
-        The designs that rows with weights used, each with its share of the squared weights.
-    simple_covariance
-        The covariance in a simple random sample of as many reports, shape (k, k), or its diagonal where there are many
-        categories; ``None`` where it is not known.
-    between
-        For each sum of domains that was asked for, the covariance of its shares.
-    kish
-        The number of rows of equal weight that would tell as much: the squared sum of the weights over that of their
-        squares.
-    """
-
+    # Estimated numbers of units in each category, shape (k,): the sums of weights times recoveries
     total: Real = field(default_factory=lambda: np.zeros(0))
+    # Of the totals, shapes (k,) and (k, k); the second is `None` when there are too many categories
     total_variance: Real = field(default_factory=lambda: np.zeros(0))
     total_covariance: Real | None = None
+    # The sum of the weights: the estimated number of units, or the known one that shares were divided by
     population: float = float("nan")
+    # Clusters minus strata, or those of the replicates; `None` where the normal distribution serves
     degrees_of_freedom: float | None = None
+    # An estimate for each domain, by its label
     domains: Mapping[Hashable, SurveyEstimate] = field(default_factory=dict)
-    plan_text: str = ""
-    used: tuple[Part, ...] = ()
+    plan_text: str = ""  # How the sample was drawn and what the variance accounts for, in words
+    used: tuple[Part, ...] = ()  # The designs that rows with weights used, each with its share of the squared weights
+    # The number of rows of equal weight that would tell as much: the squared sum of the weights over that of their
+    # squares
     kish: float = float("nan")
+    # The covariance in a simple random sample of as many reports, shape (k, k), or its diagonal where there are many
+    # categories; `None` where it is not known
     simple_covariance: Real | None = None
-    between: tuple[Real, ...] = ()
+    between: tuple[Real, ...] = ()  # For each sum of domains that was asked for, the covariance of its shares
 
     @property
     def parts(self) -> tuple[Part, ...]:

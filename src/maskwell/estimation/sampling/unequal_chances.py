@@ -82,11 +82,7 @@ class PairwiseVariance:
 
 
 def check_joint(joint: Any, n: int) -> Real:
-    """A matrix of pairwise inclusion probabilities with the single ones on its diagonal, or an error.
-
-    >>> check_joint([[0.5, 0.2], [0.2, 0.5]], 2).shape
-    (2, 2)
-    """
+    """A matrix of pairwise inclusion probabilities with the single ones on its diagonal, or an error."""
     pairwise = as_floats(joint, "joint inclusion probabilities", finite=False)
     if pairwise.shape != (n, n):
         raise ParameterError(

@@ -34,7 +34,7 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
 from maskwell.designs.kronecker import check_coded
 from maskwell.designs.sparse import Sparse
-from maskwell.errors import MatrixError, ParameterError
+from maskwell.errors import CountsError, MatrixError, ParameterError
 from maskwell.microdata.matrices.bounds import WIDE, Amounts, as_words, labels_for, read_amounts
 from maskwell.microdata.matrices.matrix_patterns import (
     block_numbers,
@@ -79,6 +79,29 @@ def method1(
     return with_notes(equal_exchange(amounts, flows, numbers, inputs), amounts, "method1", theta=to_text(strength))
 
 
+def binary_theta(v: Any, p12: Number) -> Fraction:
+    """The theta of Method 1 for two categories whose second is reported as the first with probability ``p12``.
+
+        theta = p12 v_2 / min(v_1, v_2),    0 <= p12 <= min(1, v_1 / v_2)
+
+    Source: derived; [Adeshiyan2011, section 4.5] leaves out the upper limit, which is needed where the first category
+    is the smaller one.
+    """
+    amounts, asked = read_amounts(v, weighted=True), as_fraction(p12, "p12")
+    if len(amounts) != 2 or not amounts.support.all():
+        raise CountsError(f"{len(amounts)} counts", hint="give two counts, both above 0; for others use theta")
+    first, second = map(int, amounts.integers)
+    most = min(Fraction(1), Fraction(first, second))
+    if not 0 <= asked <= most:
+        raise ParameterError(
+            f"p12 = {p12} is outside 0 to {to_decimal(most)}",
+            hint=f"the first category can take at most {to_decimal(most)} of the second without growing",
+            p12=p12,
+            most=most,
+        )
+    return asked * second / min(first, second)
+
+
 def _check_part(theta: Number) -> Fraction:
     strength = as_fraction(theta, "theta")
     if not 0 <= strength <= 1:
@@ -91,6 +114,9 @@ def _check_part(theta: Number) -> Fraction:
 
 
 # ---- inverse frequency
+
+
+_LIMIT = Fraction(1, 3)
 
 
 def inverse_frequency(
@@ -113,6 +139,33 @@ def inverse_frequency(
     _check_flow(flow, amounts, numbers)
     design = equal_exchange(amounts, [flow * amounts.scale] * (int(numbers.max()) + 1), numbers, inputs)
     return with_notes(design, amounts, "inverse-frequency", theta=to_text(flow))
+
+
+def theta_for_xi(xi: Number) -> float:
+    """The smallest theta that bounds every probability of a correct match by ``xi``, in a block of many cells.
+
+    The larger of the positive roots of
+
+        xi theta^2 + (1 - xi) theta - (1 - xi) = 0           for a cell of one record
+        xi/2 theta^2 + (1/2 - xi) theta + (2 xi - 1) = 0     for a cell of two
+
+    where arrivals from the many other cells are taken to be Poisson. Blocks of few cells need a theta of their own:
+    :func:`~maskwell.microdata.matrices.matrix_patterns.thetas_for_blocks`.
+
+    Source: derived; that 1/3 is the limit is stated in the abstract of [NayakZhangYou2018].
+    """
+    bound = as_fraction(xi, "xi")
+    if not _LIMIT < bound <= 1:
+        raise ParameterError(
+            f"xi = {xi} is outside (1/3, 1]",
+            hint="cells of one record allow only bounds above 1/3: merge cells, or take an optimal matrix",
+            xi=xi,
+        )
+    x = float(bound)
+    one = (-(1 - x) + math.sqrt((1 - x) ** 2 + 4 * x * (1 - x))) / (2 * x)
+    inner = (0.5 - x) ** 2 - 2 * x * (2 * x - 1)
+    two = (x - 0.5 + math.sqrt(inner)) / x if inner >= 0 else 0.0
+    return max(one, two)
 
 
 def _check_flow(flow: Fraction, amounts: Amounts, numbers: Any) -> None:

@@ -1,27 +1,138 @@
-"""Matrices made of matrices, which keep invariance: *mixed* with the identity, and *chained*, one after another."""
+"""Matrices made of matrices; all keep invariance.
+
+*Blockwise*: a matrix of its own in every cell of other variables, which stay as they are; block totals stay exactly.
+*Mixed* with the identity, which weakens it. *Chained*: one after another. *Two stages*: one variable within the
+categories of another, then the other within the released first.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 
-from maskwell.core.arguments import Array, check_kind
+from maskwell.core.arguments import Array, as_array, as_list, check_kind
+from maskwell.core.categories import Categories
+from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, check_probability, to_text
+from maskwell.core.phrases import VALUES, listed
 from maskwell.designs.coded import CodedDesign
+from maskwell.designs.design import Design
+from maskwell.designs.kronecker import check_coded
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
-from maskwell.errors import MatrixError
-from maskwell.microdata.matrices.bounds import as_words
-from maskwell.microdata.matrices.matrix_patterns import as_sparse, from_entries
+from maskwell.errors import CountsError, MatrixError, ParameterError, UnknownCategoryError, WrongTypeError
+from maskwell.microdata.matrices.bounds import as_words, labels_for, read_amounts
+from maskwell.microdata.matrices.matrix_patterns import as_sparse, block_numbers, from_entries, with_notes
+
+Make = Callable[[Array], Sparse]
+"""From the counts of a cell to its matrix."""
+
 
 # ---- one for each cell
+
+
+def blockwise(cells: Iterable[Hashable], v: Any, make: Make, *, categories: Categories | None = None) -> Sparse:
+    """One matrix for each cell, made from the counts of its states; a state alone in its cell stays as it is.
+
+    Invariance in every cell is invariance as a whole.
+
+    Source: [Adeshiyan2011, Theorem 4.1 and eq. (4.18)].
+    """
+    check_kind(Callable, make=make)
+    values = v if isinstance(v, np.ndarray) else np.array([*as_list(v, "counts"), None], dtype=object)[:-1]
+    amounts = read_amounts(values, weighted=True)
+    inputs, numbers = labels_for(amounts, categories), block_numbers(cells, len(amounts))
+    places = places_by_cell(numbers)
+    made: dict[tuple[Any, ...], Sparse] = {}
+    parts = []
+    for members in places:
+        key = tuple(values[members].tolist())
+        if key not in made:
+            made[key] = _cell_matrix(values[members], amounts.support[members], make)
+        parts.append(made[key])
+    methods = {part.provenance.get("method", "given") for part in made.values()} - {"unchanged"}
+    return with_notes(Sparse.stacked(parts, places, inputs), amounts, "/".join(sorted(methods)) or "unchanged")
 
 
 def places_by_cell(numbers: Array) -> list[Array]:
     """The places of the states of each cell, given its number."""
     order = np.argsort(numbers, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else []
+
+
+def _cell_matrix(counts: Array, occurring: Array, make: Make) -> Sparse:
+    if occurring.sum() > 1:
+        made = make(counts)
+        check_kind(Sparse, **{"what make returns": made})
+        if made.k != len(counts) or made.m != len(counts):
+            raise MatrixError(
+                f"make returned a matrix of {made.m:,} rows and {made.k:,} columns for {len(counts):,} counts",
+                hint="return a matrix with a row and a column for each of the counts that make is given",
+            )
+        return made
+    return Sparse.unchanged(Categories.numbered(len(counts))).with_provenance(method="unchanged")
+
+
+def conditional_matrix(
+    parts: Mapping[Hashable, Any] | Sequence[Any],
+    order: Literal["x", "y"] = "x",
+    *,
+    levels: Iterable[Hashable] | None = None,
+) -> Sparse:
+    """X randomized by a matrix of its own for each y, and Y kept, as one matrix over the pairs.
+
+        Pr(x', y' | x, y) = [y' = y] P_y[x', x]
+
+    Source: [Adeshiyan2011, Example 4.3 and eq. (4.1)], which prints the matrix of order "x" but lists order "y".
+    """
+    named: dict[Hashable, Any] = dict(parts) if isinstance(parts, Mapping) else dict(enumerate(as_list(parts, "parts")))
+    check_kind(str, order=order)
+    _check_levels(named, levels)
+    designs = [_sparse(part) for part in named.values()]
+    states = designs[0].inputs.labels
+    if any(part.k != len(states) or part.m != len(states) for part in designs):
+        raise MatrixError("matrices of different sizes", hint="give every y a square matrix over the same categories")
+    grid = np.arange(len(states) * len(designs)).reshape(
+        (len(states), len(designs)) if order == "x" else (-1, len(states))
+    )
+    places = list(grid.T if _check_order(order) == "x" else grid)
+    pairs = [(x, y) for x in states for y in named] if order == "x" else [(y, x) for y in named for x in states]
+    return Sparse.stacked(designs, places, Categories.of(pairs))
+
+
+def _check_levels(named: Mapping[Hashable, Any], levels: Iterable[Hashable] | None) -> None:
+    if not named:
+        raise ParameterError("no matrices", hint="give a matrix for each category of the other variable")
+    try:
+        absent = [y for y in ([] if levels is None else as_list(levels, "levels")) if y not in named]
+    except TypeError as error:
+        raise WrongTypeError(
+            "an element of levels cannot be a label", hint="use texts, numbers, dates or tuples", values=str(error)
+        ) from None
+    if absent:
+        raise UnknownCategoryError(
+            f"{len(absent):,} categories have no matrix" if len(absent) > 1 else "a category has no matrix",
+            hint="give one for each category that occurs; the identity leaves it as it is",
+            values=listed(map(repr, absent), len(absent), VALUES),
+            absent=absent,
+        )
+
+
+def _check_order(order: str) -> str:
+    if order not in ("x", "y"):
+        raise ParameterError(f"order = {order!r}", hint='"x": the randomized variable is the slowest; "y": the other')
+    return order
+
+
+def _sparse(part: Any) -> Sparse:
+    if isinstance(part, Design):
+        return as_sparse(check_coded([part], "a conditional matrix")[0])
+    return Sparse.of_matrix(part)
 
 
 # ---- weaker, and one after another
@@ -90,3 +201,49 @@ def check_square(design: Sparse) -> None:
 
 
 # ---- two variables, each within the other
+
+
+@dataclass(frozen=True, eq=False)
+class TwoStage:
+    """Both stages over the pairs of categories; X is the slower variable.
+
+    ``first`` randomizes X within each y, ``second`` Y within each released x.
+    """
+
+    first: Sparse
+    second: Sparse
+
+    @cached_property
+    def design(self) -> Sparse:
+        """Both in one matrix, ``P = P_2 P_1``: invariant for the table."""
+        return chained(self.first, self.second)
+
+
+def two_stage(table: CellTable | Array, first: Make, second: Make) -> TwoStage:
+    """X within each y, then Y within each released x, with matrices made from the original table.
+
+        P = P_2 P_1
+
+    where ``P_1`` is made from the columns of the table and ``P_2`` from its rows. Both are invariant for the table, so
+    P is. After the first stage the counts of Y are as they were, after both neither margin is exact. To build the
+    second stage from the table that the first one gave would be unbiased too, but not one matrix any more.
+
+    Source: [Adeshiyan2011, Theorems 4.1 and 4.2].
+    """
+    counts, labels = _two_way(table)
+    rows, columns = np.indices(counts.shape)
+    one = blockwise(columns.ravel(), counts.ravel(), first, categories=labels)
+    two = blockwise(rows.ravel(), counts.ravel(), second, categories=labels)
+    return TwoStage(one, two)
+
+
+def _two_way(table: Any) -> tuple[Array, Categories]:
+    if isinstance(table, CellTable):
+        counts = table.grid()
+        levels = table.levels
+    else:
+        counts = as_array(table, "table")
+        levels = tuple(tuple(range(size)) for size in counts.shape)
+    if counts.ndim != 2:
+        raise CountsError(f"a table of {counts.ndim} variables", hint="two stages need a table of two variables")
+    return counts, Categories.of([(x, y) for x in levels[0] for y in levels[1]])

@@ -1,11 +1,16 @@
-"""What a matrix does to the counts of a file: whether it keeps them, what it reveals about them.
+"""What a matrix does to the counts of a file: whether it keeps them, what it tells about them, what it may create.
 
 A matrix is *invariant* for v where ``P v = v``. Then v is an eigenvector of P: who knows P and the total of every group
 of states that exchange records, which the released file shows, knows v. So publishing such a matrix is publishing v.
+
+*Edit rules* name combinations that must not occur, and that no release may create. A matrix that is invariant over the
+cells themselves never creates a cell that does not occur: what flows into an empty cell adds up to its count, which is
+zero. Variables that are randomized one by one do create such cells.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +21,7 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import (
     CountsError,
+    EditRuleError,
     MatrixError,
     NotInvariantError,
     ParameterError,
@@ -86,6 +92,18 @@ def _square_counts(design: CodedDesign, v: Any) -> Real:
 
 
 # ---- moved
+
+
+def flows(design: Sparse, v: Any) -> Any:
+    """``F_ij = p_ij v_j``, the expected number of records that go from j to i, as a ``scipy.sparse.csc_array``."""
+    counts = read_amounts(v, weighted=True).floats
+    if len(counts) != design.k:
+        raise MatrixError(
+            f"{len(counts)} counts for a matrix of {design.k} categories", hint="give one count for each category"
+        )
+    moved = design.csc()
+    moved.data = moved.data * np.repeat(counts, np.diff(design.starts))
+    return moved
 
 
 def expected_changed(design: Sparse, v: Any) -> float:
@@ -187,3 +205,67 @@ def _stationary(design: CodedDesign, members: Array) -> Real:
         )
     system = np.vstack([design.entries(members, members) - np.eye(len(members)), np.ones(len(members))])
     return np.asarray(np.linalg.lstsq(system, np.eye(len(members) + 1)[-1], rcond=None)[0])
+
+
+# ---- edit rules
+
+
+def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable] | None = None) -> None:
+    """Raise where records lie in forbidden cells; the error keeps the fullest and how many records lie there.
+
+    Source: [Adeshiyan2011, section 4.5.2].
+    """
+    records = read_amounts(counts).integers
+    inside = np.where(_flags(forbidden, len(records)), records, 0)
+    total, worst = int(inside.sum()), int(inside.argmax())
+    if total:
+        name = shorten(repr(worst if labels is None else labels[worst]), 80)
+        raise EditRuleError(
+            f"{_records(total)} in forbidden cells, most in cell {worst + 1}",
+            hint="correct these records before the release, or take the rule out",
+            values=f"{_records(int(inside[worst]))} in {name}, {_records(total)} in all such cells",
+            cell=worst,
+            count=int(inside[worst]),
+            total=total,
+        )
+
+
+def check_never_creates(design: Sparse, forbidden: Array) -> None:
+    """Raise where the matrix could turn an allowed state into a forbidden one."""
+    check_kind(Sparse, design=design)
+    bad = _flags(forbidden, design.m)
+    origins = np.repeat(np.arange(design.k), np.diff(design.starts))
+    wrong = np.flatnonzero(bad[design.rows] & ~bad[origins])
+    if len(wrong):
+        made, origin = int(design.rows[wrong[0]]), int(origins[wrong[0]])
+        names = [shorten(repr(label), 80) for label in (design.inputs.labels[origin], design.outputs.labels[made])]
+        raise EditRuleError(
+            f"the matrix can turn category {origin + 1} into category {made + 1}, which a rule forbids",
+            hint="randomize within the columns of the rule, or jointly with them",
+            values=f"{names[0]} into {names[1]}",
+            origin=origin,
+            made=made,
+        )
+
+
+def expected_failures(design: Sparse, counts: Any, forbidden: Array) -> float:
+    """The expected number of released records in forbidden cells: ``sum_{i forbidden} (P N)_i``."""
+    check_kind(Sparse, design=design)
+    amounts = read_amounts(counts, weighted=True).floats
+    check_one_each(design, amounts)
+    released = design.forward(amounts)
+    return float(released[_flags(forbidden, len(released))].sum())
+
+
+def _flags(forbidden: Any, cells: int) -> Array:
+    flags = as_array(forbidden, "forbidden")
+    if flags.shape != (cells,) or flags.dtype.kind not in "bui":
+        raise ParameterError(
+            f"forbidden has shape {flags.shape} of {flags.dtype} for {cells:,} cells",
+            hint="give True or False for each",
+        )
+    return flags.astype(bool)
+
+
+def _records(count: int) -> str:
+    return f"{count:,} record{'' if count == 1 else 's'}"

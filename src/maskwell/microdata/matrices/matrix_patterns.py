@@ -332,6 +332,14 @@ def thetas_for_blocks(counts: Any, blocks: Iterable[Hashable], xi: Number, *, ma
     return BlockThetas(bound, search.blocks, theta, search.risk(steps))
 
 
+def theta_for_block(counts: Any, xi: Number) -> Fraction:
+    """The theta of one block, or an error where the bound cannot be kept in it."""
+    counts = as_list(counts, "counts")
+    thetas = thetas_for_blocks(counts, [0] * len(counts), xi)
+    thetas.check_reached()
+    return thetas.theta[0]
+
+
 def _check_same_support(records: Amounts, amounts: Amounts) -> None:
     if len(records) != len(amounts) or (records.support != amounts.support).any():
         raise CountsError(

@@ -37,7 +37,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_array, as_whole, check_kind
+from maskwell.core.arguments import Array, Real, as_array, as_list, as_whole, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, check_probability, to_decimal
 from maskwell.core.verdicts import above, at_most
@@ -90,11 +90,31 @@ def mixing_rate(n: Any, xi: Number) -> Real:
     return np.asarray(np.divide(root, 2 * product, out=np.zeros_like(product), where=product > 0))
 
 
+def _plain(values: Any) -> Any:
+    return values.tolist() if isinstance(values, np.ndarray) else values
+
+
 def _numbers(n: Any) -> Real:
     try:
         return np.asarray(n, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise WrongTypeError("n must be numbers of records", hint="give a number, or a list of them") from error
+
+
+def mixing_matrix(counts: Any, rates: Any, *, blocks: Any = None, categories: Categories | None = None) -> Sparse:
+    """The matrix that mixes cells with these rates: exact, and invariant for the counts whatever the rates are."""
+    check_kind(Categories | None, categories=categories)
+    amounts = read_amounts(counts)
+    steps = _grid_steps(rates, len(amounts))
+    inputs = categories or Categories.numbered(len(amounts))
+    return with_notes(_mixed(amounts, steps, block_numbers(blocks, len(amounts)), inputs), amounts, "mixing")
+
+
+def _grid_steps(rates: Any, k: int) -> Array:
+    exact = [check_probability(rate, "rates") for rate in as_list(_plain(rates), "rates")]
+    if len(exact) != k:
+        raise CountsError(f"{len(exact)} rates for {k} counts", hint="give the rate of every cell")
+    return np.array([math.ceil(rate * GRID) for rate in exact], dtype=np.int64)
 
 
 def _mixed(amounts: Amounts, steps: Array, blocks: Array, inputs: Categories) -> Sparse:

@@ -23,18 +23,35 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real
+from maskwell.core.arguments import Array, Real, as_array, as_list
+from maskwell.errors import ParameterError
 from maskwell.microdata.records.unit_rows import UnitMembers
 from maskwell.microdata.risk.file_risk import cells_in
 from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.risk.unit_draws import TOGETHER
 
 
-def at_least_one(risks: Real, units: Array) -> Real:
-    """For each unit, numbered from 0, the chance that at least one of its records is found, ``1 - prod (1 - r_i)``.
+def unit_risks(risks: Any, units: Sequence[Any]) -> Real:
+    """For each record the chance that at least one record of its unit is found, ``1 - prod (1 - r_i)``.
 
     Source: as sdcMicro computes its hierarchical risk; matches of the records of a unit are taken as independent.
     """
+    chances = as_array(risks, "risks")
+    names = as_list(units, "units")
+    if chances.ndim != 1 or chances.dtype.kind not in "iuf" or len(names) != len(chances):
+        raise ParameterError(
+            f"risks of shape {chances.shape} for {len(names):,} records", hint="give one number for each record"
+        )
+    chances = chances.astype(np.float64)
+    if not ((chances >= 0) & (chances <= 1)).all():
+        raise ParameterError("a risk is not between 0 and 1", hint="give chances of a correct match")
+    numbers: dict[Any, int] = {}
+    number = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
+    return np.asarray(at_least_one(chances, number)[number])
+
+
+def at_least_one(risks: Real, units: Array) -> Real:
+    """For each unit the chance that at least one of its records is found; ``units`` are numbers from 0."""
     with np.errstate(divide="ignore"):
         missed = np.log1p(-np.minimum(risks, 1.0))
     return np.asarray(-np.expm1(np.bincount(units, missed)))

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest, norm
 from tests.support.coverage import exact_coverage
-from tests.support.inside.estimation import clopper_pearson, wilson
 
 from maskwell import Design
 from maskwell import design as make_design
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
 from maskwell.estimation import Estimate, Sample, estimate_by_moments
+from maskwell.estimation.share_intervals import clopper_pearson, wilson
 
 Z = norm.ppf(0.975)
 FORCED = make_design("forced", truth="3/4", yes="1/6", no="1/12")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import norm
-from tests.support.inside.estimation import likelihood_intervals
 
 from maskwell import Categories, Design
 from maskwell import design as make_design
 from maskwell.designs import Uniform
 from maskwell.errors import ParameterError
-from maskwell.estimation import Estimate, Sample, best_left_inverse, estimate_by_moments
+from maskwell.estimation import Estimate, Sample, best_left_inverse, estimate_by_moments, likelihood_intervals
 
 WARNER = make_design("warner", p="0.7")
 KARY = Uniform.from_gamma(5, Categories.of(["a", "b", "c"]))

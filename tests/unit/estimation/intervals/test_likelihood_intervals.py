@@ -7,13 +7,13 @@ import json
 import numpy as np
 import pytest
 from scipy.stats import chi2
-from tests.support.inside.estimation import likelihood_of
 
 from maskwell import Counts, Design
 from maskwell import design as make_design
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
 from maskwell.estimation import Estimate, Sample, estimate_by_likelihood, estimate_by_moments
+from maskwell.estimation.maximum_likelihood import likelihood_of
 
 P3 = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
 FORCED = make_design("forced", truth="3/4", yes="1/6", no="1/12")

@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.stats import binomtest, chi2, norm
-from tests.support.inside.estimation import METHODS
 from tests.support.together import together
 
 from maskwell import Categories, Counts, Design
@@ -17,6 +16,7 @@ from maskwell import design as make_design
 from maskwell.designs import Subset, Uniform
 from maskwell.errors import ParameterError
 from maskwell.estimation import Estimate, Sample, Sampling, estimate_by_moments, estimate_samples, estimate_survey
+from maskwell.estimation.share_intervals import METHODS
 
 KARY = Uniform.from_gamma(5, Categories.of(["a", "b", "c"]))
 WARNER = make_design("warner", p="0.7")

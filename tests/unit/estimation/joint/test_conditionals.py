@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.optimize import approx_fprime
-from tests.support.inside.estimation import Ratios
 
 import maskwell as mw
 from maskwell.errors import ParameterError
+from maskwell.estimation.joint.conditionals import Ratios
 
 WARNER = mw.design("warner", p="4/5")
 FORCED = mw.design("forced", truth="3/4", yes="1/6", no="1/12")

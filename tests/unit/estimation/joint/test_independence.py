@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.optimize import approx_fprime
-from tests.support.inside.estimation import degrees_of_freedom, expected, free_cells, independence, slopes
 
 import maskwell as mw
 from maskwell.errors import ParameterError, ReportError
+from maskwell.estimation.joint import independence
+from maskwell.estimation.joint.independence import degrees_of_freedom, expected, free_cells, slopes
 
 WARNER = mw.design("warner", p="4/5")
 FORCED = mw.design("forced", truth="3/4", yes="1/6", no="1/12")

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 from scipy.special import chdtri
-from tests.support.inside.estimation import OddsProfile, TableLikelihood, two_by_two
 
 import maskwell as mw
 from maskwell.errors import ParameterError
-from maskwell.estimation import maximise
+from maskwell.estimation.joint.odds import OddsProfile, TableLikelihood, two_by_two
+from maskwell.estimation.maximisation.maximum import maximise
 
 WARNER = mw.design("warner", p="4/5")
 FORCED = mw.design("forced", truth="3/4", yes="1/6", no="1/12")

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.inside.estimation import OWN_MARGIN, Layout, direct
 
 import maskwell as mw
 from maskwell.errors import LabelError, ParameterError, ReportError, TooLargeError, WrongTypeError
+from maskwell.estimation.joint.cross_tables import table_of
+from maskwell.estimation.joint.variables import Layout, direct
+from maskwell.estimation.summed_shares import OWN_MARGIN
 from maskwell.reports.text.crosstab_report import crosstab_report
 
 WARNER = mw.design("warner", p="4/5")
@@ -189,11 +191,11 @@ def test_a_table_of_an_estimate():
     both = mw.designs.Kronecker.of([WARNER, mw.designs.Kronecker.of([THREE, SEX])])
     x = _counts(12)
     estimate = mw.estimation.estimate_by_moments(mw.Counts(x, int(x.sum()), both.fingerprint), both)
-    table = mw.estimation.table_of(estimate, both, ["a", "b", "sex"])
+    table = table_of(estimate, both, ["a", "b", "sex"])
     assert table.shape == (2, 3, 2)
     assert np.allclose(table.margin("b").pi_hat, table.pi_hat.sum(axis=(0, 2)))
     with pytest.raises(ParameterError, match="2 names for a design of 3 variables"):
-        mw.estimation.table_of(estimate, both, ["a", "b"])
+        table_of(estimate, both, ["a", "b"])
 
 
 def test_a_weighted_table():
@@ -237,7 +239,7 @@ def test_designs_that_hold_several_variables():
     both = mw.designs.Kronecker.of([SHARED, SEX])
     x = _counts(8)
     estimate = mw.estimation.estimate_by_moments(mw.Counts(x, int(x.sum()), both.fingerprint), both)
-    table = mw.estimation.table_of(estimate, both, ["smokes", "drinks", "sex"])
+    table = table_of(estimate, both, ["smokes", "drinks", "sex"])
     assert table.shape == (2, 2, 2) and table.layout.shares_devices()
     assert table.independence("smokes", "sex", method="wald").degrees_of_freedom == 1
 

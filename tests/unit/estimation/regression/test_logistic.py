@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from tests.support.inside.estimation import Evidence, Likelihood, Logit, ModelMatrix, Softmax, climb
 from tests.support.regression import (
     DIRECT,
     FORCED,
@@ -17,6 +16,11 @@ from tests.support.regression import (
 import maskwell as mw
 from maskwell.errors import InputError, MissingValueError, NotIdentifiableError, ParameterError, ReportError
 from maskwell.estimation.regression import fit_logistic, fit_multinomial
+from maskwell.estimation.regression.likelihood_search import climb
+from maskwell.estimation.regression.model_matrix import ModelMatrix
+from maskwell.estimation.regression.regression_likelihood import Likelihood
+from maskwell.estimation.regression.report_evidence import Evidence
+from maskwell.estimation.regression.row_likelihoods import Logit, Softmax
 
 
 def with_ones(X):

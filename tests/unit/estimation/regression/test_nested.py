@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from scipy import stats
-from tests.support.inside.estimation import compare_nested
 from tests.support.regression import KUK, THREE, WARNER, draw, log_likelihood, logistic_data
 from tests.support.together import together
 
 import maskwell as mw
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.regression import fit_logistic, fit_multinomial
+from maskwell.estimation.regression.nested_models import compare_nested
 
 X, CODES = logistic_data(1500, [-0.4, 0.5, 0.0, 0.2])
 

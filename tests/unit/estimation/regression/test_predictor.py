@@ -1,11 +1,15 @@
 import numpy as np
 import pytest
-from tests.support.inside.estimation import AnchorRows, Evidence, Likelihood, MixtureRows, ModelMatrix, Predictor
 from tests.support.regression import DIRECT, KUK, THREE, WARNER, draw, gradient_of
 
 import maskwell as mw
 from maskwell.errors import InputError, MissingValueError
 from maskwell.estimation.regression import fit_predictor
+from maskwell.estimation.regression.anchor_models import AnchorRows
+from maskwell.estimation.regression.model_matrix import ModelMatrix
+from maskwell.estimation.regression.regression_likelihood import Likelihood, Predictor
+from maskwell.estimation.regression.report_evidence import Evidence
+from maskwell.estimation.regression.row_likelihoods import MixtureRows
 
 
 def mixture(outcome, predictor, seed=0, n=60):

@@ -10,7 +10,9 @@ import pytest
 from maskwell import Sampling
 from maskwell import design as make_design
 from maskwell.errors import InputError, LabelError, MaskwellError, ParameterError
-from maskwell.estimation import Scheme, calibrate, estimate_survey
+from maskwell.estimation import estimate_survey
+from maskwell.estimation.sampling.calibration import calibrate
+from maskwell.estimation.sampling.sample_stages import Scheme
 
 WARNER = make_design("warner", p="7/10")
 YES, NO = WARNER.outputs.labels

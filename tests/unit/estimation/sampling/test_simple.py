@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.support.inside.estimation import estimate_simple
 
 from maskwell.core import Cells
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
 from maskwell.estimation import Sample, estimate_by_likelihood, estimate_by_moments, estimate_cells, estimate_samples
+from maskwell.estimation.sampling.report_shares import estimate_simple
 
 WARNER = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
 OTHER = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])

@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 from tests.support.arrays import Real
 from tests.support.inside.core import Factor
-from tests.support.inside.estimation import recovery
 
 from maskwell import Categories, Sampling, SeededRandom
 from maskwell import design as make_design
 from maskwell.core import Cells, Reports
 from maskwell.designs import Dense, Kronecker, Unary, Uniform
 from maskwell.errors import InputError, NotIdentifiableError, ReportError
-from maskwell.estimation import Scheme, best_left_inverse, estimate_by_moments, estimate_cells, estimate_survey
+from maskwell.estimation import best_left_inverse, estimate_by_moments, estimate_cells, estimate_survey
+from maskwell.estimation.sampling import recovery
+from maskwell.estimation.sampling.sample_stages import Scheme
 
 WARNER = make_design("warner", p="7/10")
 YES, NO = WARNER.outputs.labels

@@ -50,9 +50,9 @@ def test_the_whole_population_leaves_the_randomization() -> None:
 
 def test_forgetting_the_correction_is_found() -> None:
     """Negative control: the open variance alone is too small."""
-    from tests.support.inside.estimation import MultistageVariance, Recovery, Scores, reading_of
-
     from maskwell.core import Cells
+    from maskwell.estimation.sampling.recovery import Recovery, Scores, reading_of
+    from maskwell.estimation.sampling.sample_stages import MultistageVariance
 
     @cache
     def open_alone(reports: tuple[int, ...]) -> Any:

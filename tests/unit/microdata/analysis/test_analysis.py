@@ -40,7 +40,8 @@ from tests.support.releases import (
 from maskwell.core import Categories, CellTable
 from maskwell.designs import Kronecker, Uniform
 from maskwell.errors import MissingValueError, NotIdentifiableError, ParameterError, TooLargeError
-from maskwell.estimation import DirectEstimate, Sample, estimate_by_moments, estimate_unknown
+from maskwell.estimation import Sample, estimate_by_moments, estimate_unknown
+from maskwell.estimation.direct_estimate import DirectEstimate
 from maskwell.microdata import Receipt, load_receipt
 from maskwell.microdata.analysis import estimate_released
 

@@ -9,7 +9,17 @@ from tests.support.quiet import quiet
 from maskwell.core import Categories, CellTable
 from maskwell.designs import Sparse, Uniform
 from maskwell.errors import CountsError, EditRuleError, MatrixError, ParameterError, UnknownCategoryError
-from maskwell.microdata.matrices import is_invariant, method1, sequential_uniform
+from maskwell.microdata.matrices import (
+    blockwise,
+    check_never_creates,
+    check_no_forbidden,
+    conditional_matrix,
+    expected_failures,
+    is_invariant,
+    method1,
+    sequential_uniform,
+    two_stage,
+)
 
 
 def test_every_cell_has_its_own_matrix() -> None:

@@ -8,8 +8,17 @@ from tests.support.inside.microdata import flows, matrix_checks
 
 from maskwell.designs import Dense, Sparse
 from maskwell.errors import CountsError, MatrixError, NotInvariantError, ParameterError, PublishError
-from maskwell.microdata.matrices.matrix_checks import check_invariant, invariance_error, recover_counts
-from maskwell.microdata.matrices import check_publishable, expected_changed, inverse_frequency, is_invariant, method1, sequential_uniform
+from maskwell.microdata.matrices import (
+    check_invariant,
+    check_publishable,
+    expected_changed,
+    invariance_error,
+    inverse_frequency,
+    is_invariant,
+    method1,
+    recover_counts,
+    sequential_uniform,
+)
 
 COUNTS = [512, 301, 87, 14, 1]
 

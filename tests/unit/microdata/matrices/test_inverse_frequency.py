@@ -11,9 +11,16 @@ import pytest
 from tests.support.inside.microdata import THETA_GRID as GRID
 
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
-from maskwell.microdata.matrices.matrix_patterns import blocks_for_xi, blocks_of_cells, inverse_frequency_by_block, thetas_for_blocks
-from maskwell.microdata.matrices.matrix_checks import invariance_error
-from maskwell.microdata.matrices import inverse_frequency
+from maskwell.microdata.matrices import (
+    blocks_for_xi,
+    blocks_of_cells,
+    invariance_error,
+    inverse_frequency,
+    inverse_frequency_by_block,
+    theta_for_block,
+    theta_for_xi,
+    thetas_for_blocks,
+)
 from maskwell.microdata.risk import cell_risks
 
 

@@ -15,8 +15,7 @@ from tests.support.quiet import quiet
 from maskwell.core import Categories
 from maskwell.designs import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
-from maskwell.microdata.matrices import Bounds, lower_until, optimal_matrix
-from maskwell.microdata.matrices.match_caps import method1_for_match
+from maskwell.microdata.matrices import Bounds, lower_until, method1_for_match, optimal_matrix
 from maskwell.microdata.risk import cell_risks
 
 

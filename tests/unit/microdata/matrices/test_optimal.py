@@ -11,8 +11,7 @@ from tests.support.quiet import quiet
 
 from maskwell.core import Categories
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
-from maskwell.microdata.matrices import Bounds, optimal_matrix
-from maskwell.microdata.matrices.matrix_checks import invariance_error
+from maskwell.microdata.matrices import Bounds, invariance_error, optimal_matrix
 
 
 def zipf(k: int, *, seed: int = 1) -> list[int]:

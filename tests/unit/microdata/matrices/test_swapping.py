@@ -14,8 +14,7 @@ from tests.support.inside.microdata import balanced
 from maskwell.core import Categories, SeededRandom
 from maskwell.designs import Sparse
 from maskwell.errors import CountsError, NotInvariantError, UnknownCategoryError, WrongTypeError
-from maskwell.microdata.matrices.swap_flows import IntegerFlows, SwapSampler, whole_flows
-from maskwell.microdata.matrices import method1, sequential_uniform
+from maskwell.microdata.matrices import IntegerFlows, SwapSampler, method1, sequential_uniform, whole_flows
 
 FLOWS = [[2, 1, 0], [1, 1, 1], [0, 1, 1]]
 

@@ -21,8 +21,7 @@ from tests.support.inside.microdata import kronecker_arrivals as product_module
 from maskwell.core import CellTable
 from maskwell.designs import Dense
 from maskwell.errors import TooLargeError
-from maskwell.microdata.risk.identity_disclosure import CellRisks
-from maskwell.microdata.risk import cell_risks
+from maskwell.microdata.risk import CellRisks, cell_risks
 
 SIZES = {"a": 2, "b": 3, "c": 3}
 COMPARED = ("before", "kept", "unconditional", "in_range", "strict", "p_unique", "true_unique")

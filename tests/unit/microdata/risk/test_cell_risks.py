@@ -10,8 +10,7 @@ from tests.support.matching import exact_risk
 
 from maskwell.designs import Sparse
 from maskwell.errors import CountsError, MatrixError
-from maskwell.microdata.risk import cell_risks
-from maskwell.microdata.risk.match_chances import match_risk_row
+from maskwell.microdata.risk import cell_risks, match_risk_row
 
 
 def random_case(seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -11,9 +11,13 @@ from tests.support.inside.microdata import EXCHANGED, LIGHT, SAMPLED, UNTOUCHED,
 from maskwell.core import Categories, CellTable
 from maskwell.designs import Sparse
 from maskwell.errors import CountsError, ParameterError, UnknownCategoryError
-from maskwell.microdata.risk import assess_risk, record_risks
-from maskwell.microdata.risk.contributions import level_contributions, variable_contributions
-from maskwell.microdata.risk.identity_disclosure import individual_risk
+from maskwell.microdata.risk import (
+    assess_risk,
+    individual_risk,
+    level_contributions,
+    record_risks,
+    variable_contributions,
+)
 from maskwell.reports.text.release_words import headline
 
 CELLS = {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3, ("B", "smith"): 2}

@@ -12,8 +12,7 @@ from tests.support.matching import enumerated_match, exact_pmf, exact_risk
 from maskwell.core import Categories
 from maskwell.designs import Dense
 from maskwell.errors import CountsError, MatrixError, OrientationError, ParameterError, UnknownCategoryError
-from maskwell.microdata.risk import match_risk
-from maskwell.microdata.risk.match_chances import match_risk_row
+from maskwell.microdata.risk import match_risk, match_risk_row
 
 P = [[Fraction(3, 4), Fraction(1, 6)], [Fraction(1, 4), Fraction(5, 6)]]
 

@@ -30,7 +30,7 @@ from maskwell.core import CellTable, KeyedRandom, SeededRandom
 from maskwell.errors import MaskwellError, MissingValueError, PlanError
 from maskwell.microdata import Release, ReleasePlan, release_table
 from maskwell.microdata.analysis import estimate_released
-from maskwell.microdata.risk import assess_risk, cell_risks
+from maskwell.microdata.risk import assess_risk, cell_risks, unit_risks
 from maskwell.reports.text.release_report import dry_run_report
 
 FALSE_ALARM = 1e-6

@@ -13,7 +13,8 @@ from tests.support.inside.microdata import Stage, expected_table, expected_varia
 from maskwell.core import CellTable, SeededRandom
 from maskwell.designs import Dense
 from maskwell.errors import CountsError, MatrixError, ParameterError
-from maskwell.estimation import conditional_variance, variance_inflation, weighted_variance
+from maskwell.estimation import variance_inflation
+from maskwell.estimation.release_variance import conditional_variance, weighted_variance
 from maskwell.microdata.utility import assess_utility
 from maskwell.microdata.utility.utility_measures import cramers_v, table_distance
 from maskwell.microdata.utility.utility_report import utility_tables
