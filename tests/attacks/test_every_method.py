@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.inside.microdata import RELEASE_METHODS
 from tests.support.intruders import (
     Campaign,
     Record,
@@ -39,6 +38,7 @@ from maskwell.designs import Uniform
 from maskwell.designs.wire import save_design
 from maskwell.errors import InfeasibleError
 from maskwell.microdata import ReleasePlan, release_table
+from maskwell.microdata.plans.protection import RELEASE_METHODS
 from maskwell.reports.text.release_report import release_report
 
 SLACK = Fraction(1, 10**9)

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 from tests.support.arrays import Array
-from tests.support.inside.microdata import Stage
 from tests.support.intruders import FALSE_ALARM, Record, assessed, drawn_rows, headline, printed_for
 
 import maskwell as mw
@@ -24,6 +23,7 @@ from maskwell import verbs
 from maskwell.core import SeededRandom
 from maskwell.errors import InfeasibleError
 from maskwell.microdata import Release, ReleasePlan
+from maskwell.microdata.stages.stage import Stage
 from maskwell.reports.text.release_report import release_report
 
 REGIONS, AGES, COLUMNS, PEOPLE, TIMES = 30, 20, 10, 1500, 4

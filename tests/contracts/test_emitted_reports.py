@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from tests.support.emitted import law_of_sample, parity_seen
 from tests.support.examples import ABC, DYADIC, EXAMPLES, LEADING_BITS, SETS, exact_columns
-from tests.support.inside.core import Array, WordReader, coin, others
 from tests.support.together import together
 from tests.support.words import Drawn, HandmadeRandom, law_of_reports, leading_patterns, unit_of
 
 from maskwell.core import Reports, SeededRandom
+from maskwell.core.arguments import Array
+from maskwell.core.draws import WordReader, coin, others
 from maskwell.designs import Design, Subset, kernels
 
 SMALL = {

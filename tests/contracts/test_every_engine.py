@@ -23,15 +23,15 @@ pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 
-import pyarrow.csv as pa_csv  # noqa: E402
-import pyarrow.dataset as pa_dataset  # noqa: E402
-import pyarrow.feather as pa_feather  # noqa: E402
-import pyarrow.parquet as pa_parquet  # noqa: E402
-from tests.support.spark_cluster import spark_cluster  # noqa: E402
-from tests.support.surveys import estimate_with, tabulate_with  # noqa: E402
+import pyarrow.csv as pa_csv
+import pyarrow.dataset as pa_dataset
+import pyarrow.feather as pa_feather
+import pyarrow.parquet as pa_parquet
+from tests.support.spark_cluster import spark_cluster
+from tests.support.surveys import estimate_with, tabulate_with
 
-import maskwell as mw  # noqa: E402
-from maskwell.errors import (  # noqa: E402
+import maskwell as mw
+from maskwell.errors import (
     CountsError,
     DataFileError,
     LeftoverWarning,
@@ -330,7 +330,8 @@ def test_tasks_that_are_made_again_draw_nothing_anew(cluster, tmp_path: Path) ->
 
 def test_draws_that_nothing_keeps_would_be_made_anew(cluster) -> None:
     """The control: without a key two computations of one table differ, so that the tests above can fail."""
-    from tests.support.inside.engines import Assignment, SparkTable, _Randomizing
+    from maskwell.engines.assignments import Assignment
+    from maskwell.engines.spark_frames import SparkTable, _Randomizing
 
     table = SparkTable(ENGINES["Spark"].place(TABLE, Path()))
     columns = (Assignment(("drugs",), DESIGNS["drugs"]),)

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.examples import DYADIC, EXAMPLES, LEADING_BITS, exact_columns
-from tests.support.inside.core import WordReader
 from tests.support.together import together
 from tests.support.words import (
     HandmadeRandom,
@@ -28,6 +27,7 @@ from tests.support.words import (
 )
 
 from maskwell.core import SeededRandom
+from maskwell.core.draws import WordReader
 from maskwell.designs import Design, kernels, sampler
 
 PATHS = ["compiled", "plain"]

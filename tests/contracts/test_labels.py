@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.core import as_typed
 from tests.support.surveys import estimate_with
 from tests.support.together import together
 
 import maskwell as mw
+from maskwell.core.phrases import as_typed
 from maskwell.estimation import cross_tabulate
 from maskwell.estimation.regression import estimate_with_anchor, fit_logistic, fit_predictor, fit_with_anchor
 from maskwell.planning import plan_sample, unit_variance

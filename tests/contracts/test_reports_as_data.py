@@ -17,17 +17,17 @@ pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 
-import pyarrow.csv as pa_csv  # noqa: E402
-import pyarrow.feather as pa_feather  # noqa: E402
-import pyarrow.parquet as pa_parquet  # noqa: E402
-from tests.support.together import together  # noqa: E402
+import pyarrow.csv as pa_csv
+import pyarrow.feather as pa_feather
+import pyarrow.parquet as pa_parquet
+from tests.support.together import together
 
-from maskwell import estimate, randomize, tally  # noqa: E402
-from maskwell.core import Categories, Counts, SeededRandom  # noqa: E402
-from maskwell.designs import Design, LocalDiversity, Subset, Unary, Uniform  # noqa: E402
-from maskwell.engines import counts_from_arrow, counts_to_arrow  # noqa: E402
-from maskwell.errors import MissingValueError, ParameterError, ReportError, WrongTypeError  # noqa: E402
-from maskwell.estimation import estimate_by_moments  # noqa: E402
+from maskwell import estimate, randomize, tally
+from maskwell.core import Categories, Counts, SeededRandom
+from maskwell.designs import Design, LocalDiversity, Subset, Unary, Uniform
+from maskwell.engines import counts_from_arrow, counts_to_arrow
+from maskwell.errors import MissingValueError, ParameterError, ReportError, WrongTypeError
+from maskwell.estimation import estimate_by_moments
 
 LABELS = [f"item {i}" for i in range(11)]
 CATEGORIES = Categories.of(LABELS)

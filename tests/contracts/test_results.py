@@ -16,10 +16,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.support.inside.core import Result, json_form
 from tests.support.surveys import estimate_with, tabulate_with
 
 import maskwell as mw
+from maskwell.core.display import Result
+from maskwell.core.documents import json_form
 from maskwell.errors import WrongTypeError
 from maskwell.estimation.regression import estimate_with_anchor
 from maskwell.plots import Picture

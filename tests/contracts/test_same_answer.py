@@ -15,11 +15,11 @@ from tests.support.together import together
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 pyreadstat = pytest.importorskip("pyreadstat")
-import pyarrow as pa  # noqa: E402
-import pyarrow.parquet as pa_parquet  # noqa: E402
+import pyarrow as pa
+import pyarrow.parquet as pa_parquet
 
-import maskwell as mw  # noqa: E402
-from maskwell import errors  # noqa: E402
+import maskwell as mw
+from maskwell import errors
 
 DAYS = [dt.date(2020, 1, 1), dt.date(2020, 1, 2)]
 COLUMNS: dict[str, list[Any]] = {

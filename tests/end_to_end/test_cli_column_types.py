@@ -12,7 +12,7 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from tests.support.command_line import WIDTH, Ran, design_file, run  # noqa: E402
+from tests.support.command_line import WIDTH, Ran, design_file, run
 
 N = 8
 

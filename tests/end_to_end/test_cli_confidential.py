@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 from tests.support.command_line import refused, run
-from tests.support.inside.engines import column_randomizer
 from tests.support.signals import signals_as_usual
+
+from maskwell.engines import column_randomizer
 
 pytest.importorskip("pyarrow")
 

@@ -9,9 +9,9 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from tests.support.command_line import design_file, refused, run  # noqa: E402
+from tests.support.command_line import design_file, refused, run
 
-from maskwell.estimation.share_intervals import METHODS  # noqa: E402
+from maskwell.estimation.share_intervals import METHODS
 
 KEYS = {
     "n",

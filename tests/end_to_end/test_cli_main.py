@@ -15,10 +15,10 @@ import click
 import pytest
 from tests.support.command_line import design_file, refused, run
 from tests.support.fuzzing import run_command
-from tests.support.inside.cli import cli
 
 from maskwell import cli as commands
 from maskwell.cli import COMMANDS
+from maskwell.cli.main import cli
 from maskwell.procedures.registry import PROCEDURES
 
 MASKWELL = [sys.executable, "-c", "from maskwell.cli.main import main; main()"]

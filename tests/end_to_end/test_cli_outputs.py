@@ -14,8 +14,9 @@ from pathlib import Path
 import click
 import pytest
 from tests.support.command_line import refused, run
-from tests.support.inside.cli import cli
 from tests.support.signals import signals_as_usual
+
+from maskwell.cli.main import cli
 
 posix = pytest.mark.skipif(os.name == "nt", reason="devices, pipes and signals of POSIX")
 

@@ -14,11 +14,11 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from tests.support.command_line import design_file, refused, run  # noqa: E402
-from tests.support.fuzzing import run_command  # noqa: E402
-from tests.support.inside.engines import arrow_files, delimited  # noqa: E402
+from tests.support.command_line import design_file, refused, run
+from tests.support.fuzzing import run_command
 
-from maskwell.designs import load_design  # noqa: E402
+from maskwell.designs import load_design
+from maskwell.engines import arrow_files, delimited
 
 ROWS = [(i, ["never", "once", "often"][i * i % 3], f"note {i}") for i in range(1000)]
 
@@ -482,7 +482,7 @@ def test_an_unwritable_output(answers: str, folder: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk(answers: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.support.inside.core import atomic
+    from maskwell.core import atomic
 
     real = atomic._new_file
 

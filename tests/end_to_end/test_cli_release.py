@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.support.command_line import refused, run
-from tests.support.inside.verbs import publish
+
+from maskwell.verbs import publish
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -272,7 +273,7 @@ def test_a_key_needs_ids_that_tell_records_apart(csv: Path) -> None:
 
 
 def test_an_interrupted_release_leaves_nothing(csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.support.inside.microdata import publication
+    from maskwell.microdata import publication
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.support.command_line import refused, run
-from tests.support.inside.microdata import draws_told, open_release
 
 from maskwell.core import KeyedRandom
 from maskwell.microdata import Release, load_plan
+from maskwell.microdata.folder.receipt_contents import draws_told
+from maskwell.microdata.publication import open_release
 
 pytest.importorskip("pyarrow")
 

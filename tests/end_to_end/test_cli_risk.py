@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.support.command_line import refused, run
-from tests.support.inside.microdata import INTRUDERS
+
+from maskwell.microdata.risk.intruders import INTRUDERS
 
 ROWS = ["A,baker,2", "A,clerk,3", "A,clerk,3", "A,clerk,3", "B,clerk,3", "B,clerk,3", "B,smith,4", "B,smith,4"]
 PLAN = """

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from tests.support.inside.cli import cli
-from tests.support.inside.verbs import PEOPLE, QUESTION, _broken_command
 
+from maskwell.cli.main import cli
 from maskwell.designs import load_design
+from maskwell.verbs.demo_story import PEOPLE, QUESTION, _broken_command
 
 NAMES = {"design.json", "estimate.json", "page.html", "people.csv", "reports.csv"}
 

@@ -15,9 +15,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.golden.make_draws import golden_designs
-from tests.support.inside.core import WordReader, fingerprint_of
 
 import maskwell as mw
+from maskwell.core.documents import fingerprint_of
+from maskwell.core.draws import WordReader
 from maskwell.designs import Dense, Design, Mixture, Sparse, Subset, Unary, Uniform
 from maskwell.errors import MaskwellError
 

@@ -15,7 +15,8 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from tests.support.inside.core import EXTRAS
+
+from maskwell.core.extras import EXTRAS
 
 RUN = "import sys; sys.path[:0] = sys.argv[1:3]; del sys.argv[1:3]; from maskwell.__main__ import main; main()"
 LINES = {

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.support.inside.cli import Progress, output
-from tests.support.inside.engines import delimited
 
 import maskwell as mw
+from maskwell.cli import output
+from maskwell.cli.output import Progress
+from maskwell.engines import delimited
 from maskwell.verbs import dry_run
 
 

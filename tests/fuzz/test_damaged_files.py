@@ -12,9 +12,9 @@ from tests.support.fuzzing import check_ended, files_in, numbers, run_command
 
 pa = pytest.importorskip("pyarrow")
 
-import pyarrow.ipc as ipc  # noqa: E402
-import pyarrow.parquet as pq  # noqa: E402
-from tests.support.damaged import damage, good_file, labelled_file  # noqa: E402
+import pyarrow.ipc as ipc
+import pyarrow.parquet as pq
+from tests.support.damaged import damage, good_file, labelled_file
 
 DESIGN = "y=d.json"
 OUTPUTS = ("o.csv", "o.parquet", "o.arrow")

@@ -19,14 +19,16 @@ import pytest
 from tests.support.command_line import design_file, run
 from tests.support.examples import EXAMPLES
 from tests.support.fuzzing import check_ended, files_in, numbers, run_command
-from tests.support.inside.core import fingerprint_of, from_json, read_document
-from tests.support.inside.engines import read_curves, read_matrix
-from tests.support.inside.microdata import acting, needed_columns, read_plan, receipt_from_dict
 from tests.support.together import together
 
+from maskwell.core.documents import fingerprint_of, from_json, read_document
 from maskwell.designs import wire
+from maskwell.engines.handwritten_files import read_curves, read_matrix
 from maskwell.errors import DesignFileError, MaskwellError
 from maskwell.microdata import load_plan, load_receipt
+from maskwell.microdata.folder.receipt import receipt_from_dict
+from maskwell.microdata.plans.release_plan import read_plan
+from maskwell.microdata.stages.stage import acting, needed_columns
 from maskwell.planning.improvement import improve
 from maskwell.privacy import Demand
 from maskwell.privacy.certificate import certify

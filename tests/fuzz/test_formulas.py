@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from tests.support.formulas import ATTACKS, FACTORS, allowed_formula, formula, predictors, table
 from tests.support.fuzzing import check_ended, files_in, numbers, run_command
-from tests.support.inside.engines import Coding, read_formula
 
+from maskwell.engines.formula import read_formula
+from maskwell.engines.formula_coding import Coding
 from maskwell.errors import InputError
 
 pytest.importorskip("pandas")

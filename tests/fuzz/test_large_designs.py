@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from tests.support.fuzzing import check_ended, files_in, numbers, run_command
-from tests.support.inside.core import from_json
 from tests.support.large_designs import LARGE
 
+from maskwell.core.documents import from_json
 from maskwell.designs import wire
 from maskwell.errors import TooLargeError
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 from tests.support.examples import DYADIC, EXAMPLES
-from tests.support.inside.core import WordReader
 from tests.support.words import HandmadeStream, edge_words
 
 from maskwell.core import SeededRandom
+from maskwell.core.draws import WordReader
 from maskwell.designs import Design, wire
 
 PATH = Path(__file__).with_name("draws.json")

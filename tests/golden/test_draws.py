@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.golden.make_draws import PATH, golden_designs, shown
-from tests.support.inside.core import WordReader
 from tests.support.together import together
 
 from maskwell.core import SeededRandom
+from maskwell.core.draws import WordReader
 from maskwell.designs import kernels, wire
 
 GOLDEN: dict[str, Any] = json.loads(PATH.read_text(encoding="utf-8"))

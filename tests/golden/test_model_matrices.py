@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.support.formulas import predictors, table
-from tests.support.inside.engines import Coding, read_formula
+
+from maskwell.engines.formula import read_formula
+from maskwell.engines.formula_coding import Coding
 
 pytest.importorskip("pandas")
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import flows, unprotected_states
 from tests.support.quiet import quiet
 
 import maskwell as mw
@@ -21,6 +20,8 @@ from maskwell.errors import (
     PublishError,
     UnknownCategoryError,
 )
+from maskwell.microdata.matrices.matrix_checks import flows
+from maskwell.microdata.matrices.matrix_patterns import unprotected_states
 
 Cases = dict[str, list[dict[str, Any]]]
 

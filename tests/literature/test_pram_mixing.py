@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import MIXING_GRID as GRID
-from tests.support.inside.microdata import check_kept, mixed_risk
 
 from maskwell.microdata import ReleasePlan, assess_file
-from maskwell.microdata.matrices import mixing_matrix, mixing_rate
+from maskwell.microdata.kept_bounds import check_kept
+from maskwell.microdata.matrices.mixing import GRID, mixed_risk, mixing_matrix, mixing_rate
 
 
 def test_worked_out_matrices(mixing_vectors: list[dict[str, Any]]) -> None:

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import SparseArrivals, Stage, realised_risks
 
 import maskwell as mw
 from maskwell.core import Categories
 from maskwell.designs.dense import design_of
+from maskwell.microdata.risk.arrivals import SparseArrivals
+from maskwell.microdata.risk.released_counts import realised_risks
+from maskwell.microdata.stages.stage import Stage
 
 Vectors = dict[str, list[dict[str, Any]]]
 

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import Stage, build_stages, check_match, count_file, read_plan
 
 from maskwell.engines import Rows
 from maskwell.microdata import ReleasePlan, assess_file, plan_from_sdcmicro
+from maskwell.microdata.kept_bounds import check_match
+from maskwell.microdata.needed_tables import count_file
+from maskwell.microdata.plans.release_plan import read_plan
+from maskwell.microdata.stages.stage import Stage
+from maskwell.microdata.stages.stage_building import build_stages
 from maskwell.verbs import first_plan
 
 FILES = {

@@ -12,19 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import (
-    Stage,
-    build_stages,
-    expected_table,
-    is_kept,
-    kept_columns,
-    kept_of,
-    needed_columns,
-    tables_of,
-)
 
 from maskwell.core import CellTable
 from maskwell.microdata import ReleasePlan
+from maskwell.microdata.folder.receipt_contents import kept_of
+from maskwell.microdata.needed_tables import tables_of
+from maskwell.microdata.stages.stage import Stage, expected_table, is_kept, kept_columns, needed_columns
+from maskwell.microdata.stages.stage_building import build_stages
 
 COLUMNS = ("a", "b", "c", "d")
 FOLLOWS = {"a0": "u", "a1": "u", "a2": "v"}

@@ -7,11 +7,10 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.microdata import highest_share, strict_risk
 from tests.support.matching import exact_risk
 
 from maskwell.microdata.risk import cell_risks
-from maskwell.microdata.risk.match_chances import match_risk_row
+from maskwell.microdata.risk.match_chances import highest_share, match_risk_row, strict_risk
 
 CHANCES = st.one_of(st.floats(0, 1, allow_subnormal=False), st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]))
 

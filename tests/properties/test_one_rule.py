@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from tests.support import certificates as made
 from tests.support.command_line import run
-from tests.support.inside.core import to_text
 
+from maskwell.core.exact import to_text
 from maskwell.designs import Dense, Design, Kronecker, Sparse, design_from_dict
 from maskwell.designs.wire import save_design
 from maskwell.errors import ParameterError

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.inside.microdata import flows
 
 from maskwell.core import SeededRandom
 from maskwell.designs import Sparse
 from maskwell.microdata.matrices import expected_changed, method1, method2, sequential_uniform
 from maskwell.microdata.matrices.matrix_algebra import chained, mixed
+from maskwell.microdata.matrices.matrix_checks import flows
 from maskwell.microdata.matrices.matrix_patterns import inverse_frequency_by_block, thetas_for_blocks
 from maskwell.microdata.matrices.swap_flows import whole_flows
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.inside.microdata import read_plan
 
 from maskwell import ReleasePlan
 from maskwell.microdata import Protection
+from maskwell.microdata.plans.release_plan import read_plan
 
 names = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=6).filter(str.strip)
 shares = st.fractions(min_value=Fraction(1, 1000), max_value=1, max_denominator=1000)

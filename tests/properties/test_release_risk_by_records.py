@@ -9,12 +9,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.support.by_records import Record, risk_by_records
-from tests.support.inside.microdata import Stage, state_categories
-from tests.support.inside.microdata import arrivals as module
 
 from maskwell.core import CellTable
 from maskwell.designs import Sparse
+from maskwell.microdata.risk import arrivals as module
 from maskwell.microdata.risk import assess_risk
+from maskwell.microdata.stages.stage import Stage, state_categories
 
 COLUMNS = ("a", "b", "c", "d", "follows")
 LEVELS = {"a": ["a1", "a2", "a3"], "b": ["b1", "b2"], "c": ["c1", "c2", "c3"], "d": ["d1", "d2"]}

@@ -10,12 +10,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import binom
-from tests.support.inside.core import Array
-from tests.support.inside.microdata import assess_tables, tables_of
 
 from maskwell.core import CellTable, SeededRandom
+from maskwell.core.arguments import Array
 from maskwell.designs.coded import CodedDesign
 from maskwell.microdata import Release, ReleasePlan
+from maskwell.microdata.assessment import assess_tables
+from maskwell.microdata.needed_tables import tables_of
 
 COUNTS = [1, 2, 3, 40, 60]
 RELEASES = 20_000

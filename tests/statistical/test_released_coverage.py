@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import Group, inflation_of, rounded_up
 from tests.support.releases import drawn, stage_within
 
 from maskwell.microdata import Receipt
 from maskwell.microdata.analysis import estimate_released
+from maskwell.microdata.folder.receipt import Group
+from maskwell.microdata.folder.receipt_contents import rounded_up
+from maskwell.microdata.utility.utility_measures import inflation_of
 
 PI = {"straw": 0.5, "tile": 0.3, "tin": 0.2}
 RUNS, N = 240, 300

@@ -7,9 +7,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tests.support.inside.microdata import Stage
-
 from maskwell.designs import Sparse
+from maskwell.microdata.stages.stage import Stage
 
 Record = tuple[Hashable, ...]
 TAIL = Fraction(25, 1000)

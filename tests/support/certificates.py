@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.examples import ABC, EXAMPLES, numbered
-from tests.support.inside.core import fingerprint_of
 
+from maskwell.core.documents import fingerprint_of
 from maskwell.designs import Dense, Design, Subset, Unary, design_from_dict
 from maskwell.errors import CertificateError
 from maskwell.planning.improvement import improve

@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from click.testing import CliRunner
-from tests.support.inside.cli import cli
+
+from maskwell.cli.main import cli
 
 WIDTH = 100
 ROOT = Path(__file__).parents[2]

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import click
 from tests.support.fuzzing import run_command
-from tests.support.inside.cli import cli
 
+from maskwell.cli.main import cli
 from maskwell.procedures.registry import PROCEDURES
 
 PEOPLE = 48

@@ -12,14 +12,14 @@ import sys
 from fractions import Fraction
 from typing import Any
 
-from tests.support.inside.microdata import assess_tables, tables_of
-
 from maskwell.core import CellTable
 from maskwell.designs import Dense
 from maskwell.errors import MaskwellError
 from maskwell.estimation import Sample, estimate_by_moments, goodness_of_fit
 from maskwell.microdata import ReleasePlan
+from maskwell.microdata.assessment import assess_tables
 from maskwell.microdata.matrices import Bounds, optimal_matrix
+from maskwell.microdata.needed_tables import tables_of
 from maskwell.planning import extremal_design, plan_sample
 from maskwell.reports import release_page
 

@@ -35,7 +35,7 @@ def import_all() -> None:
 
 def crossed(arguments: Sequence[str]) -> tuple[int, set[str]]:
     """Switches between packages, and the Python files with calls, in one command; RuntimeError where it fails."""
-    from tests.support.inside.cli import main
+    from maskwell.cli.main import main
 
     root = str(Path(maskwell.__file__).parent) + os.sep
     called: set[CodeType] = set()

@@ -157,7 +157,8 @@ def table() -> Any:
 def predictors(frame: Any) -> Any:
     """The columns of a DataFrame as a regression reads them; texts are categories."""
     import numpy as np
-    from tests.support.inside.engines import CategoryColumn, Predictors
+
+    from maskwell.engines.predictor_columns import CategoryColumn, Predictors
 
     def column(values: Any) -> Any:
         values = values if values.dtype.kind in "biuf" else values.astype("category")
@@ -201,8 +202,8 @@ class Listener:
 
 def with_the_gate(text: str, rows: Any) -> str:
     """Read and work out a formula as ``regress`` does: how it ended."""
-    from tests.support.inside.engines import Coding, check_columns, read_formula
-
+    from maskwell.engines.formula import check_columns, read_formula
+    from maskwell.engines.formula_coding import Coding
     from maskwell.errors import InputError
 
     try:

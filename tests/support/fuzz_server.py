@@ -59,9 +59,8 @@ def serve(number: int) -> dict[str, Any]:
 
     Gives the child what was asked for.
     """
-    from tests.support.inside.cli import output
-
     import maskwell
+    from maskwell.cli import output
 
     own = [one.name for one in pkgutil.walk_packages(maskwell.__path__, "maskwell.", onerror=lambda _: None)]
     for name in [*(one for one in own if not one.endswith(("__main__", "polars_"))), *LIBRARIES]:
@@ -161,7 +160,7 @@ def run(request: dict[str, Any]) -> None:
 
 def block_extras() -> None:
     """From now on no library can be imported that an extra of the package brings."""
-    from tests.support.inside.core import EXTRAS
+    from maskwell.core.extras import EXTRAS
 
     class Blocker:
         def find_spec(self, name: str, *_: Any) -> None:

@@ -20,11 +20,13 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 from tests.support.arrays import Array
-from tests.support.inside.engines import MemoryRows
-from tests.support.inside.microdata import Stage, release_batches, row_plan
 
 from maskwell.core import SeededRandom
+from maskwell.engines.rows import MemoryRows
 from maskwell.microdata import Release, ReleasePlan, release_table
+from maskwell.microdata.records.release_pass import release_batches
+from maskwell.microdata.records.stage_draws import row_plan
+from maskwell.microdata.stages.stage import Stage
 from maskwell.reports.text.release_report import release_report
 
 Record = tuple[Hashable, ...]

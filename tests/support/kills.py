@@ -18,10 +18,9 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tests.support.inside.cli import main as command_line
-from tests.support.inside.core import atomic
-
 from maskwell import release as publish
+from maskwell.cli.main import main as command_line
+from maskwell.core import atomic
 
 STEPS = ("rename", "replace", "link", "unlink", "mkdir", "rmdir", "fsync", "fchmod", "chmod")
 NEED_SPACE = {"open", "write", "mkdir", "fsync", "link", "rename"}

@@ -11,24 +11,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from tests.support.inside.microdata import (
-    AnyRelease,
-    Draw,
-    Origin,
-    ReleasedColumn,
-    Stage,
-    TrueFile,
-    check_public,
-    release_folder,
-    write_internal,
-    write_public,
-)
 
 from maskwell.core import Categories, CellTable, SeededRandom
 from maskwell.designs import Sparse
 from maskwell.designs.coded import CodedDesign
 from maskwell.microdata import Assessment, Release, ReleasePlan
+from maskwell.microdata.folder.release_folder import check_public, release_folder, write_internal, write_public
 from maskwell.microdata.matrices import method1
+from maskwell.microdata.release_values import AnyRelease, Draw, Origin, ReleasedColumn
+from maskwell.microdata.stages.stage import Stage
+from maskwell.microdata.true_file import TrueFile
 from maskwell.microdata.utility import UtilityReport
 
 Row = tuple[Hashable, ...]

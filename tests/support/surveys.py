@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from tests.support.inside.verbs import Question, answer, quantities
-
 import maskwell as mw
+from maskwell.verbs.estimate import Question, answer, quantities
 
 SAMPLING = {one.name for one in fields(mw.Sampling)}
 SURVEY = {"missing", "missing_codes", "frequencies"}

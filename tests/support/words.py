@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 from tests.support.arrays import Array
-from tests.support.inside.core import WordReader, common_denominator
 
+from maskwell.core.draws import WordReader
+from maskwell.core.exact import common_denominator
 from maskwell.designs import Design
 
 Drawn = dict[Hashable, Fraction]

@@ -18,7 +18,6 @@ import pytest
 from starlette.testclient import TestClient
 from tests.support.collecting import SURVEY, opened, submission
 from tests.support.command_line import run
-from tests.support.inside.core import direction_of
 
 import maskwell
 from maskwell.collection import studio
@@ -34,6 +33,7 @@ from maskwell.collection.store import Store
 from maskwell.collection.studio import studio_routes
 from maskwell.collection.survey import Survey
 from maskwell.core import Categories
+from maskwell.core.languages import direction_of
 from maskwell.designs import Dense, Design
 from maskwell.errors import ParameterError, PlanError
 from maskwell.privacy.strength import LIMITS, strength_of

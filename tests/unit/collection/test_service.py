@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY, opened
-from tests.support.inside.core import json_form
 
 from maskwell.collection import accounts
 from maskwell.collection.accounts import TRIES, Accounts
@@ -21,6 +20,7 @@ from maskwell.collection.settings import Settings
 from maskwell.collection.store import Store, StoredSurvey
 from maskwell.collection.studio import studio_routes
 from maskwell.collection.survey import Survey
+from maskwell.core.documents import json_form
 
 PASSWORD = "correct horse battery"
 

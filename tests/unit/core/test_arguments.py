@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from tests.support.inside.core import MADE_BY, MATRIX
 
 import maskwell as mw
+from maskwell.core.arguments import MADE_BY, MATRIX
 from maskwell.errors import (
     InputError,
     MaskwellError,

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.inside.core import atomic_file, clear_leftovers, partial_folder
 
+from maskwell.core.atomic import atomic_file, clear_leftovers, partial_folder
 from maskwell.errors import DataFileError, LeftoverWarning
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="permissions and locks of POSIX")

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.inside.core import is_missing, natural_array, plain, texts
 from tests.support.quiet import quiet
 from tests.support.together import together
 
 from maskwell.core import Categories
+from maskwell.core.categories import natural_array
+from maskwell.core.labels import is_missing, plain, texts
 from maskwell.errors import (
     DesignFileError,
     InputError,

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.core import Factor
 from tests.support.quiet import quiet
 
 from maskwell.core import Cells
+from maskwell.core.groups import Factor
 from maskwell.errors import InputError, MissingValueError, ReportError, WrongTypeError
 
 

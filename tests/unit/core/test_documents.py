@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.inside.core import DEEPEST, documents, from_json, from_toml, read_document
-from tests.support.inside.engines import read_curves, read_matrix
 
+from maskwell.core import documents
+from maskwell.core.documents import DEEPEST, from_json, from_toml, read_document
 from maskwell.designs import load_design
+from maskwell.engines.handwritten_files import read_curves, read_matrix
 from maskwell.errors import DataFileError, InputError, MaskwellError
 from maskwell.microdata import load_plan, load_receipt
 from maskwell.privacy import load_certificate

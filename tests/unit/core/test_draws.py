@@ -9,8 +9,9 @@ from itertools import combinations, pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.core import WordReader, choice, choice_from, coin, interval, others, settle
 from tests.support.words import law_of_draws
+
+from maskwell.core.draws import WordReader, choice, choice_from, coin, interval, others, settle
 
 thorough = settings(deadline=None, derandomize=True, max_examples=40)
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.core import (
+
+from maskwell.core.exact import (
     all_from_digits,
     all_to_digits,
     as_fraction,
@@ -29,7 +30,6 @@ from tests.support.inside.core import (
     to_float,
     to_text,
 )
-
 from maskwell.errors import ParameterError, WrongTypeError
 
 thorough = settings(deadline=None, derandomize=True, max_examples=50)

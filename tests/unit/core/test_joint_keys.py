@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.support.inside.core import Array
-from tests.support.inside.core import groups as keys
+
+from maskwell.core import groups as keys
+from maskwell.core.arguments import Array
 
 FEW, MANY = [2, 3, 4], [1 << 30, 1 << 30, 5]
 

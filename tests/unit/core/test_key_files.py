@@ -9,9 +9,9 @@ import secrets
 from pathlib import Path
 
 import pytest
-from tests.support.inside.core import atomic, checked_key, read_key_file
 
-from maskwell.core import KeyedRandom, new_key_file
+from maskwell.core import KeyedRandom, atomic, new_key_file
+from maskwell.core.keyed import checked_key, read_key_file
 from maskwell.errors import DataFileError, ParameterError, WrongTypeError
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of another kind")

@@ -16,16 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.inside.core import (
-    atomic,
-    atomic_file,
-    atomic_files,
-    check_outputs,
-    name_folder,
-    partial_folder,
-    write_files,
-)
 
+from maskwell.core import atomic
+from maskwell.core.atomic import atomic_file, atomic_files, check_outputs, name_folder, partial_folder, write_files
 from maskwell.errors import DataFileError, MaskwellError
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="devices, pipes and links of POSIX")

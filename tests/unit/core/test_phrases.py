@@ -9,7 +9,8 @@ from decimal import ROUND_HALF_UP, Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.inside.core import Printed, magnitude, round_down, round_up
+
+from maskwell.core.phrases import Printed, magnitude, round_down, round_up
 
 BITS = 6
 """Last bits that may differ: sums of a few hundred terms taken in another order."""

@@ -18,9 +18,9 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
-from tests.support.inside.core import SECURE, Stream, random_order
 
 from maskwell.core import SecureRandom, SeededRandom
+from maskwell.core.randomness import SECURE, Stream, random_order
 from maskwell.errors import MaskwellError, ParameterError, WrongTypeError
 
 # NIST SP 800-38A, F.5.5: CTR-AES256

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.core import split_sets
 
 from maskwell.core import Counts, Reports
+from maskwell.core.report_data import split_sets
 from maskwell.errors import MaskwellError, MissingValueError, ReportError
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.inside.core import (
+
+from maskwell.core.verdicts import (
     above,
     at_least,
     at_most,

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.core import as_count
 
 from maskwell.core import Categories
+from maskwell.core.arguments import as_count
 from maskwell.designs import Design, Subset, Unary, Uniform
 from maskwell.designs.asked_parity import asked_epsilon, asked_gamma
 from maskwell.errors import ParameterError, WrongTypeError

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.inside.core import from_json
 from tests.support.large_designs import band, matrix, nested_blocks
 
 from maskwell import Categories, audit, compare, load_design
+from maskwell.core.documents import from_json
 from maskwell.designs import Dense, Mixture, Sparse, Uniform, wire
 from maskwell.designs.wire import save_design
 from maskwell.errors import DesignFileError, TooLargeError

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.fuzzing import numbers
-from tests.support.inside.core import Array
 
 from maskwell.core import Categories
+from maskwell.core.arguments import Array
 from maskwell.designs import Sparse, kernels
 from maskwell.designs.column_arrays import ColumnTable, ThresholdTable
 

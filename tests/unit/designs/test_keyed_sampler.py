@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from tests.support.chisquare import fits
 from tests.support.examples import EXAMPLES
-from tests.support.inside.core import Array, WordReader, Words
 
 from maskwell.core import Categories, KeyedRandom
+from maskwell.core.arguments import Array, Words
+from maskwell.core.draws import WordReader
 from maskwell.designs import Sparse, Uniform, kernels, sampler
 from maskwell.designs.sampler import KeyedSampler
 from maskwell.errors import ParameterError, UnknownCategoryError, WrongTypeError

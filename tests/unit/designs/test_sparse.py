@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.core import fingerprint_of
 from tests.support.words import HandmadeRandom, edge_words
 
 from maskwell.core import Categories, SeededRandom
+from maskwell.core.documents import fingerprint_of
 from maskwell.designs import Blocks, Dense, Sparse, column_arrays, kernels, sparse
 from maskwell.designs.column_arrays import leading_bits, threshold64
 from maskwell.errors import (

@@ -4,9 +4,9 @@ import concurrent.futures
 
 import numpy as np
 import pytest
-from tests.support.inside.core import randomness
 
 from maskwell import Categories, SecureRandom, SeededRandom
+from maskwell.core import randomness
 from maskwell.designs import Dense, Kronecker, Subset, Unary, Uniform, sampler
 from maskwell.errors import ParameterError
 

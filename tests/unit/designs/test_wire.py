@@ -86,7 +86,7 @@ def test_missing_and_added_entries_are_refused(name: str) -> None:
 @together("name", list(ALL))
 def test_a_fingerprint_that_was_made_again_is_only_accepted_for_a_design(name: str) -> None:
     """Whoever recomputes the fingerprint after a change gets a valid design or an error, never something else."""
-    from tests.support.inside.core import fingerprint_of
+    from maskwell.core.documents import fingerprint_of
 
     original = content(name)
     covered = {key: value for key, value in original.items() if key not in ("provenance", "fingerprint")}
@@ -163,7 +163,7 @@ FORGED: dict[str, tuple[str, dict[str, Any]]] = {
 @together("what", list(FORGED))
 def test_a_forged_file_is_refused_although_its_fingerprint_is_right(what: str) -> None:
     """Whoever can compute fingerprints can still not make a file that is no design."""
-    from tests.support.inside.core import fingerprint_of
+    from maskwell.core.documents import fingerprint_of
 
     name, exact = FORGED[what]
     covered = {k: v for k, v in content(name).items() if k not in ("provenance", "fingerprint")} | {"exact": exact}

@@ -20,17 +20,14 @@ from maskwell.errors import DataFileError, MaskwellError, WrongTypeError
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from tests.support.inside.engines import (  # noqa: E402
-    Assignment,
-    MemoryRows,
-    arrow_arrays,
-    describe,
-    open_source,
-    open_table,
-    randomize_file,
-    tally_file,
-    without_traces,
-)
+from maskwell.engines import arrow_arrays
+from maskwell.engines.arrow_arrays import describe, without_traces
+from maskwell.engines.assignments import Assignment
+from maskwell.engines.column_randomizer import randomize_file
+from maskwell.engines.column_tables import open_table
+from maskwell.engines.report_counts import tally_file
+from maskwell.engines.row_sources import open_source
+from maskwell.engines.rows import MemoryRows
 
 COIN = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
 ROWS = 37

@@ -9,15 +9,16 @@ from tests.support.quiet import quiet
 pa = pytest.importorskip("pyarrow")
 
 
-from tests.support.inside.engines import Assignment, SampleReader, Samples, raise_first, variables_of  # noqa: E402
-
-from maskwell.core import Categories  # noqa: E402
-from maskwell.designs import (  # noqa: E402
+from maskwell.core import Categories
+from maskwell.designs import (
     Dense,
     Subset,
     Uniform,
 )
-from maskwell.errors import MissingValueError, ParameterError, ReportError, UnknownCategoryError  # noqa: E402
+from maskwell.engines.assignments import Assignment, Samples, variables_of
+from maskwell.engines.column_codes import raise_first
+from maskwell.engines.survey_columns import SampleReader
+from maskwell.errors import MissingValueError, ParameterError, ReportError, UnknownCategoryError
 
 YES_NO = Categories.of(["yes", "no"])
 COIN = Uniform.from_gamma(3, YES_NO)

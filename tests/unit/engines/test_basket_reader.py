@@ -7,11 +7,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from tests.support.inside.engines import Assignment, MemoryTable, basket_columns, read_baskets
 
 import maskwell as mw
 from maskwell.core import SeededRandom
 from maskwell.engines import Rows
+from maskwell.engines.assignments import Assignment
+from maskwell.engines.basket_reader import basket_columns, read_baskets
+from maskwell.engines.rows import MemoryTable
 from maskwell.errors import (
     DataFileError,
     LabelError,

@@ -9,9 +9,9 @@ from random import Random
 
 import numpy as np
 import pytest
-from tests.support.inside.engines import LevelCoder, cell_counts
 
-from maskwell.engines import Rows, count_tables
+from maskwell.engines import Rows, cell_counts, count_tables
+from maskwell.engines.column_codes import LevelCoder
 from maskwell.errors import CountsError, DataFileError, MissingValueError, TooLargeError
 
 pa = pytest.importorskip("pyarrow")
@@ -105,7 +105,7 @@ def test_labels_come_in_their_natural_order(tmp_path: Path) -> None:
 
 
 def test_a_column_that_is_no_category_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.support.inside.engines import column_codes
+    from maskwell.engines import column_codes
 
     monkeypatch.setattr(column_codes, "MOST_LEVELS", 50)
     path = tmp_path / "x.parquet"
@@ -149,7 +149,7 @@ def test_too_many_possible_combinations_are_refused(tmp_path: Path, monkeypatch:
 
 
 def test_an_empty_batch_has_no_codes() -> None:
-    from tests.support.inside.engines import LevelCoder
+    from maskwell.engines.column_codes import LevelCoder
 
     assert LevelCoder("x").codes(pa.array([], pa.string())).tolist() == []
 

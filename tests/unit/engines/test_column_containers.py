@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.inside.core import LOADERS
 from tests.support.quiet import quiet
 from tests.support.together import together
 
 from maskwell.core import Categories
+from maskwell.core.adapters import LOADERS
 from maskwell.errors import InputError, MissingValueError, UnknownCategoryError, WrongTypeError
 
 pd = pytest.importorskip("pandas")
@@ -314,7 +314,7 @@ def test_no_table_library_is_loaded_before_its_column_comes():
 @together("dtype", [pl.Categorical, pl.String], ids=str)
 def test_labels_that_first_occur_late_are_seen(dtype: Any) -> None:
     """The labels of the first rows are tried first; those of later rows, known or not, are not taken for missing."""
-    from tests.support.inside.engines_with_extras import FIRST_ROWS
+    from maskwell.engines.polars_columns import FIRST_ROWS
 
     categories = Categories.of(["a", "b", "c"])
     many = ["a", None, "b"] * FIRST_ROWS

@@ -21,9 +21,9 @@ from tests.support.fuzzing import numbers
 pa = pytest.importorskip("pyarrow")
 csv = pytest.importorskip("pyarrow.csv")
 
-from tests.support.inside.engines import DelimitedSource, delimited, first_end, is_open, last_end  # noqa: E402
-
-from maskwell.errors import DataFileError  # noqa: E402
+from maskwell.engines import delimited
+from maskwell.engines.delimited import DelimitedSource, first_end, is_open, last_end
+from maskwell.errors import DataFileError
 
 
 def read(path: str | Path, ending: str = ".csv", only: list[int] | None = None) -> list[tuple[Any, ...]]:

@@ -13,20 +13,11 @@ import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
-from tests.support.inside.core import atomic
-from tests.support.inside.engines import (
-    ENGINES,
-    KNOWN,
-    arrow_files,
-    column_randomizer,
-    delimited,
-    ending_of,
-    open_source,
-    row_batches,
-)
 
 import maskwell as mw
-from maskwell.core import SeededRandom
+from maskwell.core import SeededRandom, atomic
+from maskwell.engines import arrow_files, column_randomizer, delimited, row_batches
+from maskwell.engines.row_sources import ENGINES, KNOWN, ending_of, open_source
 from maskwell.errors import DataFileError, ParameterError, UnknownCategoryError
 
 LABELS = ["never", "once", "often"]

@@ -5,19 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.support.formulas import predictors
-from tests.support.inside.core import MOST_CHARACTERS, MOST_OPERATORS
-from tests.support.inside.engines import (
-    FUNCTIONS,
-    MOST_COLUMNS,
-    MOST_TERMS,
-    CategoryColumn,
-    Coding,
-    Predictors,
-    formula_coding,
-    read_formula,
-    read_right_side,
-)
 
+from maskwell.core.expressions import MOST_CHARACTERS, MOST_OPERATORS
+from maskwell.engines import formula_coding
+from maskwell.engines.formula import MOST_TERMS, read_formula, read_right_side
+from maskwell.engines.formula_coding import MOST_COLUMNS, Coding
+from maskwell.engines.formula_functions import FUNCTIONS
+from maskwell.engines.predictor_columns import CategoryColumn, Predictors
 from maskwell.errors import (
     InputError,
     MissingValueError,

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.engines import Assignment
 from tests.support.quiet import quiet
 
 import maskwell as mw
 from maskwell.core import SeededRandom
 from maskwell.engines import Rows
+from maskwell.engines.assignments import Assignment
 from maskwell.errors import DataFileError, MissingExtraError, MissingValueError, UnknownCategoryError
 
 pa = pytest.importorskip("pyarrow")
@@ -22,17 +22,11 @@ pd = pytest.importorskip("pandas")
 prs = pytest.importorskip("pyreadstat")
 
 
-from tests.support.inside.engines import (  # noqa: E402
-    BATCH_ROWS,
-    ColumnLabels,
-    Labels,
-    labelled,
-    open_source,
-    randomize_file,
-    read_column,
-    tally_file,
-    written_column,
-)
+from maskwell.engines import labelled
+from maskwell.engines.column_randomizer import randomize_file
+from maskwell.engines.labelled_columns import ColumnLabels, Labels, read_column, written_column
+from maskwell.engines.report_counts import tally_file
+from maskwell.engines.row_sources import BATCH_ROWS, open_source
 
 BY_LABEL = mw.designs.Uniform.from_gamma(3, mw.Categories.of(["yes", "no"]))
 BY_CODE = mw.designs.Uniform.from_gamma(3, mw.Categories.of([1, 2]))

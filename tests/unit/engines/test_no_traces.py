@@ -9,11 +9,12 @@ import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
-from tests.support.inside.engines import Assignment, Persons, randomize_file
 
 from maskwell import Categories, SeededRandom
 from maskwell.core import KeyedRandom
 from maskwell.designs import Subset, Uniform
+from maskwell.engines.assignments import Assignment
+from maskwell.engines.column_randomizer import Persons, randomize_file
 from maskwell.errors import ParameterError
 
 LABELS = Categories.of(["no", "a much longer answer"])

@@ -13,13 +13,16 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from tests.support.inside.engines import Assignment, MemoryTable, PlanColumns, tally_survey  # noqa: E402
-from tests.support.surveys import tabulate_with  # noqa: E402
+from tests.support.surveys import tabulate_with
 
-import maskwell as mw  # noqa: E402
-from maskwell.core import CellTable  # noqa: E402
-from maskwell.engines import Rows  # noqa: E402
-from maskwell.errors import MaskwellError  # noqa: E402
+import maskwell as mw
+from maskwell.core import CellTable
+from maskwell.engines import Rows
+from maskwell.engines.assignments import Assignment
+from maskwell.engines.report_counts import tally_survey
+from maskwell.engines.rows import MemoryTable
+from maskwell.engines.survey_columns import PlanColumns
+from maskwell.errors import MaskwellError
 
 N = 300
 RANDOM = np.random.default_rng(3)

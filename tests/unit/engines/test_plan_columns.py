@@ -7,9 +7,9 @@ from tests.support.quiet import quiet
 
 pa = pytest.importorskip("pyarrow")
 
-from tests.support.inside.engines import labels_of, numbers_of  # noqa: E402
-
-from maskwell.errors import MissingValueError, ParameterError  # noqa: E402
+from maskwell.engines.column_codes import numbers_of
+from maskwell.engines.survey_columns import labels_of
+from maskwell.errors import MissingValueError, ParameterError
 
 
 @pytest.mark.parametrize(

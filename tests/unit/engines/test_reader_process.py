@@ -19,7 +19,11 @@ from maskwell.errors import DataFileError
 prs = pytest.importorskip("pyreadstat")
 pd = pytest.importorskip("pandas")
 
-from tests.support.inside.engines import Assignment, ReaderProcess, labelled, open_source, tally_file  # noqa: E402
+from maskwell.engines import labelled
+from maskwell.engines.assignments import Assignment
+from maskwell.engines.labelled import ReaderProcess
+from maskwell.engines.report_counts import tally_file
+from maskwell.engines.row_sources import open_source
 
 COIN = Uniform.from_gamma(3, Categories.of([0, 1]))
 

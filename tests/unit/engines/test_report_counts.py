@@ -10,26 +10,22 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from tests.support.inside.engines import (  # noqa: E402
-    Assignment,
-    PlanColumns,
-    direct_design,
-    population_of,
-    report_counts,
-    tally_groups,
-    tally_survey,
-)
-
-from maskwell.core import (  # noqa: E402
+from maskwell.core import (
     Categories,
     Cells,
 )
-from maskwell.designs import (  # noqa: E402
+from maskwell.designs import (
     Dense,
     Uniform,
 )
-from maskwell.engines import Rows  # noqa: E402
-from maskwell.errors import (  # noqa: E402
+from maskwell.engines import (
+    Rows,
+    report_counts,
+)
+from maskwell.engines.assignments import Assignment, direct_design
+from maskwell.engines.report_counts import tally_groups, tally_survey
+from maskwell.engines.survey_columns import PlanColumns, population_of
+from maskwell.errors import (
     DataFileError,
     MaskwellError,
     MissingValueError,

@@ -12,25 +12,19 @@ from maskwell.engines import Rows
 
 pa = pytest.importorskip("pyarrow")
 
-from tests.support.inside.engines import (  # noqa: E402
-    Answers,
-    Assignment,
-    ReportReader,
-    answers_in,
-    raise_first,
-    tally_file,
-    tally_groups,
-)
-
-import maskwell as mw  # noqa: E402
-from maskwell.core import Categories  # noqa: E402
-from maskwell.designs import (  # noqa: E402
+import maskwell as mw
+from maskwell.core import Categories
+from maskwell.designs import (
     Dense,
     Kronecker,
 )
-from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError  # noqa: E402
-from maskwell.procedures import repeated  # noqa: E402
-from maskwell.procedures.statement_cards import warner  # noqa: E402
+from maskwell.engines.assignments import Answers, Assignment, answers_in
+from maskwell.engines.column_codes import raise_first
+from maskwell.engines.report_counts import tally_file, tally_groups
+from maskwell.engines.survey_columns import ReportReader
+from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError
+from maskwell.procedures import repeated
+from maskwell.procedures.statement_cards import warner
 
 TWICE = repeated([warner("0.7"), warner("0.6")])
 SOME = Categories.of([("yes", "1"), ("no", "1"), ("no", "2")])

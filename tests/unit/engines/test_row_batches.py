@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.core import SECURE
-from tests.support.inside.engines import ShuffledRows, in_background, row_batches
 
 from maskwell.core import SeededRandom
+from maskwell.core.randomness import SECURE
+from maskwell.engines import row_batches
+from maskwell.engines.row_batches import ShuffledRows, in_background
 
 pa = pytest.importorskip("pyarrow")
 SCHEMA = pa.schema([("x", pa.int64()), ("y", pa.string())])

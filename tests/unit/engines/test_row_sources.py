@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.inside.core import Encoded
 
 from maskwell.core import Categories, SeededRandom
+from maskwell.core.categories import Encoded
 from maskwell.designs import Blocks, Kronecker, Subset, Uniform
 from maskwell.engines import Rows
 from maskwell.errors import DataFileError, ParameterError, ReportError
@@ -21,25 +21,13 @@ from maskwell.errors import DataFileError, ParameterError, ReportError
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from tests.support.inside.core import atomic_file  # noqa: E402
-from tests.support.inside.engines import (  # noqa: E402
-    ENGINES,
-    Assignment,
-    ColumnRandomizer,
-    bits_from_array,
-    common_rows,
-    ending_of,
-    engine_of,
-    joint_codes,
-    joint_design,
-    masks_from_bits,
-    open_sink,
-    open_source,
-    randomize_file,
-    separate_codes,
-    tally_file,
-    texts_from_bits,
-)
+from maskwell.core.atomic import atomic_file
+from maskwell.engines.arrow_arrays import bits_from_array, masks_from_bits, texts_from_bits
+from maskwell.engines.assignments import Assignment, joint_design
+from maskwell.engines.column_codes import common_rows, joint_codes, separate_codes
+from maskwell.engines.column_randomizer import ColumnRandomizer, randomize_file
+from maskwell.engines.report_counts import tally_file
+from maskwell.engines.row_sources import ENGINES, ending_of, engine_of, open_sink, open_source
 
 ABC = Categories.of(["a", "b", "c"])
 KARY = Uniform.from_gamma(3, ABC)

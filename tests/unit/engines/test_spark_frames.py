@@ -7,10 +7,13 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.support.inside.engines import Assignment, MemoryRows, PartitionRows, SparkTable, TableInFile, spark_frames
 
 import maskwell as mw
-from maskwell.engines import spark_session
+from maskwell.engines import spark_frames, spark_session
+from maskwell.engines.assignments import Assignment
+from maskwell.engines.column_tables import TableInFile
+from maskwell.engines.rows import MemoryRows
+from maskwell.engines.spark_frames import PartitionRows, SparkTable
 from maskwell.errors import DataFileError, MissingExtraError, ParameterError, TooLargeError, WrongTypeError
 
 PLAN = {"release": {"demonstration": True}, "protect": [{"variables": ["answer"], "method": "method1", "theta": "1/2"}]}

@@ -10,20 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.inside.engines import (
-    DelimitedSource,
-    RecordReader,
-    TextForm,
-    encoding_of,
-    input_file,
-    open_sink,
-    open_source,
-    separator_of,
-)
 from tests.support.together import together
 
 import maskwell as mw
-from maskwell.engines import csv_file
+from maskwell.engines import csv_file, input_file
+from maskwell.engines.delimited import DelimitedSource, RecordReader
+from maskwell.engines.input_file import TextForm, encoding_of, separator_of
+from maskwell.engines.row_sources import open_sink, open_source
 from maskwell.errors import DataFileError, ParameterError
 
 pa = pytest.importorskip("pyarrow")
@@ -104,7 +97,7 @@ def test_the_ending_of_the_output_tells_tabs_from_commas(tmp_path: Path, source:
 
 
 def test_small_blocks_and_bytes_that_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.support.inside.engines import delimited
+    from maskwell.engines import delimited
 
     monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
     for encoding in ("utf-16", "cp1252"):
@@ -177,7 +170,7 @@ def test_encodings() -> None:
 
 
 def test_a_column_with_commas_and_points_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.support.inside.engines import delimited
+    from maskwell.engines import delimited
 
     monkeypatch.setattr(delimited, "BLOCK_BYTES", 1 << 8)
     monkeypatch.setattr(delimited, "LONGEST_RECORD", 1 << 10)
@@ -190,7 +183,7 @@ def test_a_column_with_commas_and_points_is_refused(tmp_path: Path, monkeypatch:
 
 
 def test_bytes_further_down_that_are_no_utf8_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.support.inside.engines import delimited
+    from maskwell.engines import delimited
 
     monkeypatch.setattr(delimited, "BLOCK_BYTES", 1 << 8)
     (tmp_path / "a.csv").write_bytes(b"x,y\n" + b"1,a\n" * 200 + b"2,\xfc\n")

@@ -6,9 +6,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from tests.support.inside.core import at_least
 
 from maskwell.core import SeededRandom
+from maskwell.core.verdicts import at_least
 from maskwell.designs import item_bits
 from maskwell.errors import ParameterError
 from maskwell.estimation import itemset_mining

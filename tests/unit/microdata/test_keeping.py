@@ -8,25 +8,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import (
-    INTRUDERS,
-    Judge,
-    assess_tables,
-    bound_is_kept,
-    bounds_kept,
-    check_bounds,
-    check_kept,
-    check_match,
-    exempted,
-    is_kept_as_drawn,
-    tables_of,
-)
 from tests.support.together import together
 
 import maskwell as mw
 from maskwell.core import CellTable, SeededRandom
 from maskwell.errors import InfeasibleError, PlanError
 from maskwell.microdata import Release, ReleasePlan, release_table
+from maskwell.microdata.assessment import Judge, assess_tables
+from maskwell.microdata.kept_bounds import (
+    bounds_kept,
+    check_bounds,
+    check_kept,
+    check_match,
+    exempted,
+    is_kept_as_drawn,
+)
+from maskwell.microdata.needed_tables import tables_of
+from maskwell.microdata.risk.intruders import INTRUDERS
+from maskwell.microdata.stages.achieved_bounds import bound_is_kept
 from maskwell.reports import release_page
 from maskwell.reports.text.release_report import dry_run_report, refusal, release_report
 from maskwell.reports.text.release_words import promises

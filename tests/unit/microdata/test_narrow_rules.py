@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.inside.microdata import open_release
 
 import maskwell as mw
 from maskwell.core import SeededRandom
 from maskwell.errors import EditRuleError, InfeasibleError, UnknownCategoryError
 from maskwell.microdata import Release, ReleasePlan, assess_file
+from maskwell.microdata.publication import open_release
 
 pytest.importorskip("pyarrow")
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import open_release
 from tests.support.together import together
 
 import maskwell as mw
 from maskwell.core import SeededRandom
 from maskwell.errors import PlanError
 from maskwell.microdata import ReleasePlan, assess_file, load_plan, release_table
+from maskwell.microdata.publication import open_release
 from maskwell.reports.text.release_report import recode_table
 from maskwell.verbs import dry_run
 

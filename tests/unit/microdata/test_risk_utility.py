@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tests.support.inside.microdata import beaten_by
-
 from maskwell.microdata import RiskUtilityPoint
+from maskwell.microdata.risk_utility import beaten_by
 
 
 def point(label: str, risk: float, changed: float) -> RiskUtilityPoint:

@@ -9,23 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.engines import cell_counts
-from tests.support.inside.microdata import (
-    SideChannel,
-    check_rows,
-    check_side_channels,
-    dependence,
-    internal_receipt,
-    public_receipt,
-    read_plan,
-    side_channels,
-)
-from tests.support.inside.verbs import release_file
 from tests.support.together import together
 
+from maskwell.engines import cell_counts
 from maskwell.errors import PlanError, PublishError
-from maskwell.microdata import Release, ReleasePlan, assess_file, release_table
+from maskwell.microdata import Release, ReleasePlan, assess_file, release_table, side_channels
+from maskwell.microdata.folder.receipt_contents import internal_receipt, public_receipt
+from maskwell.microdata.folder.release_folder import check_rows
+from maskwell.microdata.plans.release_plan import read_plan
+from maskwell.microdata.records import dependence
+from maskwell.microdata.side_channels import SideChannel, check_side_channels
 from maskwell.verbs import first_plan
+from maskwell.verbs.publish import release_file
 
 pa = pytest.importorskip("pyarrow")
 RANDOM = np.random.default_rng(8)

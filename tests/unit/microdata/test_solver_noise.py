@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.optimize
-from tests.support.inside.microdata import flow_solver as solver
-from tests.support.inside.microdata import open_release
 
 from maskwell.core import KeyedRandom
 from maskwell.microdata import ReleasePlan
 from maskwell.microdata.matrices import Bounds, lower_until, optimal_matrix
+from maskwell.microdata.matrices import flow_solver as solver
+from maskwell.microdata.publication import open_release
 from maskwell.planning import extremal_design
 
 HARSH = [7, 7, 7, 7, 1, 1, 300, 52_000]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.core import Number
 
 from maskwell.core import Categories
+from maskwell.core.exact import Number
 from maskwell.designs import Dense, Design, Uniform
 from maskwell.errors import MatrixError, NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.planning import plan_sample, plan_test, unit_variance

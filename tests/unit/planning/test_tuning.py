@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.core import to_float
 
 from maskwell.core import Categories
+from maskwell.core.exact import to_float
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
 from maskwell.planning.tuning import TUNABLE, retuned, tuned

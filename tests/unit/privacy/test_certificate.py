@@ -16,10 +16,11 @@ import pytest
 import referencing
 from tests.support import certificates as made
 from tests.support.examples import ABC, EXAMPLES, WARNER, numbered
-from tests.support.inside.core import fingerprint_of, to_text
 from tests.support.together import together
 
 from maskwell.core import Categories
+from maskwell.core.documents import fingerprint_of
+from maskwell.core.exact import to_text
 from maskwell.designs import Composed, Dense, Kronecker, Mixture, Subset, Unary, Uniform, wire
 from maskwell.errors import CertificateError, ParameterError, TooLargeError
 from maskwell.privacy import Certificate, Demand, Lines, Smooth, Steps, load_certificate

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.examples import ABC, YES_NO, numbered
-from tests.support.inside.core import is_decimal, parity_text, told_apart
 
+from maskwell.core.exact import is_decimal, parity_text, told_apart
 from maskwell.designs import Blocks, Composed, Dense, Kronecker, Mixture, Subset, Unary, Uniform
 from maskwell.errors import MatrixError
 from maskwell.planning.improvement import improve

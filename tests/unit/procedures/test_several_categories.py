@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.inside.core import root_below
 
 from maskwell.core import Categories
+from maskwell.core.exact import root_below
 from maskwell.designs import Mixture
 from maskwell.errors import LabelError, NotIdentifiableError, ParameterError, WrongTypeError
 from maskwell.procedures import permutation_deck

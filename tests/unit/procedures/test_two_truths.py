@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.inside.core import Parity
 
+from maskwell.core.exact import Parity
 from maskwell.designs import Dense
 from maskwell.errors import InputError, NotIdentifiableError, ParameterError, WrongTypeError
 from maskwell.procedures.counted_draws import chow, christofides, kuk

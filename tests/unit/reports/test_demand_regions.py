@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.drawings import drawn, fixed_colours, overlapping, texts_outside, words_in
-from tests.support.inside.core import SPACE
 
+from maskwell.core.percentages import SPACE
 from maskwell.errors import ParameterError
 from maskwell.plots import Picture, plot_canonical, plot_demand, plot_demands, plot_family, plot_revealed
 from maskwell.privacy import Demand, Smooth, Steps

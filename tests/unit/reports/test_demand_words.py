@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tests.support.examples import numbered
-from tests.support.inside.core import SPACE
 
+from maskwell.core.percentages import SPACE
 from maskwell.designs import Subset, Unary, Uniform
 from maskwell.privacy import Demand, Smooth, Steps
 from maskwell.reports.demand_words import explain

@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.inside.core import SPACE, percent, percent_bound
 
+from maskwell.core.percentages import SPACE, percent, percent_bound
 from maskwell.privacy.criteria import posterior_range
 from maskwell.reports import plain_words
 

@@ -10,25 +10,20 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from tests.support.drawings import overlapping, texts_outside
-from tests.support.inside.engines import ColumnLabels, Labels
-from tests.support.inside.microdata import (
-    Draw,
-    ReleasedColumn,
-    TrueFile,
-    UnitFigures,
-    advice_of,
-    assess_tables,
-    expected_table,
-    processing,
-    public_receipt,
-    tables_of,
-)
 from tests.support.releases import changed
 
 from maskwell.core import CellTable
+from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.errors import InputError
 from maskwell.microdata import Release, ReleasePlan, RiskUtilityPoint
-from maskwell.microdata.risk.unit_risk import UnitRisk
+from maskwell.microdata.assessment import assess_tables
+from maskwell.microdata.folder.receipt_contents import advice_of, public_receipt
+from maskwell.microdata.folder.release_metadata import processing
+from maskwell.microdata.needed_tables import tables_of
+from maskwell.microdata.release_values import Draw, ReleasedColumn
+from maskwell.microdata.risk.unit_risk import UnitFigures, UnitRisk
+from maskwell.microdata.stages.stage import expected_table
+from maskwell.microdata.true_file import TrueFile
 from maskwell.plots import Picture, plot_release_risk
 from maskwell.reports import release_page
 from maskwell.reports.pages.release_page import _stage_facts, _stages, lead
@@ -393,7 +388,7 @@ def test_without_keys_the_map_shows_what_changes() -> None:
     ],
 )
 def test_rules_are_sentences(rule: dict[str, object], words: str) -> None:
-    from tests.support.inside.microdata import read_rule
+    from maskwell.microdata.plans.edit_rules import read_rule
 
     assert rule_in_words(read_rule(rule, "a rule")) == words
 

@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.support.drawings import drawn, fixed_colours, overlapping, said, texts_outside
-from tests.support.inside.microdata import Stage
 
 from maskwell.core import Categories
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
 from maskwell.microdata import RiskUtilityPoint
+from maskwell.microdata.stages.stage import Stage
 from maskwell.plots import Picture, plot_matrix, plot_risk_utility
 from maskwell.reports.pictures.risk_curves import MOST_STEPS, Cost, RiskSpread, draw_release_risk
 from maskwell.reports.pictures.transition_picture import WHOLE

@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.inside.core import parity_text, rounded
 
 from maskwell.core import Categories
+from maskwell.core.exact import parity_text, rounded
 from maskwell.designs import Uniform
 from maskwell.reports.plain_words import label
 from maskwell.reports.report import GAP, Facts, Grid, Notes, Paragraph, Report, line, table_lines

@@ -6,8 +6,8 @@ import math
 from fractions import Fraction
 
 import pytest
-from tests.support.inside.core import percent
 
+from maskwell.core.percentages import percent
 from maskwell.privacy import Demand
 from maskwell.reports.demand_words import asked, kept
 from maskwell.reports.plain_words import average_promise, decimals_for, number

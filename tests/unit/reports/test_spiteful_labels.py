@@ -7,13 +7,14 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from tests.support.inside.core import visible
-from tests.support.inside.microdata import Entry, codebook_csv, ddi_codebook, formula_columns, readme
 
 import maskwell as mw
 from maskwell.core import Categories
+from maskwell.core.phrases import visible
 from maskwell.designs import Uniform
 from maskwell.estimation import estimate_by_moments
+from maskwell.microdata.folder.release_folder import readme
+from maskwell.microdata.folder.release_metadata import Entry, codebook_csv, ddi_codebook, formula_columns
 from maskwell.reports.pages.paper_tables import Table, document
 
 pytest.importorskip("matplotlib")

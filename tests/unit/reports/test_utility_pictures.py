@@ -8,12 +8,13 @@ from functools import cache
 import numpy as np
 import pytest
 from tests.support.drawings import drawn, fixed_colours, overlapping, texts_outside
-from tests.support.inside.microdata import Association, Stage
 
 from maskwell.core import CellTable
 from maskwell.designs import Dense
 from maskwell.errors import InputError
+from maskwell.microdata.stages.stage import Stage
 from maskwell.microdata.utility import UtilityReport, assess_utility
+from maskwell.microdata.utility.utility_measures import Association
 from maskwell.plots import Picture, plot_associations, plot_inflation
 
 BEFORE = CellTable.of(["roof", "income"], {("tile", "low"): 15, ("tile", "high"): 5, ("thatch", "low"): 10})

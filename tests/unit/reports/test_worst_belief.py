@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.core import Parity
 
+from maskwell.core.exact import Parity
 from maskwell.privacy import Demand, Lines, Steps
 from maskwell.privacy.criteria import posterior_range
 from maskwell.reports.pictures.belief_square import Region, Worst, find_worst

@@ -9,12 +9,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.support.inside.microdata import Draw
-from tests.support.inside.verbs import publish
 
 import maskwell as mw
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.microdata import Assessment
+from maskwell.microdata.release_values import Draw
+from maskwell.verbs import publish
 
 PLAN: dict[str, Any] = {
     "release": {"demonstration": True},

@@ -12,15 +12,15 @@ pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 
-import maskwell as mw  # noqa: E402
-from maskwell import randomize, tally  # noqa: E402
-from maskwell.core import (  # noqa: E402
+import maskwell as mw
+from maskwell import randomize, tally
+from maskwell.core import (
     Categories,
     SeededRandom,
 )
-from maskwell.designs import Kronecker, Subset, Uniform  # noqa: E402
-from maskwell.designs.wire import save_design  # noqa: E402
-from maskwell.errors import (  # noqa: E402
+from maskwell.designs import Kronecker, Subset, Uniform
+from maskwell.designs.wire import save_design
+from maskwell.errors import (
     DataFileError,
     MissingValueError,
     ParameterError,

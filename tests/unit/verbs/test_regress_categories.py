@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from tests.support.inside.engines import References
 from tests.support.regression import THREE, WARNER
 from tests.support.surveys import regress_with
 from tests.support.together import together
 
 import maskwell as mw
+from maskwell.engines.formula_references import References
 from maskwell.errors import InputError, MaskwellError, ParameterError, WrongTypeError
 
 pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")

@@ -148,7 +148,7 @@ def test_what_is_refused(formula, more, kind, said):
 
 
 def test_a_formula_of_a_release_has_no_random_intercept():
-    from tests.support.inside.engines import read_formula
+    from maskwell.engines.formula import read_formula
 
     with pytest.raises(MaskwellError, match="random intercept"):
         read_formula("y ~ x + (1 | firm)")

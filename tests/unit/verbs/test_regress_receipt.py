@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import Stage, public_receipt, receipt_from_dict
 from tests.support.releases import COLUMNS, ROWS, plan_of, release_of, stage_within
 from tests.support.surveys import regress_with
 
@@ -15,6 +14,9 @@ from maskwell.core import Categories
 from maskwell.designs import Uniform
 from maskwell.errors import ParameterError
 from maskwell.microdata import Receipt
+from maskwell.microdata.folder.receipt import receipt_from_dict
+from maskwell.microdata.folder.receipt_contents import public_receipt
+from maskwell.microdata.stages.stage import Stage
 
 TABLE = {name: [row[place] for row in ROWS] for place, name in enumerate(COLUMNS)} | {"w": [1, 2] * 60}
 STILL = Uniform.of(1, Categories.of(["f", "m"]))

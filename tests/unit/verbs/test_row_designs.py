@@ -4,13 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.support.inside.verbs import MOST_DESIGNS, designs_by_group, read_row_design
 from tests.support.regression import plain_newton
 from tests.support.together import together
 
 import maskwell as mw
 from maskwell.engines import Rows
 from maskwell.errors import InputError, MissingValueError, ParameterError
+from maskwell.verbs.row_designs import MOST_DESIGNS, designs_by_group, read_row_design
 
 pd, pl, pa = pytest.importorskip("pandas"), pytest.importorskip("polars"), pytest.importorskip("pyarrow")
 

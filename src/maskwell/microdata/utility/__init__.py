@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from maskwell.microdata.utility.utility_measures import compare_regressions as compare_regressions
-    from maskwell.microdata.utility.utility_measures import cramers_v as cramers_v
-    from maskwell.microdata.utility.utility_measures import table_distance as table_distance
     from maskwell.microdata.utility.utility_report import UtilityReport as UtilityReport
     from maskwell.microdata.utility.utility_report import assess_utility as assess_utility
-    from maskwell.microdata.utility.utility_report import utility_tables as utility_tables
 else:
     import lazy_loader
 
     __getattr__, __dir__, __all__ = lazy_loader.attach(
         __name__,
         submod_attrs={
-            "utility_measures": ["compare_regressions", "cramers_v", "table_distance"],
-            "utility_report": ["UtilityReport", "assess_utility", "utility_tables"],
+            "utility_measures": ["compare_regressions"],
+            "utility_report": ["UtilityReport", "assess_utility"],
         },
     )

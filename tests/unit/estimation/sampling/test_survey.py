@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.arrays import Real
-from tests.support.inside.core import Factor
 
 from maskwell import Categories, Sampling, SeededRandom
 from maskwell import design as make_design
 from maskwell.core import Cells, Reports
+from maskwell.core.groups import Factor
 from maskwell.designs import Dense, Kronecker, Unary, Uniform
 from maskwell.errors import InputError, NotIdentifiableError, ReportError
 from maskwell.estimation import best_left_inverse, estimate_by_moments, estimate_cells, estimate_survey

@@ -10,20 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import (
-    Route,
-    Stage,
-    _with_values,
-    assigned,
-    dumps,
-    internal_receipt,
-    kept_with_matrices,
-    public_receipt,
-    receipt_from_dict,
-    route_of,
-    share_by_domain,
-    solved,
-)
 from tests.support.releases import (
     COLUMNS,
     ROWS,
@@ -44,6 +30,12 @@ from maskwell.estimation import Sample, estimate_by_moments, estimate_unknown
 from maskwell.estimation.direct_estimate import DirectEstimate
 from maskwell.microdata import Receipt, load_receipt
 from maskwell.microdata.analysis import estimate_released
+from maskwell.microdata.analysis.matrix_estimates import kept_with_matrices, solved
+from maskwell.microdata.analysis.release_estimates import _with_values, share_by_domain
+from maskwell.microdata.analysis.table_routes import Route, assigned, route_of
+from maskwell.microdata.folder.receipt import receipt_from_dict
+from maskwell.microdata.folder.receipt_contents import dumps, internal_receipt, public_receipt
+from maskwell.microdata.stages.stage import Stage
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
 
@@ -159,7 +151,7 @@ def test_the_whole_variance_of_the_data_holder(tmp_path: Path) -> None:
 
 
 def receipt_group(stage: Stage) -> Any:
-    from tests.support.inside.microdata import Group
+    from maskwell.microdata.folder.receipt import Group
 
     return Group(
         variables=stage.variables,
@@ -225,7 +217,7 @@ def test_tables_that_are_not_kept_are_solved_by_the_data_holder() -> None:
     )
     route = route_of(receipt, ["roof", "sex"])
     assert route.kind == "solved"
-    from tests.support.inside.microdata import composed
+    from maskwell.microdata.analysis.matrix_estimates import composed
 
     cells = sorted(set(ROWS))
     P, released = composed(receipt.groups, list(COLUMNS), cells)  # type: ignore[arg-type]

@@ -10,26 +10,18 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from scipy.stats import binom
-from tests.support.inside.core import Real
-from tests.support.inside.microdata import (
-    COUNTS,
-    WEIGHTS,
-    Distortion,
-    Group,
-    Weights,
-    composed,
-    moves_of,
-    public_receipt,
-    reach_of,
-    receipt_from_dict,
-)
 from tests.support.releases import ROWS, Row, plan_of, release_of, stage_within
 from tests.support.surveys import estimate_with
 
 from maskwell.core import CellTable
+from maskwell.core.arguments import Real
 from maskwell.estimation import estimate_changed
 from maskwell.microdata import Receipt
 from maskwell.microdata.analysis import estimate_released
+from maskwell.microdata.analysis.bias_bounds import COUNTS, WEIGHTS, Distortion, Weights, moves_of, reach_of
+from maskwell.microdata.analysis.matrix_estimates import composed
+from maskwell.microdata.folder.receipt import Group, receipt_from_dict
+from maskwell.microdata.folder.receipt_contents import public_receipt
 
 NAMES = ("a", "b", "c")
 CELLS = [*product("xy", "uv", "st")]

@@ -11,19 +11,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.microdata import (
-    Group,
-    assigned,
-    composed,
-    is_kept,
-    public_receipt,
-    receipt_from_dict,
-    route_of,
-)
 from tests.support.releases import COLUMNS, ROWS, Row, plan_of, release_of, stage_within
 
 from maskwell.errors import ParameterError
 from maskwell.microdata import Receipt
+from maskwell.microdata.analysis.matrix_estimates import composed
+from maskwell.microdata.analysis.table_routes import assigned, route_of
+from maskwell.microdata.folder.receipt import Group, receipt_from_dict
+from maskwell.microdata.folder.receipt_contents import public_receipt
+from maskwell.microdata.stages.stage import is_kept
 
 NAMES = ("a", "b", "c")
 CELLS = [*product("xy", "uv", "st")]

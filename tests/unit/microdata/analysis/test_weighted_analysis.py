@@ -10,16 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import (
-    Group,
-    Route,
-    Stage,
-    composed,
-    internal_receipt,
-    public_receipt,
-    receipt_from_dict,
-    solved,
-)
 from tests.support.releases import (
     COLUMNS,
     ROWS,
@@ -39,6 +29,11 @@ from maskwell.errors import MissingValueError
 from maskwell.estimation import estimate_invariant, estimate_unknown
 from maskwell.microdata import Receipt, ReleasePlan, load_receipt, release_table
 from maskwell.microdata.analysis import Analysis, estimate_released
+from maskwell.microdata.analysis.matrix_estimates import composed, solved
+from maskwell.microdata.analysis.table_routes import Route
+from maskwell.microdata.folder.receipt import Group, receipt_from_dict
+from maskwell.microdata.folder.receipt_contents import internal_receipt, public_receipt
+from maskwell.microdata.stages.stage import Stage
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
 RECORDS = "shares of the records, not of the population"

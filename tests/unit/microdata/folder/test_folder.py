@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.support.inside.microdata import release_folder
 
 from maskwell.errors import DataFileError
+from maskwell.microdata.folder.release_folder import release_folder
 
 
 def test_it_gets_its_name_at_the_end(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.support.inside.microdata import ReleasedColumn, check_public, dumps, internal_receipt, numbered, write_public
 from tests.support.releases import (
     COLUMNS,
     ROWS,
@@ -30,6 +29,9 @@ from maskwell.core import Categories
 from maskwell.designs import Design, Uniform
 from maskwell.errors import PublishError
 from maskwell.microdata import Release
+from maskwell.microdata.folder.receipt_contents import dumps, internal_receipt, numbered
+from maskwell.microdata.folder.release_folder import check_public, write_public
+from maskwell.microdata.release_values import ReleasedColumn
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
 STAGES = [stage_within(ROWS, COLUMNS, ["roof"], ["region"]), fixed_stage(ROWS, COLUMNS, "sex", UNIFORM)]

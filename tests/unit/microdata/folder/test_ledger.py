@@ -11,24 +11,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.core import name_folder
-from tests.support.inside.microdata import (
-    ABANDONED,
-    BEGUN,
-    RELEASED,
-    Stage,
-    open_release,
-    publication,
-    read_ledger,
-    verify_release,
-)
-from tests.support.inside.microdata import ledger as ledgers
-from tests.support.inside.microdata import release_folder_module as release_folder
 
 from maskwell.core import KeyedRandom
+from maskwell.core.atomic import name_folder
 from maskwell.errors import DataFileError, MaskwellError, PublishError
-from maskwell.microdata import Release, ReleasePlan
+from maskwell.microdata import Release, ReleasePlan, publication
+from maskwell.microdata.folder import ledger as ledgers
+from maskwell.microdata.folder import release_folder
+from maskwell.microdata.folder.ledger import ABANDONED, BEGUN, RELEASED, read_ledger
+from maskwell.microdata.folder.release_check import verify_release
+from maskwell.microdata.publication import open_release
 from maskwell.microdata.risk.match_chances import match_risk_row
+from maskwell.microdata.stages.stage import Stage
 
 KEY = KeyedRandom.of(bytes(range(32)), "people")
 REGIONS = [1, 2, 3, 9, 20, 40]

@@ -10,11 +10,11 @@ from pathlib import Path
 from shutil import copytree, which
 
 import pytest
-from tests.support.inside.microdata import sha256_of
 from tests.support.together import together
 
 import maskwell as mw
 from maskwell.errors import DataFileError, ParameterError
+from maskwell.microdata.folder.release_metadata import sha256_of
 
 PLAN = {"protect": [{"variables": ["sex"], "within": ["region"], "method": "method1", "theta": "1/2"}]}
 PEOPLE = "sex,region\n" + "f,north\nm,north\nf,south\nm,south\n" * 10

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import check_public, matrix_tables, recipes
 from tests.support.releases import COLUMNS, ROWS, Written, fixed_stage, stage_within, written
 
 from maskwell.core import Categories
@@ -18,6 +17,8 @@ from maskwell.designs import Uniform
 from maskwell.errors import PublishError
 from maskwell.microdata import load_receipt
 from maskwell.microdata.analysis import estimate_released
+from maskwell.microdata.folder.receipt_contents import matrix_tables, recipes
+from maskwell.microdata.folder.release_folder import check_public
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
 

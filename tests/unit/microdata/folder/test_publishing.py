@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import Stage, check_matrix, told
 
 from maskwell.core import Categories
 from maskwell.designs import Dense, Sparse, Uniform
 from maskwell.errors import PublishError
 from maskwell.microdata import ReleasePlan
+from maskwell.microdata.folder.matrix_disclosure import check_matrix, told
 from maskwell.microdata.matrices import method1, sequential_uniform
+from maskwell.microdata.stages.stage import Stage
 
 MAKERS = {"method1": lambda counts: method1(counts, "1/2"), "sequential": sequential_uniform}
 

@@ -13,34 +13,31 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.inside.microdata import (
-    Fixed,
-    Stage,
-    assess_tables,
-    dumps,
-    inflation_of,
-    internal_receipt,
-    internal_text,
-    public_receipt,
-    receipt_contents,
-    receipt_from_dict,
-    rounded_down,
-    rounded_share,
-    rounded_up,
-    schema,
-    stage_from_dict,
-    stage_to_dict,
-    stages_of,
-    state_categories,
-    tables_of,
-)
 from tests.support.releases import COLUMNS, ROWS, fixed_stage, plan_of, release_of, stage_within, written
 
 from maskwell.core import Categories, CellTable
 from maskwell.designs import Dense, Sparse, Uniform, sparse
 from maskwell.errors import DataFileError, ParameterError, PublishError
 from maskwell.microdata import ReleasePlan, load_receipt
+from maskwell.microdata.assessment import assess_tables
+from maskwell.microdata.folder import receipt_contents
+from maskwell.microdata.folder.receipt import receipt_from_dict, stage_from_dict, stages_of
+from maskwell.microdata.folder.receipt_contents import (
+    dumps,
+    internal_receipt,
+    internal_text,
+    public_receipt,
+    rounded_down,
+    rounded_share,
+    rounded_up,
+    schema,
+    stage_to_dict,
+)
 from maskwell.microdata.matrices import method1
+from maskwell.microdata.needed_tables import tables_of
+from maskwell.microdata.plans.given_methods import Fixed
+from maskwell.microdata.stages.stage import Stage, state_categories
+from maskwell.microdata.utility.utility_measures import inflation_of
 
 VALIDATOR = jsonschema.Draft202012Validator(schema())
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import labels_for, read_amounts, support
 
 from maskwell.core import Categories
 from maskwell.errors import CountsError
+from maskwell.microdata.matrices.bounds import labels_for, read_amounts, support
 
 
 def test_whole_numbers_of_any_kind() -> None:

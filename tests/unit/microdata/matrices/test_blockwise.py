@@ -9,17 +9,9 @@ from tests.support.quiet import quiet
 from maskwell.core import Categories, CellTable
 from maskwell.designs import Sparse, Uniform
 from maskwell.errors import CountsError, EditRuleError, MatrixError, ParameterError, UnknownCategoryError
-from maskwell.microdata.matrices import (
-    blockwise,
-    check_never_creates,
-    check_no_forbidden,
-    conditional_matrix,
-    expected_failures,
-    is_invariant,
-    method1,
-    sequential_uniform,
-    two_stage,
-)
+from maskwell.microdata.matrices import is_invariant, method1, sequential_uniform
+from maskwell.microdata.matrices.matrix_algebra import blockwise, conditional_matrix, two_stage
+from maskwell.microdata.matrices.matrix_checks import check_never_creates, check_no_forbidden, expected_failures
 
 
 def test_every_cell_has_its_own_matrix() -> None:

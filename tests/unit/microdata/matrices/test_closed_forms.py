@@ -6,21 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import closed_forms, flows
 
 from maskwell.core import Categories
 from maskwell.designs import Dense, Sparse, Subset, Uniform
 from maskwell.errors import CountsError, MatrixError, ParameterError
-from maskwell.microdata.matrices import (
-    binary_theta,
-    chained,
-    expected_changed,
-    invariance_error,
-    method1,
-    method2,
-    mixed,
-    sequential_uniform,
-)
+from maskwell.microdata.matrices import closed_forms, expected_changed, method1, method2, sequential_uniform
+from maskwell.microdata.matrices.closed_forms import binary_theta
+from maskwell.microdata.matrices.matrix_algebra import chained, mixed
+from maskwell.microdata.matrices.matrix_checks import flows, invariance_error
 
 
 def test_method_1_says_how_it_was_made() -> None:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import flows, matrix_checks
 
 from maskwell.designs import Dense, Sparse
 from maskwell.errors import CountsError, MatrixError, NotInvariantError, ParameterError, PublishError
 from maskwell.microdata.matrices import (
-    check_invariant,
     check_publishable,
     expected_changed,
-    invariance_error,
     inverse_frequency,
     is_invariant,
+    matrix_checks,
     method1,
-    recover_counts,
     sequential_uniform,
 )
+from maskwell.microdata.matrices.matrix_checks import check_invariant, flows, invariance_error, recover_counts
 
 COUNTS = [512, 301, 87, 14, 1]
 

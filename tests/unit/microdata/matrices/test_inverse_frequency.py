@@ -8,17 +8,17 @@ from math import comb
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import THETA_GRID as GRID
 
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
-from maskwell.microdata.matrices import (
+from maskwell.microdata.matrices import inverse_frequency
+from maskwell.microdata.matrices.closed_forms import theta_for_xi
+from maskwell.microdata.matrices.matrix_checks import invariance_error
+from maskwell.microdata.matrices.matrix_patterns import (
+    GRID,
     blocks_for_xi,
     blocks_of_cells,
-    invariance_error,
-    inverse_frequency,
     inverse_frequency_by_block,
     theta_for_block,
-    theta_for_xi,
     thetas_for_blocks,
 )
 from maskwell.microdata.risk import cell_risks

@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.inside.microdata import INTRUDERS, match_risks, read_amounts
 from tests.support.quiet import quiet
 
 from maskwell.core import Categories
 from maskwell.designs import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
-from maskwell.microdata.matrices import Bounds, lower_until, method1_for_match, optimal_matrix
+from maskwell.microdata.matrices import Bounds, lower_until, optimal_matrix
+from maskwell.microdata.matrices.bounds import read_amounts
+from maskwell.microdata.matrices.match_caps import match_risks, method1_for_match
 from maskwell.microdata.risk import cell_risks
+from maskwell.microdata.risk.intruders import INTRUDERS
 
 
 @pytest.mark.parametrize("nu", ["0.5", "0.4"])

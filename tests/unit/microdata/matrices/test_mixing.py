@@ -10,19 +10,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import MIXING_GRID as GRID
-from tests.support.inside.microdata import SparseArrivals, _exchanged, _gathered, mixed_risk, realised_risks
 
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
-from maskwell.microdata.matrices import (
+from maskwell.microdata.matrices import is_invariant, rates_for_match
+from maskwell.microdata.matrices.match_caps import method1_for_match
+from maskwell.microdata.matrices.mixing import (
+    GRID,
     BlockRates,
-    is_invariant,
-    method1_for_match,
+    _exchanged,
+    _gathered,
+    mixed_risk,
     mixing_matrix,
     mixing_rate,
-    rates_for_match,
 )
 from maskwell.microdata.risk import cell_risks
+from maskwell.microdata.risk.arrivals import SparseArrivals
+from maskwell.microdata.risk.released_counts import realised_risks
 
 XIS = ("0.5", "0.4", "0.3", "0.2", "0.1")
 

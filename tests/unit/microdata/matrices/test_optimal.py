@@ -11,7 +11,8 @@ from tests.support.quiet import quiet
 
 from maskwell.core import Categories
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
-from maskwell.microdata.matrices import Bounds, invariance_error, optimal_matrix
+from maskwell.microdata.matrices import Bounds, optimal_matrix
+from maskwell.microdata.matrices.matrix_checks import invariance_error
 
 
 def zipf(k: int, *, seed: int = 1) -> list[int]:
@@ -106,7 +107,7 @@ def test_the_answer_is_the_same_each_time() -> None:
 )
 def test_many_states_as_few_states(asked: dict[str, Any]) -> None:
     """Large programs go to another solver; what it finds is as good and kept as exactly."""
-    from tests.support.inside.microdata import flow_solver
+    from maskwell.microdata.matrices import flow_solver
 
     bounds, v = Bounds.of(**asked), zipf(32)
     inside = optimal_matrix(v, bounds)
@@ -205,8 +206,8 @@ def test_a_capped_state_does_not_count_for_the_nearest_bound() -> None:
 
 
 def test_a_hint_with_many_numbers_leaves_out_whole_ones() -> None:
-    from tests.support.inside.core import HINT
-    from tests.support.inside.microdata import _in_words
+    from maskwell.core.phrases import HINT
+    from maskwell.microdata.matrices.infeasibility import _in_words
 
     near = dict.fromkeys(("posterior", "posterior_own", "guess", "changed_at_most", "least_kept"), 0.1235)
     hint = _in_words(near)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import Program, allowed_pairs, corner, keeps_bounds, program_of, round_flows
 
 from maskwell.microdata.matrices import Bounds
+from maskwell.microdata.matrices.flow_program import Program, allowed_pairs, program_of
+from maskwell.microdata.matrices.optimal_flows import corner, keeps_bounds, round_flows
 
 
 def program(v: list[int], **asked: object) -> Program:
@@ -69,7 +70,7 @@ def test_wrong_sums_are_seen() -> None:
 
 def test_a_corner_is_found_exactly() -> None:
     built = program([2, 2, 2, 1, 2], guess="0.65", least_kept="0.65")
-    from tests.support.inside.microdata import solve
+    from maskwell.microdata.matrices.flow_solver import solve
 
     best = solve(built)
     assert best is not None

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import Program, allowed_pairs, program_of, short_states
 
 from maskwell.microdata.matrices import Bounds
+from maskwell.microdata.matrices.flow_program import Program, allowed_pairs, program_of
+from maskwell.microdata.matrices.infeasibility import short_states
 
 
 def a_program(v: list[int], forbidden: Any = (), **asked: Any) -> Program:

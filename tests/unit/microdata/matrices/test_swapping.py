@@ -8,13 +8,13 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from tests.support.inside.core import random_order
-from tests.support.inside.microdata import balanced
 
 from maskwell.core import Categories, SeededRandom
+from maskwell.core.randomness import random_order
 from maskwell.designs import Sparse
 from maskwell.errors import CountsError, NotInvariantError, UnknownCategoryError, WrongTypeError
-from maskwell.microdata.matrices import IntegerFlows, SwapSampler, method1, sequential_uniform, whole_flows
+from maskwell.microdata.matrices import method1, sequential_uniform
+from maskwell.microdata.matrices.swap_flows import IntegerFlows, SwapSampler, balanced, whole_flows
 
 FLOWS = [[2, 1, 0], [1, 1, 1], [0, 1, 1]]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.inside.core import HINT, MESSAGE
-from tests.support.inside.microdata import by_text, find_levels, unknown_label
 from tests.support.quiet import quiet
 
+from maskwell.core.phrases import HINT, MESSAGE
 from maskwell.errors import UnknownCategoryError
+from maskwell.microdata.plans.plan_entries import by_text, find_levels, unknown_label
 
 
 def test_a_label_is_found_by_its_text_whatever_its_type() -> None:

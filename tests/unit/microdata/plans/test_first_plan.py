@@ -8,12 +8,13 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from tests.support.inside.microdata import check_kept, needed_tables, read_plan
-from tests.support.inside.verbs import publish as publish_module
 
 from maskwell.errors import InfeasibleError, ParameterError, PlanError
-from maskwell.microdata import Protection, ReleasePlan, assess_file
+from maskwell.microdata import Protection, ReleasePlan, assess_file, needed_tables
+from maskwell.microdata.kept_bounds import check_kept
+from maskwell.microdata.plans.release_plan import read_plan
 from maskwell.verbs import first_plan
+from maskwell.verbs import publish as publish_module
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -8,20 +8,14 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from tests.support.inside.core import HINT, MESSAGE
-from tests.support.inside.microdata import (
-    COMMON_ENTRIES,
-    RELEASE_ENTRIES,
-    RELEASE_METHODS,
-    Moves,
-    Rule,
-    Sequential,
-    Steps,
-    read_plan,
-)
 
+from maskwell.core.phrases import HINT, MESSAGE
 from maskwell.errors import PlanError, UnknownCategoryError
 from maskwell.microdata import Protection, load_plan
+from maskwell.microdata.plans.count_methods import Sequential
+from maskwell.microdata.plans.edit_rules import Moves, Rule, Steps
+from maskwell.microdata.plans.protection import COMMON_ENTRIES, RELEASE_METHODS
+from maskwell.microdata.plans.release_plan import RELEASE_ENTRIES, read_plan
 
 COLUMNS = [
     "urbrur",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.inside.microdata import Moves, Rule, Steps, read_rule
+from maskwell.microdata.plans.edit_rules import Moves, Rule, Steps, read_rule
 
 
 def test_a_combination_is_forbidden_only_as_a_whole() -> None:

@@ -6,10 +6,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from tests.support.inside.microdata import read_plan
 
 from maskwell.errors import LabelError, MatrixError, OrientationError, PlanError
 from maskwell.microdata import design_from_sdcmicro, plan_from_sdcmicro
+from maskwell.microdata.plans.release_plan import read_plan
 
 
 def test_each_variable_is_randomized_on_its_own_within_the_strata() -> None:

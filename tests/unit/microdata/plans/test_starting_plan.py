@@ -6,11 +6,12 @@ from collections.abc import Hashable
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import choose_keys, guess_column, guess_columns, read_plan
 
 from maskwell.core import CellTable
 from maskwell.errors import PlanError
 from maskwell.microdata import starting_plan
+from maskwell.microdata.plans.plan_drafts import choose_keys, guess_column, guess_columns
+from maskwell.microdata.plans.release_plan import read_plan
 
 
 def column(name: str, *labels: Hashable, times: int = 50) -> CellTable:

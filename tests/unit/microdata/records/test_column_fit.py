@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.support.inside.engines import MemoryTable
-from tests.support.inside.microdata import column_fit
 
 from maskwell.engines import count_tables
+from maskwell.engines.rows import MemoryTable
+from maskwell.microdata.records import column_fit
 
 KEYS, OTHERS = ("a", "b", "c"), ("x", "y")
 Rows = dict[str, list[Any]]

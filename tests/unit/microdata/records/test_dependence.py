@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.engines import numbered_column
-from tests.support.inside.microdata import ColumnFacts, DependenceCounter, Restored, ValueCounter, dependence
+
+from maskwell.engines.column_codes import numbered_column
+from maskwell.microdata.records import dependence
+from maskwell.microdata.records.dependence import ColumnFacts, DependenceCounter, Restored, ValueCounter
 
 pa = pytest.importorskip("pyarrow")
 RANDOM = np.random.default_rng(5)

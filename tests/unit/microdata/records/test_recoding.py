@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.inside.engines import MemoryTable, open_table
-from tests.support.inside.microdata import Recode, Recoding, recoded, recoding_of
 from tests.support.together import together
 
 from maskwell.engines import Rows, count_tables
+from maskwell.engines.column_tables import open_table
+from maskwell.engines.rows import MemoryTable
 from maskwell.errors import ParameterError, WrongTypeError
+from maskwell.microdata.records.recoding import Recode, Recoding, recoded, recoding_of
 
 pa = pytest.importorskip("pyarrow")
 

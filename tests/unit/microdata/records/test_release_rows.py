@@ -7,13 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from tests.support.inside.core import Array
-from tests.support.inside.engines import ColumnLabels, LevelCoder, SortedDictionary
-from tests.support.inside.microdata import Draws, RowReleaser, RowStage, StateFinder, release_pass
 from tests.support.quiet import quiet
 
+from maskwell.core.arguments import Array
+from maskwell.engines.arrow_arrays import SortedDictionary
+from maskwell.engines.column_codes import LevelCoder
+from maskwell.engines.labelled_columns import ColumnLabels
 from maskwell.errors import TooLargeError, WrongTypeError
 from maskwell.microdata import ReleasePlan, release_table
+from maskwell.microdata.records import release_pass
+from maskwell.microdata.records.release_pass import Draws, RowReleaser, RowStage, StateFinder
 
 pa = pytest.importorskip("pyarrow")
 

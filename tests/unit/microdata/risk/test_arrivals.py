@@ -7,21 +7,17 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import (
-    KroneckerArrivals,
-    SparseArrivals,
-    Stage,
-    arrivals_of,
-    needed_columns,
-    risks_of,
-)
-from tests.support.inside.microdata import arrivals as module
-from tests.support.inside.microdata import kronecker_arrivals as product_module
 
 from maskwell.core import CellTable
 from maskwell.designs import Dense
 from maskwell.errors import TooLargeError
-from maskwell.microdata.risk import CellRisks, cell_risks
+from maskwell.microdata.risk import arrivals as module
+from maskwell.microdata.risk import cell_risks
+from maskwell.microdata.risk import kronecker_arrivals as product_module
+from maskwell.microdata.risk.arrivals import SparseArrivals, arrivals_of
+from maskwell.microdata.risk.identity_disclosure import CellRisks, risks_of
+from maskwell.microdata.risk.kronecker_arrivals import KroneckerArrivals
+from maskwell.microdata.stages.stage import Stage, needed_columns
 
 SIZES = {"a": 2, "b": 3, "c": 3}
 COMPARED = ("before", "kept", "unconditional", "in_range", "strict", "p_unique", "true_unique")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import SparseArrivals, count_distributions, sums_of_terms
-from tests.support.inside.microdata import identity_disclosure as module
 from tests.support.matching import exact_risk
 
 from maskwell.designs import Sparse
 from maskwell.errors import CountsError, MatrixError
-from maskwell.microdata.risk import cell_risks, match_risk_row
+from maskwell.microdata.risk import cell_risks
+from maskwell.microdata.risk import identity_disclosure as module
+from maskwell.microdata.risk.arrivals import SparseArrivals
+from maskwell.microdata.risk.binomial_sums import count_distributions, sums_of_terms
+from maskwell.microdata.risk.match_chances import match_risk_row
 
 
 def random_case(seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.support.command_line import run
-from tests.support.inside.microdata import unchanged_columns
 from tests.support.intruders import Record, assessed, best_attack_on, best_attacks, laws_of, rows_of
 
 from maskwell.core import CellTable, SeededRandom
 from maskwell.errors import InfeasibleError
 from maskwell.microdata import ReleasePlan, release_table
 from maskwell.microdata.risk import assess_risk
+from maskwell.microdata.stages.stage import unchanged_columns
 
 COLUMNS = ("sex", "income")
 METHODS = [{"method": "sequential"}, *({"method": "method1", "theta": theta} for theta in ("0.2", "0.9"))]

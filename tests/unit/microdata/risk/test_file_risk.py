@@ -6,18 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import EXCHANGED, LIGHT, SAMPLED, UNTOUCHED, UNUSUAL, Stage, percentile
 
 from maskwell.core import Categories, CellTable
 from maskwell.designs import Sparse
 from maskwell.errors import CountsError, ParameterError, UnknownCategoryError
-from maskwell.microdata.risk import (
-    assess_risk,
-    individual_risk,
-    level_contributions,
-    record_risks,
-    variable_contributions,
-)
+from maskwell.microdata.risk import assess_risk, record_risks
+from maskwell.microdata.risk.contributions import level_contributions, variable_contributions
+from maskwell.microdata.risk.file_risk import EXCHANGED, LIGHT, SAMPLED, UNTOUCHED, UNUSUAL
+from maskwell.microdata.risk.identity_disclosure import individual_risk
+from maskwell.microdata.risk.risk_report import percentile
+from maskwell.microdata.stages.stage import Stage
 from maskwell.reports.text.release_words import headline
 
 CELLS = {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3, ("B", "smith"): 2}

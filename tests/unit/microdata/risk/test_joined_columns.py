@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.support.inside.engines import MemoryTable
-from tests.support.inside.microdata import assessment, column_fit, joined_columns
 
 import maskwell as mw
 from maskwell.core import SeededRandom
 from maskwell.engines import count_tables
+from maskwell.engines.rows import MemoryTable
 from maskwell.errors import InfeasibleError
-from maskwell.microdata import ReleasePlan
+from maskwell.microdata import ReleasePlan, assessment
+from maskwell.microdata.records import column_fit
+from maskwell.microdata.risk import joined_columns
 
 KEY = [*"aabcd", *"e" * 8, *"f" * 9]
 OTHER = [*"xyxyy", *"xxxxxyyy", *"xxyyyyyyy"]

@@ -6,13 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import match_chances, strict_risk, sums_of_terms, target_risks
 from tests.support.matching import enumerated_match, exact_pmf, exact_risk
 
 from maskwell.core import Categories
 from maskwell.designs import Dense
 from maskwell.errors import CountsError, MatrixError, OrientationError, ParameterError, UnknownCategoryError
-from maskwell.microdata.risk import match_risk, match_risk_row
+from maskwell.microdata.risk import match_chances, match_risk
+from maskwell.microdata.risk.binomial_sums import sums_of_terms
+from maskwell.microdata.risk.match_chances import match_risk_row, strict_risk, target_risks
 
 P = [[Fraction(3, 4), Fraction(1, 6)], [Fraction(1, 4), Fraction(5, 6)]]
 

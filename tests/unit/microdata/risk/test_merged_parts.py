@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.support.inside.microdata import Stage
 
 from maskwell.core import CellTable
 from maskwell.designs import Dense
 from maskwell.microdata.risk import assess_risk
+from maskwell.microdata.stages.stage import Stage
 
 COLUMN = ["3/44", "11/44", "4/44", "13/44", "9/44", "4/44"]
 """As floats and added one by one: 1 + 2**-52."""

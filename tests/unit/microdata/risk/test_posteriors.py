@@ -7,12 +7,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import check_prior, repeated_releases
 
 from maskwell.core import Categories
 from maskwell.designs import Dense, Sparse, coded
 from maskwell.errors import MatrixError, ParameterError, TooLargeError, WrongTypeError
-from maskwell.microdata.risk import best_guess, binary_guess, guess_probability, posterior_matrix, repeated_guess
+from maskwell.microdata.risk import best_guess, repeated_guess, repeated_releases
+from maskwell.microdata.risk.attribute_disclosure import binary_guess, check_prior, guess_probability, posterior_matrix
 
 EXCHANGE = [["5/6", "1/8", "1/3"], ["1/12", "3/4", "1/3"], ["1/12", "1/8", "1/3"]]
 

@@ -10,7 +10,7 @@ from tests.support.released import outcomes
 
 from maskwell.designs import Dense, Sparse
 from maskwell.errors import CountsError, MatrixError, NotInvariantError, ParameterError
-from maskwell.microdata.risk import conditional_proportion, predictive_disclosure
+from maskwell.microdata.risk.attribute_disclosure import conditional_proportion, predictive_disclosure
 
 EXAMPLE = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
 

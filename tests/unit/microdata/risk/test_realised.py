@@ -8,16 +8,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.inside.core import Array, Real
-from tests.support.inside.microdata import NOT_COVERED, SparseArrivals, build_stages, realised_risks
-from tests.support.inside.microdata import released_counts as module
 
 from maskwell.core import CellTable
+from maskwell.core.arguments import Array, Real
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
 from maskwell.microdata import ReleasePlan
 from maskwell.microdata.matrices import inverse_frequency, method1
 from maskwell.microdata.risk import assess_risk, cell_risks
+from maskwell.microdata.risk import released_counts as module
+from maskwell.microdata.risk.arrivals import SparseArrivals
+from maskwell.microdata.risk.file_risk import NOT_COVERED
+from maskwell.microdata.risk.released_counts import realised_risks
+from maskwell.microdata.stages.stage_building import build_stages
 
 
 def listed_releases(counts: Sequence[int], P: Real) -> dict[tuple[int, ...], Real]:

@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.arrays import Array
-from tests.support.inside.core import Parity
-from tests.support.inside.microdata import Stage, draws_of, path_parities, repeated, state_categories
 from tests.support.words import leading_patterns
 
 from maskwell.core import Categories, KeyedRandom
+from maskwell.core.exact import Parity
 from maskwell.designs import Dense, Sparse, Uniform
 from maskwell.errors import MatrixError, TooLargeError
+from maskwell.microdata.matrices.matrix_algebra import repeated
+from maskwell.microdata.records.stage_draws import draws_of
 from maskwell.microdata.risk import TwoReleases
+from maskwell.microdata.risk.repeated_releases import path_parities
+from maskwell.microdata.stages.stage import Stage, state_categories
 
 PATTERNS = leading_patterns([(0, 2), (0, 2)], 0x1234)
 """Two words whose leading bits settle every draw with chances that are quarters."""

@@ -6,12 +6,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import Stage, assess_tables, identity_disclosure, tables_of
-from tests.support.inside.microdata import arrivals as arrivals_module
 
 from maskwell.core import CellTable
 from maskwell.microdata import ReleasePlan
-from maskwell.microdata.risk import RiskReport, assess_risk
+from maskwell.microdata.assessment import assess_tables
+from maskwell.microdata.needed_tables import tables_of
+from maskwell.microdata.risk import RiskReport, assess_risk, identity_disclosure
+from maskwell.microdata.risk import arrivals as arrivals_module
+from maskwell.microdata.stages.stage import Stage
 
 KEYS = ["region", "job", "age"]
 

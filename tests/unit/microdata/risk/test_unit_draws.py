@@ -10,24 +10,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.core import Array, Real
-from tests.support.inside.engines import MemoryTable
-from tests.support.inside.microdata import (
-    NOT_COVERED,
-    DrawnUnits,
-    assess,
-    drawn_together,
-    inflation_of,
-    read_units,
-    unit_draws,
-)
 from tests.support.together import together
 
 from maskwell import risk
 from maskwell.core import CellTable
+from maskwell.core.arguments import Array, Real
+from maskwell.engines.rows import MemoryTable
 from maskwell.errors import ParameterError
 from maskwell.microdata import Release, ReleasePlan, release_table
-from maskwell.microdata.risk import RiskReport, assess_risk
+from maskwell.microdata.assessment import assess
+from maskwell.microdata.records.unit_rows import read_units
+from maskwell.microdata.risk import RiskReport, assess_risk, unit_draws
+from maskwell.microdata.risk.file_risk import NOT_COVERED
+from maskwell.microdata.risk.unit_draws import DrawnUnits, drawn_together
+from maskwell.microdata.utility.utility_measures import inflation_of
 
 HOMES = (("a", "ff"), ("b", "fm"), ("b", "mm"), ("c", "ff"), ("c", "fm"), ("c", "fm"))
 """Six households of two: their roof, and the sexes of their members."""

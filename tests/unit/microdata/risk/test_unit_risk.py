@@ -12,25 +12,23 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binom
-from tests.support.inside.engines import MemoryTable
-from tests.support.inside.microdata import (
-    assess,
-    inflation_of,
-    open_release,
-    prepared,
-    read_units,
-    same_units,
-    stage_from_dict,
-    stage_to_dict,
-)
 from tests.support.together import together
 
 from maskwell import risk
 from maskwell.core import CellTable, KeyedRandom, SeededRandom
+from maskwell.engines.rows import MemoryTable
 from maskwell.errors import MaskwellError, MissingValueError, PlanError
 from maskwell.microdata import Release, ReleasePlan, release_table
 from maskwell.microdata.analysis import estimate_released
-from maskwell.microdata.risk import assess_risk, cell_risks, unit_risks
+from maskwell.microdata.assessment import assess
+from maskwell.microdata.folder.receipt import stage_from_dict
+from maskwell.microdata.folder.receipt_contents import stage_to_dict
+from maskwell.microdata.publication import open_release
+from maskwell.microdata.records.unit_rows import read_units
+from maskwell.microdata.risk import assess_risk, cell_risks
+from maskwell.microdata.risk.unit_risk import same_units, unit_risks
+from maskwell.microdata.true_file import prepared
+from maskwell.microdata.utility.utility_measures import inflation_of
 from maskwell.reports.text.release_report import dry_run_report
 
 FALSE_ALARM = 1e-6

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import Stage, achieved, bound_is_kept, guessed
 
 from maskwell.designs import Dense
 from maskwell.microdata.matrices import Bounds
+from maskwell.microdata.stages.achieved_bounds import achieved, bound_is_kept, guessed
+from maskwell.microdata.stages.stage import Stage
 
 
 def stage_of(P: list[list[str]], counts: list[int], cells: list[int] | None = None) -> Stage:

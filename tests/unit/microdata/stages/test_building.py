@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import Stage, build_stages, tables_of
 from tests.support.quiet import quiet
 
 from maskwell.core import CellTable
 from maskwell.designs import Sparse
 from maskwell.errors import EditRuleError, MatrixError, OrientationError, PlanError, UnknownCategoryError
 from maskwell.microdata import ReleasePlan
+from maskwell.microdata.needed_tables import tables_of
+from maskwell.microdata.stages.stage import Stage
+from maskwell.microdata.stages.stage_building import build_stages
 
 FAMILY = {("child", "single"): 30, ("adult", "single"): 20, ("adult", "married"): 50}
 
@@ -349,7 +351,7 @@ def test_counts_of_another_file_make_a_matrix_that_tells_nothing_of_this_one(tmp
     other.write_text("x\n" + "a\n" * 50 + "b\n" * 30 + "c\n" * 20)
     protect = {"variables": "x", "method": "method1", "theta": "1/2", "counts_from": str(other)}
     read = ReleasePlan.of([protect])
-    from tests.support.inside.microdata import count_external
+    from maskwell.microdata.needed_tables import count_external
 
     table = CellTable.of(["x"], {("a",): 52, ("b",): 27, ("c",): 21})
     (stage,) = build_stages(read, {("x",): table}, count_external(read))
@@ -366,7 +368,7 @@ def test_a_category_that_the_other_file_does_not_have_is_not_left_as_it_is(tmp_p
     other.write_text("x\n" + "a\n" * 50 + "b\n" * 30)
     protect = {"variables": "x", "method": "method1", "theta": "1/2", "counts_from": str(other)}
     table = CellTable.of(["x"], {("a",): 52, ("b",): 27, ("c",): 21})
-    from tests.support.inside.microdata import count_external
+    from maskwell.microdata.needed_tables import count_external
 
     plan = ReleasePlan.of([protect])
     with pytest.raises(PlanError, match="c occurs, but not in counts_from"):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from tests.support.inside.microdata import assess_tables, expected_share, tables_of
 
 from maskwell.core import CellTable
 from maskwell.microdata import Protection, Release, ReleasePlan
+from maskwell.microdata.assessment import assess_tables
+from maskwell.microdata.needed_tables import tables_of
+from maskwell.microdata.utility.utility_report import expected_share
 
 FILE = {("a", "x"): 1, ("b", "y"): 30, ("c", "z"): 9, (None, "x"): 10}
 

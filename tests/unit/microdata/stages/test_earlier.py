@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import Stage, assess_tables, check_kept, stage_from_dict, stage_to_dict, tables_of
 
 from maskwell.core import CellTable
 from maskwell.errors import EditRuleError, InfeasibleError, PlanError, UnknownCategoryError
 from maskwell.microdata import Release, ReleasePlan
+from maskwell.microdata.assessment import assess_tables
+from maskwell.microdata.folder.receipt import stage_from_dict
+from maskwell.microdata.folder.receipt_contents import stage_to_dict
+from maskwell.microdata.kept_bounds import check_kept
+from maskwell.microdata.needed_tables import tables_of
+from maskwell.microdata.stages.stage import Stage
 
 Cells = dict[tuple[Hashable, ...], int]
 METHOD1 = {"variables": "job", "method": "method1", "theta": "1/2"}

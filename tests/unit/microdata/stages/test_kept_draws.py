@@ -12,17 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.chisquare import fits
-from tests.support.inside.microdata import (
-    Stage,
-    assess_tables,
-    build_stages,
-    check_kept,
-    draws_of,
-    stage_from_dict,
-    stage_to_dict,
-    state_categories,
-    tables_of,
-)
 from tests.support.releases import changed
 
 from maskwell.core import Categories, CellTable, KeyedRandom, SeededRandom
@@ -30,7 +19,15 @@ from maskwell.designs import Composed, Dense, Sparse, Uniform
 from maskwell.designs.wire import save_design
 from maskwell.errors import InfeasibleError, PlanError
 from maskwell.microdata import ReleasePlan
+from maskwell.microdata.assessment import assess_tables
+from maskwell.microdata.folder.receipt import stage_from_dict
+from maskwell.microdata.folder.receipt_contents import stage_to_dict
+from maskwell.microdata.kept_bounds import check_kept
 from maskwell.microdata.matrices import is_invariant
+from maskwell.microdata.needed_tables import tables_of
+from maskwell.microdata.records.stage_draws import draws_of
+from maskwell.microdata.stages.stage import Stage, state_categories
+from maskwell.microdata.stages.stage_building import build_stages
 
 WARNER = [["3/4", "1/4"], ["1/4", "3/4"]]
 COUNTS = {(s, j): n for s, own in (("f", (30, 20, 10)), ("m", (25, 40, 5))) for j, n in zip("abc", own, strict=True)}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import interval_overlap
 
 from maskwell.core import SeededRandom
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
 from maskwell.microdata.utility import UtilityReport, compare_regressions
+from maskwell.microdata.utility.utility_measures import interval_overlap
 
 
 def made_up(n: int = 3000) -> dict[str, list[object]]:

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.inside.microdata import Stage, expected_table, expected_variation, inflation_of, needed_columns
 
 from maskwell.core import CellTable, SeededRandom
 from maskwell.designs import Dense
 from maskwell.errors import CountsError, MatrixError, ParameterError
 from maskwell.estimation import variance_inflation
 from maskwell.estimation.release_variance import conditional_variance, weighted_variance
+from maskwell.microdata.stages.stage import Stage, expected_table, needed_columns
 from maskwell.microdata.utility import assess_utility
-from maskwell.microdata.utility.utility_measures import cramers_v, table_distance
+from maskwell.microdata.utility.utility_measures import cramers_v, expected_variation, inflation_of, table_distance
 from maskwell.microdata.utility.utility_report import utility_tables
 
 EXAMPLE = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
@@ -132,7 +132,7 @@ def test_two_categories_each_lose_the_determinants() -> None:
 def test_columns_that_are_randomized_apart_are_told_once() -> None:
     from types import SimpleNamespace
 
-    from tests.support.inside.microdata import _independent
+    from maskwell.microdata.utility.utility_report import _independent
 
     def stage(variables: tuple[str, ...], within: tuple[str, ...] = ()) -> Any:
         return SimpleNamespace(variables=variables, within=within, columns=(*within, *variables))
