@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from maskwell.planning.stratum_allocation import Allocation as Allocation
     from maskwell.planning.stratum_allocation import Stratum as Stratum
     from maskwell.planning.stratum_allocation import allocate_strata as allocate_strata
-    from maskwell.planning.survey_plan import plan_survey as plan_survey
     from maskwell.planning.tuning import tuned as tuned
 else:
     import lazy_loader
@@ -58,7 +57,6 @@ else:
             "set_sizes": ["matching_gamma", "matching_l", "minimax_size", "variance_table"],
             "several_questions": ["QuestionsPlan", "plan_questions"],
             "stratum_allocation": ["Allocation", "Stratum", "allocate_strata"],
-            "survey_plan": ["plan_survey"],
             "tuning": ["tuned"],
         },
     )
