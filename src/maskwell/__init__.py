@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from maskwell.estimation.sampling.sampling_description import Sampling as Sampling
     from maskwell.microdata.plans.release_plan import ReleasePlan as ReleasePlan
     from maskwell.microdata.release_values import Release as Release
-    from maskwell.privacy.certificate import Certificate as Certificate
     from maskwell.privacy.criteria import Demand as Demand
     from maskwell.verbs.audit import audit as audit
     from maskwell.verbs.certify import certify as certify
@@ -46,17 +45,18 @@ if TYPE_CHECKING:
     from maskwell.verbs.compare import compare as compare
     from maskwell.verbs.convert import convert as convert
     from maskwell.verbs.described_survey import Survey as Survey
+    from maskwell.verbs.design import design as design
     from maskwell.verbs.device import device as device
     from maskwell.verbs.estimate import estimate as estimate
     from maskwell.verbs.improve import improve as improve
     from maskwell.verbs.inputs import When as When
-    from maskwell.verbs.make_design import design as design
     from maskwell.verbs.mine import mine as mine
     from maskwell.verbs.plot import plot as plot
-    from maskwell.verbs.publish import release as release
     from maskwell.verbs.randomize import randomize as randomize
     from maskwell.verbs.regress import regress as regress
+    from maskwell.verbs.release import release as release
     from maskwell.verbs.risk import risk as risk
+    from maskwell.verbs.sample_size import sample_size as sample_size
     from maskwell.verbs.share_results import Shares as Shares
     from maskwell.verbs.tabulate import tabulate as tabulate
     from maskwell.verbs.tally import tally as tally
@@ -89,7 +89,6 @@ else:
             "designs.wire": ["load_design"],
             "errors": ["MaskwellError"],
             "estimation.sampling.sampling_description": ["Sampling"],
-            "privacy.certificate": ["Certificate"],
             "privacy.criteria": ["Demand"],
             "microdata.plans.release_plan": ["ReleasePlan"],
             "microdata.release_values": ["Release"],
@@ -102,13 +101,14 @@ else:
             "verbs.estimate": ["estimate"],
             "verbs.improve": ["improve"],
             "verbs.inputs": ["When"],
-            "verbs.make_design": ["design"],
+            "verbs.design": ["design"],
             "verbs.mine": ["mine"],
             "verbs.plot": ["plot"],
-            "verbs.publish": ["release"],
+            "verbs.release": ["release"],
             "verbs.randomize": ["randomize"],
             "verbs.regress": ["regress"],
             "verbs.risk": ["risk"],
+            "verbs.sample_size": ["sample_size"],
             "verbs.share_results": ["Shares"],
             "verbs.described_survey": ["Survey"],
             "verbs.tabulate": ["tabulate"],
@@ -124,7 +124,6 @@ __all__ = [
     "Counts",
     "Design",
     "Demand",
-    "Certificate",
     "Survey",
     "Sampling",
     "When",
@@ -140,6 +139,7 @@ __all__ = [
     "load_design",
     "convert",
     "choose",
+    "sample_size",
     "audit",
     "certify",
     "verify",

@@ -10,7 +10,7 @@ from tests.support.command_line import design_file, refused, run
 
 WIDTH = 100
 KARY = ["design", "k-ary", "--gamma", "2"]
-PLAN = ["plan", "--k", "4", "--gamma", "3"]
+PLAN = ["choose", "--k", "4", "--gamma", "3"]
 FIFTEEN = ",".join(["1/15"] * 15)
 LONG = "a-rather-long-folder/with-a-rather-long-name-inside/and-one-more-below/design-of-the-third-wave.json"
 
@@ -20,7 +20,7 @@ BAD: list[tuple[list[str], list[str]]] = [
     (["regress", "x.csv", "--variance", "\x1b" * 300], ["--variance: there is no choice '", "one of: observed, expec"]),
     (["audit", "warner.json", "--prior", "1e1000,0.5"], ["sums to inf, not 1"]),
     (["compare", "warner.json", "warner.json", "--pi", "1e999,0.5"], ["sums to inf, not 1"]),
-    (["plan", "warner.json", "--pi", "1e999,0.5", "--n", "100"], ["sums to inf, not 1"]),
+    (["sample-size", "warner.json", "--pi", "1e999,0.5", "--n", "100"], ["sums to inf, not 1"]),
     (["completion", "tcsh"], ["SHELL: there is no choice 'tcsh'", "one of: bash, zsh, fish"]),
     (["randomize", "x.csv", "--design", "\x07" * 90, "-o", "y.csv"], ["--design \\x07"]),
     (["design", "foo"], ["no such command: maskwell design foo", "maskwell design --help"]),
@@ -33,7 +33,7 @@ BAD: list[tuple[list[str], list[str]]] = [
     (["improve", "rappor.json"], ["33,554,432"]),
     (["design", "simmons", "--p", "0", "--beta", "0.2"], ["give p above 0"]),
     (["design", "extremal", "--pi", FIFTEEN, "--gamma", "2"], ["at most 14"]),
-    (["plan", "--k", "10"], ["--gamma", "--epsilon", "--beta", "--bayes-factor", "--rho", "--curves"]),
+    (["choose", "--k", "10"], ["--gamma", "--epsilon", "--beta", "--bayes-factor", "--rho", "--curves"]),
     (["audit", "broken.json"], ["broken.json is not JSON", "line 2"]),
     (["design", "warner", "--p", "0.5"], ["give p away from 1/2"]),
     ([*KARY, "--categories", "@nofile"], ["@nofile", "one label per line"]),
@@ -52,8 +52,8 @@ BAD: list[tuple[list[str], list[str]]] = [
     # faults by name
     ([*PLAN, "--margin", "5"], ["margin = 5 is not", "5 for 5 %? write 0.05"]),
     ([*PLAN, "--margin", "1.5"], ["margin = 1.5 is not"]),
-    (["plan", "--k", "1", "--gamma", "3"], ["k = 1", "at least two categories"]),
-    (["plan", "--k", "0", "--gamma", "3"], ["k = 0", "at least two categories"]),
+    (["choose", "--k", "1", "--gamma", "3"], ["k = 1", "at least two categories"]),
+    (["choose", "--k", "0", "--gamma", "3"], ["k = 0", "at least two categories"]),
     ([*KARY, "--k", "1"], ["k = 1", "at least two categories"]),
     ([*KARY, "--k", "0"], ["k = 0", "at least two categories"]),
     ([*KARY, "--k", "-3"], ["k = -3", "at least two categories"]),
@@ -67,15 +67,15 @@ BAD: list[tuple[list[str], list[str]]] = [
     ([*PLAN, "--n", "100", "--level", "95"], ["level = 95 is not", "95 for 95 %? write 0.95"]),
     ([*PLAN, "--n", "100", "--level", "1e-400"], ["level = 1e-400 is too near to 0", "such as 0.95"]),
     # hints that hit
-    (["plan", "--k", "ten", "--gamma", "3"], ["k = 'ten' is not a whole number", "such as 10"]),
+    (["choose", "--k", "ten", "--gamma", "3"], ["k = 'ten' is not a whole number", "such as 10"]),
     ([*PLAN, "--n", "1,000"], ["n = '1,000' is not a whole number", "1000"]),
     ([*PLAN, "--n", "1e3x"], ["n = '1e3x' is not a whole number"]),
-    (["plan", "--k", "4", "--epsilon", "0"], ["epsilon = 0 leaves", "such as epsilon = 1"]),
-    (["plan", "--k", "4", "--beta", "1"], ["beta = 1 leaves", "such as beta = 2"]),
-    (["plan", "--rho", "0.1", "--categories", "a,b,c"], ["--rho takes two numbers", "--rho 0.1 0.5"]),
-    (["plan", "--rho", "0.1", "--k", "3"], ["--rho takes two numbers"]),
-    (["plan", "--k", "3", "--rho", "0.1", "--closed"], ["--rho takes two numbers"]),
-    (["plan", "--gamma", "--k", "3"], ["--gamma", "'--k'"]),
+    (["choose", "--k", "4", "--epsilon", "0"], ["epsilon = 0 leaves", "such as epsilon = 1"]),
+    (["choose", "--k", "4", "--beta", "1"], ["beta = 1 leaves", "such as beta = 2"]),
+    (["choose", "--rho", "0.1", "--categories", "a,b,c"], ["--rho takes two numbers", "--rho 0.1 0.5"]),
+    (["choose", "--rho", "0.1", "--k", "3"], ["--rho takes two numbers"]),
+    (["choose", "--k", "3", "--rho", "0.1", "--closed"], ["--rho takes two numbers"]),
+    (["choose", "--gamma", "--k", "3"], ["--gamma", "'--k'"]),
     (["design", "subset", "--k", "5", "--size", "2.5", "--gamma", "2"], ["size = 2.5 is not a whole number"]),
     (["design", "kuk", "--theta1", "0.3", "--theta2", "0.2", "--draws", "2.5"], ["draws = 2.5 is not a whole"]),
     (["audit", "kary.json", "--sensitive", "maybe"], ["no category 'maybe'", "a, b, c"]),

@@ -60,11 +60,11 @@ def test_parities_that_no_float_holds_are_drawn() -> None:
     run("audit", "h.json", "--epsilon", "1", "--plot", "i.png", status=1)
     run("convert", "--gamma", "1e400", "--plot", "j.png")
     for picture in ("frontier", "variance"):
-        run("plan", "--k", "4", "--gamma", "1e400", "--picture", picture, "--plot", f"{picture}.png")
+        run("choose", "--k", "4", "--gamma", "1e400", "--picture", picture, "--plot", f"{picture}.png")
 
 
 def test_plan_marks_its_own_point() -> None:
-    run("plan", "--k", "50", "--gamma", "8/3", "--picture", "variance", "--plot", "v.svg")
+    run("choose", "--k", "50", "--gamma", "8/3", "--picture", "variance", "--plot", "v.svg")
     assert "Marked: k = 50 and γ = 2.666: " in told("v.svg")
 
 
@@ -120,7 +120,7 @@ def test_a_missing_drawing_library_is_named(warner: str, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize(("picture", "saying"), [("frontier", "Error of one share"), ("variance", "Variance that")])
 def test_plan_draws_what_there_is_to_choose(picture: str, saying: str) -> None:
-    asked = ["plan", "--k", "10", "--epsilon", "1", "--n", "500", "--picture", picture]
+    asked = ["choose", "--k", "10", "--epsilon", "1", "--n", "500", "--picture", picture]
     found = run(*asked, "--plot", "p.svg", "-o", "d.json", "--json").json()
     assert (found["plot"], found["output"]) == ("p.svg", "d.json")
     assert told("p.svg").startswith(saying)
@@ -128,7 +128,7 @@ def test_plan_draws_what_there_is_to_choose(picture: str, saying: str) -> None:
 
 
 def test_plan_writes_both_files_or_none() -> None:
-    asked = ["plan", "--k", "10", "--epsilon", "1"]
+    asked = ["choose", "--k", "10", "--epsilon", "1"]
     Path("d.json").write_text("mine", encoding="utf-8")
     refused(*asked, "--plot", "p.svg", "-o", "d.json", saying="d.json exists")
     refused(*asked, "--plot", "p.gif", "-o", "e.json", saying=".gif")

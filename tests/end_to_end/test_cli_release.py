@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.support.command_line import refused, run
 
-from maskwell.verbs import publish
+from maskwell.verbs import release as publish
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

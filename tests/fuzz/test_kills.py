@@ -69,7 +69,7 @@ COMMANDS = {
         ("device", "d.json", "--deck", "20", "-o", "f.html", "--realised", "r.json"), ("f.html", "r.json")
     ),
     "design": Command(("design", "k-ary", "--k", "4", "--epsilon", "1", "-o", "k.json"), ("k.json",)),
-    "plan": Command(("plan", "--k", "4", "--epsilon", "1", "-o", "k.json", "--plot", "p.svg"), ("k.json", "p.svg")),
+    "choose": Command(("choose", "--k", "4", "--epsilon", "1", "-o", "k.json", "--plot", "p.svg"), ("k.json", "p.svg")),
     "audit": Command(("audit", "d.json", "--certificate", "c.json", "--plot", "a.svg"), ("c.json", "a.svg")),
     "init": Command(("release", "people.csv", "--init", "-o", "plan.toml"), ("plan.toml",)),
     "risk": Command(("risk", "people.csv", "--keys", "sex,region", "--records", "risk.csv"), ("risk.csv",)),
@@ -77,7 +77,7 @@ COMMANDS = {
 }
 
 
-SLOW = {"release", "estimate", "plan", "audit"}  # they draw pictures
+SLOW = {"release", "estimate", "choose", "audit"}  # they draw pictures
 NAMES = [*2 * [name for name in COMMANDS if name not in SLOW], *COMMANDS]
 
 

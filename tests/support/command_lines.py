@@ -117,13 +117,13 @@ convert --curves curves.csv --between lines
 compare warner.json forced.json --pi 0.05,0.95
 compare kary.json subset.json
 compare forced.json warner.json --measure hazard --prior 0.05,0.95 --at first
-plan --k 10 --epsilon 1 --n 2000 -o new.json
-plan --categories never,once,often --rho 0.1 0.5 --margin 0.03
-plan warner.json --pi 0.1,0.9 --against 0.15 --power 0.8 --alpha 0.1
-plan forced.json --margin 0.05 --pi 0.1,0.9 --category yes --deff 1.4 --cv-weights 0.3
-plan --strata strata.csv --n 500
-plan --k 3 --epsilon 1 --n 500 --plot new.svg --picture variance
-plan warner.json --margin 0.05 --pi 0.1,0.9 --plot new.svg
+choose --k 10 --epsilon 1 --n 2000 -o new.json
+choose --categories never,once,often --rho 0.1 0.5 --margin 0.03
+sample-size warner.json --pi 0.1,0.9 --against 0.15 --power 0.8 --level 0.9
+sample-size forced.json --margin 0.05 --pi 0.1,0.9 --category yes --deff 1.4 --cv-weights 0.3
+sample-size --strata-file strata.csv --n 500
+choose --k 3 --epsilon 1 --n 500 --plot new.svg --picture variance
+sample-size warner.json --margin 0.05 --pi 0.1,0.9 --plot new.svg
 improve chow.json -o new.json --certificate new-proof.json
 improve rappor.json
 improve forced.json --method lemmas --exactly
@@ -158,6 +158,10 @@ estimate data.csv --design vote=warner.json --weights weight --strata region --c
 estimate data.csv --design vote=forced.json --counts n --interval exact --level 0.9
 estimate data.csv --design vote=warner.json --weights weight --replicates w --replicate-method brr
 estimate people.csv --direct sex,region
+tally data.csv --design vote=warner.json --counts n
+tally data.csv --design vote,drugs=product.json --missing drop
+tabulate data.csv --design vote=warner.json --direct region --weights weight
+tabulate data.csv --design vote=warner.json --design drugs=kary.json --method ml --plot new.svg
 estimate data.csv --design vote=warner.json --missing drop --missing-codes vote=NA,99
 estimate data.csv --design drugs=kary.json --combine any=once+often --contrast gap=often-never --ratio r=often/any
 estimate data.csv --design vote=warner.json --weights weight --by region --contrast d=north-south --where age>=30

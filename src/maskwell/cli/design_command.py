@@ -126,7 +126,7 @@ def saved(
 
 def _family_command(procedure: Procedure) -> click.Command:
     from maskwell.procedures.procedure import Kind
-    from maskwell.verbs.make_design import solved
+    from maskwell.verbs.design import solved
 
     params: list[click.Parameter] = []
     may_miss = bool(solved(procedure))
@@ -176,7 +176,7 @@ def _categories_help(procedure: Procedure) -> str:
 
 def _tuning_options(procedure: Procedure) -> list[click.Parameter]:
     """Options for a demand in place of a parameter, except those that the family uses for something else."""
-    from maskwell.verbs.make_design import tunable
+    from maskwell.verbs.design import tunable
 
     way = tunable(procedure)
     if way is None:
@@ -188,7 +188,7 @@ def _tuning_options(procedure: Procedure) -> list[click.Parameter]:
 
 def _callback(procedure: Procedure) -> Callable[..., None]:
     def make(*, output: str | None, force: bool, as_json: bool, **options: Any) -> None:
-        from maskwell.verbs.make_design import design as make_design
+        from maskwell.verbs.design import design as make_design
 
         categories = read_categories(options.get("categories"), options.get("k"))
         if procedure.needs_categories and categories is None:
@@ -214,8 +214,8 @@ def _callback(procedure: Procedure) -> Callable[..., None]:
 def _words(procedure: Procedure, options: dict[str, Any]) -> dict[str, Any]:
     """The demand among the options, in its words; an error where one is needed, or a parameter in its place."""
     from maskwell.procedures.procedure import Kind
+    from maskwell.verbs.design import split_words, tunable
     from maskwell.verbs.inputs import no_demand
-    from maskwell.verbs.make_design import split_words, tunable
 
     words = demand_words(split_words(procedure, options)[1])
     if tunable(procedure) is not None and not words.keys() & DEMANDS.keys() and options.get("ratio") is None:
@@ -285,7 +285,7 @@ def matrix(file: str, *, rows: bool, categories: str | None, reports: str | None
     FILE holds numbers or fractions: CSV, alone or with a line of category labels and a first column of report labels;
     JSON, a list of lists; or NPY.
     """
-    from maskwell.verbs.make_design import design as make_design
+    from maskwell.verbs.design import design as make_design
 
     made = make_design(
         "matrix",
@@ -347,7 +347,7 @@ def extremal(
 @saving
 def kronecker(designs: tuple[str, ...], **where: Any) -> None:
     """Several variables, each randomized by its own design; the first is slowest."""
-    from maskwell.verbs.make_design import design as make_design
+    from maskwell.verbs.design import design as make_design
 
     made = make_design("kronecker", designs=designs)
     saved(made, inputs=designs, **where)
@@ -364,7 +364,7 @@ def repeated(designs: tuple[str, ...], **where: Any) -> None:
 
     The report is the tuple of all answers. Each further answer tells more about the person.
     """
-    from maskwell.verbs.make_design import design as make_design
+    from maskwell.verbs.design import design as make_design
 
     made = make_design("repeated", designs=designs)
     saved(made, inputs=designs, **where)
@@ -394,7 +394,7 @@ def shared(outcomes: tuple[str, ...], *, allow_unidentifiable: bool, **where: An
     The outcomes of the device have chances that sum to 1; each names one design file for every question. With a draw of
     its own for every question use maskwell design kronecker instead.
     """
-    from maskwell.verbs.make_design import design as make_design
+    from maskwell.verbs.design import design as make_design
 
     read = [_outcome(text) for text in outcomes]
     made = make_design("shared", outcomes=read, allow_unidentifiable=allow_unidentifiable)

@@ -174,7 +174,7 @@ def _make_key(path: str, *, as_json: bool) -> None:
 def _start(file: str, output: str | None, match: str | None, keys: str | None, *, force: bool, as_json: bool) -> None:
     from maskwell.core.atomic import atomic_file, check_output
     from maskwell.microdata.plans.plan_drafts import MATCH
-    from maskwell.verbs.publish import first_plan
+    from maskwell.verbs.release import first_plan
 
     output = None if output == "-" else output  # where the plan goes anyway
     if output is not None:
@@ -219,7 +219,7 @@ def _try_out(
 ) -> None:
     from maskwell.plots import plot_risk_utility
     from maskwell.reports.text.release_report import dry_run_report
-    from maskwell.verbs.publish import dry_run
+    from maskwell.verbs.release import dry_run
 
     check_plot(plot, force=force, inputs=[file, plan_file])
     secret = _key(key, plan)
@@ -252,7 +252,7 @@ def _carry_out(
 ) -> None:
     from maskwell.core.randomness import SeededRandom
     from maskwell.reports.text.release_report import release_report
-    from maskwell.verbs.publish import release as publish
+    from maskwell.verbs.release import release as publish
 
     with Progress() as progress:
         done = publish(

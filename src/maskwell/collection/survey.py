@@ -33,8 +33,8 @@ from maskwell.privacy.criteria import Demand
 from maskwell.privacy.strength import LIMITS, Strength, strength_of
 from maskwell.reports.plain_words import factor_down, factor_up
 from maskwell.verbs.choose import choose
+from maskwell.verbs.design import design as make_design
 from maskwell.verbs.inputs import DEMAND_WORDS, read_demand
-from maskwell.verbs.make_design import design as make_design
 
 VERSION = 1
 ACCESS = ("open", "invitations")

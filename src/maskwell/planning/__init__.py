@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from maskwell.planning.several_questions import plan_questions as plan_questions
     from maskwell.planning.stratum_allocation import Stratum as Stratum
     from maskwell.planning.stratum_allocation import allocate_strata as allocate_strata
-    from maskwell.planning.survey_plan import plan_survey as plan_survey
 else:
     import lazy_loader
 
@@ -35,6 +34,5 @@ else:
             "set_sizes": ["matching_gamma", "minimax_size"],
             "several_questions": ["plan_questions"],
             "stratum_allocation": ["Stratum", "allocate_strata"],
-            "survey_plan": ["plan_survey"],
         },
     )

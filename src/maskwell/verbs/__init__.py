@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from maskwell.verbs.publish import DryRun as DryRun
-    from maskwell.verbs.publish import dry_run as dry_run
-    from maskwell.verbs.publish import first_plan as first_plan
+    from maskwell.verbs.release import DryRun as DryRun
+    from maskwell.verbs.release import dry_run as dry_run
+    from maskwell.verbs.release import first_plan as first_plan
 else:
     import lazy_loader
 
     __getattr__, __dir__, __all__ = lazy_loader.attach(
         __name__,
         submod_attrs={
-            "publish": ["DryRun", "dry_run", "first_plan"],
+            "release": ["DryRun", "dry_run", "first_plan"],
         },
     )

@@ -26,7 +26,7 @@ def certify(
 
     The design may be the path of its file; the demand may be stated as a keyword, such as ``epsilon=1``.
 
-    >>> from maskwell.verbs.make_design import design as make_design
+    >>> from maskwell.verbs.design import design as make_design
     >>> verify(certify(make_design("warner", p="0.7"), rho=("0.1", "0.5"))).ok
     True
     """

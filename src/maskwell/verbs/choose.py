@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number
 from maskwell.core.phrases import option
 from maskwell.errors import ParameterError
+from maskwell.estimation.sampling.sampling_description import Sampling
 from maskwell.planning.design_choice import Choice
 from maskwell.planning.design_choice import choose as choose_design
 from maskwell.privacy.criteria import Demand
 from maskwell.verbs.inputs import needed_demand, read_categories
+from maskwell.verbs.sample_size import complex_words
 
 
 def choose(
@@ -25,10 +27,7 @@ def choose(
     pi: Iterable[Number] | None = None,
     level: Number = 0.95,
     category: Hashable | None = None,
-    deff: Number | None = None,
-    cv_weights: Number | None = None,
-    icc: Number | None = None,
-    cluster_size: Number | None = None,
+    sampling: Sampling | Mapping[str, Number] | None = None,
     **words: Any,
 ) -> Choice:
     """The designs for some categories under a demand, ranked, and which one to take: ``.design``.
@@ -43,14 +42,13 @@ def choose(
     n, margin
         The number of respondents, or the half width of intervals that is wanted; at most one of them.
     pi
-        True shares to plan for, equal by default. With them, the extremal design for these shares is in the table.
+        True shares to assume, equal by default. With them, the extremal design for these shares is in the table.
     level
         Of the intervals.
     category
         The category that n and margin are about, by its label; by default the one that is hardest to estimate.
-    deff, cv_weights, icc, cluster_size
-        Of a complex sample: the design effect of the open question and the coefficient of variation of the weights; or,
-        in place of the first, intraclass correlation and size of the clusters, from which it follows.
+    sampling
+        How the sample differs from a simple random one, as in :func:`sample_size`: ``{"deff": 2}``.
 
     >>> choice = choose(categories=["never", "once", "often"], epsilon=1)
     >>> choice.design.inputs.labels, choice.recommended.label
@@ -60,11 +58,11 @@ def choose(
     if labels is None:
         named = option("categories", "a,b,c", '["a", "b", "c"]')
         raise ParameterError(
-            "plan needs the categories of the truth",
+            "choose needs the categories of the truth",
             hint=f"say how many with {option('k', '10')}, or name them with {named}",
         )
     asked = Demand.from_gamma(demand) if demand is not None and not isinstance(demand, Demand) else demand
-    stated = needed_demand(asked, words, "plan")
+    stated = needed_demand(asked, words, "choose")
     return choose_design(
         len(labels),
         stated,
@@ -74,8 +72,5 @@ def choose(
         level=level,
         categories=labels,
         category=category,
-        deff=deff,
-        cv_weights=cv_weights,
-        icc=icc,
-        cluster_size=cluster_size,
+        **complex_words(sampling),
     )

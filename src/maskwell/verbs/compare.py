@@ -34,7 +34,7 @@ def compare(
     at
         Compare at the protection of one of them, or at a value; at that of the better protected one by default.
 
-    >>> from maskwell.verbs.make_design import design as make_design
+    >>> from maskwell.verbs.design import design as make_design
     >>> fair = compare(make_design("warner", p="0.8"), make_design("warner", p="0.7"))
     >>> fair.changed   # the one that protects less is made as private as the other
     'first'

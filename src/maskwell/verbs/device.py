@@ -57,7 +57,7 @@ def device(
     overwrite
         Replace files that exist.
 
-    >>> from maskwell.verbs.make_design import design as make_design
+    >>> from maskwell.verbs.design import design as make_design
     >>> [(card.face, card.copies) for card in device(make_design("warner", p="0.7")).deck.cards]
     [('statement 0', 7), ('statement 1', 3)]
     """

@@ -84,7 +84,7 @@ def improve(
     name
         What the design is called in an error; its path by default.
 
-    >>> from maskwell.verbs.make_design import design as make_design
+    >>> from maskwell.verbs.design import design as make_design
     >>> better = improve(make_design("chow", red=6, blue=4, draws=2))
     >>> better.design.parity_exact() == better.original.parity_exact()   # it protects as well
     True
@@ -111,7 +111,7 @@ def _check_met(design: Design, demand: Demand, name: str) -> None:
     parity, _ = told_apart(design.parity_exact(), demand.gamma_exact)
     raise ParameterError(
         f"{name} does not meet {demand.text}: its parity is {parity}",
-        hint="improvement never adds noise; make a design that meets it: maskwell plan --help",
+        hint="improvement never adds noise; make a design that meets it: maskwell choose --help",
     )
 
 

@@ -20,7 +20,7 @@ from maskwell.microdata.plans.release_plan import read_plan
 from maskwell.microdata.records import dependence
 from maskwell.microdata.side_channels import SideChannel, check_side_channels
 from maskwell.verbs import first_plan
-from maskwell.verbs.publish import release_file
+from maskwell.verbs.release import release_file
 
 pa = pytest.importorskip("pyarrow")
 RANDOM = np.random.default_rng(8)

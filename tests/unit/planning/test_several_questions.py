@@ -76,10 +76,10 @@ def test_refusals(questions: dict[str, list[str]], options: dict[str, object], s
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    typed = ("plan", "--question", "cheats=yes,no", "--question", "bribes=never,once,often", "--epsilon", "1")
+    typed = ("choose", "--answers", "cheats=yes,no", "--answers", "bribes=never,once,often", "--epsilon", "1")
     found = run(*typed, "--margin", "0.05", "--json").json()
     assert (found["better"], found["combinations"], len(found["design"])) == ("together", 6, 1)
     assert found["n"] == plan_questions(TWO, Demand.from_epsilon(1), margin="0.05").n
     assert "combinations of" in run(*typed).out
     refused(*typed, "--categories", "a,b", saying="--question and --categories")
-    refused("plan", "--question", "cheats", "--epsilon", "1", saying="a name of its own")
+    refused("choose", "--answers", "cheats", "--epsilon", "1", saying="a name of its own")

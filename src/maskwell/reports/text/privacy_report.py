@@ -103,10 +103,10 @@ def _after_audit(audit: Mapping[str, Any], design: Design, path: str, demand: st
 def _planned(what: str, design: Design, columns: int) -> str:
     """The command that plans a design over the same categories."""
     if columns > 1:
-        return f"give every part {what}: maskwell plan --help"
-    command = f"maskwell plan {typed_categories(design.inputs)} --epsilon 1"
+        return f"give every part {what}: maskwell choose --help"
+    command = f"maskwell choose {typed_categories(design.inputs)} --epsilon 1"
     said = f"a design with {what}: {command}"
-    return said if len(said) <= ROOM else f"a design with {what}: maskwell plan --help"
+    return said if len(said) <= ROOM else f"a design with {what}: maskwell choose --help"
 
 
 def _better(asked: Mapping[str, Any], design: Design, demand: str, path: str, columns: int) -> str:

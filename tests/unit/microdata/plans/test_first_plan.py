@@ -14,7 +14,7 @@ from maskwell.microdata import Protection, ReleasePlan, assess_file, needed_tabl
 from maskwell.microdata.kept_bounds import check_kept
 from maskwell.microdata.plans.release_plan import read_plan
 from maskwell.verbs import first_plan
-from maskwell.verbs import publish as publish_module
+from maskwell.verbs import release as publish_module
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -1,7 +1,7 @@
-"""Planning a survey with designs that are chosen: respondents, power, and how to divide them.
+"""``sample_size``: respondents, power, and how to divide them, for designs that are chosen already.
 
 One design: respondents for a margin, or for a test. Several designs: the division among samples, which may tell the
-shares only together. A table of strata: the division among these.
+shares only together. Strata: the division among these.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
-from maskwell.core.arguments import Real, as_list, check_path, list_of
+import numpy as np
+
+from maskwell.core.arguments import Real, as_list, check_kind, list_of
 from maskwell.core.exact import Number, check_probability, to_decimal
 from maskwell.core.phrases import Printed, option, together
 from maskwell.designs.design import Design
@@ -20,102 +22,127 @@ from maskwell.designs.matrix_reading import read_shares
 from maskwell.designs.wire import read_design
 from maskwell.engines.handwritten_files import read_small_table
 from maskwell.errors import DataFileError, MaskwellError, ParameterError
+from maskwell.estimation.sampling.sampling_description import Sampling
 from maskwell.planning.power import PowerPlan, plan_test
 from maskwell.planning.sample_allocation import allocate_samples
 from maskwell.planning.sample_size import SamplePlan, plan_sample
 from maskwell.planning.stratum_allocation import Allocation, Stratum, allocate_strata
+from maskwell.verbs.inputs import DesignOrPath
 
 STRATA_HINT = "give a CSV with a header stratum,share,pi (and design, cost where they differ)"
-TESTS = ("power", "against", "alpha")
+TESTS = ("power", "against")
 COMPLEX = ("deff", "cv_weights", "icc", "cluster_size")
 
 
-def plan_survey(
-    designs: Design | Sequence[Design] = (),
+def sample_size(
+    designs: DesignOrPath | Sequence[Design] | Mapping[str, Design] | Sequence[Stratum],
+    sampling: Sampling | Mapping[str, Number] | None = None,
     *,
     n: Number | None = None,
     margin: Number | None = None,
     pi: Iterable[Number] | None = None,
     category: Hashable = None,
+    level: Number | None = None,
     power: Number | None = None,
     against: Number | None = None,
-    alpha: Number | None = None,
-    deff: Number | None = None,
-    cv_weights: Number | None = None,
-    icc: Number | None = None,
-    cluster_size: Number | None = None,
-    strata: str | os.PathLike[str] | None = None,
     budget: Number | None = None,
-    level: Number | None = None,
-    names: Sequence[str] | None = None,
 ) -> SamplePlan | PowerPlan | Allocation:
     """How many respondents a survey needs, what power a test has, or how to divide respondents.
 
     Parameters
     ----------
     designs
-        The design, or one for each sample; none where every row of ``strata`` names its own.
+        The design, or its file; for several samples their designs, by name or in a list; for strata a list of
+        :class:`~maskwell.planning.Stratum`, each with its share, design and cost.
+    sampling
+        How the sample differs from a simple random one: ``deff`` (design effect of the open question) and
+        ``cv_weights`` (coefficient of variation of the weights), or ``icc`` and ``cluster_size`` from which the first
+        follows: ``{"icc": 0.05, "cluster_size": 20}``. Or a Sampling with the weights of a similar sample as an array.
     n, margin
         The number of respondents, or the half width of the interval that is wanted.
     pi
-        True shares to plan for; the worst ones by default, for one design.
+        True shares to assume; the worst ones by default, for one design.
     category
         The category of interest, by its label; the one that is hardest to estimate by default.
-    power, against, alpha
-        For a test: its power, the share that it shall tell from that in ``pi``, the chance of a false alarm (0.05).
-    deff, cv_weights, icc, cluster_size
-        Of a complex sample: the design effect of the open question and the coefficient of variation of the weights; or,
-        in place of the first, intraclass correlation and size of the clusters, from which it follows.
-    strata
-        A CSV file with the columns stratum, share, pi and, where they differ, design and cost.
-    budget
-        With ``strata``: what may be spent.
     level
-        Of the intervals, 0.95 by default.
-    names
-        Of several samples, in the order of the designs.
+        Confidence level, 0.95 by default; a test has the significance level ``1 - level``.
+    power, against
+        For a test: its power, and the share that it shall tell from that in ``pi``.
+    budget
+        With strata: what may be spent.
 
-    >>> from maskwell.procedures.statement_cards import warner
-    >>> plan_survey(warner("0.7"), margin="0.05", pi=["0.1", "0.9"]).n
+    >>> import maskwell as mw
+    >>> sample_size(mw.design("warner", p="0.7"), margin="0.05", pi=["0.1", "0.9"]).n
     2156
+    >>> sample_size(mw.design("warner", p="0.7"), {"deff": 2}, margin="0.05", pi=["0.1", "0.9"]).n
+    2294
     """
-    chosen = [designs] if isinstance(designs, Design) else list_of(Design, designs, "designs")
-    asked = {
-        "n": n,
-        "margin": margin,
-        "pi": None if pi is None else as_list(pi, "pi"),
-        "category": category,
-        "power": power,
-        "against": against,
-        "alpha": alpha,
-        "deff": deff,
-        "cv_weights": cv_weights,
-        "icc": icc,
-        "cluster_size": cluster_size,
-        "budget": budget,
-        "level": level,
-    }
-    if strata is not None:
-        check_path(strata=strata)
-        return _by_strata(os.fspath(strata), chosen, asked)
-    if len(chosen) > 1:
-        return _by_samples(chosen, names, asked)
-    if not chosen:
-        raise ParameterError("no design to plan with", hint=f"give one, or {option('strata')} that name theirs")
-    tests = power is not None or against is not None
-    return _for_test(chosen[0], asked) if tests else _for_estimate(chosen[0], asked)
+    shares = None if pi is None else as_list(pi, "pi")
+    asked = {"n": n, "margin": margin, "pi": shares, "category": category, "level": level, "power": power}
+    asked |= {"against": against, "budget": budget, **complex_words(sampling)}
+    if isinstance(designs, Design | str | os.PathLike):
+        tests = power is not None or against is not None
+        return (_for_test if tests else _for_estimate)(read_design(designs), asked)
+    names = [*map(str, designs)] if isinstance(designs, Mapping) else None
+    several = [*(designs.values() if isinstance(designs, Mapping) else designs)]
+    if not several:
+        raise ParameterError("no design to ask with", hint="give one, or strata that name theirs")
+    if isinstance(several[0], Stratum):
+        return _by_strata(list_of(Stratum, several, "designs"), asked)
+    chosen = list_of(Design, several, "designs")
+    return (
+        _by_samples(chosen, names, asked)
+        if len(chosen) > 1
+        else sample_size(
+            chosen[0],
+            sampling,
+            n=n,
+            margin=margin,
+            pi=shares,
+            category=category,
+            level=level,
+            power=power,
+            against=against,
+            budget=budget,
+        )
+    )
+
+
+def complex_words(sampling: Sampling | Mapping[str, Number] | None) -> dict[str, Any]:
+    """Design effect and variation of the weights, by the names of ``COMPLEX``; from weights by Kish's ``1 + cv^2``."""
+    words: dict[str, Any] = dict.fromkeys(COMPLEX)
+    if sampling is None:
+        return words
+    check_kind(Sampling | Mapping, sampling=sampling)
+    if isinstance(sampling, Mapping):
+        unknown = next((name for name in sampling if name not in COMPLEX), None)
+        if unknown is not None:
+            raise ParameterError(f"sampling has no {unknown!r}", hint=f"give some of {', '.join(COMPLEX)}")
+        return words | dict(sampling)
+    if sampling.clusters:
+        raise ParameterError(
+            "the design effect of clusters needs their intraclass correlation",
+            hint='give sampling={"icc": 0.05, "cluster_size": 20}',
+        )
+    if sampling.names or sampling.n is None:
+        raise ParameterError(
+            "sampling must have the weights of a similar sample as an array",
+            hint='give Sampling(weights=[...]), or sampling={"cv_weights": 0.4}',
+        )
+    weights = sampling.base_weights(sampling.n)
+    variation = float(np.std(weights) / np.mean(weights))
+    return words | {"deff": 1 + variation**2, "cv_weights": variation}
 
 
 # ---- one design
 
 
 def _for_estimate(design: Design, asked: Mapping[str, Any]) -> SamplePlan:
-    _refuse(alpha=asked["alpha"], why=f"it is for a test: give {option('power')} or {option('against')}")
     _refuse(budget=asked["budget"], why=f"it is for {option('strata')}")
     if asked["n"] is None and asked["margin"] is None:
         test = f"{option('power')} and {option('against')} for a test"
         raise ParameterError(
-            "plan needs to know how large the survey is, or how exact",
+            "sample size needs to know how large the survey is, or how exact",
             hint=f"give {option('n')}, {option('margin')}, or {test}",
         )
     return plan_sample(
@@ -130,8 +157,7 @@ def _for_estimate(design: Design, asked: Mapping[str, Any]) -> SamplePlan:
 
 
 def _for_test(design: Design, asked: Mapping[str, Any]) -> PowerPlan:
-    instead = f"a test has {option('power')} and {option('alpha')} instead"
-    _refuse(margin=asked["margin"], level=asked["level"], why=instead)
+    _refuse(margin=asked["margin"], why=f"a test has {option('power')} and {option('level')} instead")
     _refuse(budget=asked["budget"], why=f"it is for {option('strata')}")
     pi = _shares(design, asked["pi"])
     if pi is None:
@@ -146,9 +172,14 @@ def _for_test(design: Design, asked: Mapping[str, Any]) -> PowerPlan:
         power=asked["power"],
         n=asked["n"],
         category=_category(design, asked["category"]),
-        alpha=asked["alpha"] or "0.05",
+        alpha=_alpha(asked["level"]),
         **_complex(asked),
     )
+
+
+def _alpha(level: Number | None) -> Number:
+    """The probability of a false alarm of a test with that confidence level."""
+    return "0.05" if level is None else 1 - check_probability(level, "level", open_=True)
 
 
 def _shares(design: Design, pi: Sequence[Number] | None) -> Real | None:
@@ -175,14 +206,9 @@ def _refuse(*, why: str, **options: Any) -> None:
 # ---- strata
 
 
-def _by_strata(path: str, designs: Sequence[Design], asked: Mapping[str, Any]) -> Allocation:
+def _by_strata(strata: Sequence[Stratum], asked: Mapping[str, Any]) -> Allocation:
     _refuse(**{name: asked[name] for name in TESTS}, why="strata are divided for an estimate, not for a test")
-    _refuse(pi=asked["pi"], why="each stratum has shares of its own, in the column pi")
-    if len(designs) > 1:
-        raise ParameterError(
-            f"{option('strata')} and {len(designs)} design files", hint="name one, or put them into the column design"
-        )
-    strata = _read_strata(path, designs[0] if designs else None, asked["category"])
+    _refuse(pi=asked["pi"], category=asked["category"], why="each stratum has shares and a category of its own")
     return allocate_strata(
         strata,
         n=asked["n"],
@@ -193,7 +219,8 @@ def _by_strata(path: str, designs: Sequence[Design], asked: Mapping[str, Any]) -
     )
 
 
-def _read_strata(path: str, design: Design | None, category: Hashable) -> list[Stratum]:
+def read_strata(path: str, design: Design | None, category: Hashable) -> list[Stratum]:
+    """The strata in a CSV file with the columns stratum, share, pi and, where they differ, design and cost."""
     rows = read_small_table(path, needed=("stratum", "share", "pi"), allowed=("design", "cost"), hint=STRATA_HINT)
     strata = []
     for number, row in rows:
@@ -232,11 +259,11 @@ def _by_samples(designs: Sequence[Design], names: Sequence[str] | None, asked: M
     pi = _shares(designs[0], asked["pi"])
     coefficients = _coefficients(designs[0], asked["category"])
     tests = {name: asked[name] for name in TESTS}
-    _refuse(**tests, why=_margin_of_test(tests, None if pi is None else float(pi @ coefficients)))
+    _refuse(**tests, why=_margin_of_test(tests, asked["level"], None if pi is None else float(pi @ coefficients)))
     if pi is None or (asked["n"] is None and asked["margin"] is None):
         size = f"{option('n', '1000')} or {option('margin', '0.03')}"
         raise ParameterError(
-            "a division among samples needs all respondents and the shares to plan for",
+            "a division among samples needs all respondents and the shares to assume",
             hint=f"give {size}, and {option('pi')} with one share for each category",
         )
     return allocate_samples(
@@ -250,19 +277,19 @@ def _by_samples(designs: Sequence[Design], names: Sequence[str] | None, asked: M
     )
 
 
-def _margin_of_test(tests: Mapping[str, Any], null: float | None) -> str:
+def _margin_of_test(tests: Mapping[str, Any], level: Number | None, null: float | None) -> str:
     """Which margin does what the test shall do, where that can be said."""
-    said, margin_option = "samples are planned for an estimate:", option("margin")
+    said, margin_option = "samples are divided for an estimate:", option("margin")
     if null is None or tests["power"] is None or tests["against"] is None:
         return f"{said} give {margin_option} (0.7 of the difference: power 0.8)"
-    values = {**tests, "alpha": tests["alpha"] or "0.05"}
-    power, against, alpha = (float(check_probability(values[name], name, open_=True)) for name in TESTS)
+    power, against = (float(check_probability(tests[name], name, open_=True)) for name in TESTS)
+    alpha = float(check_probability(_alpha(level), "level", open_=True))
     alarm, hit = (NormalDist().inv_cdf(p) for p in (1 - alpha / 2, power))
     if power <= alpha or against == null:
         return f"{said} give {margin_option}"
     margin = f"{Printed(abs(against - null) * alarm / (alarm + hit)):.3g}"
-    level = f"{Printed(1 - alpha):g}"
-    return f"{said} {together(option('margin', margin), option('level', level))} gives about that power"
+    sure = f"{Printed(1 - alpha):g}"
+    return f"{said} {together(option('margin', margin), option('level', sure))} gives about that power"
 
 
 def _coefficients(design: Design, category: Hashable) -> list[float]:
@@ -270,7 +297,9 @@ def _coefficients(design: Design, category: Hashable) -> list[float]:
     labels = design.inputs.labels
     if not all(isinstance(label, tuple) for label in labels):
         if category is None and design.k > 2:
-            raise ParameterError("plan needs the category of interest", hint=f"give it: {option('category', 'A')}")
+            raise ParameterError(
+                "sample size needs the category of interest", hint=f"give it: {option('category', 'A')}"
+            )
         code = 0 if category is None else design.inputs.typed_codes([category], option("category"))[0]
         return [float(j == code) for j in range(design.k)]
     parts = [str(label[design.wanted_place or 0]) for label in labels]  # type: ignore[index]

@@ -14,7 +14,7 @@ import maskwell as mw
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.microdata import Assessment
 from maskwell.microdata.release_values import Draw
-from maskwell.verbs import publish
+from maskwell.verbs import release as publish
 
 PLAN: dict[str, Any] = {
     "release": {"demonstration": True},

@@ -1,4 +1,4 @@
-"""``maskwell plan`` and ``maskwell design extremal`` as they are typed."""
+"""``maskwell choose`` and ``maskwell design extremal`` as they are typed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from maskwell.designs import Uniform
 
 def test_plan_from_epsilon() -> None:
     """Somebody who knows only epsilon = 1."""
-    found = run("plan", "--k", "10", "--epsilon", "1", "--n", "2000", "--json").json()
+    found = run("choose", "--k", "10", "--epsilon", "1", "--n", "2000", "--json").json()
     assert {"n", "margin", "design", "designs", "recommended", "reason"} <= set(found)
     assert (found["n"], found["recommended"]) == (2000, "subset")
     assert found["margin"] == pytest.approx(0.0759, abs=5e-5)
@@ -28,7 +28,7 @@ def test_plan_from_epsilon() -> None:
 
 def test_plan_from_suspicion() -> None:
     """Somebody who knows only that no suspicion may rise from 10 % to 50 %."""
-    run("plan", "--categories", "never,once,often", "--rho", "0.1", "0.5", "--margin", "0.03", "-o", "design.json")
+    run("choose", "--categories", "never,once,often", "--rho", "0.1", "0.5", "--margin", "0.03", "-o", "design.json")
     design = load_design("design.json")
     assert design == Uniform.from_gamma(9, Categories.of(["never", "once", "often"]))
     assert Demand.from_rho("0.1", "0.5").allows(design.parity_exact())
@@ -36,13 +36,13 @@ def test_plan_from_suspicion() -> None:
 
 
 def test_plan_without_respondents_gives_variances_only() -> None:
-    found = run("plan", "--k", "5", "--gamma", "3", "--json").json()
+    found = run("choose", "--k", "5", "--gamma", "3", "--json").json()
     assert found["n"] is None and found["margin"] is None
     assert all(line["margin"] is None for line in found["designs"])
 
 
 def test_margin_gives_respondents() -> None:
-    found = run("plan", "--k", "2", "--gamma", "7/3", "--margin", "0.05", "--pi", "0.1,0.9", "--json").json()
+    found = run("choose", "--k", "2", "--gamma", "7/3", "--margin", "0.05", "--pi", "0.1,0.9", "--json").json()
     assert (found["n"], found["margin"]) == (2156, 0.05)
     assert found["asked_directly"]["n"] == 139
 
@@ -64,7 +64,7 @@ def test_margin_gives_respondents() -> None:
     ids=" ".join,
 )
 def test_text_fits_and_begins_and_ends_as_it_should(options: list[str]) -> None:
-    out = run("plan", *options).out
+    out = run("choose", *options).out
     lines = out.splitlines()
     assert lines[0].startswith("Recommended for ")
     assert lines[-1].startswith("Next: maskwell design ")
@@ -78,22 +78,22 @@ def test_what_comes_next_works() -> None:
         ["--categories", 'no,"yes, once"', "--gamma", "3"],
         ["--k", "5", "--rho", "0.1", "0.2"],
     ):
-        last = run("plan", *options).out.splitlines()[-1].removeprefix("Next: maskwell ")
+        last = run("choose", *options).out.splitlines()[-1].removeprefix("Next: maskwell ")
         import shlex
 
         run(*shlex.split(last), "--force")
-        planned = run("plan", *options, "--json").json()["design"]["fingerprint"]
+        planned = run("choose", *options, "--json").json()["design"]["fingerprint"]
         assert load_design("design.json").fingerprint == planned
 
 
 def test_a_design_is_written_once() -> None:
-    out = run("plan", "--k", "5", "--gamma", "3", "-o", "d.json").out
+    out = run("choose", "--k", "5", "--gamma", "3", "-o", "d.json").out
     assert "saved to d.json" in out.splitlines()[0]
     assert out.splitlines()[-1] == "Next: maskwell audit d.json --gamma 3"
-    refused("plan", "--k", "5", "--gamma", "3", "-o", "d.json", saying="d.json")
-    run("plan", "--k", "6", "--gamma", "3", "-o", "d.json", "--force")
+    refused("choose", "--k", "5", "--gamma", "3", "-o", "d.json", saying="d.json")
+    run("choose", "--k", "6", "--gamma", "3", "-o", "d.json", "--force")
     assert load_design("d.json").k == 6
-    assert json.loads(run("plan", "--k", "6", "--gamma", "3", "-o", "-").out)["maskwell"] == "design"
+    assert json.loads(run("choose", "--k", "6", "--gamma", "3", "-o", "-").out)["maskwell"] == "design"
 
 
 @pytest.mark.parametrize(
@@ -114,11 +114,12 @@ def test_a_design_is_written_once() -> None:
         (["--k", "2", "--gamma", "3", "--pi", "0.5,0.4"], "not 1"),
         (["--k", "2", "--gamma", "3", "--pi", "0.5,0.4,0.1"], "3 shares for 2"),
         (["--k", "1", "--gamma", "3"], "k = 1"),
+        (["--k", "3", "--gamma", "2", "--power", "0.8"], "--power"),
         (["--k", "3", "--categories", "a,b", "--gamma", "3"], "--k 3"),
     ],
 )
 def test_bad_input(options: list[str], saying: str) -> None:
-    refused("plan", *options, saying=saying)
+    refused("choose", *options, saying=saying)
 
 
 # ---- extremal designs
@@ -204,19 +205,19 @@ def test_extremal_names_the_way_out() -> None:
     ids=str,
 )
 def test_a_margin_that_tells_nothing_is_called_so(options: list[str], saying: str) -> None:
-    out = " ".join(run("plan", *options).out.split())
+    out = " ".join(run("choose", *options).out.split())
     assert "warning: " in out
     assert saying in out
-    (warning,) = run("plan", *options, "--json").json()["warnings"]
+    (warning,) = run("choose", *options, "--json").json()["warnings"]
     assert saying in warning
 
 
 def test_a_margin_that_tells_something_is_not_warned_of() -> None:
-    shown = run("plan", "--k", "10", "--epsilon", "1", "--n", "2000")
+    shown = run("choose", "--k", "10", "--epsilon", "1", "--n", "2000")
     assert "warning" not in shown.out
     assert "With 2,000 respondents, each share is estimated to within ±0.0759" in " ".join(shown.out.split())
     assert "V_R: n times the variance that randomization adds" in shown.out
-    assert run("plan", "--k", "10", "--epsilon", "1", "--json").json()["warnings"] == []
+    assert run("choose", "--k", "10", "--epsilon", "1", "--json").json()["warnings"] == []
 
 
 def test_the_parity_that_is_allowed() -> None:
@@ -226,7 +227,7 @@ def test_the_parity_that_is_allowed() -> None:
         (["--epsilon", "1e-9"], "at most 1.000000001"),
         (["--gamma", "8/3"], "at most 2.666"),
     ):
-        assert f"  parity       {said}\n" in run("plan", "--k", "3", *options).out
+        assert f"  parity       {said}\n" in run("choose", "--k", "3", *options).out
 
 
 @pytest.mark.parametrize(
@@ -243,7 +244,7 @@ def test_the_parity_that_is_allowed() -> None:
 )
 def test_a_planned_design_remembers_its_demand(demand: list[str]) -> None:
     Path("curves.csv").write_text("p,upper\n0,0.4\n0.2,0.8\n0.5,1\n", encoding="utf-8")
-    planned = run("plan", "--k", "3", *demand, "-o", "planned.json", "--json").json()["design"]["provenance"]
+    planned = run("choose", "--k", "3", *demand, "-o", "planned.json", "--json").json()["design"]["provenance"]
     made = run("design", "k-ary", "--k", "3", *demand, "-o", "made.json", "--json").json()["design"]["provenance"]
     assert planned.get("demand") == made.get("demand")
     assert load_design("planned.json").provenance == planned

@@ -1,0 +1,86 @@
+"""One call says how many to ask with chosen designs; it asks the computation that fits what was given."""
+
+from __future__ import annotations
+
+import pytest
+
+import maskwell as mw
+from maskwell import sample_size
+from maskwell.errors import ParameterError
+from maskwell.planning import Stratum, allocate_samples, allocate_strata, plan_sample, plan_test
+from maskwell.procedures.statement_cards import warner
+
+CARD, OTHER, PI = warner("0.7"), warner("0.8"), ["0.1", "0.9"]
+
+
+def test_one_design_for_a_margin() -> None:
+    planned = plan_sample(CARD, pi=[0.1, 0.9], margin="0.05", level="0.95")
+    assert sample_size(CARD, margin="0.05", pi=PI).to_dict() == planned.to_dict()
+    assert sample_size([CARD], n=500, category="no").to_dict()["category"] == "no"
+
+
+def test_one_design_for_a_test() -> None:
+    planned = plan_test(CARD, pi=[0.1, 0.9], against="0.15", power="0.8")
+    assert sample_size(CARD, power="0.8", against="0.15", pi=PI).to_dict() == planned.to_dict()
+
+
+def test_several_designs_divide_respondents_among_samples() -> None:
+    divided = allocate_samples([CARD, OTHER], [0.1, 0.9], wanted=0, n=1000, names=["a", "b"])
+    assert sample_size({"a": CARD, "b": OTHER}, n=1000, pi=PI).to_dict() == divided.to_dict()
+
+
+def test_strata_divide_respondents() -> None:
+    strata = [Stratum("north", "0.4", CARD, [0.1, 0.9]), Stratum("south", "0.6", CARD, [0.2, 0.8])]
+    assert sample_size(strata, n=400).to_dict() == allocate_strata(strata, n=400).to_dict()
+    with pytest.raises(ParameterError, match="pi has no meaning here"):
+        sample_size(strata, n=400, pi=PI)
+
+
+def test_a_level_is_that_of_the_test_too() -> None:
+    planned = plan_test(CARD, pi=[0.1, 0.9], against="0.15", power="0.8", alpha="0.1")
+    assert sample_size(CARD, power="0.8", against="0.15", pi=PI, level="0.9").to_dict() == planned.to_dict()
+
+
+def test_what_is_known_of_the_sample() -> None:
+    """The weights of a similar sample give Kish's design effect 1 + cv^2, here 1.36."""
+    weights = [1, 1, 1, 4, 4, 4]
+    by_weights = sample_size(CARD, mw.Sampling(weights=weights), n=500)
+    assert by_weights.to_dict() == plan_sample(CARD, n=500, deff="1.36", cv_weights="0.6").to_dict()
+    clustered = sample_size(CARD, {"icc": "0.05", "cluster_size": 21}, n=500)
+    assert clustered.to_dict() == plan_sample(CARD, n=500, icc="0.05", cluster_size=21).to_dict()
+    chosen = mw.choose(3, epsilon=1, n=500, sampling={"deff": 2})
+    assert chosen.to_dict()["deff"] == 2
+
+
+@pytest.mark.parametrize(
+    ("sampling", "message"),
+    [
+        ({"effect": 2}, "sampling has no 'effect'"),
+        (mw.Sampling(clusters=[1, 1, 2, 2]), "needs their intraclass correlation"),
+        (mw.Sampling(weights="w"), "as an array"),
+    ],
+)
+def test_samplings_that_say_too_little(sampling: mw.Sampling, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        sample_size(CARD, sampling, n=100)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message", "hint"),
+    [
+        ({}, "sample size needs to know how large the survey is, or how exact", "give n, margin, or power and against"),
+        ({"power": "0.8", "against": "0.2"}, "a test needs the shares", "give them: pi=[0.1, 0.9], against=0.15"),
+        ({"n": 100, "pi": ["0.1", "0.8"]}, "pi 0.1,0.8 sums to 0.9, not 1", "these shares must sum to 1"),
+        ({"n": 100, "pi": ["0.1"]}, "pi has 1 share for 2 categories", "give one share for each category"),
+    ],
+)
+def test_errors_speak_of_parameters(asked: dict[str, object], message: str, hint: str) -> None:
+    with pytest.raises(ParameterError) as error:
+        sample_size(CARD, **asked)  # type: ignore[arg-type]
+    assert error.value.message.startswith(message)
+    assert error.value.hint.startswith(hint)
+
+
+def test_a_survey_needs_a_design() -> None:
+    with pytest.raises(ParameterError, match="no design to ask with"):
+        sample_size([], n=100)
