@@ -12,6 +12,9 @@ import pytest
 
 import maskwell as mw
 from maskwell.errors import MaskwellError
+from maskwell.microdata.matrices.match_caps import method1_for_match
+from maskwell.microdata.matrices.matrix_algebra import blockwise, conditional_matrix
+from maskwell.microdata.matrices.matrix_checks import recover_counts
 
 YES_NO = mw.Categories.of(["yes", "no"])
 COIN = mw.designs.Uniform.from_gamma(3, YES_NO)
@@ -37,17 +40,15 @@ def counted(tables: Any, **options: Any) -> Any:
         (lambda: anchored(attention_predictors=np.zeros(3)), "attention_predictors must be True or False"),
         (lambda: mw.microdata.matrices.Bounds.of(odds=3).own([1]), "place must be a whole number"),
         (
-            lambda: mw.microdata.matrices.blockwise([0, 0], [3, 2], lambda _: None),
+            lambda: blockwise([0, 0], [3, 2], lambda _: None),
             "what make returns must be a Sparse, not None",
         ),
         (
-            lambda: mw.microdata.matrices.blockwise(
-                [0, 0], [3, 2], lambda _: mw.microdata.matrices.method1([1, 2, 3], "1/2")
-            ),
+            lambda: blockwise([0, 0], [3, 2], lambda _: mw.microdata.matrices.method1([1, 2, 3], "1/2")),
             "a matrix of 3 rows",
         ),
-        (lambda: mw.microdata.matrices.method1_for_match([1, 2, 4], "0.4", risk=lambda _: "x"), "are not numbers"),
-        (lambda: mw.microdata.matrices.method1_for_match([1, 2, 4], "0.4", risk=lambda _: [0.5]), "has shape"),
+        (lambda: method1_for_match([1, 2, 4], "0.4", risk=lambda _: "x"), "are not numbers"),
+        (lambda: method1_for_match([1, 2, 4], "0.4", risk=lambda _: [0.5]), "has shape"),
         (lambda: mw.microdata.matrices.lower_until([1, 2, 4], "0.4", risk=lambda _: None), "are not"),
         (
             lambda: mw.estimation.estimate_cells(CELLS, WARNER, denominator=1e308),
@@ -71,11 +72,11 @@ def counted(tables: Any, **options: Any) -> Any:
             "an element of blocks cannot be a label",
         ),
         (
-            lambda: mw.microdata.matrices.conditional_matrix({0: np.eye(2)}, levels=[[0]]),
+            lambda: conditional_matrix({0: np.eye(2)}, levels=[[0]]),
             "an element of levels cannot be a label",
         ),
         (
-            lambda: mw.microdata.matrices.recover_counts(mw.microdata.matrices.method1([3, 2], "1/2"), [1, 2, 3]),
+            lambda: recover_counts(mw.microdata.matrices.method1([3, 2], "1/2"), [1, 2, 3]),
             "3 counts for 2 categories",
         ),
         (lambda: mw.estimation.estimate_unknown([1, 2], blocks=np.array([object(), None])), "blocks"),
@@ -98,9 +99,7 @@ def test_it_is_refused(call: Callable[[], Any], said: str, tmp_path: Path, monke
 
 
 def test_a_generator_of_counts_is_read_once() -> None:
-    made = mw.microdata.matrices.blockwise(
-        [0, 0, 1], (n for n in [30, 20, 50]), lambda v: mw.microdata.matrices.method1(v, "1/2")
-    )
+    made = blockwise([0, 0, 1], (n for n in [30, 20, 50]), lambda v: mw.microdata.matrices.method1(v, "1/2"))
     assert made.diagonal().round(3).tolist() == [0.667, 0.5, 1.0]
 
 

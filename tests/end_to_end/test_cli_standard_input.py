@@ -60,7 +60,7 @@ def test_design_files_are_read_from_standard_input() -> None:
         "device -",
         "improve -",
         "compare - w.json",
-        "plan - --margin 0.05 --pi 0.1,0.9",
+        "sample-size - --margin 0.05 --pi 0.1,0.9",
         "estimate data.csv --design answer=-",
         "design kronecker - w.json",
     ):

@@ -17,6 +17,8 @@ from maskwell.estimation.release_variance import (
     weighted_variance,
 )
 from maskwell.microdata.matrices import is_invariant
+from maskwell.microdata.risk.attribute_disclosure import conditional_proportion, guess_probability, posterior_matrix
+from maskwell.microdata.utility.utility_measures import cramers_v, table_distance
 
 Cases = dict[str, list[dict[str, Any]]]
 
@@ -35,9 +37,9 @@ def test_posteriors_and_guesses(pram_vectors: Cases) -> None:
         P, pi, out = v["input"]["P"], v["input"]["pi"], v["expected"]
         found = mw.microdata.risk.best_guess(P, pi)
         close(found.probability, out["guess"], v["tol"])
-        close(mw.microdata.risk.guess_probability(P, pi), out["guess"], v["tol"])
+        close(guess_probability(P, pi), out["guess"], v["tol"])
         close(found.floor, out["floor"], v["tol"])
-        close(mw.microdata.risk.posterior_matrix(P, pi), out["posterior_rows"], v["tol"])
+        close(posterior_matrix(P, pi), out["posterior_rows"], v["tol"])
 
 
 def test_conditional_covariance(pram_vectors: Cases) -> None:
@@ -103,17 +105,17 @@ def test_bounds_without_the_matrix(pram_vectors: Cases) -> None:
 def test_distances_and_association(pram_vectors: Cases) -> None:
     for v in case(pram_vectors, "utility", 1):
         before, after = v["input"]["original_table"], v["input"]["released_table"]
-        found = mw.microdata.utility.table_distance(before, after)
+        found = table_distance(before, after)
         close(found.total_variation, v["expected"]["total_variation"], v["tol"])
         close(found.hellinger, v["expected"]["hellinger"], v["tol"])
-        close(mw.microdata.utility.cramers_v(before), v["expected"]["cramers_v_original"], v["tol"])
-        close(mw.microdata.utility.cramers_v(after), v["expected"]["cramers_v_released"], v["tol"])
+        close(cramers_v(before), v["expected"]["cramers_v_original"], v["tol"])
+        close(cramers_v(after), v["expected"]["cramers_v_released"], v["tol"])
 
 
 def test_shares_within_others(pram_vectors: Cases) -> None:
     for v in case(pram_vectors, "conditional_proportion", 2):
         given, out = v["input"], v["expected"]
-        found = mw.microdata.risk.conditional_proportion(
+        found = conditional_proportion(
             given["P"], given["counts"], given["numerator_cells"], given["denominator_cells"]
         )
         close(found.original, out["original"], v["tol"])

@@ -20,8 +20,17 @@ from maskwell.errors import (
     PublishError,
     UnknownCategoryError,
 )
-from maskwell.microdata.matrices.matrix_checks import flows
-from maskwell.microdata.matrices.matrix_patterns import unprotected_states
+from maskwell.microdata.matrices.closed_forms import binary_theta, theta_for_xi
+from maskwell.microdata.matrices.matrix_algebra import blockwise, conditional_matrix, two_stage
+from maskwell.microdata.matrices.matrix_checks import (
+    check_invariant,
+    check_no_forbidden,
+    expected_failures,
+    flows,
+    recover_counts,
+)
+from maskwell.microdata.matrices.matrix_patterns import thetas_for_blocks, unprotected_states
+from maskwell.microdata.matrices.swap_flows import IntegerFlows
 
 Cases = dict[str, list[dict[str, Any]]]
 
@@ -72,21 +81,21 @@ def test_inverse_frequency(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["inverse_frequency"]
     counts, theta = case["input"]["counts"], case["input"]["theta"]
     close(mw.microdata.matrices.inverse_frequency(counts, theta).matrix(), case, "P")
-    found = mw.microdata.matrices.thetas_for_blocks(counts, [0] * len(counts), case["expected"]["max_risk_strict"])
+    found = thetas_for_blocks(counts, [0] * len(counts), case["expected"]["max_risk_strict"])
     assert float(found.theta[0]) == pytest.approx(theta, abs=2e-6)  # the risk that this theta has asks for this theta
 
 
 def test_theta_of_a_large_block(pram_vectors: Cases) -> None:
     assert len(pram_vectors["inverse_frequency_theta"]) == 2
     for case in pram_vectors["inverse_frequency_theta"]:
-        close(mw.microdata.matrices.theta_for_xi(case["input"]["xi"]), case, "theta")
+        close(theta_for_xi(case["input"]["xi"]), case, "theta")
 
 
 def test_one_variable_within_another(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["conditional_matrix"]
     parts = case["input"]["P_given_y"]
-    close(mw.microdata.matrices.conditional_matrix(parts, order="x").matrix(), case, "x_slowest")
-    close(mw.microdata.matrices.conditional_matrix(parts, order="y").matrix(), case, "y_slowest")
+    close(conditional_matrix(parts, order="x").matrix(), case, "x_slowest")
+    close(conditional_matrix(parts, order="y").matrix(), case, "y_slowest")
 
 
 def test_variables_on_their_own(pram_vectors: Cases) -> None:
@@ -110,14 +119,14 @@ def test_blocks_keep_their_totals(pram_vectors: Cases) -> None:
 
 def test_an_invariant_matrix_tells_the_counts(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["recover_counts"]
-    found = mw.microdata.matrices.recover_counts(mw.designs.Sparse.of_matrix(case["input"]["P"]), case["input"]["n"])
+    found = recover_counts(mw.designs.Sparse.of_matrix(case["input"]["P"]), case["input"]["n"])
     np.testing.assert_allclose(found, case["expected"]["counts"], atol=1e-9)
 
 
 def test_two_stages(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["two_stage"]
     table, given = np.array(case["input"]["table_x_by_y"]), case["input"]
-    found = mw.microdata.matrices.two_stage(
+    found = two_stage(
         table,
         lambda v: mw.microdata.matrices.method1(v, given["theta_stage1_x_within_y"]),
         lambda v: mw.microdata.matrices.method1(v, given["theta_stage2_y_within_x"]),
@@ -129,7 +138,7 @@ def test_two_stages(pram_vectors: Cases) -> None:
 
 def test_margins_that_stay_exactly(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["margin_exact_swap"]
-    found = mw.microdata.matrices.IntegerFlows.of(case["input"]["integer_flows"])
+    found = IntegerFlows.of(case["input"]["integer_flows"])
     assert found.counts.tolist() == case["expected"]["counts"]
     close(found.design().matrix(), case, "P")
     close(found.match_risk(), case, "p_correct_match")
@@ -140,13 +149,11 @@ def test_edit_rules(pram_vectors: Cases) -> None:
     table, theta = np.array(case["input"]["table_x_by_y"]), case["input"]["theta"]
     forbidden = np.zeros(table.shape, dtype=bool)
     forbidden[tuple(np.array(case["input"]["forbidden_cells"]).T)] = True
-    mw.microdata.matrices.check_no_forbidden(table.ravel(), forbidden.ravel())
-    within = mw.microdata.matrices.blockwise(
-        np.tile([0, 1], 2), table.ravel(), lambda v: mw.microdata.matrices.method1(v, theta)
-    )
+    check_no_forbidden(table.ravel(), forbidden.ravel())
+    within = blockwise(np.tile([0, 1], 2), table.ravel(), lambda v: mw.microdata.matrices.method1(v, theta))
     close(within.matrix(), case, "P_x_slowest")
     close(
-        mw.microdata.matrices.expected_failures(within, table.ravel(), forbidden.ravel()),
+        expected_failures(within, table.ravel(), forbidden.ravel()),
         case,
         "expected_edit_failures_within",
     )
@@ -166,7 +173,7 @@ def test_bad_matrices(pram_vectors: Cases) -> None:
             mw.designs.Sparse.of_matrix(given(pram_vectors, number)["P"])
     wrong = given(pram_vectors, 53)
     with pytest.raises(MatrixError, match=r"2 categories for 3 counts"):
-        mw.microdata.matrices.check_invariant(mw.designs.Sparse.of_matrix(wrong["P"]), wrong["counts"])
+        check_invariant(mw.designs.Sparse.of_matrix(wrong["P"]), wrong["counts"])
     with pytest.raises(OrientationError, match="rows sum to 1"):
         mw.designs.Sparse.of_matrix(given(pram_vectors, 60)["P"])
 
@@ -177,13 +184,13 @@ def test_bad_counts_and_parameters(pram_vectors: Cases) -> None:
             mw.microdata.matrices.method1(*given(pram_vectors, number)["method1"].values())
     binary = given(pram_vectors, 57)["binary"]
     with pytest.raises(ParameterError, match="outside 0 to 3/7"):
-        mw.microdata.matrices.binary_theta([binary["pi1"], 1 - binary["pi1"]], binary["theta"])
+        binary_theta([binary["pi1"], 1 - binary["pi1"]], binary["theta"])
 
 
 def test_bad_releases(pram_vectors: Cases) -> None:
     case = given(pram_vectors, 59)
     with pytest.raises(NotInvariantError):
-        mw.microdata.matrices.check_invariant(mw.designs.Sparse.of_matrix(case["P"]), case["counts"])
+        check_invariant(mw.designs.Sparse.of_matrix(case["P"]), case["counts"])
     case = given(pram_vectors, 62)
     with pytest.raises(PublishError, match="2 of 2 counts"):
         mw.microdata.matrices.check_publishable(mw.designs.Sparse.of_matrix(case["P"]), case["counts"], clearance=None)
@@ -192,7 +199,7 @@ def test_bad_releases(pram_vectors: Cases) -> None:
     )
     case = given(pram_vectors, 61)
     with pytest.raises(EditRuleError, match="1 record"):
-        mw.microdata.matrices.check_no_forbidden(case["counts"], np.isin([0, 1], case["forbidden_cells"]))
+        check_no_forbidden(case["counts"], np.isin([0, 1], case["forbidden_cells"]))
 
 
 def test_values_outside_the_codebook(pram_vectors: Cases) -> None:

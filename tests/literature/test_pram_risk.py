@@ -13,6 +13,7 @@ import maskwell as mw
 from maskwell.core import Categories
 from maskwell.designs.dense import design_of
 from maskwell.microdata.risk.arrivals import SparseArrivals
+from maskwell.microdata.risk.match_chances import match_risk_row
 from maskwell.microdata.risk.released_counts import realised_risks
 from maskwell.microdata.stages.stage import Stage
 
@@ -36,7 +37,7 @@ def test_match_risk(pram_vectors: Vectors) -> None:
 def test_match_risk_of_a_row(pram_vectors: Vectors) -> None:
     for case in pram_vectors["match_risk_row"]:
         given, expected = case["input"], case["expected"]
-        risk = mw.microdata.risk.match_risk_row(given["counts"], given["row_of_P"], given["x"], level=given["level"])
+        risk = match_risk_row(given["counts"], given["row_of_P"], given["x"], level=given["level"])
         assert (risk.t_low, risk.t_high) == (expected["t_low"], expected["t_high"])
         assert risk.risk_in_range == pytest.approx(expected["risk_in_range"], rel=1e-12)
         for t, value in expected["pmf_T_at"].items():

@@ -76,7 +76,7 @@ class LazyGroup(CommandGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command."""
-        return getattr(commands, cmd_name) if cmd_name in self._summaries else None
+        return getattr(commands, cmd_name.replace("-", "_")) if cmd_name in self._summaries else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""

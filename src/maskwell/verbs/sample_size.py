@@ -81,8 +81,8 @@ def sample_size(
     asked = {"n": n, "margin": margin, "pi": shares, "category": category, "level": level, "power": power}
     asked |= {"against": against, "budget": budget, **complex_words(sampling)}
     if isinstance(designs, Design | str | os.PathLike):
-        tests = power is not None or against is not None
-        return (_for_test if tests else _for_estimate)(read_design(designs), asked)
+        return _for_one(read_design(designs), asked)
+    check_kind(Sequence | Mapping, designs=designs)
     names = [*map(str, designs)] if isinstance(designs, Mapping) else None
     several = [*(designs.values() if isinstance(designs, Mapping) else designs)]
     if not several:
@@ -90,22 +90,12 @@ def sample_size(
     if isinstance(several[0], Stratum):
         return _by_strata(list_of(Stratum, several, "designs"), asked)
     chosen = list_of(Design, several, "designs")
-    return (
-        _by_samples(chosen, names, asked)
-        if len(chosen) > 1
-        else sample_size(
-            chosen[0],
-            sampling,
-            n=n,
-            margin=margin,
-            pi=shares,
-            category=category,
-            level=level,
-            power=power,
-            against=against,
-            budget=budget,
-        )
-    )
+    return _by_samples(chosen, names, asked) if len(chosen) > 1 else _for_one(chosen[0], asked)
+
+
+def _for_one(design: Design, asked: Mapping[str, Any]) -> SamplePlan | PowerPlan:
+    tests = asked["power"] is not None or asked["against"] is not None
+    return (_for_test if tests else _for_estimate)(design, asked)
 
 
 def complex_words(sampling: Sampling | Mapping[str, Number] | None) -> dict[str, Any]:

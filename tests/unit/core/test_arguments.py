@@ -22,6 +22,7 @@ from maskwell.errors import (
     WrongTypeError,
 )
 from maskwell.estimation.maximum_likelihood import fisher_information
+from maskwell.microdata.risk.attribute_disclosure import predictive_disclosure
 from maskwell.privacy.posterior_probabilities import posterior_of
 
 COLUMNS_SUM = [[0.75, 0.5], [0.25, 0.5]]
@@ -151,7 +152,7 @@ WRONG: dict[str, Callable[[], Any]] = {
     "a path that is a number": lambda: mw.load_design(0),  # type: ignore[arg-type]
     "a path with NUL": lambda: mw.load_design("a\0b"),
     "an endless list": lambda: mw.designs.Dense.of(range(10**12)),
-    "a seed that is a list": lambda: mw.microdata.risk.predictive_disclosure(COIN, [3, 4], seed=[1]),  # type: ignore[arg-type]
+    "a seed that is a list": lambda: predictive_disclosure(COIN, [3, 4], seed=[1]),  # type: ignore[arg-type]
 }
 
 
