@@ -28,7 +28,7 @@ def test_the_design_effect_of_clusters_is_that_of_kish() -> None:
 def test_a_choice_takes_the_sample_into_account(category: str | None) -> None:
     """By hand: deff on the sampling part, weights on the randomization part, of the category or of the hardest."""
     sample = {"icc": "0.04", "cluster_size": 26, "cv_weights": "0.3"}
-    choice = mw.choose(categories=LABELS, epsilon=1, margin="0.04", pi=PI, category=category, **sample)
+    choice = mw.choose(categories=LABELS, epsilon=1, margin="0.04", pi=PI, category=category, sampling=sample)
     pi = np.array([0.7, 0.2, 0.1])
     added = np.diag(choice.design.covariance(pi)) - pi * (1 - pi)
     variance = 1.09 * 2 * pi * (1 - pi) + 1.09 * added
@@ -42,7 +42,7 @@ def test_a_choice_takes_the_sample_into_account(category: str | None) -> None:
 
 def test_choice_and_plan_of_one_design_agree() -> None:
     sample = {"deff": "1.8", "cv_weights": "0.4"}
-    choice = mw.choose(categories=LABELS, epsilon=1, n=900, pi=PI, category="often", **sample)
+    choice = mw.choose(categories=LABELS, epsilon=1, n=900, pi=PI, category="often", sampling=sample)
     plan = plan_sample(choice.design, pi=[0.7, 0.2, 0.1], n=900, category="often", **sample)
     assert choice.margin == pytest.approx(plan.margin)
     assert choice.worst_margin == pytest.approx(plan.worst_margin)
@@ -69,5 +69,6 @@ def test_equal_shares_mean_every_category() -> None:
 )
 def test_refusals(options: dict[str, object], said: str) -> None:
     with pytest.raises(MaskwellError, match=said) as raised:
-        mw.choose(categories=LABELS, epsilon=1, n=900, **options)  # type: ignore[arg-type]
+        category = options.pop("category", None)
+        mw.choose(categories=LABELS, epsilon=1, n=900, category=category, sampling=options)  # type: ignore[arg-type]
     assert raised.value.hint

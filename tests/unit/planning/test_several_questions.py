@@ -81,5 +81,5 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found["better"], found["combinations"], len(found["design"])) == ("together", 6, 1)
     assert found["n"] == plan_questions(TWO, Demand.from_epsilon(1), margin="0.05").n
     assert "combinations of" in run(*typed).out
-    refused(*typed, "--categories", "a,b", saying="--question and --categories")
+    refused(*typed, "--categories", "a,b", saying="--answers and --categories")
     refused("choose", "--answers", "cheats", "--epsilon", "1", saying="a name of its own")
