@@ -37,6 +37,8 @@ Labels that were typed, in a design, a plan or a command, may be named.
 
 from __future__ import annotations
 
+from maskwell.notes import TYPED, Note, sentence
+
 
 class MaskwellError(Exception):
     """Base of all errors raised on purpose.
@@ -44,14 +46,15 @@ class MaskwellError(Exception):
     Parameters
     ----------
     message
-        What was given and what is allowed, in one sentence.
+        The code of a sentence of the catalogue (:mod:`maskwell.notes`), which says what was given and what is allowed;
+        or that sentence itself.
     hint
-        What to do next.
+        What to do next; by default what the catalogue says.
     values
         Values of the data that are in the way, as a text. They are not printed with the error; commands show them
         with ``--show-values``.
     **objects
-        The offending objects, kept for programs.
+        What the sentence names and the offending objects, kept for programs.
 
     >>> MaskwellError("k = 1 category", hint="give at least two", k=1).objects
     {'k': 1}
@@ -60,19 +63,43 @@ class MaskwellError(Exception):
     column 'income': the value in data row 3 is no number
     >>> error.values
     "'a lot'"
+    >>> print(MaskwellError("example-share-is-small", share=0.0123))
+    a share of 1.2% is small
+    hint: ask more people: n=1000
     """
 
     code = "error"
 
-    def __init__(self, message: str, *, hint: str = "", values: object = "", **objects: object) -> None:
+    def __init__(self, message: str, *, hint: str | None = None, values: object = "", **objects: object) -> None:
         super().__init__(message)
-        self.message = message
-        self.hint = hint
         self.values = str(values)
         self.objects = objects
+        self._message, self._hint, self._typed = message, hint, TYPED.get()
+
+    @property
+    def message(self) -> str:
+        """What was given and what is allowed, in one sentence."""
+        return sentence(self._message, self.objects, typed=self._typed)
+
+    @message.setter
+    def message(self, text: str) -> None:
+        self._hint, self._message = self.hint, text
+
+    @property
+    def hint(self) -> str:
+        """What to do next."""
+        return sentence(self._message, self.objects, "hint", typed=self._typed) if self._hint is None else self._hint
+
+    @property
+    def note(self) -> Note:
+        """The message with its code in the catalogue and the values that it names."""
+        return Note.of(self._message, self.objects, self.message)
 
     def __str__(self) -> str:
         return f"{self.message}\nhint: {self.hint}" if self.hint else self.message
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.message!r})"
 
 
 class InputError(MaskwellError, ValueError):

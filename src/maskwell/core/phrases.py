@@ -21,14 +21,12 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 from maskwell.core.verdicts import SLACK, at_least, below, ceil_of
-
-_TYPED: ContextVar[bool] = ContextVar("typed", default=False)
+from maskwell.notes import TYPED, is_number, option_in_words
 
 
 def option(name: str, value: str = "", code: str = "") -> str:
@@ -42,10 +40,7 @@ def option(name: str, value: str = "", code: str = "") -> str:
     ...     option("replicate_method"), option("lonely", "centre"), option("categories", "a,b", '["a", "b"]')
     ('--replicate-method', '--lonely centre', '--categories a,b')
     """
-    if _TYPED.get():
-        return f"--{name.replace('_', '-')}{value and ' '}{value}"
-    written = code or (value if _is_number(value) else f'"{value}"')
-    return f"{name}={written}" if value else name
+    return option_in_words(name, value, code, typed=TYPED.get())
 
 
 def together(*options: str) -> str:
@@ -57,7 +52,7 @@ def together(*options: str) -> str:
     ...     together(option("interval", "bootstrap"), option("seed", "1"))
     '--interval bootstrap --seed 1'
     """
-    return (" " if _TYPED.get() else ", ").join(options)
+    return (" " if TYPED.get() else ", ").join(options)
 
 
 def design_of(columns: str, file: str = "design.json") -> str:
@@ -102,17 +97,17 @@ def file_name(path: str) -> str:
 
 def in_language(typed: str, python: str) -> str:
     """What is said to somebody at the command line, or else to somebody who writes Python."""
-    return typed if _TYPED.get() else python
+    return typed if TYPED.get() else python
 
 
 @contextmanager
 def as_typed() -> Iterator[None]:
     """Messages from within speak of the options of the command line."""
-    token = _TYPED.set(True)
+    token = TYPED.set(True)
     try:
         yield
     finally:
-        _TYPED.reset(token)
+        TYPED.reset(token)
 
 
 _LEAST, _LARGEST = 1e-280, 1e280
@@ -473,15 +468,7 @@ def is_formula(text: str) -> bool:
     (True, False, False)
     """
     start = text.lstrip(" ")
-    return start[:1] != "" and start[0] in _FORMULA and not _is_number(start)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text
+    return start[:1] != "" and start[0] in _FORMULA and not is_number(start)
 
 
 LEAST_EXPECTED = 0.0001
