@@ -37,6 +37,8 @@ Labels that were typed, in a design, a plan or a command, may be named.
 
 from __future__ import annotations
 
+from typing import Any
+
 from maskwell.notes import TYPED, Note, sentence
 
 
@@ -70,7 +72,7 @@ class MaskwellError(Exception):
 
     code = "error"
 
-    def __init__(self, message: str, *, hint: str | None = None, values: object = "", **objects: object) -> None:
+    def __init__(self, message: str, *, hint: Any = None, values: object = "", **objects: object) -> None:
         super().__init__(message)
         self.values = str(values)
         self.objects = objects

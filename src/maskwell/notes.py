@@ -66,7 +66,7 @@ def sentence(code: str, values: Mapping[str, object], part: str = "text", *, typ
     entry = entry_of(code)
     if entry is None:
         return code if part == "text" else ""
-    return entry.get(part, "").format_map(_Fields(values, option=_Option(typed), either=_Either(typed)))
+    return entry.get(part, "").format_map(_Fields(values, option=_Option(typed=typed), either=_Either(typed=typed)))
 
 
 @cache
@@ -100,7 +100,7 @@ class _Fields(dict[str, object]):
 class _Option:
     """``{option:name|value|code}``: a parameter, as :func:`maskwell.core.phrases.option` says it."""
 
-    def __init__(self, typed: bool) -> None:
+    def __init__(self, *, typed: bool) -> None:
         self._typed = typed
 
     def __format__(self, words: str) -> str:

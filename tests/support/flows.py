@@ -23,7 +23,7 @@ from types import CodeType, FrameType
 import maskwell
 
 AND = "--and"
-LOWEST = ("core", "designs", "errors.py")
+LOWEST = ("core", "designs", "errors.py", "notes.py")
 
 
 def import_all() -> None:

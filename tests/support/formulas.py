@@ -246,6 +246,7 @@ def tried(texts: dict[str, str], work: Callable[[str, Any], str]) -> dict[str, A
     rows = table()
     for text in FACTORS:  # what is imported on first use is imported now
         with_the_gate(f"y ~ {text}", rows)
+    with_the_gate("y ~", rows)  # and the sentences of errors are read
     listener = Listener()
     ended: Counter[str] = Counter()
     wrong: dict[str, Any] = {}

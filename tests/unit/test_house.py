@@ -179,11 +179,9 @@ LONG = {
     "collection/survey.py",
     "core/atomic.py",
     "core/cells.py",
-    "core/phrases.py",
     "designs/design.py",
     "designs/sparse.py",
     "engines/arrow_arrays.py",
-    "engines/assignments.py",
     "engines/cell_counts.py",
     "engines/column_codes.py",
     "engines/column_randomizer.py",
@@ -193,7 +191,6 @@ LONG = {
     "engines/spark_frames.py",
     "estimation/named_quantities.py",
     "estimation/sampling/weighted_survey.py",
-    "estimation/share_estimate.py",
     "microdata/analysis/release_estimates.py",
     "microdata/folder/ledger.py",
     "microdata/folder/receipt_contents.py",
@@ -204,7 +201,6 @@ LONG = {
     "microdata/plans/release_plan.py",
     "microdata/risk/arrivals.py",
     "microdata/risk/attribute_disclosure.py",
-    "microdata/risk/match_chances.py",
     "microdata/risk/unit_draws.py",
     "microdata/records/dependence.py",
     "microdata/records/release_pass.py",
@@ -216,7 +212,6 @@ LONG = {
     "reports/text/estimate_report.py",
     "reports/text/release_report.py",
     "reports/text/release_words.py",
-    "verbs/estimate.py",
 }
 """Files above 500 lines: take one off as soon as it is shorter, and put none on."""
 

@@ -134,10 +134,7 @@ def _choose_for_questions(
 
     named = [name.replace("_", "-") for name, value in others.items() if value is not None]
     if named:
-        raise ParameterError(
-            f"--answers and {'-o' if named[0] == 'output' else f'--{named[0]}'}",
-            hint="questions are considered for a demand, with --n or --margin: leave it out",
-        )
+        raise ParameterError("answers-and-named", named="-o" if named[0] == "output" else f"--{named[0]}")
     chosen = plan_questions(_read_questions(typed), needed_demand(demand, "choose"), **asked)
     if as_json:
         print_json(chosen.to_dict())
@@ -151,10 +148,7 @@ def _read_questions(typed: Sequence[str]) -> dict[str, list[str]]:
     for text in typed:
         name, _, labels = text.partition("=")
         if not name.strip() or not labels.strip() or name.strip() in questions:
-            raise ParameterError(
-                f"--answers {text}: a name of its own and its categories are needed",
-                hint="such as --answers bribes=never,once,often",
-            )
+            raise ParameterError("answers-a-name-of-its-own", text=text)
         questions[name.strip()] = read_labels(labels, "--answers")
     return questions
 
@@ -213,10 +207,7 @@ def category_of(typed: str | None) -> str | None:
 def _needed_categories(labels: str | None, k: str | None) -> Categories:
     categories = read_categories(labels, k)
     if categories is None:
-        raise ParameterError(
-            "choose needs the categories of the truth",
-            hint="say how many with --k 10, or name them with --categories a,b,c",
-        )
+        raise ParameterError("choose-needs-the-categories")
     return categories
 
 
@@ -224,13 +215,13 @@ def _check_used(options: Mapping[str, str | None], *, needs: str | None) -> None
     """Raise for options that would be left aside."""
     typed = [name.replace("_", "-") for name, value in options.items() if value is not None]
     if typed and needs is None:
-        raise ParameterError(f"--{typed[0]} without --n or --margin", hint="it is about intervals; give one of them")
+        raise ParameterError("without-n-or-margin", typed=typed[0])
 
 
 def _check_picture_plot(picture: str | None, plot: str | None) -> None:
     """Raise for a picture that would not be drawn."""
     if picture is not None and plot is None:
-        raise ParameterError("--picture without --plot", hint="say where the picture goes: --plot choice.svg")
+        raise ParameterError("picture-without-plot")
 
 
 def _picture(choice: Choice, name: str) -> Picture:
@@ -245,6 +236,6 @@ def _check_output(output: str | None, *, force: bool, as_json: bool) -> None:
     from maskwell.core.atomic import check_output
 
     if as_json and output == "-":
-        raise ParameterError("--json and -o - both need standard output", hint="write the design to a file")
+        raise ParameterError("json-and-o-both-need-standard")
     if output is not None:
         check_output(output, force=force)

@@ -74,12 +74,9 @@ def _measure(design: Design, name: str, prior: str | None, sensitive: str | None
     from maskwell.privacy.measures import Measure
 
     if prior is not None and name != "hazard":
-        raise ParameterError("--prior without --measure hazard", hint="it is what is believed before a report")
+        raise ParameterError("prior-without-measure-hazard")
     if sensitive is not None and name == "parity":
-        raise ParameterError(
-            "--sensitive with the measure parity, which protects all categories",
-            hint="name another measure: --measure ratio",
-        )
+        raise ParameterError("sensitive-with-the-measure-parity-which")
     codes = None if sensitive is None else read_codes(sensitive, "--sensitive", design)
     believed = None if prior is None else split_list(prior, "--prior")
     return Measure.of(name, sensitive=codes, prior=believed)

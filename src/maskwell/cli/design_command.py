@@ -102,7 +102,7 @@ def saved(
     from maskwell.reports.text.design_report import design_report
 
     if as_json and output == "-":
-        raise ParameterError("--json and -o - both need standard output", hint="write the design to a file")
+        raise ParameterError("json-and-o-both-need-standard")
     content = {
         "design": made.to_dict(),
         "k": made.k,
@@ -192,10 +192,7 @@ def _callback(procedure: Procedure) -> Callable[..., None]:
 
         categories = read_categories(options.get("categories"), options.get("k"))
         if procedure.needs_categories and categories is None:
-            raise ParameterError(
-                f"{procedure.name} needs the categories of the truth",
-                hint="name them with --categories a,b,c, or say how many with --k 3",
-            )
+            raise ParameterError("needs-the-categories-of-the-truth", name=procedure.name)
         reports = options.get("reports")
         made = make_design(
             procedure.name,
@@ -259,9 +256,7 @@ def _item_count(text: str) -> int:
 
     count = as_count(text, "items")
     if count > MOST_ITEMS:
-        raise TooLargeError(
-            f"{count:,} items; at most {MOST_ITEMS} can be reported together", hint="ask for fewer items"
-        )
+        raise TooLargeError("items-at-most-can-be-reported", count=count, most_items=MOST_ITEMS)
     return count
 
 
@@ -410,8 +405,5 @@ def _outcome(text: str) -> tuple[str, list[str]]:
     """
     weight, sign, paths = text.partition("=")
     if not sign:
-        raise ParameterError(
-            f"--outcome {text} has no design",
-            hint="give a chance and one design for each question: 3/4=d1.json,d2.json",
-        )
+        raise ParameterError("outcome-has-no-design", text=text)
     return weight, split_list(paths, "--outcome")

@@ -75,7 +75,7 @@ def device(
     check_standard_output(as_json=as_json, output=output, realised=realised, save_texts=save_texts)
     paths = [path for path in (output, realised, save_texts) if path is not None]
     if len({*paths}) < len(paths):
-        raise ParameterError("two of the outputs have the same name", hint="give them different names")
+        raise ParameterError("two-of-the-outputs")
     inputs = tuple(path for path in (design, options["texts"]) if path is not None)
     check_outputs(paths, force=force, inputs=inputs)
     made = make_device(design, **{name: options[name] for name in DEVICE})

@@ -235,23 +235,18 @@ def _codes(missing_codes: tuple[str, ...], counts: str | None) -> dict[str, Any]
 def _check_sources(receipt: str | None, columns: str | None, others: Mapping[str, Any]) -> None:
     """Raise where what belongs to designs and to receipts is mixed."""
     if receipt is None and columns is not None:
-        raise ParameterError("--columns without --receipt", hint="name the columns with --design, or give --receipt")
+        raise ParameterError("columns-without-receipt")
     both = [name.replace("_", "-") for name, value in others.items() if value]
     if receipt is not None and both:
-        raise ParameterError(
-            f"--receipt and --{both[0]}",
-            hint="a receipt says how every column was randomized: leave the other out",
-        )
+        raise ParameterError("receipt-and-both", both=both[0])
 
 
 def _check_with_receipt(designs: tuple[str, ...], plot: str | None, columns: str | None) -> None:
     """Raise for options that do not go with --receipt."""
     if plot is not None and columns is None:
-        raise ParameterError("--plot draws one table", hint="name its columns: --columns roof,region")
+        raise ParameterError("plot-draws-one-table")
     if designs:
-        raise ParameterError(
-            "--receipt and --design", hint="a receipt says how every column was randomized: leave the other out"
-        )
+        raise ParameterError("receipt-and-design")
 
 
 def _is_typed(name: str) -> bool:

@@ -61,9 +61,9 @@ def improve(
     from maskwell.core.atomic import check_outputs
 
     if as_json and "-" in (output, certificate):
-        raise ParameterError("--json and - both need standard output", hint="write to a file")
+        raise ParameterError("json-and-both-need-standard-output")
     if output is not None and output == certificate:
-        raise ParameterError(f"design and certificate would both be {output}", hint="give them different names")
+        raise ParameterError("design-and-certificate-would-both", output=output)
     check_outputs([path for path in (output, certificate) if path is not None], force=force, inputs=[design])
     loaded, demand = load_design(design), given_demand(options)
     replacement = _improved(design, loaded, demand, sensitive, options)
@@ -97,7 +97,7 @@ def _improved(
 
     codes = None if sensitive is None else read_codes(sensitive, "--sensitive", design)
     if codes is not None and len(codes) > 1:
-        raise ParameterError(f"--sensitive {sensitive} names {len(codes)} categories", hint="name the one to protect")
+        raise ParameterError("sensitive-names-categories", sensitive=sensitive, codes_count=len(codes))
     return improve_design(
         design,
         demand,

@@ -53,7 +53,9 @@ class CommandGroup(click.Group):
             known = self.list_commands(ctx)
             close = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"for a list of them: {ctx.command_path} --help"
-            raise MaskwellError(f"no such command: {ctx.command_path} {name}", hint=hint)
+            raise MaskwellError(
+                "no-such-command-command-path-name", hint=hint, command_path=ctx.command_path, name=name
+            )
         resolved = super().resolve_command(ctx, args)
         if resolved[1] is not None and not isinstance(resolved[1], click.Group) and not ctx.resilient_parsing:
             _check_values(resolved[1], ctx, resolved[2])
@@ -243,8 +245,7 @@ def _check_values(command: click.Command, context: click.Context, args: Sequence
         values = [next(rest, "") for _ in range(option.nargs)]
         if len(values) == 1 and values[0].partition("=")[0] in options:  # several have a check of their own
             raise MaskwellError(
-                f"{word} has no value: {values[0]!r} is an option",
-                hint=f"give {word} its value first: {word} {option.metavar or 'VALUE'}",
+                "has-no-value-is-an-option", word=word, value=values[0], metavar=option.metavar or "VALUE"
             )
 
 

@@ -61,10 +61,7 @@ class FilePath(click.Path):
         """Nothing is looked up here; what looks like an option is none, unless it is a file's place that says so."""
         if isinstance(param, click.Option) and str(value).startswith("-") and value != "-":
             name = param.opts[-1]
-            raise ParameterError(
-                f"{name} {value}: this looks like an option, not like the name of a file",
-                hint=f"give {name} a name first; a file that is called so is ./{value}",
-            )
+            raise ParameterError("this-looks-like-an-option-not", name=name, value=value)
         return value
 
 
@@ -74,7 +71,7 @@ class TwoNumbers(click.types.StringParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """As it was typed: whoever needs the number reads it."""
         if str(value).startswith("-") and not any(character.isdigit() for character in str(value)):
-            raise ParameterError(f"--rho takes two numbers, and {value} is none", hint="for instance --rho 0.1 0.5")
+            raise ParameterError("rho-takes-two-numbers", value=value)
         return value
 
 
@@ -152,7 +149,7 @@ designs_if_any_option = click.option("--design", "designs", **BY_ROWS)
 def check_one_form(style: str, *, as_json: bool) -> None:
     """Raise where both JSON and a table to paste were asked for."""
     if as_json and style != "text":
-        raise ParameterError(f"--json and --format {style}", hint="choose one of them")
+        raise ParameterError("json-and-format", style=style)
 
 
 def check_standard_output(*, as_json: bool, **paths: str | None) -> None:
@@ -160,7 +157,7 @@ def check_standard_output(*, as_json: bool, **paths: str | None) -> None:
     for option, path in paths.items():
         if as_json and path == "-":
             name = "-o" if option == "output" else f"--{option}"
-            raise ParameterError(f"--json and {name} - both need standard output", hint="write to a file")
+            raise ParameterError("json-and-both-need-standard-output-write", name=name)
 
 
 def example(*commands: str) -> str:
@@ -237,9 +234,7 @@ def read_labels(text: str, option: str) -> list[str]:
     labels = split_list(text, option)
     if "" in labels or not labels:
         raise LabelError(
-            f"{option} {text!r}: label {labels.index('') + 1 if labels else 1} is empty",
-            hint="take out the comma too many: every label has a text",
-            labels=labels,
+            "label-is-empty", named=option, text=text, index_number=labels.index("") + 1 if labels else 1, labels=labels
         )
     return labels
 
@@ -268,11 +263,7 @@ def _labels_of_file(path: str, option: str) -> list[str]:
         ) from error
     lines = [line.strip() for line in text.rstrip().splitlines()]
     if "" in lines or not lines:
-        raise LabelError(
-            f"{option} @{path}: line {lines.index('') + 1 if lines else 1} is empty",
-            hint="write one label on each line",
-            path=path,
-        )
+        raise LabelError("line-is-empty", named=option, index_number=lines.index("") + 1 if lines else 1, path=path)
     return lines
 
 
@@ -295,9 +286,7 @@ def read_categories(labels: str | None, k: str | None) -> Categories | None:
         return None if k is None else Categories.numbered(as_count(k, "k"))
     categories = Categories.of(read_labels(labels, "--categories"))
     if k is not None and as_count(k, "k") != len(categories):
-        raise ParameterError(
-            f"--k {k} and {len(categories)} categories", hint="leave out --k where categories are named"
-        )
+        raise ParameterError("k-and-categories", k=k, categories_count=len(categories))
     return categories
 
 
@@ -327,9 +316,7 @@ def read_assignments(texts: tuple[str, ...], file: str | None = None) -> tuple[l
 
     typed = [_split_assignment(text) for text in texts]
     if file == "-" and any(path == "-" for _, _, path in typed):
-        raise ParameterError(
-            "standard input cannot be both the rows and a design", hint="write the design to a file: -o design.json"
-        )
+        raise ParameterError("standard-input-cannot-be-both")
     files = {_named(columns, when): path for columns, when, path in typed if not is_called(path)}
     return assigned(typed, None if file is None else Rows.of(file)), files
 
@@ -369,10 +356,7 @@ def _split_at_sign(text: str) -> tuple[str, str]:
     cuts = [i for i, character in enumerate(text) if character == "="]
     if not cuts or not text[: cuts[0]] or not text[cuts[-1] + 1 :]:
         column = not text.endswith(".json") if not cuts else bool(text[: cuts[0]])
-        raise ParameterError(
-            f"--design {text} names no {'design file' if column else 'column'}",
-            hint="name a column and its design file: --design answer=design.json",
-        )
+        raise ParameterError("design-names-no", text=text, words="design file" if column else "column")
     best = next((cut for cut in cuts if Path(text[cut + 1 :]).is_file()), cuts[0])
     return text[:best], text[best + 1 :]
 

@@ -102,8 +102,7 @@ def unwritten(error: OSError) -> DataFileError:
     """The error for standard output that takes no more. What is left in it goes nowhere."""
     _divert(sys.stdout)
     return (NobodyReadsError if isinstance(error, BrokenPipeError) else DataFileError)(
-        f"cannot write to standard output: {error.strerror or 'it is closed'}",
-        hint="not everything was printed; check free space and who reads the output, and run it again",
+        "cannot-write-to-standard-output", strerror=error.strerror or "it is closed"
     )
 
 

@@ -85,7 +85,7 @@ def randomize(
     from maskwell.verbs.randomize import randomize as randomize_columns
 
     if as_json and output == "-":
-        raise ParameterError("--json and -o - both need standard output", hint="write the rows to a file")
+        raise ParameterError("json-and-o-both-need-standard-output")
     assignments, paths = read_assignments(designs)
     random = None if seed is None else SeededRandom(seed)
     keyed = _keyed(key, dataset)
@@ -117,8 +117,5 @@ def _keyed(key: str | None, dataset: str | None) -> KeyedRandom | None:
     from maskwell.core.keyed import KeyedRandom
 
     if (key is None) != (dataset is None):
-        raise ParameterError(
-            "--key without --dataset" if dataset is None else "--dataset without --key",
-            hint="kept draws need both, and --person; a key is made by maskwell release --new-key FILE",
-        )
+        raise ParameterError("key-without-dataset" if dataset is None else "dataset-without-key")
     return None if key is None or dataset is None else KeyedRandom.from_file(key, dataset)

@@ -176,7 +176,7 @@ def regress(
     average = result.marginal_effects() if effects else None
     predicted = _predicted(result, settings, predict)
     if exponentiate and result.family == "linear":
-        raise ParameterError("--exponentiate for a linear regression", hint="leave it out: there are no odds")
+        raise ParameterError("exponentiate-for-a-linear-regression")
     drawn = write_plot(plot_content(plot, lambda: _picture(result, confidence, exponentiate=exponentiate)), force=force)
     if as_json:
         told: dict[str, Any] = {"tests": [test.to_dict() for test in tests]} if tests else {}
@@ -200,14 +200,14 @@ def regress(
 def _predicted(result: Regression, settings: tuple[str, ...], file: str | None) -> Predictions | None:
     """Predictions for chosen values, or for the rows of a file."""
     if settings and file is not None:
-        raise ParameterError("both --at and --predict", hint="use one of them; a file may hold any values")
+        raise ParameterError("both-at-and-predict")
     if file is not None:
         return result.predictions(file)
     at: dict[str, list[str]] = {}
     for text in settings:
         name, sign, values = text.partition("=")
         if not sign or not name.strip() or not values.strip():
-            raise ParameterError(f"--at {shorten(repr(text), 40)}", hint="write a column and values: --at age=30,60")
+            raise ParameterError("at-text", text=shorten(repr(text), 40))
         at.setdefault(name.strip(), []).extend(value.strip() for value in values.split(","))
     return result.predictions(at=at) if at else None
 

@@ -118,34 +118,27 @@ def release(
         if new_key == "-" or any(
             (file, plan_file, output, init, match, keys, dry_run, records, key, matrices, ledger, plot)
         ):
-            raise ParameterError(
-                "--new-key makes a key file and does nothing else",
-                hint="first maskwell release --new-key secret.key, then the release with --key secret.key",
-            )
+            raise ParameterError("new-key-makes-a-key-file")
         _make_key(new_key, as_json=as_json)
         return
     if file is None:
-        raise ParameterError("no FILE was given", hint="name the file to release: maskwell release people.csv --init")
+        raise ParameterError("no-file-was-given")
     if init:
         _start(file, output, match, keys, force=force, as_json=as_json)
         return
     if match is not None:
-        raise ParameterError(
-            "--match is for --init; a plan has a line for it", hint=f"change it there: [release] match = {match}"
-        )
+        raise ParameterError("match-is-for-init-a-plan", match=match)
     if keys is not None:
-        raise ParameterError(
-            "--keys is for --init; a plan has a line for it", hint="change it there: keys in [release]"
-        )
+        raise ParameterError("keys-is-for-init-a-plan")
     plan = _plan(plan_file, file)
     ledger = f"{key}.ledger" if ledger is None and key is not None else ledger
     if dry_run:
         _try_out(file, plan, str(plan_file), plot, key, matrices, ledger, force=force, as_json=as_json)
         return
     if output is None:
-        raise ParameterError("no folder for the release", hint="name a new one: -o released; or add --dry-run")
+        raise ParameterError("no-folder-for-the-release")
     if plot is not None:
-        raise ParameterError("--plot draws the map of --dry-run", hint="add --dry-run; a release has its own pictures")
+        raise ParameterError("plot-draws-the-map-of-dry")
     sequence = {"matrices": matrices, "ledger": ledger, "draw_anew": draw_anew}
     _carry_out(file, plan, output, key, seed, sequence, records=records, as_json=as_json)
 
@@ -154,7 +147,7 @@ def _plan(path: str | None, file: str) -> ReleasePlan:
     from maskwell.microdata.plans.release_plan import load_plan
 
     if path is None:
-        raise ParameterError("no plan was given", hint=f"maskwell release {file} --init -o plan.toml writes one")
+        raise ParameterError("no-plan-was-given", file=file)
     return load_plan(path)
 
 
@@ -279,9 +272,7 @@ def _key(path: str | None, plan: ReleasePlan) -> KeyedRandom | None:
     if path is None:
         return None
     if plan.dataset is None:
-        raise ParameterError(
-            "draws by key need a name of the data set", hint='give one in the plan: [release] dataset = "labour-2025"'
-        )
+        raise ParameterError("draws-by-key-need-a-name")
     return KeyedRandom.from_file(path, plan.dataset)
 
 

@@ -112,7 +112,7 @@ def _check_outputs(
 
     check_plot(plot, force=force, inputs=inputs)
     if plot is not None and receipt is None:
-        raise ParameterError("--plot compares before and after", hint="add --receipt internal/receipt.json")
+        raise ParameterError("plot-compares-before-and-after")
     if records is not None:
         check_output(records, force=force, inputs=inputs)
 

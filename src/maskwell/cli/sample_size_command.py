@@ -99,9 +99,7 @@ def _strata(path: str, designs: Sequence[Any], asked: dict[str, Any]) -> Any:
     from maskwell.verbs.sample_size import read_strata
 
     if len(designs) > 1:
-        raise ParameterError(
-            f"--strata-file and {len(designs)} design files", hint="name one, or put them into the column design"
-        )
+        raise ParameterError("strata-file-and-design-files", designs_count=len(designs))
     return read_strata(path, designs[0] if designs else None, asked.pop("category"))
 
 
@@ -121,4 +119,4 @@ def _check_picture(plot: str | None, asked: Mapping[str, Any], *, divided: bool)
     if plot is not None and (divided or tests):
         margins = "the picture is that of a margin: give --n or --margin alone"
         why = "a division of respondents has no picture" if divided else margins
-        raise ParameterError("--plot has no meaning here", hint=why)
+        raise ParameterError("plot-has-no-meaning-here", hint=why)

@@ -334,12 +334,9 @@ def _asked() -> str:
             return str(click.prompt("Password", hide_input=True, confirmation_prompt=True))
         lines = sys.stdin.buffer.read(_LONGEST_PASSWORD).decode().splitlines()
     except UnicodeDecodeError as error:
-        raise ParameterError("the password must be text in UTF-8", hint="type it, or pipe UTF-8 into it") from error
+        raise ParameterError("the-password-must-be-text") from error
     if not lines or any(line != lines[0] for line in lines[1:2]):
-        raise ParameterError(
-            "standard input must hold the password in its first line, and may repeat it in the second",
-            hint="type it at a terminal, or pipe one line",
-        )
+        raise ParameterError("standard-input-must-hold-the-password")
     return lines[0]
 
 

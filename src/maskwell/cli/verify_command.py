@@ -69,7 +69,7 @@ def check_certificate(path: str | None, *, force: bool, inputs: Sequence[str] = 
     from maskwell.core.atomic import check_output
 
     if path == "-":
-        raise ParameterError("--certificate - would mix the proof with the report", hint="give the name of a file")
+        raise ParameterError("certificate-would-mix-the-proof")
     check_output(path, force=force, inputs=inputs)
 
 
@@ -81,10 +81,7 @@ def certificate_content(path: str | None, design: Design, demand: Demand | Avera
     from maskwell.verbs.certify import certify
 
     if isinstance(demand, AverageSecurity):
-        raise ParameterError(
-            "--certificate with --average-security, which bounds no parity",
-            hint="ask for a bound on parity, such as --epsilon 1, or leave the demand out",
-        )
+        raise ParameterError("certificate-with-average-security-which-bounds")
     return certify(design, demand).text().encode()
 
 

@@ -126,9 +126,7 @@ class Accounts:
     def account_link(self, session: Session) -> str:
         """A token that lets its bearer make one more account, once; only whoever runs the service can give it."""
         if not self.runs_service(session):
-            raise AccessError(
-                "only the first account of this service makes accounts", hint="ask whoever runs it", status=403
-            )
+            raise AccessError("only-the-first-account", status=403)
         with self._store.engine.begin() as connection:
             return _new_link(connection, None)
 
@@ -144,9 +142,7 @@ class Accounts:
             key = _is_valid(token) & links.c.account.is_not(None)
             account = connection.execute(sa.select(links.c.account).where(key)).scalar()
             if account is None or connection.execute(sa.delete(links).where(key)).rowcount != 1:
-                raise AccessError(
-                    "this link is not valid any more", hint="restart the service for a new one", status=403
-                )
+                raise AccessError("this-link-is-not-valid-any", status=403)
         return self.begin_session(account)
 
     def set_up(self, token: str, name: str, password: str) -> int:
@@ -154,7 +150,7 @@ class Accounts:
         with self._store.engine.begin() as connection:
             key = _is_valid(token) & links.c.account.is_(None)
             if connection.execute(sa.delete(links).where(key)).rowcount != 1:
-                raise AccessError("this link is not valid any more", hint="restart the service for a new one")
+                raise AccessError("this-link-is-not-valid-any")
             return self._add(connection, name, password)
 
     def add(self, name: str, password: str) -> int:
@@ -165,10 +161,10 @@ class Accounts:
     def _add(self, connection: sa.Connection, name: str, password: str) -> int:
         name = name.strip()
         if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
-            raise AccessError(f"a name has 1 to {LONGEST_NAME} visible characters", hint="choose another name")
+            raise AccessError("a-name-has-1-to-visible", longest_name=LONGEST_NAME)
         _check_password(password)
         if connection.execute(sa.select(accounts.c.id).where(accounts.c.name == name)).first() is not None:
-            raise AccessError("this name is taken", hint="choose another name")
+            raise AccessError("this-name-is-taken")
         row = sa.insert(accounts).values(name=name, password=self._hasher.hash(password))
         key = connection.execute(row).inserted_primary_key
         assert key is not None
@@ -188,8 +184,9 @@ class Accounts:
                 names = [*connection.execute(sa.select(accounts.c.name).order_by(accounts.c.name)).scalars()]
             listed = f"accounts: {', '.join(names[:5])}{', ...' * (len(names) > 5)}"
             raise AccessError(
-                f"there is no account {shorten(visible(name), 40)!r}",
+                "there-is-no-account",
                 hint=listed if names else "make the first account with the link that maskwell serve prints",
+                name=shorten(visible(name), 40),
             )
         return account
 
@@ -197,11 +194,11 @@ class Accounts:
         """The token of a new session; AccessError for a wrong name or password, and while somebody has to wait."""
         name = name.strip()  # as names are kept: else every blank more would be a further set of tries
         if len(name) > LONGEST_NAME or not name.isprintable() or len(password) > LONGEST_PASSWORD:
-            raise AccessError("name or password is wrong", hint="try again", status=403)
+            raise AccessError("name-or-password-is-wrong", status=403)
         with self._waits.one_try(address, name) as is_right:
             account, kept = self._kept(name)
             if not self._is_right(kept, password) or account is None:
-                raise AccessError("name or password is wrong", hint="try again", status=403)
+                raise AccessError("name-or-password-is-wrong", status=403)
             is_right()
         return self.begin_session(account)
 
@@ -219,7 +216,7 @@ class Accounts:
             ).scalar_one()
         with self._waits.one_try(f"session {session.account}", session.name) as is_right:
             if len(before) > LONGEST_PASSWORD or not self._is_right(kept, before):
-                raise AccessError("the password of now is wrong", hint="type the one you sign in with", status=403)
+                raise AccessError("the-password-of-now-is-wrong", status=403)
             is_right()
         self._set_password(session.account, after)
         return self.end_others(session, token)
@@ -251,9 +248,9 @@ class Accounts:
         """A key for programs, shown here and never again; it works for a year and may do what its scope says."""
         name = name.strip() or "key"
         if scope not in SCOPES:
-            raise AccessError(f"the scope of a key must be one of {', '.join(SCOPES)}", hint="choose one of them")
+            raise AccessError("the-scope-of-a-key-must", scopes=", ".join(SCOPES))
         if len(name) > LONGEST_NAME or not name.isprintable():
-            raise AccessError(f"a name has 1 to {LONGEST_NAME} visible characters", hint="choose another name")
+            raise AccessError("a-name-has-1-to-visible", longest_name=LONGEST_NAME)
         return self._begin(account, KEY_HOURS, {"name": name, "made": _today(), "scope": scope})
 
     def _begin(self, account: int, hours: int, key: Mapping[str, Any]) -> str:
@@ -301,7 +298,7 @@ class Accounts:
         """End the key of a handle, of an account or of any."""
         revoked = [one for one in self.list_keys(account) if one.handle == handle]
         if len(revoked) != 1:
-            raise AccessError("there is no key of this handle", hint="see: maskwell survey keys", status=404)
+            raise AccessError("there-is-no-key", status=404)
         with self._store.engine.begin() as connection:
             tokens = connection.execute(sa.select(sessions.c.token).where(sessions.c.name.is_not(None))).scalars()
             gone = [token for token in tokens if _handle(token) == handle]
@@ -333,9 +330,9 @@ class Accounts:
         stored = self._store.survey(code)
         role = self.role(session, stored)
         if role is None:
-            raise NoSurveyError("there is no survey of this code", hint="see your surveys at /studio")
+            raise NoSurveyError("there-is-no-survey")
         if roles and role not in roles:
-            raise AccessError("only the owner of the survey may do this", hint="ask the owner", status=403)
+            raise AccessError("only-the-owner-of-the-survey", status=403)
         return stored, role
 
     def share(self, stored: StoredSurvey, name: str, role: Role) -> None:
@@ -343,9 +340,7 @@ class Accounts:
         with self._store.engine.begin() as connection:
             account = connection.execute(sa.select(accounts.c.id).where(_is_named(name))).scalar()
             if account is None:
-                raise AccessError(
-                    "there is no account of this name", hint="ask for the name as it is written at sign-in"
-                )
+                raise AccessError("there-is-no-account-of-this")
             if role != "owner":
                 _check_owned(connection, stored, without=account)
             key = (members.c.survey == stored.id) & (members.c.account == account)
@@ -359,7 +354,7 @@ class Accounts:
             chosen = sa.select(members.c.account).join(accounts, accounts.c.id == members.c.account)
             account = connection.execute(chosen.where(seeing, _is_named(name))).scalar()
             if account is None:
-                raise AccessError("nobody of this name sees the survey", hint="load the page again")
+                raise AccessError("nobody-of-this-name-sees")
             _check_owned(connection, stored, without=account)
             connection.execute(sa.delete(members).where(seeing, members.c.account == account))
 
@@ -384,7 +379,7 @@ def _check_owned(connection: sa.Connection, stored: StoredSurvey, *, without: in
     """Raise where an account is the only owner of a survey; one without any owner may stay so."""
     owning = sa.select(members.c.account).where(members.c.survey == stored.id, members.c.role == "owner")
     if [*connection.execute(owning).scalars()] == [without]:
-        raise AccessError("a survey keeps at least one owner", hint="make somebody else an owner first")
+        raise AccessError("a-survey-keeps-at-least-one")
 
 
 def _new_link(connection: sa.Connection, account: int | None) -> str:
@@ -402,8 +397,7 @@ def _is_valid(token: str) -> sa.ColumnElement[bool]:
 def _check_password(password: str) -> None:
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
         raise AccessError(
-            f"a password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters",
-            hint="take a sentence you can remember",
+            "a-password-has-to-characters", shortest_password=SHORTEST_PASSWORD, longest_password=LONGEST_PASSWORD
         )
 
 
@@ -489,10 +483,7 @@ class Waits:
 
 def _has_to_wait(seconds: int) -> AccessError:
     return AccessError(
-        "there were too many wrong passwords",
-        hint=f"wait {seconds} {'second' if seconds == 1 else 'seconds'}",
-        status=429,
-        wait=seconds,
+        "there-were-too-many-wrong-passwords", words="second" if seconds == 1 else "seconds", status=429, wait=seconds
     )
 
 

@@ -167,7 +167,7 @@ class Service:
             stored = self.store.survey(code)
             if stored.state != "draft":
                 return stored
-        raise NoSurveyError("there is no survey of this code", hint="check the address", code=code)
+        raise NoSurveyError("there-is-no-survey-of-this", code=code)
 
     def known(self, code: str) -> StoredSurvey | None:
         """A survey that was asked for before: no need to look into the database."""
@@ -338,7 +338,7 @@ async def _invitation(request: Request) -> Response:
     body = await read_body(request)
     token = body.get("invitation") if isinstance(body, Mapping) else None
     if not isinstance(token, str) or not TOKEN.fullmatch(token):
-        raise ReportError("the invitation is no token of this service", hint="use the link as it was sent to you")
+        raise ReportError("the-invitation-is-no-token")
     stored = await run_in_threadpool(service.open_survey, request.path_params["code"])
     return JSONResponse({"usable": await run_in_threadpool(service.store.is_invited, stored, token)})
 
@@ -352,21 +352,19 @@ def _parsed(content: bytes, parse: Callable[[str], Any]) -> Any:
     try:
         return parse(content.decode())
     except (ValueError, RecursionError) as error:
-        raise _BodyError("the body is not JSON", hint="send what the respondent's page sends", status=400) from error
+        raise _BodyError("the-body-is-not-json", status=400) from error
 
 
 async def _content(scope: Scope, receive: Receive, largest: int) -> bytes:
     """The body of a request, which says that it is JSON."""
     kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
     if kind.partition(b";")[0].strip().lower() != b"application/json":
-        raise _BodyError("the body is not application/json", hint="set the header Content-Type", status=415)
+        raise _BodyError("the-body-is-not-application-json", status=415)
     try:
         async with asyncio.timeout(BODY_SECONDS):
             return await _received(receive, largest)
     except TimeoutError as error:
-        raise _BodyError(
-            f"the body was not there after {BODY_SECONDS} seconds", hint="send it again", status=408
-        ) from error
+        raise _BodyError("the-body-was-not-there-after", body_seconds=BODY_SECONDS, status=408) from error
 
 
 async def _received(receive: Receive, largest: int) -> bytes:
@@ -377,7 +375,7 @@ async def _received(receive: Receive, largest: int) -> bytes:
             raise ClientDisconnect
         content += message.get("body", b"")
         if len(content) > largest:
-            raise _BodyError(f"the body has more than {largest >> 10} kB", hint="send one report", status=413)
+            raise _BodyError("the-body-has-more-than-kb", largest=largest >> 10, status=413)
         if not message.get("more_body", False):
             return bytes(content)
 

@@ -38,9 +38,7 @@ class Client:
 
     def __init__(self, address: str, *, key: str | None = None) -> None:
         if not address.startswith(("https://", "http://")):
-            raise ServiceError(
-                "the address of a service begins with https://", hint="give it as it stands in a browser"
-            )
+            raise ServiceError("the-address-of-a-service-begins")
         self.address = address.rstrip("/")
         self._key = key
 
@@ -134,7 +132,7 @@ class Client:
         except urllib.error.HTTPError as error:
             raise _refusal(error) from error
         except urllib.error.URLError as error:
-            raise ServiceError(f"the service does not answer: {error.reason}", hint="check the address") from error
+            raise ServiceError("the-service-does-not-answer", reason=error.reason) from error
 
 
 def draw_submission(
@@ -143,13 +141,13 @@ def draw_submission(
     """What a respondent's page would send for these true answers: a random id and the reports, drawn once, securely."""
     unknown = [name for name in answers if name not in survey.by_name]
     if unknown:
-        raise ReportError(f"there is no question {unknown[0]!r}", hint=f"questions: {', '.join(survey.by_name)}")
+        raise ReportError("there-is-no-question", unknown=unknown[0], by_name=", ".join(survey.by_name))
     reports: dict[str, Any] = {}
     for question in survey.questions:
         if question not in survey.asked(reports):
             continue
         if question.name not in answers:
-            raise ReportError(f"question {question.name!r} has no answer", hint="answer every question that is asked")
+            raise ReportError("question-has-no-answer", name=question.name)
         code = Categories.of(question.labels).code(texts(answers[question.name])[0])
         if question.design is None:
             reports[question.name] = code
@@ -180,4 +178,4 @@ def _refusal(error: urllib.error.HTTPError) -> ServiceError:
         content = json.loads(error.read())["error"]
         return ServiceError(content["message"], hint=content["hint"], status=error.code)
     except (ValueError, KeyError, TypeError):
-        return ServiceError(f"the service answered with status {error.code}", hint="check the address")
+        return ServiceError("the-service-answered-with-status", code=error.code)

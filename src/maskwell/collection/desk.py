@@ -79,7 +79,7 @@ class Desk:
         """Write single-use links to a new file."""
         number = as_count(count, "count")
         if not 1 <= number <= MOST_INVITATIONS:
-            raise ParameterError(f"count = {number}", hint=f"give a whole number from 1 to {MOST_INVITATIONS}")
+            raise ParameterError("count-number", number=number, most_invitations=MOST_INVITATIONS)
         with atomic_file(Path(output), force=False, mode=0o600, again="another name") as file:
             tokens = self.store.invite(code, number)
             file.write("".join(f"{address.rstrip('/')}/s/{code}#{token}\n" for token in tokens).encode())
@@ -110,7 +110,7 @@ class Desk:
         """Write everything into a new folder."""
         stored, folder = self.store.survey(code), Path(output)
         if folder.exists():
-            raise DataFileError(f"{folder} exists", hint="give a folder that does not exist yet")
+            raise DataFileError("folder-exists", folder=folder)
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as partial:
             made = Path(partial) / folder.name
             made.mkdir()
@@ -139,9 +139,7 @@ class Desk:
         """Delete for good."""
         about = self._about(self.store.survey(code))
         if not sure:
-            raise ParameterError(
-                f"{about['reports']:,} reports of this survey would be deleted for good", hint="add --yes to do it"
-            )
+            raise ParameterError("reports-of-this-survey-would", reports=about["reports"])
         self.store.delete(code)
         return about
 
@@ -243,15 +241,9 @@ def read_survey(path: str | Path) -> tuple[Survey, str]:
 def check_elsewhere(stored: StoredSurvey) -> None:
     """Raise where a survey cannot be asked elsewhere: it may still change, or needs the service for invitations."""
     if stored.state == "draft":
-        raise StateError(
-            "the survey is a draft, and its designs may still change",
-            hint=f"open it first, which freezes it: maskwell survey open {stored.code}",
-        )
+        raise StateError("the-survey-is-a-draft", code=stored.code)
     if stored.survey.access != "open":
-        raise ParameterError(
-            "this survey needs an invitation for each report, which only the service can check",
-            hint="make a survey with an open link for people who are asked elsewhere",
-        )
+        raise ParameterError("this-survey-needs-an-invitation")
 
 
 _ROWS = 10_000
@@ -260,7 +252,7 @@ _ROWS = 10_000
 def write_backup(store: Store, output: Path) -> dict[str, Any]:
     """Copy every table, as one transaction sees them; sessions are left out."""
     if output.exists():
-        raise DataFileError(f"{output} exists", hint="give a file that does not exist yet")
+        raise DataFileError("output-exists", output=output)
     sqlite_url(output)  # refuses a path that is not UTF-8 before anything is written
     partial = output.with_name(f".{output.name}.{secrets.token_hex(4)}")
     os.close(os.open(partial, os.O_CREAT | os.O_EXCL, 0o600))
@@ -285,7 +277,7 @@ def read_backup(store: Store, path: Path) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder, store.engine.begin() as target:
         for table in (surveys, accounts):
             if target.execute(sa.select(table.c.id)).first() is not None:
-                raise DataFileError(f"the database has {table.name} already", hint="restore into an empty database")
+                raise DataFileError("the-database-has-already", name=table.name)
         copied = Path(shutil.copyfile(path, Path(folder) / "copy.db"))  # brought up to date; the backup stays as it is
         copy = Store(sqlite_url(copied))
         try:
@@ -302,7 +294,7 @@ def read_backup(store: Store, path: Path) -> dict[str, Any]:
 def check_backup(path: str | Path) -> None:
     """Raise for a file that is no copy of a database."""
     if not is_sqlite(Path(path)):
-        raise DataFileError(f"{path} is no backup", hint="give a file that maskwell survey backup wrote")
+        raise DataFileError("path-is-no-backup", path=path)
 
 
 def _count_on(target: sa.Connection) -> None:

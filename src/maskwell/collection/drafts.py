@@ -59,7 +59,7 @@ def survey_text(form: Mapping[str, Any]) -> str:
     """
     questions = [table(one, "question") for one in tables(form.get("questions", []), "question")]
     if len(questions) > MOST_QUESTIONS:
-        raise PlanError(f"the survey has {len(questions)} questions", hint=f"ask {MOST_QUESTIONS} at most")
+        raise PlanError("the-survey-has-questions", questions_count=len(questions), most_questions=MOST_QUESTIONS)
     languages = [text(one, "languages") for one in form.get("languages") or ["en"]]
     word, value = _demand(form.get("demand"))
     gamma = _share_of_demand(word, value, sum(bool(one.get("sensitive")) for one in questions))
@@ -117,7 +117,7 @@ def _share_of_demand(word: str, value: str | list[str], questions: int) -> str:
     try:
         demand = read_demand(None, {word: tuple(value) if isinstance(value, list) else value})
     except MaskwellError as error:
-        raise PlanError(f"demand: {error.message}", hint=error.hint) from error
+        raise PlanError("demand-problem", hint=error.hint, problem=error.message) from error
     assert demand is not None
     gamma = demand.gamma_exact
     if questions <= 1 or gamma == math.inf:
@@ -125,7 +125,7 @@ def _share_of_demand(word: str, value: str | list[str], questions: int) -> str:
     bound = Fraction(gamma)
     log = (math.log(bound.numerator) - math.log(bound.denominator)) / questions
     if log > _LARGEST_LOG:
-        raise PlanError("demand: this demand protects nothing", hint="give an epsilon of 10 or less")
+        raise PlanError("demand-this-demand-protects-nothing")
     root = Fraction(math.floor(math.exp(log) * _STEPS), _STEPS)
     while root**questions > gamma:
         root -= max(Fraction(1, _STEPS), root / _STEPS)
@@ -153,10 +153,7 @@ def _condition_lines(given: Any, names: Sequence[str]) -> list[str]:
     after = table(given, "after")
     at, answers = after.get("question"), [label(one, "after") for one in after.get("answers") or []]
     if not isinstance(at, int) or not 0 <= at < len(names) - 1 or not answers:
-        raise PlanError(
-            f"question {names[-1]!r}: no answer is chosen after which it is asked",
-            hint="choose answers of an earlier open question, or ask everybody",
-        )
+        raise PlanError("question-no-answer-is-chosen-after", name=names[-1])
     return [f"show_if = {{ {in_toml(names[at])} = {_listed(answers)} }}"]
 
 

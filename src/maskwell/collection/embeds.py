@@ -32,7 +32,7 @@ def embed_text(survey: Survey, name: str, platform: str) -> str:
     """The snippet for one question of a survey."""
     question = sensitive_question(survey, name)
     if platform not in PLATFORMS:
-        raise ParameterError(f"there is no snippet for {platform!r}", hint=f"one of {', '.join(PLATFORMS)}")
+        raise ParameterError("there-is-no-snippet", platform=platform, platforms=", ".join(PLATFORMS))
     return _SHELLS[platform](question, _program(survey, question))
 
 
@@ -42,7 +42,7 @@ def sensitive_question(survey: Survey, name: str) -> Question:
     if question is None or question.design is None:
         named = ", ".join(repr(one.name) for one in survey.sensitive)
         why = "no question of the survey is named so" if question is None else "this question is open"
-        raise ParameterError(f"question {name!r}: {why}", hint=f"one of the sensitive ones: {named}"[:100])
+        raise ParameterError("question-name-why", hint=f"one of the sensitive ones: {named}"[:100], name=name, why=why)
     return question
 
 
@@ -97,11 +97,7 @@ def _words_in(survey: Survey, language: str, groups: Iterable[str]) -> dict[str,
 
 
 def _not_spoken(language: str, group: str) -> ParameterError:
-    return ParameterError(
-        f"there are no texts for this in {language!r}",
-        hint=f"leave out the language, or translate what this prints: maskwell survey texts {language} --for {group}",
-        language=language,
-    )
+    return ParameterError("there-are-no-texts", group=group, language=language)
 
 
 def _program(survey: Survey, question: Question) -> str:

@@ -116,7 +116,7 @@ SOURCES = (*FORMATS, "table")
 def read_export(survey: Survey, path: str | Path, source: str | None = None) -> Export | None:
     """The rows of an export; None for a plain table of reports, which has no ids."""
     if source is not None and source not in SOURCES:
-        raise ParameterError(f"nothing is read from {source!r}", hint=f"one of {', '.join(SOURCES)}")
+        raise ParameterError("nothing-is-read", source=source, sources=", ".join(SOURCES))
     if source == "table" or (source is None and not _is_export(path)):
         return None
     _check_form(path)
@@ -130,10 +130,7 @@ def read_export(survey: Survey, path: str | Path, source: str | None = None) -> 
 def _check_form(path: str | Path) -> None:
     form = getattr(path, "form", None)
     if form is not None and form != TextForm():
-        raise ParameterError(
-            "--separator, --encoding and --decimal are for tables, not for exports of platforms",
-            hint="export the answers as UTF-8, or add --from table",
-        )
+        raise ParameterError("separator-encoding-and-decimal")
 
 
 def _is_export(path: str | Path) -> bool:
@@ -153,10 +150,7 @@ def check_no_export(path: str | Path, header: Sequence[str]) -> None:
     """Raise where a table has the columns of an export, whose ids are read from text files only."""
     kind = _kind_of(header)
     if kind is not None:
-        raise DataFileError(
-            f"{path} has the columns of an export of {kind}, and ids are read from a plain .csv file only",
-            hint="unpack the file; or add --from table, and every row is counted again",
-        )
+        raise DataFileError("has-the-columns-of-an-export", path=path, kind=kind)
 
 
 def _start(path: str | Path) -> str:
@@ -169,7 +163,7 @@ def _start(path: str | Path) -> str:
 
 
 def _unreadable(path: str | Path, why: str) -> DataFileError:
-    return DataFileError(f"cannot read {path}: {why}", hint="check the path; an export is text in UTF-8")
+    return DataFileError("cannot-read", path=path, why=why)
 
 
 def _kind_of(header: Sequence[str]) -> str | None:
@@ -188,7 +182,7 @@ def _csv_rows(lines: Iterable[str], path: str | Path) -> Iterator[list[str]]:
         comma = max(",;\t", key=lambda one: len(next(csv.reader([first], delimiter=one), [])))
         yield from (row for row in csv.reader(chain([first], rest), delimiter=comma) if row)
     except csv.Error as error:
-        raise DataFileError(f"{path} is not a CSV file", hint="export the answers again") from error
+        raise DataFileError("is-not-a-csv-file", path=path) from error
 
 
 def _file_rows(path: str | Path) -> Iterator[list[str]]:
@@ -202,9 +196,7 @@ def _file_rows(path: str | Path) -> Iterator[list[str]]:
 def _text_lines(file: TextIO, path: str | Path) -> Iterator[str]:
     while line := file.readline(LONGEST_LINE):
         if len(line) == LONGEST_LINE and not line.endswith("\n"):
-            raise DataFileError(
-                f"{path} has a line of more than {LONGEST_LINE >> 20} MB", hint="export the answers again"
-            )
+            raise DataFileError("has-a-line-of-more", path=path, longest_line=LONGEST_LINE >> 20)
         yield line
 
 
@@ -213,11 +205,11 @@ def _lines(path: str | Path) -> tuple[list[str], Iterator[tuple[int, Line]]]:
     rows = _file_rows(path)
     top = list(islice(rows, 3))
     if not top:
-        raise DataFileError(f"{path} is empty", hint="export the answers again")
+        raise DataFileError("path-is-empty", path=path)
     header = top[0]
     twice = next((name for at, name in enumerate(header) if name and name in header[:at]), None)
     if twice is not None:
-        raise DataFileError(f"{path} has two columns {twice!r}", hint="remove one of them, and import again")
+        raise DataFileError("has-two-columns", path=path, twice=twice)
     has_more = len(top) > 2 and any(one.startswith('{"ImportId"') for one in top[2])
     return header, _numbered(path, header, rows if has_more else chain(top[1:], rows))
 
@@ -226,8 +218,7 @@ def _numbered(path: str | Path, header: list[str], rows: Iterable[list[str]]) ->
     for number, row in enumerate(rows, start=1):
         if len(row) != len(header):
             raise DataFileError(
-                f"{path}: data row {number} has {len(row)} fields, and the header has {len(header)}",
-                hint="export the answers again, and do not edit the file",
+                "data-row-has-fields", path=path, number=number, row_count=len(row), header_count=len(header)
             )
         yield number, dict(zip(header, row, strict=True))
 
@@ -237,22 +228,22 @@ def _from_json(survey: Survey, path: str | Path, source: str | None) -> Export:
     try:
         given = from_json(content)
     except (ValueError, RecursionError) as error:
-        raise DataFileError(f"{path} is not JSON", hint="export the answers again") from error
+        raise DataFileError("path-is-not-json", path=path) from error
     if isinstance(given, Mapping) and given.get("maskwell") == "reports":
         return _from_tablet(survey, path, given)
     listed = given if isinstance(given, list) else None
     if listed is None or not all(isinstance(one, Mapping) for one in listed):
-        raise DataFileError(f"{path} is no list of answers", hint="export a list with one object for each respondent")
+        raise DataFileError("is-no-list-of-answers", path=path)
     header = list(dict.fromkeys(key for one in listed for key in one))
     return _export(survey, path, source or "surveyjs", enumerate(listed, start=1), header, is_sure=source is not None)
 
 
 def _from_tablet(survey: Survey, path: str | Path, given: Mapping[str, Any]) -> Export:
     if given.get("survey") != survey.fingerprint:
-        raise ReportError(f"{path} holds reports of another survey", hint="see its fingerprint: maskwell survey list")
+        raise ReportError("holds-reports-of-another-survey", path=path)
     listed = given.get("reports")
     if given.get("version") != 1 or not isinstance(listed, list):
-        raise DataFileError(f"{path} is no file of reports of this version", hint="export it again from the tablet")
+        raise DataFileError("is-no-file-of-reports", path=path)
     return Export("offline", True, _tablet_entries(survey, path, listed))
 
 
@@ -260,7 +251,7 @@ def _tablet_entries(survey: Survey, path: str | Path, listed: Sequence[Any]) -> 
     before: dict[bytes, int] = {}
     for number, one in enumerate(listed, start=1):
         if not isinstance(one, Mapping) or not isinstance(one.get("reports"), Mapping):
-            raise DataFileError(f"{path}: entry {number} holds no reports", hint="export it again from the tablet")
+            raise DataFileError("entry-holds-no-reports", path=path, number=number)
         values = {name: _label(survey, name, code, number) for name, code in one["reports"].items()}
         yield number, _once(_own_id(number, one.get("id")), number, "id", before), values, {}
 
@@ -269,13 +260,9 @@ def _label(survey: Survey, name: str, code: Any, number: int) -> str:
     """The text of a report that the page for tablets wrote as a code, or as 0 and 1."""
     question = survey.by_name.get(name)
     if question is None:
-        raise ReportError(f"entry {number} has a question {name!r}", hint="import it into the survey it is of")
+        raise ReportError("entry-has-a-question", number=number, name=name)
     if not question.check_report(code):
-        raise ReportError(
-            f"question {name!r}: entry {number} holds no report of its design",
-            hint="export it again from the tablet",
-            values=repr(code),
-        )
+        raise ReportError("question-entry-holds-no-report", name=name, number=number, values=repr(code))
     return str(code) if question.reports is None else reports_of(question)[code]
 
 
@@ -318,12 +305,10 @@ def _column(path: str | Path, survey: Survey, question: Question, kind: str, hea
     wanted |= {limesurvey_code(question.name)} if kind == "limesurvey" else set()
     found = [name for name in header if FORMATS[kind].plain(name) in wanted]
     if len(found) > 1:
-        raise DataFileError(
-            f"{path} has several columns for question {question.name!r}", hint="remove all but the one with reports"
-        )
+        raise DataFileError("has-several-columns-for-question", path=path, name=question.name)
     if found or kind == "surveyjs":  # a list of objects leaves out what nobody was asked
         return found[0] if found else question.name
-    raise DataFileError(f"{path} has no column {question.name!r}", hint="export names and not texts of the questions")
+    raise DataFileError("path-has-no-column-name", path=path, name=question.name)
 
 
 def _known_texts(question: Question, survey: Survey) -> dict[str, str]:
@@ -350,10 +335,7 @@ def _value(given: Any, known: Mapping[str, str]) -> Any:
 def _id_column(path: str | Path, kind: str, header: Sequence[str], *, is_sure: bool) -> str | None:
     column = next((name for name in FORMATS[kind].ids if name in header), None)
     if column is None and not is_sure:
-        raise DataFileError(
-            f"{path} looks like an export of {kind} without a column of ids",
-            hint=f"export it with ids; or say --from {kind}",
-        )
+        raise DataFileError("looks-like-an-export-of-without", path=path, kind=kind)
     return column
 
 
@@ -380,19 +362,14 @@ def _own_id(number: int, given: Any) -> bytes:
 
 
 def _no_id(column: str, number: int) -> ReportError:
-    return ReportError(
-        f"column {column!r}: data row {number} has no id that can be used", hint="export the answers again"
-    )
+    return ReportError("column-data-row-has-no-id", column=column, number=number)
 
 
 def _once(one: bytes, number: int, column: str, before: dict[bytes, int]) -> bytes:
     """An id that no row before has."""
     if one in before:
-        raise ReportError(
-            f"column {column!r}: data rows {before[one]} and {number} have the same id",
-            hint="export the answers again, and do not edit the file",
-        )
+        raise ReportError("column-data-rows", column=column, before=before[one], number=number)
     if len(before) >= MOST_IDS:
-        raise DataFileError(f"the file has more than {MOST_IDS:,} rows", hint="split it, and import the parts")
+        raise DataFileError("the-file-has-more-than-rows", most_ids=MOST_IDS)
     before[one] = number
     return one

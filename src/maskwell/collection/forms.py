@@ -38,7 +38,7 @@ def form_bytes(survey: Survey, device: str) -> bytes:
     Written with XlsxWriter, which only writes, needs no other package and gives the same bytes every time.
     """
     if device not in DEVICES:
-        raise ParameterError(f"there are no forms for {device!r}", hint=f"one of {', '.join(DEVICES)}")
+        raise ParameterError("there-are-no-forms", device=device, devices=", ".join(DEVICES))
     form = _Form(survey, device)
     sheets = {"survey": form.survey_rows(), "choices": form.choice_rows(), "settings": form.settings()}
     return _workbook(survey, sheets)
@@ -172,10 +172,7 @@ class _Form:
         else:
             ranges = [(_shown(table, run.first), _shown(table, run.last), run.kind) for run in table.runs()]
         if len(ranges) > MOST_LINES:
-            raise ParameterError(
-                f"question {question.name!r}: its dice table has {len(ranges)} lines",
-                hint="use --device cards, or a design with fewer kinds of instructions",
-            )
+            raise ParameterError("question-its-dice-table-has-lines", name=question.name, ranges_count=len(ranges))
         return [self._line(question, table, *one) for one in ranges]
 
     def _line(self, question: Question, table: DiceTable, low: str, high: str, kind: int | None) -> dict[str, str]:
@@ -214,10 +211,7 @@ def _device(question: Question, medium: str) -> Device:
     """The device that carries out the design exactly; ParameterError where there is none."""
     assert question.design is not None
     if isinstance(question.design, SetDesign):
-        raise ParameterError(
-            f"question {question.name!r}: its reports are sets, which no list of a form can hold",
-            hint="choose a design that reports one answer",
-        )
+        raise ParameterError("question-its-reports-are-sets-which", name=question.name)
     try:
         device = make_device(question.design, medium=cast(Literal["cards", "dice"], medium))
     except MaskwellError as error:
@@ -228,11 +222,7 @@ def _device(question: Question, medium: str) -> Device:
 
 
 def _no_device(question: Question, medium: str) -> ParameterError:
-    return ParameterError(
-        f"question {question.name!r}: no {medium} of a handy size carry out its design exactly",
-        hint="state its demand as a small fraction, such as design = { gamma = 4 }",
-        design=question.design,
-    )
+    return ParameterError("question-no-of-a-handy-size", name=question.name, medium=medium, design=question.design)
 
 
 def _shown(table: DiceTable, outcome: int) -> str:

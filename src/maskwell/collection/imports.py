@@ -81,10 +81,7 @@ def _content(stored: StoredSurvey, row: Mapping[str, Any], codes: Mapping[str, M
     given = {name: value for name, value in row.items() if value not in (None, "")}
     reports = {name: _report(stored, name, value, codes, number) for name, value in given.items()}
     if set(reports) != {question.name for question in stored.survey.asked(reports)}:
-        raise ReportError(
-            f"data row {number} does not hold the questions that are asked after its open answers",
-            hint="leave a field empty where, and only where, the question is not asked",
-        )
+        raise ReportError("data-row-does-not-hold", number=number)
     return content_of(stored.survey, reports)
 
 
@@ -92,11 +89,7 @@ def _report(stored: StoredSurvey, name: str, value: Any, codes: Mapping[str, Map
     """The code of a report, or a text of 0 and 1."""
     question = stored.survey.by_name[name]
     if str(value) not in codes[name] and not question.check_report(value):
-        raise ReportError(
-            f"column {name!r}: the value in data row {number} is not a report of its design",
-            hint="write the labels of the reports as they are in the design",
-            values=repr(value),
-        )
+        raise ReportError("column-the-value-in-data-row", name=name, number=number, values=repr(value))
     return codes[name].get(str(value), value)
 
 
@@ -127,9 +120,9 @@ def _plain_rows(stored: StoredSurvey, path: str | Path, *, is_sure: bool) -> Ite
 
 def _place(path: str | Path, header: list[str], name: str) -> int:
     if name not in header:
-        raise DataFileError(f"{path} has no column {name!r}", hint="give one column for each question")
+        raise DataFileError("path-has-no-column-name-give", path=path, name=name)
     if header.count(name) > 1:
-        raise DataFileError(f"{path} has two columns named {name!r}", hint="rename one of them")
+        raise DataFileError("has-two-columns-named", path=path, name=name)
     return header.index(name)
 
 
@@ -148,7 +141,7 @@ def _write_checked(spool: IO[str], stored: StoredSurvey, entries: Iterable[Entry
             continue
         count += 1
         if count > MOST_ROWS:
-            raise DataFileError(f"the file has more than {MOST_ROWS:,} rows", hint="split it, and import the parts")
+            raise DataFileError("the-file-has-more-than-rows-split", most_rows=MOST_ROWS)
         content = seen.get(given := repr(row)) or _content(stored, row, codes, number)
         if len(seen) < _REMEMBERED:
             seen[given] = content
@@ -182,19 +175,16 @@ def _take(
 
 def _check_taken(number: int, verdict: Verdict) -> None:
     if verdict == "conflict":
-        raise ReportError(
-            f"data row {number} was imported before with other reports",
-            hint="a report is drawn once: check who changed the row, and remove it from the file",
-        )
+        raise ReportError("data-row-was-imported-before", number=number)
     assert verdict == "accepted", verdict  # the survey is open, has an open link, and is locked
 
 
 def check_taking(stored: StoredSurvey) -> None:
     """Raise unless a survey takes reports without an invitation."""
     if stored.state != "open":
-        raise ReportError(f"the survey is {stored.state}", hint=f"open it: maskwell survey open {stored.code}")
+        raise ReportError("the-survey-is-state", state=stored.state, code=stored.code)
     if stored.survey.access != "open":
-        raise ReportError("this survey needs an invitation for each report", hint="import into one with an open link")
+        raise ReportError("this-survey-needs-an-invitation-for")
 
 
 # ---- files without ids
@@ -213,7 +203,4 @@ def _note(connection: sa.Connection, stored: StoredSurvey, mark: bytes, *, again
     if connection.execute(sa.select(imports.c.survey).where(key)).first() is None:
         connection.execute(sa.insert(imports).values(survey=stored.id, mark=mark))
     elif not again:
-        raise ImportedBeforeError(
-            "these rows were imported before, and all of them are counted",
-            hint="where the same rows are reports of other people, add --again",
-        )
+        raise ImportedBeforeError("these-rows-were-imported-before")

@@ -134,7 +134,7 @@ class Intake:
     async def submit(self, submission: Submission) -> Verdict:
         """What became of a submission, once it is on disk; BusyError where too many wait."""
         if self._waiting.qsize() >= self._most_waiting:
-            raise BusyError("too many reports are waiting", hint="send it again in a few seconds")
+            raise BusyError("too-many-reports-are-waiting")
         loop = asyncio.get_running_loop()
         verdict: asyncio.Future[Verdict] = loop.create_future()
         self._waiting.put((submission, verdict, loop))

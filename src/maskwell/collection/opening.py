@@ -53,27 +53,18 @@ def open_store(url: str, *, new: bool = False, reads: bool = False) -> Store:
     try:
         store = Store(url)
         if not (new or store.is_there):
-            raise NoDatabaseError(
-                f"there is no database {shorten(visible(str(store.engine.url.database)), 40)}",
-                hint="start the service, keep a survey (maskwell survey add), or name another: --database URL",
-            )
+            raise NoDatabaseError("there-is-no-database", database=shorten(visible(str(store.engine.url.database)), 40))
         return _prepared(store, reads=reads)
     except MaskwellError:
         raise
     except PermissionError as error:
-        raise NoAnswerError(
-            "the database cannot be opened: permission denied",
-            hint="run the command as the user who owns the file and its folder",
-        ) from error
+        raise NoAnswerError("the-database-cannot-be-opened-permission") from error
     except (sa.exc.SQLAlchemyError, ImportError, OSError, ValueError) as error:
         if (lacking := lacking_extra(error, "this database")) is not None:
             raise lacking from error
         if is_damaged(error) or is_refused(error):
             raise trouble(error) from error
-        raise ParameterError(
-            "the database cannot be opened: it is not there, or its address is wrong",
-            hint="such as sqlite:///surveys.db or postgresql+psycopg://user@host/name",
-        ) from error
+        raise ParameterError("the-database-cannot-be-opened-it") from error
 
 
 def is_damaged(error: BaseException) -> bool:
@@ -128,14 +119,8 @@ def _for_reading(path: Path) -> Store:
         except AWAY:
             store.close()
             continue
-        raise NoAnswerError(
-            "the database is of an earlier version, and cannot be written to bring it up to date",
-            hint="copy it to a folder of your own, and give --database sqlite:///copy.db",
-        )
-    raise NoAnswerError(
-        "the database has a log beside it that cannot be opened for reading",
-        hint="copy it together with the files that end in -wal and -shm, or copy a backup",
-    )
+        raise NoAnswerError("the-database-is-of-an-earlier")
+    raise NoAnswerError("the-database-has-a-log-beside")
 
 
 def trouble(error: BaseException, otherwise: str = "the database does not answer") -> NoAnswerError:

@@ -82,10 +82,7 @@ def read_own_texts(given: Mapping[str, Any], language: str) -> dict[str, Texts]:
     """The groups of texts that ``[wording.xx]`` brings for a language that the package does not have."""
     groups = {name: table(given[name], f"wording.{language}.{name}") for name in GROUPS if name in given}
     if groups and language in package_texts("page"):
-        raise PlanError(
-            f"[wording.{language}.{next(iter(groups))}]: the pages have texts in {language!r} already",
-            hint="leave the table out; it is for languages that the pages do not have",
-        )
+        raise PlanError("wording-the-pages-have-texts", language=language, groups=next(iter(groups)))
     return {name: _complete(texts, language, name) for name, texts in groups.items()}
 
 
@@ -94,9 +91,7 @@ def check_language(language: str, own: Mapping[str, Mapping[str, Texts]]) -> Non
     if texts_in(language, "page", own) is None:
         known = ", ".join(package_texts("page"))
         raise PlanError(
-            f"languages: the pages have no texts in {shorten(language, 20)!r}, only in {known}",
-            hint=f"choose one of these, or translate what this prints: maskwell survey texts {language}",
-            language=language,
+            "languages-the-pages-have-no-texts", language_shown=shorten(language, 20), known=known, language=language
         )
 
 
@@ -104,7 +99,7 @@ def text_table(language: str, group: str = "page") -> str:
     """The table of a survey file that completes a language, with the English texts to be translated."""
     if not LANGUAGE.fullmatch(language):
         given = shorten(language, 20)
-        raise ParameterError(f"language must be a code, not {given!r}", hint="write a code such as ar or pt-BR")
+        raise ParameterError("language-must-be-a-code-not", given=given)
     lines = (f"{key} = {_in_toml(text)}" for key, text in _asked_for(group).items())
     return "\n".join([f"[wording.{language}.{group}]", *lines]) + "\n"
 
@@ -130,14 +125,11 @@ def _complete(given: Mapping[str, Any], language: str, group: str) -> Texts:
 def _check_text(text: Any, english: str | list[str], where: str, language: str) -> None:
     """Raise where a text is missing, has another form than the English one, or lacks a place such as {factor}."""
     if text is None:
-        raise PlanError(f"{where} is missing", hint=f"see all texts: maskwell survey texts {language}")
+        raise PlanError("where-is-missing", where=where, language=language)
     is_list = isinstance(english, list)
     parts = text if is_list and isinstance(text, list) else [text]
     if not all(isinstance(one, str) and one.strip() for one in parts) or (is_list and len(parts) != len(english)):
         what = f"a list of {len(english)} strings" if is_list else "a string that is not empty"
-        raise PlanError(f"{where} must be {what}", hint=f"the English text: {shorten(str(english), 60)}")
+        raise PlanError("where-must-be-what", where=where, what=what, english=shorten(str(english), 60))
     if sorted(_PLACE.findall(str(text))) != sorted(_PLACE.findall(str(english))):
-        raise PlanError(
-            f"{where} must have the same words in braces as the English text",
-            hint=f"the English text: {shorten(str(english), 60)}",
-        )
+        raise PlanError("must-have-the-same-words", where=where, english=shorten(str(english), 60))

@@ -268,15 +268,9 @@ class Programs:
             scheme, _, key = request.headers.get("authorization", "").partition(" ")
             session = await run_in_threadpool(self.accounts.session, key if scheme.lower() == "bearer" else None)
             if session is None:
-                raise AccessError(
-                    "a key is needed", hint="send Authorization: Bearer KEY; make one in the studio", status=401
-                )
+                raise AccessError("a-key-is-needed", status=401)
             if not session.may(scope):
-                raise AccessError(
-                    f"this key has the scope {session.scope!r}, and {scope!r} is needed",
-                    hint="make another key in the studio",
-                    status=403,
-                )
+                raise AccessError("this-key-has-the-scope", scope=session.scope, scope_shown=scope, status=403)
             return await handler(request, session)
 
         return guarded
@@ -298,7 +292,7 @@ class Programs:
         body = await read_body(request, LARGEST)
         source = body.get("survey") if isinstance(body, dict) else None
         if not isinstance(source, str):
-            raise ParameterError("survey is not the text of a survey file", hint='send {"survey": "[survey] ..."}')
+            raise ParameterError("survey-is-not-the-text")
 
         def make() -> Any:
             store, survey = self.service.store, Survey.from_toml(source)
@@ -326,7 +320,7 @@ class Programs:
         body = await read_body(request)
         state = body.get("state") if isinstance(body, dict) else None
         if state not in ("open", "closed"):
-            raise ParameterError("state is neither open nor closed", hint='send {"state": "open"}')
+            raise ParameterError("state-is-neither-open-nor-closed")
         store = self.service.store
         change = store.open if state == "open" else store.close_survey
         return await self._answer(request, session, lambda stored: self._about(change(stored.code)), "owner")
@@ -336,9 +330,7 @@ class Programs:
         body = await read_body(request)
         count = body.get("count") if isinstance(body, dict) else None
         if type(count) is not int or not 1 <= count <= MOST_INVITATIONS:
-            raise ParameterError(
-                f"count is not a whole number from 1 to {MOST_INVITATIONS}", hint='send {"count": 100}'
-            )
+            raise ParameterError("count-is-not-a-whole-number", most_invitations=MOST_INVITATIONS)
         store = self.service.store
         return await self._answer(
             request, session, lambda stored: {"invitations": store.invite(stored.code, count)}, "owner"
@@ -368,7 +360,7 @@ class Programs:
         """Everything as an archive."""
         kind = request.query_params.get("format", "csv")
         if kind not in EXPORTS:
-            raise ParameterError("there is no export of this format", hint=f"one of {', '.join(EXPORTS)}")
+            raise ParameterError("there-is-no-export", exports=", ".join(EXPORTS))
 
         def read() -> bytes:
             return export_bytes(self.service.store, self._seen(request, session), kind)

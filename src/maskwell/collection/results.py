@@ -97,7 +97,7 @@ def table_result(store: Store, stored: StoredSurvey, first: str, second: str) ->
     """The joint shares of two questions among those who were asked both; None before the first reports."""
     (one, i), (two, j) = _question(stored, first), _question(stored, second)
     if i == j:
-        raise InputError("a table needs two different questions", hint="choose another second question")
+        raise InputError("a-table-needs-two-different-questions")
     cells = _cells(store, stored, (i, j))
     if sum(cells.values()) < 2:
         return None
@@ -121,17 +121,14 @@ def _question(stored: StoredSurvey, name: str) -> tuple[Question, int]:
     for at, question in enumerate(stored.survey.questions):
         if question.name == name:
             return question, at
-    raise UnknownCategoryError("there is no question of this name", hint="see the questions of the survey", name=name)
+    raise UnknownCategoryError("there-is-no-question-of-this", name=name)
 
 
 def _cells(store: Store, stored: StoredSurvey, wanted: tuple[int, ...]) -> Counter[tuple[str, ...]]:
     """How often each combination of reports of these questions came; those who were not asked are left out."""
     group = stored.parts.holding(wanted)
     if group is None:
-        raise InputError(
-            "these questions are not counted together as reports come",
-            hint="export the reports, and estimate the table from the file",
-        )
+        raise InputError("these-questions-are-not-counted-together")
     places = [group.index(i) for i in wanted]
     cells: Counter[tuple[str, ...]] = Counter()
     for cell, count in store.tally(stored, "+".join(map(str, group))).items():

@@ -72,8 +72,7 @@ class Settings:
 def _value(key: str, value: Any, kind: str, where: str) -> Any:
     if key == "metrics" and value not in METRICS:
         raise ParameterError(
-            f"{where}: metrics = {shorten(masked(str(value)), 20)} is none of {', '.join(METRICS)}",
-            hint='give metrics = "local"',
+            "metrics-is-none", where=where, masked=shorten(masked(str(value)), 20), metrics=", ".join(METRICS)
         )
     if kind == "str":
         return str(value)
@@ -83,8 +82,11 @@ def _value(key: str, value: Any, kind: str, where: str) -> Any:
         number = 0
     if number < 1 or number > 65535:
         raise ParameterError(
-            f"{where}: {key} = {shorten(masked(str(value)), 20)} is not a whole number from 1 to 65535",
-            hint=f"give {key} = {8750 if key == 'port' else 8}",
+            "is-not-a-whole-number",
+            where=where,
+            key=key,
+            masked=shorten(masked(str(value)), 20),
+            words=8750 if key == "port" else 8,
         )
     return number
 
@@ -94,4 +96,4 @@ def _read(path: str | Path) -> dict[str, Any]:
     try:
         return from_toml(text)
     except ValueError as error:
-        raise PlanError(f"{path} is not TOML: {fault_of(error)}", hint="write lines such as port = 8750") from error
+        raise PlanError("path-is-not-toml-fault", path=path, fault=fault_of(error)) from error

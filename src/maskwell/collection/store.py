@@ -176,9 +176,7 @@ class StoredSurvey:
     def check_told(self) -> None:
         """Raise where nothing may be told of its reports yet."""
         if not self.is_told:
-            raise StateError(
-                "this survey shows its results after closing", hint=f"close it: maskwell survey close {self.code}"
-            )
+            raise StateError("this-survey-shows-its-results-after", code=self.code)
 
 
 @dataclass(frozen=True)
@@ -215,10 +213,7 @@ def sqlite_url(path: str | Path, **query: str) -> str:
     try:
         str(path).encode()
     except UnicodeEncodeError:
-        raise DataFileError(
-            f"the path {visible(str(path))} is not UTF-8, which this command needs",
-            hint="give a path whose names are UTF-8",
-        ) from None
+        raise DataFileError("the-path-is-not-utf-8", path=visible(str(path))) from None
     name = f"file:{quote(str(path))}" if query else str(path)
     more = {**query, "uri": "true"} if query else {}
     return sa.engine.URL.create("sqlite", database=name, query=more).render_as_string()
@@ -349,10 +344,7 @@ class Store:
             stored = self.locked(connection, code)
             _need(stored, "draft", "closed")
             if stored.state == "closed" and stored.survey.results == "after closing":
-                raise StateError(
-                    "this survey shows its results after closing, and was closed",
-                    hint="add it again, as a new survey; else two results would tell who came in between",
-                )
+                raise StateError("this-survey-shows-its-results-after-closing")
             return self._moved(connection, stored, "open")
 
     def close_survey(self, code: str) -> StoredSurvey:
@@ -469,7 +461,7 @@ class Store:
         known = code.isascii() and code.isalnum()  # PostgreSQL fails on some other characters
         row = connection.execute(sa.select(surveys).where(surveys.c.code == code)).one_or_none() if known else None
         if row is None:
-            raise NoSurveyError("there is no survey of this code", hint="see: maskwell survey list", code=code)
+            raise NoSurveyError("there-is-no-survey-of-this-code", code=code)
         return self._stored(row)
 
     def _stored(self, row: Any) -> StoredSurvey:
@@ -486,9 +478,7 @@ class Store:
         with self.engine.begin() as connection:
             stored = self._read(connection, code)
             if stored.survey.access != "invitations":
-                raise StateError(
-                    "this survey has an open link", hint='write access = "invitations" in its file before opening it'
-                )
+                raise StateError("this-survey-has-an-open-link")
             rows = [{"survey": stored.id, "token": hashed} for hashed in sorted(map(token_hash, tokens))]
             for at in range(0, count, EXPORT_ROWS):
                 connection.execute(sa.insert(invitations), rows[at : at + EXPORT_ROWS])
@@ -823,10 +813,7 @@ def _document(survey: Survey) -> dict[str, str]:
 
 def _need(stored: StoredSurvey, *states: State) -> None:
     if stored.state not in states:
-        raise StateError(
-            f"the survey is {stored.state}; this needs one that is {' or '.join(states)}",
-            hint="see: maskwell survey list",
-        )
+        raise StateError("the-survey-is-this-needs-one", state=stored.state, states=" or ".join(states))
 
 
 def _engine_options(url: str) -> dict[str, Any]:

@@ -120,9 +120,9 @@ class Studio:
             if session is None:
                 if request.method == "GET" and "application/json" not in request.headers.get("accept", ""):
                     return RedirectResponse("/studio/login", 303)
-                raise AccessError("nobody is signed in", hint="sign in at /studio/login", status=401)
+                raise AccessError("nobody-is-signed", status=401)
             if session.scope is not None:
-                raise AccessError("the studio takes no keys", hint="see /openapi.json for programs", status=403)
+                raise AccessError("the-studio-takes-no-keys", status=403)
             if request.method == "POST":
                 await self._check_form(request, session)
             try:
@@ -145,7 +145,7 @@ class Studio:
     async def _form(self, request: Request, largest: int = LARGEST_FORM) -> dict[str, str]:
         """The fields of a form, no larger than allowed; one that a page of another site sends is refused."""
         if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            raise AccessError("this form is from another site", hint="load the page again", status=403)
+            raise AccessError("this-form-is-from-another-site", status=403)
         if not hasattr(request.state, "form"):
             request.state.form = await _read_form(request, largest)
         fields: dict[str, str] = request.state.form
@@ -156,7 +156,7 @@ class Studio:
             return  # a program with a key of its own: no browser sends that by itself (it does send user and password)
         sent = request.headers.get("x-csrf-token") or (await self._form(request)).get("csrf", "")
         if not secrets.compare_digest(sent.encode(), session.csrf.encode()):
-            raise AccessError("this form is not from your session", hint="load the page again", status=403)
+            raise AccessError("this-form-is-not-from-your", status=403)
 
     def page(self, name: str, session: Session | None, *, status: int = 200, **values: Any) -> Response:
         """A page from its template."""
@@ -347,7 +347,7 @@ class Studio:
         """What follows from a draft, as JSON: for the builder while somebody types."""
         body = await read_body(request)
         if not isinstance(body, dict):
-            raise AccessError("a draft is an object", hint="send what the builder sends", status=400)
+            raise AccessError("a-draft-is-an-object", status=400)
         typed = body.get("text")
         try:
             text = typed if isinstance(typed, str) else await self.service.drafts.run(survey_text, body)
@@ -403,7 +403,7 @@ class Studio:
             await run_in_threadpool(store.close_survey, code)
         elif name == "delete":
             if form.get("title", "").strip() != stored.survey.title[stored.survey.languages[0]].strip():
-                raise AccessError("the title does not match", hint="type the title of the survey to delete it")
+                raise AccessError("the-title-does-not-match")
             await run_in_threadpool(store.delete, code)
             self.service.forget(code)
             return RedirectResponse("/studio", 303)
@@ -415,7 +415,7 @@ class Studio:
             role: Role = "owner" if form.get("role") == "owner" else "analyst"
             await run_in_threadpool(self.accounts.share, stored, form.get("name", ""), role)
         else:
-            raise NoSurveyError("there is nothing here", hint="check the address")
+            raise NoSurveyError("there-is-nothing-here")
         return RedirectResponse(f"/studio/s/{code}", 303)
 
     async def _invite(self, form: dict[str, str], stored: StoredSurvey) -> Response:
@@ -424,7 +424,7 @@ class Studio:
         except ValueError:
             count = 0
         if not 1 <= count <= MOST_INVITATIONS:
-            raise AccessError("this is no number of invitations", hint=f"give a number from 1 to {MOST_INVITATIONS}")
+            raise AccessError("this-is-no-number-of-invitations", most_invitations=MOST_INVITATIONS)
         tokens = await run_in_threadpool(self.service.store.invite, stored.code, count)
         lines = [f"{self.service.settings.address}/s/{stored.code}#{token}" for token in tokens]
         headers = {"Content-Disposition": f'attachment; filename="invitations-{stored.code}.txt"'}
@@ -478,7 +478,7 @@ class Studio:
             stored, _ = self._seen(request, session)
             question = stored.survey.by_name.get(request.path_params["name"])
             if question is None or question.design is None:
-                raise NoSurveyError("there is no sensitive question of this name", hint="see the survey")
+                raise NoSurveyError("there-is-no-sensitive-question")
             ask = question.ask[stored.survey.languages[0]]
             options = SheetOptions(question=ask, all_reports=stored.survey.parity)
             return device_page(make_device(question.design), options)
@@ -493,7 +493,7 @@ class Studio:
             stored, _ = self._seen(request, session)
             kind = request.path_params["kind"]
             if kind not in EXPORTS:
-                raise NoSurveyError("there is no export of this kind", hint=f"one of {', '.join(EXPORTS)}")
+                raise NoSurveyError("there-is-no-export-of-this", exports=", ".join(EXPORTS))
             return f"survey-{stored.code}-{kind}.zip", export_bytes(self.service.store, stored, kind)
 
         name, content = await self.service.exports.run(read)
@@ -548,7 +548,7 @@ async def _read_form(request: Request, largest: int) -> dict[str, str]:
     async for chunk in request.stream():
         content += chunk
         if len(content) > largest:
-            raise AccessError(f"the form has more than {largest >> 10} kB", hint="send a shorter text", status=413)
+            raise AccessError("the-form-has-more-than-kb", largest=largest >> 10, status=413)
     return dict(parse_qsl(content.decode(errors="replace"), keep_blank_values=True))
 
 

@@ -165,18 +165,18 @@ class Survey:
         try:
             given = from_toml(content)
         except ValueError as error:
-            raise PlanError(f"the survey is not TOML: {fault_of(error)}", hint="see maskwell survey --help") from error
+            raise PlanError("the-survey-is-not-toml", fault=fault_of(error)) from error
         return _read_survey(given, folder)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Survey:
         """A survey from its document, after checking its fingerprint and those of its designs."""
         if content.get("maskwell") != "survey" or content.get("version") != VERSION:
-            raise PlanError("this is no survey document of this version", hint="make the survey again from its file")
+            raise PlanError("this-is-no-survey-document")
         covered = {key: value for key, value in content.items() if key != "fingerprint"}
         survey = _from_document(content)
         if not content.get("fingerprint") == survey.fingerprint == fingerprint_of(covered):
-            raise PlanError("the survey was changed after it was made", hint="make the survey again from its file")
+            raise PlanError("the-survey-was-changed-after-it")
         return survey
 
     @cached_property
@@ -276,7 +276,7 @@ def _from_document(content: Mapping[str, Any]) -> Survey:
             **head,
         )
     except (KeyError, TypeError, AttributeError) as error:
-        raise PlanError("this survey document cannot be read", hint="make the survey again from its file") from error
+        raise PlanError("this-survey-document-cannot-be-read") from error
 
 
 # ---- reading the file
@@ -294,9 +294,7 @@ def _read_survey(given: Mapping[str, Any], folder: Path | None) -> Survey:
     words = _Wording(table(given.get("wording", {}), "wording"), languages)
     listed = tables(given.get("question", []), "question")
     if not 1 <= len(listed) <= MOST_QUESTIONS:
-        raise PlanError(
-            f"the survey has {len(listed)} questions", hint=f"write 1 to {MOST_QUESTIONS}, each under [[question]]"
-        )
+        raise PlanError("the-survey-has-questions-write", listed_count=len(listed), most_questions=MOST_QUESTIONS)
     questions: list[Question] = []
     for number, entry in enumerate(listed, start=1):
         questions.append(
@@ -328,8 +326,7 @@ def _results(value: Any, name: str) -> str | int:
         return value
     if type(value) is not int or not 2 <= value <= LARGEST_STEP:
         raise PlanError(
-            f"{name} = {shorten(repr(value), 30)} is neither live, after closing nor a number of reports",
-            hint=f'write results = "live", results = "after closing", or a number from 2 to {LARGEST_STEP}',
+            "is-neither-live-after-closing-nor", name=name, value=shorten(repr(value), 30), largest_step=LARGEST_STEP
         )
     return value
 
@@ -366,13 +363,9 @@ def _read_demand(stated: Mapping[str, str], where: str) -> Demand | None:
 def _check_joint(survey: Survey) -> None:
     """The promise of all questions together must be stated, and kept."""
     if not survey.sensitive:
-        raise PlanError("no question of the survey is randomized", hint="give a sensitive question a design")
+        raise PlanError("no-question-of-the-survey")
     if survey.strength == "none" and not survey.accept_no_protection:
-        raise PlanError(
-            f"the reports of one person can reveal the answers: {_weakest(survey)}",
-            hint="protect each question more, or accept it and inform respondents: accept_no_protection = true",
-            parity=survey.parity,
-        )
+        raise PlanError("the-reports-of-one-person-can", weakest=_weakest(survey), parity=survey.parity)
     _check_demand(survey)
 
 
@@ -389,17 +382,17 @@ def _weakest(survey: Survey) -> str:
 def _check_demand(survey: Survey) -> None:
     demand = _read_demand(survey.demand, "[survey]: demand") if survey.demand else None
     if demand is None and not survey.accept_no_protection:
-        raise PlanError(
-            "[survey] has no demand", hint="say what all questions together must keep, such as demand = { epsilon = 3 }"
-        )
+        raise PlanError("survey-has-no-demand")
     if demand is not None and survey.parity > demand.gamma_exact:
         without = "leave the demand out: none allows a report that rules an answer out"
         raise PlanError(
-            f"all questions together have parity {factor_up(survey.parity)}, above the demand"
-            f" ({demand.text}: {factor_down(demand.gamma_exact)})",
+            "all-questions-together-have-parity-above",
             hint=without
             if isinstance(survey.parity, float)
             else "ask fewer sensitive questions, protect each more, or state a weaker demand",
+            survey_parity=factor_up(survey.parity),
+            text=demand.text,
+            gamma_exact=factor_down(demand.gamma_exact),
             parity=survey.parity,
         )
 
@@ -408,7 +401,7 @@ def _read_question(entries: Entries, before: Sequence[Question], words: _Wording
     name = entries.need("name", _column, "name the column of its reports")
     where = f"question {name!r}"
     if name in {question.name for question in before}:
-        raise PlanError(f"{where} stands twice", hint="give each question a name of its own")
+        raise PlanError("stands-twice", where=where)
     ask = entries.need("ask", text, "write what is asked")
     labels = entries.take("answers", _labels, ())
     is_open = entries.take("open", flag, False)
@@ -416,8 +409,7 @@ def _read_question(entries: Entries, before: Sequence[Question], words: _Wording
     asked = entries.take("design", _design_words)
     if is_open == (asked is not None):
         raise PlanError(
-            f"{where} is {'open and has a design' if is_open else 'neither open nor has a design'}",
-            hint="give a sensitive question a design = { ... }; write open = true for one that is sent as it is",
+            "where-is-words", where=where, words="open and has a design" if is_open else "neither open nor has a design"
         )
     labels = (*labels, DECLINED) if declined and labels else labels
     _check_size(len(labels) or 2, where)
@@ -428,7 +420,7 @@ def _read_question(entries: Entries, before: Sequence[Question], words: _Wording
     labels = labels if design is None else tuple(texts(one)[0] for one in design.inputs.labels)
     _check_cells(name, labels, design)
     if len(set(labels)) < len(labels):
-        raise PlanError(f"{where}: two answers of the design are written alike", hint="give them different labels")
+        raise PlanError("two-answers-of-the-design", where=where)
     question = Question(
         name=name,
         ask=words.question(name, "ask", ask),
@@ -446,25 +438,19 @@ def _check_cells(name: str, labels: Sequence[str], design: Design | None) -> Non
     reported = () if design is None or isinstance(design, SetDesign) else design.outputs.labels  # type: ignore[union-attr]
     for cell in (name, *labels, *(texts(one)[0] for one in reported)):
         if is_formula(cell):
-            raise PlanError(
-                f"question {name!r}: {shorten(cell, 30)!r} begins as a formula does, with =, +, - or @",
-                hint="begin it with a letter or a digit: spreadsheets would work it out",
-            )
+            raise PlanError("question-begins-as-a-formula-does", name=name, cell=shorten(cell, 30))
 
 
 def _check_size(k: int, where: str) -> None:
     if not 2 <= k <= MOST_ANSWERS:
-        raise PlanError(f"{where} has {k} answers", hint=f"write 2 to {MOST_ANSWERS} in answers = [...]")
+        raise PlanError("where-has-k-answers", where=where, k=k, most_answers=MOST_ANSWERS)
 
 
 def _column(value: Any, name: str) -> str:
     """The name of a question: a column, a part of the name of a file, and a part of an address."""
     column = text(value, name)
     if len(column) > LONGEST_NAME or not column.isprintable() or set(column) & set("/\\") or column.startswith("."):
-        raise PlanError(
-            f"{name} has over {LONGEST_NAME} characters, begins with a dot, or has a slash or an invisible character",
-            hint="write a short name such as paid_in_cash",
-        )
+        raise PlanError("has-over-characters-begins", name=name, longest_name=LONGEST_NAME)
     return column
 
 
@@ -473,15 +459,13 @@ def _languages(value: Any, name: str) -> tuple[str, ...]:
     languages = names(value, name)
     for one in languages:
         if not LANGUAGE.fullmatch(one):
-            raise PlanError(
-                f"{name}: {shorten(one, 20)!r} is no code of a language", hint='write codes: ["en", "pt-BR"]'
-            )
+            raise PlanError("is-no-code-of-a-language", name=name, one=shorten(one, 20))
     return languages
 
 
 def _labels(value: Any, name: str) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise PlanError(f"{name} is not a list", hint='write answers = ["yes", "no"]')
+        raise PlanError("name-is-not-a-list", name=name)
     labels = tuple(label(one, name) for one in value)
     try:
         Categories.of(labels)
@@ -500,10 +484,7 @@ def _refuse_files(words: Mapping[str, Any], where: str) -> None:
     """A text from elsewhere must not make this machine read its files, nor tell whether there are any."""
     family, matrix = words.get("family"), words.get("matrix", ())
     if {"file", "curves"} & set(words) or family in _FROM_FILES or not isinstance(matrix, list | tuple):
-        raise PlanError(
-            f"{where} names a file, and this text was sent without one",
-            hint="state a demand or a family here; add surveys with files by: maskwell survey add",
-        )
+        raise PlanError("names-a-file-and-this-text", where=where)
 
 
 def _make_design(asked: Mapping[str, Any], labels: Sequence[str], folder: Path | None, where: str) -> Design:
@@ -530,7 +511,7 @@ def _make_design(asked: Mapping[str, Any], labels: Sequence[str], folder: Path |
             raise
         raise PlanError(f"{where}: {error.message}", hint=error.hint, **error.objects) from error
     except TypeError as error:
-        raise PlanError(f"{where}: {shorten(str(error), 60)}", hint="see: maskwell design --help") from error
+        raise PlanError("where-error", where=where, error=shorten(str(error), 60)) from error
 
 
 def _check_estimable(design: Design, where: str) -> None:
@@ -543,10 +524,7 @@ def _check_estimable(design: Design, where: str) -> None:
 
 def _matching(design: Design, labels: Sequence[str], where: str) -> Design:
     if labels and tuple(texts(one)[0] for one in design.inputs.labels) != tuple(labels):
-        raise PlanError(
-            f"{where}: the answers are not those of the design file",
-            hint="leave out answers, or make the design with these answers in this order",
-        )
+        raise PlanError("the-answers-are-not-those", where=where)
     return design
 
 
@@ -565,10 +543,7 @@ def _check_condition(question: Question, before: Iterable[Question]) -> None:
         if name not in earlier:
             raise unknown(name, f"{where}: no earlier question is named", [*earlier] or ["(none)"])
         if earlier[name].design is not None:
-            raise PlanError(
-                f"{where}: {name!r} is randomized, and its true answer must not decide what is asked",
-                hint="use an open question, or ask both questions of everyone",
-            )
+            raise PlanError("is-randomized-and-its-true-answer", where=where, name=name)
         for one in after:
             if one not in earlier[name].labels:
                 raise unknown(one, f"{where}: {name!r} has no answer", earlier[name].labels)
@@ -593,10 +568,7 @@ class _Wording:
         """The first language has its texts where the survey itself is written; only texts of the pages stand apart."""
         for key in self._by_language.pop(language):
             if key not in GROUPS:
-                raise PlanError(
-                    f"[wording.{language}]: {key!r} is a text of the survey in its first language",
-                    hint="write it under [survey] or [[question]]; [wording.xx] translates it into further languages",
-                )
+                raise PlanError("wording-is-a-text", language=language, key=key)
 
     def all(self, key: str, first: str | None) -> dict[str, str]:
         """A text of the survey in every language; an error where a translation is missing."""
@@ -618,10 +590,7 @@ class _Wording:
             by_label = dict(zip(labels, given, strict=False)) if isinstance(given, list) else dict(given or {})
             for one in labels:
                 if not isinstance(by_label.get(one), str) or (isinstance(given, list) and len(given) != len(labels)):
-                    raise PlanError(
-                        f"[wording.{language}] lacks the answer {one!r} of question {name!r}",
-                        hint="write answers = [...] in the order of the question, or { label = text }",
-                    )
+                    raise PlanError("wording-lacks-the-answer-of-question", language=language, one=one, name=name)
                 first[one][language] = by_label[one]
         return first
 
@@ -641,7 +610,7 @@ class _Wording:
         for language in self.languages[1:]:
             value = look(language)
             if value is None:
-                raise PlanError(f"[wording.{language}] lacks {key!r}", hint="translate it, or leave out the language")
+                raise PlanError("wording-lacks", language=language, key=key)
             in_each[language] = text(value, f"wording.{language}: {key}")
         return in_each
 

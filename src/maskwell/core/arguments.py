@@ -93,7 +93,13 @@ def check_kind(kind: Any, /, **given: object) -> None:
         if not isinstance(value, kind):
             kinds = list(get_args(kind)) if isinstance(kind, UnionType) else [kind]
             expected = " or ".join(dict.fromkeys("None" if one is NoneType else a_kind(one) for one in kinds))
-            raise WrongTypeError(f"{name} must be {expected}, not {kind_of(value)}", hint=_hint(kinds[0], value))
+            raise WrongTypeError(
+                "name-must-be-expected-not-value",
+                hint=_hint(kinds[0], value),
+                name=name,
+                expected=expected,
+                value_kind=kind_of(value),
+            )
 
 
 def a_kind(kind: type) -> str:
@@ -132,7 +138,7 @@ def check_option(name: str, given: object, allowed: Collection[str]) -> None:
     if not isinstance(given, str) or given not in allowed:
         typed = shorten(repr(given)) if isinstance(given, str) else shown_short(given)
         choice = listed(map(repr, allowed), len(allowed), HINT - len(f"{name} is one of "))
-        raise ParameterError(f"{name} = {typed}", hint=f"{name} is one of {choice}")
+        raise ParameterError("name-typed", name=name, typed=typed, choice=choice)
 
 
 def check_path(**given: object) -> None:
@@ -144,16 +150,13 @@ def check_path(**given: object) -> None:
         except (UnicodeError, TypeError):
             possible = False
         if not possible or not os.fspath(value):  # type: ignore[call-overload]
-            raise InputError(f"{name} cannot be the path of a file", hint="give a path such as answers.csv")
+            raise InputError("cannot-be-the-path", name=name)
 
 
 def check_ordered(values: object, name: str) -> None:
     """Raise for a set: its order follows from hashes, and differs from run to run. Keys of a dictionary have one."""
     if isinstance(values, Set) and not isinstance(values, MappingView):
-        raise WrongTypeError(
-            f"{name} must be a list, not {kind_of(values)}, which has no order",
-            hint=f"give {name} as a list in the order that is meant, such as sorted(...)",
-        )
+        raise WrongTypeError("must-be-a-list-not-which", name=name, values_kind=kind_of(values))
 
 
 def as_list(values: Any, name: str) -> list[Any]:
@@ -161,7 +164,7 @@ def as_list(values: Any, name: str) -> list[Any]:
     check_ordered(values, name)
     fits = isinstance(values, Iterable) and not isinstance(values, str | bytes) and getattr(values, "ndim", 1) > 0
     if not fits or (isinstance(values, Sized) and _length(values) > MOST):
-        raise WrongTypeError(f"{name} must be a list, not {kind_of(values)}", hint=f"give {name} as a list")
+        raise WrongTypeError("must-be-a-list-not", name=name, values_kind=kind_of(values))
     return list(values)
 
 
@@ -184,7 +187,7 @@ def pairs_of(values: Any, name: str) -> list[tuple[Any, Any]]:
     """A list of pairs."""
     pairs = [_elements(pair) for pair in as_list(values, name)]
     if any(len(pair) != 2 for pair in pairs):
-        raise InputError(f"{name} are not all pairs", hint=f"give {name} as [(first, second), ...]")
+        raise InputError("are-not-all-pairs", name=name)
     return [(one, two) for one, two in pairs]
 
 
@@ -196,9 +199,7 @@ def _elements(pair: Any) -> tuple[Any, ...]:
 def as_mapping(values: Any, name: str) -> Mapping[Any, Any]:
     """What was given, if it is a dictionary."""
     if not isinstance(values, Mapping):
-        raise WrongTypeError(
-            f"{name} must be a dictionary, not {kind_of(values)}", hint=f"give {name} as {{key: value, ...}}"
-        )
+        raise WrongTypeError("must-be-a-dictionary-not", name=name, values_kind=kind_of(values))
     return values
 
 
@@ -212,16 +213,14 @@ def mask_of(values: Any) -> NDArray[np.bool_] | None:
 def as_array(values: Any, name: str) -> Array:
     """An array of any kind, of as many dimensions as the lists have levels."""
     if isinstance(values, range) and _length(values) > MOST:
-        raise WrongTypeError(f"{name} has too many elements", hint=f"give at most {MOST:,}")
+        raise WrongTypeError("has-too-many-elements", name=name, most=MOST)
     masked = mask_of(values)
     if masked is not None and masked.any():
-        raise MissingValueError(f"{name} has masked values", hint="leave missing values out, or fill them in")
+        raise MissingValueError("has-masked-values", name=name)
     try:
         array = np.asarray(values)
     except (TypeError, ValueError, OverflowError, RecursionError, MemoryError) as error:
-        raise InputError(
-            f"{name} cannot be made into an array", hint="give lists of one length each, or an array", values=error
-        ) from None
+        raise InputError("cannot-be-made-into-an-array", name=name, values=error) from None
     return array
 
 
@@ -229,14 +228,14 @@ def as_floats(values: Any, name: str, *, finite: bool = True) -> Real:
     """Numbers as an array of floats: not texts, not complex, and finite unless told otherwise."""
     array = as_array(values, name)
     if array.dtype.kind not in "buifO" and array.size:
-        raise WrongTypeError(f"{name} are not numbers", hint="give a list or an array of numbers")
+        raise WrongTypeError("name-are-not-numbers", name=name)
     try:
         with np.errstate(over="ignore"):
             result: Real = array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
-        raise WrongTypeError(f"{name} are not numbers", hint="give a list or an array of numbers") from None
+        raise WrongTypeError("name-are-not-numbers", name=name) from None
     if finite and not np.isfinite(result).all():
-        raise InputError(f"{name} are not all finite numbers", hint="leave missing and infinite values out")
+        raise InputError("are-not-all-finite-numbers", name=name)
     return result
 
 
@@ -253,16 +252,14 @@ MOST_REPORTS = 2**53
 def check_sum_of_counts(total: float, name: str = "counts") -> None:
     """Raise where counts add up to more than can be counted."""
     if total > MOST_REPORTS:
-        raise CountsError(
-            f"{name} must add up to at most 2^53 (9e15), not {total:.3g}", hint="check the numbers of reports"
-        )
+        raise CountsError("must-add-up-to-at-most", name=name, total=total)
 
 
 def as_whole_numbers(values: Any, name: str) -> NDArray[np.int64]:
     """Whole numbers as an array of integers; nothing is rounded."""
     whole = as_floats(values, name)
     if (whole != np.floor(whole)).any() or (np.abs(whole) > 2**53).any():
-        raise InputError(f"{name} are not all whole numbers", hint="give integers")
+        raise InputError("are-not-all-whole-numbers", name=name)
     return whole.astype(np.int64)
 
 
@@ -272,7 +269,11 @@ def as_real(value: Any, name: str, *, low: float = -math.inf, high: float = math
     if not low <= number <= high or math.isinf(number):
         allowed = f"from {low:g} to {high:g}" if high < math.inf else f"of {low:g} or more" if low > -math.inf else ""
         raise ParameterError(
-            f"{name} = {shorten(str(value))} is out of range", hint=f"give a number {allowed}".strip(), value=value
+            "is-out-of-range",
+            hint=f"give a number {allowed}".strip(),
+            name=name,
+            value_shown=shorten(str(value)),
+            value=value,
         )
     return number
 
@@ -283,21 +284,11 @@ def check_level(level: Any, *, highest: float = HIGHEST_LEVEL) -> float:
         check_kind(RealNumber, level=level)
     value = as_fraction(level, "level")
     if not 0 < value < 1:
-        raise ParameterError(
-            f"level = {level} is not strictly between 0 and 1",
-            hint=f"give a level such as 0.95{percent_meant(level)}",
-            level=level,
-        )
+        raise ParameterError("level-is-not-strictly-between-0", percent_meant=percent_meant(level), level=level)
     if value > highest:
-        raise ParameterError(
-            f"level = {level} is too near to 1: the largest is 1 - 1e-12",
-            hint="give a level such as 0.999",
-            level=level,
-        )
+        raise ParameterError("level-is-too-near-to-1", level=level)
     if value < LOWEST_LEVEL:
-        raise ParameterError(
-            f"level = {level} is too near to 0: the smallest is 1e-12", hint="give a level such as 0.95", level=level
-        )
+        raise ParameterError("level-is-too-near-to-0", level=level)
     return float(value)
 
 
@@ -315,8 +306,10 @@ def as_count(value: object, name: str) -> int:
         raise _no_count(str(value), name, value)
     if abs(number) > LARGEST_COUNT:
         raise ParameterError(
-            f"{name} = {shorten(str(value), 40)} is larger than any count, {LARGEST_COUNT:,} at most",
-            hint="give a whole number of ordinary size",
+            "is-larger-than-any-count",
+            name=name,
+            value_shown=shorten(str(value), 40),
+            largest_count=LARGEST_COUNT,
             value=value,
         )
     return int(number)
@@ -327,7 +320,7 @@ def _no_count(typed: str, name: str, value: object) -> ParameterError:
     grouped = re.fullmatch(r"\d{1,3}([ ,_.']\d{3})+", str(value).strip())
     digits = re.sub("[^0-9]", "", str(value))
     hint = f"write {digits}, digits only" if grouped else "give a whole number such as 10"
-    return ParameterError(f"{name} = {typed} is not a whole number", hint=hint, **{name: value})
+    return ParameterError("is-not-a-whole-number-2", hint=hint, shown_name=name, shown_typed=typed, **{name: value})
 
 
 def as_whole(value: Any, name: str, *, low: int = 0, high: int = LARGEST_COUNT) -> int:
@@ -336,9 +329,7 @@ def as_whole(value: Any, name: str, *, low: int = 0, high: int = LARGEST_COUNT) 
     if not low <= number <= high:
         allowed = f"of {low} or more" if high >= 2**31 else f"from {low} to {high:,}"
         raise ParameterError(
-            f"{name} = {shorten(str(value))} is not a whole number {allowed}",
-            hint=f"give a whole number {allowed}",
-            value=value,
+            "is-not-a-whole-number-give", name=name, value_shown=shorten(str(value)), allowed=allowed, value=value
         )
     return number
 
@@ -353,7 +344,7 @@ def check_counts(values: Any, *, weighted: bool = False, name: str = "counts") -
     except (TypeError, ValueError, OverflowError):
         counts = np.empty((0, 0))
     if counts.ndim != 1 or not len(counts):
-        raise CountsError(f"{name} must be one column of numbers", hint="give one number for each category")
+        raise CountsError("must-be-one-column-of-numbers", name=name)
     for wrong, what in _faults(counts, weighted=weighted):
         if wrong.any():
             place = int(np.flatnonzero(wrong)[0])
@@ -361,7 +352,7 @@ def check_counts(values: Any, *, weighted: bool = False, name: str = "counts") -
                 f"{name}[{place}] = {counts[place]:g} {what}", hint=_counts_hint(weighted=weighted), **{name: values}
             )
     if not counts.sum() > 0:
-        raise CountsError(f"{name} are all zero", hint="there must be at least one record", **{name: values})
+        raise CountsError("are-all-zero", shown_name=name, **{name: values})
     return counts
 
 
@@ -389,8 +380,11 @@ def check_weights(values: Any, n: int, *, name: str = "weights", row: int = 0) -
 def _wrong_rows(values: Real, bad: Array, name: str, what: str, hint: str, row: int) -> ParameterError:
     """The error for a column in which some rows, at the places ``bad``, hold what they cannot hold."""
     return ParameterError(
-        f"{name}: the value in row {row + int(bad[0]) + 1} {what}",
+        "the-value-in-row",
         hint=hint,
+        name=name,
+        row_plus_bad_number=row + int(bad[0]) + 1,
+        what=what,
         values=f"{values[bad[0]]:g}",
         rows=bad[:10].tolist(),
     )
@@ -425,16 +419,15 @@ def check_replicates(values: Any, n: int, *, row: int = 0) -> Real:
     replicates = numbers_of_rows(values, "replicate weights", n, columns=True)
     if replicates.shape[1] < 2:
         raise ParameterError(
-            f"{replicates.shape[1]} replicate weights for each row",
-            hint="give two columns or more",
-            shape=replicates.shape,
+            "replicate-weights-for-each-row", replicates_shape=replicates.shape[1], shape=replicates.shape
         )
     bad = np.argwhere(~(np.isfinite(replicates) & (replicates >= 0)))
     if len(bad):
         i, r = bad[0].tolist()
         raise ParameterError(
-            f"replicate weights: row {row + i + 1}, column {r + 1}, is not a number of 0 or more",
-            hint="a unit that a replicate leaves out has the weight 0 there",
+            "replicate-weights-row-column-is-not",
+            row_plus_i_number=row + i + 1,
+            r_number=r + 1,
             values=f"{replicates[i, r]:g}",
         )
     return replicates
@@ -444,10 +437,10 @@ def numbers_of_rows(values: Any, name: str, n: int, *, columns: bool = False) ->
     """A column of n floats (or, with ``columns``, a table of n rows); one number stands for all rows."""
     floats = as_floats(values, name, finite=False)
     if ((floats > LARGEST_SQUARED) & (floats < np.inf)).any():
-        raise ParameterError(f"{name} are too large to be squared", hint="measure them in larger units")
+        raise ParameterError("are-too-large-to-be-squared", name=name)
     if floats.ndim == 0 and not columns:
         return np.full(n, float(floats))
     if floats.ndim != 1 + columns or len(floats) != n:
         what = f"{len(floats):,} {name}" if floats.ndim == 1 + columns else f"{name} of shape {floats.shape}"
-        raise InputError(f"{what} for {n:,} rows", hint="give one for each row", shape=floats.shape, rows=n)
+        raise InputError("what-for-rows-rows", what=what, shape=floats.shape, rows=n)
     return floats

@@ -197,7 +197,7 @@ def check_outputs(
     names = ["-" if path == "-" else os.path.realpath(path) for path in paths]
     for path, name in zip(paths, names, strict=True):
         if names.count(name) > 1:
-            raise DataFileError(f"two outputs have the name {path}", hint="give each a name of its own", path=path)
+            raise DataFileError("two-outputs-have-the-name", path=path)
 
 
 def check_output(
@@ -211,21 +211,17 @@ def check_output(
     _check_working_folder(target)
     for source in inputs:
         if source != "-" and _is_same(target, Path(source)):
-            raise DataFileError(f"the output {path} is also an input", hint="give the output another name", path=path)
+            raise DataFileError("the-output-is-also-an-input", path=path)
     if status is None:
         if not Path(os.path.realpath(target)).parent.is_dir():
-            raise DataFileError(f"there is no folder {target.parent}", hint="make the folder first", path=path)
+            raise DataFileError("there-is-no-folder", parent=target.parent, path=path)
         return
     if stat.S_ISDIR(status.st_mode):
-        raise DataFileError(f"the output {path} is a folder", hint="give the name of a file in it", path=path)
+        raise DataFileError("the-output-is-a-folder", path=path)
     if not (stat.S_ISREG(status.st_mode) or _is_writable_stream(status)):
-        raise DataFileError(f"the output {path} is not a file", hint="give the name of a file", path=path)
+        raise DataFileError("the-output-is-not-a-file", path=path)
     if _is_shown_already(status):
-        raise DataFileError(
-            f"the output {path} is where messages of this command go",
-            hint="give another name, or - for standard output",
-            path=path,
-        )
+        raise DataFileError("the-output-is-where-messages", path=path)
     if stat.S_ISREG(status.st_mode) and not force:
         raise _exists(path, again)
 
@@ -236,11 +232,7 @@ def _check_working_folder(path: Path) -> None:
     try:
         os.getcwd()  # noqa: PTH109 - only whether there is one
     except OSError as error:
-        raise DataFileError(
-            f"cannot write {path}: the working folder does not exist any more",
-            hint="change into a folder that is there, or give the whole path",
-            path=path,
-        ) from error
+        raise DataFileError("cannot-write-the-working-folder-does", path=path) from error
 
 
 def _found(path: Path) -> os.stat_result | None:
@@ -257,7 +249,7 @@ def _found(path: Path) -> os.stat_result | None:
         reason = "a name cannot hold a null character"
     except OSError as error:
         reason = _reason(error)
-    raise DataFileError(f"cannot write {path}: {reason}", hint="give another name", path=path)
+    raise DataFileError("cannot-write", reason=reason, path=path)
 
 
 def _is_stream(path: str | Path) -> bool:
@@ -291,9 +283,7 @@ def _is_same(a: Path, b: Path) -> bool:
 
 def _exists(path: str | Path, again: str | None) -> DataFileError:
     again = again or in_language("--force", "force=True")
-    return DataFileError(
-        f"the output {path} exists", hint=f"give another name, or replace it with {again}", path=str(path)
-    )
+    return DataFileError("the-output-exists", path_shown=path, again=again, path=str(path))
 
 
 def _cannot_write(path: str, error: OSError) -> DataFileError:
@@ -304,7 +294,7 @@ def _cannot_write(path: str, error: OSError) -> DataFileError:
         hint = "start the program that reads first, or give the name of a file"
     if path == "-":
         path, hint = "standard output", f"look where it goes, and whether {tempfile.gettempdir()} has room"
-    return DataFileError(f"cannot write {path}: {_reason(error)}", hint=hint, path=path)
+    return DataFileError("cannot-write-2", hint=hint, reason=_reason(error), path=path)
 
 
 def _reason(error: OSError) -> str:

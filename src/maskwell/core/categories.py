@@ -91,11 +91,7 @@ class Categories:
         1000000
         """
         if not _is_count(k):
-            raise ParameterError(
-                f"k = {shown_short(k)} is not a whole number from 1 to {2**32 - 1:,}",
-                hint="give the number of categories",
-                k=k,
-            )
+            raise ParameterError("k-is-not-a-whole-number", k_shown=shown_short(k), value_sub=2**32 - 1, k=k)
         return cls(range(int(k)))
 
     def with_missing(self, label: Hashable = "missing") -> Categories:
@@ -111,10 +107,7 @@ class Categories:
 
     def __len__(self) -> int:
         if isinstance(self.labels, range) and self.labels.stop > sys.maxsize:
-            raise TooLargeError(
-                "a product of so many designs has more cells than one code can number",
-                hint="ask for each of its columns, or for what needs no cells, such as parity",
-            )
+            raise TooLargeError("a-product-of-so-many-designs")
         return len(self.labels)
 
     def __repr__(self) -> str:
@@ -129,8 +122,10 @@ class Categories:
         code = int(self._finder("O", "value")([label])[0])
         if code == len(self):
             raise UnknownCategoryError(
-                f"{shown_short(label)} is not among the {len(self)} categories",
-                hint=f"allowed: {self._shown(80)}",
+                "is-not-among-the-categories-allowed",
+                label_shown=shown_short(label),
+                self_count=len(self),
+                shown=self._shown(80),
                 label=label,
             )
         return code
@@ -152,8 +147,11 @@ class Categories:
                     return code
         shown = shorten(repr(named)) if isinstance(named, str | int) else kind_of(named)
         raise UnknownCategoryError(
-            f"{what} = {shown} is not among the {len(self)} categories",
-            hint=f"allowed: {self._shown(80)}",
+            "is-not-among-the-categories",
+            what=what,
+            shown=shown,
+            self_count=len(self),
+            shown_shown=self._shown(80),
             label=named,
         )
 
@@ -210,7 +208,7 @@ class Categories:
         except UnknownCategoryError as error:
             unknown = next(iter(error.objects["offenders"]))  # type: ignore[call-overload]
             known = listed(map(str, self.labels), len(self), HINT - len("known: "))
-            raise UnknownCategoryError(f"{name}: no category {unknown!r}", hint=f"known: {known}") from error
+            raise UnknownCategoryError("name-no-category-unknown", name=name, unknown=unknown, known=known) from error
 
     def decode(
         self, codes: Any, like: Any = None, *, match: str = "value", kept: NDArray[np.bool_] | None = None
@@ -235,14 +233,14 @@ class Categories:
         check_option("match", match, MATCHES)
         codes = as_array(codes, "codes")
         if codes.ndim != 1 or (codes.size and codes.dtype.kind not in "iu"):
-            raise InputError(
-                f"codes must be a column of integers, not {codes.dtype} of shape {codes.shape}",
-                hint="give the codes of one column",
-            )
+            raise InputError("codes-must-be-a-column", dtype=codes.dtype, shape=codes.shape)
         if codes.size and (codes.min() < 0 or codes.max() >= len(self)):
             raise InputError(
-                f"codes run from {codes.min()} to {codes.max()}; {len(self)} categories have 0..{len(self) - 1}",
-                hint="decode with the categories that the codes were made with",
+                "codes-run-from-to-categories",
+                codes_min=codes.min(),
+                codes_max=codes.max(),
+                self_count=len(self),
+                self_count_sub=len(self) - 1,
             )
         versions = self._text_versions if match == "text" else [self.labels]
         return join_column(codes.astype(code_type(len(self)), copy=False), versions, like, kept)
@@ -268,11 +266,7 @@ class Categories:
             return cls.numbered(form["count"])
         if isinstance(form, list):
             return cls.of([rules.from_json(label) for label in form])
-        raise DesignFileError(
-            f"{kind_of(form)} is not the JSON form of categories",
-            hint='give a list of labels or {"count": k}',
-            form=form,
-        )
+        raise DesignFileError("is-not-the-json-form", form_kind=kind_of(form), form=form)
 
     @cached_property
     def _finders(self) -> dict[tuple[str, str], Finder]:
@@ -311,8 +305,12 @@ class Categories:
         what = f"{total} of {n} values {'is' if total == 1 else 'are'} not among the {len(self)} categories"
         then = self._type_hint(offenders, match)
         raise UnknownCategoryError(
-            f"{what} ({'row' if total == 1 else 'first in row'} {at[0]}, counted from 0)",
-            hint=f"allowed: {self._shown(HINT - len(f'allowed: {then}'))}{then}",
+            "counted-from-0",
+            what=what,
+            words="row" if total == 1 else "first in row",
+            at=at[0],
+            shown=self._shown(HINT - len(f"allowed: {then}")),
+            then=then,
             values=shown_values(offenders),
             offenders=dict(offenders),
             count=total,
@@ -328,11 +326,7 @@ class Categories:
     def _missing_code(self, label: Hashable) -> int:
         code = int(self._finder("O", "value")([label])[0])
         if code == len(self):
-            raise MissingValueError(
-                f"there is no category {shown_short(label)} for the missing values",
-                hint="make the design with one (Categories.with_missing), or drop these rows (missing='drop')",
-                label=label,
-            )
+            raise MissingValueError("there-is-no-category", label_shown=shown_short(label), label=label)
         return code
 
     def _shown(self, width: int) -> str:
@@ -345,12 +339,7 @@ def _is_count(k: Any) -> bool:
 
 def _missing_rows(rows: NDArray[np.intp], n: int) -> MissingValueError:
     first = ", ".join(map(str, rows[:SHOWN].tolist())) + (", ..." if len(rows) > SHOWN else "")
-    return MissingValueError(
-        f"{len(rows)} of {n} values are missing (rows {first}, counted from 0)",
-        hint="choose missing='drop', or missing='category' with a category for them",
-        count=len(rows),
-        rows=rows,
-    )
+    return MissingValueError("of-values-are-missing-rows-counted", n=n, first=first, count=len(rows), rows=rows)
 
 
 # ---- columns of any library
@@ -417,21 +406,13 @@ def _library_of(values: Any) -> str | None:
 
 def not_a_column(values: Any) -> WrongTypeError:
     """Error for something that is not one column of values."""
-    return WrongTypeError(
-        f"a column of values is needed, not a {type(values).__name__}",
-        hint="give one list, numpy array, pandas or polars Series, or Arrow array; of a table, give one column",
-        type=type(values),
-    )
+    return WrongTypeError("a-column-of-values-is-needed", name=type(values).__name__, type=type(values))
 
 
 def split_array(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> Column:
     """See a one-dimensional numpy array (masked or not) as a ``Column``."""
     if values.ndim != 1:
-        raise InputError(
-            f"a column has one dimension, this array has {values.ndim} (shape {values.shape})",
-            hint="give one column at a time, for instance table[:, 0]",
-            shape=values.shape,
-        )
+        raise InputError("a-column-has-one-dimension", ndim=values.ndim, shape=values.shape)
     masked = mask_of(values)
     missing = missing if masked is None else masked
     data = np.asarray(values)

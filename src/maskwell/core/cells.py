@@ -90,12 +90,10 @@ class CellTable:
         columns = list_of(str, columns, "columns")
         for cell in as_mapping(counts, "counts"):
             if not isinstance(cell, tuple) or len(cell) != len(columns):
-                raise LabelError(
-                    f"a cell of counts is not a tuple of {len(columns)} labels", hint="give one label for each column"
-                )
+                raise LabelError("a-cell-of-counts-is-not", columns_count=len(columns))
         records = as_whole_numbers(list(counts.values()), "counts")
         if (records < 0).any():
-            raise CountsError("counts are negative", hint="counts are whole numbers of 0 or more")
+            raise CountsError("counts-are-negative")
         check_sum_of_counts(exact_sum(records))
         levels = tuple(tuple(sorted_levels({cell[i] for cell in counts})) for i in range(len(columns)))
         places = [{label: code for code, label in enumerate(level)} for level in levels]
@@ -115,7 +113,7 @@ class CellTable:
         """
         tables: list[CellTable] = list_of(CellTable, parts, "parts")
         if not tables or any(one.columns != tables[0].columns for one in tables):
-            raise InputError("cells of several parts are added", hint="give parts of one file, with the same columns")
+            raise InputError("cells-of-several-parts-are-added")
         if len(tables) == 1:
             return tables[0]
         by_column = [*zip(*(part.levels for part in tables), strict=True)]
@@ -178,7 +176,7 @@ class CellTable:
         """The table of some of the columns, in the order given."""
         places = [self.place(name) for name in list_of(str, columns, "columns")]
         if not places:
-            raise ParameterError("no columns", hint="name at least one column of the table")
+            raise ParameterError("no-columns")
         if tuple(columns) == self.columns:
             return self
         sizes = [self.sizes[place] for place in places]
@@ -199,8 +197,7 @@ class CellTable:
         """The position of a column."""
         if column not in self.columns:
             raise ParameterError(
-                f"the table has no column {column!r}",
-                hint=f"its columns: {listed(self.columns, len(self.columns), 80)}",
+                "the-table-has-no-column", column=column, columns=listed(self.columns, len(self.columns), 80)
             )
         return self.columns.index(column)
 
@@ -208,14 +205,10 @@ class CellTable:
         """Counts, or one value for each cell, as an array with one axis for each column; zero where no record is."""
         size = int(np.prod([max(1, s) for s in self.sizes], dtype=object))
         if size > GRID_LIMIT:
-            raise TooLargeError(
-                f"a table of {size:,} cells is too large to write out", hint="tabulate fewer columns at a time"
-            )
+            raise TooLargeError("a-table-of-cells-is-too", size=size)
         amounts = self.counts if values is None else as_array(values, "values")
         if amounts.shape != self.counts.shape:
-            raise ParameterError(
-                f"values of shape {amounts.shape} for {len(self):,} cells", hint="give one for each cell"
-            )
+            raise ParameterError("values-of-shape-for-cells", shape=amounts.shape, self_count=len(self))
         out = np.zeros(self.sizes, dtype=amounts.dtype)
         out[tuple(self.codes.T)] = amounts
         return out
@@ -361,9 +354,7 @@ class Cells:
         """
         codes = as_array(report, "report")
         if codes.ndim != 1 or codes.dtype.kind not in "iu" or (len(codes) and int(codes.min()) < 0):
-            raise ReportError(
-                f"reports are {codes.dtype} of shape {codes.shape}", hint="give one column of codes of 0 or more"
-            )
+            raise ReportError("reports-are-of-shape", dtype=codes.dtype, shape=codes.shape)
         n = len(codes)
         clusters, population = as_list(clusters, "clusters"), as_list(population, "population")
         w = None if weight is None else numbers_of_rows(weight, "weights", n)
@@ -405,7 +396,7 @@ class Cells:
         """
         held = as_array(held, "held")
         if held.ndim != 2:
-            raise ReportError(f"sets of shape {held.shape}", hint="give zeros and ones of shape (rows, categories)")
+            raise ReportError("sets-of-shape", shape=held.shape)
         n, k = held.shape
         row, named = np.nonzero(held)
         rows = np.concatenate([np.arange(n), row])
@@ -440,7 +431,7 @@ class Cells:
         """The sum of many batches, put together in one step: faster than adding one after the other."""
         batches = list(parts)
         if not batches:
-            raise InputError("there are no cells to add", hint="give at least one batch of rows")
+            raise InputError("there-are-no-cells-to-add")
         _check_alike(batches)
         largest = max(batch.exponent for batch in batches)
         batches = [batch.with_exponent(largest) for batch in batches]
@@ -504,7 +495,7 @@ def _factor(values: Labels, name: str, n: int) -> Factor:
         return Factor.constant(n)
     factor = values if isinstance(values, Factor) else Factor.of(values, name)
     if len(factor) != n:
-        raise WrongTypeError(f"{len(factor):,} {name} for {n:,} rows", hint="give one for each row", given=len(factor))
+        raise WrongTypeError("given-name-for-n-rows", name=name, n=n, given=len(factor))
     return factor
 
 
@@ -544,7 +535,7 @@ def _taken(column: Any, rows: Array) -> Any:
 def _rows_of(column: Any, rows: Array) -> Array:
     array = as_array(column, "a column")
     if not array.ndim or len(array) != rows.max(initial=-1) + 1:
-        raise InputError(f"a column of shape {array.shape} for {rows.max(initial=-1) + 1:,} rows", hint="give one each")
+        raise InputError("a-column-of-shape-for-rows", shape=array.shape, rows_max_number=rows.max(initial=-1) + 1)
     return array[rows]
 
 
@@ -554,10 +545,7 @@ def _check_alike(parts: Sequence[Cells]) -> None:
         return (*shapes, cells.weighted, cells.sets, cells.auxiliary.labels.dtype)
 
     if len({form(cells) for cells in parts}) > 1:
-        raise InputError(
-            "these batches were not counted alike: weights, clusters, populations or replicates differ",
-            hint="count every batch with the same columns",
-        )
+        raise InputError("these-batches-were-not-counted-alike")
 
 
 def _check_constant(sizes: Array, groups: Groups, stage: int) -> None:
@@ -567,8 +555,8 @@ def _check_constant(sizes: Array, groups: Groups, stage: int) -> None:
         others = sizes[groups.key == groups.key[rows[0]]]
         what = "stratum" if stage == 1 else "cluster of the stage above"
         raise InputError(
-            f"population of stage {stage}: different numbers within one {what}",
-            hint=f"every row of a {what} has the same number of units to draw from",
+            "population-of-stage-different-numbers-within",
+            what=what,
             values=f"{others.min():g} to {others.max():g}",
             stage=stage,
         )

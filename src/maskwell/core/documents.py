@@ -72,7 +72,7 @@ def standard_input() -> Any:
     """The bytes of standard input; it stays open."""
     buffer = getattr(sys.stdin, "buffer", None)
     if buffer is None or buffer.closed:
-        raise DataFileError("standard input is closed", hint="give the path of a file in place of -")
+        raise DataFileError("standard-input-is-closed")
     return buffer
 
 

@@ -55,9 +55,7 @@ def as_fraction(value: Number, name: str = "number") -> Fraction:
     given: Any = value
     if isinstance(given, bool) or not isinstance(given, str | Decimal | Real):
         raise WrongTypeError(
-            f"{name} = {short_repr(given)} is a {type(given).__name__}, not a number",
-            hint="give a number or a fraction such as 1/6",
-            value=given,
+            "name-given-is-a-type-name", name=name, given=short_repr(given), type_name=type(given).__name__, value=given
         )
     if isinstance(given, str | Decimal):
         check_digits(str(given), name)
@@ -69,8 +67,10 @@ def as_fraction(value: Number, name: str = "number") -> Fraction:
         )
     except (ValueError, OverflowError, ZeroDivisionError) as error:
         raise ParameterError(
-            f"{name} = {short_repr(given)} is not a finite number",
+            "is-not-a-finite-number",
             hint=_without_sign(given) or "give a number such as 0.25 or a fraction such as 1/6",
+            name=name,
+            given=short_repr(given),
             value=given,
         ) from error
 
@@ -122,14 +122,12 @@ def check_digits(text: str, name: str) -> None:
     power = _POWER.search(text)
     if power and abs(int(power[1].replace("_", "") or 0)) > MOST_DIGITS:
         raise ParameterError(
-            f"{name} = {shorten(repr(text), 40)} has a power of ten beyond {MOST_DIGITS:,}",
-            hint="give a number of ordinary size, such as 0.25",
-            value=text,
+            "has-a-power-of-ten-beyond", name=name, text=shorten(repr(text), 40), most_digits=MOST_DIGITS, value=text
         )
 
 
 def _too_long(name: str, most: int = MOST_DIGITS) -> ParameterError:
-    return ParameterError(f"{name} has more than {most:,} digits", hint="give a number of ordinary size, such as 0.25")
+    return ParameterError("has-more-than-digits", name=name, most=most)
 
 
 def safe_below(value: Number, name: str = "number") -> Fraction:
@@ -261,8 +259,11 @@ def check_probability(value: Number, name: str, *, open_: bool = False) -> Fract
     if not inside:
         allowed = "strictly between 0 and 1" if open_ else "between 0 and 1"
         raise ParameterError(
-            f"{name} = {short_repr(value) if not isinstance(value, str) else value} is not a probability",
-            hint=f"give a number {allowed}{percent_meant(value)}",
+            "name-value-shown-is-not",
+            name=name,
+            value_shown=short_repr(value) if not isinstance(value, str) else value,
+            allowed=allowed,
+            percent_meant=percent_meant(value),
             value=value,
         )
     return as_given(probability, value)

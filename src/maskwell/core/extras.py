@@ -44,8 +44,7 @@ def missing_extra(library: str, what: str, *, extra: str | None = None) -> Missi
     """The error for a library that ``what`` needs; ``extra`` names it where several extras bring the library."""
     root = library.partition(".")[0]
     return MissingExtraError(
-        f"{what} needs {root}, which is not installed",
-        hint=f"pip install 'maskwell[{extra or EXTRAS.get(root, 'all')}]'",
+        "needs-which-is-not-installed", what=what, root=root, extra=extra or EXTRAS.get(root, "all")
     )
 
 

@@ -37,9 +37,7 @@ class Factor:
         """From a column of labels: integers, floats, texts, or objects of any kind that can be a label."""
         column = as_array(values, name) if hasattr(values, "__array__") else _as_array(as_list(values, name))
         if column.ndim != 1:
-            raise WrongTypeError(
-                f"{name} has shape {column.shape}", hint="give one label for each row", shape=column.shape
-            )
+            raise WrongTypeError("name-has-shape-shape", name=name, shape=column.shape)
         if column.dtype.kind in "iu":
             return cls(*_coded_integers(column))
         if column.dtype.kind in "fM" and (lost := np.flatnonzero(column != column)).size:
@@ -54,17 +52,15 @@ class Factor:
         """From codes into labels in any order, such as a dictionary column; codes below 0 are missing values."""
         coded = Factor.of(_as_array(labels), name)
         if len(coded.labels) != len(coded.codes):
-            raise LabelError(f"{name}: two labels are equal", hint="give distinct labels", labels=labels)
+            raise LabelError("two-labels-are-equal", name=name, labels=labels)
         positions = as_array(codes, name)
         if positions.dtype.kind not in "iu" or positions.ndim != 1:
-            raise WrongTypeError(
-                f"{name}: codes are {positions.dtype} of shape {positions.shape}", hint="give a column of integers"
-            )
+            raise WrongTypeError("codes-are-of-shape", name=name, dtype=positions.dtype, shape=positions.shape)
         if len(positions) and (lost := np.flatnonzero(positions < 0)).size:
             raise _missing(name, lost, len(positions))
         if len(positions) and int(positions.max()) >= len(coded.codes):
             raise LabelError(
-                f"{name}: code {int(positions.max())} has no label", hint=f"there are {len(coded.codes)} labels"
+                "code-has-no-label", name=name, positions_max=int(positions.max()), codes_count=len(coded.codes)
             )
         return cls(coded.codes[positions], coded.labels)
 
@@ -141,9 +137,7 @@ def _coded_objects(column: Array, name: str) -> tuple[Array, Array]:
     try:
         codes = np.fromiter((places.setdefault(v, len(places)) for v in column.tolist()), np.int64, len(column))
     except TypeError as error:
-        raise WrongTypeError(
-            f"{name}: a value cannot be a label", hint="use numbers, texts or tuples", values=str(error)
-        ) from None
+        raise WrongTypeError("a-value-cannot-be-a-label", name=name, values=str(error)) from None
     distinct = list(places)
     if lost := [place for place, label in enumerate(distinct) if is_missing(label)]:
         raise _missing(name, np.flatnonzero(np.isin(codes, lost)), len(column))
@@ -164,8 +158,11 @@ def _sort_key(label: Any) -> tuple[Any, ...]:
 
 def _missing(name: str, rows: Array, n: int) -> MissingValueError:
     return MissingValueError(
-        f"{name}: {len(rows):,} of {n:,} rows have no value, first in row {int(rows[0]) + 1}",
-        hint="leave those rows out, or give their missing values a label of their own",
+        "of-rows-have-no-value-first",
+        name=name,
+        rows_count=len(rows),
+        n=n,
+        row_number=int(rows[0]) + 1,
         rows=rows[:10].tolist(),
     )
 

@@ -122,7 +122,7 @@ class KeyedRandom:
         needed: list[tuple[str, ...]] = [("names",), ("texts",)]
         for one in list_of(tuple, draws, "draws"):
             if len(one) != 2:
-                raise ParameterError(f"{len(one)} names for draws", hint="give pairs of a variable and a fingerprint")
+                raise ParameterError("names-for-draws", one_count=len(one))
             names = _checked_name(one[0], "variable"), _checked_name(one[1], "design")
             needed += [("words", *names), ("spill", *names)]
         return DerivedKeys(self.dataset, {one: self.subkey(*one) for one in needed})
@@ -147,9 +147,7 @@ class KeyedRandom:
         return blocks
 
     def __reduce__(self) -> Any:
-        raise WrongTypeError(
-            "a secret key is not copied or sent along", hint="read it from its file where it is needed (from_file)"
-        )
+        raise WrongTypeError("a-secret-key-is-not-copied")
 
     def __repr__(self) -> str:
         return f"KeyedRandom(dataset={self.dataset!r})  # private: the key is not shown"
@@ -179,8 +177,7 @@ class DerivedKeys(KeyedRandom):
         """32 bytes for one purpose, if they were derived."""
         if (purpose, *parts) not in self._subkeys:
             raise ParameterError(
-                f'the subkey "{purpose}"{f" for {parts[0]}" if parts else ""} was not sent along',
-                hint="name every variable and its design where the subkeys are derived",
+                "the-subkey-was-not-sent-along", purpose=purpose, part=f" for {parts[0]}" if parts else ""
             )
         return self._subkeys[purpose, *parts]
 
@@ -211,10 +208,7 @@ class KeyedStream:
         return _words(self._spill, names, np.asarray(states).astype("<u8"), np.arange(refills, dtype="<u8"))
 
     def __reduce__(self) -> Any:
-        raise WrongTypeError(
-            "a secret key is not copied or sent along",
-            hint="make the stream where it is needed: keyed.stream(variable, design)",
-        )
+        raise WrongTypeError("a-secret-key-is-not-copied-or")
 
 
 def _words(key: bytes, names: Array, states: Array, numbers: Array) -> Words:
@@ -263,9 +257,9 @@ def _digest(start: Any, text: str) -> bytes:
 
 def _checked_name(name: str, what: str) -> str:
     if not isinstance(name, str):
-        raise WrongTypeError(f"{what} must be a text, not {kind_of(name)}", hint=f"give the name of the {what}")
+        raise WrongTypeError("must-be-a-text-not", what=what, name_kind=kind_of(name))
     if not name:
-        raise ParameterError(f"no name was given for the {what}", hint="give one and keep it from release to release")
+        raise ParameterError("no-name-was-given", what=what)
     return name
 
 
@@ -276,18 +270,12 @@ def checked_key(key: bytes | str) -> bytes:
     16
     """
     if not isinstance(key, bytes | str):
-        raise WrongTypeError("a key must be bytes or hexadecimal digits", hint="make one with new_key_file")
+        raise WrongTypeError("a-key-must-be-bytes")
     secret = _from_digits(key) if isinstance(key, str) else key
     if len(secret) < LEAST_BYTES:
-        raise ParameterError(
-            f"a key of {8 * len(secret)} bits can be found by trial; at least {8 * LEAST_BYTES} are needed",
-            hint="make one with maskwell release --new-key FILE, from the operating system",
-        )
+        raise ParameterError("a-key-of-bits-can", secret_count=8 * len(secret), least_bytes=8 * LEAST_BYTES)
     if len(set(secret)) < _LEAST_DIFFERENT:
-        raise ParameterError(
-            f"a key of {len(set(secret))} different bytes can be guessed",
-            hint="make one with maskwell release --new-key FILE, from the operating system",
-        )
+        raise ParameterError("a-key-of-different-bytes-can", secret_count=len(set(secret)))
     return secret
 
 
@@ -321,10 +309,7 @@ def read_key_file(path: str | Path) -> bytes:
             _check_private(path, status.st_mode)
             content = file.read(_LARGEST_FILE + 1)
     except OSError as error:
-        raise DataFileError(
-            f"cannot read the key file {path}: {error.strerror}",
-            hint="check the path; maskwell release --new-key FILE makes one",
-        ) from error
+        raise DataFileError("cannot-read-the-key-file", path=path, strerror=error.strerror) from error
     if len(content) > _LARGEST_FILE:
         raise _no_key(path, f"has more than {_LARGEST_FILE:,} bytes")
     return checked_key(content.decode("latin-1").strip())
@@ -332,18 +317,13 @@ def read_key_file(path: str | Path) -> bytes:
 
 def _from_digits(text: str) -> bytes:
     if not re.fullmatch(r"(?:[0-9a-fA-F]{2})+", text):
-        raise ParameterError(
-            "the key is not a text of hexadecimal digits, two for each byte",
-            hint="give 32 digits or more of 0-9 and a-f; passwords are not keys",
-        )
+        raise ParameterError("the-key-is-not-a-text")
     return bytes.fromhex(text)
 
 
 def _check_new(path: Path) -> None:
     if os.path.lexists(path):
-        raise DataFileError(
-            f"{path} exists; a key is never replaced", hint="give another name, or use the key that is there", path=path
-        )
+        raise DataFileError("exists-a-key-is-never-replaced", path=path)
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -351,17 +331,12 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def _no_key(path: str | Path, why: str) -> DataFileError:
-    return DataFileError(
-        f"the key file {path} {why}", hint="name a file that holds a key and nothing else", path=str(path)
-    )
+    return DataFileError("the-key-file", path_shown=path, why=why, path=str(path))
 
 
 def _check_private(path: str | Path, mode: int) -> None:
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise DataFileError(
-            f"others than its owner may use the key file {path} (mode {stat.S_IMODE(mode):04o})",
-            hint=f"close it first: chmod 600 {path}",
-        )
+        raise DataFileError("others-than-its-owner-may-use", path=path, s_imode=stat.S_IMODE(mode))
 
 
 class Records(NamedTuple):
@@ -380,20 +355,16 @@ def read_ids(ids: Any) -> Records:
     """
     array = _as_array(ids)
     if array.ndim != 1:
-        raise WrongTypeError(f"ids of shape {array.shape}", hint="give one column of ids, one for each record")
+        raise WrongTypeError("ids-of-shape", shape=array.shape)
     if array.dtype.kind in "iu" and not (array.dtype == np.uint64 and array.size and int(array.max()) >= _HIGH):
         return Records(array.astype(np.int64), [], [])
     if array.dtype.kind in "mM":  # of nanoseconds NumPy would make whole numbers
-        raise WrongTypeError("the id in row 0 (counted from 0) is a time", hint="ids are whole numbers or texts", row=0)
+        raise WrongTypeError("the-id-in-row-0-counted", row=0)
     if array.dtype.kind == "f":
         inexact = np.abs(array) >= 2.0 ** (np.finfo(array.dtype).nmant + 1)  # two whole numbers may be one float
         if inexact.any():
             row = int(np.argmax(inexact))
-            raise WrongTypeError(
-                f"the id in row {row} (counted from 0) is too large for a {array.dtype}",
-                hint="keep ids as whole numbers or texts",
-                row=row,
-            )
+            raise WrongTypeError("the-id-in-row-counted-from", dtype=array.dtype, row=row)
         if _all_whole(array):
             return Records(array.astype(np.int64), [], [])
     return _one_by_one(array.tolist())
@@ -435,15 +406,8 @@ def _read(value: Any, row: int) -> int | str:
     if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_WHOLE_FLOAT:
         return int(value)
     if (isinstance(value, str) and not value) or is_missing(value):
-        raise MissingValueError(
-            f"the record in row {row} (counted from 0) has no id", hint="give every record an id of its own", row=row
-        )
-    raise WrongTypeError(
-        f"the id in row {row} (counted from 0) is a {type(value).__name__}",
-        hint="ids are whole numbers or texts",
-        values=f"{value!r:.40}",
-        row=row,
-    )
+        raise MissingValueError("the-record-in-row-counted", row=row)
+    raise WrongTypeError("the-id-in-row-counted", name=type(value).__name__, values=f"{value!r:.40}", row=row)
 
 
 def _within(number: int) -> int | str:

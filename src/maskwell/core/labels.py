@@ -66,16 +66,12 @@ def check_labels(labels: Any) -> Sequence[Hashable]:
     """Return the labels as a tuple (``range(k)`` for the integers 0..k-1), or say why they cannot be categories."""
     check_ordered(labels, "labels")
     if isinstance(labels, str | bytes) or not isinstance(labels, Iterable) or getattr(labels, "ndim", 1) != 1:
-        raise WrongTypeError(
-            f"labels must be a list, not {shown_short(labels)}",
-            hint='write the labels one by one: ["yes", "no"]',
-            labels=labels,
-        )
+        raise WrongTypeError("labels-must-be-a-list-not", labels_shown=shown_short(labels), labels=labels)
     if isinstance(labels, range) and labels and labels == range(labels.stop):  # len() has a limit
         return labels
     plain_labels = tuple(plain(label) for label in labels)
     if not plain_labels:
-        raise LabelError("no labels were given; at least one is needed", hint="list the categories in order")
+        raise LabelError("no-labels-were-given-at-least")
     if not _are_distinct_tuples(plain_labels):
         _check_distinct(plain_labels)
     numbered = all(type(label) is int and label == code for code, label in enumerate(plain_labels))
@@ -98,35 +94,24 @@ def _check_distinct(labels: tuple[Any, ...]) -> None:
     clashes: list[tuple[object, object]] = []
     for position, label in enumerate(labels):
         if is_missing(label):
-            raise LabelError(
-                f"label {position + 1} is a missing value ({label!r})",
-                hint='name the category for missing values, for instance "missing"',
-                position=position,
-            )
+            raise LabelError("label-is-a-missing-value", position_number=position + 1, label=label, position=position)
         if _has_half(label):
-            raise LabelError(
-                f"label {position + 1} holds half a character, which cannot be written to any file",
-                hint="give labels in UTF-8: the text was cut within a character, or read in another encoding",
-                position=position,
-            )
+            raise LabelError("label-holds-half-a-character-which", position_number=position + 1, position=position)
         try:
             if label in first:
                 clashes.append((first[label], label))
             first.setdefault(label, label)
         except TypeError as error:
             raise LabelError(
-                f"label {position + 1} is a {shorten(type(label).__name__)}, which cannot be a label",
-                hint="use text, numbers, dates or tuples",
+                "label-is-a-which-cannot",
+                position_number=position + 1,
+                name=shorten(type(label).__name__),
                 values=shorten(" ".join(repr(label).split())),
                 label=label,
             ) from error
     if clashes:
         pairs = listed((_clash(a, b) for a, b in clashes), len(clashes), MESSAGE - 20)
-        raise LabelError(
-            f"labels must differ: {pairs}",
-            hint="give every category one label of its own",
-            duplicates=[b for _, b in clashes],
-        )
+        raise LabelError("labels-must-differ", pairs=pairs, duplicates=[b for _, b in clashes])
 
 
 def _has_half(label: Any) -> bool:
@@ -241,12 +226,7 @@ def to_json(label: Any) -> Any:
         form = {tag: label.isoformat()}
         if READERS[tag](form[tag]) == label:
             return form
-    raise LabelError(
-        f"a label of the type {type(label).__name__} has no JSON form",
-        hint="use text, numbers, booleans, dates, tuples of these, or the value of an enum",
-        values=repr(label),
-        label=label,
-    )
+    raise LabelError("a-label-of-the-type", name=type(label).__name__, values=repr(label), label=label)
 
 
 def from_json(form: Any) -> Hashable:
@@ -266,11 +246,7 @@ def from_json(form: Any) -> Hashable:
                 return READERS[tag](content)  # type: ignore[no-any-return]
             except ValueError:
                 pass
-    raise DesignFileError(
-        f"not the JSON form of a label: {form!r}",
-        hint='labels are text, numbers, booleans, or {"tuple": [...]}, {"date": "2024-05-01"}, {"datetime": ...}',
-        form=form,
-    )
+    raise DesignFileError("not-the-json-form", form=form)
 
 
 def sorted_levels(labels: Iterable[Hashable], given: Iterable[Hashable] = ()) -> list[Hashable]:
@@ -376,8 +352,9 @@ def _add(keys: dict[Any, int], value: Any, code: int, labels: Sequence[Hashable]
     other = keys.setdefault(value, code)
     if other != code:
         raise LabelError(
-            f"the labels {labels[other]!r} and {labels[code]!r} both match one value by their text",
-            hint="give the categories labels whose texts differ, or match by value",
+            "the-labels-and-both-match-one",
+            label=labels[other],
+            label_shown=labels[code],
             values=repr(value),
             labels=[labels[other], labels[code]],
         )
@@ -472,8 +449,4 @@ def _collect(codes: Iterator[int], count: int, k: int) -> Codes:
     try:
         return np.fromiter(codes, dtype=code_type(k + 1), count=count)
     except TypeError as error:
-        raise WrongTypeError(
-            "a value in the column cannot be a label",
-            hint="every row must hold one text, number, date or tuple",
-            values=str(error),
-        ) from None
+        raise WrongTypeError("a-value-in-the-column-cannot", values=str(error)) from None

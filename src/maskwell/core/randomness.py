@@ -56,10 +56,7 @@ class RandomSource(Protocol):
 def check_source(random: object) -> None:
     """Raise unless this is a source of random words; a seed or a generator of NumPy is none."""
     if not hasattr(random, "private") or not callable(getattr(random, "stream", None)) or isinstance(random, type):
-        raise WrongTypeError(
-            f"random must be a source of random words, not {kind_of(random)}",
-            hint="leave it out for private draws; mw.SeededRandom(1) draws the same again, for tests only",
-        )
+        raise WrongTypeError("random-must-be-a-source", random_kind=kind_of(random))
 
 
 class Held(NamedTuple):
@@ -154,10 +151,7 @@ class Stream:
         return held
 
     def __reduce__(self) -> Any:
-        raise WrongTypeError(
-            "a random stream cannot be copied or sent to another process: two holders would draw the same words",
-            hint="send the source and call stream() there",
-        )
+        raise WrongTypeError("a-random-stream-cannot-be-copied")
 
 
 class SecureRandom:
@@ -193,9 +187,9 @@ class SeededRandom:
 
     def __init__(self, seed: int) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int):
-            raise WrongTypeError(f"seed = {shown_short(seed)} is not an integer", hint="give an integer such as 1")
+            raise WrongTypeError("seed-is-not-an-integer", seed=shown_short(seed))
         if seed < 0:
-            raise ParameterError(f"seed = {seed} is negative", hint="give an integer of 0 or more", seed=seed)
+            raise ParameterError("seed-is-negative", seed=seed)
         self.seed = seed
         self._key = hashlib.sha256(b"maskwell seeded source, version 1: %d" % seed).digest()
         self._next = itertools.count()

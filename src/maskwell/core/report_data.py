@@ -85,7 +85,7 @@ class Reports:
     def ascii_texts(self) -> Array:
         """The same as byte strings, which take a quarter of the memory."""
         if self.encoding != "bits":
-            raise ReportError("these reports are codes, not sets", hint="decode them with the design's outputs")
+            raise ReportError("these-reports-are-codes-not-sets")
         characters = np.unpackbits(self.data, axis=1, count=self.k, bitorder="little") | np.uint8(ord("0"))
         return np.asarray(characters.view(f"S{self.k}").ravel())
 
@@ -132,7 +132,7 @@ def split_sets(column: Any, k: int) -> Array:
         return adapter_of(column).split_sets(column, k)
     reports = as_array(column, "reports") if hasattr(column, "__array__") else as_list(column, "reports")
     if isinstance(reports, np.ndarray) and reports.ndim != 1:
-        raise ReportError(f"reports of shape {reports.shape}", hint="give one column of bytes or texts")
+        raise ReportError("reports-of-shape", shape=reports.shape)
     if isinstance(reports, np.ndarray) and reports.dtype.kind in "VS":
         return masks_of_width(bytes_of(reports), k)
     values = reports if isinstance(reports, list) else reports.tolist() if reports.dtype.kind in "Of" else []
@@ -141,7 +141,7 @@ def split_sets(column: Any, k: int) -> Array:
     if bytes not in kinds:
         return _masks_from_texts(reports, k)
     if len(kinds) > 1:
-        raise ReportError("some reports are bytes and some are not", hint="give one column of bytes or texts")
+        raise ReportError("some-reports-are-bytes-and-some")
     return _masks_from_bytes(values, k)
 
 
@@ -161,8 +161,10 @@ def _check_none_missing(values: list[Any], rows: int) -> None:
 def missing_reports(missing: list[int], rows: int) -> MissingValueError:
     """The error for rows without a report."""
     return MissingValueError(
-        f"{len(missing)} of {rows} reports are missing (first in row {missing[0]}, counted from 0)",
-        hint="leave these rows out: who gave no report is not counted among the reports",
+        "of-reports-are-missing-first",
+        missing_count=len(missing),
+        rows_shown=rows,
+        missing=missing[0],
         rows=missing[:10],
     )
 
@@ -183,16 +185,13 @@ def masks_of_width(data: Array, k: int) -> Array:
             return masks_of_characters(data, k)
         raise wrong_width(data.shape[1], k)
     if k % 8 and int(data[:, -1].max()) >> (k % 8):
-        raise ReportError(f"set reports name categories beyond the {k}th", hint="use the design that made the reports")
+        raise ReportError("set-reports-name-categories-beyond", k=k)
     return data
 
 
 def wrong_width(width: int, k: int) -> ReportError:
     """The error for masks of another number of categories."""
-    return ReportError(
-        f"set reports of {width} bytes; {k} categories need {(k + 7) // 8}",
-        hint="use the design that made the reports",
-    )
+    return ReportError("set-reports-of-bytes-categories-need", width=width, k=k, k_add=(k + 7) // 8)
 
 
 def masks_of_characters(characters: Array, k: int) -> Array:
@@ -208,10 +207,10 @@ def masks_of_characters(characters: Array, k: int) -> Array:
 def _wrong_texts(wrong: Array, k: int, first: str) -> ReportError:
     packed = first.startswith(("b'", 'b"'))  # what pandas writes to CSV for bytes
     return ReportError(
-        f"{len(wrong)} reports are not texts of {k} characters 0 or 1 (first in row {wrong[0]}, counted from 0)",
-        hint="CSV does not hold packed reports: randomize with sets='texts', or write Parquet"
-        if packed
-        else "a set report has one character for each category, 1 where the category was named",
+        "reports-are-not-texts-of-characters" if packed else "reports-are-not-texts-of-characters-0",
+        wrong_count=len(wrong),
+        k=k,
+        wrong=wrong[0],
         values=shorten(repr(first), 80),
         rows=wrong[:10].tolist(),
     )
@@ -260,7 +259,7 @@ class Counts(Result):
         check_kind(Flag, private=self.private)
         n: Any = self.n
         if isinstance(n, bool) or not isinstance(n, Integral) or not 0 <= int(n) < 2**63:
-            raise ReportError(f"n = {shown_short(n)} reports", hint="give a whole number from 0 to 2**63 - 1", n=n)
+            raise ReportError("n-reports", n_shown=shown_short(n), n=n)
         values = _whole_numbers(as_array(self.values, "counts"))
         values.setflags(write=False)
         object.__setattr__(self, "values", values)
@@ -269,7 +268,7 @@ class Counts(Result):
     def share(self) -> Array:
         """Counts as shares of the number of reports."""
         if self.n == 0:
-            raise ReportError("there are no reports", hint="an estimate needs at least one report")
+            raise ReportError("there-are-no-reports")
         return self.values / self.n
 
     def __add__(self, other: Counts) -> Counts:
@@ -277,17 +276,15 @@ class Counts(Result):
             return NotImplemented
         if self.fingerprint != other.fingerprint:
             raise ReportError(
-                "these counts come from two different designs",
-                hint="estimate each part on its own, or randomize all with one design",
-                fingerprints=(self.fingerprint, other.fingerprint),
+                "these-counts-come-from-two-different", fingerprints=(self.fingerprint, other.fingerprint)
             )
         if self.values.shape != other.values.shape:
             raise ReportError(
-                f"{len(self.values)} and {len(other.values)} counts of one design", hint="count both parts with it"
+                "and-counts-of-one-design", values_count=len(self.values), other_values_count=len(other.values)
             )
         values = self.values + other.values
         if (values < 0).any() or self.n + other.n >= 2**63:  # a sum of two beyond 64 bits turns negative
-            raise ReportError("these counts add up to more than 2**63 - 1", hint="check the numbers of reports")
+            raise ReportError("these-counts-add-up-to-more")
         return Counts(values, self.n + other.n, self.fingerprint, bool(self.private and other.private))
 
     def __radd__(self, other: object) -> Counts:
@@ -317,17 +314,14 @@ class Counts(Result):
         False
         """
         if not isinstance(form, Mapping) or form.get("maskwell") != "counts" or set(form) != KEYS:
-            raise ReportError(
-                f"{kind_of(form)} is not the JSON form of counts", hint="give what counts.to_dict() wrote"
-            )
+            raise ReportError("is-not-the-json-form-of", form_kind=kind_of(form))
         if form["version"] != VERSION:
             raise ReportError(
-                f"counts of version {shown_short(form['version'])}; this is version {VERSION}",
-                hint="read them with the version of maskwell that wrote them",
+                "counts-of-version-this-is-version", version=shown_short(form["version"]), version_shown=VERSION
             )
         values = form["values"]
         if not isinstance(values, list) or not all(isinstance(v, int) and not isinstance(v, bool) for v in values):
-            raise ReportError("the counts are not whole numbers", hint="give what counts.to_dict() wrote")
+            raise ReportError("the-counts-are-not-whole-numbers")
         return cls(_within_64_bits(values), form["n"], form["design"], form["private"])
 
 
@@ -339,7 +333,7 @@ def _within_64_bits(values: list[int]) -> Array:
     try:
         return np.array(values, dtype=np.int64)
     except OverflowError:
-        raise ReportError("a count is beyond 2**63 - 1", hint="give what counts.to_dict() wrote") from None
+        raise ReportError("a-count-is-beyond-2-63") from None
 
 
 def _whole_numbers(values: Array) -> Array:
@@ -347,10 +341,11 @@ def _whole_numbers(values: Array) -> Array:
     fits = values.ndim == 1 and values.dtype.kind in "iuf"
     if not fits or not np.isfinite(values).all() or (values != np.floor(values)).any() or (values >= 2**63).any():
         raise ReportError(
-            f"counts must be one column of whole numbers, not {values.dtype} of shape {values.shape}",
-            hint="count the reports; do not weight them",
+            "counts-must-be-one-column",
+            dtype=values.dtype,
+            shape=values.shape,
             values=np.array2string(values, threshold=8),
         )
     if (values < 0).any():
-        raise ReportError(f"negative counts: {values[values < 0][:5].tolist()}", hint="counts are 0 or more")
+        raise ReportError("negative-counts", value=values[values < 0][:5].tolist())
     return values.astype(np.int64)

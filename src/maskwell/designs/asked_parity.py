@@ -32,10 +32,7 @@ class Asked:
 
     def too_tight(self) -> ParameterError:
         """The error for a demand that no informative design can meet."""
-        return ParameterError(
-            f"{self.name} = {self.text} is too tight: the design would carry no information",
-            hint="ask for a little less privacy",
-        )
+        return ParameterError("is-too-tight-the-design-would", name=self.name, text=self.text)
 
     def note(self, parity: Parity) -> dict[str, Any]:
         """For the provenance: what was asked and the relative loss of parity."""
@@ -47,9 +44,7 @@ def asked_gamma(gamma: Number) -> Asked:
     """A parity bound given as a number."""
     exact = safe_below(gamma, "gamma")
     if exact <= 1:
-        raise ParameterError(
-            f"gamma = {gamma} leaves no information in a report", hint="give gamma greater than 1", gamma=gamma
-        )
+        raise ParameterError("gamma-leaves-no-information", gamma=gamma)
     return Asked("gamma", str(gamma), exact, False)
 
 
@@ -57,15 +52,9 @@ def asked_epsilon(epsilon: Number) -> Asked:
     """A parity bound e**epsilon."""
     exact = safe_below(epsilon, "epsilon")
     if exact <= 0:
-        raise ParameterError(
-            f"epsilon = {epsilon} leaves no information in a report",
-            hint="give epsilon greater than 0",
-            epsilon=epsilon,
-        )
+        raise ParameterError("epsilon-leaves-no-information", epsilon=epsilon)
     if exact > 700:
-        raise ParameterError(
-            f"epsilon = {epsilon} is no protection at all", hint="give epsilon of at most 700", epsilon=epsilon
-        )
+        raise ParameterError("epsilon-is-no-protection-at-all", epsilon=epsilon)
     asked = Asked("epsilon", str(epsilon), exp_below(exact), True)
     if asked.exact <= 1:
         raise asked.too_tight()

@@ -35,8 +35,6 @@ from maskwell.designs.kronecker import product_of
 from maskwell.designs.sampler import sampler_of
 from maskwell.errors import LabelError, ParameterError
 
-MAKE_ONE = "make one with: maskwell design bits --items bread,milk --p 0.9 -o design.json"
-
 
 @dataclass(frozen=True, eq=False)
 class ItemBits:
@@ -85,16 +83,10 @@ class ItemBits:
     def check_named(self) -> None:
         """Raise unless the design names its items, and each name can stand in a list of items."""
         if not self.names:
-            raise LabelError(
-                f"the design does not name its {len(self):,} items, and baskets are lists of their names",
-                hint="make it with names: maskwell design bits --items bread,milk ..., or give a column for each item",
-            )
+            raise LabelError("the-design-does-not-name", self_count=len(self))
         unclear = next((name for name in self.names if _reads_like_a_report(name, len(self))), None)
         if unclear is not None:
-            raise LabelError(
-                f"the item {shorten(repr(unclear), 24)} reads like a report of {len(self):,} characters 0 or 1",
-                hint="give this item another name",
-            )
+            raise LabelError("the-item-reads-like-a-report", unclear=shorten(repr(unclear), 24), self_count=len(self))
 
     def sampler(self, random: RandomSource | KeyedRandom | None = None, column: str = "") -> BasketSampler:
         """A sampler of baskets that goes on row after row; with a key every item of the column is a variable."""
@@ -115,13 +107,13 @@ def item_bits(design: Design) -> ItemBits:
     bits = find_item_bits(design)
     if bits is None:
         kind = shorten(str(design.provenance.get("family", design.kind)), 24)
-        raise ParameterError(f"a design of the kind {kind} is not made for baskets of items", hint=MAKE_ONE)
+        raise ParameterError("a-design-of-the-kind", kind=kind)
     flat = [place for place, (s, t) in enumerate(zip(bits.present, bits.absent, strict=True)) if s + t <= 1]
     sure = [place for place, leaf in enumerate(design.leaves) if leaf.parity_exact() == math.inf]
     if flat or sure:
         named = listed((_named(bits, place) for place in flat or sure), len(flat or sure), 30)
         wrong = "a 1 is reported no more often when it is true" if flat else "some report is the truth for certain"
-        raise ParameterError(f"items {named}: {wrong}", hint="keep each bit with a chance above 1/2 and below 1")
+        raise ParameterError("items-named-wrong", named=named, wrong=wrong)
     return bits
 
 

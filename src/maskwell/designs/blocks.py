@@ -68,10 +68,7 @@ class Blocks(CodedDesign):
     def _check_labels(count: int) -> None:
         """A few letters of a file can ask for billions of pairs."""
         if count > MOST_LABELS:
-            raise TooLargeError(
-                f"{big(count)} pairs of a cell and a category; at most {MOST_LABELS:,} are labelled",
-                hint="randomize the cells one by one, each with its own design",
-            )
+            raise TooLargeError("pairs-of-a-cell", count=big(count), most_labels=MOST_LABELS)
 
     def _pairs(self) -> list[tuple[Hashable, CodedDesign]]:
         return list(zip(self.cells.labels, self.parts, strict=True))
@@ -270,6 +267,4 @@ class Blocks(CodedDesign):
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
         """Not for blocks: relabel the parts."""
-        raise ParameterError(
-            "the labels of a block design are those of its parts", hint="relabel the parts with with_labels"
-        )
+        raise ParameterError("the-labels-of-a-block-design")

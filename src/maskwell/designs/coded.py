@@ -90,10 +90,7 @@ class CodedDesign(Design):
     def total_variation(self) -> float:
         """From the matrix, which must be small: all pairs of columns, a few columns at a time to stay in the cache."""
         if self.k * self.k * max(self.m, SHORT_COLUMN) > PAIRS_LIMIT:
-            raise TooLargeError(
-                f"the columns of {self.k:,} truths are too many to compare, two by two",
-                hint="ask for what needs no matrix, such as parity, rank or added variance",
-            )
+            raise TooLargeError("the-columns-of-truths-are-too", k=self.k)
         columns, widest, step = np.ascontiguousarray(self.matrix().T), 0.0, max(1, _AT_ONCE // self.m)
         for start in range(0, self.k, step):
             some = columns[start : start + step]
@@ -165,10 +162,7 @@ class CodedDesign(Design):
     def _check_share(self, share: Real) -> Real:
         values = as_floats(share, "share", finite=False)
         if values.shape != (self.m,) or not np.isfinite(values).all():
-            raise ReportError(
-                f"shares of reports have shape {values.shape}; this design has {self.m} reports",
-                hint="tally the reports with the same design",
-            )
+            raise ReportError("shares-of-reports-have-shape", shape=values.shape, m=self.m)
         return values
 
     def empty_reports(self, n: int) -> Array:
@@ -193,9 +187,7 @@ class CodedDesign(Design):
         made = isinstance(reports, Reports)
         codes = check_codes(reports_of(self, reports)) if made else codes_of(self.outputs, reports)
         if self.m > TALLY_LIMIT:
-            raise TooLargeError(
-                f"a table of {self.m:,} reports is too large to count", hint="count fewer variables together"
-            )
+            raise TooLargeError("a-table-of-reports-is-too", m=self.m)
         counts = np.zeros(self.m, dtype=np.int64)
         tally_codes(codes, counts)
         return Counts(counts, len(codes), self.fingerprint, reports.private if made else True)
@@ -213,9 +205,7 @@ def codes_of(outputs: Categories, reports: Any, match: str = "value") -> Codes:
 def tally_codes(codes: Array, counts: Array) -> None:
     """Add to ``counts`` how often each code occurs, refusing codes beyond its end."""
     if len(codes) and int(codes.max()) >= len(counts):
-        raise ReportError(
-            f"report code {int(codes.max())} is outside 0..{len(counts) - 1}", hint="use the design that made them"
-        )
+        raise ReportError("report-code-is-outside-0", codes_max=int(codes.max()), counts_count_sub=len(counts) - 1)
     if codes.dtype.itemsize == 1 and len(counts) <= 256:
         kernels.active.tally_codes(np.ascontiguousarray(codes), counts)
         return
@@ -226,10 +216,7 @@ def tally_codes(codes: Array, counts: Array) -> None:
 def check_codes(codes: Array) -> Array:
     """Report codes as one column of unsigned integers, or an error."""
     if codes.ndim != 1 or codes.dtype.kind not in "iu" or (len(codes) and int(codes.min()) < 0):
-        raise ReportError(
-            f"report codes must be one column of integers of 0 or more, got shape {codes.shape} of {codes.dtype}",
-            hint="use the reports as the design made them",
-        )
+        raise ReportError("report-codes-must-be-one-column", shape=codes.shape, dtype=codes.dtype)
     return codes if codes.dtype == np.uint8 else codes.astype(np.uint64, copy=False)
 
 
@@ -237,8 +224,9 @@ def reports_of(design: Design, reports: Reports) -> Array:
     """The data of reports, after checking that this design made them."""
     if reports.fingerprint != design.fingerprint:
         raise ReportError(
-            f"these reports come from the design {reports.fingerprint[:19]}..., not from {design.fingerprint[:19]}...",
-            hint="count them with the design that made them",
+            "these-reports-come-from-the-design",
+            fingerprint=reports.fingerprint[:19],
+            design_fingerprint=design.fingerprint[:19],
             given=reports.fingerprint,
             expected=design.fingerprint,
         )
@@ -303,8 +291,10 @@ class WrittenOut(CodedDesign):
             return
         direction = np.linalg.svd(self._P)[2][-1]
         raise NotIdentifiableError(
-            f"shares cannot be estimated: the matrix has rank {self.rank()} for {self.k} categories",
+            "shares-cannot-be-estimated-the-matrix",
             hint=self.provenance.get("samples") or "choose a design whose columns are linearly independent",
+            rank=self.rank(),
+            k=self.k,
             null_direction=direction,
         )
 
@@ -393,11 +383,7 @@ def weighted_left_inverse(P: Real, lam: Real) -> Real:
     q, r = np.linalg.qr(P * scale[:, None])
     size = np.abs(r.diagonal())
     if size.min() <= RANK * size.max():
-        raise NotIdentifiableError(
-            "the reports that can occur at these shares do not tell all shares",
-            hint="give every category a share above 0 in the guess",
-            lam=lam,
-        )
+        raise NotIdentifiableError("the-reports-that-can-occur", lam=lam)
     return np.asarray(np.linalg.solve(r, q.T) * scale)
 
 
@@ -405,7 +391,4 @@ def check_label_counts(k: int, m: int, inputs: Categories, outputs: Categories) 
     """Raise unless there is a label for each truth and each report."""
     check_kind(Categories, inputs=inputs, outputs=outputs)
     if (len(inputs), len(outputs)) != (k, m):
-        raise LabelError(
-            f"{len(inputs)} truth and {len(outputs)} report labels for a matrix of {m} reports by {k} truths",
-            hint=f"give {k} categories and {m} reports",
-        )
+        raise LabelError("truth-and-report-labels", inputs_count=len(inputs), outputs_count=len(outputs), m=m, k=k)

@@ -76,14 +76,10 @@ def _as_weights(values: list[Fraction | int], j: int) -> list[int]:
     if all(isinstance(value, int | np.integer) for value in values):
         return [int(value) for value in values]
     if not all(isinstance(value, int | np.integer | Fraction) for value in values):
-        raise WrongTypeError(
-            f"column {j} holds numbers that are no fractions", hint="give fractions, or integers in their ratio"
-        )
+        raise WrongTypeError("column-holds-numbers-that-are-no", j=j)
     fractions = [Fraction(value) for value in values]
     if (total := sum_of(fractions)) != 1:
-        raise MatrixError(
-            f"column {j} sums to {to_float(total):.12g}, not 1", hint="fractions must sum to 1; nothing is rescaled"
-        )
+        raise MatrixError("column-sums-to-not-1", j=j, total=to_float(total))
     common = common_denominator(fractions)
     return [value.numerator * (common // value.denominator) for value in fractions]
 
@@ -97,10 +93,7 @@ def as_integers(values: Any) -> Array:
     try:
         exact = np.array([*map(operator.index, array.tolist()), None], dtype=object)[:-1]
     except TypeError as error:
-        raise WrongTypeError(
-            "the entries of a column must be integers in the ratio of its probabilities",
-            hint="give integers, or fractions to Sparse.of_columns",
-        ) from error
+        raise WrongTypeError("the-entries-of-a-column-must") from error
     return narrowed(exact)
 
 
@@ -167,10 +160,7 @@ def _frozen(columns: Columns) -> Columns:
 def _indices(values: Any, name: str) -> Array:
     array = np.asarray(values)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
-        raise WrongTypeError(
-            f"{name} must be one column of integers, got shape {array.shape} of {array.dtype}",
-            hint="give starts of shape (k + 1,), rows and numerators of shape (entries,)",
-        )
+        raise WrongTypeError("must-be-one-column-of-integers", name=name, shape=array.shape, dtype=array.dtype)
     return array.astype(np.int64)
 
 
@@ -179,39 +169,35 @@ def _check_lengths(columns: Columns) -> None:
     fits = len(starts) > 1 and starts[0] == 0 and starts[-1] == entries == len(columns.numerators)
     if not fits or (np.diff(starts) < 0).any():
         raise MatrixError(
-            f"{len(starts)} starts, {entries} rows and {len(columns.numerators)} integers do not fit together",
-            hint="give starts from 0 to the number of entries, and one row and one integer for each entry",
+            "starts-rows-and-integers-do-not",
+            starts_count=len(starts),
+            entries=entries,
+            numerators_count=len(columns.numerators),
         )
     if (empty := np.flatnonzero(columns.lengths == 0)).size:
-        raise MatrixError(
-            f"column {empty[0]} has no entries", hint="every truth needs at least one report", columns=empty
-        )
+        raise MatrixError("column-has-no-entries", empty=empty[0], columns=empty)
 
 
 def _check_rows(columns: Columns, m: int) -> None:
     if max(m, len(columns.starts)) > MOST_LINES:
         raise TooLargeError(
-            f"a matrix of {m:,} rows and {len(columns.starts) - 1:,} columns; at most {MOST_LINES:,} are kept",
-            hint="group rare categories",
+            "a-matrix-of-rows-and-columns", m=m, starts_count_sub=len(columns.starts) - 1, most_lines=MOST_LINES
         )
     rows = columns.rows
     if int(rows.min()) < 0 or int(rows.max()) >= m:
-        raise MatrixError(f"rows from {rows.min()} to {rows.max()} of {m} reports", hint=f"give rows from 0 to {m - 1}")
+        raise MatrixError("rows-from-to-of-reports", rows_min=rows.min(), rows_max=rows.max(), m=m, m_sub=m - 1)
     rises = np.diff(rows) > 0
     rises[columns.starts[1:-1] - 1] = True  # where the next column starts
     if not rises.all():
         j = int(np.searchsorted(columns.starts, np.flatnonzero(~rises)[0], side="right")) - 1
-        raise MatrixError(f"the rows of column {j} do not increase", hint="give each row once, in increasing order")
+        raise MatrixError("the-rows-of-column-do-not", j=j)
 
 
 def _check_positive(columns: Columns) -> None:
     wrong = np.flatnonzero(columns.numerators <= 0)
     if wrong.size:
         j = int(np.searchsorted(columns.starts, wrong[0], side="right")) - 1
-        raise MatrixError(
-            f"column {j} has the integer {columns.numerators[wrong[0]]}",
-            hint="give positive integers and leave out what never happens",
-        )
+        raise MatrixError("column-has-the-integer", j=j, numerator=columns.numerators[wrong[0]])
 
 
 # ---- tables that the kernels read
@@ -412,8 +398,7 @@ def sizes_of(labels: Labels) -> tuple[Array, Array]:
 def _check_work(width: Array, height: Array) -> None:
     if (work := int((width * height).sum())) > SOLVE_LIMIT:
         raise TooLargeError(
-            f"components of up to {int(width.max()):,} states have {work:,} entries, more than {SOLVE_LIMIT:,}",
-            hint="randomize within the cells of more variables, or merge rare categories",
+            "components-of-up-to-states", width_max=int(width.max()), work=work, solve_limit=SOLVE_LIMIT
         )
 
 

@@ -56,10 +56,7 @@ class Composed(CodedDesign):
         """Checked: the second design's categories are the first one's reports."""
         one, two = check_coded([first, then], "a composition")
         if one.outputs.labels != two.inputs.labels:
-            raise ParameterError(
-                f"the {one.m} reports of the first design are not the {two.k} categories of the second",
-                hint="the second design randomizes the reports of the first: give it their labels",
-            )
+            raise ParameterError("the-reports-of-the-first-design", m=one.m, k=two.k)
         return cls(first=one, then=two).noting_decimals(one, two)
 
     @property
@@ -83,8 +80,11 @@ class Composed(CodedDesign):
             return Uniform.of(self.first.truth * self.then.truth, self.first.inputs).noting_decimals(self)
         if self.m * self.then.k * self.k > WORK_LIMIT:
             raise TooLargeError(
-                f"a {self.m} x {self.then.k} times a {self.then.k} x {self.k} matrix is too much to work out exactly",
-                hint=f"compose smaller designs, or use the bound on parity, {to_float(self.parity_bound()):.6g}",
+                "a-x-times-a-x-matrix",
+                m=self.m,
+                k=self.then.k,
+                self_k=self.k,
+                parity_bound=to_float(self.parity_bound()),
             )
         return Dense.from_integers(self._product(), self.inputs, self.outputs).noting_decimals(self)
 
@@ -94,10 +94,7 @@ class Composed(CodedDesign):
         common = math.lcm(*map(sum, C))
         words = _words(common) * _words(max(map(sum, P)))
         if words * self.m * self.then.k * self.k > DIGIT_LIMIT:
-            raise TooLargeError(
-                "the chances of this composition have more digits than can be worked out exactly",
-                hint="compose fewer designs, or designs whose chances have fewer digits",
-            )
+            raise TooLargeError("the-chances-of-this-composition")
         scaled = [[n * (common // sum(column)) for n in column] for column in C]
         rows = list(zip(*scaled, strict=True))
         return [[sum(map(operator.mul, row, column)) for row in rows] for column in P]
@@ -209,9 +206,7 @@ class Composed(CodedDesign):
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
         """Not for compositions: relabel the steps."""
-        raise ParameterError(
-            "the labels of a composition are those of its steps", hint="relabel the steps with with_labels"
-        )
+        raise ParameterError("the-labels-of-a-composition")
 
 
 def _integer_columns(design: CodedDesign) -> Sequence[Sequence[int]]:

@@ -70,9 +70,9 @@ class Dense(WrittenOut):
         """From integers for each truth, in the ratio of the probabilities. Labels default to 0, 1, 2, ..."""
         k, m = len(numerators), len(numerators[0])
         if any(len(column) != m for column in numerators):
-            raise MatrixError("columns of different lengths", hint=f"give {m} integers for each truth")
+            raise MatrixError("columns-of-different-lengths", m=m)
         if any(min(column) < 0 or sum(column) == 0 for column in numerators):
-            raise MatrixError("a column with a negative integer, or of zeros only", hint="give integers of 0 or more")
+            raise MatrixError("a-column-with-a-negative-integer")
         inputs = Categories.numbered(k) if inputs is None else inputs
         if outputs is None:
             outputs = inputs if m == k else Categories.numbered(m)
@@ -167,7 +167,7 @@ class Dense(WrittenOut):
             raise too_many_entries(len(outputs), len(inputs))
         columns = list(map(all_from_digits, exact["columns"]))
         if [sum(column) for column in columns] != all_from_digits(exact["denominators"]) or not all(columns):
-            raise MatrixError("the integers of a column do not sum to its denominator", hint="make the file again")
+            raise MatrixError("the-integers-of-a-column-do")
         return cls.from_integers(columns, inputs, outputs)
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
@@ -234,8 +234,5 @@ def design_of(P: Any) -> CodedDesign:
     if isinstance(P, CodedDesign):
         return P
     if hasattr(P, "reports_are_sets"):
-        raise WrongTypeError(
-            f"a {P.kind} design reports sets of categories; one released value for each record is needed",
-            hint="give a design whose reports are codes, or its matrix",
-        )
+        raise WrongTypeError("a-design-reports-sets-of-categories", kind=P.kind)
     return Dense.of(P)

@@ -161,10 +161,7 @@ class Design(ABC):
     def total_variation_exact(self) -> Fraction:
         """The same as a fraction; from the matrix, which must be small."""
         if not self.has_entries_up_to(EXACT_LIMIT // self.k):
-            raise TooLargeError(
-                f"the columns of {self.k:,} truths are too many to compare exactly, two by two",
-                hint="ask for a bound on parity, such as epsilon = 1: that needs no matrix",
-            )
+            raise TooLargeError("the-columns-of-truths-are-too-many", k=self.k)
         columns = list(zip(*self.exact_matrix(), strict=True))
         pairs = ((one, two) for i, one in enumerate(columns) for two in columns[:i])
         return max((sum(map(abs, map(operator.sub, *pair)), Fraction(0)) for pair in pairs), default=Fraction(0))
@@ -246,9 +243,11 @@ class Design(ABC):
     def _check_size(self, limit: int) -> None:
         if not self.has_entries_up_to(limit):
             raise TooLargeError(
-                f"the matrix of this {self.kind} design has {self.reports_in_words()} by {big(self.k)} entries, more "
-                f"than {big(limit)}",
-                hint="ask for what needs no matrix, such as parity, rank or added variance",
+                "the-matrix-of-this-design",
+                kind=self.kind,
+                reports_in_words=self.reports_in_words(),
+                k=big(self.k),
+                limit=big(limit),
                 design=self,
             )
 
@@ -321,19 +320,13 @@ class Design(ABC):
         """Raise unless the true proportions can be estimated."""
         if not self.identifiable:
             raise NotIdentifiableError(
-                f"this {self.kind} design has rank {self.rank()} for {self.k} categories: shares cannot be estimated",
-                hint="choose a design whose columns are linearly independent",
-                rank=self.rank(),
-                k=self.k,
+                "this-design-has-rank-for-categories", kind=self.kind, rank=self.rank(), k=self.k
             )
 
     def uniform_prior(self) -> Real:
         """All categories equally likely; refused where they are more than any list holds."""
         if self.k > LISTED_LIMIT:
-            raise TooLargeError(
-                f"the shares of {big(self.k)} categories are too many to be listed",
-                hint="ask for what needs no shares, such as parity or rank; of a product, ask for its parts",
-            )
+            raise TooLargeError("the-shares-of-categories-are-too", k=big(self.k))
         return np.full(self.k, 1 / self.k)
 
     def check_distribution(self, pi: Real, name: str = "pi") -> Real:
@@ -345,8 +338,10 @@ class Design(ABC):
         fits = values.shape == (self.k,) and np.isfinite(values).all()
         if not fits or (values < 0).any() or (values > 2).any() or abs(values.sum() - 1) > 1e-9:
             raise MatrixError(
-                f"{name} = {_listed(values)} is not a distribution over {self.k:,} categories",
-                hint=f"give {self.k:,} numbers of 0 or more that sum to 1",
+                "is-not-a-distribution-over-categories",
+                shown_name=name,
+                shown_given=_listed(values),
+                shown_k=self.k,
                 **{name: pi},
             )
         return values
@@ -508,12 +503,9 @@ def check_relabelling(design: Design, inputs: Categories, outputs: Categories | 
     check_kind(Categories, inputs=inputs)
     check_kind(Categories | None, outputs=outputs)
     if len(inputs) != design.k:
-        raise LabelError(f"{len(inputs)} labels for {design.k} categories", hint=f"give {design.k} labels")
+        raise LabelError("labels-for-categories", inputs_count=len(inputs), k=design.k)
     if outputs is not None and outputs.labels != inputs.labels:
-        raise LabelError(
-            f"the reports of this {design.kind} design bear the labels of its categories",
-            hint="give labels for the categories only, or write the matrix out as a dense design",
-        )
+        raise LabelError("the-reports-of-this-design-bear", kind=design.kind)
 
 
 def check_categories(categories: object) -> None:
@@ -523,19 +515,13 @@ def check_categories(categories: object) -> None:
 
 def too_few(k: int) -> ParameterError:
     """The error for fewer than two categories."""
-    return ParameterError(
-        f"k = {k}: at least two categories are needed",
-        hint="give two or more: with fewer there is nothing to hide and nothing to learn",
-        k=k,
-    )
+    return ParameterError("k-at-least-two-categories", k=k)
 
 
 def check_two(categories: Categories) -> None:
     """Raise unless there are at least two categories, and no more than one random word can choose among."""
     check_categories(categories)
     if len(categories) >= 2**32:
-        raise TooLargeError(
-            f"k = {len(categories):,} categories; at most {2**32 - 1:,} are possible", hint="group rare categories"
-        )
+        raise TooLargeError("k-categories-at-most-are-possible", categories_count=len(categories), value_sub=2**32 - 1)
     if len(categories) < 2:
         raise too_few(len(categories))

@@ -101,10 +101,7 @@ class Garbling:
     def _check_size(self, limit: int) -> None:
         rows, columns = self.shape
         if rows * columns > limit:
-            raise TooLargeError(
-                f"a garbling of {rows:,} by {columns:,} entries; at most {big(limit)} are written out",
-                hint="use entries(), which gives the positive ones",
-            )
+            raise TooLargeError("a-garbling-of-by-entries", rows=rows, columns=columns, limit=big(limit))
 
     def __repr__(self) -> str:
         return f"Garbling({self.rows:,} x {len(self.columns):,}, {sum(map(len, self.columns)):,} positive)"

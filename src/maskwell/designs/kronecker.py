@@ -239,10 +239,7 @@ class Kronecker(CodedDesign):
     def empty_reports(self, n: int) -> Codes:
         """Room for n codes, unless there are more cells than a code can number."""
         if max(self.k, self.m) >= 2**63:
-            raise TooLargeError(
-                f"a product of {len(self.leaves)} designs has {big(self.k)} cells, more than one code can number",
-                hint="randomize its columns, or mine them; a table of all of them has too many cells",
-            )
+            raise TooLargeError("a-product-of-designs-has-cells", leaves_count=len(self.leaves), k=big(self.k))
         return super().empty_reports(n)
 
     @property
@@ -279,9 +276,7 @@ class Kronecker(CodedDesign):
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
         """Not for products: relabel the factors."""
-        raise ParameterError(
-            "the labels of a product are those of its factors", hint="relabel the factors with with_labels"
-        )
+        raise ParameterError("the-labels-of-a-product")
 
 
 def _repeated_entries(factor: CodedDesign, reports: Array, truths: Array) -> Real:
@@ -305,13 +300,10 @@ def check_coded(designs: Iterable[Design], what: str) -> tuple[CodedDesign, ...]
     """At least one design, all with coded reports."""
     parts = list_of(Design, designs, "designs")
     if not parts:
-        raise ParameterError(f"{what} needs at least one design", hint="give one design or more")
+        raise ParameterError("needs-at-least-one-design", what=what)
     for part in parts:
         if not isinstance(part, CodedDesign):
-            raise ParameterError(
-                f"{what} cannot hold a design of the kind {part.kind}, whose report is a set",
-                hint="use designs that report one category, such as k-ary or a matrix",
-            )
+            raise ParameterError("cannot-hold-a-design", what=what, kind=part.kind)
     return tuple(part for part in parts if isinstance(part, CodedDesign))
 
 

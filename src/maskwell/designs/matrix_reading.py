@@ -50,18 +50,14 @@ def read_shares(shares: Sequence[Number], name: str, k: int) -> Real:
     """
     if len(shares) != k:
         raise ParameterError(
-            f"{name} has {len(shares)} share{'s' * (len(shares) != 1)} for {k:,} categories",
-            hint="give one share for each category",
+            "has-share-for-categories", name=name, shares_count=len(shares), value="s" * (len(shares) != 1), k=k
         )
     exact, typed = [as_fraction(share, name) for share in shares], ",".join(map(str, shares))
     if min(exact) < 0:
-        raise ParameterError(f"{name} {typed}: {to_decimal(min(exact))} is below 0", hint="give shares of 0 or more")
+        raise ParameterError("is-below-0", name=name, typed=typed, exact=to_decimal(min(exact)))
     total = sum(exact, start=Fraction(0))
     if abs(total - 1) > SUM_TOLERANCE:
-        raise ParameterError(
-            f"{name} {typed} sums to {to_float(total):.10g}, not 1",
-            hint="these shares must sum to 1; nothing is rescaled for you",
-        )
+        raise ParameterError("sums-to-not-1", name=name, typed=typed, total=to_float(total))
     return np.array([float(share) for share in exact])
 
 
@@ -80,10 +76,10 @@ def _values(P: Any) -> list[list[Any]]:
         P = as_array(P, "P")
     rows = P.tolist() if isinstance(P, np.ndarray) else [list(row) if _is_row(row) else row for row in as_list(P, "P")]
     if not isinstance(rows, list) or not rows or not all(isinstance(row, list) for row in rows) or not all(rows):
-        raise MatrixError("a matrix needs at least one row and one column of numbers", hint="give m rows of k numbers")
+        raise MatrixError("a-matrix-needs-at-least-one")
     lengths = sorted({len(row) for row in rows})
     if len(lengths) > 1:
-        raise MatrixError(f"rows of different lengths: {lengths}", hint="give m rows of k numbers each")
+        raise MatrixError("rows-of-different-lengths", lengths=lengths)
     if len(rows) * lengths[0] > DENSE_LIMIT:
         raise too_many_entries(len(rows), lengths[0])
     return rows
@@ -91,10 +87,7 @@ def _values(P: Any) -> list[list[Any]]:
 
 def too_many_entries(m: int, k: int) -> TooLargeError:
     """The error for a matrix that is not kept written out."""
-    return TooLargeError(
-        f"a dense matrix of {m:,} x {k:,} entries; at most {DENSE_LIMIT:,} are kept",
-        hint="use a structured design (uniform, mixture, subset, kronecker, blocks)",
-    )
+    return TooLargeError("a-dense-matrix-of-x-entries", m=m, k=k, dense_limit=DENSE_LIMIT)
 
 
 def _is_row(row: Any) -> bool:
@@ -105,9 +98,7 @@ def _entry(value: Any, i: int, j: int) -> Fraction:
     try:
         return as_fraction(value, f"entry [{i}, {j}]")
     except ValueError as error:
-        raise MatrixError(
-            f"entry [{i}, {j}] = {value!r} is not a finite number", hint="give numbers or fractions"
-        ) from error
+        raise MatrixError("entry-is-not-a-finite-number", i=i, j=j, value=value) from error
 
 
 def check_columns(columns: Columns) -> None:
@@ -115,21 +106,15 @@ def check_columns(columns: Columns) -> None:
     for j, column in enumerate(columns):
         for i, p in enumerate(column):
             if p < 0:
-                raise MatrixError(
-                    f"entry [{i}, {j}] = {to_float(p):g} is negative",
-                    hint="probabilities are 0 or more; nothing is clipped for you",
-                )
+                raise MatrixError("entry-is-negative", i=i, j=j, p=to_float(p))
     sums = [sum(column, Fraction(0)) for column in columns]
     wrong = [j for j, total in enumerate(sums) if abs(total - 1) > SUM_TOLERANCE]
     if not wrong:
         return
     sums_text = listed((f"column {j} sums to {to_float(sums[j]):.10g}" for j in wrong), len(wrong), MESSAGE - 28)
     if all(abs(sum(row) - 1) <= SUM_TOLERANCE for row in zip(*columns, strict=True)):
-        raise OrientationError(
-            f"rows sum to 1, not columns: {sums_text}",
-            hint=f"columns are truths here: transpose the matrix, or use {in_language('--rows', 'from_rows')}",
-        )
-    raise MatrixError(f"not 1: {sums_text}", hint="every column must sum to 1 within 1e-9; nothing is rescaled for you")
+        raise OrientationError("rows-sum-to-1-not-columns", sums_text=sums_text)
+    raise MatrixError("not-1-sums-text", sums_text=sums_text)
 
 
 def _check_fractions(values: list[list[Any]], given: Columns) -> None:
@@ -137,10 +122,7 @@ def _check_fractions(values: list[list[Any]], given: Columns) -> None:
     for j, (as_given, exact) in enumerate(zip(values, given, strict=True)):
         total = sum(exact, Fraction(0))
         if total != 1 and not any(map(is_decimal, as_given)):
-            raise MatrixError(
-                f"the fractions of column {j} sum to 1 {to_float(total - 1):+.3g}",
-                hint="fractions must sum to 1 exactly; within 1e-9 is enough for decimals only",
-            )
+            raise MatrixError("the-fractions-of-column-sum", j=j, total_sub=to_float(total - 1))
 
 
 def read_rows(R: Any) -> list[list[Any]]:
@@ -150,10 +132,7 @@ def read_rows(R: Any) -> list[list[Any]]:
     wrong = [i for i, total in enumerate(sums) if abs(total - 1) > SUM_TOLERANCE]
     if wrong:
         instead = in_language("leave out --rows", "use Dense.of")
-        raise OrientationError(
-            f"row {wrong[0]} sums to {to_float(sums[wrong[0]]):.10g}, not 1",
-            hint=f"rows are truths in this form; if columns are truths, {instead}",
-        )
+        raise OrientationError("row-sums-to-not-1", wrong=wrong[0], sum=to_float(sums[wrong[0]]), instead=instead)
     return _transposed(values)
 
 

@@ -148,15 +148,11 @@ class Mixture(TruthOrFixed):
         q = tuple(check_probability(value, f"fixed[{i}]") for i, value in enumerate(fixed))
         if len(q) != len(categories):
             raise ParameterError(
-                f"{len(q)} fixed-report probabilities for {len(categories)} categories",
-                hint="give one for each category",
+                "fixed-report-probabilities-for-categories", q_count=len(q), categories_count=len(categories)
             )
         total = sum_of([p, *q])
         if total != 1:
-            raise ParameterError(
-                f"truth and fixed sum to {to_float(total):.12g}, which is 1 {to_float(total - 1):+.3g}",
-                hint="the probabilities of all reports must sum to 1 exactly",
-            )
+            raise ParameterError("truth-and-fixed-sum-to-which", total=to_float(total), total_sub=to_float(total - 1))
         return cls(categories=categories, truth=p, fixed=q).noting_decimals(p, *q)
 
     @cached_property

@@ -79,10 +79,7 @@ class Patterns(WrittenOut):
         total = sum(thetas, Fraction(0)) * design.total / (sum(design.shares) * design.outside)
         if total != 1:
             off = to_float(total - 1)
-            raise MatrixError(
-                f"the probabilities of all reports sum to {to_float(total):.12g}, which is 1 {off:+.3g}",
-                hint="give weights as fractions with sum theta_S (1 + (gamma - 1) [j in S]) = 1 exactly",
-            )
+            raise MatrixError("the-probabilities-of-all-reports-sum", total=to_float(total), off=off)
         return design
 
     @classmethod
@@ -103,9 +100,10 @@ class Patterns(WrittenOut):
         if len(set(held)) > 1:
             least, most = (held.index(end(held)) for end in (min, max))
             raise MatrixError(
-                f"the sets with category {least} weigh {to_float(Fraction(held[least], held[most])):.12g} times "
-                f"those with category {most}",
-                hint="give weights that satisfy sum theta_S (1 + (gamma - 1) [j in S]) = 1 for every j exactly",
+                "the-sets-with-category-weigh-times",
+                least=least,
+                held=to_float(Fraction(held[least], held[most])),
+                most=most,
             )
         outputs = set_labels(masks, categories) if outputs is None else _check_outputs(outputs, len(masks))
         return cls(
@@ -195,14 +193,14 @@ class Patterns(WrittenOut):
         check_two(inputs)
         gamma = Fraction(from_digits(exact["inside"]), from_digits(exact["outside"]))
         if gamma <= 1:
-            raise MatrixError("inside is not above outside", hint="make the file again")
+            raise MatrixError("inside-is-not-above-outside")
         masks = [_mask_of_text(text, len(inputs)) for text in exact["sets"]]
         return cls.from_integers(gamma, masks, [from_digits(share) for share in exact["weights"]], inputs, outputs)
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
         """The same probabilities under other labels; reports named after their sets are named anew."""
         if len(inputs) != self.k:
-            raise LabelError(f"{len(inputs)} labels for {self.k} categories", hint=f"give {self.k} labels")
+            raise LabelError("labels-for-categories", inputs_count=len(inputs), k=self.k)
         if outputs is None:
             named = self.reports == set_labels(self.masks, self.categories)
             outputs = set_labels(self.masks, inputs) if named else self.reports
@@ -218,7 +216,7 @@ def mask_of(codes: Iterable[int], k: int) -> int:
     for code in as_list(codes, "a set"):
         at = as_count(code, "category code")
         if not 0 <= at < k:
-            raise ParameterError(f"category code {code} of {k} categories", hint=f"give codes from 0 to {k - 1}")
+            raise ParameterError("category-code-of-categories", code=code, k=k, k_sub=k - 1)
         mask |= 1 << at
     return mask
 
@@ -250,23 +248,17 @@ def set_labels(masks: Iterable[int], categories: Categories) -> Categories:
 def _check_masks(masks: Sequence[int], shares: Sequence[int], categories: Categories) -> None:
     k = len(categories)
     if len(masks) != len(shares) or not masks:
-        raise MatrixError(f"{len(masks)} sets and {len(shares)} weights", hint="give one weight for each set")
+        raise MatrixError("sets-and-weights", masks_count=len(masks), shares_count=len(shares))
     if len(masks) * k > DENSE_LIMIT:
-        raise TooLargeError(
-            f"{len(masks):,} sets of {k:,} categories; at most {DENSE_LIMIT:,} entries are kept",
-            hint="use subset selection or a uniform design, which need no list of sets",
-        )
+        raise TooLargeError("sets-of-categories-at-most-entries", masks_count=len(masks), k=k, dense_limit=DENSE_LIMIT)
     whole = (1 << k) - 1
     wrong = next((mask for mask in masks if not 0 < mask < whole), None)
     if wrong is not None:
-        raise MatrixError(
-            f"a set of {wrong.bit_count()} of {k} categories: its report would tell nothing",
-            hint="give sets that hold at least one category and leave out at least one",
-        )
+        raise MatrixError("a-set-of-of-categories", bit_count=wrong.bit_count(), k=k)
     if len(set(masks)) < len(masks):
-        raise MatrixError("a set occurs twice", hint="give each set once, with the sum of its weights")
+        raise MatrixError("a-set-occurs-twice")
     if min(shares) <= 0:
-        raise MatrixError("a weight is not positive", hint="leave out sets that never occur")
+        raise MatrixError("a-weight-is-not-positive")
 
 
 def _held(masks: Sequence[int], shares: Sequence[int], k: int) -> list[int]:
@@ -280,5 +272,5 @@ def _held(masks: Sequence[int], shares: Sequence[int], k: int) -> list[int]:
 
 def _check_outputs(outputs: Categories, m: int) -> Categories:
     if len(outputs) != m:
-        raise LabelError(f"{len(outputs)} report labels for {m} sets", hint=f"give {m} labels")
+        raise LabelError("report-labels-for-sets", outputs_count=len(outputs), m=m)
     return outputs

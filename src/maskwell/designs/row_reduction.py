@@ -223,8 +223,7 @@ def _order(categories: Categories, labels: Iterable[Hashable] | None) -> list[in
     order = [categories.code(label) for label in as_list(labels, "most_sensitive_first")]
     if sorted(order) != list(range(len(categories))):
         raise LabelError(
-            f"{len(set(order))} of {len(categories)} categories are ordered by sensitivity",
-            hint="name every category once, the most sensitive first",
+            "of-categories-are-ordered-by-sensitivity", order_count=len(set(order)), categories_count=len(categories)
         )
     return order
 

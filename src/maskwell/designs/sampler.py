@@ -44,7 +44,7 @@ class Sampler:
 
     def __init__(self, design: Design, random: RandomSource, threads: int | None = None) -> None:
         if threads is not None and threads < 1:
-            raise ParameterError(f"threads = {threads}", hint="give 1 or more", threads=threads)
+            raise ParameterError("threads-threads", threads=threads)
         self.design = design
         self.private = random.private
         self._threads = processors() if threads is None else threads
@@ -80,10 +80,7 @@ class Sampler:
         return self.sample(codes)
 
     def __reduce__(self) -> Any:
-        raise WrongTypeError(
-            "a sampler cannot be copied or sent to another process: two holders would draw the same words",
-            hint="make one there with design.sampler()",
-        )
+        raise WrongTypeError("a-sampler-cannot-be-copied")
 
     def _cuts(self, rows: int) -> list[int]:
         worthwhile = 4 * self.design.words_per_row * rows // BYTES_PER_THREAD
@@ -122,7 +119,7 @@ class KeyedSampler:
 
     def __init__(self, design: Design, keyed: KeyedRandom, variable: str, fingerprint: str | None = None) -> None:
         if not hasattr(design, "draw_rows"):
-            raise WrongTypeError(f"design must be a Design, not {kind_of(design)}", hint=MADE_BY["Design"])
+            raise WrongTypeError("design-must-be-a-design-not", hint=MADE_BY["Design"], design_kind=kind_of(design))
         check_kind(KeyedRandom, keyed=keyed)
         check_kind(str, variable=variable)
         check_kind(str | None, fingerprint=fingerprint)
@@ -141,8 +138,7 @@ class KeyedSampler:
         codes = check_codes(codes, design.k)
         if names is None or len(codes) != len(names):
             raise ParameterError(
-                f"{len(codes)} codes and {0 if names is None else len(names)} record ids",
-                hint="give one id for each code, in the same order",
+                "codes-and-record-ids", codes_count=len(codes), names_count=0 if names is None else len(names)
             )
         out = design.empty_reports(len(codes))
         step = max(1, CHUNK_BYTES // (4 * design.words_per_row))
@@ -163,7 +159,7 @@ class KeyedSampler:
             out[row] = self.design.encode_report(self.design.draw(state, reader))
 
     def __reduce__(self) -> Any:
-        raise WrongTypeError("a secret key is not copied or sent along", hint="make the sampler where it is needed")
+        raise WrongTypeError("a-secret-key-is-not-copied-or-sent")
 
 
 def sampler_of(
@@ -236,18 +232,12 @@ def check_codes(codes: Array, k: int) -> Array:
     except ValueError:
         array = np.empty((0, 0))
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
-        raise WrongTypeError(
-            f"codes must be one column of integers, got shape {array.shape} of {array.dtype}",
-            hint="randomize() takes labels; sample() takes codes 0..k-1",
-        )
+        raise WrongTypeError("codes-must-be-one-column", shape=array.shape, dtype=array.dtype)
     if len(array) and (int(array.max()) >= k or int(array.min()) < 0):
         wrong = np.unique(array[(array >= k) | (array < 0)])[:10].tolist()
         first = int(np.flatnonzero((array >= k) | (array < 0))[0])
         raise UnknownCategoryError(
-            f"codes outside 0..{k - 1}, first in row {first} (counted from 0)",
-            hint=f"this design has {k} categories",
-            values=str(wrong),
-            codes=wrong,
+            "codes-outside-0-first-in-row", k_sub=k - 1, first=first, k=k, values=str(wrong), codes=wrong
         )
     native = array.dtype.newbyteorder("=") if array.dtype.kind == "u" else code_type(k)
     return np.require(array, dtype=native, requirements=["C_CONTIGUOUS", "ALIGNED"])

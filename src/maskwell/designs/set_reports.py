@@ -139,10 +139,7 @@ class SetDesign(Design):
     def _check_share(self, share: Real) -> Real:
         values = as_floats(share, "share", finite=False)
         if values.shape != (self.k,) or not np.isfinite(values).all():
-            raise ReportError(
-                f"inclusion shares have shape {values.shape}; this design has {self.k} categories",
-                hint="tally the reports with the same design",
-            )
+            raise ReportError("inclusion-shares-have-shape-this-design", shape=values.shape, k=self.k)
         return values
 
     def _exact_matrix(self) -> list[list[Fraction]]:
@@ -178,19 +175,14 @@ class SetDesign(Design):
         self._check_masks(bits)
         wrong = kernels.active.tally_bits(np.ascontiguousarray(bits), size, counts)
         if wrong >= 0:
-            raise ReportError(
-                f"the report in row {wrong} does not name exactly {size} categories",
-                hint="use the design that made the reports",
-                row=wrong,
-            )
+            raise ReportError("the-report-in-row-does-not", size=size, row=wrong)
         return Counts(counts, len(bits), self.fingerprint, reports.private if made else True)
 
     def _check_masks(self, bits: Array) -> None:
         shape_fits = bits.ndim == 2 and bits.shape[1] == (self.k + 7) // 8 and bits.dtype == np.uint8
         if not shape_fits or (self.k % 8 and (bits[:, -1] >> (self.k % 8)).any()):
             raise ReportError(
-                f"masks of shape {bits.shape} and {bits.dtype} for reports of {self.k} categories",
-                hint=f"use the reports as they were made: {(self.k + 7) // 8} bytes, no bit beyond the last category",
+                "masks-of-shape-and-for-reports", shape=bits.shape, dtype=bits.dtype, k=self.k, k_add=(self.k + 7) // 8
             )
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:

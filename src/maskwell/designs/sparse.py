@@ -164,10 +164,7 @@ class ByColumns(CodedDesign):
     def diagonal(self) -> Real:
         """Chance that each state is reported as it is, shape (k,); for designs with as many reports as truths."""
         if self.m != self.k:
-            raise ParameterError(
-                f"a matrix of {self.m:,} reports by {self.k:,} truths has no diagonal",
-                hint="ask for entries_at(reports, truths)",
-            )
+            raise ParameterError("a-matrix-of-reports-by-truths", m=self.m, k=self.k)
         return self.entries_at(np.arange(self.k), np.arange(self.k))
 
     def _matrix(self) -> Real:
@@ -297,8 +294,10 @@ class ByColumns(CodedDesign):
             weak = np.flatnonzero(ranks < stack.truths.shape[1])
             if weak.size:
                 raise NotIdentifiableError(
-                    f"shares cannot be estimated: the matrix has rank {self.rank()} for {self.k} categories",
+                    "shares-cannot-be-estimated-the-matrix",
                     hint=self.provenance.get("samples") or "choose a design whose columns are linearly independent",
+                    rank=self.rank(),
+                    k=self.k,
                     null_direction=self._null_direction(stack, int(weak[0])),
                 )
 
@@ -524,14 +523,14 @@ class Sparse(ByColumns):
         """Read back what :meth:`exact_form` wrote."""
         columns, places = exact["columns"], exact["rows"]
         if set(map(type, chain(columns, places))) != {list} or [*map(len, columns)] != [*map(len, places)]:
-            raise MatrixError("a column has not one row for each integer", hint="make the file again")
+            raise MatrixError("a-column-has-not-one-row")
         ends = list(accumulate(map(len, columns), initial=0))
         numbers = all_from_digits(list(chain.from_iterable(columns)))
         short = max(numbers, default=0) * len(numbers) < 2**63
         numerators = np.array(numbers, dtype=np.int64 if short else object)
         sums = np.add.reduceat(numerators, ends[:-1]).tolist() if min(map(len, columns), default=0) else []
         if sums != all_from_digits(exact["denominators"]):
-            raise MatrixError("the integers of a column do not sum to its denominator", hint="make the file again")
+            raise MatrixError("the-integers-of-a-column-do")
         return cls.from_integers(np.array(ends), list(chain.from_iterable(places)), numerators, inputs, outputs)
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
@@ -574,10 +573,8 @@ def _assembled(parts: Sequence[Sparse], places: Sequence[Any]) -> tuple[Array, A
 
 def _check_places(parts: Sequence[Sparse], places: Sequence[Any], where: Array) -> None:
     if any(part.m != part.k for part in parts):
-        raise MatrixError("a part has not as many reports as truths", hint="give parts that are square")
+        raise MatrixError("a-part-has-not-as-many")
     if [part.k for part in parts] != [len(place) for place in places]:
-        raise MatrixError("a part has not one place for each of its states", hint="give part.k places for each part")
+        raise MatrixError("a-part-has-not-one-place")
     if (np.sort(where) != np.arange(len(where))).any():
-        raise MatrixError(
-            f"the places are not the {len(where)} states, each once", hint="give every state from 0 to exactly one part"
-        )
+        raise MatrixError("the-places-are-not-the-states", where_count=len(where))

@@ -164,10 +164,7 @@ class Subset(FixedSizeSets):
         k, q = len(categories), check_set_size(size, categories)
         p = check_probability(include, "include", open_=True)
         if p * (k - q) <= (1 - p) * q:
-            raise ParameterError(
-                f"include = {include}: the truth would be no more likely to be named than chance ({Fraction(q, k)})",
-                hint=f"give more than {Fraction(q, k)}",
-            )
+            raise ParameterError("include-the-truth-would-be-no", include=include, q=Fraction(q, k))
         return cls(categories=categories, size=q, chance=p).noting_decimals(p)
 
     @classmethod
@@ -242,7 +239,14 @@ def check_set_size(size: int, categories: Categories) -> int:
 def wrong_size(name: str, size: object, k: int) -> ParameterError:
     """The error for a size that no set of categories has."""
     allowed = "give 1" if k == 2 else f"give a size from 1 to {k - 1}"
-    return ParameterError(f"{name} = {size} is not possible for {k} categories", hint=allowed, **{name: size, "k": k})
+    return ParameterError(
+        "is-not-possible-for-categories",
+        hint=allowed,
+        shown_name=name,
+        shown_size=size,
+        shown_k=k,
+        **{name: size, "k": k},
+    )
 
 
 def sizes_allowed(k: int) -> str:
@@ -273,7 +277,7 @@ class LocalDiversity(FixedSizeSets):
         check_categories(categories)
         size, k = as_count(l, "l"), len(categories)
         if not 2 <= size <= k - 1:
-            raise ParameterError(f"l = {l} is not possible for {k} categories", hint=sizes_allowed(k), l=l, k=k)
+            raise ParameterError("l-is-not-possible-for-categories", hint=sizes_allowed(k), l=l, k=k)
         check_two(categories)
         return cls(categories=categories, size=size)
 

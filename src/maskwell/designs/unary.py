@@ -162,9 +162,7 @@ class Unary(SetDesign):
         check_two(categories)
         p, r = check_probability(keep, "keep", open_=True), check_probability(flip, "flip", open_=True)
         if r >= p:
-            raise ParameterError(
-                f"flip = {flip} is not below keep = {keep}", hint="a true bit must be the likelier one"
-            )
+            raise ParameterError("flip-is-not-below-keep", flip=flip, keep=keep)
         return cls(categories=categories, keep=p, flip=r).noting_decimals(p, r)
 
     @classmethod

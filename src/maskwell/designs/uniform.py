@@ -49,9 +49,7 @@ class Uniform(TruthOrFixed):
         check_two(categories)
         p = check_probability(truth, "truth")
         if p == 0:
-            raise ParameterError(
-                "truth = 0: every report would be equally likely whatever the truth", hint="give more than 0"
-            )
+            raise ParameterError("truth-0-every-report-would")
         return cls(categories=categories, truth=p).noting_decimals(p)
 
     @classmethod

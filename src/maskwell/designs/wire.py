@@ -61,7 +61,6 @@ MOST_FIXED = 10**6
 LARGEST_OF_LONG = 12 << 20
 """Characters of a file with integers of more than 300 digits: the time they take grows faster than their length."""
 
-_SMALLER = "group rare categories, use chances with fewer digits, or split it"
 _LONG = re.compile(r'"[0-9]{301}')
 _TEXT_NOTES = {"demand", "family", "given", "method", "same_as", "samples", "wanted", "warning"}
 _LIST_NOTES = {"items", "notes", "variables"}
@@ -180,14 +179,13 @@ def _floats_as_text(value: Any) -> Any:
 def design_from_dict(content: Any) -> Design:
     """A design from the content of a design file, after checking its fingerprint."""
     if not isinstance(content, Mapping) or content.get("maskwell") != "design":
-        raise DesignFileError("this is not a maskwell design file", hint="make one with: maskwell design --help")
+        raise DesignFileError("this-is-not-a-maskwell-design")
     if content.get("version") != VERSION:
         raise DesignFileError(
-            f"design file of version {content.get('version')!r}; this program reads version {VERSION}",
-            hint="make the file again with this version of maskwell",
+            "design-file-of-version-this-program", version=content.get("version"), version_shown=VERSION
         )
     if not isinstance(content.get("kind"), str) or content["kind"] not in KINDS:
-        raise DesignFileError(f"unknown kind of design {content.get('kind')!r}", hint=f"known: {', '.join(KINDS)}")
+        raise DesignFileError("unknown-kind-of-design", kind=content.get("kind"), kinds=", ".join(KINDS))
     covered = {key: value for key, value in content.items() if key not in ("provenance", "fingerprint")}
     try:
         _check_size(content)
@@ -197,15 +195,10 @@ def design_from_dict(content: Any) -> Design:
             genuine = content.get("fingerprint") == computed and design.fingerprint in _names_of(covered, computed)
     except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         reason = error.message if isinstance(error, MaskwellError) else f"{type(error).__name__}: {error}"
-        raise DesignFileError(
-            f"this design file cannot be read ({shorten(reason, 56)})", hint="make the file again"
-        ) from error
+        raise DesignFileError("this-design-file-cannot-be-read", reason=shorten(reason, 56)) from error
     if not genuine:
         raise DesignFileError(
-            "the fingerprint does not match the content: the file was changed after it was made",
-            hint="make the file again, or get the original",
-            given=content.get("fingerprint"),
-            computed=design.fingerprint,
+            "the-fingerprint-does-not-match", given=content.get("fingerprint"), computed=design.fingerprint
         )
     return design
 
@@ -221,7 +214,7 @@ def dumps(design: Design) -> str:
         bounded(content, most=MOST_VALUES)
         _check_size(content)
     except ValueError as error:
-        raise DesignFileError(f"no file of this design could be read: {error}", hint=_SMALLER) from error
+        raise DesignFileError("no-file-of-this-design-could", error=str(error)) from error
     return text
 
 
@@ -252,11 +245,9 @@ def load_design(path: str | Path) -> Design:
         _check_text(text)
         content = from_json(text, most=MOST_VALUES)
     except TooManyValuesError as error:
-        raise DesignFileError(f"cannot read {path}: {error}", hint=_SMALLER) from error
+        raise DesignFileError("cannot-read-group", path=path, error=str(error)) from error
     except ValueError as error:
-        raise DesignFileError(
-            f"{path} is not JSON: {fault_of(error)}", hint="make one with: maskwell design --help"
-        ) from error
+        raise DesignFileError("path-is-not-json-fault", path=path, fault=fault_of(error)) from error
     return design_from_dict(content)
 
 

@@ -54,8 +54,10 @@ def file_errors(what: str, path: str) -> Iterator[None]:
         if isinstance(error, OSError) and what == "write" and error.errno in FULL_DISK:
             raise  # whoever opened the output knows its name
         raise DataFileError(
-            f"cannot {what} {path}: {reason_of(error, what)}",
+            "cannot-what-path-reason",
             hint=_hint(error, what),
+            what=what,
+            reason_of=reason_of(error, what),
             values=fault_of(error, 200),
             path=path,
         ) from None
@@ -198,9 +200,7 @@ def arrow_values(values: Any) -> Any:
     try:
         return arrow.array(values, from_pandas=True)
     except OverflowError:
-        raise WrongTypeError(
-            "a column holds integers of more than 64 bits", hint="give numbers as floats, and labels as texts"
-        ) from None
+        raise WrongTypeError("a-column-holds-integers-of-more") from None
 
 
 def texts_from_bits(bits: Bits, k: int) -> Any:
@@ -222,10 +222,7 @@ def bits_from_array(values: Any, k: int) -> Bits:
         return masks_of_width(_rows_of_bytes(values), k)
     kind = without_views(values.type)
     if str(kind) not in _CUT:
-        raise ReportError(
-            f"the column holds {shorten(str(values.type), 30)}; set reports are bytes, or texts of 0 and 1",
-            hint="keep the column as text: as a number it loses its leading zeros",
-        )
+        raise ReportError("the-column-holds-set-reports", type=shorten(str(values.type), 30))
     return _bits_of_lengths(values if kind == values.type else values.cast(kind), k)
 
 
@@ -469,7 +466,7 @@ def _text_places(array: Any, offsets: type) -> tuple[Array, Any]:
     data = data or require().py_buffer(b"")
     ends: Array = np.frombuffer(places, dtype=offsets)[array.offset : array.offset + len(array) + 1]
     if not 0 <= int(ends[0]) <= int(ends[-1]) <= data.size:
-        raise DataFileError("a column of texts points outside its own bytes", hint="the file is damaged: write it anew")
+        raise DataFileError("a-column-of-texts-points-outside")
     return ends, data
 
 
@@ -543,7 +540,7 @@ def _damaged(batch: Any, path: str, error: Exception) -> DataFileError:
         except require().ArrowException as fault:
             message, hint = _damage_text(field, path, fault)
             return DataFileError(message, hint=hint, values=fault_of(fault, 200), path=path, column=field.name)
-    return DataFileError(f"{path} is damaged", hint=WRITE_AGAIN, values=fault_of(error, 200), path=path)
+    return DataFileError("path-is-damaged", values=fault_of(error, 200), path=path)
 
 
 def _damage_text(field: Any, path: str, error: Exception) -> tuple[str, str]:
@@ -567,11 +564,7 @@ def validated_values(values: Any) -> Any:
             return _validated_column(values)
         columns, changed = _changed(_validated_column, values.columns)
     except arrow.ArrowException as error:
-        raise WrongTypeError(
-            "an Arrow column points outside its own data, or holds what its type forbids",
-            hint="make the column again; its validate(full=True) says what is wrong",
-            values=fault_of(error, 200),
-        ) from None
+        raise WrongTypeError("an-arrow-column-points-outside", values=fault_of(error, 200)) from None
     return arrow.Table.from_arrays(columns, schema=values.schema) if changed else values
 
 
@@ -599,19 +592,13 @@ def _validate(array: Any) -> None:
 def check_rows(rows: int, size: int, path: str) -> None:
     """Raise where a file claims more rows than its bytes can hold."""
     if not 0 <= rows <= ROWS_PER_BYTE * size:
-        raise DataFileError(
-            f"{path} is damaged: it claims {rows:,} rows in {size:,} bytes", hint=WRITE_AGAIN, path=path
-        )
+        raise DataFileError("is-damaged-it-claims-rows", rows=rows, size=size, path=path)
 
 
 def check_unpacked(unpacked: int, size: int, path: str) -> None:
     """Raise where a small file unpacks to gigabytes."""
     if unpacked > LARGE and unpacked > EXPANSION * size:
-        raise DataFileError(
-            f"{path} has {size:,} bytes and unpacks to {unpacked:,}: no honest file does",
-            hint="if you trust the file, write it again without compression",
-            path=path,
-        )
+        raise DataFileError("has-bytes-and-unpacks-to-no", size=size, unpacked=unpacked, path=path)
 
 
 def check_schema(schema: Any, path: str) -> None:
@@ -622,11 +609,7 @@ def check_schema(schema: Any, path: str) -> None:
 
 def _check_field(field: Any, path: str, depth: int) -> None:
     if depth > DEEPEST:
-        raise DataFileError(
-            f"{path} is damaged: it nests lists and structs more than {DEEPEST} levels deep",
-            hint=WRITE_AGAIN,
-            path=path,
-        )
+        raise DataFileError("is-damaged-it-nests-lists", deepest=DEEPEST, path=path)
     str(field.name)
     for i in range(field.type.num_fields):
         _check_field(field.type.field(i), path, depth + 1)
@@ -645,8 +628,9 @@ def check_column_type(field: Any, use: str) -> None:
     if use == ANY or has_values(field.type) or sets or lists:
         return
     raise WrongTypeError(
-        f"column {shorten(repr(field.name), 24)} holds {shorten(str(field.type), 40)}, which cannot be used",
-        hint="use texts, numbers or dates: save this column as text, or leave it out",
+        "column-holds-which-cannot-be-used",
+        name=shorten(repr(field.name), 24),
+        type=shorten(str(field.type), 40),
         column=field.name,
     )
 
@@ -687,10 +671,7 @@ def column_errors(name: str) -> Iterator[None]:
         raise
     except _unreadable_values() as error:
         raise DataFileError(
-            f"column {shorten(repr(name), 24)} has values that cannot be read, such as a date after the year 9999",
-            hint="correct these values, or save the column as text",
-            values=fault_of(error, 200),
-            column=name,
+            "column-has-values-that-cannot", name=shorten(repr(name), 24), values=fault_of(error, 200), column=name
         ) from None
 
 

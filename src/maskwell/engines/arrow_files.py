@@ -47,7 +47,7 @@ class ParquetSource:
     def __init__(self, path: str, coded: Sequence[str], *, copied: bool = False) -> None:
         self._path, parquet = path, require("pyarrow.parquet")
         if path == "-":
-            raise DataFileError("Parquet cannot be read from standard input", hint="give the path of the file")
+            raise DataFileError("parquet-cannot-be-read-from-standard")
         with file_errors("read", path):
             stored = require().OSFile(path)  # read, not mapped, and opened once: what was checked is what is used
             file = parquet.ParquetFile(stored)
@@ -112,11 +112,7 @@ class ParquetSource:
             return batch
         times = Counter(held)
         if any(times[name] != 1 for name in names):
-            raise DataFileError(
-                f"{self._path}: a column cannot be told from another of the same name",
-                hint="give every column, and every part of a nested one, a name of its own without a dot",
-                path=self._path,
-            )
+            raise DataFileError("a-column-cannot-be-told", path=self._path)
         places = {name: place for place, name in enumerate(held)}
         return batch.select([places[name] for name in names])
 

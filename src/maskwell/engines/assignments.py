@@ -83,22 +83,13 @@ class Assignment:
         if sum(width for _, width in self._widths) != len(self.columns):
             raise self._wrong_number()
         if any(isinstance(leaf, Blocks) for leaf in self.leaves):
-            raise ParameterError(
-                "a block design needs the cell of every row, and files are randomized column by column",
-                hint="split the file by cell and use each cell's own design",
-            )
+            raise ParameterError("a-block-design-needs-the-cell")
 
     def _wrong_number(self) -> ParameterError:
         columns = f"{len(self.columns)} columns" if len(self.columns) > 1 else f"1 column: {self.columns[0]}"
         if len(self.leaves) == 1:
-            return ParameterError(
-                f"a report of {answers_in(self.design)} answers is given {columns}",
-                hint="name one column for each answer: first,second=DESIGN",
-            )
-        return ParameterError(
-            f"a product of {len(self.leaves)} designs is given {columns}",
-            hint=f"name one column for each of the {len(self.leaves)} designs: first,second=DESIGN",
-        )
+            return ParameterError("a-report-of-answers-is-given", answers_in=answers_in(self.design), columns=columns)
+        return ParameterError("a-product-of-designs-is-given", leaves_count=len(self.leaves), columns=columns)
 
 
 def answers_in(design: Design) -> int:
@@ -117,22 +108,19 @@ def check_assignments(assignments: Sequence[Assignment]) -> list[str]:
         raise _no_design()
     grouped = next((name for assignment in assignments if assignment.when for name in assignment.columns), None)
     if grouped is not None:
-        raise ParameterError(
-            f"column {grouped!r} has a design for some rows only",
-            hint="split the file by group, and give each part its own design",
-        )
+        raise ParameterError("column-has-a-design-for-some", grouped=grouped)
     _check_named_once(names)
     return names
 
 
 def _no_design() -> ParameterError:
-    return ParameterError("no design was given", hint=f"name a column and its design: {design_of('answer')}")
+    return ParameterError("no-design-was-given", design_of=design_of("answer"))
 
 
 def _check_named_once(names: Sequence[str]) -> None:
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
-        raise ParameterError(f"two designs for the column {repeated!r}", hint="give each column one design")
+        raise ParameterError("two-designs-for-the-column", repeated=repeated)
 
 
 def joint_design(assignments: Sequence[Assignment]) -> Design:
@@ -175,27 +163,22 @@ class Variable:
         named = ", ".join(self.columns)
         if len(self.choices) > 1 and not all(choice.when for choice in self.choices):
             raise ParameterError(
-                f"two designs for the column {named!r}",
-                hint=f"give it one design, or one for each group of rows: {design_of(f'{named}[group=1]', 'D1.json')}",
+                "two-designs-for-the-column-give", named=named, design_of=design_of(f"{named}[group=1]", "D1.json")
             )
         if len({tuple(name for name, _ in choice.when) for choice in self.choices}) > 1:
-            raise ParameterError(
-                f"the groups of {named!r} are told by different columns",
-                hint="name the same columns for all of them, in the same order",
-            )
+            raise ParameterError("the-groups-of-are-told", named=named)
         values = [choice.when for choice in self.choices]
         twice = next((when for when in values if values.count(when) > 1), None)
         if twice is not None:
-            raise ParameterError(
-                f"two designs for {named!r} where {group_text(twice)}", hint="give each group of rows one design"
-            )
+            raise ParameterError("two-designs-for-where", named=named, group_text=group_text(twice))
         inputs = self.choices[0].design.inputs
         for other in self.choices[1:]:
             if other.design.inputs != inputs:
                 raise ParameterError(
-                    f"the designs of {named!r} have different categories: {_first_labels(inputs)} and "
-                    f"{_first_labels(other.design.inputs)}",
-                    hint="make them with the same categories, in the same order",
+                    "the-designs-of-have-different-categories",
+                    named=named,
+                    first_labels=_first_labels(inputs),
+                    design_first_labels=_first_labels(other.design.inputs),
                 )
 
 
@@ -215,8 +198,9 @@ def variables_of(assignments: Sequence[Assignment]) -> list[Variable]:
     basket = next((assignment for assignment in assignments if assignment.baskets is not None), None)
     if basket is not None:
         raise ParameterError(
-            f"column {shorten(repr(basket.columns[0]), 24)} holds baskets of {len(basket.leaves):,} items",
-            hint="find their itemsets: maskwell mine; or name one column for each item: first,second=DESIGN",
+            "column-holds-baskets-of-items",
+            column=shorten(repr(basket.columns[0]), 24),
+            leaves_count=len(basket.leaves),
         )
     by_columns: dict[tuple[str, ...], list[Assignment]] = {}
     for assignment in assignments:
@@ -243,9 +227,7 @@ class Samples:
                 for leaf in choice.leaves:
                     check_reports_one(leaf)
         if len(self) > SAMPLES_LIMIT:
-            raise ParameterError(
-                f"{len(self):,} combinations of designs", hint=f"use at most {SAMPLES_LIMIT:,}, or fewer columns"
-            )
+            raise ParameterError("combinations-of-designs", self_count=len(self), samples_limit=SAMPLES_LIMIT)
 
     def __len__(self) -> int:
         return int(np.prod([len(variable.choices) for variable in self.variables]))
@@ -280,9 +262,7 @@ class Samples:
         for one in (choice for variable in self.variables for choice in variable.choices if choice.when):
             if used and id(one) not in used:
                 raise ReportError(
-                    f"no row with a report has {shorten(group_text(one.when), 30)}, for which there is a design",
-                    hint="leave its design out if this group was not asked, or check the column",
-                    group=dict(one.when),
+                    "no-row-with-a-report", group_text=shorten(group_text(one.when), 30), group=dict(one.when)
                 )
 
     @property
@@ -299,10 +279,7 @@ class Samples:
 def check_reports_one(design: Design) -> Categories:
     """The possible reports of a design that reports one category at a time, or an error."""
     if not isinstance(design.outputs, Categories):
-        raise ReportError(
-            f"a {design.kind} design reports sets, which cannot be counted by groups, domains or sampling units",
-            hint="estimate that column alone, from all rows",
-        )
+        raise ReportError("a-design-reports-sets-which-cannot", kind=design.kind)
     return design.outputs
 
 
@@ -357,9 +334,7 @@ MOST_DIRECT_VALUES = 1000
 def direct_design(table: Rows, name: str) -> Uniform:
     """The design of a column that holds true answers, over the values that occur in it, sorted."""
     if table.read_once:
-        raise ParameterError(
-            "a directly asked column needs two passes over the rows", hint="give a file in place of standard input"
-        )
+        raise ParameterError("a-directly-asked-column-needs-two")
     values: dict[Any, None] = {}
     given: Sequence[Any] = ()
     for part in table.in_parts(_Values(name, str(table)), coded={name: None}):
@@ -367,9 +342,7 @@ def direct_design(table: Rows, name: str) -> Uniform:
         given = given or part.given
         _check_few(values, name)
     if len(values) < 2:
-        raise DataFileError(
-            f"column {name!r} has {len(values)} different values", hint="a table needs at least two", column=name
-        )
+        raise DataFileError("column-has-different-values", values_count=len(values), column=name)
     return Uniform.of(Fraction(1), Categories.of(in_one_type(sorted_levels(values, given))))
 
 
@@ -387,10 +360,7 @@ def different_rows(table: Rows, names: Sequence[str], most: int) -> list[tuple[s
 
 def _check_most(rows: dict[Any, None], most: int) -> None:
     if len(rows) > most:
-        raise ParameterError(
-            f"more than {most:,} different parameters of designs stand in columns",
-            hint=f"round them, or group the rows: at most {most:,} designs are possible",
-        )
+        raise ParameterError("more-than-different-parameters-of-designs", most=most)
 
 
 @dataclass(frozen=True)
@@ -467,9 +437,7 @@ class _Values:
 def _check_few(values: dict[Any, None], name: str) -> None:
     if len(values) > MOST_DIRECT_VALUES:
         raise ParameterError(
-            f"column {name!r} has more than {MOST_DIRECT_VALUES:,} different values",
-            hint="a directly asked column of a table holds categories; group its values first",
-            column=name,
+            "column-has-more-than-different-values", most_direct_values=MOST_DIRECT_VALUES, column=name
         )
 
 

@@ -78,9 +78,11 @@ class BasketProblems(Problems):
             return self._unknown_item(rows)
         if self.repeated:
             return UnknownCategoryError(
-                f"{self._named}: {_baskets(self.repeated, rows)} an item twice, {_first(self.repeated)}"
-                f"data row {self.first_repeated}",
-                hint="name each item of a basket once: a basket tells whether an item is in it, not how often",
+                "an-item-twice-data-row",
+                named=self._named,
+                baskets=_baskets(self.repeated, rows),
+                first=_first(self.repeated),
+                first_repeated=self.first_repeated,
                 values=shown_values(self.repeated_items),
                 column=self.column,
             )
@@ -92,9 +94,13 @@ class BasketProblems(Problems):
         then = "; leave others out, or add them to the design"
         known = listed(map(repr, self.categories.labels), len(self.categories), HINT - len(f"items: {then}"))
         return UnknownCategoryError(
-            f"{self._named}: {_baskets(self.unknown, rows)} an unknown item, {_first(self.unknown)}"
-            f"data row {self.first_unknown}",
-            hint=f"items: {known}{then}",
+            "an-unknown-item-data-row",
+            named=self._named,
+            baskets=_baskets(self.unknown, rows),
+            first=_first(self.unknown),
+            first_unknown=self.first_unknown,
+            known=known,
+            then=then,
             values=shown_values(self.offenders),
             column=self.column,
             offenders=dict(self.offenders),
@@ -118,10 +124,7 @@ class BasketCoder:
 
     def __init__(self, column: str, items: Sequence[str], missing: str = "error") -> None:
         if missing == "category":
-            raise ParameterError(
-                f"column {shorten(repr(column), 24)} holds baskets, which have no category 'missing'",
-                hint=f'leave rows out with {option("missing", "drop")}; write an empty basket as "" or []',
-            )
+            raise ParameterError("column-holds-baskets-which-have-no", column=shorten(repr(column), 24))
         self.column, self._items, self._missing = column, Categories.of(items), missing
         self.problems = BasketProblems(column, self._items)
 
@@ -230,10 +233,7 @@ def basket_columns(rows: Rows, bits: ItemBits) -> tuple[str, ...]:
     A column named "items" will do as well.
     """
     if rows.read_once:
-        raise ParameterError(
-            "standard input can be read once only, and the columns of the baskets are not named",
-            hint=f"name the column with the baskets, or one for each item: {design_of('COLUMN', 'DESIGN')}",
-        )
+        raise ParameterError("standard-input-can-be-read-once", design_of=design_of("COLUMN", "DESIGN"))
     schema = rows.schema
     names, fields = list(schema.names), list(schema)
     if bits.names and {*bits.names} <= {*names}:
@@ -242,8 +242,7 @@ def basket_columns(rows: Rows, bits: ItemBits) -> tuple[str, ...]:
     if len(made) == 1 or "items" in names:
         return (made[0] if len(made) == 1 else "items",)
     raise ParameterError(
-        f"{rows} has no column 'items', and none for each of the {len(bits):,} items of the design",
-        hint=f"name the column with the baskets, or one for each item: {design_of('COLUMN', 'DESIGN')}",
+        "has-no-column-items-and-none", rows=rows, bits_count=len(bits), design_of=design_of("COLUMN", "DESIGN")
     )
 
 

@@ -175,7 +175,7 @@ def count_columns(rows: Rows, *, progress: Progress | None = None) -> list[CellT
         names = [field.name for field in source.schema if has_values(field.type)]
         twice = [name for name, times in Counter(source.schema.names).items() if times > 1]
         if twice:
-            raise DataFileError(f"{rows} has two columns named {twice[0]!r}", hint="rename one of them", path=str(rows))
+            raise DataFileError("has-two-columns-named-rename", rows=rows, twice=twice[0], path=str(rows))
         return count_rows(source, str(rows), [(name,) for name in names], most=MOST_LISTED, progress=progress)
 
 
@@ -231,8 +231,8 @@ def check_weights(column: Any, name: str, row: int) -> Real:
     bad = np.flatnonzero(values < 0)
     if bad.size:
         raise CountsError(
-            f"column {name!r}: the weight in data row {row + int(bad[0]) + 1} is negative",
-            hint="weights are finite numbers of 0 or more",
+            "column-the-weight-in-data-row",
+            row_plus_bad_number=row + int(bad[0]) + 1,
             values=f"{values[bad[0]]:g}",
             column=name,
         )
@@ -393,10 +393,7 @@ class CellCounter:
         self._sizes = [max(pair) for pair in zip(self._sizes, wanted, strict=True)]
         if self._possible > LARGEST_KEY:
             named = shorten(", ".join(coder.column for coder in self._coders), 60)
-            raise TooLargeError(
-                f"the columns {named} have more than {LARGEST_KEY:.1e} possible combinations together",
-                hint="use fewer columns together, or group their values",
-            )
+            raise TooLargeError("the-columns-have-more-than-possible", named=named, largest_key=LARGEST_KEY)
         self._start(joint_keys(codes, self._sizes, len(cells)), sums)
 
     def _start(self, cells: Array, sums: Sequence[Array]) -> None:

@@ -64,11 +64,7 @@ def ids_of(column: Any, name: str) -> Array:
     if arrow.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if arrow.types.is_temporal(column.type):
-        raise WrongTypeError(
-            f"column {shorten(repr(name), 24)} holds {column.type}, which is no id",
-            hint="ids are whole numbers or texts: save the column as text",
-            column=name,
-        )
+        raise WrongTypeError("column-holds-which-is-no-id", name=shorten(repr(name), 24), type=column.type, column=name)
     ids: Array = column.to_numpy(zero_copy_only=False)
     return ids
 
@@ -110,10 +106,7 @@ class CategoryCoder:
         labels = named if len(self.categories) <= NAMED_LABELS and len(named) <= 28 else "..."
         further = option("categories", f"{labels},missing", '[..., "missing"]')
         return MissingValueError(
-            f"column {self.column!r} has missing values, and its design has no category 'missing'",
-            hint=f"use {option('missing', 'drop')}, or make the design with {further}",
-            column=self.column,
-            label=error.objects.get("label"),
+            "column-has-missing-values", further=further, column=self.column, label=error.objects.get("label")
         )
 
 
@@ -165,10 +158,11 @@ class Problems:
             return self._unknown_error(rows)
         are = "is" if self.missing == 1 else "are"
         return MissingValueError(
-            f"{self._named}: {self.missing:,} of {rows:,} values {are} missing, the first in data row"
-            f" {self.first_missing}",
-            hint=f"leave such rows out with {option('missing', 'drop')}, or count them with "
-            f"{option('missing', 'category')}",
+            "of-values-missing-the-first",
+            named=self._named,
+            rows=rows,
+            are=are,
+            first_missing=self.first_missing,
             column=self.column,
             count=self.missing,
         )
@@ -183,8 +177,13 @@ class Problems:
         then = _empty_cells() if empty else self._what_then()
         known = listed(map(repr, self.categories.labels), len(self.categories), HINT - len(f"allowed: {then}"))
         return UnknownCategoryError(
-            f"{self._named}: {self.unknown:,} of {rows:,} values {self._are_not}{first}",
-            hint=f"allowed: {known}{then}",
+            "named-count-of-rows-values",
+            named=self._named,
+            rows=rows,
+            are_not=self._are_not,
+            first=first,
+            known=known,
+            then=then,
             values=shown_values(self.offenders, at_least=len(self.offenders) == KEPT_OFFENDERS),
             column=self.column,
             offenders=dict(self.offenders),
@@ -318,11 +317,7 @@ class LevelCoder:
         try:
             place = self._places.get(label)
         except TypeError as error:
-            raise WrongTypeError(
-                f"column {self.column!r} holds values that cannot be categories",
-                hint="use a column of texts or numbers",
-                values=str(error),
-            ) from None
+            raise WrongTypeError("column-holds-values-that-cannot", column=self.column, values=str(error)) from None
         if place is None:
             place = self._add(label)
         return place
@@ -344,13 +339,7 @@ class LevelCoder:
         return (about.text and value == "") or any(low <= value <= high for low, high in about.missing)
 
     def _not_known(self, label: Any) -> UnknownCategoryError:
-        return UnknownCategoryError(
-            f"column {self.column!r} holds a value that was not there when the file was counted",
-            hint="do not change the file while it is being released",
-            values=repr(label),
-            column=self.column,
-            label=label,
-        )
+        return UnknownCategoryError("column-holds-a-value", values=repr(label), column=self.column, label=label)
 
     def _add(self, label: Label) -> int:
         if self.fixed:
@@ -367,9 +356,7 @@ class LevelCoder:
 def too_many_levels(column: str, count: int) -> TooLargeError:
     """The error for a column that is no category."""
     return TooLargeError(
-        f"column {column!r} has more than {min(count - 1, MOST_LEVELS):,} different values; a category has far fewer",
-        hint="group its values into classes first, or leave it out of the plan",
-        column=column,
+        "column-has-more-than-different-values-a", count_sub=min(count - 1, MOST_LEVELS), column=column
     )
 
 
@@ -492,12 +479,7 @@ def numbers_of(column: Any, name: str, row: int) -> Real:
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
         place = row + int(wrong[0]) + 1
-        raise ParameterError(
-            f"column {name!r}: the value in data row {place} is not a finite number",
-            hint="give finite numbers",
-            values=str(values[wrong[0]]),
-            column=name,
-        )
+        raise ParameterError("column-the-value-in-data-row-is", place=place, values=str(values[wrong[0]]), column=name)
     return check_size(values, name, row)
 
 
@@ -506,8 +488,8 @@ def check_size(values: Real, name: str, row: int) -> Real:
     wrong = np.flatnonzero(np.abs(values) > LARGEST)
     if len(wrong):
         raise ParameterError(
-            f"column {name!r}: the value in data row {row + int(wrong[0]) + 1} is too large to count people",
-            hint="weights and populations are below 9e15 (2^53): check the column",
+            "column-the-value-in-data-row-is-too",
+            row_plus_wrong_number=row + int(wrong[0]) + 1,
             values=str(values[wrong[0]]),
             column=name,
         )
@@ -517,21 +499,16 @@ def check_size(values: Real, name: str, row: int) -> Real:
 def check_number_type(kind: Any, name: str) -> None:
     """Raise for dates and times, which Arrow would take for numbers of days or seconds."""
     if require().types.is_temporal(kind):
-        raise ParameterError(
-            f"column {name!r} holds dates or times, not numbers", hint="give numbers in this column", column=name
-        )
+        raise ParameterError("column-holds-dates-or-times-not", column=name)
 
 
 def _not_a_number(values: list[Any], name: str, row: int) -> ParameterError:
     for place, value in enumerate(values, start=row + 1):
         if not isinstance(value, int | float) and not _NUMBER.fullmatch(str(value)):
             return ParameterError(
-                f"column {name!r}: the value in data row {place} is no number",
-                hint="give numbers in this column",
-                values=repr(str(value)),
-                column=name,
+                "column-the-value-in-data-row-is-no", place=place, values=repr(str(value)), column=name
             )
-    return ParameterError(f"column {name!r} does not hold numbers", hint="give numbers in this column", column=name)
+    return ParameterError("column-does-not-hold-numbers", column=name)
 
 
 NEEDED = "the sampling plan must be known for every row; complete the column"
@@ -543,8 +520,4 @@ def check_no_missing(column: Any, name: str, row: int, needed: str = NEEDED) -> 
         lost = missing_rows(column)
         one, first = int(lost.sum()) == 1, row + int(np.argmax(lost)) + 1
         many = "1 value is missing, in" if one else f"{int(lost.sum()):,} values are missing, the first in"
-        raise MissingValueError(
-            f"column {name!r}: {many} data row {first}",
-            hint=needed,
-            column=name,
-        )
+        raise MissingValueError("column-data-row", hint=needed, many=many, first=first, column=name)

@@ -234,11 +234,7 @@ def _check_not_in_names(keys: Sequence[str], assignments: Sequence[Assignment]) 
     """Raise where the names of folders, which stay as they are, tell the true values of a column."""
     told = [name for one in assignments for name in one.columns if name in keys]
     if told:
-        raise ParameterError(
-            f"the folders of the files tell the true values of column {shorten(repr(told[0]), 24)}",
-            hint="write one file: its rows have the reports, and no folder tells anything",
-            column=told[0],
-        )
+        raise ParameterError("the-folders-of-the-files-tell", told=shorten(repr(told[0]), 24), column=told[0])
 
 
 def _parity_joint(assignments: Sequence[Assignment]) -> Parity | None:
@@ -331,10 +327,7 @@ class Persons:
         except (MissingValueError, WrongTypeError) as error:
             place = row + int(error.objects.get("row", 0)) + 1  # type: ignore[call-overload]
             raise WrongTypeError(
-                f"column {self._column!r}: the value in data row {place} names no person",
-                hint="persons are told by whole numbers or texts that are not empty",
-                values=error.values,
-                column=self._column,
+                "column-the-value-in-data-row-names", place=place, values=error.values, column=self._column
             ) from None
         return names if kept is None else names[kept]
 
@@ -345,9 +338,7 @@ class Persons:
         different = len(self._different)
         if different * MOST_ROWS_EACH <= self._rows:
             raise ParameterError(
-                f"column {self._column!r} names no persons: {different:,} different values in {self._rows:,} rows",
-                hint="name the column with the id of each person; rows of one person share their draws",
-                column=self._column,
+                "column-names-no-persons-different-values", different=different, rows=self._rows, column=self._column
             )
 
 
@@ -357,21 +348,14 @@ def check_columns(assignments: Sequence[Assignment], person: str | None = None) 
     for assignment in assignments:
         _check_one_column_each(assignment)
     if person in names:
-        raise ParameterError(
-            f"column {person!r} is randomized and tells whose row it is",
-            hint="name the column with the id of each person: it stays as it is",
-        )
+        raise ParameterError("column-is-randomized-and-tells-whose", person=person)
     return names
 
 
 def _check_one_column_each(assignment: Assignment) -> None:
     several = next((names for _, names in assignment.parts if len(names) > 1), None)
     if several is not None:
-        raise ParameterError(
-            f"the reports of one design for the columns {', '.join(several)}: files are randomized column by column",
-            hint="randomize tables in Python, design.sample(codes); estimate reads such columns",
-            columns=several,
-        )
+        raise ParameterError("the-reports-of-one-design", several=", ".join(several), columns=several)
 
 
 class ColumnRandomizer:
@@ -567,9 +551,7 @@ def basket_items(assignment: Assignment) -> ItemBits:
 def _check_true_values(name: str, field: Any) -> None:
     """Raise where a column says that it holds reports; ``field`` is what is known of it, if anything."""
     if field is not None and describe(field) is not None:
-        raise DataFileError(
-            f"column {name!r} already holds reports of a design", hint="give the file with the true values", column=name
-        )
+        raise DataFileError("column-already-holds-reports", column=name)
 
 
 def _true_coders(assignment: Assignment, missing: str) -> list[CategoryCoder]:
@@ -596,7 +578,7 @@ def randomize_table(
     table = TableInMemory(data)
     table.check(columns)
     if not table.rows:
-        raise DataFileError("the table has no rows", hint="give a table with at least one row")
+        raise DataFileError("the-table-has-no-rows")
     for name in columns:
         _check_true_values(name, table.field(name))
     kept, codes = _true_codes(table, assignments, missing)

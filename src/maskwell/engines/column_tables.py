@@ -77,10 +77,7 @@ class TableInMemory(Table):
         elif hasattr(data, "columns") and hasattr(data, "__getitem__"):
             names, self.column = list(data.columns), data.__getitem__
         else:
-            raise WrongTypeError(
-                f"a table is needed, not a {type(data).__name__}",
-                hint="give a DataFrame of pandas or polars, an Arrow table, a dictionary of columns, or a path",
-            )
+            raise WrongTypeError("a-table-is-needed-not", name=type(data).__name__)
         self.names = [*map(str, names)]
 
     @property
@@ -90,9 +87,7 @@ class TableInMemory(Table):
             return len(self.data)
         lengths = {len(column) for column in self.data.values()}
         if len(lengths) > 1:
-            raise WrongTypeError(
-                "the table cannot be read: its columns have different lengths", hint="give columns of one length"
-            )
+            raise WrongTypeError("the-table-cannot-be-read")
         return max(lengths, default=0)
 
     def field(self, name: str) -> Any:
@@ -133,9 +128,7 @@ class TableInMemory(Table):
             raise
         except (arrow.ArrowException, TypeError, ValueError) as error:
             raise WrongTypeError(
-                f"a column cannot be read: {reason_of(error)}",
-                hint="give columns of one kind of value each",
-                values=fault_of(error, 200),
+                "a-column-cannot-be-read", reason_of=reason_of(error), values=fault_of(error, 200)
             ) from None
 
 
@@ -166,10 +159,7 @@ class TableInFile(Table):
         for batch in batches:
             held += batch.nbytes
             if self._most_bytes is not None and held > self._most_bytes:
-                raise TooLargeError(
-                    f"the columns take more than {self._most_bytes:,} bytes, all of which must come to this machine",
-                    hint="give a sample of the rows: frame.sample(0.1), or fewer columns",
-                )
+                raise TooLargeError("the-columns-take-more-than-bytes", most_bytes=self._most_bytes)
             yield batch
 
 

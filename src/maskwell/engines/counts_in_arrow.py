@@ -79,18 +79,17 @@ def counts_from_arrow(table: Any) -> list[Counts]:
     if hasattr(table, "to_arrow"):
         table = table.to_arrow()
     if not isinstance(table, arrow.Table):
-        raise WrongTypeError(f"counts come as an Arrow table, not {kind_of(table)}", hint="give an Arrow table")
+        raise WrongTypeError("counts-come-as-an-arrow-table", table_kind=kind_of(table))
     if not {*COLUMNS} <= {*table.column_names}:
         raise ReportError(
-            f"a table with the columns {shorten(', '.join(table.column_names), 40)} holds no counts",
-            hint=f"give a table with the columns {', '.join(COLUMNS)}: counts_to_arrow makes it",
+            "a-table-with-the-columns-holds",
+            column_names=shorten(", ".join(table.column_names), 40),
+            columns=", ".join(COLUMNS),
         )
     try:
         rows = validated_values(table.select([*COLUMNS])).cast(_schema())
     except (arrow.ArrowException, ValueError) as error:
-        raise ReportError(
-            "a column of the table holds another type, or no value", hint="counts_to_arrow makes the table"
-        ) from error
+        raise ReportError("a-column-of-the-table-holds") from error
     return [_counts(row) for batch in rows.to_batches() for row in _rows(batch)]
 
 
@@ -103,5 +102,5 @@ def _rows(batch: Any) -> Iterable[tuple[Any, ...]]:
 def _counts(row: tuple[Any, ...]) -> Counts:
     design, n, private, values = row
     if values is None or values.null_count or None in (design, n, private):
-        raise ReportError("some of the counts are missing", hint="counts_to_arrow makes the table")
+        raise ReportError("some-of-the-counts-are-missing")
     return Counts(values.to_numpy(), n, design, private)

@@ -142,13 +142,10 @@ class DelimitedSource:
     def _parse_header(self, header: bytes) -> list[str]:
         text = header.removeprefix(_BOM)
         if not text.strip():
-            raise DataFileError(
-                f"{self._path} is empty", hint="give a file with column names in the first line and rows below"
-            )
+            raise DataFileError("path-is-empty-give", path=self._path)
         if text.startswith(_OTHER_BOMS) or b"\0" in text:
             raise DataFileError(
-                f"cannot read {self._path}: it is not UTF-8, perhaps UTF-16",
-                hint=f"save the file as UTF-8, or name its encoding: {named_encoding('utf-16-le')}",
+                "cannot-read-it-is-not-utf", path=self._path, named_encoding=named_encoding("utf-16-le")
             )
         with file_errors("read", self._path):
             rows = csv.reader(io.StringIO(text.decode("utf-8"), newline=""), delimiter=self._separator, strict=True)
@@ -160,14 +157,8 @@ class DelimitedSource:
 
     def _bad_header(self, header: bytes) -> DataFileError:
         if b"\r" in header.removesuffix(b"\n").removesuffix(b"\r"):
-            return DataFileError(
-                f"{self._path}: the first line holds a carriage return",
-                hint="save the file with Unix or Windows line ends, which have a line feed",
-            )
-        return DataFileError(
-            f"{self._path}: the column names in the first line cannot be read",
-            hint=f"put names that hold {SEPARATORS[self._separator]} in quotes, and double the quotes within them",
-        )
+            return DataFileError("the-first-line-holds-a-carriage", path=self._path)
+        return DataFileError("the-column-names-in-the-first", path=self._path, separators=SEPARATORS[self._separator])
 
     def _options(self, types: dict[str, Any]) -> dict[str, Any]:
         options = require("pyarrow.csv")
@@ -238,8 +229,11 @@ class DelimitedSource:
                 raise
             row, fields, got = map(int, ragged.groups())
             raise DataFileError(
-                f"{self._path}: data row {self._rows + row} has {got} fields, and the first line has {fields}",
-                hint=f"put values that hold {SEPARATORS[self._separator]} or a line end in quotes",
+                "data-row-has-fields-and-the",
+                rows_plus_row=self._rows + row,
+                got=got,
+                fields=fields,
+                separators=SEPARATORS[self._separator],
                 values=str(error),
                 path=self._path,
             ) from None
@@ -305,9 +299,7 @@ class DelimitedSink:
             return bytes(lines).decode(UTF8).encode(self._encoding)
         except UnicodeEncodeError as error:
             raise DataFileError(
-                f"a value to be written has a character that {self._encoding} does not know",
-                hint="save the input as UTF-8, and give that",
-                values=repr(error.object[error.start : error.end]),
+                "a-value-to-be-written", encoding=self._encoding, values=repr(error.object[error.start : error.end])
             ) from None
 
     def close(self) -> None:
@@ -512,7 +504,6 @@ _QUOTES = re.compile(rb'""*')  # much faster than "+, which is not sought as a l
 _TAIL = 1 << 9
 """Bytes at the end of a block in which the end of its last record is sought first."""
 
-CLOSE_QUOTES = "close every quote, and double the quotes within values"
 _LONG = f" is longer than {LONGEST_RECORD >> 20} MiB"
 
 
@@ -582,8 +573,9 @@ class RecordReader:
             return self._decoder.decode(read, final=not read).encode()
         except UnicodeDecodeError:
             raise DataFileError(
-                f"cannot read {self._path}: some bytes are not {self.encoding}",
-                hint=f"name its encoding: {named_encoding('windows-1252')}, for instance, or save it as UTF-8",
+                "cannot-read-some-bytes-are-not",
+                encoding=self.encoding,
+                named_encoding=named_encoding("windows-1252"),
                 path=self._path,
             ) from None
 
@@ -614,7 +606,7 @@ class RecordReader:
 
     def fault(self, words: str) -> DataFileError:
         """The error for a record that cannot be cut off."""
-        return DataFileError(f"{self._path}: {words}", hint=CLOSE_QUOTES, path=self._path)
+        return DataFileError("path-words", words=words, path=self._path)
 
     def _last(self) -> bytes:
         """What follows the last line end."""

@@ -60,9 +60,7 @@ def check_outside(output: str, path: str) -> None:
     if output == "-" or not os.path.isdir(path):  # noqa: PTH112
         return
     if Path(os.path.realpath(path)) in Path(os.path.realpath(output)).parents:
-        raise DataFileError(
-            f"the output {output} lies in {path}, which is read", hint="write it to another folder", path=output
-        )
+        raise DataFileError("the-output-lies-in-which", path_shown=path, path=output)
 
 
 def _files_below(folder: str) -> list[str]:
@@ -187,7 +185,7 @@ class PartRows:
             raise DataFileError(fault, hint="give one level of folders for each partition", path=part.path)
         fault, column = _difference(schema, self._stored, first)
         if fault:
-            raise DataFileError(f"{part.path} {fault}", hint=SAME_COLUMNS, path=part.path, column=column)
+            raise DataFileError("path-fault", fault=fault, path=part.path, column=column)
 
     def _stored_places(self, only: Sequence[int] | None) -> Sequence[int] | None:
         """The columns to read from a file; one at least, so that its rows can be counted."""
@@ -275,12 +273,12 @@ def _check_new(output: str) -> Path:
     if os.path.lexists(target):
         raise _taken(output)
     if not target.parent.is_dir():
-        raise DataFileError(f"there is no folder {target.parent}", hint="make the folder first", path=output)
+        raise DataFileError("there-is-no-folder", parent=target.parent, path=output)
     return target
 
 
 def _taken(output: str) -> DataFileError:
-    return DataFileError(f"{output} exists; folders are not replaced", hint="give the name of a new one", path=output)
+    return DataFileError("exists-folders-are-not-replaced", path=output)
 
 
 _ROW = re.compile(r"\bdata row ([0-9][0-9,]*)")

@@ -89,7 +89,7 @@ def read_right_side(text: str) -> tuple[tuple[Term, ...], tuple[str, ...]]:
 
 def _checked_text(text: Any) -> str:
     if not isinstance(text, str):
-        raise WrongTypeError(f"a formula is a text, not {type(text).__name__}", hint=_WRITE)
+        raise WrongTypeError("a-formula-is-a-text-not", name=type(text).__name__)
     return text
 
 
@@ -126,8 +126,9 @@ def check_columns(names: Sequence[str], known: Sequence[str]) -> None:
             close = difflib.get_close_matches(name, known, n=1)
             columns = f"columns: {listed(known, len(known), HINT - len('columns: '))}"
             raise InputError(
-                f"the formula names {shorten(repr(name))}, which is no column",
+                "the-formula-names-which-is-no",
                 hint=f"did you mean {close[0]!r}? {columns}"[:HINT] if close else columns,
+                name_shown=shorten(repr(name)),
                 name=name,
                 columns=tuple(known),
             )

@@ -102,11 +102,7 @@ class Coding:
         names = [name for block in blocks for name in _names(block, factors)]
         if len({*names}) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(
-                "formula: two columns of the model would have the same name",
-                hint="rename a column or a category",
-                values=shorten(twice, 200),
-            )
+            raise InputError("formula-two-columns-of-the-model", values=shorten(twice, 200))
         coding = cls(tuple(names), terms, factors, blocks, states)
         return coding, coding._matrix(values, len(table))
 
@@ -238,8 +234,7 @@ def _check_known(text: str, value: Any) -> None:
     lost = int((value.codes < 0).sum()) if isinstance(value, CategoryColumn) else 0
     if lost:
         raise MissingValueError(
-            f"formula: {shorten(repr(text), 40)} has no category in {lost:,} of {len(value):,} rows",
-            hint="leave these rows out, or compute such a column first",
+            "formula-has-no-category", text=shorten(repr(text), 40), lost=lost, value_count=len(value)
         )
 
 
@@ -248,23 +243,16 @@ def _check_size(terms: Sequence[Term], factors: Mapping[str, _Factor], rows: int
     several = [[factors[factor.text] for factor in term] for term in terms]
     columns = sum(math.prod(max(1 + one.spans, len(one.labels)) for one in term) for term in several)
     if columns > MOST_COLUMNS:
-        raise TooLargeError(
-            f"the formula makes {columns:,} columns",
-            hint=f"at most {MOST_COLUMNS:,} are possible: use fewer interactions, or group categories",
-        )
+        raise TooLargeError("the-formula-makes-columns", columns=columns, most_columns=MOST_COLUMNS)
     if sum(4 ** sum(one.spans for one in term) for term in several) > MOST_WORK:
-        raise TooLargeError(
-            "the formula multiplies the categories of too many columns",
-            hint="use at most six columns of categories in one interaction",
-        )
+        raise TooLargeError("the-formula-multiplies-the-categories")
     _check_bytes(columns, rows)
 
 
 def _check_bytes(columns: int, rows: int) -> None:
     if 8 * columns * rows > MOST_BYTES:
         raise TooLargeError(
-            f"the formula makes {columns:,} columns for {rows:,} rows (with copies): more than {MOST_BYTES >> 30} GB",
-            hint="use fewer interactions, fewer categories or fewer rows",
+            "the-formula-makes-columns-for-rows", columns=columns, rows=rows, most_bytes=MOST_BYTES >> 30
         )
 
 
@@ -276,15 +264,10 @@ def _problems_with_rows(said: str) -> Iterator[None]:
     except InputError:
         raise
     except MemoryError:
-        raise TooLargeError(
-            f"formula: there is not enough memory for {shorten(repr(said), 48)}",
-            hint="use fewer interactions, fewer categories or fewer rows",
-        ) from None
+        raise TooLargeError("formula-there-is-not-enough-memory", said=shorten(repr(said), 48)) from None
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RuntimeError) as error:
         raise InputError(
-            f"formula: {shorten(repr(said), 60)} cannot be worked out",
-            hint="use functions such as log only on columns of numbers, and C only with categories of the data",
-            values=fault_of(error, 200),
+            "formula-cannot-be-worked-out", said=shorten(repr(said), 60), values=fault_of(error, 200)
         ) from None
 
 

@@ -12,8 +12,6 @@ from maskwell.engines.formula_coding import Term
 from maskwell.engines.formula_functions import Call, columns_of
 from maskwell.errors import InputError, ParameterError, WrongTypeError
 
-_GIVE = "give a category, or a dictionary of columns and categories: {'region': 'north'}"
-
 
 @dataclass(frozen=True)
 class References:
@@ -32,7 +30,7 @@ class References:
             return cls(dict(reference))
         if isinstance(reference, str | int | float):
             return cls(labels=(reference,))
-        raise WrongTypeError(f"reference must be a category, not {kind_of(reference)}", hint=_GIVE)
+        raise WrongTypeError("reference-must-be-a-category-not", reference_kind=kind_of(reference))
 
     @classmethod
     def typed(cls, texts: Iterable[str]) -> References:
@@ -43,9 +41,7 @@ class References:
             if not sign:
                 labels.append(text)
             elif name in columns:
-                raise ParameterError(
-                    f"two references for the column {shorten(name)!r}", hint="choose one category of each column"
-                )
+                raise ParameterError("two-references-for-the-column", name=shorten(name))
             else:
                 columns[name] = label
         return cls(columns, tuple(labels))
@@ -62,9 +58,7 @@ class References:
         for label in self.labels:
             name = _only_column(label, known)
             if name in columns:
-                raise ParameterError(
-                    f"two references for the column {shorten(name)!r}", hint="choose one category of each column"
-                )
+                raise ParameterError("two-references-for-the-column", name=shorten(name))
             columns[name] = label
         _check_left_open(columns, terms)
         return {name: _place(name, label, known) for name, label in columns.items()}
@@ -77,34 +71,29 @@ def _only_column(label: Any, known: Mapping[str, Sequence[Any]]) -> str:
         return names[0]
     said = shorten(repr(str(label)), 30)
     if not names:
-        raise InputError(
-            f"reference = {said}: no column of the formula has such a category",
-            hint="name a category of the outcome or of a predictor; numbers have some only in C(column)",
-        )
+        raise InputError("reference-no-column-of-the-formula", said=said)
     first = shorten(names[0], 16)
     raise InputError(
-        f"reference = {said}: {len(names)} columns have such a category: {shorten(', '.join(names), 30)}",
-        hint=f"say which: {in_language(f'--reference {first}=...', f'reference={{{first!r}: ...}}')}",
+        "reference-columns-have-such-a-category",
+        said=said,
+        names_count=len(names),
+        names=shorten(", ".join(names), 30),
+        in_language=in_language(f"--reference {first}=...", f"reference={{{first!r}: ...}}"),
     )
 
 
 def _place(name: str, label: Any, known: Mapping[str, Sequence[Any]]) -> int:
     said = shorten(repr(name), 24)
     if name not in known:
-        raise InputError(
-            f"reference: the formula does not name {said}",
-            hint=f"the formula names {shorten(', '.join(known), 70)}",
-        )
+        raise InputError("reference-the-formula-does-not-name", said=said, known=shorten(", ".join(known), 70))
     texts = [*map(str, known[name])]
     if not texts:
-        raise InputError(
-            f"reference: the column {said} holds numbers, which have no reference category",
-            hint="write C(column) in the formula to take its numbers as categories",
-        )
+        raise InputError("reference-the-column-holds-numbers-which", said=said)
     if str(label) not in texts:
         raise InputError(
-            f"reference: the column {said} has no category {shorten(repr(str(label)), 24)}",
-            hint="check its spelling, also small and capital letters",
+            "reference-the-column-has-no-category",
+            said=said,
+            label=shorten(repr(str(label)), 24),
             values=listed(texts, len(texts), VALUES),
         )
     return texts.index(str(label))
@@ -122,6 +111,5 @@ def _check_left_open(columns: Iterable[str], terms: Iterable[Term]) -> None:
     for name in columns:
         if name in coded:
             raise InputError(
-                f"reference: the formula codes {shorten(repr(name), 24)} itself: {shorten(coded[name], 36)}",
-                hint="leave out the reference, or write C(column) alone; Treatment('north') sets one in a formula",
+                "reference-the-formula-codes-itself", name=shorten(repr(name), 24), coded=shorten(coded[name], 36)
             )

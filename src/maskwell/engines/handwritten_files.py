@@ -31,7 +31,7 @@ def read_lines(path: str, *, hint: str) -> list[Line]:
     try:
         return [(rows.line_num, [cell.strip() for cell in row]) for row in rows if any(map(str.strip, row))]
     except csv.Error as error:
-        raise DataFileError(f"cannot read {path}: {fault_of(error)}", hint=hint, path=path) from error
+        raise DataFileError("cannot-read-2", hint=hint, fault=fault_of(error), path=path) from error
 
 
 def read_small_table(
@@ -42,14 +42,19 @@ def read_small_table(
     header = lines[0][1] if lines else []
     known = {*needed, *allowed}
     if not set(needed) <= set(header) <= known or len(set(header)) < len(header):
-        raise DataFileError(f"{path} has the columns {', '.join(header) or 'none'}", hint=hint, path=path)
+        raise DataFileError("path-has-the-columns-header", hint=hint, header=", ".join(header) or "none", path=path)
     for number, line in lines[1:]:
         if len(line) != len(header):
             raise DataFileError(
-                f"{path}, line {number}: {len(line)} fields for {len(header)} columns", hint=hint, path=path
+                "line-fields-for-columns",
+                hint=hint,
+                number=number,
+                line_count=len(line),
+                header_count=len(header),
+                path=path,
             )
     if len(lines) < 2:
-        raise DataFileError(f"{path} has no rows", hint=hint, path=path)
+        raise DataFileError("path-has-no-rows", hint=hint, path=path)
     return [(number, dict(zip(header, line, strict=True))) for number, line in lines[1:]]
 
 
@@ -73,7 +78,9 @@ def read_curves(path: str, *, between: str = "steps") -> tuple[Curve | None, Cur
         try:
             curves.append(make(rows) if rows else None)
         except ParameterError as error:
-            raise ParameterError(f"{path}, column {name}: {error.message}", hint=error.hint, path=path) from error
+            raise ParameterError(
+                "path-column-name-problem", hint=error.hint, name=name, problem=error.message, path=path
+            ) from error
     return curves[0], curves[1]
 
 
@@ -81,7 +88,7 @@ def _read_priors(path: str) -> dict[Fraction, dict[str, Fraction]]:
     lines = read_lines(path, hint=CURVES_HINT)
     header = lines[0][1] if lines else []
     if "p" not in header or not {"lower", "upper"} & set(header) or len(set(header)) < len(header):
-        raise DataFileError(f"{path} has the columns {', '.join(header) or 'none'}", hint=CURVES_HINT, path=path)
+        raise DataFileError("path-has-the-columns-header-give", header=", ".join(header) or "none", path=path)
     return _priors(path, header, lines[1:])
 
 
@@ -93,7 +100,7 @@ def _priors(
     for number, line in lines:
         if len(line) != len(header):
             raise DataFileError(
-                f"{path}, line {number}: {len(line)} fields for {len(header)} columns", hint=CURVES_HINT
+                "line-fields-for-columns-give", path=path, number=number, line_count=len(line), header_count=len(header)
             )
         cells = dict(zip(header, line, strict=True))
         p = as_given(as_fraction(cells["p"], f"{path}, line {number}, p"), cells["p"])
@@ -102,25 +109,20 @@ def _priors(
             wrong = (
                 f"comes after p = {to_decimal(before)}" if before is not None and p <= before else "is not from 0 to 1"
             )
-            raise DataFileError(
-                f"{path}, line {number}: p = {to_decimal(p)} {wrong}", hint="let p rise from 0, at most to 1"
-            )
+            raise DataFileError("line-p", path=path, number=number, p=to_decimal(p), wrong=wrong)
         table[p] = {
             name: check_probability(cells[name], f"{path}, line {number}, {name}")
             for name in ("lower", "upper")
             if name in cells
         }
     if not table:
-        raise DataFileError(f"{path} has no rows", hint=CURVES_HINT, path=path)
+        raise DataFileError("path-has-no-rows-give", path=path)
     return table
 
 
 def _steps(rows: Rows) -> Steps:
     if rows[0][0] != 0:
-        raise ParameterError(
-            f"nothing is said about priors below {to_decimal(rows[0][0])}",
-            hint="begin with a row for p = 0: its values hold up to the next p",
-        )
+        raise ParameterError("nothing-is-said-about-priors-below", row=to_decimal(rows[0][0]))
     inside = [(p, v) for p, v in rows if p < 1]
     return Steps.of([p for p, _ in inside[1:]], [v for _, v in inside])
 
@@ -148,26 +150,22 @@ def read_matrix(path: str) -> MatrixFile:
     readers = {".csv": _read_csv, ".json": _read_json, ".npy": _read_npy}
     reader = readers.get(Path(path).suffix.lower())
     if reader is None:
-        raise DataFileError(f"{path} has no ending that tells what it is", hint=f"known endings: {' '.join(readers)}")
+        raise DataFileError("has-no-ending-that-tells-what", path=path, readers=" ".join(readers))
     try:
         return reader(path)
     except InputError:
         raise
     except OSError as error:
-        raise DataFileError(
-            f"cannot read {path}: {error.strerror}", hint="check the path of the matrix file"
-        ) from error
+        raise DataFileError("cannot-read-check", path=path, strerror=error.strerror) from error
     except (ValueError, EOFError, csv.Error) as error:
-        raise DataFileError(
-            f"cannot read {path}: {fault_of(error)}", hint="give m lines of k numbers or fractions"
-        ) from error
+        raise DataFileError("cannot-read-give", path=path, fault=fault_of(error)) from error
 
 
 def _read_csv(path: str) -> MatrixFile:
     lines = csv.reader(io.StringIO(_text_of(path), newline=""))
     rows = [[cell.strip() for cell in row] for row in lines if any(cell.strip() for cell in row)]
     if not rows:
-        raise DataFileError(f"{path} is empty", hint="give m lines of k numbers or fractions", path=path)
+        raise DataFileError("path-is-empty-give-m", path=path)
     if _is_number(rows[0][0]) and len({len(row) for row in rows}) == 1:
         return MatrixFile(rows)
     header, body = rows[0], rows[1:]
@@ -176,10 +174,7 @@ def _read_csv(path: str) -> MatrixFile:
         header = header[1:]  # without the corner
     if not body or len(header) != width - 1 or any(len(row) != width for row in body):
         lengths = sorted({len(row) for row in rows})
-        raise MatrixError(
-            f"{path}: lines of {' and '.join(map(str, lengths))} fields do not make a matrix",
-            hint="give lines of numbers alone, or a line of category labels and a first column of report labels",
-        )
+        raise MatrixError("lines-of-fields-do-not-make", path=path, lengths=" and ".join(map(str, lengths)))
     return MatrixFile([row[1:] for row in body], Categories.of([row[0] for row in body]), Categories.of(header))
 
 
@@ -203,5 +198,5 @@ def _text_of(path: str) -> str:
 def _read_npy(path: str) -> MatrixFile:
     array = np.load(path, allow_pickle=False)
     if not isinstance(array, np.ndarray) or array.ndim != 2:
-        raise MatrixError(f"{path} does not hold a matrix", hint="save an array with two dimensions: reports, truths")
+        raise MatrixError("does-not-hold-a-matrix", path=path)
     return MatrixFile(array)

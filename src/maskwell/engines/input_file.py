@@ -48,10 +48,7 @@ class TextForm:
         if separator is not None:
             separator = {words.split()[-1]: sign for sign, words in SEPARATORS.items()}.get(separator, separator)
             if separator not in SEPARATORS:
-                raise ParameterError(
-                    f"{option('separator')} {shorten(repr(separator), 20)} is not known",
-                    hint="allowed: ',' ';' '|' ':' tab space",
-                )
+                raise ParameterError("separator-is-not-known", separator=shorten(repr(separator), 20))
         if decimal is not None:
             check_option("decimal", decimal, (".", ","))
         return cls(separator, None if encoding is None else _encoding(encoding), decimal)
@@ -62,10 +59,7 @@ def _encoding(name: str) -> str:
         known = codecs.lookup(name)
         b"a".decode(known.name) if known.name == UTF8 else "a".encode(known.name)
     except (LookupError, ValueError):
-        raise ParameterError(
-            f"{option('encoding')} {shorten(repr(name), 30)} is not known",
-            hint="for instance utf-8, windows-1252, latin-1, iso-8859-2 or windows-1250",
-        ) from None
+        raise ParameterError("encoding-is-not-known", name=shorten(repr(name), 30)) from None
     return known.name
 
 
@@ -162,8 +156,9 @@ def separator_of(start: bytes, path: str = "the file") -> str:
         signs = " or ".join(SEPARATORS[sign] for sign in fitting[:2])
         names = " or ".join("tab" if sign == "\t" else f"'{sign}'" for sign in fitting[:2])
         raise DataFileError(
-            f"{path}: {signs} may stand between fields: the lines fit both",
-            hint=f"say which it is: {in_language(f'--separator {names}', f'csv_file(path, separator={names})')}",
+            "may-stand-between-fields-the-lines",
+            signs=signs,
+            in_language=in_language(f"--separator {names}", f"csv_file(path, separator={names})"),
             path=path,
         )
     return fitting[0] if fitting else ","
@@ -226,12 +221,7 @@ class DecimalCommas:
         if name not in self.columns and not self._begins(name, column):
             return column
         if _some(column, POINT):
-            raise DataFileError(
-                f"{self._path}: column {shorten(name)!r} has numbers with commas and numbers with points",
-                hint=f"say which it is: {in_language('--decimal , or --decimal .', 'csv_file(path, decimal=...)')}",
-                path=self._path,
-                column=name,
-            )
+            raise DataFileError("column-has-numbers-with-commas", name=shorten(name), path=self._path, column=name)
         return require("pyarrow.compute").replace_substring_regex(column, _COMMA, r"\1.\2")
 
     def _begins(self, name: str, column: Any) -> bool:

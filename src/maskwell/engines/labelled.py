@@ -30,7 +30,7 @@ from typing import Any, BinaryIO
 from maskwell.core.atomic import partial_folder, target_of
 from maskwell.core.extras import is_installed, missing_extra, require_library
 from maskwell.core.phrases import fault_of
-from maskwell.engines.arrow_arrays import WRITE_AGAIN, file_errors, in_schema, reason_of, require, validated
+from maskwell.engines.arrow_arrays import file_errors, in_schema, reason_of, require, validated
 from maskwell.engines.labelled_columns import ColumnLabels, Labels, column_type, read_column, written_column
 from maskwell.engines.row_sources import BATCH_ROWS, Coded, Engine
 from maskwell.errors import DataFileError, MaskwellError
@@ -144,7 +144,7 @@ def _answers(question: dict[str, Any]) -> Iterator[bytes]:
 
 def _check_names(names: Sequence[Any], path: str) -> None:
     if len({*names}) < len(names) or not all(isinstance(name, str) and name for name in names):
-        raise DataFileError(f"{path} is damaged: a column has no name, or that of another", hint=WRITE_AGAIN, path=path)
+        raise DataFileError("is-damaged-a-column-has-no", path=path)
 
 
 def _read(question: dict[str, Any], **options: Any) -> tuple[Any, Any]:
@@ -245,9 +245,7 @@ def open_source(path: str, ending: str, *, coded: Coded, exact: bool, copied: bo
 def open_sink(file: BinaryIO, ending: str, schema: Any, *, style: Any) -> LabelledSink:
     """Start an SPSS, Stata or SAS transport file, with the labels of the source if that had any."""
     if ending not in _WRITERS:
-        raise DataFileError(
-            f"{ending} files can be read, not written", hint="write a SAS transport file: -o OUT.xpt", ending=ending
-        )
+        raise DataFileError("files-can-be-read-not-written", ending=ending)
     return LabelledSink(file, ending, schema, style if isinstance(style, Labels) else Labels(ending, {}))
 
 
@@ -263,7 +261,7 @@ def _check_whole(path: Path, rows: int) -> None:
         file.seek(max(size - len(_STATA_END), 0))
         ends = file.read() == _STATA_END if ending == ".dta" else ending != ".xpt" or size % _SAS_BLOCK == 0
     if len(frame) < min(rows, 1) or not ends:
-        raise DataFileError("cannot write the output: only a part of it was written", hint="make room on the disk")
+        raise DataFileError("cannot-write-the-output-only")
 
 
 @contextmanager
@@ -280,7 +278,12 @@ def labelled_errors(what: str, path: str, *others: type[Exception]) -> Iterator[
             else "choose another kind of file, or rename the column"
         )
         raise DataFileError(
-            f"cannot {what} {path}: {reason_of(error)}", hint=hint, values=fault_of(error, 200), path=path
+            "cannot-what-path-reason",
+            hint=hint,
+            what=what,
+            reason_of=reason_of(error),
+            values=fault_of(error, 200),
+            path=path,
         ) from None
 
 
@@ -361,10 +364,7 @@ class ReaderProcess:
                 stderr=subprocess.DEVNULL,
             )
         except OSError as error:
-            raise DataFileError(
-                f"files of this kind are read by a Python of their own, which cannot start: {error.strerror}",
-                hint="look at sys.executable and at how many processes may run, or save the file as CSV",
-            ) from error
+            raise DataFileError("files-of-this-kind-are-read", strerror=error.strerror) from error
 
     @classmethod
     def for_module(cls, module: str) -> ReaderProcess:
@@ -395,7 +395,7 @@ class ReaderProcess:
                 yield answer[1]
         except (OSError, EOFError):
             self.end()
-            raise DataFileError(f"{path} is damaged: its reader crashed", hint=WRITE_AGAIN, path=path) from None
+            raise DataFileError("is-damaged-its-reader-crashed", path=path) from None
         if answer[0] == REFUSAL:
             raise DataFileError(**json.loads(answer[1]), path=path)
         if answer[0] == FAULT:

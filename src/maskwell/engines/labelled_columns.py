@@ -74,8 +74,8 @@ class ColumnLabels:
         for value, label in self.values.items():
             if label in behind and label in categories:
                 raise DataFileError(
-                    f"column {column!r}: two codes have the label {label!r}",
-                    hint="make the design with the codes in place of the labels",
+                    "column-two-codes-have-the-label",
+                    label=label,
                     values=f"{value_text(behind[label])}, {value_text(value)}",
                     column=column,
                 )
@@ -356,8 +356,10 @@ def written_column(
     if not (arrow.types.is_integer(values.type) or arrow.types.is_floating(values.type)):
         kind = shorten(str(values.type), 20)
         raise DataFileError(
-            f"column {shorten(repr(field.name), 20)} holds {kind}; {ending} files hold numbers, texts and dates",
-            hint="leave this column out, or write a .parquet file",
+            "column-holds-files-hold-numbers-texts",
+            name=shorten(repr(field.name), 20),
+            kind=kind,
+            ending=ending,
             column=field.name,
         )
     return _pandas_numbers(values, known, ending)

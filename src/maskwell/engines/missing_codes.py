@@ -47,8 +47,9 @@ class MissingCodes:
         other = next((name for name in self.columns if name not in names), None)
         if other is not None:
             raise ParameterError(
-                f"{option('missing_codes')} for the column {shorten(repr(other), 30)}, which is not randomized",
-                hint=f"columns with a design: {shorten(', '.join(names), 60)}",
+                "missing-codes-for-the-column-which",
+                other=shorten(repr(other), 30),
+                names=shorten(", ".join(names), 60),
             )
         return MissingCodes((), {name: (*self.everywhere, *self.columns.get(name, ())) for name in names})
 
@@ -58,8 +59,10 @@ class MissingCodes:
             code = next((one for one in self.codes_of(name) if _is_category(one, categories)), None)
             if code is not None:
                 raise ParameterError(
-                    f"{option('missing_codes')}: {shorten(repr(code), 20)} is a category of {shorten(repr(name), 24)}",
-                    hint=f"leave it out, or name its column: {option('missing_codes', f'COLUMN={shorten(code, 20)}')}",
+                    "missing-codes-is-a-category",
+                    code=shorten(repr(code), 20),
+                    name=shorten(repr(name), 24),
+                    option_name=option("missing_codes", f"COLUMN={shorten(code, 20)}"),
                     column=name,
                 )
 
@@ -85,10 +88,7 @@ def _codes(some: Any) -> list[str]:
     if isinstance(some, str):
         return [code.strip() for code in some.split(",")]
     if isinstance(some, bool) or not isinstance(some, int | float | Sequence):
-        raise WrongTypeError(
-            f"missing_codes: a code is a text or a number, not {kind_of(some)}",
-            hint='for instance missing_codes=["NA", 99] or missing_codes={"age": [98, 99]}',
-        )
+        raise WrongTypeError("missing-codes-a-code", some_kind=kind_of(some))
     if isinstance(some, int | float):
         return [str(int(some)) if float(some).is_integer() else str(some)]
     return [code for one in some for code in _codes(one)]
@@ -99,10 +99,7 @@ def without_codes(rows: Rows, codes: MissingCodes) -> Rows:
     if rows.path is not None:
         return rows.with_view(codes)
     if not rows.at_hand:
-        raise ParameterError(
-            f"{option('missing_codes')} with a table of Spark",
-            hint="turn them into nulls before: frame.replace('NA', None)",
-        )
+        raise ParameterError("missing-codes-with-a-table")
     table = TableInMemory(rows.data)
     table.check([*codes.columns])
     changed: dict[str, Any] = {}

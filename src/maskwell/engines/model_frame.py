@@ -135,8 +135,9 @@ class _Variables:
         lacking = next((name for name in randomized if name not in values), None)
         if lacking is not None:
             raise InputError(
-                f"predictions need a true category of {shorten(repr(lacking), 24)}, which was randomized",
-                hint=f"say which: {option('at', f'{lacking}=LABEL', f'{{{lacking!r}: LABEL}}')}",
+                "predictions-need-a-true-category",
+                lacking=shorten(repr(lacking), 24),
+                option_name=option("at", f"{lacking}=LABEL", f"{{{lacking!r}: LABEL}}"),
             )
         columns = {name: self._everywhere(name, value, randomized.get(name)) for name, value in values.items()}
         return self.coding.apply(Predictors({**self.frame, **columns}, self.rows))
@@ -154,7 +155,7 @@ class _Variables:
             return np.full(self.rows, float(value))
         except (TypeError, ValueError):
             raise InputError(
-                f"{shorten(repr(value), 24)} for {shorten(repr(name), 24)}, which holds numbers", hint="give a number"
+                "for-which-holds-numbers", value=shorten(repr(value), 24), name=shorten(repr(name), 24)
             ) from None
 
     def moved(self, *, dummy: bool) -> Iterator[tuple[str, Real, Real | None]]:
@@ -180,10 +181,7 @@ class _Variables:
     def _slope(self, name: str, column: Real) -> Real:
         """How the model matrix changes with a column of numbers, by differences that stay among its values."""
         if "C" in self.uses.get(name, ()):
-            raise InputError(
-                f"no marginal effect of {shorten(repr(name), 24)}, which is a number and a category in the formula",
-                hint="use predictions for chosen values in its place",
-            )
+            raise InputError("no-marginal-effect-of-which", name=shorten(repr(name), 24))
         step = STEP * max(float(np.std(column)), float(np.abs(column).max()) * STEP)
         low, high = np.maximum(column - step, column.min()), np.minimum(column + step, column.max())
         apart = self._with(name, high) - self._with(name, low)
@@ -199,8 +197,10 @@ def _place(name: str, value: Any, labels: Sequence[Any]) -> int:
     texts = [*map(str, labels)]
     if str(value) not in texts:
         raise InputError(
-            f"{shorten(repr(str(value)), 24)} is no category of {shorten(repr(name), 24)} in the fit",
-            hint=f"categories: {listed(texts, len(texts), HINT - len('categories: '))}",
+            "is-no-category",
+            value=shorten(repr(str(value)), 24),
+            name=shorten(repr(name), 24),
+            texts=listed(texts, len(texts), HINT - len("categories: ")),
         )
     return texts.index(str(value))
 
@@ -237,9 +237,7 @@ def read_model_frame(
     covariates = [*dict.fromkeys([*parsed.columns, *needed])]
     randomized = [name for name in parsed.columns if name in variables]
     if latent is not None and {*needed} & {*randomized}:
-        raise InputError(
-            f"latent = {shorten(repr(latent))} names a randomized predictor", hint="use other columns there"
-        )
+        raise InputError("latent-names-a-randomized-predictor", latent=shorten(repr(latent)))
     uses = uses_of([*parsed.right, *(right or ())])
     coded = {**dict.fromkeys(name for name in plan.labelled if name not in covariates), **_looked_for(variables)}
     with open_table(Rows.of(data), coded) as table:
@@ -273,7 +271,7 @@ def read_model_frame(
 def _check_missing(missing: str) -> None:
     check_kind(str, missing=missing)
     if missing not in ("error", "drop"):
-        raise ParameterError(f"missing = {missing!r}", hint="missing is error or drop", missing=missing)
+        raise ParameterError("missing-missing", missing=missing)
 
 
 def _categories_of(name: str, column: Any, uses: Mapping[str, set[str]]) -> Sequence[Any]:
@@ -339,8 +337,9 @@ def _coded(right: Any, frame: dict[str, Any], hidden: Sequence[_Hidden], n: int)
     sizes = [len(one.categories) for one in hidden]
     if int(np.prod(sizes)) > MOST_CATEGORIES:
         raise ParameterError(
-            f"the randomized predictors have {int(np.prod(sizes)):,} categories together",
-            hint=f"at most {MOST_CATEGORIES} are possible; use fewer of them, or group their categories",
+            "the-randomized-predictors-have-categories-together",
+            prod=int(np.prod(sizes)),
+            most_categories=MOST_CATEGORIES,
         )
     every = [np.arange(n) % size for size in sizes]  # all levels occur while the coding is learned
     table = Predictors({**frame, **_latent_columns(hidden, every)}, n)
@@ -441,12 +440,16 @@ class _Reader:
             name, count = next(iter(self._lost.items()))
             more = f" (and {len(self._lost) - 1} more columns)" if len(self._lost) > 1 else ""
             raise MissingValueError(
-                f"column {shorten(name, 24)!r}: {count:,} of {self._rows:,} values are missing{more}",
+                "column-of-values-are-missing",
                 hint=_dropped(),
+                name=shorten(name, 24),
+                count=count,
+                rows=self._rows,
+                more=more,
                 columns=dict(self._lost),
             )
         if not self._kept.any():
-            raise MissingValueError("no row has all its values", hint="check the columns and their missing values")
+            raise MissingValueError("no-row-has-all-its-values")
         return self._kept
 
     def covariate(self, name: str, kept: Array) -> Any:
@@ -486,9 +489,7 @@ class _Reader:
     def _whole(self, name: str, numbers: Any) -> Any:
         """Whole numbers that are only categories, so that a term is ``C(x)[T.3]`` and not ``C(x)[T.3.0]``."""
         if np.isinf(numbers).any():
-            raise ParameterError(
-                f"column {shorten(name, 24)!r} has infinite values", hint="give finite numbers", column=name
-            )
+            raise ParameterError("column-has-infinite-values", name=shorten(name, 24), column=name)
         only_categories = self._uses.get(name) == {"C"} and (numbers == np.rint(numbers)).all()
         return numbers.astype(np.int64) if only_categories and (np.abs(numbers) < 2**53).all() else numbers
 
@@ -583,9 +584,7 @@ def _as_categories(column: Any, *, in_order: bool) -> Any:
 
 def _one_column(variable: Variable) -> str:
     if len(variable.columns) != 1:
-        raise ParameterError(
-            f"one design for the columns {', '.join(variable.columns)}", hint="give each column its own design"
-        )
+        raise ParameterError("one-design-for-the-columns", columns=", ".join(variable.columns))
     return variable.columns[0]
 
 
@@ -593,8 +592,9 @@ def _check_used(variables: Mapping[str, Variable], parsed: Formula) -> None:
     for name in variables:
         if name != parsed.outcome and name not in parsed.columns:
             raise InputError(
-                f"there is a design for {shorten(name)!r}, which the formula does not name",
-                hint=f"the formula names {shorten(', '.join((parsed.outcome, *parsed.columns)), 60)}",
+                "there-is-a-design-for-which",
+                name=shorten(name),
+                outcome=shorten(", ".join((parsed.outcome, *parsed.columns)), 60),
             )
 
 

@@ -61,10 +61,7 @@ def _like(like: Any, result: Any, kept: NDArray[np.bool_] | None) -> Any:
         return _index(result).rename(like.name)
     index = like.index if kept is None else like.index[kept]
     if len(index) != len(result):
-        raise InputError(
-            f"{len(result)} codes for a Series of {len(index)} rows",
-            hint="when rows were dropped, pass kept=encoded.kept",
-        )
+        raise InputError("codes-for-a-series-of-rows", result_count=len(result), index_count=len(index))
     return pd.Series(result, index=index, name=like.name, dtype=result.dtype)
 
 

@@ -16,7 +16,7 @@ from maskwell.core.arguments import Array, Real, check_sum_of_counts, exact_sum
 from maskwell.core.categories import Categories
 from maskwell.core.cells import Cells, products_of_replicates
 from maskwell.core.groups import Factor
-from maskwell.core.phrases import listed, option
+from maskwell.core.phrases import listed
 from maskwell.core.report_data import Counts, Reports
 from maskwell.designs.coded import tally_codes
 from maskwell.designs.design import Design
@@ -166,7 +166,7 @@ def tally_survey(
     raise_first(rows.problems, rows.rows)
     cells = _together(None, [part.cells for part in parts if part.cells is not None])
     if cells is None or cells.rows == 0:
-        raise MissingValueError(f"{table} has no row with a report", hint="check the column and its missing values")
+        raise MissingValueError("has-no-row-with-a-report", table=table)
     seen = cells.n > 0
     samples.check_used(cells.sample.labels[np.unique(cells.sample.codes[seen])].tolist())
     _check_strata(cells.stratum.take(np.flatnonzero(seen)), rows.strata_left_out, plan)
@@ -248,10 +248,7 @@ def _counter_of(assignments: Sequence[Assignment], missing: str) -> _SampleCount
         return _SetCounter(assignments[0], missing)
     for leaf in leaves:
         if not isinstance(leaf.outputs, Categories):
-            raise ReportError(
-                f"a {leaf.kind} design reports sets, which cannot be counted with other columns",
-                hint="estimate that column alone",
-            )
+            raise ReportError("a-design-reports-sets-which-cannot-be", kind=leaf.kind)
     return _SampleCounter(Samples(tuple(variables_of(assignments))), missing)
 
 
@@ -339,8 +336,9 @@ def check_made_by(design: Design, field: Any, name: str) -> None:
     about = describe(field)
     if about is not None and about.get("design") != design.fingerprint:
         raise ReportError(
-            f"column {name!r} was made with another design than the one given",
-            hint=f"estimate with the design that made the reports, {str(about.get('design'))[:19]}...",
+            "column-was-made-with-another-design",
+            name=name,
+            design=str(about.get("design"))[:19],
             given=about.get("design"),
             expected=design.fingerprint,
         )
@@ -371,10 +369,7 @@ class _SetCounter:
         if values.null_count:
             lost = missing_rows(values)
             if self._missing == "category":
-                raise ReportError(
-                    "set reports have no category for missing values",
-                    hint=f"leave such rows out: {option('missing', 'drop')}",
-                )
+                raise ReportError("set-reports-have-no-category")
             if self._missing == "error":
                 self.problems[0].note_missing(lost, row + 1)
                 return
@@ -543,8 +538,9 @@ def _check_strata(kept: Factor, left_out: set[Any], plan: PlanColumns) -> None:
     empty = sorted(left_out - _occurring(kept), key=str)
     if empty:
         raise MissingValueError(
-            f"no row of {plan.strata} = {listed(map(str, empty), len(empty), 30)} has a report",
-            hint="join this stratum with another one, or take its rows out of the file to estimate for the rest",
+            "no-row-of-has-a-report",
+            plan_strata=plan.strata,
+            empty=listed(map(str, empty), len(empty), 30),
             strata=empty,
         )
 
@@ -583,18 +579,12 @@ def _sized(cells: Cells, plan: PlanColumns) -> Cells:
     if plan.strata is None or not numbers or cells.stratum.size == 1:
         return cells
     if plan.clusters or not cells.weighted:
-        raise ParameterError(
-            f"one population of {numbers[0]:,.6g} for {cells.stratum.size:,} strata",
-            hint=f"name a column with the size of each row's stratum: {option('population', 'COL')}",
-        )
+        raise ParameterError("one-population-of-for-strata", number=numbers[0], size=cells.stratum.size)
     sizes: Real = np.bincount(cells.stratum.codes, weights=cells.weight, minlength=cells.stratum.size).astype(
         np.float64
     )
     if abs(sizes.sum() - numbers[0]) > NEAR * numbers[0]:
-        raise ParameterError(
-            f"the weights add up to {sizes.sum():,.6g}, not to the population of {numbers[0]:,.6g}",
-            hint=f"name a column with the size of each row's stratum: {option('population', 'COL')}",
-        )
+        raise ParameterError("the-weights-add-up-to-not", sizes_sum=sizes.sum(), number=numbers[0])
     return replace(cells, population=sizes[cells.stratum.codes][:, None])
 
 

@@ -176,8 +176,8 @@ def ending_of(path: str) -> str:
     if is_several(path):
         return ending_of(parts_of(path)[0].path)
     if ending := Path(name).suffix:
-        raise DataFileError(f"{path}: the ending {ending} is not known", hint=f"use CSV; {KNOWN}", path=path)
-    raise DataFileError(f"{path} has no ending that tells what it is", hint=KNOWN, path=path)
+        raise DataFileError("the-ending-is-not-known", ending=ending, known=KNOWN, path=path)
+    raise DataFileError("has-no-ending-that-tells-what-it", hint=KNOWN, path=path)
 
 
 def engine_of(path: str) -> Engine:
@@ -205,11 +205,7 @@ def open_source(
             yield asked.seen(source)
         return
     if engine.holds_codes:
-        raise DataFileError(
-            f"{path}: several {ending} files, each with labels of its own, are not read as one",
-            hint="give one file, or save them as Parquet or CSV",
-            path=path,
-        )
+        raise DataFileError("several-files-each-with-labels", ending=ending, path=path)
     with closing(PartRows(parts_of(path), open_part, coded=expected, copied=copied)) as rows, rows.row_errors():
         yield asked.seen(rows)
 
@@ -244,11 +240,7 @@ class WatchedFile:
 def check_unchanged(path: str, state: tuple[int, ...] | None) -> None:
     """Raise where a file is not as it was when it had this state."""
     if file_state(path) != state:
-        raise DataFileError(
-            f"{path} was changed while it was read",
-            hint="wait until nobody writes to it, or read a copy; nothing was written",
-            path=path,
-        )
+        raise DataFileError("was-changed-while-it-was-read", path=path)
 
 
 def file_state(path: str) -> tuple[int, ...] | None:
@@ -282,13 +274,9 @@ def _check_part(file: str, ending: str, path: str) -> None:
     if not Path(file).is_file():
         raise _no_file(file)
     if not file.lower().endswith(ending):
-        raise DataFileError(
-            f"{path} holds {file}, which is no {ending} file",
-            hint="keep files of one kind in a folder, or name them by a pattern: 'data/*.csv'",
-            path=file,
-        )
+        raise DataFileError("holds-which-is-no-file", path_shown=path, ending=ending, path=file)
     if Path(file).stat().st_size == 0:
-        raise DataFileError(f"{file} is empty", hint="give a file with at least one row", path=file)
+        raise DataFileError("path-is-empty-give-a", path=file)
 
 
 # ---- one pass over the rows
@@ -345,7 +333,7 @@ class RowPass:
             if self._progress is not None:
                 self._progress(self.rows, self._source.done())
         if self.rows == 0 and self._first_row is None:
-            raise DataFileError(f"{self._path} has no rows", hint="give a file with at least one row", path=self._path)
+            raise DataFileError("path-has-no-rows-give-a", path=self._path)
 
 
 def pieces(batches: Iterator[Any], rows: int) -> Iterator[Any]:
@@ -359,18 +347,15 @@ def _no_file(path: str) -> DataFileError:
     place, hint = Path(path), "give the path of a data file"
     if place.exists():
         hint = "CSV from a pipe is read with - in place of the path"
-        return DataFileError(f"{path} is a pipe or a device, not a file", hint=hint, path=path)
-    return DataFileError(f"{path} does not exist", hint=hint, path=path)
+        return DataFileError("is-a-pipe-or-a-device", hint=hint, path=path)
+    return DataFileError("does-not-exist", hint=hint, path=path)
 
 
 @contextmanager
 def open_sink(file: BinaryIO, path: str, schema: Any, *, style: Any = None) -> Iterator[Sink]:
     """Write rows into an open file, in the kind that ``path`` tells."""
     if len(schema) > MOST_COLUMNS:
-        raise DataFileError(
-            f"{len(schema):,} columns: a file that is written has at most {MOST_COLUMNS:,}",
-            hint="make a file with the columns that are needed, and give that",
-        )
+        raise DataFileError("columns-a-file-that-is-written", schema_count=len(schema), most_columns=MOST_COLUMNS)
     sink = engine_of(path).open_sink(file, ending_of(path), schema, style=style)
     try:
         yield sink
@@ -401,9 +386,7 @@ def no_column(names: Sequence[str], name: str, where: str) -> DataFileError:
     """The error for a name that is no column, or that of several; ``where`` is what the table is called."""
     times = sum(one == name for one in names)
     if times > 1:
-        return DataFileError(
-            f"{where} has {times} columns named {name!r}", hint="rename all but one of them", column=name
-        )
+        return DataFileError("has-columns-named", where=where, times=times, column=name)
     close = difflib.get_close_matches(name, names, n=1) if len(name) <= LONG_NAME else []
     hint = (
         f"did you mean {close[0]!r}?"
@@ -412,4 +395,4 @@ def no_column(names: Sequence[str], name: str, where: str) -> DataFileError:
     )
     if len(names) == 1 and ";" in names[0]:
         hint = "the columns seem to be separated by ';': save the file with commas"
-    return DataFileError(f"{where} has no column {name!r}", hint=hint, column=name, columns=list(names))
+    return DataFileError("where-has-no-column-column", hint=hint, where=where, column=name, columns=list(names))

@@ -252,7 +252,7 @@ class MemoryTable(Rows):
 
 def not_in_memory(rows: Rows) -> ParameterError:
     """The error for what is done with a table in memory only."""
-    return ParameterError(f"{rows} is not a table in memory", hint="read the file, and give the table")
+    return ParameterError("is-not-a-table-in-memory", rows=rows)
 
 
 def is_spark(data: Any) -> bool:
@@ -262,10 +262,7 @@ def is_spark(data: Any) -> bool:
 
 def not_on_spark() -> ParameterError:
     """The error for what is not done where the rows of Spark are."""
-    return ParameterError(
-        "this is not done with a table of Spark",
-        hint="give frame.toArrow() if it fits into memory, or write it to Parquet and give that",
-    )
+    return ParameterError("this-is-not-done")
 
 
 class MemoryRows:
@@ -278,7 +275,7 @@ class MemoryRows:
         self._table = validated_values(_arrow(data)) if table is None else table
         self.schema = self._table.schema
         if not len(self._table):
-            raise DataFileError("the table has no rows", hint="give a table with at least one row")
+            raise DataFileError("the-table-has-no-rows")
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
         """The rows, as Arrow record batches."""
@@ -333,19 +330,12 @@ def _arrow(data: Any) -> Any:
     except MaskwellError:
         raise
     except OverflowError as error:
-        raise DataFileError(
-            "a column of the table holds whole numbers beyond 64 bits", hint="give them as floats or as texts"
-        ) from error
+        raise DataFileError("a-column-of-the-table-holds-whole") from error
     except (arrow.ArrowException, TypeError, ValueError) as error:
         raise WrongTypeError(
-            f"the table cannot be read: {reason_of(error)}",
-            hint="give columns of one kind of value each",
-            values=fault_of(error, 200),
+            "the-table-cannot-be-read-give", reason_of=reason_of(error), values=fault_of(error, 200)
         ) from None
-    raise WrongTypeError(
-        f"a table is needed, not a {type(data).__name__}",
-        hint="give a DataFrame of pandas or polars, an Arrow table, or a dictionary of columns",
-    )
+    raise WrongTypeError("a-table-is-needed-not-a", name=type(data).__name__)
 
 
 # ---- further columns
@@ -395,7 +385,7 @@ def _one_array(values: Any) -> Any:
 
 def wrong_length(name: str, given: int, rows: str) -> DataFileError:
     """The error for an array that does not have one value for each row."""
-    return DataFileError(f"{name} has {given:,} values for {rows}", hint="give one value for each row, in their order")
+    return DataFileError("name-has-given-values-for-rows", name=name, given=given, rows=rows)
 
 
 def _with_added(data: Any, columns: Mapping[str, Any]) -> Any:

@@ -31,7 +31,7 @@ from urllib.parse import unquote, urlsplit
 from maskwell.core.arguments import as_mapping, check_kind, check_option
 from maskwell.core.extras import require_library
 from maskwell.core.keyed import KeyedRandom
-from maskwell.core.phrases import option, shorten
+from maskwell.core.phrases import shorten
 from maskwell.core.randomness import RandomSource, SecureRandom
 from maskwell.core.report_data import SETS
 from maskwell.designs.sampler import variable_name
@@ -106,7 +106,7 @@ class SparkTable(Rows):
             parts.append(part)
         rows = sum(part.rows for part in parts)
         if not rows:
-            raise DataFileError("the table has no rows", hint="give a table with at least one row")
+            raise DataFileError("the-table-has-no-rows")
         if progress is not None:
             progress(rows, 1.0)
         return parts
@@ -157,7 +157,7 @@ class PartitionRows:
             yield self._first
         for batch in self._batches:
             if batch.schema.types != self.schema.types:
-                raise DataFileError("some rows have columns of other types", hint="give all rows one schema")
+                raise DataFileError("some-rows-have-columns-of-other")
             yield batch
 
     def done(self) -> float | None:
@@ -319,8 +319,9 @@ def _check_same_columns(files: Sequence[str], needed: Collection[str]) -> None:
             other = holders.get((_root(path), column.casefold()))
             if names is not None and other is not None and column.casefold() not in names:
                 raise DataFileError(
-                    f"{path} has no column {shorten(column, 24)!r}, and {Path(other).name} has",
-                    hint="write all files with the same columns, or the table anew: frame.write.parquet(…)",
+                    "path-has-no-column-column-shown",
+                    column_shown=shorten(column, 24),
+                    name=Path(other).name,
                     path=path,
                     column=column,
                 )
@@ -357,9 +358,7 @@ def _spark_errors() -> Iterator[None]:
             raise _unreadable_file(*unreadable.groups()) from error
         why = error.getCondition() if isinstance(error, PySparkException) else None
         raise DataFileError(
-            f"Spark could not compute the table{f' ({why})' if why else ''}",
-            hint="the error of Spark, from which this one was raised, says why",
-            values=reason_of(error),
+            "spark-could-not-compute-the-table", why=f" ({why})" if why else "", values=reason_of(error)
         ) from error
 
 
@@ -377,9 +376,9 @@ def _unreadable_file(why: str, path: str, column: str | None, expected: str | No
         return DataFileError(fault, hint=hint, path=path, column=column)
     if why == "FILE_NOT_EXIST":
         hint = "wait until nobody writes there, and make the table anew"
-        return DataFileError(f"{path} was changed or deleted while Spark read it", hint=hint, path=path)
+        return DataFileError("was-changed-or-deleted-while-spark", hint=hint, path=path)
     hint = "see whether it is whole; the error of Spark, from which this one was raised, says why"
-    return DataFileError(f"Spark could not read {path}", hint=hint, path=path)
+    return DataFileError("spark-could-not-read", hint=hint, path=path)
 
 
 # ---- randomizing
@@ -423,25 +422,16 @@ def _check_no_second_draw(random: RandomSource | KeyedRandom | None, output: str
     if isinstance(random, KeyedRandom):
         return
     if random is not None and not isinstance(random, SecureRandom):
-        raise ParameterError(
-            "draws of a seed go by the row, and rows of a table of Spark have no number",
-            hint="draws of a key can be repeated: KeyedRandom.of(key, dataset), with person",
-        )
+        raise ParameterError("draws-of-a-seed-go")
     if output is None:
-        raise ParameterError(
-            "Spark may compute rows twice, and a second draw reveals more of a person",
-            hint=f"keep draws: {option('key')}, {option('person', 'id')}; or write once: {option('output', 'FOLDER')}",
-        )
+        raise ParameterError("spark-may-compute-rows-twice")
 
 
 def _check_steady(frame: Any, columns: Sequence[str]) -> None:
     """Raise where Spark may make other persons or values when it computes the rows again: they would be drawn anew."""
     plans = getattr(frame.select([_quoted(name) for name in columns]), "_jdf", None)  # none through Spark Connect
     if plans is not None and not plans.queryExecution().optimizedPlan().deterministic():
-        raise ParameterError(
-            f"Spark may make other values of {shorten(' or '.join(columns), 40)} when it computes rows again",
-            hint=f"write the table to files first and read them, or write once: {option('output', 'FOLDER')}",
-        )
+        raise ParameterError("spark-may-make-other-values", columns=shorten(" or ".join(columns), 40))
 
 
 @dataclass(frozen=True)
@@ -477,7 +467,9 @@ class _Randomizing:
                     yield _as_spark_takes(changed)
             raise_first(randomizer.problems, rows.rows)
         except MaskwellError as error:
-            raise type(error)(f"partition {_partition()}: {error.message}", hint=error.hint) from None
+            raise type(error)(
+                "partition-partition-problem", hint=error.hint, partition=_partition(), problem=error.message
+            ) from None
 
     def columns(self, schema: Any) -> list[str]:
         return [*(name for one in self.assignments for name in one.columns), *([self.person] if self.person else [])]
@@ -575,10 +567,7 @@ class _Folder:
         try:
             java, configuration = session._jvm, session._jsc.hadoopConfiguration()  # noqa: SLF001 (no public way)
         except Exception as error:
-            raise ParameterError(
-                f"{option('output')} is not written through Spark Connect",
-                hint=f"keep draws: {option('key')}, {option('person', 'id')}; then frame.write writes them",
-            ) from error
+            raise ParameterError("output-is-not-written-through-spark") from error
         self._java = java
         self._place = java.org.apache.hadoop.fs.Path(output)
         self._files = self._place.getFileSystem(configuration)
@@ -591,7 +580,7 @@ class _Folder:
             raise self._taken()
         place = f"{self._files.makeQualified(self._place).toUri().getPath()}/"
         if any(f"{self._java.java.net.URI(one).getPath()}/".startswith(place) for one in inputs):
-            raise ParameterError(f"{self.output} is being read, and is not replaced", hint="give another name")
+            raise ParameterError("is-being-read-and-is-not", output=self.output)
 
     def clear(self, *, quietly: bool = False) -> None:
         """Delete what a run that was killed has left: draws that would be the first of two."""
@@ -609,13 +598,10 @@ class _Folder:
                 raise self._taken()
             self._files.delete(self._place, True)
         if not self._files.rename(self._beside, self._place):
-            raise DataFileError(
-                f"{self.output} could not be given its name", hint="see whether the folder above exists"
-            )
+            raise DataFileError("could-not-be-given-its-name", output=self.output)
 
     def _taken(self) -> ParameterError:
-        hint = f"give another name, or replace it: {option('force', 'True')}"
-        return ParameterError(f"{self.output} exists", hint=hint)
+        return ParameterError("output-exists-give", output=self.output)
 
 
 # ---- a session
@@ -655,7 +641,4 @@ def _check_java() -> None:
     home = os.environ.get("JAVA_HOME")
     if (home and (Path(home) / "bin" / "java").exists()) or shutil.which("java"):
         return
-    raise MissingExtraError(
-        "Spark runs on Java, which is not on the path",
-        hint="install Java 17 or newer, or set JAVA_HOME: apt install openjdk-17-jre-headless",
-    )
+    raise MissingExtraError("spark-runs-on-java-which")

@@ -56,7 +56,7 @@ class PlanColumns:
 
     def __post_init__(self) -> None:
         if self.weights is not None and self.inclusion is not None:
-            raise ParameterError("both weights and inclusion chances are given", hint="a weight is one over the chance")
+            raise ParameterError("both-weights-and-inclusion-chances")
 
     def __bool__(self) -> bool:
         """Whether anything is told at all."""
@@ -89,8 +89,10 @@ class PlanColumns:
         if not replicates:
             first_names = ", ".join(schema.names[:10]) + (", ..." if len(schema.names) > 10 else "")
             raise DataFileError(
-                f"{path} has no columns whose names start with {self.replicates!r}",
-                hint=f"its columns: {first_names}",
+                "has-no-columns-whose-names-start",
+                path=path,
+                replicates=self.replicates,
+                first_names=first_names,
                 columns=schema.names,
             )
         return replicates
@@ -160,8 +162,8 @@ class PlanReader:
         small = np.flatnonzero(below(weights, 1))
         if self._plan.chances and len(small):
             raise ParameterError(
-                f"column {name!r}: the weight in row {row + int(small[0]) + 1} is below 1, so it is no 1 / chance",
-                hint="independent draws have chances up to 1, and so weights of 1 or more",
+                "column-the-weight-in-row",
+                row_plus_small_number=row + int(small[0]) + 1,
                 values=f"{weights[small[0]]:g}",
                 column=name,
             )
@@ -174,8 +176,8 @@ class PlanReader:
         small = np.flatnonzero(values < 1)
         if len(small):
             raise ParameterError(
-                f"column {size!r}: the population in data row {row + int(small[0]) + 1} is below 1",
-                hint="a population counts the units that could have been drawn: 1 or more",
+                "column-the-population-in-data-row",
+                row_plus_small_number=row + int(small[0]) + 1,
                 values=f"{values[small[0]]:g}",
                 column=size,
             )
@@ -231,9 +233,7 @@ def _number_or_name(text: str) -> str | float:
     except ValueError:
         return text
     if not 1 <= size < float("inf"):
-        raise ParameterError(
-            f"a population of {text}", hint="a population counts the units that could have been drawn: give 1 or more"
-        )
+        raise ParameterError("a-population-of-text", text=text)
     return size
 
 
@@ -259,19 +259,15 @@ def whole_numbers(column: Any, name: str, row: int) -> Array:
         numbers = column.cast(arrow.int64())
     except arrow.ArrowException:
         what, value = _not_whole(column.to_pylist(), row)
-        raise ReportError(
-            f"column {name!r} {what}",
-            hint="the counts column holds how many reports each row stands for: 0, 1, 2, ...",
-            values=value,
-            column=name,
-        ) from None
+        raise ReportError("column-column-what", what=what, values=value, column=name) from None
     values = np.asarray(numbers.fill_null(-1).to_numpy(zero_copy_only=False))
     wrong = np.flatnonzero(values < 0)
     if len(wrong):
         there = bool(numbers[int(wrong[0])].is_valid)
         raise ReportError(
-            f"column {name!r} has {'a negative' if there else 'no'} count in row {row + int(wrong[0]) + 1}",
-            hint="counts are 0 or more",
+            "column-has-count-in-row",
+            words="a negative" if there else "no",
+            row_plus_wrong_number=row + int(wrong[0]) + 1,
             values=str(values[wrong[0]]) if there else "",
             column=name,
         )
@@ -417,8 +413,11 @@ class _VariableReader:
         where = group_text((n, str(v.labels[int(c[row])])) for n, v, c in zip(names, self._values, codes, strict=True))
         named, told = ", ".join(self._variable.columns), ",".join(f"{name}=..." for name in names)
         return ParameterError(
-            f"no design for {named!r} has the values of {', '.join(names)} in data row {first_row + row}",
-            hint=f"add {design_of(f'{named}[{told}]', 'D.json')} for these rows",
+            "no-design-for-has-the-values",
+            named=named,
+            names=", ".join(names),
+            first_row_plus_row=first_row + row,
+            design_of=design_of(f"{named}[{told}]", "D.json"),
             values=where,
         )
 

@@ -40,11 +40,9 @@ class Released:
         """Checked: at least two records, weights and squares given together."""
         records = check_counts(counts, name="released")
         if records.sum() < 2:
-            raise CountsError("one released record: a standard error needs at least two", hint="count more records")
+            raise CountsError("one-released-record-a-standard-error")
         if (weights is None) != (squares is None):
-            raise CountsError(
-                "sums of weights without sums of their squares, or the other way round", hint="give both or none"
-            )
+            raise CountsError("sums-of-weights-without-sums")
         if weights is None:
             return cls(records, records, records)
         sums, second = (
@@ -52,8 +50,7 @@ class Released:
         )
         if not len(sums) == len(second) == len(records):
             raise CountsError(
-                f"{len(records)} counts, {len(sums)} sums of weights and {len(second)} of squares",
-                hint="give one of each for each category",
+                "counts-sums-of-weights", records_count=len(records), sums_count=len(sums), second_count=len(second)
             )
         return cls(records, sums, second)
 
@@ -109,10 +106,10 @@ class DirectEstimate(Estimate):
         """
         a, b = _indicator(part, len(self.pi_hat)), _indicator(whole, len(self.pi_hat))
         if (a > b).any():
-            raise ParameterError("the part has categories that the whole has not", hint="list them in the whole too")
+            raise ParameterError("the-part-has-categories")
         size = float(b @ self.pi_hat)
         if not size > 0:
-            raise CountsError("no released record is in the whole", hint="name categories that occur")
+            raise CountsError("no-released-record")
         ratio = float(a @ self.pi_hat) / size
         error = self.contrast(a - ratio * b).standard_error
         moved = float((ratio * b - a) @ np.asarray(self.covariance) @ b)
@@ -131,7 +128,7 @@ class DirectEstimate(Estimate):
 def _indicator(places: Any, k: int) -> Real:
     chosen: Array = as_array(places, "categories")
     if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or (len(chosen) and not 0 <= chosen.min() <= chosen.max() < k):
-        raise ParameterError(f"places of categories must be whole numbers from 0 to {k - 1}", hint="such as [0, 2]")
+        raise ParameterError("places-of-categories-must-be-whole", k_sub=k - 1)
     indicator = np.zeros(k)
     indicator[chosen] = 1
     return indicator

@@ -28,9 +28,9 @@ from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.maximisation.maximum import maximise
 from maskwell.estimation.share_estimate import Sample
+from maskwell.notes import Note
 
 REPLICATES = 1000
-ONE_SAMPLE = "one sample with as many reports as categories cannot detect cheating except through a boundary violation"
 NEEDS_SEED = "no p value: an estimate is at its boundary, where only a parametric bootstrap serves; give a seed"
 SPARSE = "no p value: too few of some reports are expected, where only a parametric bootstrap serves; give a seed"
 CHI_SQUARE = "chi-square"
@@ -108,7 +108,7 @@ def goodness_of_samples(
     pearson, ratio = _statistics(counts, fitted)
     df = _degrees(designs)
     n = sum(sample.n for sample in samples)
-    flags = (ONE_SAMPLE,) if len(samples) == 1 and df == 0 else ()
+    flags = (Note("one-sample-with-as-many-reports"),) if len(samples) == 1 and df == 0 else ()
     if df == 0 and ratio < _EXACTLY * n:
         return GoodnessOfFit(0.0, 0.0, 0, 1.0, 1.0, EXACT, n, flags=flags)
     if df == 0 and len(samples) == 1 and designs[0].k == 2:
@@ -191,13 +191,10 @@ def _check(samples: Sequence[Sample], seed: int | None, replicates: int) -> None
     as_whole(replicates, "replicates")
     check_kind(WholeNumber | None, seed=seed)
     if not samples:
-        raise ParameterError("no samples", hint="give at least one sample")
+        raise ParameterError("no-samples")
     if replicates < 1:
-        raise ParameterError(f"replicates = {replicates}", hint=f"give 1 or more, such as {REPLICATES}")
+        raise ParameterError("replicates-replicates", replicates=replicates, replicates_shown=REPLICATES)
     if seed is not None and seed < 0:
-        raise ParameterError(f"seed = {seed}", hint="give a whole number of 0 or more", seed=seed)
+        raise ParameterError("seed-seed", seed=seed)
     if any(sample.design.reports_are_sets for sample in samples):
-        raise ReportError(
-            "no goodness of fit from the tally of sets: it counts categories, not whole sets",
-            hint="use a design that reports one category, or count every possible set",
-        )
+        raise ReportError("no-goodness-of-fit")

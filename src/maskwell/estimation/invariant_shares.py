@@ -41,9 +41,8 @@ from maskwell.estimation.release_variance import (
     check_length,
     second_moments,
 )
+from maskwell.notes import Note
 
-UNKNOWN = "the matrix is not known: standard errors are upper bounds, at most 1.42 times those of an open file"
-UNKNOWN_WEIGHTED = "the matrix is not known: standard errors are upper bounds"
 BOUNDED = "this table is not kept: intervals are wider by a bound of its bias, standard errors leave it out"
 WITH_WEIGHTS = "weights: the sampling part takes rows as drawn one by one; clusters and strata would change it"
 NEGATIVE = "a variance, or its part of randomization, is estimated below zero: too few records in a category"
@@ -161,10 +160,12 @@ def estimate_unknown(
     k = len(data.counts)
     labels = tuple(range(k)) if categories is None else as_list(categories, "categories")
     if len(labels) != k:
-        raise CountsError(f"{k:,} counts for {len(labels):,} labels", hint="give one label for each count")
+        raise CountsError("counts-for-labels", k=k, labels_count=len(labels))
     codes = _block_codes(blocks, k)
     parts = _sampling_bound(data, full=k <= COVARIANCE_LIMIT), _block_bound(data, codes, full=k <= COVARIANCE_LIMIT)
-    flags = (UNKNOWN_WEIGHTED if data.weighted else UNKNOWN,)
+    flags = (
+        Note("the-matrix-is-not-known-standard") if data.weighted else Note("the-matrix-is-not-known-standard-errors"),
+    )
     return _assembled(data, labels, target, parts, "withheld", flags)
 
 
@@ -208,17 +209,20 @@ def estimate_changed(
     k = len(data.counts)
     labels = tuple(range(k)) if categories is None else as_list(categories, "categories")
     if len(labels) != k:
-        raise CountsError(f"{k:,} counts for {len(labels):,} labels", hint="give one label for each count")
+        raise CountsError("counts-for-labels", k=k, labels_count=len(labels))
     moved = float(check_probability(changed, "changed"))
     bounds = np.broadcast_to(as_floats(moved if bias is None else bias, "bias"), k)
     if not (bounds >= 0).all():
-        raise ParameterError("bias is below zero", hint="give the most by which a share may be wrong, from 0 to 1")
+        raise ParameterError("bias-is-below-zero")
     shares = data.squares / data.squares.sum()
     sampling = _sampling_known(data, np.zeros(k), full=False) + (moved / data.size if data.weighted else 0)
     randomization = np.minimum(moved, shares * (1 - shares)) / (data.size - 1)
     estimate = _assembled(data, labels, target, (sampling, randomization), "withheld", ())
     sizes = np.minimum(_least_effective(data, moved, bounds, target), estimate.effective)
-    flags = (BOUNDED, *((WITH_WEIGHTS,) if data.weighted and target == "population" else ()))
+    flags = (
+        Note("this-table-is-not-kept-intervals"),
+        *((Note("weights-the-sampling-part-takes-rows"),) if data.weighted and target == "population" else ()),
+    )
     return replace(estimate, flags=flags, effective=sizes, bias=np.minimum(bounds, 1))
 
 
@@ -326,7 +330,7 @@ def _block_codes(blocks: Any, k: int) -> Array:
         return np.zeros(k, dtype=np.int64)
     codes = Factor.of(blocks, "blocks").codes
     if len(codes) != k:
-        raise ParameterError(f"{len(codes):,} numbers of blocks for {k:,} categories", hint="give one each")
+        raise ParameterError("numbers-of-blocks-for-categories", codes_count=len(codes), k=k)
     return np.asarray(codes, dtype=np.int64)
 
 
@@ -349,7 +353,7 @@ def _assembled(
 ) -> DirectEstimate:
     check_kind(str, target=target)
     if target not in TARGETS:
-        raise ParameterError(f"target = {target!r}", hint=f"choose one of {', '.join(TARGETS)}", target=target)
+        raise ParameterError("target-target", targets=", ".join(TARGETS), target=target)
     sampling = parts[0] if target == "population" else np.zeros_like(parts[0])
     whole = sampling + parts[1]
     variance = _variances(whole)
@@ -408,7 +412,4 @@ def _no_covariances(whole: Real) -> tuple[str, ...]:
 def _check_square(design: CodedDesign, data: Released) -> None:
     check_length(design, data.counts, design.m, "released categories")
     if design.m != design.k:
-        raise MatrixError(
-            f"a matrix of {design.m} rows and {design.k} columns keeps no counts",
-            hint="estimate with the matrix: estimate_by_moments",
-        )
+        raise MatrixError("a-matrix-of-rows-and-columns-keeps", m=design.m, k=design.k)

@@ -88,10 +88,7 @@ def _check_keys(items: int, size: int) -> None:
     """Raise unless one number can stand for a set."""
     if items**size >= 2**63:
         most = max(one for one in range(1, size) if items**one < 2**63)
-        raise ParameterError(
-            f"max_items = {size} for {items:,} items: there are too many sets",
-            hint=f"look for sets of at most {most} items",
-        )
+        raise ParameterError("max-items-for-items-there", size=size, items=items, most=most)
 
 
 def _too_many(size: int, before: Level, min_support: float, margin: float) -> str:

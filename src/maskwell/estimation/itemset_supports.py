@@ -97,10 +97,7 @@ class ReportedBaskets:
     def of(cls, bits: Bits, design: ItemBits, names: Sequence[str] | None = None) -> ReportedBaskets:
         """From rows of bits, shape (n, ceil(M / 8)), and the design that made them; ``names`` in place of its own."""
         if len(bits) < 2:
-            raise InputError(
-                f"{len(bits)} basket{'s' * (len(bits) != 1)}: standard errors need at least two",
-                hint="give the reports of two baskets or more",
-            )
+            raise InputError("basket-standard-errors-need-at-least", bits_count=len(bits), value="s" * (len(bits) != 1))
         _check_width(bits, len(design))
         called = names or design.names or [str(place + 1) for place in range(len(design))]
         chances = [*zip(design.present, design.absent, strict=True)]
@@ -126,10 +123,7 @@ class ReportedBaskets:
         ratio, error, defined = confidence_of(shares, w0, w1, before, self.n)
         if not defined:
             named = shorten(", ".join(self.names[place] for place in first), 30)
-            raise InputError(
-                f"the support of {named} is within {DEFINED:g} standard errors of 0: nothing can be divided by it",
-                hint="ask about items that more baskets hold, or collect more baskets",
-            )
+            raise InputError("the-support-of-is-within-standard", named=named, defined=DEFINED)
         then_names = tuple(self.names[place] for place in places[len(first) :])
         whole = float(mean_of_products(shares, w0, w1))
         return Rule(tuple(self.names[place] for place in first), then_names, float(ratio), float(error), whole)
@@ -139,18 +133,16 @@ class ReportedBaskets:
         unknown = next((item for item in named if str(item) not in self._place), None)
         if unknown is not None:
             raise UnknownCategoryError(
-                f"no item is called {shorten(repr(unknown), 30)}",
-                hint=f"items: {listed(map(repr, self.names), len(self.names), HINT - 7)}",
+                "no-item-is-called",
+                unknown=shorten(repr(unknown), 30),
+                names=listed(map(repr, self.names), len(self.names), HINT - 7),
                 item=unknown,
             )
         places = [self._place[str(item)] for item in named]
         if len({*places}) < len(places):
-            raise LabelError("an item is named twice in one set", hint="name each item of a set once", items=named)
+            raise LabelError("an-item-is-named-twice", items=named)
         if len(places) > MOST_ITEMS:
-            raise TooLargeError(
-                f"a set of {len(places)} items: its error would be larger than any support",
-                hint=f"ask about at most {MOST_ITEMS} items at once",
-            )
+            raise TooLargeError("a-set-of-items-its-error", places_count=len(places), most_items=MOST_ITEMS)
         return places
 
     def _weights(self, places: Sequence[int]) -> tuple[Real, Real]:
@@ -257,8 +249,7 @@ def _check_width(bits: Bits, items: int) -> None:
     fits = bits.ndim == 2 and bits.shape[1] == (items + 7) // 8 and bits.dtype == np.uint8
     if not fits or (items % 8 and (bits[:, -1] >> (items % 8)).any()):
         raise ReportError(
-            f"bits of shape {bits.shape} and {bits.dtype} for baskets of {items} items",
-            hint=f"give {(items + 7) // 8} bytes for each basket, no bit beyond the last item",
+            "bits-of-shape-and-for-baskets", shape=bits.shape, dtype=bits.dtype, items=items, items_add=(items + 7) // 8
         )
 
 

@@ -31,6 +31,7 @@ from maskwell.core.report_data import Counts
 from maskwell.designs.coded import weighted_left_inverse
 from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
+from maskwell.notes import Note
 
 CRITERIA = ("randomization", "total")
 INSIDE = 1e-12  # shares of the least favourable point are at least this, so that every report keeps a chance
@@ -72,9 +73,7 @@ class LeftInverse:
         """Raise unless it was made for that design."""
         check_kind(Design, design=design)
         if design.fingerprint != self.fingerprint:
-            raise ReportError(
-                "this left inverse was made for another design", hint="make it with the design of the reports"
-            )
+            raise ReportError("this-left-inverse-was-made")
 
     def __repr__(self) -> str:
         k, m = self.L.shape
@@ -119,7 +118,7 @@ def minimax_left_inverse(design: Design, *, criterion: str = "randomization", ga
     check_kind(str, criterion=criterion)
     gap = as_real(gap, "gap", low=0)
     if criterion not in CRITERIA:
-        raise ParameterError(f"no criterion {criterion!r}", hint=f"choose one of {', '.join(CRITERIA)}")
+        raise ParameterError("no-criterion-criterion", criterion=criterion, criteria=", ".join(CRITERIA))
     P = _matrix(design)
     pi = _least_favourable(P, criterion, gap)
     value, slope, L = _game(P, pi, criterion)
@@ -127,7 +126,7 @@ def minimax_left_inverse(design: Design, *, criterion: str = "randomization", ga
     flags = (
         ()
         if reached <= gap * (1 + value)
-        else (f"the minimax search stopped {Printed(reached):.1e} above what is possible at most",)
+        else (Note("the-minimax-search-stopped-above-what", reached=Printed(reached)),)
     )
     return LeftInverse(L, "minimax", design.fingerprint, pi, value, reached, criterion, flags)
 
@@ -149,10 +148,7 @@ def two_step_left_inverse(counts: Counts, design: Design) -> LeftInverse:
 def _matrix(design: Design) -> Real:
     check_kind(Design, design=design)
     if design.reports_are_sets:
-        raise ParameterError(
-            "left inverses are chosen for reports that are one code; this design reports sets",
-            hint="estimate by moments without an inverse",
-        )
+        raise ParameterError("left-inverses-are-chosen-for-reports")
     design.check_identifiable()
     return design.matrix()
 
@@ -229,15 +225,11 @@ def optimal_scores(design: Design, *, pi_0: float) -> Real:
     """
     pi_0 = as_real(pi_0, "pi_0")
     if not 0 <= pi_0 <= 1:
-        raise ParameterError(f"pi_0 = {pi_0} is not between 0 and 1", hint="give a share such as 0.1", pi_0=pi_0)
+        raise ParameterError("pi-0-is-not-between-0", pi_0=pi_0)
     alpha, beta = _columns(design)
     theta, possible = alpha * pi_0 + beta * (1 - pi_0), (alpha > 0) | (beta > 0)
     if (theta[possible] <= 0).any():
-        raise ParameterError(
-            f"at pi_0 = {pi_0:g} a report has no chance that tells the category for certain",
-            hint="give a guess strictly between 0 and 1",
-            pi_0=pi_0,
-        )
+        raise ParameterError("at-pi-0-a-report", pi_0=pi_0)
     ratio = np.divide(alpha - beta, theta, out=np.zeros_like(theta), where=possible)
     return np.asarray(np.where(possible, pi_0 + ratio / float((alpha - beta) @ ratio), 0.0))
 
@@ -254,10 +246,7 @@ def optimal_scores_for_weights(design: Design, *, inside: float, outside: float)
     """
     inside, outside = as_real(inside, "inside"), as_real(outside, "outside")
     if not (inside >= 0 and outside >= 0 and 0 < inside + outside < np.inf):
-        raise ParameterError(
-            f"inside = {inside:g} and outside = {outside:g}",
-            hint="give two sums of squared weights of 0 or more, not both 0",
-        )
+        raise ParameterError("inside-and-outside", inside=inside, outside=outside)
     return optimal_scores(design, pi_0=inside / (inside + outside))
 
 
@@ -280,16 +269,10 @@ def score_recovery(design: Design, scores: Array) -> ScoreRecovery:
     alpha, beta = _columns(design)
     c = as_floats(scores, "scores", finite=False)
     if c.shape != alpha.shape or not np.isfinite(c).all():
-        raise ParameterError(
-            f"scores of shape {c.shape} for {len(alpha)} reports", hint="give one finite number for each report"
-        )
+        raise ParameterError("scores-of-shape-for-reports", shape=c.shape, alpha_count=len(alpha))
     d_1, d_2 = float(beta @ c), float((alpha - beta) @ c)
     if abs(d_2) <= FLAT * float(np.abs(c).max(initial=0)):
-        raise NotIdentifiableError(
-            "these scores have the same mean in both categories: they tell nothing",
-            hint="take optimal_scores, which need no more than different columns",
-            scores=scores,
-        )
+        raise NotIdentifiableError("these-scores-have-the-same-mean", scores=scores)
     U = (c - d_1) / d_2
     return ScoreRecovery(U, float(alpha @ (U - 1) ** 2), float(beta @ U**2))
 
@@ -313,10 +296,7 @@ def score_left_inverse(design: Design, scores: Array) -> LeftInverse:
 def _columns(design: Design) -> tuple[Real, Real]:
     check_kind(Design, design=design)
     if design.k != 2 or design.reports_are_sets:
-        raise ParameterError(
-            f"scores are for two categories and reports of one code; this design has {design.k:,} categories",
-            hint="use a left inverse",
-        )
+        raise ParameterError("scores-are-for-two-categories", k=design.k)
     design.check_identifiable()
     alpha, beta = design.matrix().T
     return alpha, beta

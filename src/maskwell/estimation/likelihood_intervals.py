@@ -25,6 +25,7 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.maximisation.maximum import Maximum, maximise
 from maskwell.estimation.share_estimate import Intervals
+from maskwell.notes import Note
 
 if TYPE_CHECKING:
     from maskwell.designs.design import Design
@@ -55,22 +56,16 @@ def profile(estimate: Estimate, level: float) -> Intervals:
     if len(steps) == 2:  # the second share is one minus the first
         ends.append((1 - ends[0][1], 1 - ends[0][0]))
     low, high = np.array(ends).T
-    flags = () if top.unique else ("the likelihood is largest along a line or face, not at one point",)
+    flags = () if top.unique else (Note("the-likelihood-is-largest-along"),)
     return Intervals(low, high, "profile", level, flags)
 
 
 def _check_size(estimate: Estimate) -> None:
     k = len(estimate.categories)
     if not estimate.is_of_categories:
-        raise ParameterError(
-            "no profile interval: these estimates are sums of the categories of the design",
-            hint="ask for a wald interval",
-        )
+        raise ParameterError("no-profile-interval-these-estimates")
     if k > LIMIT:
-        raise TooLargeError(
-            f"profile intervals for {k:,} categories would take long; at most {LIMIT} are made",
-            hint="ask for wald intervals",
-        )
+        raise TooLargeError("profile-intervals-for-categories-would-take", k=k, limit=LIMIT)
 
 
 def _gap(n: int) -> float:
@@ -217,24 +212,18 @@ class _Draws:
 
 def _check(estimate: Estimate, seed: int | None, replicates: int, source: str, ends: str) -> None:
     if seed is None:
-        raise ParameterError("a bootstrap draws, and needs a seed to be repeated", hint="give seed=1, say")
+        raise ParameterError("a-bootstrap-draws-and-needs")
     if seed < 0:
-        raise ParameterError(f"seed = {seed!r}", hint="give a whole number of 0 or more", seed=seed)
+        raise ParameterError("seed-seed-give", seed=seed)
     if replicates < FEWEST:
-        raise ParameterError(
-            f"replicates = {replicates}: too few to tell the ends of an interval",
-            hint=f"give at least {FEWEST}; 1000 is usual",
-        )
+        raise ParameterError("replicates-too-few-to-tell", replicates=replicates, fewest=FEWEST)
     for name, choice, allowed in (("source", source, SOURCES), ("ends", ends, ENDS)):
         if choice not in allowed:
-            raise ParameterError(f"{name} = {choice!r}", hint=f"choose one of {', '.join(allowed)}")
+            raise ParameterError("name-choice", name=name, choice=choice, allowed=", ".join(allowed))
     if ends == "bca" and not _linear(estimate):
-        raise ParameterError(
-            f"no bca interval for an estimate by {estimate.method}",
-            hint="bca is for moment estimates of one sample: take percentile",
-        )
+        raise ParameterError("no-bca-interval-for-an-estimate", method=estimate.method)
     if replicates * len(estimate.pi_hat) > LARGEST:
-        raise TooLargeError("too many categories to keep all replicates", hint="draw fewer replicates")
+        raise TooLargeError("too-many-categories-to-keep-all")
 
 
 def _linear(estimate: Estimate) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_kind
-from maskwell.core.phrases import Printed, option
+from maskwell.core.phrases import Printed
 from maskwell.core.report_data import Counts
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
@@ -23,6 +23,7 @@ from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.maximisation.maximum import GAP, Maximum, maximise
 from maskwell.estimation.moments import estimate_by_moments
 from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, Estimate, Flag, Sample
+from maskwell.notes import Note
 
 WRITTEN_LIMIT = 10**7
 
@@ -58,16 +59,16 @@ def observed_information(counts: Counts, design: Design, pi: Real | None = None)
     Sample(counts, design)
     if counts.n == 0 or len(counts.values) != design.m:
         raise ReportError(
-            f"{len(counts.values)} counts of {counts.n} reports for a design with {design.reports_in_words()} reports",
-            hint="give a count of every possible report, from one report on",
+            "counts-of-reports-for-a-design",
+            values_count=len(counts.values),
+            n=counts.n,
+            reports_in_words=design.reports_in_words(),
         )
     at = maximise([design], [counts.values]).pi if pi is None else design.check_distribution(pi)
     seen = counts.values > 0
     rows = design.matrix()[seen]
     if (rows @ at <= 0).any():
-        raise ReportError(
-            "a report that was seen cannot occur at these proportions", hint="give proportions above 0 (pi)", pi=pi
-        )
+        raise ReportError("a-report-that-was-seen-cannot", pi=pi)
     contrast = (rows[:, :-1] - rows[:, -1:]) / (rows @ at)[:, None]
     return np.asarray((contrast.T * counts.values[seen]) @ contrast)
 
@@ -155,7 +156,7 @@ def _of_moments(designs: Sequence[CodedDesign], weights: Sequence[float], pi: Re
     if not usable:
         return UnitCovariance(np.full(len(pi), np.nan), None, ("no standard errors: too large to work out",))
     precision = sum(w / d.share_variance(pi) for d, w in usable)
-    flag = "standard errors are those of moment estimates, which are no smaller: too large to work out the information"
+    flag = Note("standard-errors-are-those-of-moment")
     return UnitCovariance(1 / np.asarray(precision), None, (flag, *_left_out(len(pi))))
 
 
@@ -231,29 +232,16 @@ def _flags(top: Maximum) -> tuple[str, ...]:
     flags = []
     edges = int(top.at_boundary.sum())
     if edges:
-        flags.append(
-            f"{edges} of {len(top.pi)} shares are 0 or 1, where the likelihood has no standard error: "
-            "use profile intervals"
-        )
+        flags.append(Note("of-shares-are-0-or-1", edges=edges, pi_count=len(top.pi)))
     if not top.unique:
-        flags.append(
-            "other shares may be as likely: the reports that were seen do not tell all categories apart; collect more "
-            "reports or group rare categories"
-        )
+        flags.append(Note("other-shares-may-be-as-likely"))
     if top.gap > GAP:
-        flags.append(
-            f"the search ended early: the log-likelihood of a report can still rise by {Printed(top.gap):.1e} at most"
-        )
+        flags.append(Note("the-search-ended-early-the-log", gap=Printed(top.gap)))
     return tuple(flags)
 
 
 def _no_sets(design: Design) -> ReportError:
-    return ReportError(
-        f"no maximum likelihood from the tally of a {design.kind} design: it counts categories, not whole sets",
-        hint=f"use moments ({option('method', 'moments')}); "
-        "with few categories, count every possible set and call maximise",
-        design=design,
-    )
+    return ReportError("no-maximum-likelihood-from-the-tally", kind=design.kind, design=design)
 
 
 METHODS = ("moments", "ml")
@@ -265,4 +253,4 @@ def estimate_by(method: str, sample: Sample) -> Estimate:
         return estimate_by_moments(sample.counts, sample.design)
     if method == "ml":
         return estimate_by_likelihood(sample.counts, sample.design)
-    raise ParameterError(f"method = {method!r}", hint=f"method is one of {', '.join(METHODS)}", method=method)
+    raise ParameterError("method-method", methods=", ".join(METHODS), method=method)

@@ -121,17 +121,12 @@ def _weak(design: Design) -> tuple[str, ...]:
 def _checked_share(counts: Counts, design: Design) -> Real:
     Sample(counts, design)
     if counts.n < 2:
-        raise ReportError(
-            f"n = {counts.n}: a standard error needs at least two reports", hint="collect more reports", n=counts.n
-        )
+        raise ReportError("n-a-standard-error-needs", n=counts.n)
     share = counts.share()
     if not design.reports_are_sets:
         impossible = np.flatnonzero((share > 0) & (design.apply(design.uniform_prior()) == 0))
         if len(impossible):
-            raise ReportError(
-                f"reports {impossible[:5].tolist()} were seen but are impossible under the stated design",
-                hint="check that this is the design that made the reports",
-            )
+            raise ReportError("reports-were-seen-but-are-impossible", impossible=impossible[:5].tolist())
     return share
 
 

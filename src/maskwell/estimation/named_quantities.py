@@ -35,6 +35,7 @@ from maskwell.estimation.joint.conditionals import UNSTABLE, Ratios
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate, two_sided_p
 from maskwell.estimation.summed_shares import covariance_of, summed_shares
+from maskwell.notes import Note
 
 Kind: TypeAlias = Literal["combination", "contrast", "ratio", "groups"]
 CERTAIN = "certain"
@@ -139,7 +140,7 @@ def _at_the_edge(estimate: Estimate, one: Quantity, term: Terms) -> Quantity:
         low, high = (low, high) if len(held) == 1 else (1 - high, 1 - low)
         if math.isfinite(low):
             return replace(one, low=low, high=high, interval_method=intervals.method, flags=intervals.flags)
-    return replace(one, flags=(*one.flags, AT_THE_EDGE))
+    return replace(one, flags=(*one.flags, Note("no-interval-a-share-is-estimated")))
 
 
 def _of_sums(sums: Estimate, interval: str | None) -> str | None:
@@ -171,7 +172,7 @@ def ratio_of(estimate: Estimate, term: Terms, level: float, domain: Hashable | N
         return Quantity(
             *(term.name, "ratio", term.of, math.nan, math.nan, math.nan, math.nan, "fieller", level),
             domain=domain,
-            flags=("not defined: what it is divided by is estimated as zero",),
+            flags=(Note("not-defined-what-it-is-divided"),),
         )
     ratio, z = Ratios(*map(np.asarray, parts)), estimate.critical_value((1 + level) / 2)
     value, error = float(ratio.value), float(np.sqrt(max(_variance(a - float(ratio.value) * b, V), 0))) / abs(parts[1])
@@ -265,14 +266,11 @@ def asked_of(what: str, given: Any) -> tuple[Asked, ...]:
     elif isinstance(given, str) or (isinstance(given, list | tuple) and all(isinstance(one, str) for one in given)):
         asked = [_named(what, text) for text in ([given] if isinstance(given, str) else given)]
     else:
-        raise WrongTypeError(
-            f"{what} must be a dictionary or a text, not a {type(given).__name__}",
-            hint=f"such as {what}={CODE[what]}",
-        )
+        raise WrongTypeError("must-be-a-dictionary", what=what, name=type(given).__name__, code=CODE[what])
     names = [one.name for one in asked]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise ParameterError(f"{option(what)} {twice} stands there twice", hint="give each quantity a name of its own")
+        raise ParameterError("stands-there-twice", what_option=option(what), twice=twice)
     return tuple(asked)
 
 
@@ -281,7 +279,7 @@ def _named(what: str, text: str) -> Asked:
     asked = Asked(what, name.strip(), rest.strip()) if sign else Asked(what, text.strip(), text.strip())
     if (what == "combine" and not sign) or not asked.name or not asked.content:
         example = option(what, EXAMPLES[what], CODE[what])
-        raise ParameterError(f"{option(what)} {text}: a name and its categories are needed", hint=f"such as {example}")
+        raise ParameterError("a-name-and-its-categories", what_option=option(what), text=text, example=example)
     return asked
 
 
@@ -347,14 +345,14 @@ def _vector(terms: Sequence[tuple[float, str]], places: Places, k: int) -> Real:
 
 def _combination(one: Asked, places: Places, by_label: Mapping[Hashable, str], k: int) -> tuple[tuple[int, ...], Terms]:
     if one.name in places:
-        raise LabelError(f"{one.title}: a category has this name already", hint="choose another name")
+        raise LabelError("a-category-has-this-name-already", title=one.title)
     terms = _terms(one, one.content, places, by_label)
     if any(factor != 1 for factor, _ in terms):
         contrast = option("contrast", EXAMPLES["contrast"], CODE["contrast"])
-        raise ParameterError(f"{one.title}: a combination is a plain sum", hint=f"for factors take {contrast}")
+        raise ParameterError("a-combination-is-a-plain-sum", title=one.title, contrast=contrast)
     factors = _vector(terms, places, k)
     if (factors > 1).any():
-        raise LabelError(f"{one.title}: a category is counted twice", hint="name each category once")
+        raise LabelError("a-category-is-counted-twice", title=one.title)
     codes = tuple(np.flatnonzero(factors).tolist())
     return codes, Terms(one.name, "combination", " + ".join(name for _, name in terms), factors)
 
@@ -371,11 +369,11 @@ def _contrast(
     of = _words(terms)
     if all(name in names for _, name in terms):
         if any(name in places for _, name in terms):
-            raise LabelError(f"{one.title}: a category and a group have the same name", hint="rename one of them")
+            raise LabelError("a-category-and-a-group", title=one.title)
         return Terms(one.name, "groups", of, groups={names[name]: factor for factor, name in terms})
     mixed = next((name for _, name in terms if name not in places), None)
     if mixed is not None:
-        raise LabelError(f"{one.title}: {mixed!r} is a group, not a category", hint="compare categories, or groups")
+        raise LabelError("is-a-group-not-a-category", title=one.title, mixed=mixed)
     return Terms(one.name, "contrast", of, _vector(terms, places, k))
 
 
@@ -397,7 +395,7 @@ def _two_parts(one: Asked, places: Places) -> Sequence[Any]:
         if known or (halves and all(halves[0])):
             return (known or halves)[0]
     example = option("ratio", EXAMPLES["ratio"], CODE["ratio"])
-    raise ParameterError(f"{one.title}: a ratio has two parts", hint=f"such as {example}")
+    raise ParameterError("a-ratio-has-two-parts", title=one.title, example=example)
 
 
 def _readable(text: str, places: Places) -> bool:
@@ -432,7 +430,7 @@ def _terms(one: Asked, content: Any, places: Places, by_label: Mapping[Hashable,
             for label, factor in pairs
         ]
     if not terms:
-        raise ParameterError(f"{one.title} has no categories", hint=f"its categories: {_known(places)}")
+        raise ParameterError("title-has-no-categories", title=one.title, known=_known(places))
     return terms
 
 
@@ -505,10 +503,7 @@ def _ambiguous(one: Asked | None, *readings: Sequence[tuple[float, str]]) -> Par
         "".join(f'{"-" if factor < 0 else "+"}"{label}"' for factor, label in terms).removeprefix("+")
         for terms in readings
     )
-    return ParameterError(
-        f"{title}this can be read in two ways, as labels have signs in them",
-        hint=f"put labels in quotes: '{name}={first}' or '{name}={second}'",
-    )
+    return ParameterError("this-can-be-read-in-two", title=title, name=name, first=first, second=second)
 
 
 def _starts(text: str, name: str) -> bool:
@@ -523,7 +518,7 @@ def _unknown(name: str, places: Places, one: Asked | None) -> UnknownCategoryErr
     signed = next((label for label in places if re.search(r"[-+,/]", label)), None)
     quoted = "" if signed is None else f"; quote labels with signs: '\"{shorten(signed, 20)}\"-...'"
     known = listed(places, len(places), HINT - len(f"known: {quoted}"))
-    return UnknownCategoryError(f"{title}no category {name[:40]!r}", hint=f"known: {known}{quoted}")
+    return UnknownCategoryError("title-no-category-name", title=title, name=name[:40], known=known, quoted=quoted)
 
 
 def _known(places: Places) -> str:

@@ -31,6 +31,7 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
 from maskwell.estimation.left_inverse import LeftInverse
 from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, ROUNDING, Flag
+from maskwell.notes import Note
 
 DOUBTFUL = 0.01
 """The chance that right data are accused of not fitting the design, for all estimates of one result together."""
@@ -64,7 +65,7 @@ def flags_of_moments(
         )
         flags.append(Flag(words, "small-sampling"))
     if not full:
-        flags.append(f"covariances are left out: more than {COVARIANCE_LIMIT} categories")
+        flags.append(Note("covariances-are-left-out-more", covariance_limit=COVARIANCE_LIMIT))
     return tuple(flags)
 
 

@@ -99,11 +99,7 @@ def check_coefficients(coefficients: Any, k: int) -> Real:
     """One finite factor for each category, or an error."""
     a = as_floats(coefficients, "coefficients", finite=False)
     if a.shape != (k,) or not np.isfinite(a).all():
-        raise ParameterError(
-            f"coefficients of shape {a.shape} for {k:,} categories",
-            hint="give one finite number for each category",
-            coefficients=coefficients,
-        )
+        raise ParameterError("coefficients-of-shape-for-categories", shape=a.shape, k=k, coefficients=coefficients)
     return a
 
 
@@ -114,9 +110,7 @@ def check_keeps(design: CodedDesign, counts: Real) -> None:
     place = int(moved.argmax())
     if not moved[place] <= INVARIANT * counts.sum():
         raise NotInvariantError(
-            f"the matrix does not keep the counts: category {place} is expected to change by {moved[place]:.3g}",
-            hint="build it from these counts, or estimate with the matrix: estimate_by_moments",
-            largest=float(moved[place]),
+            "the-matrix-does-not-keep", place=place, moved=moved[place], largest=float(moved[place])
         )
 
 
@@ -149,8 +143,12 @@ def check_length(design: CodedDesign, values: Array, expected: int, what: str) -
     """Raise unless there is one value for each category."""
     if len(values) != expected:
         raise MatrixError(
-            f"{len(values):,} counts for a matrix of {design.m:,} rows and {design.k:,} columns",
-            hint=f"give {expected:,} counts, one for each of the {what}",
+            "counts-for-a-matrix-of-rows",
+            values_count=len(values),
+            m=design.m,
+            k=design.k,
+            expected=expected,
+            what=what,
         )
 
 

@@ -51,9 +51,7 @@ class Sample:
         check_kind(Counts, counts=self.counts)
         check_kind(Design, design=self.design)
         if self.counts.fingerprint != self.design.fingerprint:
-            raise ReportError(
-                "these counts were made with another design", hint="count and estimate with the same design"
-            )
+            raise ReportError("these-counts-were-made-with-another")
         _check_length(self.counts, self.design)
 
     @classmethod
@@ -61,10 +59,7 @@ class Sample:
         """From plain counts in the order of the design's reports; sets, counted by category, come as Counts."""
         check_kind(Design, design=design)
         if design.reports_are_sets:
-            raise ReportError(
-                "counts by category do not tell how many sets were reported",
-                hint="tally the sets with the design: it counts both",
-            )
+            raise ReportError("counts-by-category-do-not-tell")
         whole = Counts(as_array(values, "counts"), 0, "").values
         return cls(Counts(whole, exact_sum(whole), design.fingerprint), design)
 
@@ -78,14 +73,10 @@ def _check_length(counts: Counts, design: Design) -> None:
     expected = design.k if design.reports_are_sets else design.m
     if len(counts.values) != expected:
         raise ReportError(
-            f"{len(counts.values):,} counts; this design has {expected:,} {_counted(design)}",
-            hint="tally the reports with the same design",
+            "counts-this-design", values_count=len(counts.values), expected=expected, counted=_counted(design)
         )
     if not design.reports_are_sets and counts.n != exact_sum(counts.values):
-        raise ReportError(
-            f"the counts sum to {exact_sum(counts.values):,} but n = {counts.n:,}",
-            hint="every report is counted once: tally the reports with the design",
-        )
+        raise ReportError("the-counts-sum-to-but-n", exact_sum=exact_sum(counts.values), n=counts.n)
 
 
 def _counted(design: Design) -> str:
@@ -208,17 +199,9 @@ class Estimate(Result):
     def counted_samples(self, method: str) -> tuple[Sample, ...]:
         """The samples behind it; an error where it does not know them, or a report is a set. ``method`` needs them."""
         if not self.samples:
-            raise ParameterError(
-                f"no {method} interval: the estimate by {self.method} was made without the counts of reports",
-                hint="ask for a wald interval",
-                method=method,
-            )
+            raise ParameterError("no-interval-the-estimate", self_method=self.method, method=method)
         if any(sample.design.reports_are_sets for sample in self.samples):
-            raise ParameterError(
-                f"no {method} interval for set reports: their counts do not tell the likelihood",
-                hint="ask for a wald interval",
-                method=method,
-            )
+            raise ParameterError("no-interval-for-set-reports-their", method=method)
         return self.samples
 
     @property
@@ -333,15 +316,14 @@ class Estimate(Result):
         c = as_floats(coefficients, "coefficients", finite=False)
         if c.shape != self.pi_hat.shape or not np.isfinite(c).all():
             raise ParameterError(
-                f"coefficients of shape {c.shape} for {len(self.pi_hat):,} categories",
-                hint="give one finite number for each category",
+                "coefficients-of-shape-for-categories-give",
+                shape=c.shape,
+                pi_hat_count=len(self.pi_hat),
                 coefficients=coefficients,
             )
         spread = raised_to(self.variance, self.covariance)
         if spread is None:
-            raise TooLargeError(
-                "covariances were left out, so sums of shares have no standard error", hint="use fewer categories"
-            )
+            raise TooLargeError("covariances-were-left-out-so-sums")
         variance, scale = float(c @ spread @ c), float(np.abs(c) @ np.abs(spread) @ np.abs(c))
         if abs(variance) <= ROUNDING * scale:
             variance = 0.0  # all categories are 1 for sure
@@ -427,10 +409,7 @@ def _numbers(categories: Sequence[Hashable]) -> list[float]:
     try:
         return [float(label) for label in categories]  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
-        raise LabelError(
-            f"a mean needs numbers, and the categories are labels such as {str(categories[0])[:40]!r}",
-            hint="give values, one number for each category",
-        ) from error
+        raise LabelError("a-mean-needs-numbers", categorie=str(categories[0])[:40]) from error
 
 
 # ---- what is said of estimates

@@ -27,6 +27,7 @@ from maskwell.estimation.binomial_counts import BinomialCounts
 from maskwell.estimation.likelihood_intervals import LIMIT, bootstrap, profile
 from maskwell.estimation.outside_estimates import is_doubted
 from maskwell.estimation.share_estimate import ROUNDING, Estimate, Flag, Intervals
+from maskwell.notes import Note
 
 UNDEFINED = Flag("no interval where a standard error is zero or not defined", "no-interval")
 NO_DEGREES = Flag(
@@ -65,7 +66,7 @@ def logit(estimate: Estimate, level: float) -> Intervals:
     centre, half = np.log(q / (1 - q)), estimate.critical_value((1 + level) / 2) * error / (q * (1 - q))
     low, high = (np.where(inside, 0.5 + 0.5 * np.tanh((centre + side * half) / 2), np.nan) for side in (-1, 1))
     missing = int((~inside).sum())
-    flags = [f"no logit interval for {missing} of {len(p)} categories: it needs an estimate between 0 and 1"]
+    flags = [Note("no-logit-interval-for-of-categories", missing=missing, p_count=len(p))]
     flags = flags if missing else []
     return Intervals(low, high, "logit", level, (*flags, *((UNDEFINED,) if np.isnan(half).any() else ())))
 
@@ -78,10 +79,7 @@ def wilson_effective(estimate: Estimate, level: float) -> Intervals:
     """
     sizes: Real | None = getattr(estimate, "effective", None)
     if sizes is None:
-        raise ParameterError(
-            f"no wilson interval: this estimate by {estimate.method} has no effective number of records",
-            hint="ask for a wald interval, or a score interval for two categories",
-        )
+        raise ParameterError("no-wilson-interval-this-estimate", method=estimate.method)
     z2 = NormalDist().inv_cdf((1 + level) / 2) ** 2
     p, t = estimate.pi_hat, z2 / sizes
     bias = 0.0 if estimate.bias is None else estimate.bias
@@ -125,11 +123,7 @@ def counts_for(estimate: Estimate, method: str) -> BinomialCounts:
     """The binomial counts behind an estimate, or an error that says why ``method`` needs them."""
     counts = estimate.binomial_counts
     if counts is None:
-        raise ParameterError(
-            f"no {method} interval: the estimate by {estimate.method} was made without the counts of reports",
-            hint="ask for a wald interval",
-            method=method,
-        )
+        raise ParameterError("no-interval-the-estimate-by-was", estimate_method=estimate.method, method=method)
     return counts
 
 
@@ -190,11 +184,7 @@ def exact(estimate: Estimate, level: float, *, cut: bool = True) -> Intervals:
     Pearson's interval, standard; carried back by the map of [Adeshiyan2011, eq. (2.4)], derived.
     """
     if not counts_for(estimate, "exact").exact:
-        raise ParameterError(
-            "no exact interval: under this design a share is not told by one binomial count",
-            hint="ask for a matched interval, which is nearly exact, or for a score interval",
-            method="exact",
-        )
+        raise ParameterError("no-exact-interval-under-this-design", method="exact")
     return carried_back(estimate, clopper_pearson, "exact", level, cut=cut)
 
 
@@ -260,7 +250,7 @@ def with_seed(method: str | None, seed: int | None) -> str | None:
         first, second = option("seed"), option("interval", DRAWING)
         wrong, lacks = (second, first) if seed is None else (first, second)
         raise ParameterError(
-            f"{wrong} needs {lacks}", hint=f"such as {together(second, option('seed', '1'))}", seed=seed
+            "wrong-needs-lacks", wrong=wrong, lacks=lacks, together=together(second, option("seed", "1")), seed=seed
         )
     seeded = SeededMethod(method)
     seeded.seed = as_count(seed, "seed")
@@ -275,19 +265,13 @@ def intervals_of(estimate: Estimate, level: float, method: str, **options: Any) 
     """The intervals of that name; options go to the method."""
     check_level(level)
     if method not in METHODS:
-        raise ParameterError(
-            f"no interval is called {method!r}", hint=f"choose one of {', '.join(METHODS)}", method=method
-        )
+        raise ParameterError("no-interval-is-called", methods=", ".join(METHODS), method=method)
     make = METHODS[method]
     if isinstance(method, SeededMethod):
         options = {"seed": method.seed, **options}
     _check_options(method, make, options)
     if estimate.bias is not None and method not in WITH_BIAS:
-        raise ParameterError(
-            f"no {method} interval where shares may be biased",
-            hint=f"choose one of {', '.join(WITH_BIAS)}",
-            method=method,
-        )
+        raise ParameterError("no-interval-where-shares-may", with_bias=", ".join(WITH_BIAS), method=method)
     if np.isnan(estimate.pi_hat).all():  # a domain with too few rows, which its flags say
         return Intervals(estimate.pi_hat, estimate.pi_hat, method, level)
     if math.isnan(estimate.critical_value((1 + level) / 2)):

@@ -38,6 +38,7 @@ from maskwell.estimation.moments import (
 )
 from maskwell.estimation.outside_estimates import Recovered, chance_given_truth, chance_of_farthest, flags_of_moments
 from maskwell.estimation.share_estimate import Estimate, Sample
+from maskwell.notes import Note
 
 TOLERANCE = 1e-12
 _OUTSIDE = 1e-8  # how far a sum may lie from what the reports depend on, as a part of its length
@@ -68,13 +69,11 @@ def estimand_of(designs: Sequence[Design]) -> Estimand:
     told = _told(_sums(labels, _names(designs[0])), directions[rank:])
     if not told:
         raise NotIdentifiableError(
-            f"shares cannot be estimated: the samples together have rank {rank} for {len(labels)} categories",
-            hint="use designs that differ more between the samples, or more samples",
-            null_direction=directions[-1],
+            "shares-cannot-be-estimated-the-samples", rank=rank, labels_count=len(labels), null_direction=directions[-1]
         )
     names = tuple(name for variable in told.values() for name in variable)
     C = np.array([row for variable in told.values() for row in variable.values()])
-    flag = f"the samples tell {_listed(list(told))} each on its own, not their combinations"
+    flag = Note("the-samples-tell-each", told=_listed(list(told)))
     return Estimand(C, names, rank, (flag,))
 
 
@@ -140,7 +139,7 @@ def pool(estimates: Sequence[Estimate], samples: Sequence[Sample]) -> Estimate:
         method="moments",
         fingerprint=estimates[0].fingerprint,
         flags=(
-            "the estimates of the samples are pooled with weights that follow from their designs and sizes",
+            Note("the-estimates-of-the-samples"),
             *flags_of_moments(
                 np.asarray(pi_hat),
                 variance,
@@ -164,7 +163,6 @@ def _recovered(weights: Real, samples: Sequence[Sample]) -> list[Recovered]:
 
 
 METHODS = ("moments", "ml")
-TWO_STEPS = "the weights of the samples come from the same reports (two steps): unbiased in large samples only"
 STACK_LIMIT = 4 * 10**6
 """Stacks with more entries than this are not written out: identifiable samples are pooled instead."""
 
@@ -239,7 +237,7 @@ def _by_moments(samples: Sequence[Sample], estimand: Estimand) -> Estimate:
         method="moments",
         fingerprint=joint_fingerprint([one.design.fingerprint for one in samples]),
         flags=(
-            *((TWO_STEPS,) if spare else ()),
+            *((Note("the-weights-of-the-samples-come"),) if spare else ()),
             *flags_of_moments(theta, variance, sampling, full=True, n=int(n.sum()), chance=chance),
         ),
         samples=tuple(samples),
@@ -351,7 +349,7 @@ def _by_likelihood(samples: Sequence[Sample], estimand: Estimand, raw: Estimate)
         randomization_variance=variance - sampling,
         covariance=fitted,
         method="ml",
-        flags=("a share is 0 or 1, where the likelihood has no standard error",) if edge.any() else (),
+        flags=(Note("a-share-is-0-or-1"),) if edge.any() else (),
         moments=raw.pi_hat,
     )
 
@@ -377,10 +375,7 @@ def cheating_range(estimate: Estimate) -> tuple[float, float]:
     """
     check_kind(Estimate, estimate=estimate)
     if len(estimate.pi_hat) != 3:
-        raise ParameterError(
-            f"{len(estimate.pi_hat)} categories are not the three kinds of people of a cheating-detection design",
-            hint="estimate from two samples of that procedure",
-        )
+        raise ParameterError("categories-are-not-the-three-kinds", pi_hat_count=len(estimate.pi_hat))
     honest, _, always_no = estimate.pi_hat.tolist()
     return honest, honest + always_no
 
@@ -392,9 +387,7 @@ def group_samples(reports: Sequence[Any], designs: Sequence[Design]) -> tuple[Sa
     """One sample for each design, from records of which every one names its own."""
     designs, reports = list_of(Design, designs, "designs"), as_list(reports, "reports")
     if len(reports) != len(designs):
-        raise ReportError(
-            f"{len(reports):,} reports and {len(designs):,} designs", hint="give the design of every report"
-        )
+        raise ReportError("reports-and-designs", reports_count=len(reports), designs_count=len(designs))
     rows: dict[int, list[int]] = {}
     for row, design in enumerate(designs):
         rows.setdefault(id(design), []).append(row)
@@ -409,17 +402,12 @@ def group_samples(reports: Sequence[Any], designs: Sequence[Design]) -> tuple[Sa
 
 def _check(samples: Sequence[Sample], method: str) -> None:
     if method not in METHODS:
-        raise ParameterError(f"method = {method!r}", hint=f"method is one of {', '.join(METHODS)}", method=method)
+        raise ParameterError("method-method", methods=", ".join(METHODS), method=method)
     if not samples:
-        raise ParameterError("no samples", hint="give at least one sample")
+        raise ParameterError("no-samples")
     for g, sample in enumerate(samples):
         if sample.n < 2:
-            raise ReportError(
-                f"sample {g + 1} has {sample.n} reports: a standard error needs at least two",
-                hint="leave the sample out, or collect more reports",
-            )
+            raise ReportError("sample-has-reports-a-standard-error", g_number=g + 1, n=sample.n)
     labels = list(samples[0].design.inputs.labels)
     if any(list(sample.design.inputs.labels) != labels for sample in samples[1:]):
-        raise ParameterError(
-            "the samples ask about different categories", hint="estimate them one by one, or relabel the designs"
-        )
+        raise ParameterError("the-samples-ask-about-different-categories")

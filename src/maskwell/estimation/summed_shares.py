@@ -32,10 +32,10 @@ from maskwell.estimation.maximum_likelihood import estimate_by
 from maskwell.estimation.moments import sampling_part
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import ROUNDING, Estimate, Sample, raised_to
+from maskwell.notes import Note
 
 OWN_MARGIN = "a margin is the most likely one for its own reports alone: the cells of the table sum to other shares"
 TOGETHER = 1e-6  # most likely shares are found up to about this
-NO_PARTS = "the parts of the variance of a margin are not told apart: estimate this variable alone for them"
 
 
 def collapsed(estimate: Estimate, layout: Layout, names: Sequence[str]) -> tuple[Estimate, Layout]:
@@ -59,10 +59,7 @@ def covariance_of(estimate: Estimate) -> Real:
     """The covariance of all cells, or an error where there are too many."""
     spread = raised_to(estimate.variance, estimate.covariance)
     if spread is None:
-        raise TooLargeError(
-            f"covariances of {len(estimate.pi_hat):,} cells were left out",
-            hint="first take the table of fewer variables: table.collapse_to(...)",
-        )
+        raise TooLargeError("covariances-of-cells-were-left-out", pi_hat_count=len(estimate.pi_hat))
     return spread
 
 
@@ -70,10 +67,7 @@ def known_covariance_of(estimate: Estimate) -> Real:
     """The covariance of all cells, or an error where some of it is not defined."""
     covariance = covariance_of(estimate)
     if not np.isfinite(covariance).all():
-        raise ParameterError(
-            f"this estimate by {estimate.method} has no covariance: a share is at its bound of 0 or 1",
-            hint="estimate by moments, or test on the reports with method='pearson'",
-        )
+        raise ParameterError("this-estimate-by-has-no-covariance", method=estimate.method)
     return covariance
 
 
@@ -89,7 +83,7 @@ def _from_reports(estimate: Estimate, layout: Layout, axes: Sequence[int], kept:
     margin = estimate_by(estimate.method, Sample.of(counted.ravel(), kept.design))
     if np.abs(margin.pi_hat - _summed_list(estimate.pi_hat, layout.shape, axes)).max() <= TOGETHER:
         return margin
-    return replace(margin, flags=(*margin.flags, OWN_MARGIN))
+    return replace(margin, flags=(*margin.flags, Note("a-margin-is-the-most-likely")))
 
 
 def _from_cells(estimate: Estimate, layout: Layout, axes: Sequence[int], kept: Layout) -> Estimate:
@@ -105,7 +99,7 @@ def _from_cells(estimate: Estimate, layout: Layout, axes: Sequence[int], kept: L
         randomization_variance=unknown,
         covariance=covariance,
         fingerprint=_fingerprint(estimate, layout, axes, kept),
-        flags=(*estimate.flags, NO_PARTS),
+        flags=(*estimate.flags, Note("the-parts-of-the-variance")),
         samples=(),
         moments=None,
         **_totals(estimate, layout, axes),
@@ -229,16 +223,13 @@ def _with_totals(estimate: SurveyEstimate, C: Real) -> SurveyEstimate:
 def _answers(categories: Sequence[Hashable], place: int) -> list[Hashable]:
     tuples = [label for label in categories if isinstance(label, tuple) and -len(label) <= place < len(label)]
     if len(tuples) < len(categories):
-        raise LabelError(
-            f"the categories are no tuples with a place {place}: {str(categories[0])[:40]!r}",
-            hint="margins are sums over the other places of categories such as ('yes', 'no')",
-        )
+        raise LabelError("the-categories-are-no-tuples", place=place, categorie=str(categories[0])[:40])
     return [label[place] for label in tuples]
 
 
 def _covariance(C: Real, covariance: Real | None) -> Real:
     if covariance is None:
-        raise TooLargeError("covariances were left out, so sums have no standard error", hint="use fewer categories")
+        raise TooLargeError("covariances-were-left-out-so-sums-have")
     summed, scale = C @ covariance @ C.T, np.abs(C) @ np.abs(covariance) @ np.abs(C).T
     return np.asarray(np.where(np.abs(summed) <= ROUNDING * scale, 0.0, summed))  # all categories are 1 for sure
 

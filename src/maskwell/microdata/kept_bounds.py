@@ -110,9 +110,11 @@ def check_match(release: AnyRelease) -> None:
     if above:
         worst = risk.after.max_risk
         raise InfeasibleError(
-            f"{above:,} of {release.rows:,} records keep a chance above {float(plan.match):g} of being matched"
-            f" (largest {worst:.3g})",
+            "of-records-keep-a-chance-above",
             hint=_match_hint(release),
+            above=above,
+            rows=release.rows,
+            match=float(plan.match),
             nearest=worst,
         )
     plan.against.check_assessed(release, plan.match)

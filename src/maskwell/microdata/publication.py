@@ -349,7 +349,7 @@ def _used(designs: Mapping[str, Design], formula: str) -> dict[str, Design] | No
 def _write_records(release: Draw, path: str, folder: Path) -> Path:
     """The risk of every record, in the order of the true file, with its id where there is one."""
     if release.risk is None:
-        raise PlanError("the risk of records needs keys", hint='name them in the plan: [release] keys = ["sex", "age"]')
+        raise PlanError("the-risk-of-records-needs-keys")
     output = folder / f"records{'.parquet' if release.file.ending in ('.parquet', '.arrow', '.arrows') else '.csv'}"
     risk = release.risk
     declared = release.plan.missing != "category"

@@ -195,7 +195,7 @@ def dependence_counter(plan: ReleasePlan, names: Sequence[str]) -> DependenceCou
     columns = [name for name in names if name not in hidden]
     twice = next((name for name, times in Counter(columns).items() if times > 1), None)
     if twice is not None:
-        raise PlanError(f"the file has two columns named {shorten(twice)!r}", hint="rename one of them", column=twice)
+        raise PlanError("the-file-has-two-columns-named", twice=shorten(twice), column=twice)
     return DependenceCounter(
         columns,
         [*dict.fromkeys(plan.randomized)],

@@ -118,9 +118,7 @@ def prepared(records: Rows, plan: ReleasePlan) -> tuple[Rows, ReleasePlan]:
 
 def _on_disk(records: Rows) -> Rows:
     if records.read_once:
-        raise ParameterError(
-            "a release reads the file twice, which standard input does not allow", hint="give the path of a file"
-        )
+        raise ParameterError("a-release-reads-the-file-twice")
     return records
 
 

@@ -195,13 +195,13 @@ def frontier(
 
 def _demands(gammas: Iterable[Demand | Number] | None, epsilons: Iterable[Number] | None) -> list[Demand]:
     if (gammas is None) == (epsilons is None):
-        raise ParameterError("a frontier needs either gammas or epsilons", hint="give a list of one of them")
+        raise ParameterError("a-frontier-needs-either-gammas")
     if epsilons is not None:
         demands = [Demand.from_epsilon(epsilon) for epsilon in epsilons]
     else:
         demands = [g if isinstance(g, Demand) else Demand.from_gamma(g) for g in gammas or ()]
     if not demands:
-        raise ParameterError("no demand was given", hint="give at least one gamma or epsilon")
+        raise ParameterError("no-demand-was-given")
     return demands
 
 

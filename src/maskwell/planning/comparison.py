@@ -305,10 +305,7 @@ def compare(
 def _check_work(*designs: Design) -> None:
     """Raise where the rank, which variances need, would take minutes."""
     if not all(design.has_quick_rank() for design in designs):
-        raise TooLargeError(
-            f"designs over {designs[0].k:,} categories, too many of which depend on each other to be compared",
-            hint="compare designs of their parts, or what audit says of each",
-        )
+        raise TooLargeError("designs-over-categories-too-many", k=designs[0].k)
 
 
 def _equalised(pair: Comparison, at: Literal["first", "second"] | Number | None) -> FairComparison:

@@ -30,6 +30,7 @@ from maskwell.core.phrases import Printed, option
 from maskwell.core.verdicts import at_most, largest
 from maskwell.designs.design import Design, check_two
 from maskwell.errors import ParameterError
+from maskwell.notes import Note
 from maskwell.planning.candidates import (
     Candidate,
     gamma_diagonal,
@@ -229,10 +230,6 @@ def _more(share: float) -> str:
     return f"{Printed(100 * share):.2g} % more" if share < 1 else f"{times} times as many"
 
 
-UNIDENTIFIABLE = "shares cannot be estimated from its reports"
-NO_BOUND = "no bound on parity: not comparable, does not meet the demand"
-
-
 def choose(
     k: int,
     demand: Demand | Number,
@@ -276,7 +273,7 @@ def choose(
     demand = demand if isinstance(demand, Demand) else Demand.from_gamma(demand)
     gamma, sure = gamma_of(demand), check_level(level)
     if n is not None and margin is not None:
-        raise ParameterError("n and margin are both given", hint="give one of them: the other one is worked out")
+        raise ParameterError("n-and-margin-are-both-given")
     wanted_n = None if n is None else check_n(n)
     wanted_margin = None if margin is None else check_margin(margin)
     shares = None if pi is None else _check_shares(pi, len(categories))
@@ -360,7 +357,11 @@ def _lines(
         replace(line, rank=i if fits else None) for i, (line, fits) in enumerate(zip(lines, usable, strict=True), 1)
     ]
     diverse = matching_diversity(categories, demand)
-    beside = [] if diverse is None else [replace(_line(diverse, best, demand, aim, prior), note=NO_BOUND)]
+    beside = (
+        []
+        if diverse is None
+        else [replace(_line(diverse, best, demand, aim, prior), note=Note("no-bound-on-parity-not-comparable"))]
+    )
     return [*lines, *beside], notes
 
 
@@ -368,7 +369,7 @@ def _line(candidate: Candidate, best: Candidate, demand: Demand, aim: _Aim, prio
     design = candidate.design
     line = Option(candidate, demand.allows(design.parity_exact()), design.guess_probability(prior))
     if not design.identifiable:
-        return replace(line, note=UNIDENTIFIABLE)
+        return replace(line, note=Note("shares-cannot-be-estimated"))
     return replace(
         line,
         added_variance=candidate.added_variance(aim.at),
@@ -457,7 +458,7 @@ def _check_labels(k: int, categories: Categories | None) -> Categories:
         return Categories.numbered(k)
     check_two(categories)
     if len(categories) != k:
-        raise ParameterError(f"{len(categories)} labels for {k} categories", hint=f"give {k} labels", k=k)
+        raise ParameterError("labels-for-categories-give", categories_count=len(categories), k=k)
     return categories
 
 

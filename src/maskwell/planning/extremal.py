@@ -96,7 +96,7 @@ def utility_named(name: Any) -> Utility:
     """The utility of that name, or an error that lists them all."""
     if not isinstance(name, str) or name not in UTILITIES:
         raise ParameterError(
-            f"no utility is called {shown_short(name)}", hint=f"the names are {', '.join(UTILITIES)}", utility=name
+            "no-utility-is-called", name=shown_short(name), utilities=", ".join(UTILITIES), utility=name
         )
     return UTILITIES[name]
 
@@ -202,7 +202,7 @@ def extremal_design(
     shares = tuple(check_shares(numbered(pi, "pi"))[0])
     k, gamma = _check_size(len(shares)), short_gamma(gamma_of(demand))
     if gamma > _LARGEST_GAMMA:
-        raise ParameterError("demand allows too large a gamma to search for a design", hint="give a smaller gamma")
+        raise ParameterError("demand-allows-too-large-a-gamma")
     categories = Categories.numbered(k) if categories is None else categories
     _check_categories(categories, k)
     floats = np.array([float(p) for p in shares])
@@ -416,19 +416,13 @@ def _stated(demand: Demand | Number) -> dict[str, str]:
 
 def _check_size(k: int) -> int:
     if k < 2:
-        raise ParameterError(f"pi has {k} share", hint="give the shares of at least two categories", k=k)
+        raise ParameterError("pi-has-share", k=k)
     if k > LIMIT:
-        raise TooLargeError(
-            f"{k} categories give 2^{k} - 2 sets to choose from; at most {LIMIT} categories are possible",
-            hint="join rare categories, or take subset selection of the best size, which assumes no shares",
-            k=k,
-        )
+        raise TooLargeError("categories-give-2-2-sets", limit=LIMIT, k=k)
     return k
 
 
 def _check_categories(categories: Categories, k: int) -> None:
     check_two(categories)
     if len(categories) != k:
-        raise ParameterError(
-            f"{k} shares for {len(categories)} categories", hint="give one share for each category", k=k
-        )
+        raise ParameterError("shares-for-categories", categories_count=len(categories), k=k)

@@ -104,9 +104,7 @@ def by_layers(rows: Sequence[Row], level: Level) -> Logged:
 def _check_size(logged: Logged, k: int) -> None:
     if len(logged) * k > DENSE_LIMIT:
         raise TooLargeError(
-            f"more than {DENSE_LIMIT // k:,} different sets of {k:,} categories are needed; at most "
-            f"{DENSE_LIMIT:,} entries are kept",
-            hint="group rare categories, or take a subset design, which needs no list of sets",
+            "more-than-different-sets-of-categories", dense_limit_with_k=DENSE_LIMIT // k, k=k, dense_limit=DENSE_LIMIT
         )
 
 
@@ -327,31 +325,20 @@ def _bound(design: Design, gamma: Number | None, *, allow_revealing: bool) -> Pa
     if bound == math.inf:
         if allow_revealing:
             return math.inf
-        raise ParameterError(
-            "the design has no bound on parity: some report rules out some truth"
-            if parity == math.inf
-            else "gamma = inf",
-            hint="plan a design that has a bound, or allow revealing: without one the truth itself is best",
-            parity=parity,
-        )
+        raise ParameterError("the-design-has-no-bound" if parity == math.inf else "gamma-inf", parity=parity)
     asked = verdict(parity, bound, decimals=design.decimals or is_decimal(gamma))
     if not asked.meets:
         least, most = told_apart(parity, bound)
         typed = str(gamma)
         raise ParameterError(
-            f"the design has parity {least}, above gamma = {typed if len(typed) <= READABLE else most}",
-            hint="improvement keeps all that a design tells: give gamma of at least its parity",
+            "the-design-has-parity-above-gamma",
+            least=least,
+            typed=typed if len(typed) <= READABLE else most,
             parity=parity,
             gamma=gamma,
         )
     if bound <= 1:
-        raise ParameterError(
-            "the design tells nothing about the truth (parity 1)"
-            if gamma is None
-            else f"gamma = {gamma} is not above 1",
-            hint="say how much a report may tell: give gamma greater than 1",
-            gamma=gamma,
-        )
+        raise ParameterError("the-design-tells-nothing-about" if gamma is None else "gamma-is-not-above-1", gamma=gamma)
     return max(bound, parity)
 
 
@@ -359,9 +346,11 @@ def _integer_rows(design: Design) -> tuple[list[Row], int]:
     """The matrix as integers over one denominator."""
     if not design.has_entries_up_to(EXACT_LIMIT):
         raise TooLargeError(
-            f"the matrix of this {design.kind} design has {design.reports_in_words()} by {big(design.k)} entries, more "
-            f"than {EXACT_LIMIT:,}",
-            hint="group categories, or take an admissible design at once: k-ary, or subset selection",
+            "the-matrix-of-this-design-has",
+            kind=design.kind,
+            reports_in_words=design.reports_in_words(),
+            k=big(design.k),
+            exact_limit=EXACT_LIMIT,
             design=design,
         )
     rows = design.exact_matrix()

@@ -118,10 +118,7 @@ def improve_one_sided(design: Design, *, sensitive: Hashable | None = None) -> O
     (chosen,) = (0,) if sensitive is None else find_sensitive(design, [sensitive])
     ratio, rows = hazard_of(design, (chosen,)).ratio, design.exact_matrix()
     if design.k == 2 and ratio == 1:
-        raise ParameterError(
-            "the design carries no information: every report is as likely for one category as for the other",
-            hint="choose a design whose reports depend on the truth",
-        )
+        raise ParameterError("the-design-carries-no-information-every")
     report = next((r for r, row in enumerate(rows) if _is_worst(row, rows, chosen)), None)
     reason = _fault(rows, report, chosen, design)
     facts: dict[str, Any] = {"sensitive": chosen, "report": report, "ratio": ratio, "reason": reason}
@@ -190,10 +187,10 @@ def best_one_sided(ratio: Number, categories: Categories, *, sensitive: Hashable
     """
     check_kind(Categories, categories=categories)
     if len(categories) != 2:
-        raise ParameterError(f"{len(categories)} categories", hint="the best design at a level is known for two")
+        raise ParameterError("categories-count-categories", categories_count=len(categories))
     r = safe_below(ratio, "ratio")
     if r <= 1:
-        raise ParameterError(f"ratio = {ratio} is not above 1", hint="give a ratio greater than 1", ratio=ratio)
+        raise ParameterError("ratio-is-not-above-1", ratio=ratio)
     code = 0 if sensitive is None else categories.find(sensitive, "sensitive")
     a = [Fraction(1) if j == code else 1 / r for j in range(2)]
     return Dense.of(_star(a, code), categories).with_provenance(family="one-sided", parameters={"ratio": str(ratio)})
@@ -208,10 +205,7 @@ def ratio_for(prior: Number, bound: Number) -> Fraction:
     check_probability(bound, "bound", open_=True)
     low, high = safe_above(prior, "prior"), safe_below(bound, "bound")
     if high <= low:
-        raise ParameterError(
-            f"bound = {bound} is not above prior = {prior}",
-            hint="any report would have to be silent: give a larger bound",
-        )
+        raise ParameterError("bound-is-not-above-prior", bound=bound, prior=prior)
     return Fraction(odds_ratio(high, low))
 
 

@@ -331,8 +331,9 @@ def check_same_categories(first: Design, second: Design) -> None:
     check_kind(Design, first=first, second=second)
     if first.inputs.labels != second.inputs.labels:
         raise ParameterError(
-            f"the categories differ: {_labels_in_short(first)}; {_labels_in_short(second)}",
-            hint="compare designs over the same categories in the same order",
+            "the-categories-differ",
+            labels_in_short=_labels_in_short(first),
+            labels_in_short_shown=_labels_in_short(second),
             first=first,
             second=second,
         )
@@ -345,11 +346,7 @@ def _labels_in_short(design: Design) -> str:
 def _checked(tolerance: Number) -> Fraction:
     allowed = as_fraction(tolerance, "tolerance")
     if not 0 <= allowed <= Fraction(1, 1000):
-        raise ParameterError(
-            f"tolerance = {tolerance} is not between 0 and 0.001",
-            hint="give 0 for an exact answer, or the size of rounding errors such as 1e-8",
-            tolerance=tolerance,
-        )
+        raise ParameterError("tolerance-is-not-between-0", tolerance=tolerance)
     return allowed
 
 

@@ -23,7 +23,7 @@ from typing import Any
 from maskwell.core.arguments import Real, check_kind
 from maskwell.core.display import Result
 from maskwell.core.exact import Number, as_fraction, check_probability, percent_meant
-from maskwell.core.phrases import Printed, option
+from maskwell.core.phrases import Printed
 from maskwell.core.verdicts import above, ceil_of, is_outside, tied
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
@@ -149,10 +149,7 @@ def plan_test(
     size = None if n is None else check_n(n)
     missing = sum(value is None for value in (against, target_power, size))
     if missing != 1:
-        raise ParameterError(
-            f"{['all', 'all', 'only one', 'none'][missing]} of against, power and n given",
-            hint="give two of them: the third is worked out",
-        )
+        raise ParameterError("of-against-power-and-n-given", value=["all", "all", "only one", "none"][missing])
     other = (
         question.check_against(against) if against is not None else question.found_with(size or 0, target_power or 0.0)
     )
@@ -176,13 +173,11 @@ class _Question:
         shares = design.check_distribution(pi)
         design.check_identifiable()
         if category is None and design.k > 2:
-            raise ParameterError(
-                f"a test of one of {design.k:,} shares needs the category", hint=f"say which one: {option('category')}"
-            )
+            raise ParameterError("a-test-of-one-of-shares", k=design.k)
         j = 0 if category is None else check_category(design, category)
         level = float(check_probability(alpha, "alpha", open_=True))
         if level < RAREST:
-            raise ParameterError(f"alpha = {alpha} is below {RAREST:g}", hint="give one such as 0.05", alpha=alpha)
+            raise ParameterError("alpha-is-below", rarest=RAREST, alpha=alpha)
         return cls(design, shares, j, level, line_through(design, shares, category=j, sampling=sampling))
 
     @property
@@ -197,27 +192,15 @@ class _Question:
     def check_power(self, power: Number) -> float:
         value = float(check_probability(power, "power", open_=True))
         if value <= self.alpha / 2:
-            raise ParameterError(
-                f"power = {power} is not above alpha / 2 = {self.alpha / 2:g}",
-                hint="false alarms alone give that much: ask for more, such as 0.8",
-                power=power,
-            )
+            raise ParameterError("power-is-not-above-alpha-2", alpha=self.alpha / 2, power=power)
         return value
 
     def check_against(self, against: Number) -> float:
         value = as_fraction(against, "against")
         if not 0 <= value <= 1:
-            raise ParameterError(
-                f"against = {against} is not a share",
-                hint=f"give a number between 0 and 1{percent_meant(against)}",
-                against=against,
-            )
+            raise ParameterError("against-is-not-a-share", percent_meant=percent_meant(against), against=against)
         if float(value) == self.null:
-            raise ParameterError(
-                f"against = {against} is the share under the hypothesis: there is no difference to find",
-                hint="give the share that is to be told from it",
-                against=against,
-            )
+            raise ParameterError("against-is-the-share-under", against=against)
         return float(value)
 
     def needed(self, against: float, power: float, variance: str = "total") -> int:
@@ -252,12 +235,7 @@ class _Question:
         below, above = self.detectable(n, power)
         share = above if above is not None else below
         if share is None:
-            raise ParameterError(
-                f"no share differs enough from {self.null:g} to be found by {n:,} respondents with power {power:g}",
-                hint="give more respondents, or ask for less power",
-                n=n,
-                power=power,
-            )
+            raise ParameterError("no-share-differs-enough", null=self.null, n=n, power=power)
         return share
 
     def plan(self, against: float, n: int, power: float) -> PowerPlan:

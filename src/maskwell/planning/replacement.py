@@ -45,10 +45,7 @@ class Replacement(Result):
         if self.sparse is not None:
             return self.sparse
         if not self.original.has_reports_up_to(math.isqrt(limit)):
-            raise TooLargeError(
-                f"an identity matrix of {self.original.reports_in_words()} rows",
-                hint="nothing changes: the design is the same",
-            )
+            raise TooLargeError("an-identity-matrix-of-rows", reports_in_words=self.original.reports_in_words())
         return Garbling.identity(self.original.m)
 
     def reproduced(self) -> Design:

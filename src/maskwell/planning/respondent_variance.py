@@ -73,19 +73,13 @@ class Sampling:
             return replace(cls._of(effect, variation, cv_weights), icc=float(rho), cluster_size=float(size))
         effect = as_fraction(1 if deff is None else deff, "deff")
         if effect <= 0:
-            raise ParameterError(
-                f"deff = {deff} is not above 0", hint="give a design effect such as 1.5; 1 is simple random", deff=deff
-            )
+            raise ParameterError("deff-is-not-above-0", deff=deff)
         return cls._of(effect, variation, cv_weights)
 
     @classmethod
     def _of(cls, effect: Fraction, variation: Fraction, cv_weights: Number | None) -> Sampling:
         if variation < 0:
-            raise ParameterError(
-                f"cv_weights = {cv_weights} is below 0",
-                hint="give the standard deviation of the weights over their mean; equal weights have 0",
-                cv_weights=cv_weights,
-            )
+            raise ParameterError("cv-weights-is-below-0", cv_weights=cv_weights)
         return cls(as_real(effect, "deff", high=1e6), as_real(variation, "cv_weights", high=1e6))
 
     @property
@@ -114,30 +108,21 @@ def _check_alone(deff: Number | None, icc: Number | None, cluster_size: Number |
         example = option("icc", "0.05") if icc is None else option("cluster_size", "20")
         given = "cluster_size" if icc is None else "icc"
         raise ParameterError(
-            f"{option(given)} without {option(missing)}", hint=f"a design effect needs both: give {example} too"
+            "given-option-without-missing-option",
+            given_option=option(given),
+            missing_option=option(missing),
+            example=example,
         )
     if deff is not None:
-        raise ParameterError(
-            f"{option('deff')} and {option('icc')} are both given",
-            hint="give the design effect, or the clusters from which it follows",
-            deff=deff,
-        )
+        raise ParameterError("deff-and-icc-are-both-given", deff=deff)
 
 
 def _clustering(icc: Any, cluster_size: Any) -> tuple[Fraction, Fraction]:
     rho, size = as_fraction(icc, "icc"), as_fraction(cluster_size, "cluster_size")
     if not 0 <= rho <= 1:
-        raise ParameterError(
-            f"icc = {icc} is not between 0 and 1",
-            hint="give the intraclass correlation of the open question, such as 0.05",
-            icc=icc,
-        )
+        raise ParameterError("icc-is-not-between-0", icc=icc)
     if size < 1:
-        raise ParameterError(
-            f"cluster_size = {cluster_size} is below 1",
-            hint="give the mean number of respondents in a cluster, such as 20",
-            cluster_size=cluster_size,
-        )
+        raise ParameterError("cluster-size-is-below-1", cluster_size=cluster_size)
     return rho, size
 
 
@@ -250,11 +235,7 @@ def worst_shares(design: Design, *, category: Hashable | None = None, sampling: 
     check_kind(Sampling, sampling=sampling)
     design.check_identifiable()
     if design.k > WORST_LIMIT:
-        raise TooLargeError(
-            f"the worst shares of {design.k:,} categories are not looked for; the limit is {WORST_LIMIT:,}",
-            hint="give the shares to plan for (pi)",
-            design=design,
-        )
+        raise TooLargeError("the-worst-shares-of-categories", k=design.k, worst_limit=WORST_LIMIT, design=design)
     corners = np.array([design.share_variance(corner) + corner for corner in np.eye(design.k)])
     by_category = [
         _worst_of(corners, j, sampling)

@@ -82,9 +82,7 @@ def allocate_samples(
     (731, 269)
     """
     if (n is None) == (margin is None):
-        raise ParameterError(
-            "one of n and margin says how large the survey is", hint="give exactly one of them", n=n, margin=margin
-        )
+        raise ParameterError("one-of-n-and-margin-says", n=n, margin=margin)
     samples = _Samples.of(list_of(Design, designs, "designs"), pi, wanted, costs, names, priced=n is None)
     sure = check_level(level)
     return samples.allocation(samples.for_n_or_margin(n, margin, sure), sure, gap=samples.best[1])
@@ -110,14 +108,14 @@ class _Samples(Division):
         priced: bool,
     ) -> _Samples:
         if not designs:
-            raise ParameterError("no design is given", hint="give one for each sample")
+            raise ParameterError("no-design-is-given")
         for design in designs[1:]:
             check_same_categories(designs[0], design)
         shares = designs[0].check_distribution(as_floats(pi, "pi"))
         c = _coefficients(estimand, designs[0].k)
         money = check_costs([1] * len(designs) if costs is None else costs)
         if len(money) != len(designs):
-            raise ParameterError(f"{len(money)} costs for {len(designs)} samples", hint="give one for each sample")
+            raise ParameterError("costs-for-samples", money_count=len(money), designs_count=len(designs))
         _check_estimable(designs, c)
         return cls(
             F=np.array([_information(design, shares) for design in designs]),
@@ -168,7 +166,7 @@ def _check_labels(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
         return tuple(f"sample {g + 1}" for g in range(count))
     labels = tuple(list_of(str, names, "names"))
     if len(labels) != count:
-        raise ParameterError(f"{len(labels)} names for {count} samples", hint="give one name for each sample")
+        raise ParameterError("names-for-samples", labels_count=len(labels), count=count)
     check_names(labels)
     return labels
 
@@ -176,11 +174,11 @@ def _check_labels(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
 def _coefficients(estimand: int | Sequence[float] | Real, k: int) -> Real:
     if isinstance(estimand, int | np.integer):
         if not 0 <= estimand < k:
-            raise ParameterError(f"no category has the code {estimand}", hint=f"give a code from 0 to {k - 1}")
+            raise ParameterError("no-category-has-the-code", estimand=estimand, k_sub=k - 1)
         return np.asarray(np.eye(1, k, int(estimand))[0])
     c = as_floats(estimand, "wanted", finite=False)
     if c.shape != (k,) or not np.isfinite(c).all():
-        raise ParameterError(f"wanted has shape {c.shape} for {k} categories", hint=f"give {k} coefficients")
+        raise ParameterError("wanted-has-shape-for-categories", shape=c.shape, k=k)
     return c
 
 
@@ -189,11 +187,7 @@ def _check_estimable(designs: Sequence[Design], c: Real) -> None:
     rows = np.vstack([design.matrix() for design in designs])
     left = c - rows.T @ np.linalg.lstsq(rows.T, c, rcond=None)[0]
     if np.abs(left).max() > 1e-9 * np.abs(c).max():
-        raise NotIdentifiableError(
-            "these samples together cannot estimate what is wanted",
-            hint="add a sample with another design, or other parameters",
-            direction=left.tolist(),
-        )
+        raise NotIdentifiableError("these-samples-together-cannot-estimate-what", direction=left.tolist())
 
 
 def _information(design: Design, pi: Real) -> Real:

@@ -40,9 +40,7 @@ def check_margin(margin: Number) -> float:
     hint = "give the half width of the interval of a share, such as 0.02"
     value = _inside(margin, "margin", hint)
     if value < LEAST_MARGIN:
-        raise ParameterError(
-            f"margin = {margin} is smaller than any survey can reach; the smallest is 1e-9", hint=hint, margin=margin
-        )
+        raise ParameterError("margin-is-smaller-than-any-survey", margin=margin)
     return float(value)
 
 
@@ -50,7 +48,12 @@ def _inside(value: Number, name: str, hint: str) -> Fraction:
     number = as_fraction(value, name)
     if not 0 < number < 1:
         raise ParameterError(
-            f"{name} = {value} is not strictly between 0 and 1", hint=f"{hint}{percent_meant(value)}", **{name: value}
+            "is-not-strictly-between-0",
+            shown_name=name,
+            shown_value=value,
+            shown_advice=hint,
+            shown_percent_meant=percent_meant(value),
+            **{name: value},
         )
     return number
 
@@ -59,9 +62,7 @@ def check_n(n: Number) -> int:
     """At least one respondent."""
     count = as_count(n, "n")
     if count < 1:
-        raise ParameterError(
-            f"n = {n}: at least one respondent is needed", hint="give a whole number of 1 or more", n=n
-        )
+        raise ParameterError("n-at-least-one-respondent", n=n)
     return as_whole(count, "n", high=MOST_RESPONDENTS)
 
 
@@ -287,7 +288,8 @@ def check_category(design: Design, category: Hashable) -> int:
     except (UnknownCategoryError, TypeError):
         pass
     raise ParameterError(
-        f"no category has the label {shown_short(category)}",
-        hint=f"give one of {listed(map(repr, labels), len(labels), 60)}",
+        "no-category-has-the-label",
+        category_shown=shown_short(category),
+        labels=listed(map(repr, labels), len(labels), 60),
         category=category,
     )

@@ -58,9 +58,7 @@ def gamma_of(demand: Demand | Number) -> Fraction:
         said = demand.text if isinstance(demand, Demand) else f"gamma = {demand}"
         name = demand.name if isinstance(demand, Demand) else "gamma"
         raise ParameterError(
-            f"{said} leaves no information in a report: parity must be above 1",
-            hint=f"ask for a little less privacy, such as {LESS.get(name, LESS['epsilon'])}",
-            gamma=gamma,
+            "leaves-no-information-in-a-report", said=said, get=LESS.get(name, LESS["epsilon"]), gamma=gamma
         )
     return gamma
 
@@ -188,7 +186,7 @@ def matching_gamma(k: int, l: int) -> Matching:  # noqa: E741 (the literature's 
     """
     k, size = check_k(k), as_count(l, "l")
     if not 2 <= size <= k - 1:
-        raise ParameterError(f"l = {l} is not possible for {k} categories", hint=sizes_allowed(k), l=l, k=k)
+        raise ParameterError("l-is-not-possible-for-categories", hint=sizes_allowed(k), l=l, k=k)
     near = math.floor(k * (1 - math.sqrt(1 - size / k)) / 2)
     gammas = {q: _gamma_of_size(k, size, q) for q in range(max(1, near - 1), min(size - 1, near + 2) + 1)}
     best = min(gammas.values())

@@ -141,11 +141,9 @@ def plan_questions(
     """
     labels = {name: _categories(one) for name, one in as_mapping(questions, "questions").items()}
     if len(labels) < 2:
-        raise ParameterError(
-            "one question, or none, to ask together", hint="name two or more; one alone is chosen by its categories"
-        )
+        raise ParameterError("one-question-or-none-to-ask")
     if n is not None and margin is not None:
-        raise ParameterError("n and margin are both given", hint="give one of them: the other one is worked out")
+        raise ParameterError("n-and-margin-are-both-given")
     asked = demand if isinstance(demand, Demand) else Demand.from_gamma(demand)
     separate = _separate(tuple(labels.values()), gamma_of(asked))
     together = _together(labels, asked)
@@ -168,8 +166,7 @@ def _separate(questions: Sequence[Categories], gamma: Fraction) -> tuple[Design,
     root = root_below(gamma, len(questions), resolution(gamma, max(map(len, questions))))
     if root <= 1:
         raise ParameterError(
-            f"gamma = {Printed(to_float(gamma)):g} for {len(questions)} questions leaves nothing to each",
-            hint="ask fewer questions, or allow more",
+            "gamma-for-questions-leaves-nothing", gamma=Printed(to_float(gamma)), questions_count=len(questions)
         )
     return tuple(gamma_diagonal(one, Demand.from_gamma(root)).design for one in questions)
 

@@ -101,23 +101,19 @@ class Allocation(Result):
 def check_names(names: Sequence[str]) -> None:
     """At least one name, and none of them twice."""
     if not names:
-        raise ParameterError("no part of the survey is named", hint="give at least one")
+        raise ParameterError("no-part-of-the-survey")
     twice = next((name for name in names if list(names).count(name) > 1), None)
     if twice is not None:
-        raise ParameterError(f"{twice} is named twice", hint="give every part a name of its own")
+        raise ParameterError("is-named-twice-give", twice=twice)
 
 
 def check_costs(costs: Sequence[Number]) -> tuple[Fraction, ...]:
     """What one respondent of each part costs, above 0."""
     amounts = tuple(as_fraction(cost, "cost") for cost in as_list(costs, "costs"))
     if min(amounts, default=Fraction(0)) <= 0:
-        raise ParameterError(
-            f"cost = {to_float(min(amounts, default=Fraction(0))):g} is not above 0",
-            hint="give what one respondent costs",
-            costs=costs,
-        )
+        raise ParameterError("cost-is-not-above-0", amounts=to_float(min(amounts, default=Fraction(0))), costs=costs)
     if max(amounts) > _HIGHEST_COST or min(amounts) < Fraction(1, _HIGHEST_COST):
-        raise ParameterError("a cost is too large or too small", hint="give costs in ordinary units of money")
+        raise ParameterError("a-cost-is-too-large")
     return amounts
 
 
@@ -205,8 +201,12 @@ class Division(ABC):
         least = self.least
         if n < sum(least):
             raise ParameterError(
-                f"n = {n:,} respondents for {len(least):,} {self.kind}: each needs {FEWEST}",
-                hint=f"give at least {sum(least):,}{self.or_else}",
+                "n-respondents-for-each-needs",
+                least_count=len(least),
+                kind=self.kind,
+                fewest=FEWEST,
+                least=sum(least),
+                or_else=self.or_else,
                 n=n,
             )
         return whole_numbers(self.fractions, n, least=least)
@@ -323,9 +323,7 @@ def allocate_strata(
     sizes = {"n": n, "margin": margin, "budget": budget}
     if len([value for value in sizes.values() if value is not None]) != 1:
         raise ParameterError(
-            "one of n, margin and budget says how large the survey is",
-            hint="give exactly one of them",
-            **{name: value for name, value in sizes.items() if value is not None},
+            "one-of-n-margin-and-budget", **{name: value for name, value in sizes.items() if value is not None}
         )
     sure = check_level(level)
     if budget is None:
@@ -344,17 +342,11 @@ def _shares_of(strata: Sequence[Stratum]) -> tuple[list[Fraction], dict[str, Any
     counted = total > 1 and all(one.denominator == 1 for one in given)
     for stratum, share in zip(strata, given, strict=True):
         if share <= 0 or (share > 1 and not counted):
-            raise ParameterError(
-                f"the share of stratum {stratum.name} is {stratum.share}",
-                hint="give a share above 0, at most 1; or for all strata how many people each has",
-            )
+            raise ParameterError("the-share-of-stratum", name=stratum.name, share=stratum.share)
     if counted or abs(total - 1) <= SUM_TOLERANCE:
         return [share / total for share in given] if counted else given, {}
     if abs(total - 1) > min(MOST_ROUNDING, sum((_rounding(s.share) for s in strata), Fraction(0))):
-        raise ParameterError(
-            f"the shares of the strata sum to {to_float(total):.10g}, not 1",
-            hint="they must sum to 1 up to the rounding of their last digits; or give numbers of people",
-        )
+        raise ParameterError("the-shares-of-the-strata-sum", total=to_float(total))
     said = f"the shares sum to {Printed(to_float(total)):.10g}, as rounded shares do: each was divided by that sum"
     return [share / total for share in given], {"notes": [said]}
 
@@ -399,10 +391,7 @@ class _Strata(Division):
     def fractions(self) -> Real:
         ideal = self.spreads / np.sqrt(self.prices)
         if not ideal.any():
-            raise ParameterError(
-                "nothing is to be learned: every stratum has a variance of 0",
-                hint="plan for shares other than 0 and 1, or ask openly",
-            )
+            raise ParameterError("nothing-is-to-be-learned-every")
         return np.asarray(ideal / ideal.sum())
 
     def variance(self, counts: Sequence[float] | Real) -> float:
@@ -413,8 +402,10 @@ class _Strata(Division):
         least = FEWEST * sum(self.costs)
         if budget < least:
             raise ParameterError(
-                f"a budget of {to_float(budget):,.10g} is not enough for {FEWEST} respondents in each stratum",
-                hint=f"that costs {to_float(least):,.10g}",
+                "a-budget-of-is-not-enough",
+                budget_shown=to_float(budget),
+                fewest=FEWEST,
+                least=to_float(least),
                 budget=float(budget),
             )
         ideal = self.fractions * float(budget) / float(self.fractions @ self.prices)

@@ -190,9 +190,7 @@ def tuned(
 def tunable_named(family: str) -> Tunable:
     """The family of that name, or an error that lists them all."""
     if family not in TUNABLE:
-        raise ParameterError(
-            f"{family} has no parameter that can be tuned", hint=f"these have: {', '.join(TUNABLE)}", family=family
-        )
+        raise ParameterError("has-no-parameter-that-can", tunable=", ".join(TUNABLE), family=family)
     return TUNABLE[family]
 
 
@@ -276,8 +274,12 @@ class _Search:
             self.measure.name == "parity" and self.tunable.by_parity is None
         )
         return ParameterError(
-            f"{self.family}{kept} has no member with {self.measure.name} {to_float(value):.6g}",
+            "family-kept-has-no-member",
             hint=f"its members range from {ends[0]} to {ends[1]}" if low != high else alike,
+            family=self.family,
+            kept=kept,
+            name=self.measure.name,
+            value=to_float(value),
             attainable=(low, high),
         )
 
@@ -363,10 +365,7 @@ class Equalised:
 def at_parity(design: Design, gamma: Fraction) -> Equalised:
     """The design brought down to parity gamma; itself when it is as private already."""
     if gamma <= 1:
-        raise ParameterError(
-            f"a design of parity {to_text(gamma)} tells nothing, so there is nothing to compare",
-            hint="compare designs whose reports depend on the truth",
-        )
+        raise ParameterError("a-design-of-parity-tells-nothing", to_text=to_text(gamma))
     if verdict(design.parity_exact(), gamma, decimals=design.decimals).meets:
         return Equalised(design, "unchanged")
     family = FAMILIES.get(type(design))
@@ -387,8 +386,11 @@ def at_level(design: Design, measure: Measure, value: Fraction) -> Equalised:
     if value < now:
         return diluted(design, value, measure)
     raise ParameterError(
-        f"this {design.kind} design cannot be made more informative: its {measure.name} is {to_float(now):.6g}",
-        hint=f"values from {to_float(measure.blank):.6g} to {to_float(now):.6g} can be reached",
+        "this-design-cannot-be-made-more",
+        kind=design.kind,
+        name=measure.name,
+        now=to_float(now),
+        blank=to_float(measure.blank),
         attainable=(measure.blank, now),
     )
 

@@ -196,15 +196,9 @@ def certify(design: Design, demand: Demand | None = None, *, improvement: Improv
 def _stated(demand: Demand) -> dict[str, Any]:
     """What a demand says of itself, with the bound that a function of a program was given."""
     if not demand.stated:
-        raise ParameterError(
-            f"the demand {demand.text} does not say how it was stated",
-            hint="make it with Demand.from_gamma or the like",
-        )
+        raise ParameterError("the-demand-does-not-say-how", text=demand.text)
     if demand.gamma_exact == math.inf:
-        raise ParameterError(
-            f"{demand.text} allows any parity: there is nothing to prove",
-            hint="ask for something, such as epsilon = 1, or certify without a demand",
-        )
+        raise ParameterError("allows-any-parity-there-is-nothing", text=demand.text)
     return {"stated": demand.stated, "gamma": to_text(demand.gamma_exact), "decimals": demand.decimals}
 
 

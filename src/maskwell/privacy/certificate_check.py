@@ -96,11 +96,9 @@ def verify_text(text: str, *, design: Design | None = None) -> Verified:
     try:
         content = from_json_noting(text, parse_float=reader.read, repeated=reader.note_repeated)
     except ValueError as error:
-        raise CertificateError(
-            f"this is not JSON: {fault_of(error)}", hint="get the certificate as it was made"
-        ) from error
+        raise CertificateError("this-is-not-json-fault", fault=fault_of(error)) from error
     if not isinstance(content, dict) or content.get("maskwell") != "certificate":
-        raise CertificateError("this is no certificate", hint="make one with: maskwell audit D --certificate C.json")
+        raise CertificateError("this-is-no-certificate")
     if reader.fault:
         return Verified((Check("form", False, reader.fault),))
     return verify_certificate(content, design=design)
@@ -129,9 +127,7 @@ def load_certificate(path: str | Path) -> Certificate:
     verification = _verified(path, text)
     if not verification.ok:
         raise CertificateError(
-            f"{path} does not hold: {verification.failed[0].words}",
-            hint="get the file as it was made; maskwell verify shows every check",
-            checks=verification.checks,
+            "does-not-hold", path=path, words=verification.failed[0].words, checks=verification.checks
         )
     return Certificate(from_json(text))
 

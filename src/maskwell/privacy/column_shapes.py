@@ -118,10 +118,7 @@ def _check_work(design: Dense) -> None:
     """Raise where the integers over one denominator would fill the memory."""
     bits = sum(whole.bit_length() for whole in set(design.denominators))
     if bits * design.k * design.m > MOST_BITS:
-        raise TooLargeError(
-            f"the {design.m:,} x {design.k:,} chances of this matrix have too many digits to be written over one",
-            hint="use chances with fewer digits, or a smaller matrix",
-        )
+        raise TooLargeError("the-x-chances-of-this-matrix", m=design.m, k=design.k)
 
 
 @singledispatch

@@ -172,7 +172,7 @@ class Demand:
     def _ratio(cls, name: str, value: Number) -> Demand:
         bound = safe_below(value, name)
         if bound < 1:
-            raise ParameterError(f"{name} = {value} is below 1", hint=f"give {name} of 1 or more", **{name: value})
+            raise ParameterError("is-below-1", shown_name=name, shown_value=value, **{name: value})
         return cls._in_one_number(name, value, bound, gamma=bound)
 
     @classmethod
@@ -180,9 +180,7 @@ class Demand:
         """Local differential privacy at level epsilon."""
         bound = safe_below(epsilon, "epsilon")
         if not 0 <= bound <= 700:
-            raise ParameterError(
-                f"epsilon = {epsilon} is not from 0 to 700", hint="give a number such as 1", epsilon=epsilon
-            )
+            raise ParameterError("epsilon-is-not-from-0", epsilon=epsilon)
         return cls._in_one_number("epsilon", epsilon, bound, gamma=exp_below(bound))
 
     @classmethod
@@ -212,8 +210,9 @@ class Demand:
                 (f"{name} = {x}" for name, x in (("rho1", rho1), ("rho2", rho2)) if not 0 < as_fraction(x) < 1), ""
             )
             raise ParameterError(
-                f"{beyond} is not strictly between 0 and 1" if beyond else f"rho1 = {rho1} is not below rho2 = {rho2}",
-                hint=f"give 0 < rho1 < rho2 < 1, such as 0.1 0.5{percent_meant(rho1, rho2)}",
+                "is-not-strictly-between-0-and" if beyond else "rho1-is-not-below-rho2",
+                beyond=beyond,
+                percent_meant=percent_meant(rho1, rho2),
                 rho1=rho1,
                 rho2=rho2,
             )
@@ -243,10 +242,7 @@ class Demand:
         """
         for name, curve in (("lower", lower), ("upper", upper)):
             if curve is not None and (isinstance(curve, type) or not hasattr(curve, "bound")):
-                raise WrongTypeError(
-                    f"{name} must be a curve, not {kind_of(curve)}",
-                    hint='make one with mw.privacy: Steps.of(["0.2"], ["0.4", 1]), Lines.of([...]) or Smooth(...)',
-                )
+                raise WrongTypeError("must-be-a-curve-not", name=name, curve_kind=kind_of(curve))
         check_kind(Flag, closed=closed)
         bounds = [c.bound(upper=is_upper) for c, is_upper in ((lower, False), (upper, True)) if c is not None]
         bound = least([*bounds, NO_DEMAND])
@@ -290,10 +286,7 @@ class Demand:
     def reachable(self) -> Fraction:
         """The parity to make a design with: the bound, or just below it where reaching it is a breach."""
         if isinstance(self.gamma_exact, float):
-            raise ParameterError(
-                f"{self.text} allows any parity: there is nothing to build a design for",
-                hint="ask for something, such as epsilon = 1",
-            )
+            raise ParameterError("allows-any-parity-there-is-nothing-to", text=self.text)
         return self.gamma_exact - (self.gamma_exact - 1) * STRICTLY * self.strict
 
     @property

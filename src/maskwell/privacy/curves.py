@@ -110,7 +110,7 @@ def side(*, upper: bool) -> str:
 def crossing(what: str, *, upper: bool) -> ParameterError:
     """The error for a curve on the wrong side of the diagonal."""
     rule = "an upper curve is never below the prior" if upper else "a lower curve is never above the prior"
-    return ParameterError(f"the {side(upper=upper)} curve crosses the diagonal: {what}", hint=rule)
+    return ParameterError("the-curve-crosses-the-diagonal", hint=rule, side=side(upper=upper), what=what)
 
 
 @dataclass(frozen=True)
@@ -185,8 +185,7 @@ class Steps(Curve):
         closed = tuple(list_of(Flag, closed_right, "closed_right")) if closed_right is not None else (False,) * len(at)
         if len(values) != len(at) + 1 or len(closed) != len(at):
             raise ParameterError(
-                f"{len(values)} values and {len(closed)} closed ends for {len(at)} edges",
-                hint="give one value more than edges, and a closed end for each edge",
+                "values-and-closed-ends-for-edges", values_count=len(values), closed_count=len(closed), at_count=len(at)
             )
         _check_rising([ZERO, *at, ONE], "edges", strictly=True)
         _check_rising(values, "values of a step curve", strictly=False)
@@ -273,9 +272,7 @@ class Lines(Curve):
         _check_rising([v for _, v in read], "values of a curve", strictly=False)
         _check_shares([v for _, v in read])
         if len(read) < 2 or read[0][0] != 0 or read[-1][0] != 1:
-            raise ParameterError(
-                "the corners do not reach from p = 0 to p = 1", hint="begin with p = 0, end with p = 1"
-            )
+            raise ParameterError("the-corners-do-not-reach")
         return cls(read)
 
     @property
@@ -353,12 +350,11 @@ def _check_rising(values: Sequence[Fraction], what: str, *, strictly: bool) -> N
         if after < before or (strictly and after == before):
             must = "rise" if strictly else "not fall"
             raise ParameterError(
-                f"the {what} must {must}: {to_decimal(after)} comes after {to_decimal(before)}",
-                hint="sort them, or correct them",
+                "the-must-comes-after", what=what, must=must, after=to_decimal(after), before=to_decimal(before)
             )
 
 
 def _check_shares(values: Sequence[Fraction]) -> None:
     for value in values:
         if not 0 <= value <= 1:
-            raise ParameterError(f"{to_decimal(value)} is not a probability", hint="give numbers from 0 to 1")
+            raise ParameterError("value-is-not-a-probability", value=to_decimal(value))

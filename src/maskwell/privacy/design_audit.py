@@ -64,9 +64,7 @@ class AverageSecurity:
         """Checked: strictly between 1 and 2."""
         bound = safe_below(phi, "phi")
         if not 1 < bound < 2:
-            raise ParameterError(
-                f"phi = {phi} is not strictly between 1 and 2", hint="at 1 nothing is told, at 2 everything", phi=phi
-            )
+            raise ParameterError("phi-is-not-strictly-between-1", phi=phi)
         return cls(bound, f"average security phi = {phi}", is_decimal(phi))
 
     def met_by(self, design: Design) -> bool:
@@ -101,8 +99,9 @@ def average_security(design: Design) -> float:
         return 1 + design.total_variation() / 2
     except TooLargeError as error:
         raise TooLargeError(
-            f"average security needs the matrix: {design.reports_in_words()} by {big(design.k)} entries are too many",
-            hint="ask for a bound on parity, such as epsilon = 1: that needs no matrix",
+            "average-security-needs-the-matrix",
+            shown_reports_in_words=design.reports_in_words(),
+            shown_k=big(design.k),
             values=error.values,
             **error.objects,
         ) from error
@@ -298,8 +297,4 @@ def audit(
 def _check_kinds(design: object, demand: object) -> None:
     check_kind(Design, design=design)
     if demand is not None and not isinstance(demand, Demand | AverageSecurity):
-        raise WrongTypeError(
-            f"demand = {shown_short(demand)} is no demand",
-            hint="say what the number means: mw.Demand.from_epsilon(1), mw.Demand.from_gamma(3)",
-            demand=demand,
-        )
+        raise WrongTypeError("demand-is-no-demand", demand_shown=shown_short(demand), demand=demand)

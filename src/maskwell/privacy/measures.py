@@ -30,7 +30,6 @@ from typing import Any
 
 from maskwell.core.arguments import as_list, as_whole, check_kind, shown_short
 from maskwell.core.exact import Number, Parity, as_fraction, safe_below, to_float, to_text
-from maskwell.core.phrases import option
 from maskwell.designs.design import Design
 from maskwell.designs.matrix_reading import SUM_TOLERANCE
 from maskwell.errors import ParameterError
@@ -59,24 +58,16 @@ class Measure:
         """A measure by its name; the first category is the sensitive one where none is named."""
         if not isinstance(name, str) or name not in MEASURES:
             raise ParameterError(
-                f"no measure is called {shown_short(name)}",
-                hint=f"the measures are {', '.join(MEASURES)}",
-                measure=name,
+                "no-measure-is-called", name=shown_short(name), measures=", ".join(MEASURES), measure=name
             )
         if name == "parity":
             return cls("parity")
         if name == "sensitive" and sensitive is None:
-            raise ParameterError(
-                "the measure sensitive needs the sensitive categories",
-                hint=f"name them: {option('sensitive', 'A,B', '[...]')}",
-            )
+            raise ParameterError("the-measure-sensitive-needs-the-sensitive")
         codes = [] if sensitive is None else as_list(sensitive, "sensitive")
         chosen = tuple(sorted({as_whole(code, "code of a sensitive category") for code in codes or [0]}))
         if name == "ratio" and len(chosen) != 1:
-            raise ParameterError(
-                f"the measure ratio is for one sensitive category, not {len(chosen)}",
-                hint="take the measure sensitive for several",
-            )
+            raise ParameterError("the-measure-ratio-is-for-one", chosen_count=len(chosen))
         return cls(name, chosen, _beliefs(prior) if name == "hazard" else ())
 
     @property
@@ -103,10 +94,7 @@ class Measure:
             return
         check_sensitive(design, self.sensitive)
         if self.name == "hazard" and len(self.prior) != design.k:
-            raise ParameterError(
-                f"a prior of {len(self.prior)} shares for {design.k:,} categories",
-                hint="give one share for each category",
-            )
+            raise ParameterError("a-prior-of-shares-for-categories", prior_count=len(self.prior), k=design.k)
 
     def value(self, design: Design) -> Parity:
         """The exact value of a design."""
@@ -127,11 +115,7 @@ class Measure:
         level = safe_below(value, self.name)
         if not self.blank < level < self.limit:
             above = f"above {to_float(self.blank):g}{' and below 1' if self.name == 'hazard' else ''}"
-            raise ParameterError(
-                f"{self.name} = {value} cannot be the protection of a design that tells something",
-                hint=f"give a value {above}",
-                value=value,
-            )
+            raise ParameterError("cannot-be-the-protection", name=self.name, above=above, value=value)
         return level
 
     def one_sided(self, value: Fraction) -> Fraction | None:
@@ -171,19 +155,14 @@ def plain_truth(design: Design, code: int) -> Any:
 
 def _beliefs(prior: Iterable[Number] | None) -> tuple[Fraction, ...]:
     if prior is None:
-        raise ParameterError(
-            "the measure hazard needs a prior: how common the categories are believed to be",
-            hint=f"give one share for each category: {option('prior', '0.1,0.9', '[0.1, 0.9]')}",
-        )
+        raise ParameterError("the-measure-hazard-needs-a-prior")
     shares = tuple(as_fraction(p, "prior") for p in prior)
     total = sum(shares, Fraction(0))
     if not shares:
-        raise ParameterError("the prior has no shares", hint="give shares above 0 that sum to 1, one for each category")
+        raise ParameterError("the-prior-has-no-shares")
     if min(shares) <= 0 or abs(total - 1) > SUM_TOLERANCE:
         raise ParameterError(
-            f"the prior {', '.join(f'{float(p):g}' for p in shares)} is not a distribution of positive shares",
-            hint="give shares above 0 that sum to 1; nothing is rescaled for you",
-            prior=prior,
+            "the-prior-is-not-a-distribution", shares=", ".join(f"{float(p):g}" for p in shares), prior=prior
         )
     return tuple(p / total for p in shares)
 

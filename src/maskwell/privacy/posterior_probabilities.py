@@ -75,9 +75,7 @@ def posterior_of(design: Design, report: Hashable, prior: Real | None = None) ->
     else:
         beliefs = after[as_whole(report, "report", high=design.m - 1)]
     if np.isnan(beliefs).any():
-        raise ParameterError(
-            f"report {report} cannot occur under this prior", hint="give some truth that leads to it a positive share"
-        )
+        raise ParameterError("report-cannot-occur-under-this-prior", report=report)
     return np.asarray(beliefs)
 
 
@@ -152,14 +150,9 @@ def check_sensitive(design: Design, sensitive: Sequence[int]) -> tuple[int, ...]
     chosen = tuple(sorted(set(sensitive)))
     beyond = [j for j in chosen if not 0 <= j < design.k]
     if beyond:
-        raise ParameterError(
-            f"no category has the code {beyond[0]}", hint=f"name sensitive categories by codes from 0 to {design.k - 1}"
-        )
+        raise ParameterError("no-category-has-the-code-name", beyond=beyond[0], k_sub=design.k - 1)
     if not 0 < len(chosen) < design.k:
-        raise ParameterError(
-            f"{len(chosen)} of {design.k} categories are called sensitive",
-            hint="name at least one category, and not all",
-        )
+        raise ParameterError("of-categories-are-called-sensitive", chosen_count=len(chosen), k=design.k)
     return chosen
 
 
@@ -209,13 +202,10 @@ def jeopardy(design: Design) -> Jeopardy:
     """The numbers u and v of a design with two categories and two reports; which report is yes does not matter."""
     check_kind(Design, design=design)
     if design.k != 2 or not design.has_reports_up_to(2) or design.m != 2:
-        raise ParameterError(
-            f"u and v are for two categories and two reports; this design has {design.k:,} and {design.m:,}",
-            hint="maskwell.privacy.hazard gives the ratio R of any design",
-        )
+        raise ParameterError("u-and-v-are-for-two", k=design.k, m=design.m)
     (a, b), _ = design.exact_matrix()
     if a == b:
-        raise NotIdentifiableError("the design carries no information", hint="choose one whose reports depend on truth")
+        raise NotIdentifiableError("the-design-carries-no-information")
     a, b = (a, b) if a > b else (1 - a, 1 - b)
     return Jeopardy(a / b if b else math.inf, (1 - b) / (1 - a) if a < 1 else math.inf)
 
@@ -234,5 +224,5 @@ def _above_one(value: Number, name: str) -> Parity:
         return math.inf
     bound = safe_below(value, name)
     if bound <= 1:
-        raise ParameterError(f"{name} = {value} is not above 1", hint="give a number above 1, or infinity")
+        raise ParameterError("is-not-above-1", name=name, value=value)
     return bound

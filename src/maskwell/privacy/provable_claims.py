@@ -217,8 +217,10 @@ def written_out(design: Design) -> Dense:
 
 def _too_large(design: Design) -> TooLargeError:
     return TooLargeError(
-        f"this {design.kind} design over {big(design.k)} categories must be written out, and its matrix is too large",
-        hint=f"certify its parts, or matrices of at most {EXACT_LIMIT:,} entries",
+        "this-design-over-categories-must",
+        kind=design.kind,
+        design_k=big(design.k),
+        exact_limit=EXACT_LIMIT,
         k=design.k,
     )
 
@@ -284,9 +286,7 @@ class Improves:
         """The same, after checking in exact arithmetic that it leads from the better design to the original."""
         fault = self.fault(better)
         if fault is not None:
-            raise CertificateError(
-                f"the garbling does not prove an improvement: {fault}", hint="use the garbling of maskwell improve"
-            )
+            raise CertificateError("the-garbling-does-not-prove", fault=fault)
         return self
 
     def fault(self, better: Design) -> str | None:

@@ -23,6 +23,7 @@ import numpy as np
 from maskwell.core.arguments import Flag, Real, check_kind
 from maskwell.core.exact import Number, as_fraction
 from maskwell.errors import ParameterError
+from maskwell.notes import Note
 from maskwell.privacy.curves import Bound, Curve, crossing, side
 
 END = 1e-9
@@ -74,10 +75,7 @@ class Smooth(Curve):
         at = tuple(sorted(float(as_fraction(jump, "jump")) for jump in jumps))
         ends = [None if x is None else as_fraction(x, name) for x, name in ((at_zero, "at_zero"), (at_one, "at_one"))]
         if not all(0 < jump < 1 for jump in at) or any(end is not None and end < 1 for end in ends):
-            raise ParameterError(
-                f"a curve with jumps {list(jumps)}, at_zero = {at_zero}, at_one = {at_one}",
-                hint="jumps lie strictly between 0 and 1; a ratio of odds is at least 1 everywhere",
-            )
+            raise ParameterError("a-curve-with-jumps-at-zero", jumps=list(jumps), at_zero=at_zero, at_one=at_one)
         return cls(function, at, ends[0], ends[1])
 
     @property
@@ -101,7 +99,10 @@ class Smooth(Curve):
         lower = search.refine(self.rtol, self.cells) if search.rises() else search.best
         certain = search.rises()  # asked once more: halving may have met a fall that the grid stepped over
         tails = [end for end in (self.at_zero, self.at_one) if end is not None]
-        notes = (*(() if certain else (_FALLS,)), *(() if len(tails) == 2 else (_ENDS,)))
+        notes = (
+            *(() if certain else (Note("the-curve-falls-somewhere-so"),)),
+            *(() if len(tails) == 2 else (Note("priors-below-1e-9-and-above"),)),
+        )
         inside, seen = _parity(lower, down=True), _parity(search.best, down=False)
         attained = search.attained and all(search.best <= end for end in tails)
         attained |= any(end <= inside for end in tails)  # reached there, for all that is known
@@ -114,13 +115,6 @@ class Smooth(Curve):
         inside = np.where(x < 0, np.exp(x) / (1 + np.exp(x)), 1 / (1 + np.exp(-x)))
         beside = [q for b in self.jumps for q in (np.nextafter(b, 0), b, np.nextafter(b, 1))]
         return np.unique(np.concatenate([inside, beside]))
-
-
-_FALLS = "the curve falls somewhere, so its bound is only what samples show: not certain"
-_ENDS = (
-    "priors below 1e-9 and above 1 - 1e-9 were not looked at: "
-    "say what the ratio of odds is at least there (at_zero, at_one)"
-)
 
 
 def _parity(value: float, *, down: bool) -> Fraction | float:
@@ -153,9 +147,7 @@ class _Search:
             what = f"it is {h[i]:.12g} at the prior {p[i]:.12g}"
             if 0 <= h[i] <= 1:
                 raise crossing(what, upper=self.upper)
-            raise ParameterError(
-                f"the {side(upper=self.upper)} curve is no probability: {what}", hint="return numbers from 0 to 1"
-            )
+            raise ParameterError("the-curve-is-no-probability", side=side(upper=self.upper), what=what)
 
     def rises(self) -> bool:
         """Whether the curve falls nowhere, as far as it was looked at; two roundings may look like a fall."""

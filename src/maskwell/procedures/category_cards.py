@@ -271,7 +271,7 @@ def _places(categories: Categories, order: Sequence[Hashable]) -> list[int]:
     codes = [categories.code(label) for label in check_list(order, "order")]
     if sorted(codes) != list(range(len(categories))):
         raise ParameterError(
-            f"a card lists {len(set(codes))} of {len(categories)} categories", hint="list every category once on a card"
+            "a-card-lists-of-categories", codes_count=len(set(codes)), categories_count=len(categories)
         )
     return codes
 

@@ -66,11 +66,7 @@ def kary(
         check_kind(Categories, categories=categories)
         exact, k = check_probability(keep, "keep"), len(categories)
         if exact * k <= 1:
-            raise ParameterError(
-                f"keep must be above 1/{k} for {k} categories, not {shown_short(keep)}",
-                hint="at 1/k every report is equally likely, whatever the truth",
-                keep=keep,
-            )
+            raise ParameterError("keep-must-be-above-1", k=k, keep_shown=shown_short(keep), keep=keep)
         return named(Uniform.of((exact * k - 1) / (k - 1), categories), "k-ary", {"keep": exact})
     return _for_demand("k-ary", Uniform.from_gamma, Uniform.from_epsilon, categories, gamma, epsilon)
 
@@ -233,11 +229,7 @@ def check_keep(value: Number, name: str) -> Fraction:
     """
     keep = check_probability(value, name, open_=True)
     if keep <= Fraction(1, 2):
-        raise ParameterError(
-            f"{name} = {value}: a bit must be kept more often than flipped",
-            hint="give more than 1/2, less than 1",
-            value=value,
-        )
+        raise ParameterError("a-bit-must-be-kept-more", name=name, value=value)
     return keep
 
 
@@ -249,10 +241,7 @@ def _one_each(names: list[str], probabilities: Sequence[Number]) -> list[Fractio
 def _within(names: list[str], asked: Asked) -> Kronecker:
     root = root_below(asked.exact, len(names), resolution(asked.exact, 2))
     if root <= 1:
-        raise ParameterError(
-            f"{asked.name} = {asked.text} is too tight for {len(names)} items",
-            hint="ask for less privacy, or fewer items",
-        )
+        raise ParameterError("is-too-tight-for-items", name=asked.name, text=asked.text, names_count=len(names))
     design = _kept(names, [root / (1 + root)] * len(names), {asked.name: asked.text})
     return design.with_provenance(**asked.note(design.parity_exact()))
 

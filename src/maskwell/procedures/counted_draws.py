@@ -83,11 +83,7 @@ def chow(
     r = check_count(draws, "draws", low=1, high=min(L + M, MOST_DRAWS))
     if r > min(L, M) and not allow_revealing:
         raise ParameterError(
-            f"draws = {r} from {L} red and {M} blue balls: some reports could only come from one group",
-            hint=f"draw at most min(red, blue) = {min(L, M)}, or allow revealing reports",
-            red=red,
-            blue=blue,
-            draws=draws,
+            "draws-from-red-and-blue-balls", r=r, l=L, m=M, l_shown=min(L, M), red=red, blue=blue, draws=draws
         )
     members = [Fraction(comb(L, z) * comb(M, r - z), comb(L + M, r)) for z in range(r + 1)]
     return of_two_truths(
@@ -128,9 +124,7 @@ def christofides(probabilities: Sequence[Number], *, allow_unidentifiable: bool 
     """
     places = numbered(probabilities, "probabilities")
     if len(places) < 2:
-        raise ParameterError(
-            f"{len(places)} probabilities: the device needs two numbers or more", hint="give two or more"
-        )
+        raise ParameterError("probabilities-the-device-needs-two-numbers", places_count=len(places))
     p, settled = check_shares(places)
     return of_two_truths(
         p[::-1],

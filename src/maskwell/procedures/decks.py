@@ -69,9 +69,7 @@ def check_words(design: Design) -> None:
         alike = [text for text, count in seen.items() if count > 1 or not text]
         if alike:
             raise LabelError(
-                f"{what} that cannot be told apart on paper: {listed(map(repr, alike), len(alike), 40)}",
-                hint="give each a text of its own",
-                labels=alike,
+                "that-cannot-be-told-apart", what=what, alike=listed(map(repr, alike), len(alike), 40), labels=alike
             )
 
 
@@ -105,14 +103,10 @@ class Deck:
 
     def __post_init__(self) -> None:
         if self.counts() != [[p * self.size for p in row] for row in self.realised.exact_matrix()]:
-            raise MatrixError("these cards do not realise the design", hint="make the deck from the design", deck=self)
+            raise MatrixError("these-cards-do-not-realise", deck=self)
         told = truthful(self.realised)
         if any(card.face == "truth" and card.answers != told for card in self.cards):
-            raise MatrixError(
-                'a card "give your true answer" would not say what its design says',
-                hint="print a line for each truth on it",
-                deck=self,
-            )
+            raise MatrixError("a-card-give-your-true-answer", deck=self)
 
     @property
     def size(self) -> int:
@@ -224,8 +218,10 @@ def check_entries(design: Design) -> None:
     check_kind(Design, design=design)
     if not design.has_entries_up_to(ENTRY_LIMIT):
         raise TooLargeError(
-            f"a design of {design.reports_in_words()} by {big(design.k)} entries; a device has at most {ENTRY_LIMIT:,}",
-            hint="use a device for each question of a product, or maskwell randomize for what no deck can hold",
+            "a-design-of-by-entries",
+            reports_in_words=design.reports_in_words(),
+            k=big(design.k),
+            entry_limit=ENTRY_LIMIT,
             design=design,
         )
 
@@ -233,13 +229,10 @@ def check_entries(design: Design) -> None:
 def _check_size(columns: Columns, most: int) -> None:
     size = common_denominator(chain.from_iterable(columns))
     if most < 1:
-        raise ParameterError(f"a deck of at most {most} cards", hint="allow at least 1 card", most=most)
+        raise ParameterError("a-deck-of-at-most-cards", most=most)
     if size > most:
         raise TooLargeError(
-            f"an exact deck needs {big(size)} cards, more than {most:,}",
-            hint=_smaller_deck(size),
-            size=size,
-            most=most,
+            "an-exact-deck-needs-cards-more", hint=_smaller_deck(size), size_shown=big(size), size=size, most=most
         )
 
 

@@ -31,9 +31,7 @@ D = TypeVar("D", bound=Design)
 def check_list(values: Any, name: str) -> list[Any]:
     """A list, or an error where one number or a text was given."""
     if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
-        raise WrongTypeError(
-            f"{name} = {shown_short(values)} is not a list", hint=f"give {name} as a list", value=values
-        )
+        raise WrongTypeError("name-given-is-not-a-list", name=name, given=shown_short(values), value=values)
     return as_list(values, name)
 
 
@@ -46,9 +44,7 @@ def check_shares(shares: Mapping[str, Number]) -> tuple[list[Fraction], float]:
     exact = not any(map(is_decimal, shares.values()))
     if abs(total - 1) > SUM_TOLERANCE or (exact and total != 1):
         raise ParameterError(
-            f"{_summed(list(shares))} = {to_float(total):.10g}, not 1",
-            hint="these shares must sum to 1, fractions exactly; nothing is rescaled for you",
-            shares=dict(shares),
+            "summed-total-not-1", summed=_summed(list(shares)), total=to_float(total), shares=dict(shares)
         )
     (numerators,), notes = exact_columns([[value] for value in shares.values()])
     fractions = [Fraction(n, sum(numerators)) for n in numerators]
@@ -82,7 +78,13 @@ def one_for_each(
     entries = numbered(values, name)
     if len(entries) != count:
         raise ParameterError(
-            f"{len(entries)} {said or name} for {count} {of}", hint=hint or "give one for each", **{name: values}
+            "shown-entries-count-shown-said",
+            hint=hint or "give one for each",
+            shown_entries_count=len(entries),
+            shown_said=said or name,
+            shown_count=count,
+            shown_of=of,
+            **{name: values},
         )
     return entries
 
@@ -92,8 +94,11 @@ def check_count(value: Number, name: str, *, low: int, high: int) -> int:
     count = as_count(value, name)
     if not low <= count <= high:
         raise ParameterError(
-            f"{name} = {count} is not from {low} to {high:,}",
-            hint=f"give a whole number from {low} to {high:,}",
+            "shown-name-shown-count-is-not",
+            shown_name=name,
+            shown_count=count,
+            shown_low=low,
+            shown_high=high,
             **{name: value},
         )
     return count
@@ -195,8 +200,10 @@ def _check_identifiable(design: Design, family: str, parameters: Mapping[str, ob
     except NotIdentifiableError as error:
         typed = ", ".join(f"{name} = {_typed(value)}" for name, value in parameters.items())
         raise NotIdentifiableError(
-            f"{family} with {typed}: shares cannot be estimated",
-            hint=f"give {needs}",
+            "with-shares-cannot-be-estimated",
+            shown_family=family,
+            shown_typed=typed,
+            shown_needs=needs,
             values=error.values,
             **error.objects,
         ) from error
@@ -235,7 +242,7 @@ def one_demand(*, gamma: Number | None, epsilon: Number | None) -> tuple[str, Nu
     demands = [(name, value) for name, value in (("gamma", gamma), ("epsilon", epsilon)) if value is not None]
     if len(demands) != 1:
         said = "both gamma and epsilon" if demands else "no privacy demand"
-        raise ParameterError(f"{said} given, where one demand is needed", hint="give either gamma or epsilon")
+        raise ParameterError("given-where-one-demand-is-needed", said=said)
     return demands[0]
 
 
@@ -303,9 +310,7 @@ def one_of_several(
     check_kind(Flag, allow_unidentifiable=allow_unidentifiable)
     if design.rank() < 2 and not allow_unidentifiable:
         raise NotIdentifiableError(
-            f"{family}: every truth gives the same reports, so such a sample tells nothing",
-            hint=f"give {needs}",
-            parameters=dict(parameters),
+            "every-truth-gives-the-same-reports", family=family, needs=needs, parameters=dict(parameters)
         )
     together = "" if design.identifiable else samples
     return named(

@@ -13,6 +13,7 @@ from itertools import accumulate, pairwise
 
 from maskwell.core.arguments import as_count, as_whole, check_kind
 from maskwell.errors import ParameterError, TooLargeError
+from maskwell.notes import Note
 from maskwell.procedures.decks import Deck
 
 MOST_FACES = 100
@@ -115,15 +116,21 @@ def dice_table(deck: Deck, *, dice: int | None = None, faces: int = 6) -> DiceTa
     count = _enough(deck.size, faces) if dice is None else _in_range(dice, "dice", 1, MOST_DICE)
     if faces**count < deck.size:
         raise ParameterError(
-            f"{count} dice of {faces} faces have {faces**count:,} outcomes for {deck.size:,} cards",
-            hint=f"use {_enough(deck.size, faces)} dice",
+            "dice-of-faces-have-outcomes",
+            count=count,
+            faces_with_count=faces**count,
+            size=deck.size,
+            enough=_enough(deck.size, faces),
             dice=dice,
             faces=faces,
         )
     if faces**count > MOST_OUTCOMES:
         raise TooLargeError(
-            f"{count} dice of {faces} faces have {faces**count:,} outcomes, more than {MOST_OUTCOMES:,}",
-            hint="use fewer dice",
+            "dice-of-faces-have-outcomes-more",
+            count=count,
+            faces=faces,
+            faces_with_count=faces**count,
+            most_outcomes=MOST_OUTCOMES,
         )
     return DiceTable(deck, count, faces)
 
@@ -131,7 +138,14 @@ def dice_table(deck: Deck, *, dice: int | None = None, faces: int = 6) -> DiceTa
 def _in_range(value: int, name: str, low: int, high: int) -> int:
     count = as_count(value, name)
     if not low <= count <= high:
-        raise ParameterError(f"{name} = {count}", hint=f"give a whole number from {low} to {high}", **{name: value})
+        raise ParameterError(
+            "shown-name-shown-count",
+            shown_name=name,
+            shown_count=count,
+            shown_low=low,
+            shown_high=high,
+            **{name: value},
+        )
     return count
 
 
@@ -221,14 +235,12 @@ class Spinner:
 
     def warnings(self) -> list[str]:
         """What the drawing cannot do."""
-        warnings = []
+        warnings: list[str] = []
         if not self.in_tenths:
-            warnings.append("some borders are not whole tenths of a degree: the drawing rounds them, a deck would not")
+            warnings.append(Note("some-borders-are-not-whole-tenths"))
         narrow = min(sector.degrees for sector in self.sectors)
         if narrow < SMALLEST:
-            warnings.append(
-                f"the narrowest sector has {float(narrow):.1f} degrees, too few to read off: use cards or dice"
-            )
+            warnings.append(Note("the-narrowest-sector-has-degrees-too", narrow=float(narrow)))
         return warnings
 
     def __repr__(self) -> str:
@@ -249,11 +261,7 @@ def make_spinner(deck: Deck) -> Spinner:
     """
     check_kind(Deck, deck=deck)
     if deck.kinds > MOST_SECTORS:
-        raise TooLargeError(
-            f"a spinner of {deck.kinds} sectors; at most {MOST_SECTORS} can be read",
-            hint="use cards or dice",
-            deck=deck,
-        )
+        raise TooLargeError("a-spinner-of-sectors-at-most", kinds=deck.kinds, most_sectors=MOST_SECTORS, deck=deck)
     return Spinner(deck)
 
 

@@ -55,10 +55,7 @@ def shared(
     """
     check_kind(Flag, shared_device=shared_device, allow_unidentifiable=allow_unidentifiable)
     if not shared_device:
-        raise ParameterError(
-            "shared_device = False: every question has a draw of its own",
-            hint="then it is a product: Kronecker.of([...]), or maskwell design kronecker",
-        )
+        raise ParameterError("shared-device-false-every-question")
     outcome_parts = [check_coded(parts, "a shared device") for parts in check_list(outcomes, "outcomes")]
     shares, settled = check_shares(numbered(weights, "weights"))
     _check_fit(shares, outcome_parts)
@@ -79,24 +76,16 @@ def shared(
 
 def _check_fit(shares: Sequence[Fraction], outcome_parts: Sequence[tuple[CodedDesign, ...]]) -> None:
     if len(shares) != len(outcome_parts):
-        raise ParameterError(
-            f"{len(shares)} weights for {len(outcome_parts)} outcomes", hint="give one for each outcome"
-        )
+        raise ParameterError("weights-for-outcomes", shares_count=len(shares), outcome_parts_count=len(outcome_parts))
     if len(outcome_parts[0]) < 2:
-        raise ParameterError("one question only", hint="a shared device needs two questions or more")
+        raise ParameterError("one-question-only")
     first = [(part.inputs, part.outputs) for part in outcome_parts[0]]
     for r, parts in enumerate(outcome_parts):
         if [(part.inputs, part.outputs) for part in parts] != first:
-            raise ParameterError(
-                f"outcome {r} has other questions, categories or reports than outcome 0",
-                hint="give every outcome one design for each question, with the same labels and in the same order",
-            )
+            raise ParameterError("outcome-has-other-questions-categories", r=r)
     entries = math.prod(part.k * part.m for part in outcome_parts[0])
     if entries > EXACT_LIMIT:
-        raise TooLargeError(
-            f"{len(first)} questions make a matrix of {entries:,} entries, too large to write out",
-            hint="ask fewer questions with one draw",
-        )
+        raise TooLargeError("questions-make-a-matrix-of-entries", first_count=len(first), entries=entries)
 
 
 def _mixed(weights: Sequence[Fraction], matrices: Sequence[Matrix]) -> Matrix:
@@ -137,10 +126,7 @@ def repeated(designs: Iterable[CodedDesign]) -> Dense:
     parts = _same_truths(check_coded(designs, "repeated answers"))
     count = math.prod(part.m for part in parts)
     if count * parts[0].k > EXACT_LIMIT:
-        raise TooLargeError(
-            f"{len(parts)} answers make {count:,} different reports, too many to write out",
-            hint="ask fewer times, or with devices of fewer reports",
-        )
+        raise TooLargeError("answers-make-different-reports-too-many", parts_count=len(parts), count=count)
     rows = [_times(cells) for cells in product(*(part.exact_matrix() for part in parts))]
     labels = Categories.of(product(*(part.outputs.labels for part in parts)))
     return Dense.of(rows, parts[0].inputs, labels).noting_decimals(*parts).with_provenance(family="repeated")
@@ -153,9 +139,5 @@ def _times(cells: Sequence[Sequence[Fraction]]) -> list[Fraction]:
 def _same_truths(parts: tuple[CodedDesign, ...]) -> tuple[CodedDesign, ...]:
     different = [part for part in parts if part.inputs != parts[0].inputs]
     if different:
-        raise ParameterError(
-            "the devices ask for different things: their categories differ",
-            hint="one question asked again has the same categories; several questions make a product",
-            categories=[parts[0].inputs, different[0].inputs],
-        )
+        raise ParameterError("the-devices-ask-for-different-things", categories=[parts[0].inputs, different[0].inputs])
     return parts

@@ -174,16 +174,14 @@ _MODELS = {
 def _checked(family: str) -> _Model:
     check_kind(str, family=family)
     if family not in _MODELS:
-        raise ParameterError(f"{family!r} has no share q of a trait", hint=f"give one of {', '.join(_MODELS)}")
+        raise ParameterError("has-no-share-q", family=family, models=", ".join(_MODELS))
     return _MODELS[family]
 
 
 def _share(family: str, q: Number) -> float:
     share = float(check_probability(q, "q"))
     if share == _MODELS[family].fails_at:
-        raise NotIdentifiableError(
-            f"{family} with q = {q}: shares cannot be estimated", hint=f"give a q other than {share:g}", q=q
-        )
+        raise NotIdentifiableError("with-q-shares-cannot-be-estimated", family=family, share=share, q=q)
     return share
 
 
@@ -191,5 +189,5 @@ def _error(value: float, name: str) -> float:
     error = as_real(value, name)
     if not 0 <= error <= _LARGEST_ERROR:
         what = "negative" if error < 0 else "too large"
-        raise ParameterError(f"{name} = {value} is {what}", hint="a standard error is 0 or more", value=value)
+        raise ParameterError("name-value-is-what", name=name, what=what, value=value)
     return error

@@ -125,24 +125,25 @@ class Procedure:
         if unknown or missing:
             wrong = [f"has no {', '.join(unknown)}"] * bool(unknown) + [f"needs {', '.join(missing)}"] * bool(missing)
             raise ParameterError(
-                f"{self.name} {' and '.join(wrong)}",
-                hint=f"its parameters are {', '.join(known)}",
+                "name-wrong",
+                name=self.name,
+                wrong=" and ".join(wrong),
+                known=", ".join(known),
                 parameters=dict(parameters),
             )
 
     def _check_labels(self, categories: Categories | None, reports: Categories | None) -> None:
         if self.needs_categories and categories is None:
-            raise ParameterError(f"{self.name} needs the categories of the truth", hint="name them, or say how many")
+            raise ParameterError("needs-the-categories-of-the-truth-name", name=self.name)
         for labels, allowed, what in (
             (categories, self.truths_named, "truths"),
             (reports, self.reports_named, "reports"),
         ):
             if labels is not None and not allowed:
-                raise LabelError(f"the {what} of {self.name} take no names of their own", hint="leave the names out")
+                raise LabelError("the-of-take-no-names", what=what, name=self.name)
         if self.truths is not None and categories is not None and len(categories) != len(self.truths):
             raise LabelError(
-                f"{len(categories)} categories for {self.name}, which has {len(self.truths)}",
-                hint="name the sensitive category first, the other second",
+                "categories-for-which", categories_count=len(categories), name=self.name, truths_count=len(self.truths)
             )
 
     def _relabelled(self, design: Design, inputs: Categories | None, reports: Categories | None) -> Design:
@@ -161,7 +162,7 @@ class Procedure:
             names = dict(zip(answers, new.labels, strict=True))
             return Categories.of(tuple(names[one] for one in cast(Sequence[Hashable], label)) for label in old.labels)
         either = f"{len(answers)} for the single answers, or {len(old)}" if answers else f"{len(old)}"
-        raise LabelError(f"{len(new)} names for the {len(old)} reports of {self.name}", hint=f"give {either} names")
+        raise LabelError("names-for-the-reports", new_count=len(new), old_count=len(old), name=self.name, one_of=either)
 
     def _renamed(self, old: Categories, new: Categories) -> Categories:
         """The new names, or pairs that begin with them where the truths are pairs."""

@@ -16,7 +16,6 @@ from maskwell.core.arguments import Flag, as_count, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.display import Result
 from maskwell.core.exact import as_fraction, common_denominator, to_text
-from maskwell.core.phrases import option
 from maskwell.designs.design import Design
 from maskwell.errors import MaskwellError, MatrixError, ParameterError
 from maskwell.privacy.criteria import SLACK_IN_WORDS
@@ -143,12 +142,9 @@ def make_device(
     check_kind(str, medium=medium)
     check_kind(Flag, not_less_private=not_less_private, general=general)
     if medium not in MEDIA:
-        raise ParameterError(f"medium = {medium!r}", hint=f"one of {', '.join(MEDIA)}")
+        raise ParameterError("medium-medium", medium=medium, media=", ".join(MEDIA))
     if not_less_private and most is None:
-        raise ParameterError(
-            "an exact device has the privacy of its design",
-            hint=f"leave it out, or say how many cards: {option('deck', 'N', 'N')}",
-        )
+        raise ParameterError("an-exact-device-has-the-privacy")
     check_entries(design)
     check_words(design)
     known = known_procedure(design) if medium == "cards" and most is None and not general else None

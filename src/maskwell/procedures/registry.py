@@ -75,9 +75,7 @@ PROCEDURES: dict[str, Procedure] = {
 def procedure_named(name: str) -> Procedure:
     """The procedure of that name, or an error that lists them all."""
     if name not in PROCEDURES:
-        raise ParameterError(
-            f"no procedure is called {name!r}", hint=f"the names are {', '.join(PROCEDURES)}", name=name
-        )
+        raise ParameterError("no-procedure-is-called", procedures=", ".join(PROCEDURES), name=name)
     return PROCEDURES[name]
 
 

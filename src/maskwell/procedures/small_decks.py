@@ -16,13 +16,13 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
 from maskwell.designs.rational import independent_rows
 from maskwell.errors import ParameterError
+from maskwell.notes import Note
 from maskwell.privacy.criteria import verdict
 from maskwell.procedures.decks import Columns, Deck, columns_of, lay_out, make_deck, ruled_out
 
 LARGEST = 10**5
 ABOUT_TRUTHS = ("variables", "wanted", "samples", "items")
 """What is noted of the truths of a design, which rounding does not change."""
-NOTE = "the deck realises this design; estimate with it, not with the one that was asked for"
 _NEAR = 1e-9  # errors of floats closer than this are compared as fractions
 _TOP_UP = 1e-10
 
@@ -73,18 +73,13 @@ def bounded_deck(
         if not (not_less_private and wish.is_exceeded_by(counts)) and wish.keeps_rank(counts):
             return Deck(realised=_realised(design, counts, size), wish=design, cards=lay_out(counts))
     limit = " and has at most its parity" if not_less_private else ""
-    raise ParameterError(
-        f"no deck of at most {most} cards tells as many shares as the design{limit}",
-        hint="allow more cards",
-        design=design,
-        most=most,
-    )
+    raise ParameterError("no-deck-of-at-most-cards", limit=limit, design=design, most=most)
 
 
 def _sizes(most: int, sizes: Iterable[int] | None) -> list[int]:
     count = as_count(most, "most")
     if not 1 <= count <= LARGEST:
-        raise ParameterError(f"a deck of at most {count:,} cards", hint=f"allow from 1 to {LARGEST:,} cards", most=most)
+        raise ParameterError("a-deck-of-at-most-cards-allow", count=count, largest=LARGEST, most=most)
     return sorted({size for size in sizes if 1 <= size <= count}) if sizes is not None else list(range(1, count + 1))
 
 
@@ -174,5 +169,5 @@ def _realised(design: Design, counts: list[list[int]], size: int) -> Dense:
         family="deck",
         parameters={"cards": str(size)},
         realises={"fingerprint": design.fingerprint, "parity": to_text(design.parity_exact()), **wished},
-        note=NOTE,
+        note=Note("the-deck-realises-this-design-estimate"),
     )

@@ -271,11 +271,7 @@ def picture_of(value: Any, **options: Any) -> Picture:
     """The picture of a value, or an error that says where pictures are."""
     draw = _by_class(PICTURES, value)
     if draw is None:
-        raise WrongTypeError(
-            f"no picture for a {type(value).__name__}",
-            hint="maskwell.plots has all pictures, with what each of them draws",
-            type=type(value),
-        )
+        raise WrongTypeError("no-picture-for-a-name", name=type(value).__name__, type=type(value))
     return styled(draw, value, **options)
 
 

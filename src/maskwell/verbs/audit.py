@@ -7,7 +7,6 @@ from typing import Any
 
 from maskwell.core.arguments import Real
 from maskwell.core.exact import Number
-from maskwell.core.phrases import option
 from maskwell.designs.wire import read_design
 from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import Demand
@@ -59,7 +58,7 @@ def audited_demand(
     stated = read_demand(None if on_average else demand, words)  # type: ignore[arg-type]
     if average_security is not None and stated is not None:
         raise ParameterError(
-            f"{stated.text} and {option('average_security')} {average_security} are two demands", hint="give one"
+            "and-average-security-are-two-demands", text=stated.text, average_security=average_security
         )
     if average_security is not None:
         return AverageSecurity.of(average_security)

@@ -77,7 +77,4 @@ def verify(
 def _check_none(what: str, **options: Any) -> None:
     for name, value in options.items():
         if value is not None:
-            raise ParameterError(
-                f"{name} with {what}, which is checked without it",
-                hint="a certificate takes a design; the folder of a release takes source, plan, ledger and against",
-            )
+            raise ParameterError("with-which-is-checked-without-it", name=name, what=what)

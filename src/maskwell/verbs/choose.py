@@ -57,10 +57,7 @@ def choose(
     labels = read_categories(categories, k)
     if labels is None:
         named = option("categories", "a,b,c", '["a", "b", "c"]')
-        raise ParameterError(
-            "choose needs the categories of the truth",
-            hint=f"say how many with {option('k', '10')}, or name them with {named}",
-        )
+        raise ParameterError("choose-needs-the-categories-of-the", named=named)
     asked = Demand.from_gamma(demand) if demand is not None and not isinstance(demand, Demand) else demand
     stated = needed_demand(asked, words, "choose")
     return choose_design(

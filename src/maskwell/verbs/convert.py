@@ -39,7 +39,7 @@ def convert(
     stated = read_demand(demand, words)
     if (stated is None) == (l is None):
         both = f"neither a demand nor {option('l')} was" if l is None else f"a demand and {option('l')} were"
-        raise ParameterError(f"{both} given, where one is needed", hint="for instance: maskwell convert --epsilon 1")
+        raise ParameterError("given-where-one-is-needed", both=both)
     return _from_l(l, k) if stated is None else _from_demand(stated, k)
 
 
@@ -55,10 +55,7 @@ def _from_demand(demand: Demand, k: Number | None) -> dict[str, Any]:
 
 def _from_l(l: Number | None, k: Number | None) -> dict[str, Any]:  # noqa: E741
     if k is None:
-        raise ParameterError(
-            f"{option('l')} without {option('k')}",
-            hint=f"say how many categories there are: {together(option('l', '5'), option('k', '10'))}",
-        )
+        raise ParameterError("l-without-k", together=together(option("l", "5"), option("k", "10")))
     count, size = as_count(k, "k"), as_count(l, "l")
     match = matching_gamma(count, size)
     languages = {**Demand.from_gamma(match.gamma).to_dict(), "stated": f"l = {size} of {count} categories"}

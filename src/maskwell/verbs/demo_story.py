@@ -144,7 +144,7 @@ def _target(output: str | None) -> Path:
     target = Path(output)
     if not _is_free(target):
         what = "is not empty" if target.is_dir() else "is a file"
-        raise DataFileError(f"{output} {what}", hint="give the name of a new or empty folder", path=output)
+        raise DataFileError("path-what", what=what, path=output)
     return target
 
 
@@ -163,8 +163,7 @@ def _write(target: Path) -> Story:
             draft.chmod(allowed_mode(0o777) & (whole.stat().st_mode | 0o700 if whole.exists() else 0o777))
             name_folder(draft, whole, over_empty=True)
     except OSError as error:
-        hint = "choose a place where files may be written, in a folder that exists"
-        raise DataFileError(f"cannot write {target}: {error.strerror or error}", hint=hint, path=target) from error
+        raise DataFileError("cannot-write-choose-a", strerror=error.strerror or error, path=target) from error
     return story
 
 

@@ -98,10 +98,7 @@ class Survey:
 
         check_kind(Receipt, receipt=self.receipt)
         if self.designs or self.missing_codes is not None or self.frequencies:
-            raise ParameterError(
-                "a receipt cannot be combined with designs, missing codes or frequencies",
-                hint="a receipt says how every column was randomized: leave the other out",
-            )
+            raise ParameterError("a-receipt-cannot-be-combined")
 
     @classmethod
     def from_release(
@@ -203,10 +200,7 @@ class Survey:
         """The table of two columns or more: margins, conditional shares, odds ratios, tests of independence."""
         result = self.shares(*columns, where=where, method=method, progress=progress)
         if result.table is None:
-            raise ParameterError(
-                "a table of one variable",
-                hint="name a design for each of two columns or more, or name columns that were asked directly",
-            )
+            raise ParameterError("a-table-of-one-variable")
         return result.table
 
     def regress(
@@ -251,10 +245,7 @@ class Survey:
         from maskwell.verbs.mine import mine
 
         if self.sampling:
-            raise ParameterError(
-                "the support of itemsets is not available under a sampling design",
-                hint="leave out the sampling, or estimate single items: survey.shares(item)",
-            )
+            raise ParameterError("the-support-of-itemsets-is-not")
         how: dict[str, Any] = {"min_support": min_support, "min_confidence": min_confidence, "margin": margin}
         return mine(self.data, self.designs, max_items=max_items, missing=self.missing or "error", **how)  # type: ignore[arg-type]
 
@@ -285,7 +276,4 @@ def _in_folder(folder: Any) -> tuple[str, str]:
         files = sorted(place.glob("data.*"))
         if (place / RECEIPT).is_file() and len(files) == 1:
             return str(files[0]), str(place / RECEIPT)
-    raise ParameterError(
-        f"{os.fspath(folder)} is not the folder of a release",
-        hint="give the folder that maskwell release wrote, or a file and its receipt",
-    )
+    raise ParameterError("is-not-the-folder", fspath=os.fspath(folder))

@@ -122,7 +122,7 @@ def stated_protection(
     check_kind(Demand | None, demand=demand)
     stated = read_demand(demand, words)
     if stated is not None and ratio is not None:
-        raise ParameterError(f"{option('ratio')} and a demand are two bounds", hint="give one of them")
+        raise ParameterError("ratio-and-a-demand-are-two")
     if stated is not None:
         name = next((name for name in LANGUAGES if words.get(name) is not None), None)
         text = stated.text if name is None else f"{name.replace('_', '-')} {_typed(words[name])}"
@@ -141,8 +141,10 @@ def _tuned(procedure: Procedure, asked: tuple[str, str, Any], values: Mapping[st
     both = [name for name in solved(procedure) if values.get(name) is not None]
     if both:
         raise ParameterError(
-            f"{option(both[0])} and {option(asked[0])} both decide about protection",
-            hint=f"give {option(asked[0])} or {option(way.free)}",
+            "and-both-decide-about-protection",
+            both_option=option(both[0]),
+            asked_option=option(asked[0]),
+            free_option=option(way.free),
         )
     kept = {name: values[name] for name in way.kept if values.get(name) is not None}
     made = tuned(procedure.name, measure=asked[1], value=asked[2], **kept)
@@ -185,7 +187,7 @@ def _assembled(family: str, parameters: dict[str, Any]) -> Design:
     missing = [name for name, one in known.items() if one.default is one.empty and name not in parameters]
     if unknown or missing:
         wrong = [f"has no {', '.join(unknown)}"] * bool(unknown) + [f"needs {', '.join(missing)}"] * bool(missing)
-        raise ParameterError(f"{family} {' and '.join(wrong)}", hint=f"its parameters are {', '.join(known)}")
+        raise ParameterError("family-wrong", family=family, wrong=" and ".join(wrong), known=", ".join(known))
     return build(**parameters)
 
 

@@ -63,13 +63,10 @@ def device(
     """
     media = [name for name, chosen in (("dice", dice), ("coins", coins), ("spinner", spinner)) if chosen]
     if len(media) > 1:
-        raise ParameterError(f"{' and '.join(map(option, media))} are two devices", hint="choose one")
+        raise ParameterError("are-two-devices", media=" and ".join(map(option, media)))
     thrown = bool(media) and media[0] != "spinner"
     if (throws is not None and not thrown) or (faces is not None and media != ["dice"]):
-        raise ParameterError(
-            f"{option('faces')} and {option('throws')} go with {option('dice')}",
-            hint=f"add {option('dice')}, or leave them out",
-        )
+        raise ParameterError("faces-and-throws-go-with-dice")
     made = make_device(
         read_design(design),
         medium="dice" if thrown else "spinner" if media else "cards",
@@ -87,9 +84,7 @@ def device(
 def _most(deck: Number) -> int:
     most = as_count(deck, option("deck"))
     if most < 1:
-        raise ParameterError(
-            f"{option('deck')} {deck}: a deck has at least one card", hint=f"for instance {option('deck', '20')}"
-        )
+        raise ParameterError("deck-a-deck-has-at-least", deck=deck)
     return most
 
 
@@ -132,7 +127,7 @@ def read_texts(path: str | Path) -> dict[str, str]:
     try:
         texts = from_json(text)
     except ValueError as error:
-        raise InputError(f"{path} is not JSON: {fault_of(error)}", hint=hint) from error
+        raise InputError("path-is-not-json-fault-make", path=path, fault=fault_of(error)) from error
     if not isinstance(texts, dict) or not all(isinstance(one, str) for one in texts.values()):
-        raise InputError(f"{path} does not give one text for each sentence", hint=hint)
+        raise InputError("does-not-give-one-text", path=path)
     return texts

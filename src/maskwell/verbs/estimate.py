@@ -201,7 +201,7 @@ def _with_given(result: Shares, given: str | None) -> Shares:
     names = () if result.table is None else result.table.names
     if given not in names:
         known = f"one of {', '.join(names)}" if names else "it is for tables of several columns"
-        raise ParameterError(f"{option('given')} {given} is no variable of the table", hint=known)
+        raise ParameterError("given-is-no-variable", hint=known, given=given)
     return replace(result, given=given)
 
 
@@ -209,15 +209,12 @@ def _check_no_quantities(asked: Mapping[str, Any]) -> None:
     """Raise for what is not worked out from released files."""
     named = [name for name, value in asked.items() if value is not None]
     if named:
-        raise ParameterError(
-            f"{option(named[0])} with {option('receipt')}",
-            hint="leave it out: a released file is estimated as its receipt allows",
-        )
+        raise ParameterError("named-option-with-receipt", named_option=option(named[0]))
 
 
 def _from_rows(survey: Survey, randomized: Sequence[Assignment], direct: Sequence[str], question: Question) -> Shares:
     if not randomized and not direct:
-        raise ParameterError("no column to estimate", hint=f"name it with its design: {design_of('answer')}")
+        raise ParameterError("no-column-to-estimate", design_of=design_of("answer"))
     check_missing_codes(survey.missing_codes, randomized)
     sampled = SampledRows.of(survey.rows, survey.sampling)
     open_columns = [Assignment((name,), direct_design(sampled.rows, name)) for name in direct]
@@ -262,10 +259,7 @@ def _check_counted(others: Mapping[str, Any]) -> None:
     """Raise for what belongs to rows, where counts are given."""
     both = [name for name, value in others.items() if _is_given(value)]
     if both:
-        raise ParameterError(
-            f"{option(both[0])} with counts, which have no rows",
-            hint="leave it out, or give the rows that were counted",
-        )
+        raise ParameterError("with-counts-which-have-no-rows", both_option=option(both[0]))
 
 
 def _is_given(value: Any) -> bool:
@@ -275,9 +269,7 @@ def _is_given(value: Any) -> bool:
 
 def _check_moments(method: str) -> None:
     if method == "ml":
-        raise ParameterError(
-            f"{option('method', 'ml')} with this receipt", hint="leave it out: its matrices are not all known"
-        )
+        raise ParameterError("method-with-this-receipt")
 
 
 def _from_counts(counts: Counts, design: Design, name: str, method: str, asked: Sequence[Asked]) -> Shares:
@@ -399,10 +391,7 @@ def _by_plan(question: _Question) -> Shares:
     sampled = question.sampled
     columns = sampled.columns(question.told_by)
     if question.method == "ml" and not columns.only_domains:
-        raise ParameterError(
-            f"{option('method', 'ml')} with a sampling plan",
-            hint="use moments: they are unbiased under any sampling plan",
-        )
+        raise ParameterError("method-with-a-sampling-plan-use")
     tally = tally_survey(question.rows, question.assignments, columns, **question.reading)
     chosen = None if question.conditions is None else question.conditions.chosen(tally.cells, question.by)
     if columns.only_domains and not question.row_by_row:

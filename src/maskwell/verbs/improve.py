@@ -8,7 +8,6 @@ from typing import Any, overload
 
 from maskwell.core.arguments import check_kind
 from maskwell.core.exact import Number, told_apart
-from maskwell.core.phrases import option
 from maskwell.designs.design import Design
 from maskwell.designs.wire import read_design
 from maskwell.errors import ParameterError
@@ -95,7 +94,7 @@ def improve(
         _check_one_way(stated, gamma, method=method, exactly=exactly, allow_revealing=allow_revealing)
         return improve_one_sided(chosen, sensitive=sensitive)
     if stated is not None and gamma is not None:
-        raise ParameterError(f"{stated.text} and gamma are two demands", hint="give one")
+        raise ParameterError("and-gamma-are-two-demands", text=stated.text)
     if stated is not None:
         _check_met(chosen, stated, name or ("the design" if isinstance(design, Design) else str(design)))
         gamma = max(stated.reachable, chosen.parity_exact())
@@ -109,21 +108,12 @@ def _check_met(design: Design, demand: Demand, name: str) -> None:
     if demand.met_by(design):
         return
     parity, _ = told_apart(design.parity_exact(), demand.gamma_exact)
-    raise ParameterError(
-        f"{name} does not meet {demand.text}: its parity is {parity}",
-        hint="improvement never adds noise; make a design that meets it: maskwell choose --help",
-    )
+    raise ParameterError("does-not-meet-its-parity", name=name, text=demand.text, parity=parity)
 
 
 def _check_one_way(demand: Demand | None, gamma: Number | None, **options: str | bool | None) -> None:
     """Raise where what protects all categories alike was given for one sensitive category."""
     if demand is not None or gamma is not None:
-        raise ParameterError(
-            f"{option('sensitive')} and a demand",
-            hint="a demand protects all categories alike; leave it out, and the protection of D is kept",
-        )
+        raise ParameterError("sensitive-and-a-demand")
     if any(options.values()):
-        raise ParameterError(
-            f"{option('sensitive')} with {option('method')}, {option('exactly')} or {option('allow_revealing')}",
-            hint="leave them out: there is one way",
-        )
+        raise ParameterError("sensitive-with-method-exactly-or-allow")

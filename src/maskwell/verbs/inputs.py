@@ -48,7 +48,7 @@ def read_demand(demand: Demand | None, words: Mapping[str, Any]) -> Demand | Non
     """
     stated = check_words(words)
     if demand is not None and stated:
-        raise ParameterError(f"demand and {', '.join(stated)} are two demands", hint="give one of them")
+        raise ParameterError("demand-and-are-two-demands", stated=", ".join(stated))
     closed = bool(words.get("closed"))
     for name, value in stated.items():
         if name == "curves":
@@ -68,23 +68,17 @@ def check_words(words: Mapping[str, Any]) -> dict[str, Any]:
     stated = {name: words[name] for name in LANGUAGES if words.get(name) is not None}
     if len(stated) > 1:
         names = " and ".join(map(option, stated))
-        raise ParameterError(f"{names} are two demands", hint="give one; maskwell convert turns one into another")
+        raise ParameterError("are-two-demands", names=names)
     if words.get("closed") and not stated.keys() & {"rho", "curves"}:
-        raise ParameterError(
-            f"{option('closed')} without {option('rho')} or {option('curves')}",
-            hint="the other demands have no closed form",
-        )
+        raise ParameterError("closed-without-rho-or-curves")
     if words.get("between") and "curves" not in stated:
-        raise ParameterError(
-            f"{option('between')} without {option('curves')}",
-            hint="it says how the rows of a table of curves are joined",
-        )
+        raise ParameterError("between-without-curves")
     return stated
 
 
 def _two(rho: Any) -> tuple[Number, Number]:
     if not isinstance(rho, tuple | list) or len(rho) != 2:
-        raise ParameterError("rho takes two numbers", hint="for instance rho=(0.1, 0.5)", rho=rho)
+        raise ParameterError("rho-takes-two-numbers-for", rho=rho)
     return rho[0], rho[1]
 
 
@@ -109,10 +103,7 @@ def needed_demand(demand: Demand | None, words: Mapping[str, Any], what: str) ->
 
 def no_demand(what: str) -> ParameterError:
     """The error for a verb or a command that needs a demand."""
-    return ParameterError(
-        f"{what} needs a privacy demand, such as {option('epsilon', '1')}",
-        hint=f"give one of {', '.join(map(option, LANGUAGES))}",
-    )
+    return ParameterError("needs-a-privacy-demand-such", what=what, languages=", ".join(map(option, LANGUAGES)))
 
 
 def read_categories(categories: Categories | Iterable[Hashable] | None, k: Number | None = None) -> Categories | None:
@@ -129,7 +120,7 @@ def read_categories(categories: Categories | Iterable[Hashable] | None, k: Numbe
         return Categories.numbered(count)
     labels = categories if isinstance(categories, Categories) else Categories.of(categories)
     if k is not None and as_count(k, "k") != len(labels):
-        raise ParameterError(f"k = {k} and {len(labels)} categories", hint="leave out k where categories are named")
+        raise ParameterError("k-and-categories-leave", k=k, labels_count=len(labels))
     return labels
 
 
@@ -152,7 +143,7 @@ class When:
     def __post_init__(self) -> None:
         check_kind(Mapping, rows=self.rows)
         if not self.rows:
-            raise ParameterError("When needs a column and its value", hint='for instance When({"wave": 2}, design)')
+            raise ParameterError("when-needs-a-column")
 
     @property
     def group(self) -> tuple[tuple[str, str], ...]:
@@ -205,8 +196,9 @@ def assignments_of(designs: Designs | Design | None, rows: Rows | None = None) -
         return list(designs)
     one = isinstance(designs, Design)
     raise WrongTypeError(
-        f"designs must be a dict {{column: design}}, got {'a design' if one else kind_of(designs)}",
+        "designs-must-be-a-dict-column",
         hint='name the column of each design: {"answer": design}' + "; or design.randomize(values)" * one,
+        designs_kind="a design" if one else kind_of(designs),
     )
 
 
@@ -229,10 +221,7 @@ def _choices(choice: Any) -> list[tuple[tuple[tuple[str, str], ...], DesignOrPat
         return [(choice.group, choice.design)]
     if isinstance(choice, list | tuple):
         if not choice or not all(isinstance(one, When) for one in choice):
-            raise WrongTypeError(
-                "several designs of a column must be a list of When",
-                hint='for instance [mw.When({"wave": 1}, first), mw.When({"wave": 2}, second)]',
-            )
+            raise WrongTypeError("several-designs-of-a-column-must")
         return [(one.group, one.design) for one in choice]
     return [((), choice)]
 
@@ -274,7 +263,7 @@ def _column_name(columns: Any) -> str:
     if isinstance(columns, tuple):
         return ",".join(columns)
     if not isinstance(columns, str):
-        raise WrongTypeError(f"a column named by a {type(columns).__name__}", hint="name a column by its text")
+        raise WrongTypeError("a-column-named", name=type(columns).__name__)
     return columns
 
 
@@ -306,19 +295,13 @@ def _split_conditions(conditions: str, text: str) -> list[str]:
 
 def bad_quotes(text: str) -> ParameterError:
     """The error for a group of rows whose quotes do not match."""
-    return ParameterError(
-        f"{option('design')} {text} has a quote that is not closed, or text after one",
-        hint=f"""quote a value with a comma: {option("design")} 'answer[town="Bonn, Rhine"]=design.json'""",
-    )
+    return ParameterError("design-has-a-quote", text=text)
 
 
 def _condition(part: str, text: str) -> tuple[str, str]:
     name, sign, value = part.partition("=")
     if not (name and sign and value):
-        raise ParameterError(
-            f"{option('design')} {text}: {part!r} names no group of rows",
-            hint=f"name a column and its value: {option('design')} 'answer[group=1]=design.json'",
-        )
+        raise ParameterError("design-names-no-group-of-rows", text=text, part=part)
     return name.strip(), value.strip()
 
 
@@ -332,9 +315,7 @@ def split_list(text: str, name: str) -> list[str]:
         return [part.strip() for part in next(csv.reader([text], skipinitialspace=True, strict=True), [])]
     except csv.Error as error:
         wrong = "a quote that is not closed, or text after one" if '"' in text else "a line break"
-        raise LabelError(
-            f"{name} {text!r} has {wrong}", hint=f"""quote a whole label: {name} 'no,"yes, once"'"""
-        ) from error
+        raise LabelError("name-text-has-wrong", name=name, text=text, wrong=wrong) from error
 
 
 def counted_reports(data: Any, designs: Any) -> tuple[Counts, Design, str] | None:
@@ -346,9 +327,7 @@ def counted_reports(data: Any, designs: Any) -> tuple[Counts, Design, str] | Non
     if isinstance(designs, Mapping) and len(designs) == 1:
         ((name, design),) = designs.items()
     if design is None or isinstance(design, Mapping):
-        raise ParameterError(
-            f"{0 if design is None else len(design)} designs for counts of one column", hint="give the one design"
-        )
+        raise ParameterError("designs-for-counts-of-one-column", design_count=0 if design is None else len(design))
     design = read_design(design)
     return (data if isinstance(data, Counts) else _counts_by_report(data, design)), design, str(name)
 
@@ -358,8 +337,9 @@ def _counts_by_report(numbers: Mapping[Any, Any], design: Design) -> Counts:
     unknown = [label for label in numbers if label not in labels]
     if unknown:
         raise UnknownCategoryError(
-            f"counts of {len(unknown)} reports that the design does not have",
-            hint=f"its reports: {listed(map(str, labels), len(labels), 60)}",
+            "counts-of-reports-that-the-design",
+            unknown_count=len(unknown),
+            labels=listed(map(str, labels), len(labels), 60),
             values=unknown,
         )
     from maskwell.estimation.share_estimate import Sample
@@ -382,14 +362,11 @@ def names_of(names: Names, name: str) -> tuple[str, ...]:
     if isinstance(names, str):
         if not names.strip():
             raise ParameterError(
-                f"{option(name)} {names!r} names no column", hint=f"name one, such as {option(name, 'region')}"
+                "names-no-column", name_option=option(name), names=names, name_option_shown=option(name, "region")
             )
         return tuple(split_list(names, option(name)))
     if not isinstance(names, list | tuple) or not all(isinstance(one, str) for one in names):
-        raise WrongTypeError(
-            f"{name} must be names of columns, not a {type(names).__name__}",
-            hint='name one column by its text, several by a list of texts: ["region", "sex"]',
-        )
+        raise WrongTypeError("must-be-names-of-columns-not", name=name, type_name=type(names).__name__)
     return tuple(names)
 
 
@@ -398,16 +375,11 @@ def columns_of(columns: Names) -> list[str]:
     names = list(names_of(columns, "columns"))
     if not all(names) or len({*names}) < len(names):
         shown = columns if isinstance(columns, str) else ",".join(names)
-        raise ParameterError(
-            f"{option('columns')} {shown}: a column is empty or named twice", hint="name each column once"
-        )
+        raise ParameterError("columns-a-column-is-empty", shown=shown)
     return names
 
 
 def check_progress(progress: Any) -> None:
     """Raise for something that cannot be told how far the work is."""
     if progress is not None and not callable(progress):
-        raise WrongTypeError(
-            f"progress must be a function, not a {type(progress).__name__}",
-            hint="give a function of two arguments: the rows so far, and the share of the work that is done",
-        )
+        raise WrongTypeError("progress-must-be-a-function-not", name=type(progress).__name__)

@@ -210,7 +210,7 @@ def _assignment(rows: Rows, design: Any) -> Assignment:
     assigned = assignments_of(design)
     if len(assigned) != 1 or assigned[0].when:
         some = "a design for some rows only" if len(assigned) == 1 else f"{len(assigned) or 'no'} designs"
-        raise ParameterError(f"{some}: all baskets share one", hint="give one design, with a bit for each item")
+        raise ParameterError("all-baskets-share-one", some=some)
     item_bits(assigned[0].design)
     return assigned[0]
 

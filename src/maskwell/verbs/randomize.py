@@ -107,7 +107,7 @@ def randomize(
         _check_no_output(output)
         return randomize_table(rows.data, assignments, **draws, missing=missing, sets=sets)
     if output is None:
-        raise ParameterError(f"{rows} is a file, and no output is named", hint='name one: output="reports.csv"')
+        raise ParameterError("is-a-file-and-no-output", rows=rows)
     return randomize_file(
         rows.path,
         os.fspath(output),
@@ -126,14 +126,11 @@ def _check_draws(random: object, key: object, person: object) -> None:
     check_kind(KeyedRandom | None, key=key)
     check_kind(str | None, person=person)
     if random is not None and key is not None:
-        raise ParameterError(
-            f"{option('random')} and {option('key')}: draws come from one of them", hint="leave one of them out"
-        )
+        raise ParameterError("random-and-key-draws-come")
     if (key is None) != (person is None):
         there, lacks = ("person", "key") if key is None else ("key", "person")
         raise ParameterError(
-            f"{option(there)} without {option(lacks)}",
-            hint="kept draws need both: a secret key, and the column that tells whose row it is",
+            "there-option-without-lacks-option", there_option=option(there), lacks_option=option(lacks)
         )
 
 
@@ -144,18 +141,12 @@ def _check_stream(output: object, to: str | None) -> None:
         return
     check_option("to", to, [*STREAMS])
     if output != "-":
-        raise ParameterError(
-            f"{option('to')} is for standard output, and the output is another one",
-            hint=f"name standard output: {option('output', '-')}; the ending of a file tells its kind",
-        )
+        raise ParameterError("to-is-for-standard-output")
 
 
 def _check_no_output(output: object) -> None:
     if output is not None:
-        raise ParameterError(
-            f"{option('output')} is for files, and the data are a table in memory",
-            hint="leave it out: the randomized table is returned, and can be written",
-        )
+        raise ParameterError("output-is-for-files")
 
 
 def _design_files(designs: Designs) -> list[str]:

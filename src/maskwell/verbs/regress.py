@@ -165,44 +165,30 @@ def _columns_in(formula: str, latent: str | None) -> set[str]:
 def _check_sources(survey: Survey, model: str | None) -> None:
     """Raise unless designs or a receipt say how columns were randomized."""
     if survey.designs is None and survey.receipt is None:
-        raise ParameterError(
-            f"neither {option('design')} nor {option('receipt')}",
-            hint="give one of them: it says how columns were randomized",
-        )
+        raise ParameterError("neither-design-nor-receipt")
     if survey.receipt is not None and model is not None:
-        raise ParameterError(
-            f"{option('model')} with {option('receipt')}",
-            hint="give the designs of the columns, or leave the model out",
-        )
+        raise ParameterError("model-with-receipt")
 
 
 def _check_sampling(sampling: Sampling, told: Mapping[str, Any]) -> None:
     """Raise for what a regression does not take into account, and for what replicate weights hold already."""
     if sampling.poisson:
-        raise ParameterError(
-            "a regression does not take independent draws into account",
-            hint="leave out poisson: its errors are then a little too large",
-        )
+        raise ParameterError("a-regression-does-not-take-independent")
     if told["replicates"] is not None and (told["clusters"] is not None or told["population"] is not None):
-        raise ParameterError(
-            "replicate weights with clusters or a population", hint="replicates hold all that: leave these out"
-        )
+        raise ParameterError("replicate-weights-with-clusters")
 
 
 def _groups(asked: Sequence[Asked], labels: Sequence[Hashable]) -> list[tuple[str, list[int]]]:
     """The categories that count as one, by their codes; ParameterError unless two categories or more are left."""
     if not labels:
-        raise ParameterError(f"{option('combine')} for an outcome in numbers", hint="leave it out")
+        raise ParameterError("combine-for-an-outcome-in-numbers")
     sums = [(one.name, one.factors) for one in QuantityTerms.of(asked, labels).combinations if one.factors is not None]
     times = np.sum([factors for _, factors in sums], axis=0)
     if times.max() > 1:
         twice = shorten(repr(str(labels[int(times.argmax())])), 24)
-        raise ParameterError(f"{option('combine')}: {twice} is in two combinations", hint="a category can be in one")
+        raise ParameterError("combine-is-in-two-combinations", twice=twice)
     if len(sums) == 1 and times.min() > 0:
-        raise ParameterError(
-            f"{option('combine')} {shorten(sums[0][0], 24)}: it holds all categories, so nothing is left to explain",
-            hint="leave out the category that it is to be compared with",
-        )
+        raise ParameterError("combine-it-holds-all-categories-so", sum=shorten(sums[0][0], 24))
     return [(name, np.flatnonzero(factors).tolist()) for name, factors in sums]
 
 
@@ -268,10 +254,7 @@ def _released(
     plan = [name for name, value in sampling.items() if value is not None]
     check_unmoved(sampling, {name for group in receipt.groups for name in group.moved})
     if kept and groups and plan:
-        raise ParameterError(
-            f"{option(plan[0])} with columns whose matrix is withheld or worked out from the file",
-            hint="leave it out: errors are known for records that were drawn one by one",
-        )
+        raise ParameterError("with-columns-whose-matrix-is-withheld", plan_option=option(plan[0]))
     if kept:
         still = [Assignment((parsed.outcome,), direct_design(data, parsed.outcome))]
         moved = any(group.method != "swap" for group in groups)
@@ -286,14 +269,13 @@ def _known(group: Group, columns: Sequence[str]) -> Assignment:
 
     names = ", ".join(name for name in group.moved if name in columns)
     if group.design is None:
-        raise ParameterError(
-            f"this release does not keep the columns of the formula together, and the matrix of {names} is withheld",
-            hint="take columns of one kept table, which the README of the release names, or ask the data holder",
-        )
+        raise ParameterError("this-release-does-not-keep", names=names)
     if group.within or len(group.variables) > 1 or group.linked:
         raise ParameterError(
-            f"{names} {'was' if ',' not in names else 'were'} randomized together with other columns or within them",
-            hint=f"give the design of each group of rows: {design_of('y[region=north]', 'north.json')}",
+            "randomized-together-with-other-columns",
+            names=names,
+            words="was" if "," not in names else "were",
+            design_of=design_of("y[region=north]", "north.json"),
         )
     return Assignment(group.variables, labelled_as(group.design, group.states, group.outputs))
 

@@ -110,10 +110,7 @@ def release(
         check_path(folder=folder)
     if folder is None:
         if any((key, matrices, ledger, records, table.path is not None or not table.at_hand)):
-            raise ParameterError(
-                "a file, a table of Spark, a key, earlier matrices, a ledger and the risk of records need a folder",
-                hint='name a new one: mw.release("people.csv", plan, "released")',
-            )
+            raise ParameterError("a-file-a-table-of-spark")
         return release_table(data, asked, random=random)
     options: dict[str, Any] = {"random": random, "key": key, "matrices": matrices, "records": records}
     options |= {"ledger": ledger, "draw_anew": draw_anew}

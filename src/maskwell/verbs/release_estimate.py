@@ -76,10 +76,7 @@ class ReleasedShares(Shares):
         return cls(first.estimate, names, first.rows, first.dropped, columns=columns, single=single, **shown)
 
     def _more(self, what: str, content: Any) -> Shares:
-        raise ParameterError(
-            f"{option(what)} with {option('receipt')}",
-            hint="leave it out: a released file is estimated as its receipt allows",
-        )
+        raise ParameterError("what-option-with-receipt", what_option=option(what))
 
     @property
     def tables(self) -> Sequence[Analysis]:
@@ -111,9 +108,7 @@ class ReleasedShares(Shares):
     def plot(self, **options: Any) -> Picture:
         """The estimates of the one table with their intervals; ``options`` as for all pictures of estimates."""
         if len(self.tables) > 1:
-            raise ParameterError(
-                "a picture shows one table", hint=f"name its columns: {option('columns', 'roof,region')}"
-            )
+            raise ParameterError("a-picture-shows-one-table")
         return styled(plot_learned, self.estimate, **{"level": self.level, "interval": self.interval, **options})
 
     def to_tables(  # type: ignore[override]  # its level is that of the result
@@ -180,7 +175,7 @@ def _under_plan(sampled: SampledRows, receipt: Receipt, question: Question, miss
     from maskwell.verbs.estimate import answer
 
     if question.target == "file":
-        raise ParameterError(f"{option('target', 'file')} with a sampling plan", hint="leave one of them out")
+        raise ParameterError("target-with-a-sampling-plan")
     rows, sampling, columns, by = sampled.rows, sampled.named, question.columns, question.by
     route, joint = (_route(receipt, [*more, *columns], sampling) for more in ((), by))
     described = Survey(rows, {}, sampled.sampling, missing=receipt.missing if missing is None else missing)

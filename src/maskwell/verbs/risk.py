@@ -42,6 +42,7 @@ from maskwell.microdata.risk.unit_draws import DrawnUnits, drawn_together
 from maskwell.microdata.risk.unit_risk import with_units
 from maskwell.microdata.stages.stage import Stage, acting, needed_columns, unchanged_columns
 from maskwell.microdata.true_file import prepared
+from maskwell.notes import Note
 from maskwell.reports.report import Report
 from maskwell.reports.text.release_report import NO_RECEIPT, risk_report
 from maskwell.verbs.inputs import Designs, Names, assignments_of, check_progress, names_of
@@ -137,7 +138,7 @@ class RiskResult(Result):
     def write_records(self, output: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the risks of every record of a file to a file of its kind."""
         if self.rows.path is None:
-            raise ParameterError("the table is in memory", hint="ask for record_risks()")
+            raise ParameterError("the-table-is-in-memory")
         write_cell_values(self.rows.path, os.fspath(output), self.report.table, self.report.per_cell, force=force)
 
     @property
@@ -268,10 +269,7 @@ def risk(
     known, drawn_tables = _counted(rows, names, stages, released, weights, secret, progress)
     table, drawn = known[0], drawn_tables[0] if drawn_tables else None
     if told is not None and table.n != told.rows:
-        raise DataFileError(
-            f"{rows} has {table.n:,} records, the receipt tells of {told.rows:,}",
-            hint="give the file that was released",
-        )
+        raise DataFileError("has-records-the-receipt-tells", rows=rows, n=table.n, told_rows=told.rows)
     report = assess_risk(
         table,
         names,
@@ -298,27 +296,17 @@ def risk(
 
 
 AS_TRUE = "{values} taken as true answers; for randomized columns, give {option}"
-AS_REPORTS = (
-    "the values of {names} are reports: probabilities of a match are upper bounds for an intruder who knows the true"
-    " keys of everybody in the file"
-)
 
 
 def _randomized(assignments: Sequence[Assignment], keys: Sequence[str], secret: Sequence[str]) -> dict[str, Assignment]:
     """The design of each column that holds reports: one for all rows, of a key or of a sensitive column."""
     for one in assignments:
         if len(one.columns) > 1 or one.when:
-            raise ParameterError(
-                f"{option('design')} of {', '.join(one.columns)}: risk needs one design for each column and all rows",
-                hint="give each column its own design; assess groups of rows as files of their own",
-            )
+            raise ParameterError("design-of-risk-needs-one-design", columns=", ".join(one.columns))
     by_column = {one.columns[0]: one for one in assignments}
     unused = [name for name in by_column if name not in (*keys, *secret)]
     if unused:
-        raise ParameterError(
-            f"{option('design')} names {unused[0]!r}, which is neither a key variable nor a sensitive column",
-            hint=f"add it to {option('keys')} or {option('sensitive')}",
-        )
+        raise ParameterError("design-names-which-is-neither", unused=unused[0])
     return by_column
 
 
@@ -333,14 +321,12 @@ def _check_alone(
     given = [name for name in refused if others[name] is not None and others[name] is not False]
     if given:
         raise ParameterError(
-            f"{option(given[0])} cannot be combined with {option('design')}{' of a key variable' if of_key else ''}",
-            hint="it needs the true values; leave one of the two out",
+            "cannot-be-combined-with-design",
+            given_option=option(given[0]),
+            ending=" of a key variable" if of_key else "",
         )
     if of_key and any(name not in randomized for name in secret):
-        raise ParameterError(
-            f"{option('sensitive')} without a design cannot be combined with {option('design')} of a key variable",
-            hint="what true keys imply about true answers does not follow from reports; leave one of the two out",
-        )
+        raise ParameterError("sensitive-without-a-design-cannot")
 
 
 def _inferred(
@@ -360,7 +346,7 @@ def _taken_as(columns: Sequence[str], keys: Sequence[str], randomized: Mapping[s
     values = f"the values of {', '.join(true)} are" if randomized else "values are"
     of_keys = [name for name in keys if name in randomized]
     written = in_language("--design COL=D", 'designs={"COL": design}')
-    notes = [AS_REPORTS.format(names=", ".join(of_keys))] if of_keys else []
+    notes = [Note("the-values-of-are-reports-probabilities", of_keys=", ".join(of_keys))] if of_keys else []
     return notes + ([AS_TRUE.format(values=values, option=written)] if true else [])
 
 
@@ -387,8 +373,7 @@ def _with_units(
     of_stage = next((stage.unit for stage in acting(stages, report.keys) if stage.unit is not None), None)
     if unit is not None and of_stage is not None and unit != of_stage:
         raise ParameterError(
-            f"{option('unit')} {unit}: the release has one draw for all records with the same {of_stage!r}",
-            hint=f"give {option('unit', of_stage)}, or leave it out",
+            "unit-the-release-has-one-draw", unit=unit, of_stage=of_stage, option_name=option("unit", of_stage)
         )
     column = unit or of_stage
     if column is None:
@@ -432,14 +417,9 @@ def _checked_names(keys: Names) -> list[str]:
     names = [*names_of(keys, "keys")]
     typed = keys if isinstance(keys, str) else ",".join(map(str, names))
     if not any(names):
-        raise ParameterError(
-            f"{option('keys')} {typed!r} names no column",
-            hint=f"name what an intruder knows: {option('keys', 'town,job')}",
-        )
+        raise ParameterError("keys-names-no-column", typed=typed)
     if not all(names) or len({*names}) < len(names):
-        raise ParameterError(
-            f"{option('keys')} {typed}: a column is empty or named twice", hint="name each column once"
-        )
+        raise ParameterError("keys-a-column-is-empty", typed=typed)
     return names
 
 
@@ -466,9 +446,7 @@ def _counted(
     """
     further = [[*keys, name] for name in sensitive if name not in keys]
     if len(further) < len(sensitive):
-        raise ParameterError(
-            f"{option('sensitive')} names a key", hint="a column is known to the intruder, or nobody should learn it"
-        )
+        raise ParameterError("sensitive-names-a-key")
     first, second = (progress, None) if released is None else steps(progress, 2)
     known = count_tables(rows, [needed_columns(stages, keys), *further], weights=weights, progress=first)
     if released is None:
@@ -484,7 +462,7 @@ def _threshold(match: Number | None) -> float | None:
         return None
     bound = as_fraction(match, option("match"))
     if not 0 < bound <= 1:
-        raise ParameterError(f"{option('match')} {match} is not above 0 and at most 1", hint="for instance 0.5")
+        raise ParameterError("match-is-not-above-0", match=match)
     return float(bound)
 
 

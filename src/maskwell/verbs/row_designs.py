@@ -32,7 +32,6 @@ MOST_TOKENS = 200
 LARGEST = 1e20
 _LABELS = ("categories", "reports")
 _OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
-_WRITE = "write it as: warner(p=COLUMN), or forced(truth=P1, yes=P2, no=1-P1-P2)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,13 +69,14 @@ class RowDesign:
     def _no_design(self, row: Mapping[str, str | None], error: Exception) -> MaskwellError:
         if self.columns:
             return ParameterError(
-                f"{self.procedure}: some rows have parameters that make no design",
-                hint=f"look at the columns {listed(self.columns, len(self.columns), 50)}",
+                "some-rows-have-parameters-that-make",
+                procedure=self.procedure,
+                columns=listed(self.columns, len(self.columns), 50),
                 values=", ".join(f"{name} = {row[name]}" for name in self.columns),
             )
         if isinstance(error, MaskwellError) and len(error.message) <= MESSAGE:
             return error
-        return ParameterError(f"{self.procedure}: its parameters make no design", hint=_WRITE)
+        return ParameterError("its-parameters-make-no-design", procedure=self.procedure)
 
 
 def read_row_design(text: str) -> RowDesign:
@@ -87,17 +87,16 @@ def read_row_design(text: str) -> RowDesign:
     """
     called = CALLED.fullmatch(text)
     if called is None:
-        raise ParameterError(f"{shorten(repr(text), 40)} is no procedure with parameters", hint=_WRITE)
+        raise ParameterError("is-no-procedure-with-parameters", text=shorten(repr(text), 40))
     name, inside = called.groups()
     procedure = procedure_named(name)
     try:
         parts = [_parameter(key, node) for key, node in _short_arguments(inside)]
     except (NotAllowedError, RecursionError) as error:
         problem = error.problem if isinstance(error, NotAllowedError) else "a part of it cannot be read"
-        message = f"{shorten(repr(text), 40)}: {shorten(problem, 50)}"
-        raise ParameterError(message, hint=_WRITE) from None
+        raise ParameterError("text-problem", text=shorten(repr(text), 40), problem=shorten(problem, 50)) from None
     if len({key for key, _ in parts}) < len(parts):
-        raise ParameterError(f"{shorten(repr(text), 40)}: a parameter is named twice", hint=_WRITE)
+        raise ParameterError("a-parameter-is-named-twice", text=shorten(repr(text), 40))
     labels = {key: _labels(node) for key, node in parts if key in _LABELS}
     parameters = {key: node for key, node in parts if key not in _LABELS}
     procedure.check_names(parameters)
@@ -126,7 +125,7 @@ def designs_by_group(choices: Sequence[tuple[When, DesignOrPath]], rows: Rows) -
             texts = tuple((name, str(value)) for name, value in row.items())
             made.append((texts, design if isinstance(design, Design) else design.design(row)))
     if not made:
-        raise MissingValueError("no row has all parameters of its design", hint=f"look at {listed(names, 9, 60)}")
+        raise MissingValueError("no-row-has-all-parameters", names=listed(names, 9, 60))
     return made
 
 
@@ -144,7 +143,7 @@ def _chosen(
     """The design of such rows; none where no group is theirs, which whoever reads the reports will say."""
     matching = [design for when, design in read if all(row[name] == value for name, value in when)]
     if len(matching) > 1:
-        raise ParameterError("two designs for the same rows", hint="give each group of rows one design")
+        raise ParameterError("two-designs-for-the-same-rows")
     return matching[0] if matching else None
 
 
@@ -153,19 +152,13 @@ def _is_lost(row: Mapping[str, str | None], design: Design | RowDesign) -> bool:
     lost = [name for name, value in row.items() if value is None]
     spare = [name for name in lost if name not in _columns_of(design)]
     if spare:
-        raise MissingValueError(
-            f"column {shorten(repr(spare[0]), 24)} is missing in rows whose design does not need it",
-            hint="write any number there, such as 0: a missing value would leave the row out",
-        )
+        raise MissingValueError("column-is-missing-in-rows-whose", spare=shorten(repr(spare[0]), 24))
     return bool(lost)
 
 
 def _check_twice(rows: Rows) -> None:
     if rows.read_once:
-        raise ParameterError(
-            "parameters that stand in columns need two passes over the rows",
-            hint="give a file in place of standard input",
-        )
+        raise ParameterError("parameters-that-stand-in-columns-need")
 
 
 # ---- reading
@@ -206,7 +199,7 @@ def _is_moderate(value: Any) -> bool:
 def _labels(node: Node) -> Categories:
     """Labels as typed: numbers and words are texts, which match the values of a column by their text."""
     if not isinstance(node, Items):
-        raise ParameterError("categories and reports are lists", hint="write them as: reports=[1, 0]")
+        raise ParameterError("categories-and-reports-are-lists")
     return Categories.of([_label(part) for part in node.items])
 
 
@@ -214,7 +207,7 @@ def _label(node: Node) -> str:
     match node:
         case Constant(value) | Name(value):
             return str(value)
-    raise ParameterError("a label is a word or a number", hint="write them as: reports=['yes', 'no']")
+    raise ParameterError("a-label-is-a-word")
 
 
 # ---- numbers
@@ -225,8 +218,9 @@ def _number(name: str, value: str | None) -> Fraction:
         return as_fraction(str(value))
     except MaskwellError:
         raise InputError(
-            f"column {shorten(repr(name), 24)} holds something that is no number",
+            "column-holds-something-that-is-no",
             hint=shorten(f"a parameter of {option('design')} is a number or a fraction in every row", HINT),
+            name=shorten(repr(name), 24),
             values=str(value),
             column=name,
         ) from None

@@ -86,7 +86,7 @@ def sample_size(
     names = [*map(str, designs)] if isinstance(designs, Mapping) else None
     several = [*(designs.values() if isinstance(designs, Mapping) else designs)]
     if not several:
-        raise ParameterError("no design to ask with", hint="give one, or strata that name theirs")
+        raise ParameterError("no-design-to-ask")
     if isinstance(several[0], Stratum):
         return _by_strata(list_of(Stratum, several, "designs"), asked)
     chosen = list_of(Design, several, "designs")
@@ -107,18 +107,12 @@ def complex_words(sampling: Sampling | Mapping[str, Number] | None) -> dict[str,
     if isinstance(sampling, Mapping):
         unknown = next((name for name in sampling if name not in COMPLEX), None)
         if unknown is not None:
-            raise ParameterError(f"sampling has no {unknown!r}", hint=f"give some of {', '.join(COMPLEX)}")
+            raise ParameterError("sampling-has-no-unknown", unknown=unknown, complex=", ".join(COMPLEX))
         return words | dict(sampling)
     if sampling.clusters:
-        raise ParameterError(
-            "the design effect of clusters needs their intraclass correlation",
-            hint='give sampling={"icc": 0.05, "cluster_size": 20}',
-        )
+        raise ParameterError("the-design-effect-of-clusters-needs")
     if sampling.names or sampling.n is None:
-        raise ParameterError(
-            "sampling must have the weights of a similar sample as an array",
-            hint='give Sampling(weights=[...]), or sampling={"cv_weights": 0.4}',
-        )
+        raise ParameterError("sampling-must-have-the-weights")
     weights = sampling.base_weights(sampling.n)
     variation = float(np.std(weights) / np.mean(weights))
     return words | {"deff": 1 + variation**2, "cv_weights": variation}
@@ -131,10 +125,7 @@ def _for_estimate(design: Design, asked: Mapping[str, Any]) -> SamplePlan:
     _refuse(budget=asked["budget"], why=f"it is for {option('strata')}")
     if asked["n"] is None and asked["margin"] is None:
         test = f"{option('power')} and {option('against')} for a test"
-        raise ParameterError(
-            "sample size needs to know how large the survey is, or how exact",
-            hint=f"give {option('n')}, {option('margin')}, or {test}",
-        )
+        raise ParameterError("sample-size-needs-to-know-how", test=test)
     return plan_sample(
         design,
         pi=_shares(design, asked["pi"]),
@@ -152,8 +143,8 @@ def _for_test(design: Design, asked: Mapping[str, Any]) -> PowerPlan:
     pi = _shares(design, asked["pi"])
     if pi is None:
         raise ParameterError(
-            "a test needs the shares under the hypothesis",
-            hint=f"give them: {together(option('pi', '0.1,0.9', '[0.1, 0.9]'), option('against', '0.15'))}",
+            "a-test-needs-the-shares-under",
+            together=together(option("pi", "0.1,0.9", "[0.1, 0.9]"), option("against", "0.15")),
         )
     return plan_test(
         design,
@@ -190,7 +181,7 @@ def _refuse(*, why: str, **options: Any) -> None:
     """Raise for what would be left aside."""
     for name, value in options.items():
         if value is not None:
-            raise ParameterError(f"{option(name)} has no meaning here", hint=why)
+            raise ParameterError("has-no-meaning-here", hint=why, name_option=option(name))
 
 
 # ---- strata
@@ -217,16 +208,16 @@ def read_strata(path: str, design: Design | None, category: Hashable) -> list[St
         try:
             strata.append(_stratum(row, design, Path(path).parent, category))
         except MaskwellError as error:
-            raise DataFileError(f"{path}, line {number}: {error.message}", hint=error.hint, path=path) from error
+            raise DataFileError(
+                "path-line-number-problem", hint=error.hint, number=number, problem=error.message, path=path
+            ) from error
     return strata
 
 
 def _stratum(row: Mapping[str, str], design: Design | None, folder: Path, category: Hashable) -> Stratum:
     used = read_design(str(folder / row["design"])) if row.get("design") else design
     if used is None:
-        raise ParameterError(
-            f"stratum {row['stratum']} has no design", hint="name a design file, or fill the column design"
-        )
+        raise ParameterError("stratum-has-no-design", stratum=row["stratum"])
     pi, cost = _row_shares(row["pi"], used), row.get("cost") or "1"
     return Stratum(row["stratum"], row["share"], used, pi, cost, _category(used, category))
 
@@ -252,10 +243,7 @@ def _by_samples(designs: Sequence[Design], names: Sequence[str] | None, asked: M
     _refuse(**tests, why=_margin_of_test(tests, asked["level"], None if pi is None else float(pi @ coefficients)))
     if pi is None or (asked["n"] is None and asked["margin"] is None):
         size = f"{option('n', '1000')} or {option('margin', '0.03')}"
-        raise ParameterError(
-            "a division among samples needs all respondents and the shares to assume",
-            hint=f"give {size}, and {option('pi')} with one share for each category",
-        )
+        raise ParameterError("a-division-among-samples-needs-all", size=size)
     return allocate_samples(
         designs,
         pi,
@@ -287,14 +275,12 @@ def _coefficients(design: Design, category: Hashable) -> list[float]:
     labels = design.inputs.labels
     if not all(isinstance(label, tuple) for label in labels):
         if category is None and design.k > 2:
-            raise ParameterError(
-                "sample size needs the category of interest", hint=f"give it: {option('category', 'A')}"
-            )
+            raise ParameterError("sample-size-needs-the-category")
         code = 0 if category is None else design.inputs.typed_codes([category], option("category"))[0]
         return [float(j == code) for j in range(design.k)]
     parts = [str(label[design.wanted_place or 0]) for label in labels]  # type: ignore[index]
     answer = parts[0] if category is None else str(category)
     if answer not in parts:
         known = ", ".join(dict.fromkeys(parts))
-        raise ParameterError(f"{option('category')}: no answer {answer!r}", hint=f"known: {known}")
+        raise ParameterError("category-no-answer", answer=answer, known=known)
     return [float(part == answer) for part in parts]

@@ -161,32 +161,18 @@ def _check_in_tables(sampling: Sampling) -> None:
     """Raise for what is only taken into account with arrays of reports, and for numbers in place of columns."""
     for name in BY_ARRAYS_ONLY:
         if getattr(sampling, name) is not None:
-            raise ParameterError(
-                f"{name} is not available for the rows of a table",
-                hint="give arrays to mw.estimation.estimate_survey",
-            )
+            raise ParameterError("is-not-available-for-the-rows", name=name)
     for name in ONE_FOR_EACH_ROW:
         value = getattr(sampling, name)
         if not isinstance(value, str | None) and np.ndim(value) == 0:
-            raise ParameterError(
-                f"{name} must be the name of a column or one value for each row, not {kind_of(value)}",
-                hint=f'name the column: {name}="{name}"',
-            )
+            raise ParameterError("must-be-the-name-of-a", name=name, value_kind=kind_of(value))
 
 
 def check_no_reports(plan: PlanColumns, reports: Collection[str]) -> None:
     """Raise where a column of the plan holds randomized reports."""
     for name in plan.labelled:
         if name in reports:
-            raise ParameterError(
-                f"column {name!r} holds randomized reports: its values are no true groups",
-                hint=f"make a table of two variables, with a {option('design')} for each column",
-                column=name,
-            )
+            raise ParameterError("column-holds-randomized-reports-its-values", column=name)
     for name in plan.numeric:
         if name in reports:
-            raise ParameterError(
-                f"column {name!r} holds randomized reports, not weights or populations",
-                hint="name the column that holds them",
-                column=name,
-            )
+            raise ParameterError("column-holds-randomized-reports-not-weights", column=name)

@@ -222,7 +222,7 @@ class Shares(ShareValues):
             if one.name == name and one.domain is None:
                 return one
         known = ", ".join(dict.fromkeys(one.name for one in self.quantities)) or "none was asked for"
-        raise LabelError(f"no quantity is called {name!r}", hint=f"known: {known}")
+        raise LabelError("no-quantity-is-called", name=name, known=known)
 
     @property
     def domains(self) -> Mapping[Hashable, SurveyEstimate]:
@@ -378,7 +378,7 @@ def _is_content(of: tuple[Any, ...]) -> bool:
 def _one(of: tuple[Any, ...], what: str) -> Any:
     """The one argument that holds quantities."""
     if len(of) != 1:
-        raise ParameterError(f"{what} needs two categories, not {len(of)}", hint=f'such as {what}("often", "never")')
+        raise ParameterError("needs-two-categories-not", what=what, of_count=len(of))
     return of[0]
 
 

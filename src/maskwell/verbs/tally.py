@@ -64,10 +64,7 @@ def tally(
     assignments = assignments_of(designs)
     grouped = next((assignment for assignment in assignments if assignment.when), None)
     if grouped is not None:
-        raise ParameterError(
-            f"column {grouped.columns[0]!r} has a design for some rows only",
-            hint="count each group of rows by itself, or estimate: estimate(data, designs)",
-        )
+        raise ParameterError("column-has-a-design-for-some-rows", column=grouped.columns[0])
     check_missing_codes(missing_codes, assignments)
     rows = Rows.of(data, missing_codes, [name for one in assignments for name in one.columns])
     return tally_columns(rows, assignments, missing=missing, counts=counts, progress=progress)

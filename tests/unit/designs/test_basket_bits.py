@@ -97,7 +97,7 @@ def test_designs_of_another_kind_are_refused(design) -> None:
     assert find_item_bits(design) is None
     with pytest.raises(ParameterError, match="not made for baskets") as raised:
         item_bits(design)
-    assert "design bits" in raised.value.hint
+    assert "mw.design('bits'" in raised.value.hint
 
 
 def test_a_bit_that_tells_nothing_or_all_is_refused() -> None:

@@ -68,7 +68,7 @@ def test_equal_shares_mean_every_category() -> None:
     ],
 )
 def test_refusals(options: dict[str, object], said: str) -> None:
+    category = options.pop("category", None)
     with pytest.raises(MaskwellError, match=said) as raised:
-        category = options.pop("category", None)
         mw.choose(categories=LABELS, epsilon=1, n=900, category=category, sampling=options)  # type: ignore[arg-type]
     assert raised.value.hint

@@ -36,8 +36,5 @@ def upgrade(engine: sa.Engine) -> bool:
         try:
             command.upgrade(config, "head")
         except CommandError:
-            raise InputError(
-                f"the database has tables of version {before}, which this maskwell does not know",
-                hint="run it with the newer maskwell that wrote it, or take another database",
-            ) from None
+            raise InputError("the-database-has-tables-of-version", before=before) from None
         return before not in (None, MigrationContext.configure(connection).get_current_revision())

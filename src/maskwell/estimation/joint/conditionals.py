@@ -43,6 +43,7 @@ from maskwell.errors import ParameterError
 from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.share_estimate import Estimate, two_sided_p
 from maskwell.estimation.summed_shares import collapsed, covariance_of
+from maskwell.notes import Note
 
 
 def slices_of(estimate: Estimate, layout: Layout, order: Sequence[int], fixed: int) -> list[Real]:
@@ -184,7 +185,7 @@ class Conditional(Result):
         """
         check_level(level)
         if method not in METHODS:
-            raise ParameterError(f"method = {method!r}", hint=f"method is one of {', '.join(METHODS)}")
+            raise ParameterError("method-method", method=method, methods=", ".join(METHODS))
         z = self.estimate.critical_value((1 + level) / 2)
         return self.ratios.wald(z) if method == "wald" else self.ratios.fieller(z)
 
@@ -266,10 +267,7 @@ def conditional_of(estimate: Estimate, layout: Layout, given: Sequence[str]) -> 
     """Conditional shares of all variables but ``given``."""
     others = [name for name in layout.names if name not in given]
     if not given or not others:
-        raise ParameterError(
-            f"given {', '.join(given) or 'nothing'} of {', '.join(layout.names)}",
-            hint="hold at least one variable fixed and leave at least one",
-        )
+        raise ParameterError("given-given-of-names", given=", ".join(given) or "nothing", names=", ".join(layout.names))
     order = [*layout.axes(given), *layout.axes(others)]
     shape = tuple(layout.shape[axis] for axis in order)
     ratios = Ratios(*(x.reshape(shape) for x in slices_of(estimate, layout, order, len(given))))
@@ -333,9 +331,7 @@ def difference_of(
     """The difference with its error."""
     asked: Any = of
     if not isinstance(asked, Mapping) or not asked or given in asked:
-        raise ParameterError(
-            f"of = {of!r}, given {given!r}", hint='say what is compared: of={"smokes": "yes"}, given="sex"'
-        )
+        raise ParameterError("of-of-given-given", of=of, given=given)
     part, small = collapsed(estimate, layout, [given, *of])
     codes = [v.inputs.code(label) for v, label in zip(small.variables[1:], of.values(), strict=True)]
     groups = [small.variables[0].inputs.code(label) for label in between]
@@ -353,7 +349,7 @@ def _share(pi: Real, cell: tuple[int, ...]) -> tuple[float, Real]:
     """A conditional share and its slope in every cell."""
     total = float(pi[cell[0]].sum())
     if total == 0:
-        raise ParameterError("the estimated share of a group is exactly zero", hint="compare groups that occur")
+        raise ParameterError("the-estimated-share-of-a-group")
     share, gradient = float(pi[cell]) / total, np.zeros(pi.shape)
     gradient[cell[0]] -= share / total
     gradient[cell] += 1 / total
@@ -369,5 +365,5 @@ def _flags(part: Estimate, small: Layout, groups: list[int], error: float) -> tu
         f"unstable: the share of {small.names[0]} = {labels[g]} is within two standard errors of zero" for g in rare
     ]
     if np.isnan(error):
-        flags.append(f"the standard error is not defined: {NO_ERROR}")
+        flags.append(Note("the-standard-error-is-not-defined"))
     return tuple(flags)

@@ -75,14 +75,9 @@ def _under_plan(joint: Array, layout: Layout, plan: Sampling, method: str, dropp
     from maskwell.estimation.sampling.weighted_survey import estimate_survey
 
     if method != "moments":
-        raise ParameterError(
-            f"method = {method!r} with a sampling plan", hint="use moments: they are unbiased under any sampling plan"
-        )
+        raise ParameterError("method-with-a-sampling-plan", method=method)
     if dropped:
-        raise ParameterError(
-            f"{dropped:,} rows have no report, and the sampling plan has a line for each row",
-            hint="leave these rows out of the columns and of the plan",
-        )
+        raise ParameterError("rows-have-no-report", dropped=dropped)
     design = layout.design
     return estimate_survey(Reports(design.fingerprint, design.k, "codes", joint), design, plan)
 
@@ -103,12 +98,14 @@ def cross_tabulate_counts(counts: Any, designs: Mapping[Names, Design | None], *
     try:
         values = as_array(counts, "counts")
     except ValueError as error:
-        raise ReportError("rows of counts of different lengths", hint="give one axis for each variable") from error
+        raise ReportError("rows-of-counts-of-different-lengths") from error
     layout = Layout.of(_numbered(_check_mapping(designs), values))
     if values.shape != layout.report_shape:
         raise ReportError(
-            f"counts of shape {values.shape}; the reports of {', '.join(layout.names)} make {layout.report_shape}",
-            hint="give one axis for each variable, in the order of the designs",
+            "counts-of-shape-the-reports",
+            shape=values.shape,
+            names=", ".join(layout.names),
+            report_shape=layout.report_shape,
         )
     return Table(estimate_by(method, Sample.of(values.ravel(), layout.design)), layout)
 
@@ -123,10 +120,7 @@ def table_of(estimate: Estimate, design: Design, names: Sequence[str]) -> Table:
 
 def _check_mapping(designs: Any) -> Mapping[Names, Design | None]:
     if not isinstance(designs, Mapping):
-        raise ParameterError(
-            f"designs must name a design for each variable, not {type(designs).__name__}",
-            hint='write {"smokes": design, "sex": None}, None for what was asked directly',
-        )
+        raise ParameterError("designs-must-name-a-design", name=type(designs).__name__)
     return designs
 
 
@@ -143,7 +137,7 @@ def _column(columns: Any, name: str) -> Any:
     known = _column_names(columns)
     if name not in known:
         shown = listed((repr(str(one)) for one in known), len(known), 60)
-        raise ParameterError(f"there is no column {name!r}", hint=f"the columns are {shown}", name=name)
+        raise ParameterError("there-is-no-column", shown=shown, name=name)
     return columns[name]
 
 
@@ -157,9 +151,7 @@ def _design(columns: Any, key: Names, design: Design | None) -> Design:
     if design is not None:
         return design
     if not isinstance(key, str):
-        raise ParameterError(
-            f"{', '.join(key)} cannot share a device and be asked directly", hint="give each its own entry"
-        )
+        raise ParameterError("cannot-share-a-device", key=", ".join(key))
     return direct(Categories.of(_occurring(_column(columns, key))))
 
 
@@ -180,7 +172,7 @@ def _common(encoded: Sequence[Encoded], names: Sequence[str]) -> tuple[list[Arra
     sizes = [len(one.codes) if one.kept is None else len(one.kept) for one in encoded]
     if len(set(sizes)) > 1:
         lengths = ", ".join(f"{name}: {size:,}" for name, size in zip(names, sizes, strict=True))
-        raise ReportError(f"columns of different lengths ({lengths})", hint="give one row for each respondent")
+        raise ReportError("columns-of-different-lengths-give", lengths=lengths)
     kept = np.logical_and.reduce([np.ones(sizes[0], dtype=bool), *(e.kept for e in encoded if e.kept is not None)])
     codes = [e.codes[kept if e.kept is None else kept[e.kept]] for e in encoded]
     return codes, sizes[0] - int(kept.sum())

@@ -61,6 +61,7 @@ from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.maximum_likelihood import maximise
 from maskwell.estimation.share_estimate import Estimate
 from maskwell.estimation.summed_shares import known_covariance_of
+from maskwell.notes import Note
 
 SPOKEN = {
     "pearson": "Pearson chi-square of the reports",
@@ -162,40 +163,35 @@ def degrees_of_freedom(shape: Sequence[int]) -> int:
 def check_own_devices(layout: Layout, method: str) -> None:
     """Raise where two of the variables share a device."""
     if layout.shares_devices():
-        raise ParameterError(
-            f"{' and '.join(layout.names)} share a device: their reports depend on each other whatever the truth",
-            hint=f"method={method!r} is not valid then; use method='wald', which knows the device",
-        )
+        raise ParameterError("share-a-device-their-reports-depend", names=" and ".join(layout.names), method=method)
 
 
 def counted(estimate: Estimate, layout: Layout, method: str) -> Array:
     """The table of reports, or an error where there is none."""
     if len(estimate.samples) != 1:
-        raise ParameterError(
-            f"method={method!r} needs plain counts of reports, which this estimate does not rest on",
-            hint="use method='rao-scott' or 'wald' for weighted tables",
-        )
+        raise ParameterError("method-needs-plain-counts-of-reports", method=method)
     return estimate.samples[0].counts.values.reshape(layout.report_shape)
 
 
 def _counted(estimate: Estimate, layout: Layout, method: str) -> tuple[Real, list[str]]:
     """Counts without the reports that never occurred, and what is to be said about them."""
     check_own_devices(layout, method)
-    x, flags = counted(estimate, layout, method).astype(np.float64), []
+    x = counted(estimate, layout, method).astype(np.float64)
+    flags: list[str] = []
     for axis in range(x.ndim):
         occurs = x.sum(axis=tuple(other for other in range(x.ndim) if other != axis)) > 0
         if not occurs.all():
-            flags.append(f"reports of {layout.names[axis]} that never occurred are left out of the degrees of freedom")
+            flags.append(Note("reports-of-that-never-occurred", name=layout.names[axis]))
             x = np.compress(occurs, x, axis=axis)
     if below(expected(x), SMALL).any():
-        flags.append(f"some expected counts are below {SMALL}: for a small table, confirm with the bootstrap test")
+        flags.append(Note("some-expected-counts-are-below", small=SMALL))
     return x, flags
 
 
 def _result(layout: Layout, method: str, statistic: float, x: Real, flags: list[str]) -> IndependenceTest:
     df = degrees_of_freedom(x.shape)
     if df == 0:
-        flags = [*flags, "one variable has a single report only: there is nothing to test"]
+        flags = [*flags, Note("one-variable-has-a-single-report")]
     from scipy import special
 
     p = float(special.chdtrc(df, statistic)) if df else 1.0
@@ -210,11 +206,7 @@ def rao_scott_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
     """The test from an estimate with its covariance; the reports come back as ``P pi_hat``."""
     check_own_devices(layout, "rao-scott")
     if not gives_back_reports(estimate, layout):
-        raise ParameterError(
-            "the shares of the reports cannot be told from the estimate: more reports than categories, or several "
-            "designs for one variable",
-            hint="use method='wald'",
-        )
+        raise ParameterError("the-shares-of-the-reports-cannot")
     design = layout.design
     lam = design.forward(estimate.pi_hat)
     V = design.forward(design.forward(known_covariance_of(estimate)).T)
@@ -232,10 +224,7 @@ def corrected(names: tuple[str, ...], lam: Real, V: Real, n: int, freedom: float
     from scipy import special
 
     if (lam <= ABSENT).any():
-        raise ParameterError(
-            "a combination of reports never occurs: the correction needs every cell of the table",
-            hint="merge categories, or use method='wald'",
-        )
+        raise ParameterError("a-combination-of-reports-never-occurs")
     e = expected(lam)
     statistic = float(n * ((lam - e) ** 2 / e).sum())
     effects = design_effects(lam, V, n)
@@ -269,10 +258,6 @@ def interactions(shape: Sequence[int]) -> Real:
 # ---- tests on the true table
 
 FEWEST = 99
-BOUNDARY = (
-    "a most likely table has empty cells, where the chi-square distribution does not hold: "
-    "confirm with the bootstrap test"
-)
 
 
 @dataclass(frozen=True)
@@ -300,7 +285,7 @@ def likelihood_ratio_test(estimate: Estimate, layout: Layout) -> IndependenceTes
         float(special.chdtrc(df, fit.statistic)),
         int(x.sum()),
         boundary=fit.boundary,
-        flags=(BOUNDARY,) if fit.boundary else (),
+        flags=(Note("a-most-likely-table-has-empty"),) if fit.boundary else (),
     )
 
 
@@ -332,13 +317,11 @@ def _fit(devices: tuple[CodedDesign, ...], design: CodedDesign, x: Array) -> _Fi
 
 def _check_draws(seed: int | None, replicates: int) -> None:
     if seed is None:
-        raise ParameterError("a bootstrap without a seed could not be repeated", hint="give seed=1, or another number")
+        raise ParameterError("a-bootstrap-without-a-seed-could")
     if seed < 0:
-        raise ParameterError(f"seed = {seed}", hint="give a whole number of 0 or more", seed=seed)
+        raise ParameterError("seed-seed", seed=seed)
     if replicates < FEWEST:
-        raise ParameterError(
-            f"replicates = {replicates}: too few for a p-value", hint=f"give {FEWEST} or more; 999 is usual"
-        )
+        raise ParameterError("replicates-too-few-for-a-p", replicates=replicates, fewest=FEWEST)
 
 
 SINGULAR = 1e-12
@@ -396,10 +379,7 @@ def _margins(pi: Real) -> list[Real]:
 def _check_regular(spread: Real) -> None:
     values = np.linalg.eigvalsh(spread)
     if values[0] <= SINGULAR * max(values[-1], 0):
-        raise ParameterError(
-            "the covariance of the table is singular: too few reports or clusters for a Wald test",
-            hint="merge categories, or test on the reports with method='pearson'",
-        )
+        raise ParameterError("the-covariance-of-the-table")
 
 
 def _by_f(layout: Layout, statistic: float, df: int, freedom: float, n: int) -> IndependenceTest:
@@ -408,10 +388,7 @@ def _by_f(layout: Layout, statistic: float, df: int, freedom: float, n: int) -> 
 
     rest = freedom - df + 1
     if rest <= 0:
-        raise ParameterError(
-            f"a Wald test of {df} cells needs more than {df - 1} degrees of freedom; the sample has {freedom:g}",
-            hint="merge categories, or use method='rao-scott'",
-        )
+        raise ParameterError("a-wald-test-of-cells-needs", df=df, df_sub=df - 1, freedom=freedom)
     f = statistic * rest / (freedom * df)
     return IndependenceTest(layout.names, "wald", f, df, float(special.fdtrc(df, rest, f)), n, denominator=rest)
 
@@ -433,13 +410,9 @@ def independence_of(
 ) -> IndependenceTest:
     """The test of that name, or the one that fits."""
     if len(layout.variables) < 2:
-        raise ParameterError(
-            f"independence of one variable, {layout.names[0]}", hint="name two variables or more of a table"
-        )
+        raise ParameterError("independence-of-one-variable", name=layout.names[0])
     if method is not None and method not in METHODS:
-        raise ParameterError(
-            f"no test of independence is called {method!r}", hint=f"choose one of {', '.join(METHODS)}"
-        )
+        raise ParameterError("no-test-of-independence-is-called", method=method, methods=", ".join(METHODS))
     if method == "bootstrap":
         return bootstrap_test(estimate, layout, seed, replicates)
     return TESTS[method](estimate, layout) if method is not None else _fitting(estimate, layout)

@@ -60,14 +60,10 @@ class Table(Result):
 
     def __post_init__(self) -> None:
         if not isinstance(self.estimate, Estimate):
-            raise WrongTypeError(
-                f"a table needs an Estimate, not {type(self.estimate).__name__}",
-                hint="use cross_tabulate or cross_tabulate_counts",
-            )
+            raise WrongTypeError("a-table-needs-an-estimate-not", name=type(self.estimate).__name__)
         if len(self.estimate.pi_hat) != int(np.prod(self.layout.shape)):
             raise ParameterError(
-                f"{len(self.estimate.pi_hat):,} estimates for a table of {_by(self.layout.shape)} cells",
-                hint="estimate with the design of all variables together",
+                "estimates-for-a-table-of-cells", pi_hat_count=len(self.estimate.pi_hat), by=_by(self.layout.shape)
             )
 
     # ---- values
@@ -139,7 +135,7 @@ class Table(Result):
     def collapse_to(self, *names: str) -> Table:
         """The table of some of the variables, in the order given."""
         if not names:
-            raise ParameterError("no variable was named", hint=f"name some of {', '.join(self.names)}")
+            raise ParameterError("no-variable-was-named", names=", ".join(self.names))
         return Table(*collapsed(self.estimate, self.layout, names))
 
     def conditional(self, *, given: str | Sequence[str]) -> Conditional:
@@ -231,7 +227,7 @@ def _grid(table: Table) -> list[str]:
 
 def _all(names: Sequence[str], categories: Mapping[str, Hashable]) -> tuple[str, ...]:
     if set(names) != set(categories):
-        raise ParameterError(f"a cell needs a category of each of {', '.join(names)}", hint=f'such as {names[0]}="yes"')
+        raise ParameterError("a-cell-needs-a-category", names=", ".join(names), name=names[0])
     return tuple(names)
 
 

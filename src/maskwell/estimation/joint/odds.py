@@ -36,6 +36,7 @@ from maskwell.estimation.joint.variables import Layout, Variable
 from maskwell.estimation.maximum_likelihood import Maximum, maximise
 from maskwell.estimation.share_estimate import Estimate
 from maskwell.estimation.summed_shares import covariance_of
+from maskwell.notes import Note
 
 FARTHEST = 40.0
 """Log odds ratios beyond this are taken for infinite."""
@@ -248,7 +249,6 @@ ON_REQUEST = (
     f"in tables of more than {PROFILED} cells profile intervals are made for one odds ratio at a time, by "
     "odds_ratio(rows, columns) in Python"
 )
-NOT_POSITIVE = "a cell of the unbiased estimate is zero or less, so it has no odds ratio"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -350,7 +350,7 @@ def odds_ratio_of(
     if above(shares, 0, scale=1).all():
         return OddsRatio(*about, *_by_delta(shares, covariance_of(estimate), cells), estimate.method, estimate)
     if likelihood is None:
-        note = f"{NOT_POSITIVE}, and there are no plain counts for a most likely table"
+        note = Note("a-cell-of-the-unbiased-estimate")
         return OddsRatio(*about, math.nan, math.nan, "none", estimate, None, (note,))
     return _by_likelihood(about, estimate, cells, likelihood)
 
@@ -375,21 +375,18 @@ def _by_likelihood(
 
 
 def _notes(estimate: Estimate, log_odds_ratio: float) -> tuple[str, ...]:
-    notes = [] if estimate.method == "ml" else [f"{NOT_POSITIVE}; this one is that of the most likely table"]
+    notes = [] if estimate.method == "ml" else [Note("a-cell-of-the-unbiased-estimate-is")]
     if math.isnan(log_odds_ratio):
-        notes.append("the odds ratio is not defined: the most likely table has no one in a whole row or column")
+        notes.append(Note("the-odds-ratio-is-not-defined"))
     elif math.isinf(log_odds_ratio):
-        notes.append(
-            f"the odds ratio is {'infinite' if log_odds_ratio > 0 else 'zero'}: the most likely table has an empty cell"
-        )
+        notes.append(Note("the-odds-ratio-is-the-most", words="infinite" if log_odds_ratio > 0 else "zero"))
     return (*notes, "there is no standard error here: see the profile interval")
 
 
 def _two(layout: Layout) -> tuple[Variable, Variable]:
     if len(layout.variables) != 2:
         raise ParameterError(
-            f"an odds ratio is of two variables, not of {len(layout.variables)}: {', '.join(layout.names)}",
-            hint="first take the table of two variables: table.collapse_to(...)",
+            "an-odds-ratio-is-of-two", variables_count=len(layout.variables), names=", ".join(layout.names)
         )
     return layout.variables[0], layout.variables[1]
 
@@ -401,8 +398,12 @@ def _pair(variable: Variable, pair: Pair | None, what: str) -> Pair:
     asked: Any = pair
     if asked is None or len(asked) != 2 or asked[0] == asked[1]:
         raise ParameterError(
-            f"{variable.name} has {len(labels)} categories; an odds ratio compares two of them",
-            hint=f"name two different ones, {what}=({labels[0]!r}, {labels[1]!r}), or ask for odds_ratios()",
+            "has-categories-an-odds-ratio-compares",
+            name=variable.name,
+            labels_count=len(labels),
+            what=what,
+            label=labels[0],
+            label_shown=labels[1],
         )
     return asked[0], asked[1]
 

@@ -47,10 +47,7 @@ class Layout:
         """From a design for each variable, or for each tuple of variables that share a device."""
         unchecked: Any = designs
         if not isinstance(unchecked, Mapping) or not unchecked:
-            raise WrongTypeError(
-                f"designs must name a design for each variable, not {type(designs).__name__}",
-                hint='write {"smokes": design, "drinks": other_design}',
-            )
+            raise WrongTypeError("designs-must-name-a-design-for", name=type(designs).__name__)
         _check_names([name for key in unchecked for name in (key if isinstance(key, tuple) else [key])])
         devices = check_coded(designs.values(), "a table")
         keyed = enumerate(zip(designs, devices, strict=True))
@@ -63,9 +60,7 @@ class Layout:
         parts = design.leaves
         widths = [1] * len(parts) if len(parts) == len(names) else [_answers(part) for part in parts]
         if sum(widths) != len(names):
-            raise ParameterError(
-                f"{len(names)} names for a design of {sum(widths)} variables", hint="name every variable once"
-            )
+            raise ParameterError("names-for-a-design-of-variables", names_count=len(names), widths=sum(widths))
         rest = iter(names)
         keys = [tuple(next(rest) for _ in range(width)) for width in widths]
         return cls.of({key if len(key) > 1 else key[0]: part for key, part in zip(keys, parts, strict=True)})
@@ -106,9 +101,7 @@ class Layout:
         """Position of one variable."""
         if name not in self.names:
             known = listed(map(repr, self.names), len(self.names), 60)
-            raise ParameterError(
-                f"there is no variable {shown_short(name)} in this table", hint=f"it has {known}", name=name
-            )
+            raise ParameterError("there-is-no-variable", name_shown=shown_short(name), known=known, name=name)
         return self.names.index(name)
 
     def whole_devices(self, axes: Sequence[int]) -> tuple[int, ...] | None:
@@ -149,10 +142,7 @@ def _coordinates(labels: Categories, count: int, what: str) -> list[Categories]:
     tuples = [label for label in labels.labels if isinstance(label, tuple) and len(label) == count]
     parts: list[list[Hashable]] = [list(dict.fromkeys(column)) for column in zip(*tuples, strict=True)]
     if len(tuples) < len(labels) or list(product(*parts)) != tuples:
-        raise LabelError(
-            f"the {what} of a device for {count} variables must be all their combinations in order",
-            hint="label them by tuples such as ('yes', 'no'), the first variable slowest",
-        )
+        raise LabelError("the-of-a-device-for-variables", what=what, count=count)
     return [Categories.of(part) for part in parts]
 
 
@@ -160,8 +150,6 @@ def _check_names(names: Sequence[str]) -> None:
     unchecked: Sequence[Any] = names
     wrong = [name for name in unchecked if not isinstance(name, str)]
     if wrong:
-        raise WrongTypeError(
-            f"{shown_short(wrong[0])} is not the name of a variable", hint='names are texts such as "smokes"'
-        )
+        raise WrongTypeError("is-not-the-name", wrong=shown_short(wrong[0]))
     if len(set(names)) < len(names):
-        raise ParameterError(f"a variable is named twice among {', '.join(names)}", hint="name each variable once")
+        raise ParameterError("a-variable-is-named-twice-among", names=", ".join(names))

@@ -174,7 +174,7 @@ def log_likelihood(designs: Sequence[Design], counts: Sequence[Array]) -> Writte
 
 def no_reports() -> ReportError:
     """The error for nothing to estimate from."""
-    return ReportError("there are no reports", hint="an estimate needs at least one report")
+    return ReportError("there-are-no-reports")
 
 
 def _entries(designs: Sequence[Design]) -> int:
@@ -184,13 +184,10 @@ def _entries(designs: Sequence[Design]) -> int:
 def checked_counts(designs: Sequence[Design], counts: Sequence[Array]) -> list[Real]:
     """Counts as numbers, one list of m for each design over the same categories, or an error."""
     if not designs or len(designs) != len(counts):
-        raise ParameterError(
-            f"{len(designs)} designs and {len(counts)} lists of counts", hint="give one list of counts for each design"
-        )
+        raise ParameterError("designs-and-lists-of-counts", designs_count=len(designs), counts_count=len(counts))
     if len({design.k for design in designs}) > 1:
         raise ParameterError(
-            f"designs of {sorted({design.k for design in designs})} categories cannot share proportions",
-            hint="all samples must ask about the same categories",
+            "designs-of-categories-cannot-share-proportions", designs=sorted({design.k for design in designs})
         )
     return [_checked(design, as_floats(x, "counts", finite=False)) for design, x in zip(designs, counts, strict=True)]
 
@@ -198,19 +195,18 @@ def checked_counts(designs: Sequence[Design], counts: Sequence[Array]) -> list[R
 def _checked(design: Design, x: Real) -> Real:
     if x.shape != (design.m,):
         raise ReportError(
-            f"{x.size:,} counts for a design with {design.reports_in_words()} possible reports",
+            "counts-for-a-design-with-possible",
             hint="give one count for each possible report"
             + ("; counts by category of sets serve moments only" if design.reports_are_sets else ""),
+            size=x.size,
+            reports_in_words=design.reports_in_words(),
         )
     if not np.isfinite(x).all() or (x < 0).any():
-        raise ReportError("counts must be finite and 0 or more", hint="count the reports")
+        raise ReportError("counts-must-be-finite-and-0")
     return x
 
 
 def _check_possible(f: LogLikelihood) -> None:
     impossible = np.flatnonzero(f.lam(np.full(f.k, 1 / f.k)) == 0)
     if len(impossible):
-        raise ReportError(
-            f"{len(impossible)} of the reports that were seen are impossible under the stated design",
-            hint="check that this is the design that made the reports",
-        )
+        raise ReportError("of-the-reports-that-were-seen", impossible_count=len(impossible))

@@ -66,10 +66,7 @@ def _check_fixed(fixed: tuple[int, float], k: int) -> tuple[int, float]:
     j, t = pairs_of([fixed], "fixed")[0]
     j, t = as_whole(j, "category of fixed"), as_real(t, "share of fixed")
     if not 0 <= j < k or not 0 <= t <= 1:
-        raise ParameterError(
-            f"fixed = ({j}, {t}): category {j} of {k} held at {t}",
-            hint=f"give a category from 0 to {k - 1} and a share from 0 to 1",
-        )
+        raise ParameterError("fixed-category-of-held", j=j, t=t, k=k, k_sub=k - 1)
     return int(j), float(t)
 
 

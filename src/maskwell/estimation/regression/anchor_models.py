@@ -33,6 +33,7 @@ from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.regression.report_evidence import report_codes
 from maskwell.estimation.regression.row_likelihoods import Pairs, Slopes, expit_pair
 from maskwell.estimation.regression.row_sampling import RowSampling
+from maskwell.notes import Note
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,7 +110,7 @@ def estimate_with_anchor(
     z = first_reports(reports, design, "reports", codes=codes)
     c = first_reports(anchor, anchor_design, "anchor reports", codes=codes)
     if len(z) != len(c):
-        raise ReportError(f"{len(z):,} reports and {len(c):,} anchor reports", hint="give both for each respondent")
+        raise ReportError("reports-and-anchor-reports", z_count=len(z), c_count=len(c))
     sampled = RowSampling.of(len(z), weights=weights, strata=strata, clusters=clusters, lonely=lonely)
     w = np.ones(len(z)) if sampled.weights is None else sampled.weights
     a, (p, b) = anchor_chance(anchor_design, anchor_share), design.matrix()[0]
@@ -134,16 +135,11 @@ def anchor_chance(design: Design, share: float) -> float:
     """Chance of the first anchor report from somebody attentive, when this share has the anchor's first category."""
     share = as_real(share, "anchor_share")
     if not 0 <= share <= 1:
-        raise ParameterError(
-            f"anchor_share = {share} is not between 0 and 1", hint="give the known share, usually 0", share=share
-        )
+        raise ParameterError("anchor-share-is-not-between-0", share=share)
     first = design.matrix()[0]
     chance = float(share * first[0] + (1 - share) * first[1])
     if abs(chance - 0.5) < 1e-9:
-        raise NotIdentifiableError(
-            "an attentive respondent reports the anchor like a coin: attention cannot be told",
-            hint="use an anchor whose first report is not a matter of 1/2",
-        )
+        raise NotIdentifiableError("an-attentive-respondent-reports-the-anchor")
     return chance
 
 
@@ -152,10 +148,7 @@ def first_reports(reports: Any, design: Design, name: str, *, codes: bool) -> Re
     check_kind(Design, design=design)
     check_kind(Flag, codes=codes)
     if design.k != 2 or design.m != 2:
-        raise ParameterError(
-            f"the {name} have a design of {design.m} reports for {design.k} categories",
-            hint="attention is modelled for two categories and two reports",
-        )
+        raise ParameterError("the-have-a-design-of-reports", name=name, m=design.m, k=design.k)
     design.check_identifiable()
     return np.asarray(report_codes(reports, design, codes=codes, name=name) == 0, dtype=np.float64)
 
@@ -163,9 +156,9 @@ def first_reports(reports: Any, design: Design, name: str, *, codes: bool) -> Re
 def _flags(values: Real) -> tuple[str, ...]:
     flags = []
     if not 0 < values[2] <= 1:
-        flags.append("the share of attentive respondents lies outside (0, 1]: the anchor does not fit its design")
+        flags.append(Note("the-share-of-attentive-respondents-lies"))
     if not 0 <= values[1] <= 1:
-        flags.append("the corrected share lies outside [0, 1], as an unbiased estimate of a small share may")
+        flags.append(Note("the-corrected-share-lies-outside-0"))
     return tuple(flags)
 
 
@@ -212,10 +205,7 @@ class AnchorRows:
         return total
 
     def randomization(self, eta: list[Real], where: slice) -> Pairs:  # noqa: D102
-        raise InputError(
-            "a finite population is not taken into account together with attention",
-            hint="leave out the population: standard errors are then a little too large",
-        )
+        raise InputError("a-finite-population-is-not-taken")
 
     def _slopes(self, eta: list[Real], sign: Real, other: Real) -> Slopes:
         (p, b), half = self.chances, 0.5
@@ -285,15 +275,12 @@ def fit_with_anchor(
     check_kind(str, attention=attention)
     check_kind(Flag, attention_predictors=attention_predictors)
     if attention not in ATTENTIONS:
-        raise ParameterError(f"attention = {attention!r}", hint="attention is separate or shared", attention=attention)
+        raise ParameterError("attention-attention", attention=attention)
     z = first_reports(reports, design, "reports", codes=codes)
     c = first_reports(anchor, anchor_design, "anchor reports", codes=codes)
     values, named = as_matrix(X, names)
     if not len(z) == len(c) == len(values):
-        raise ReportError(
-            f"{len(z):,} reports, {len(c):,} anchor reports and {len(values):,} rows of predictors",
-            hint="give all three for each respondent",
-        )
+        raise ReportError("reports-anchor-reports-and-rows", z_count=len(z), c_count=len(c), values_count=len(values))
     sampled = RowSampling.of(len(z), weights=weights, strata=strata, clusters=clusters, lonely=lonely)
     p, b = map(float, design.matrix()[0])
     rows = AnchorRows(z, c, (p, b), anchor_chance(anchor_design, anchor_share), attention == "shared")

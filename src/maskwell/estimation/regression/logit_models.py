@@ -100,10 +100,7 @@ def fit_logistic(
     check_kind(Flag, intercept=intercept)
     evidence = Evidence.of(reports, design, groups, codes=codes)
     if evidence.k != 2:
-        raise ParameterError(
-            f"a logistic regression has two categories; this design has {evidence.k}",
-            hint="use fit_multinomial for more categories",
-        )
+        raise ParameterError("a-logistic-regression-has-two-categories", k=evidence.k)
     values, named = as_matrix(X, names)
     sampled = row_sampling(
         len(values), plan, weights=weights, strata=strata, clusters=clusters, population=population, lonely=lonely
@@ -240,10 +237,7 @@ def regress_lie_detector(
 
 def _check_lie_detector(designs: Sequence[Design]) -> None:
     if not designs or any(design.provenance.get("family") != "lie-detector" for design in designs):
-        raise ParameterError(
-            "the model of a lie detector for another design",
-            hint="give the lie-detector designs of both samples, made by maskwell design lie-detector",
-        )
+        raise ParameterError("the-model-of-a-lie-detector")
 
 
 def _honest_starts(likelihood: Likelihood) -> list[Real]:
@@ -304,12 +298,9 @@ def starts(likelihood: Likelihood) -> list[Real]:
 def check_outcome(evidence: Evidence, n: int) -> None:
     """Raise unless there is a report for every row, and more than one kind of them."""
     if evidence.n != n:
-        raise ReportError(f"{evidence.n:,} reports for {n:,} rows of predictors", hint="give one report for each row")
+        raise ReportError("reports-for-rows-of-predictors", n=evidence.n, n_shown=n)
     if n and (evidence.index == evidence.index[0]).all():
-        raise ReportError(
-            f"all {n:,} reports are the same: there is nothing to explain",
-            hint="check the column, and that the design belongs to it",
-        )
+        raise ReportError("all-reports-are-the-same-there", n=n)
 
 
 def null_log_likelihood(evidence: Evidence, weights: Real | None) -> float:

@@ -37,6 +37,7 @@ from maskwell.estimation.regression.regression_result import RandomIntercept, Re
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_likelihoods import Logit, Slopes
 from maskwell.estimation.regression.row_sampling import RowSampling, kind_of_variance
+from maskwell.notes import Note
 
 NODES = ((1.5, 25), (3.0, 51), (math.inf, 101))
 """Of the quadrature in each group, by the largest standard deviation of the intercept for which they are enough.
@@ -285,22 +286,16 @@ def _check(evidence: Evidence, sampled: RowSampling, sizes: Array, column: str, 
     named = shorten(repr(column), 24)
     if evidence.k != 2:
         raise ParameterError(
-            f"a random intercept for an outcome with {evidence.k} categories",
-            hint=f"it needs two: {option('combine', 'any=once+often', JOINED)}, or leave (1 | ...) out",
+            "a-random-intercept-for-an-outcome", k=evidence.k, option_name=option("combine", "any=once+often", JOINED)
         )
     if not sampled.is_simple:
         here = f"(1 | {shorten(column, 10)})"
-        raise ParameterError(
-            f"a random intercept together with {sampled.in_words()}",
-            hint=f"use {option('clusters')} in place of {here}; or no plan, and strata as predictors",
-        )
+        raise ParameterError("a-random-intercept-together", in_words=sampled.in_words(), here=here)
     if variance == "expected":
-        raise ParameterError("no expected information with a random intercept", hint="use 'observed' or 'sandwich'")
+        raise ParameterError("no-expected-information-with-a-random")
     if len(sizes) < 2 or sizes.max() < 2:
         many = "one value in all rows" if len(sizes) < 2 else "another value in each row"
-        raise InputError(
-            f"no random intercept of {named}: it has {many}", hint="name a column whose values are shared by rows"
-        )
+        raise InputError("no-random-intercept-of-it", named=named, many=many)
 
 
 def _start(hill: MixedLikelihood, plain: Regression) -> Real:
@@ -328,9 +323,7 @@ def _without_spread(plain: Regression, hill: MixedLikelihood, column: str) -> Re
     """The groups do not differ more than chance makes them: the fit is the one without a random intercept."""
     covariance = np.zeros((len(plain.terms) + 1,) * 2)
     covariance[:-1, :-1] = plain.covariance
-    flag = (
-        f"the groups of {shorten(column, 24)} differ no more than chance makes them: their variance is estimated as 0"
-    )
+    flag = Note("the-groups-of-differ-no-more", column=shorten(column, 24))
     theta = np.append(np.linalg.solve(hill.matrix.back, plain.estimates), 0.0)
     return _with_intercept(plain, hill, theta, column, 0.0, covariance, plain, flag)
 

@@ -141,7 +141,7 @@ def check_rank(gram: Real, names: Sequence[str]) -> None:
     left = gram.copy()
     for j, name in enumerate(names):
         if gram[j, j] <= 0:
-            raise InputError(f"column {shorten(name)!r} is zero in every row", hint="leave it out", column=name)
+            raise InputError("column-is-zero-in-every-row", name=shorten(name), column=name)
         if left[j, j] <= COLLINEAR * gram[j, j]:
             raise _dependent(name, _partners(gram, names, j))
         shared = left[j + 1 :, j] / left[j, j]  # what the later columns share with this one is taken off
@@ -158,9 +158,7 @@ def _partners(gram: Real, names: Sequence[str], j: int) -> list[str]:
 def check_enough(n: int, p: int) -> None:
     """Raise unless there are more rows than coefficients."""
     if n <= p:
-        raise InputError(
-            f"{n:,} rows for {p:,} coefficients", hint="a regression needs more rows than coefficients", n=n, p=p
-        )
+        raise InputError("rows-for-coefficients", n=n, p=p)
 
 
 def _dependent(name: str, together: Sequence[str]) -> InputError:
@@ -193,12 +191,13 @@ def _check_finite(gram: Real, arrays: Sequence[Array], names: Sequence[str]) -> 
             lost = int((~np.isfinite(values[:, j].astype(np.float64))).sum())
             if lost:
                 raise MissingValueError(
-                    f"column {shorten(name)!r}: {lost:,} of {len(values):,} values are missing or not finite",
-                    hint="mend the column, or leave these rows out",
+                    "column-of-values-are-missing-or",
+                    name=shorten(name),
+                    values_count=len(values),
                     column=name,
                     count=lost,
                 )
-    raise InputError("a column has values too large to square", hint="measure it in larger units")
+    raise InputError("a-column-has-values-too-large")
 
 
 def as_matrix(X: Any, names: Sequence[str] | None) -> tuple[Array, tuple[str, ...]]:
@@ -206,14 +205,9 @@ def as_matrix(X: Any, names: Sequence[str] | None) -> tuple[Array, tuple[str, ..
     values = as_array(X, "X")
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or values.dtype.kind not in "fiub":
-        raise InputError(
-            f"X must be a table of numbers with a row for each respondent, not {values.dtype} of shape {values.shape}",
-            hint="give an array of shape (n, p); for columns of text use mw.regress with a formula",
-        )
+        raise InputError("x-must-be-a-table", dtype=values.dtype, shape=values.shape)
     columns = tuple(map(str, getattr(X, "columns", ()) if names is None else as_list(names, "names")))
     named = columns or tuple(f"x{j + 1}" for j in range(values.shape[1]))
     if len(named) != values.shape[1]:
-        raise InputError(
-            f"{len(named)} names for {values.shape[1]} columns", hint="give one name for each column", names=names
-        )
+        raise InputError("names-for-columns", named_count=len(named), shape=values.shape[1], names=names)
     return (values.astype(np.float64) if values.dtype.kind == "b" else values), named

@@ -176,12 +176,10 @@ INTERVALS = ("wald", "profile")
 def check_interval(interval: str | None, without: str) -> None:
     """Raise for an unknown method, or a profile where there is no likelihood: ``without`` says where."""
     if interval is not None and interval not in INTERVALS:
-        raise ParameterError(
-            f"interval must be 'wald' or 'profile', not {interval!r}", hint="leave it out for the default"
-        )
+        raise ParameterError("interval-must-be-wald-or-profile", interval=interval)
     if interval == "profile" and without:
         wald = option("interval", "wald", '"wald"')
-        raise ParameterError(f"a profile interval is not available for {without}", hint=f"use {wald}")
+        raise ParameterError("a-profile-interval-is-not-available", without=without, wald=wald)
 
 
 def _is_linear(table: ModelTable) -> bool:
@@ -196,7 +194,7 @@ def _check_model(table: ModelTable, model: str | None) -> None:
     if model is None:
         return
     if model not in MODELS:
-        raise ParameterError(f"model = {model!r}", hint=f"model is one of {', '.join(MODELS)}, or left out")
+        raise ParameterError("model-model", model=model, models=", ".join(MODELS))
     for what, is_there in [
         ("an outcome in numbers", table.outcome.numbers is not None),
         ("a randomized predictor", table.predictor is not None),
@@ -205,7 +203,7 @@ def _check_model(table: ModelTable, model: str | None) -> None:
         ("combined categories", bool(table.outcome.combined)),
     ]:
         if is_there:
-            raise ParameterError(f"model = {model!r} with {what}", hint=f"leave out {option('model')}, or the other")
+            raise ParameterError("model-model-with-what", model=model, what=what)
 
 
 def _fitted(table: ModelTable, sampled: RowSampling, variance: str | None, model: str | None) -> Regression:
@@ -247,16 +245,13 @@ def _replicated(
     Source: standard, as in R's survey package (withReplicates, mse as the rule says).
     """
     if variance is not None:
-        raise ParameterError(f"variance = {variance!r} with replicate weights", hint="leave it out: they tell it")
+        raise ParameterError("variance-with-replicate-weights", variance=variance)
     n, count = replicates.shape
     result = _fitted(table, RowSampling.of(n, weights=table.plan.get("weight", np.ones(n))), None, model)
     runs = [_fitted(table, RowSampling(n, weights=scale_free(weights)), None, model) for weights in replicates.T]
     lost = sum(not run.converged for run in runs)
     if lost:
-        raise InputError(
-            f"{lost:,} of {count:,} replicates have no finite coefficients",
-            hint="use fewer predictors, or weights, strata and clusters in place of the replicates",
-        )
+        raise InputError("of-replicates-have-no-finite-coefficients", lost=lost, count=count)
     df, said = int(rule.degrees_of_freedom(count)), f"{count:,} replicates ({rule.method})"
     spread = _spread(result, runs, rule)
     result = replace(result, covariance=spread, degrees_of_freedom=df, variance=said, profiles=None)
@@ -299,9 +294,7 @@ def _with_groups(table: ModelTable, groups: Array, sampled: RowSampling, varianc
     """With an intercept for each group."""
     what = "a randomized predictor" if table.predictor is not None else "an outcome in numbers"
     if table.predictor is not None or table.outcome.numbers is not None:
-        raise ParameterError(
-            f"a random intercept together with {what}", hint="leave out (1 | ...); clusters give errors for groups"
-        )
+        raise ParameterError("a-random-intercept-together-with", what=what)
     from maskwell.estimation.regression.mixed_models import regress_mixed
 
     return regress_mixed(
@@ -331,7 +324,7 @@ def _on_randomized(table: ModelTable, sampled: RowSampling, variance: str | None
     designs = (*_outcome_designs(table.outcome), *table.predictor.designs)
     if table.outcome.numbers is not None:
         if variance not in (None, "sandwich"):
-            raise ParameterError(f"variance = {variance!r} for a linear regression", hint="it is always the sandwich")
+            raise ParameterError("variance-for-a-linear-regression", variance=variance)
         return regress_linear(table.outcome.numbers, x, sampled, designs=designs)
     return regress_on_randomized(_outcome_evidence(table.outcome), x, sampled, designs=designs, variance=variance)
 
@@ -360,10 +353,7 @@ def _sampling_columns(plan: Mapping[str, Any]) -> dict[str, Any]:
     """What was read about the sampling, in the words of a regression; later stages add nothing."""
     clusters, population = plan.get("clusters", []), plan.get("population", [])
     if population and len(clusters) > 1:
-        raise InputError(
-            "a finite population with clusters of several stages is not taken into account in a regression",
-            hint="leave out the population: standard errors are then a little too large",
-        )
+        raise InputError("a-finite-population-with-clusters")
     columns = {
         "weights": plan.get("weight"),
         "strata": plan.get("stratum"),

@@ -213,11 +213,9 @@ class Coefficients(Result):
         tested = (R != 0).any(axis=0)
         spread = R @ np.where(np.outer(tested, tested), self.known_covariance(), 0.0) @ R.T
         if not np.isfinite(spread).all():
-            raise InputError(
-                "a tested coefficient has no standard error", hint="leave it out of the test; the flags say why"
-            )
+            raise InputError("a-tested-coefficient-has-no-standard")
         if np.linalg.matrix_rank(spread) < len(R):
-            raise InputError("the tested combinations depend on each other", hint="leave out those that follow")
+            raise InputError("the-tested-combinations-depend-on-each")
         from scipy import special
 
         statistic, q, df = float(away @ np.linalg.solve(spread, away)), len(R), self.degrees_of_freedom
@@ -231,17 +229,14 @@ class Coefficients(Result):
             return np.array([np.eye(len(self.terms))[self.place(term)] for term in named])
         R = np.atleast_2d(as_floats(what, "coefficients", finite=False))
         if R.shape[1] != len(self.terms):
-            raise InputError(
-                f"combinations of {R.shape[1]} coefficients; there are {len(self.terms)}",
-                hint="give one column for each coefficient",
-            )
+            raise InputError("combinations-of-coefficients-there", shape=R.shape[1], terms_count=len(self.terms))
         return R
 
     def place(self, term: str) -> int:
         """The position of a term, or an error that names those there are."""
         if term not in self.terms:
             known = listed(self.terms, len(self.terms), HINT - len("terms: "))
-            raise InputError(f"there is no term {term!r}", hint=f"terms: {known}", term=term)
+            raise InputError("there-is-no-term", known=known, term=term)
         return self.terms.index(term)
 
 

@@ -69,7 +69,7 @@ def compare_nested(larger: Regression, smaller: Regression, *, method: str | Non
 
     check_kind(Regression, larger=larger, smaller=smaller)
     if method is not None and method not in METHODS:
-        raise ParameterError(f"method = {method!r}", hint=f"method is one of {', '.join(METHODS)}", method=method)
+        raise ParameterError("method-method", methods=", ".join(METHODS), method=method)
     _check_same_rows(larger, smaller)
     if larger.random is not None and smaller.random is None:
         return _without_random(larger, smaller, method)
@@ -77,7 +77,7 @@ def compare_nested(larger: Regression, smaller: Regression, *, method: str | Non
     reason = _why_no_ratio(larger, smaller)
     if method == "wald" or reason:
         if method == "likelihood-ratio":
-            raise InputError(f"no likelihood ratio test: {reason}", hint="use the Wald test: method='wald'")
+            raise InputError("no-likelihood-ratio-test", reason=reason)
         test = larger.wald_test(R[:, : len(larger.terms)])
         return NestedTest(test.statistic, test.df, test.df_denominator, test.p_value, "wald", smaller.formula, reason)
     return _ratio(larger, smaller, len(R))
@@ -88,8 +88,7 @@ def _without_random(larger: Regression, smaller: Regression, method: str | None)
     reason = _why_no_ratio(larger, smaller)
     if method == "wald" or reason:
         raise InputError(
-            f"no test of a random intercept: {reason or 'zero is on the boundary of a variance, no case for Wald'}",
-            hint="compare two converged fits by the likelihood ratio",
+            "no-test-of-a-random-intercept", reason=reason or "zero is on the boundary of a variance, no case for Wald"
         )
     q = len(_restrictions(larger, smaller, may_be_same=True))
     return _halved(_gain(larger.log_likelihood, smaller.log_likelihood), q, smaller.formula)
@@ -120,10 +119,7 @@ def _gain(larger: float, smaller: float) -> float:
     """Twice the difference of the log-likelihoods."""
     statistic = 2 * (larger - smaller)
     if statistic < -WORSE:
-        raise InputError(
-            "the larger model fits worse than the smaller one: its search ended too early",
-            hint="look at its flags; fewer or simpler predictors help",
-        )
+        raise InputError("the-larger-model-fits-worse")
     return max(statistic, 0.0)
 
 
@@ -135,19 +131,16 @@ def _check_same_rows(larger: Regression, smaller: Regression) -> None:
         ("categories, or their order,", larger.categories, smaller.categories),
     ]
     if smaller.random is not None and (larger.random is None or larger.random.column != smaller.random.column):
-        raise InputError("the smaller model has a random intercept that the larger one lacks", hint="swap the models")
+        raise InputError("the-smaller-model-has-a-random")
     different = next((what for what, one, other in facts if one != other), None)
     if different is not None:
-        raise InputError(f"the models have different {different.rstrip(',')}", hint="fit both to the same outcome")
+        raise InputError("the-models-have-different", rstrip=different.rstrip(","))
     if larger.n != smaller.n:
-        raise InputError(
-            f"the models use different rows: {larger.n:,} and {smaller.n:,}",
-            hint="leave out rows with missing values before both fits",
-        )
+        raise InputError("the-models-use-different-rows", n=larger.n, smaller_n=smaller.n)
     nulls = larger.null_log_likelihood, smaller.null_log_likelihood
     same = None in nulls or math.isclose(*nulls, rel_tol=1e-9)  # type: ignore[arg-type]
     if not (same and {*smaller.fingerprints} <= {*larger.fingerprints}):
-        raise InputError("the models explain different reports", hint="fit both to the same rows, by the same designs")
+        raise InputError("the-models-explain-different-reports")
 
 
 def _why_no_ratio(larger: Regression, smaller: Regression) -> str:
@@ -164,9 +157,7 @@ def _why_no_ratio(larger: Regression, smaller: Regression) -> str:
 def _restrictions(larger: Regression, smaller: Regression, *, may_be_same: bool = False) -> Real:
     """R, shape (q, coefficients): the smaller model is the larger one with ``R beta = 0``."""
     if larger.margins is None or smaller.margins is None:
-        raise InputError(
-            f"{larger.family} regressions of this kind cannot be compared", hint="test coefficients: wald_test"
-        )
+        raise InputError("regressions-of-this-kind-cannot", family=larger.family)
     R = restriction_of(larger.margins.matrix, smaller.margins.matrix, may_be_same=may_be_same)
     return larger.margins.chances.restriction(R)
 
@@ -187,13 +178,10 @@ def restriction_of(larger: ModelMatrix, smaller: ModelMatrix, *, may_be_same: bo
         whole += (X**2).sum(axis=0)
     outside = np.flatnonzero(left > WITHIN * whole)
     if len(outside):
-        raise InputError(
-            f"the larger model does not hold {shorten(repr(smaller.names[outside[0]]), 30)} of the smaller one",
-            hint="the smaller model must be a special case of the larger one",
-        )
+        raise InputError("the-larger-model-does-not-hold", name=shorten(repr(smaller.names[outside[0]]), 30))
     R = linalg.null_space((theta / np.linalg.norm(theta, axis=0)).T).T
     if not len(R) and not may_be_same:
-        raise InputError("both models are the same", hint="leave a predictor out of the smaller one")
+        raise InputError("both-models-are-the-same")
     return np.asarray(R @ np.linalg.inv(larger.back))
 
 
@@ -201,9 +189,7 @@ def _versions(larger: ModelMatrix, smaller: ModelMatrix) -> list[tuple[int, int]
     """Which versions of the columns belong together; a model without a randomized predictor has one."""
     many, few = len(larger.versions), len(smaller.versions)
     if few not in (1, many):
-        raise InputError(
-            "the models have different randomized predictors", hint="test coefficients of the larger one: wald_test"
-        )
+        raise InputError("the-models-have-different-randomized-predictors")
     return [(v, v if few == many else 0) for v in range(many)]
 
 

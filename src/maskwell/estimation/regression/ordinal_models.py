@@ -169,15 +169,10 @@ def regress_ordinal(
     """Cumulative logit from checked parts; the categories of the evidence come from the lowest to the highest."""
     check_outcome(evidence, len(values))
     if evidence.k < 3:
-        raise ParameterError(
-            f"an ordinal regression of an outcome with {evidence.k} categories",
-            hint="it needs three or more categories in their order; leave the model out for two",
-        )
+        raise ParameterError("an-ordinal-regression-of-an-outcome", k=evidence.k)
     matrix = ModelMatrix.of([values], names, sampled.weights)
     if matrix.constant is None:
-        raise InputError(
-            "an ordinal regression without an intercept", hint="thresholds take its place: leave out the 0 or -1"
-        )
+        raise InputError("an-ordinal-regression-without-an-intercept")
     gap = ModelMatrix((np.empty((len(values), 0)),), ("gap",), np.zeros(1), np.ones(1), 0, with_ones=True)
     gaps = tuple(Predictor(1, 0, matrix.p + q) for q in range(evidence.k - 2))
     rows = OrdinalRows(evidence, _base(evidence, sampled.weights))

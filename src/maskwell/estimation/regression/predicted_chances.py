@@ -255,9 +255,7 @@ class Margins:
         """New rows with a column of ones where the fit had an intercept without a column."""
         columns = self.matrix.p - int(self.matrix.with_ones)
         if X.ndim != 2 or X.shape[1] != columns:
-            raise InputError(
-                f"an array of shape {X.shape} for a model with {columns} columns", hint="give the columns of the fit"
-            )
+            raise InputError("an-array-of-shape", shape=X.shape, columns=columns)
         return np.column_stack([np.ones(len(X)), X]) if self.matrix.with_ones else X
 
     def at(self, theta: Real, X: Real) -> Real:
@@ -362,9 +360,7 @@ class Margins:
 def check_few(rows: int) -> None:
     """Raise where a table of so many predictions would be of no use."""
     if rows > MOST_PREDICTIONS:
-        raise ParameterError(
-            f"{rows:,} predictions with intervals", hint=f"at most {MOST_PREDICTIONS:,}; predict() gives them without"
-        )
+        raise ParameterError("predictions-with-intervals", rows=rows, most_predictions=MOST_PREDICTIONS)
 
 
 def numbered(X: Real) -> list[tuple[str, Real]]:

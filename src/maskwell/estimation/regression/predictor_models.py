@@ -34,6 +34,7 @@ from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_likelihoods import MixtureRows, Recovered
 from maskwell.estimation.regression.row_sampling import RowSampling
+from maskwell.notes import Note
 
 FEW = 0.02
 """A share of a category below this, or within two errors of zero, makes its coefficient shaky."""
@@ -108,9 +109,7 @@ def fit_predictor(
     values, named = as_matrix(np.empty((n, 0)) if W is None else W, names)
     V, latent_names = as_matrix(np.empty((n, 0)) if latent is None else latent, None)
     if not len(values) == len(V) == n:
-        raise InputError(
-            f"{n:,} reports, {len(values):,} rows of W and {len(V):,} of latent", hint="give a row for each report"
-        )
+        raise InputError("reports-rows-of-w", n=n, values_count=len(values), v_count=len(V))
     sampled = RowSampling.of(n, weights=weights, strata=strata, clusters=clusters, lonely=lonely)
     terms = ("Intercept", *(f"{label}[T.{c}]" for c in evidence.categories.labels[:-1]), *named)
     versions = tuple(_with_category(values, j, evidence.k) for j in range(evidence.k))
@@ -206,7 +205,7 @@ def _with_category(values: Array, j: int, k: int) -> Real:
 def _outcome(y: Any, family: str) -> Evidence:
     codes = as_array(y, "y")
     if family not in ("logistic", "multinomial"):
-        raise InputError(f"family = {family!r}", hint="family is logistic, multinomial or linear", family=family)
+        raise InputError("family-family", family=family)
     if (
         codes.ndim != 1
         or codes.dtype.kind not in "buif"
@@ -227,15 +226,9 @@ def regress_linear(
     """Linear regression of y on a randomized predictor and others, from checked parts."""
     _check_numbers(y, x.evidence.n)
     if not x.evidence.identifiable_alone:
-        raise InputError(
-            "a linear regression needs a design that can be used alone in every group",
-            hint="use designs with at least as many reports as categories",
-        )
+        raise InputError("a-linear-regression-needs-a-design")
     if sampled.fraction is not None:
-        raise InputError(
-            "a finite population is not taken into account for a randomized predictor",
-            hint="leave out the population: standard errors are then a little too large",
-        )
+        raise InputError("a-finite-population-is-not-taken-into")
     matrix = ModelMatrix.of(x.versions, x.names, sampled.weights)
     G, b = _equations(matrix, x.evidence, y, sampled.weights)
     theta = np.asarray(np.linalg.solve(G, b), dtype=np.float64)
@@ -256,7 +249,11 @@ def regress_linear(
         iterations=1,
         converged=True,
         variance=sampled.sandwich_words(),
-        flags=(*x.evidence.flags(), *rare_flags(x, shares / shares.sum()), *(() if positive else (_INDEFINITE,))),
+        flags=(
+            *x.evidence.flags(),
+            *rare_flags(x, shares / shares.sum()),
+            *(() if positive else (Note("the-recovered-cross-products-are-not"),)),
+        ),
         incomparable="the equations of a linear regression have no likelihood",
         latent=None,
         fingerprints=fingerprints(designs),
@@ -264,17 +261,12 @@ def regress_linear(
     )
 
 
-_INDEFINITE = "the recovered cross-products are not positive definite: too few rows for this design"
-
-
 def _check_numbers(y: Array, n: int) -> None:
     if y.shape != (n,):
-        raise InputError(f"an outcome of shape {y.shape} for {n:,} rows", hint="give one number for each row")
+        raise InputError("an-outcome-of-shape-for-rows", shape=y.shape, n=n)
     lost = int((~np.isfinite(y)).sum())
     if lost:
-        raise MissingValueError(
-            f"the outcome: {lost:,} of {n:,} values are missing or not finite", hint="leave such rows out", count=lost
-        )
+        raise MissingValueError("the-outcome-of-values-are-missing", n=n, count=lost)
 
 
 def _equations(matrix: ModelMatrix, evidence: Evidence, y: Real, weights: Real | None) -> tuple[Real, Real]:

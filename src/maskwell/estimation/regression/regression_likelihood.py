@@ -44,6 +44,7 @@ from maskwell.estimation.regression.named_coefficients import Coefficients
 from maskwell.estimation.regression.profile_likelihood import Profiles
 from maskwell.estimation.regression.row_likelihoods import Pairs, RowModel
 from maskwell.estimation.regression.row_sampling import RowSampling, kind_of_variance
+from maskwell.notes import Note
 
 PART = 1 << 12
 COARSER = 16
@@ -363,11 +364,11 @@ def _flags(likelihood: Hill, peak: Optimum, lost: Sequence[str], infinite: Real,
         none = "" if is_simple else ", and no interval with a sandwich"
         flags.append(_running_away(likelihood, lost, infinite, low, high) + none)
     elif low or high:
-        flags.append(f"{low + high:,} of {likelihood.n:,} rows have a fitted probability within 3e-7 of 0 or 1")
+        flags.append(Note("of-rows-have-a-fitted-probability", low_plus_high=low + high, n=likelihood.n))
     if not peak.converged and not lost:
-        flags.append(f"the search did not end after {peak.iterations} steps: do not use these numbers")
+        flags.append(Note("the-search-did-not-end-after", iterations=peak.iterations))
     if peak.several:
-        flags.append("the likelihood has several peaks; the highest that was found is shown")
+        flags.append(Note("the-likelihood-has-several-peaks"))
     return tuple(flags)
 
 

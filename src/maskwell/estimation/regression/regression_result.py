@@ -243,7 +243,7 @@ class Regression(Coefficients):
         """
         margins = self._margins()
         if (data is None) == (at is None):
-            raise InputError("predictions need either data or at", hint='such as at={"age": [30, 60]}')
+            raise InputError("predictions-need-either-data")
         if at is not None:
             return margins.predictions(self._whole, self._settings(at), averaged=True)
         if self.frame is not None:
@@ -258,7 +258,7 @@ class Regression(Coefficients):
         """The rows of the fit with each combination of values, by name."""
         check_kind(Mapping, at=at)
         if self.changed is None:
-            raise InputError("at names columns of a formula, and this fit came from arrays", hint="give data")
+            raise InputError("at-names-columns-of-a-formula")
         grid = [[value] if isinstance(value, str | float | int) else as_list(value, "at") for value in at.values()]
         check_few(math.prod(map(len, grid)))
         changed = self.changed
@@ -282,10 +282,7 @@ class Regression(Coefficients):
         """
         margins = self._margins()
         if len(margins.matrix.versions) > 1:
-            raise InputError(
-                "marginal effects need the true values of all predictors, and one was randomized",
-                hint="compare predictions for chosen values: predict({'cash': ['yes', 'no'], ...})",
-            )
+            raise InputError("marginal-effects-need-the-true-values")
         changes = margins.of_columns(dummy=dummy) if self.variables is None else self.variables(dummy)
         return margins.effects(self._whole, changes)
 
@@ -349,10 +346,7 @@ class Regression(Coefficients):
 
     def _margins(self) -> Margins:
         if self.margins is None:
-            raise InputError(
-                f"a {self.family} regression with a randomized predictor or attention has no predictions of this kind",
-                hint="use its coefficients",
-            )
+            raise InputError("a-regression-with-a-randomized-predictor", family=self.family)
         return self.margins
 
 

@@ -153,17 +153,11 @@ class Evidence:
     def _check(self, designs: Sequence[Design]) -> None:
         for design in designs[1:]:
             if list(design.inputs.labels) != list(self.categories.labels):
-                raise ReportError(
-                    "the designs of the groups have different categories",
-                    hint="make all designs for the same categories, in the same order",
-                )
+                raise ReportError("the-designs-of-the-groups")
         self._check_rank(designs)
         impossible = np.unique(self.index[(self.table.max(axis=1) == 0)[self.index]])
         if len(impossible):
-            raise ReportError(
-                f"reports {impossible[:5].tolist()} were seen but are impossible under the stated design",
-                hint="check that this is the design that made the reports",
-            )
+            raise ReportError("reports-were-seen-but-are-impossible", impossible=impossible[:5].tolist())
 
     def _check_rank(self, designs: Sequence[Design]) -> None:
         _, values, directions = np.linalg.svd(self.table)
@@ -185,10 +179,7 @@ def _put_together(P: Real, parts: Sequence[tuple[Hashable, Sequence[int]]]) -> t
 
 
 def _told_apart(label: Hashable) -> ParameterError:
-    return ParameterError(
-        f"the categories of {shorten(repr(label), 24)} do not lead to the same reports: no regression of it",
-        hint="estimate its share, or fit all categories; k-ary designs allow any combination",
-    )
+    return ParameterError("the-categories-of-do-not-lead", label=shorten(repr(label), 24))
 
 
 def _not_identifiable(designs: Sequence[Design], null: Real) -> NotIdentifiableError:
@@ -200,7 +191,7 @@ def _not_identifiable(designs: Sequence[Design], null: Real) -> NotIdentifiableE
         if not isinstance(designs[0].inputs.labels[0], tuple):
             hint = "give the designs of all samples by groups of rows, or a design that is identifiable alone"
     return NotIdentifiableError(
-        f"{which} cannot tell {len(null)} categories apart: no regression", hint=hint, null_direction=null
+        "cannot-tell-categories-apart-no-regression", hint=hint, which=which, null_count=len(null), null_direction=null
     )
 
 
@@ -212,9 +203,7 @@ def _check_column(reports: Any, designs: Sequence[Design]) -> Any:
         plain = isinstance(reports, Sized) and not isinstance(reports, str | range) and getattr(reports, "ndim", 1) > 0
         return reports if plain else as_list(reports, "reports")
     if isinstance(reports, Reports):
-        raise ReportError(
-            "one column of reports of one design for several designs", hint="give the labels of the reports"
-        )
+        raise ReportError("one-column-of-reports-of-one")
     column = as_array(reports, "reports")
     return column if column.dtype.kind in "iub" else np.asarray(reports, dtype=object)
 
@@ -235,19 +224,13 @@ def report_codes(reports: Any, design: Design, *, codes: bool, name: str = "repo
 def _labels_of_reports(design: Design) -> Categories:
     if isinstance(design.outputs, Categories):
         return design.outputs
-    raise ReportError(
-        f"a {design.kind} design reports sets; a regression needs one report out of a list",
-        hint="use a design with coded reports, such as k-ary",
-    )
+    raise ReportError("a-design-reports-sets-a-regression", kind=design.kind)
 
 
 def _given_codes(reports: Any, m: int, name: str) -> Array:
     column = as_array(reports, name)
     if column.ndim != 1 or column.dtype.kind not in "iub":
-        raise WrongTypeError(
-            f"{name}: codes are one column of whole numbers, not {column.dtype} of shape {column.shape}",
-            hint="leave codes out to give the labels of the reports",
-        )
+        raise WrongTypeError("codes-are-one-column-of-whole", name=name, dtype=column.dtype, shape=column.shape)
     _check_within(column.astype(np.intp), np.full(len(column), m))
     return column.astype(np.intp)
 
@@ -263,8 +246,11 @@ def _match(reports: Any, labels: Sequence[Hashable], name: str) -> str:
         return "text"
     reported = listed((repr(label) for label in labels), len(labels), 24)
     raise ReportError(
-        f"{name} are {'True and False' if values.dtype.kind == 'b' else 'numbers'}, but this design reports {reported}",
-        hint=f"map them to these labels; or say codes=True, where 0 stands for {shorten(repr(labels[0]), 20)}",
+        "are-but-this-design-reports",
+        name=name,
+        words="True and False" if values.dtype.kind == "b" else "numbers",
+        reported=reported,
+        label=shorten(repr(labels[0]), 20),
         labels=labels,
     )
 
@@ -272,36 +258,26 @@ def _match(reports: Any, labels: Sequence[Hashable], name: str) -> str:
 def _numbers(groups: Any, n_designs: int, n: int) -> Array:
     if groups is None:
         if n_designs != 1:
-            raise ReportError(
-                f"{n_designs} designs, and no word which row used which", hint="give groups: the number of the design"
-            )
+            raise ReportError("designs-and-no-word-which-row", n_designs=n_designs)
         return np.zeros(n, dtype=np.intp)
     numbers = as_array(groups, "groups")
     if numbers.shape != (n,) or numbers.dtype.kind not in "iub":
-        raise ReportError(
-            f"groups has shape {numbers.shape} of {numbers.dtype} for {n:,} rows",
-            hint="give the number of the design, counted from 0, for each row",
-        )
+        raise ReportError("groups-has-shape-of-for-rows", shape=numbers.shape, dtype=numbers.dtype, n=n)
     if n and not 0 <= numbers.min() <= numbers.max() < n_designs:
         raise ReportError(
-            f"groups runs from {numbers.min()} to {numbers.max()} for {n_designs} designs",
-            hint=f"number the designs 0..{n_designs - 1}",
+            "groups-runs-from-to-for-designs",
+            numbers_min=numbers.min(),
+            numbers_max=numbers.max(),
+            n_designs=n_designs,
+            n_designs_sub=n_designs - 1,
         )
     unused = np.setdiff1d(np.arange(n_designs), numbers)
     if len(unused):
-        raise ReportError(
-            f"no row used design {unused[0]} of the {n_designs}, counted from 0",
-            hint="leave out the designs of groups that were not asked, and number the others anew",
-            designs=unused.tolist(),
-        )
+        raise ReportError("no-row-used-design", unused=unused[0], n_designs=n_designs, designs=unused.tolist())
     return numbers.astype(np.intp)
 
 
 def _check_within(codes: Array, sizes: Array) -> None:
     wrong = np.unique(codes[(codes < 0) | (codes >= sizes)])
     if len(wrong):
-        raise ReportError(
-            f"report codes {wrong[:5].tolist()} are outside 0..m-1 of their design",
-            hint="use the design that made the reports; codes start at 0",
-            codes=wrong,
-        )
+        raise ReportError("report-codes-are-outside-0-m", wrong=wrong[:5].tolist(), codes=wrong)

@@ -177,10 +177,7 @@ class LieDetectorRows:
 
     def randomization(self, eta: list[Real], where: slice) -> Pairs:
         """Unbiased estimate of the variance that the randomization gives the gradient."""
-        raise InputError(
-            "a finite population is not taken into account together with a lie detector",
-            hint="leave out the population: standard errors are then a little too large",
-        )
+        raise InputError("a-finite-population-is-not-taken-into-account")
 
     def _possible(self, eta: list[Real], chances: Real) -> tuple[Real, list[Real]]:
         """Chance and gradient of a report; zeros in rows that could not have made it."""
@@ -257,10 +254,7 @@ class MixtureRows:
         return total
 
     def randomization(self, eta: list[Real], where: slice) -> Pairs:  # noqa: D102
-        raise InputError(
-            "a finite population is not taken into account for a randomized predictor",
-            hint="leave out the population: standard errors are then a little too large",
-        )
+        raise InputError("a-finite-population-is-not-taken-into")
 
     def _slopes(self, eta: list[Real], outcome: Real, predictor: Real) -> Slopes:
         k, width = self.predictor.k, self.outcome.k - 1

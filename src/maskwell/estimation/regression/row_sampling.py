@@ -65,7 +65,7 @@ class RowSampling:
         """
         check_kind(str, lonely=lonely)
         if lonely not in LONELY:
-            raise ParameterError(f"lonely = {lonely!r}", hint=f"lonely is one of {', '.join(LONELY)}", lonely=lonely)
+            raise ParameterError("lonely-lonely", lonely_shown=", ".join(LONELY), lonely=lonely)
         stratum, labels = (None, ("all",)) if strata is None else _numbered(strata, n, "strata")
         cluster, parent = None, None
         if clusters is not None:
@@ -88,10 +88,7 @@ class RowSampling:
         }
         unknown = next((name for name, value in beyond.items() if value is not None), None)
         if unknown is not None:
-            raise ParameterError(
-                f"a regression does not take {unknown} into account",
-                hint="give a plan of weights, strata and clusters: its errors are then a little too large",
-            )
+            raise ParameterError("a-regression-does-not-take-into", unknown=unknown)
         weights = plan.weights
         if plan.inclusion is not None or plan.draw_probabilities is not None:
             chance = plan.inclusion if plan.inclusion is not None else plan.draw_probabilities
@@ -216,8 +213,11 @@ class RowSampling:
     def _alone(self, strata: Array) -> InputError:
         what = "row" if self.cluster is None else "cluster"
         return InputError(
-            f"{len(strata):,} of {len(self.strata_labels):,} strata have a single {what}",
+            "of-strata-have-a-single",
             hint=lonely_hint(),
+            strata_count=len(strata),
+            strata_labels_count=len(self.strata_labels),
+            what=what,
             values=listed((str(self.strata_labels[h]) for h in strata), len(strata), VALUES),
             strata=[self.strata_labels[h] for h in strata],
         )
@@ -226,9 +226,7 @@ class RowSampling:
         strata, units = len(self.strata_labels), self.units
         column = as_floats(population, "population", finite=False)
         if column.ndim == 0 and strata > 1:
-            raise InputError(
-                f"one population size for {strata:,} strata", hint="give the size of the stratum of each row"
-            )
+            raise InputError("one-population-size-for-strata", strata=strata)
         sizes = np.full(strata, float(column)) if column.ndim == 0 else self._per_stratum(column)
         if not (np.isfinite(sizes).all() and (sizes >= units).all()):
             h = int(np.argmin(np.where(np.isfinite(sizes), sizes - units, -np.inf)))
@@ -250,8 +248,9 @@ class RowSampling:
         if (sizes[stratum] != column).any():
             h = int(stratum[np.flatnonzero(sizes[stratum] != column)[0]])
             raise InputError(
-                f"stratum {h + 1} of {len(self.strata_labels):,} has several population sizes",
-                hint="the population column holds one number for each stratum",
+                "stratum-of-has-several-population-sizes",
+                h_number=h + 1,
+                strata_labels_count=len(self.strata_labels),
                 values=str(self.strata_labels[h]),
             )
         return sizes
@@ -263,7 +262,7 @@ def row_sampling(n: int, plan: Sampling | None, **columns: Any) -> RowSampling:
         return RowSampling.of(n, **columns)
     extra = next((name for name, value in columns.items() if value is not None and name != "lonely"), None)
     if extra is not None:
-        raise ParameterError(f"both a sampling plan and {extra}", hint="put everything into the plan")
+        raise ParameterError("both-a-sampling-plan", extra=extra)
     return RowSampling.from_plan(plan, n)
 
 
@@ -279,13 +278,9 @@ def kind_of_variance(variance: str | None, sampled: RowSampling) -> str:
         return "observed" if sampled.is_simple else "sandwich"
     check_kind(str, variance=variance)
     if variance not in VARIANCES:
-        raise ParameterError(
-            f"variance = {variance!r}", hint=f"variance is one of {', '.join(VARIANCES)}", variance=variance
-        )
+        raise ParameterError("variance-variance", variances=", ".join(VARIANCES), variance=variance)
     if variance != "sandwich" and (sampled.cluster is not None or sampled.fraction is not None):
-        raise ParameterError(
-            f"variance = {variance!r} forgets clusters and population", hint="leave it out, or choose 'sandwich'"
-        )
+        raise ParameterError("variance-forgets-clusters-and-population", variance=variance)
     return variance
 
 
@@ -307,6 +302,4 @@ def _nested(cluster: Array, stratum: Array | None) -> tuple[Array, Array | None]
 
 
 def _wrong_length(name: str, shape: tuple[int, ...], n: int) -> InputError:
-    return InputError(
-        f"{name} has shape {shape} for {n:,} rows", hint=f"give one value of {name} for each row", shape=shape
-    )
+    return InputError("has-shape-for-rows", name=name, n=n, shape=shape)

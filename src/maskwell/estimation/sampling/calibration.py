@@ -32,18 +32,14 @@ def calibrate(plan: Sampling, x: Any, totals: Any, *, distance: str = "linear") 
     check_kind(Sampling, plan=plan)
     check_kind(str, distance=distance)
     if distance not in DISTANCES:
-        raise ParameterError(f"distance = {distance!r}", hint=f"choose one of {', '.join(DISTANCES)}")
+        raise ParameterError("distance-distance", distance=distance, distances=", ".join(DISTANCES))
     if plan.replicates is not None:
-        raise ParameterError(
-            "calibration of replicate weights", hint="calibrate the weights and every replicate before, and give both"
-        )
+        raise ParameterError("calibration-of-replicate-weights")
     rows = len(np.atleast_1d(as_array(x, "auxiliary values")))
     known = _finite(numbers_of_rows(x, "auxiliary values", rows, columns=True), "auxiliary values")
     targets = _finite(as_floats(totals, "totals", finite=False), "totals")
     if targets.shape != known.shape[1:]:
-        raise InputError(
-            f"{targets.size} totals for {known.shape[1]} columns", hint="give the total of each column", totals=totals
-        )
+        raise InputError("totals-for-columns", size=targets.size, shape=known.shape[1], totals=totals)
     base = plan.base_weights(rows)
     _check_borne(known, base)
     g = _factors(base, known, targets, distance)
@@ -52,7 +48,7 @@ def calibrate(plan: Sampling, x: Any, totals: Any, *, distance: str = "linear") 
 
 def _finite(values: Real, name: str) -> Real:
     if not np.isfinite(values).all():
-        raise ParameterError(f"{name} hold values that are not finite", hint="give finite numbers")
+        raise ParameterError("hold-values-that-are-not-finite", name=name)
     return values
 
 
@@ -61,9 +57,7 @@ def _check_borne(x: Real, d: Real) -> None:
     nobody = np.flatnonzero(~(x[d != 0] != 0).any(axis=0))
     if len(nobody):
         raise ParameterError(
-            f"auxiliary column {int(nobody[0]) + 1} is zero in every row: no respondent stands for its total",
-            hint="join this category with another one, or leave out the column and its total",
-            columns=nobody.tolist(),
+            "auxiliary-column-is-zero-in-every", nobody_number=int(nobody[0]) + 1, columns=nobody.tolist()
         )
 
 
@@ -76,8 +70,7 @@ def _factors(d: Real, x: Real, totals: Real, distance: str) -> Real:
         if np.abs(totals - (d * _factor(x @ lam, distance)) @ x).max() <= REACHED * max(1.0, np.abs(totals).max()):
             return _factor(x @ lam, distance)
     raise ParameterError(
-        "no weights reproduce these totals" if distance == "linear" else "raking found no weights for these totals",
-        hint="check the totals; columns that nobody in the sample has cannot be calibrated",
+        "no-weights-reproduce-these-totals" if distance == "linear" else "raking-found-no-weights-for-these"
     )
 
 
@@ -88,8 +81,5 @@ def _factor(score: Real, distance: str) -> Real:
 def _solve(moments: Real, gap: Real) -> Real:
     scale = np.sqrt(np.diagonal(moments))
     if (scale == 0).any() or np.linalg.cond(moments / np.outer(scale, scale)) > 1e12:
-        raise ParameterError(
-            "the auxiliary columns depend on each other",
-            hint="leave out columns that follow from the others, such as one of a complete set of groups",
-        )
+        raise ParameterError("the-auxiliary-columns-depend-on-each")
     return np.asarray(np.linalg.solve(moments, gap), dtype=np.float64)

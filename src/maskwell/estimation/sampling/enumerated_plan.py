@@ -69,7 +69,7 @@ class ListedSamples:
         ]
         p = as_floats(probability, "probability", finite=False)
         if p.shape != (len(samples),) or not (p >= 0).all() or not abs(p.sum() - 1) <= UNBIASED:
-            raise ParameterError("probabilities of samples that do not sum to 1", hint="list every sample once")
+            raise ParameterError("probabilities-of-samples-that-do-not")
         _check_units(samples, size)
         held = np.zeros((len(samples), size))
         for row, units in zip(held, samples, strict=True):
@@ -102,17 +102,15 @@ class ListedSamples:
         reports = [as_whole(z, "report") for z in as_list(reports, "reports")]
         recoveries = list_of(ScoreRecovery, recoveries, "recoveries")
         if not 0 <= sample < len(self.held):
-            raise ParameterError(f"no sample has the number {sample}", hint=f"give 0 to {len(self.held) - 1}")
+            raise ParameterError("no-sample-has-the-number", sample=sample, held_count_sub=len(self.held) - 1)
         units = np.flatnonzero(self.held[sample]).tolist()
         if len(reports) != len(units):
-            raise ParameterError(f"{len(reports)} reports for {len(units)} units", hint="give one for each unit")
+            raise ParameterError("reports-for-units", reports_count=len(reports), units_count=len(units))
         if len(recoveries) != self.held.shape[1]:
-            raise ParameterError(
-                f"{len(recoveries)} recoveries for {self.held.shape[1]} units", hint="give one for each unit"
-            )
+            raise ParameterError("recoveries-for-units", recoveries_count=len(recoveries), shape=self.held.shape[1])
         unit_recoveries = [recoveries[i] for i in units]
         if not all(0 <= z < len(one.values) for one, z in zip(unit_recoveries, reports, strict=True)):
-            raise ReportError(f"a code among {list(reports)} is no report", hint="codes count the reports from 0")
+            raise ReportError("a-code-among-is-no-report", reports=list(reports))
         U = np.array([one.values[z] for one, z in zip(unit_recoveries, reports, strict=True)])
         w = self.weights[sample, units]
         v_1, v_0 = np.array([(one.inside, one.outside) for one in unit_recoveries]).T
@@ -131,10 +129,7 @@ class ListedSamples:
         """d_ij with zeros on the diagonal."""
         joint = self.held.T @ (self.held * self.probability[:, None])
         if (joint <= 0).any():
-            raise ParameterError(
-                "some two units are never sampled together, so the variance cannot be estimated without bias",
-                hint="use a plan in which every pair has a chance",
-            )
+            raise ParameterError("some-two-units-are-never-sampled")
         pairs = (self.weights.T @ (self.weights * self.probability[:, None]) - 1) / joint
         np.fill_diagonal(pairs, 0)
         return np.asarray(pairs)
@@ -142,24 +137,20 @@ class ListedSamples:
     def _check_unbiased(self) -> None:
         off = np.abs(self.probability @ self.weights - 1)
         if not off.max() <= UNBIASED or not abs(float(self.probability @ self.constant)) <= UNBIASED:
-            raise ParameterError(
-                "the weights do not make an unbiased estimator: over all samples they must average to 1 for each unit, "
-                "and the constants to 0",
-                hint="take one over the inclusion probabilities",
-            )
+            raise ParameterError("the-weights-do-not-make")
 
 
 def _constants(constant: Any, shape: tuple[int, ...]) -> Real:
     constants = as_floats(constant, "constant")
     if constants.shape not in ((), shape):
-        raise ParameterError(f"constant has shape {constants.shape}", hint="give one number, or one for each sample")
+        raise ParameterError("constant-has-shape", shape=constants.shape)
     return np.broadcast_to(constants, shape)
 
 
 def _check_units(samples: Sequence[Sequence[int]], size: int) -> None:
     wrong = next((units for units in samples if not all(0 <= i < size for i in units)), None)
     if wrong is not None:
-        raise ParameterError(f"the sample {tuple(wrong)} of a population of {size}", hint=f"units are 0 to {size - 1}")
+        raise ParameterError("the-sample-of-a-population", wrong=tuple(wrong), size=size, size_sub=size - 1)
 
 
 def _spread(held: Real, samples: Sequence[Sequence[int]], weights: Sequence[Any]) -> Real:
@@ -168,7 +159,7 @@ def _spread(held: Real, samples: Sequence[Sequence[int]], weights: Sequence[Any]
         for sample_weights in as_list(weights, "weights")
     ]
     if [sample_weights.shape for sample_weights in weights] != [(len(units),) for units in samples]:
-        raise ParameterError("weights that do not match the samples", hint="give one list a sample, one weight a unit")
+        raise ParameterError("weights-that-do-not-match")
     spread = np.zeros_like(held)
     for row, units, sample_weights in zip(spread, samples, weights, strict=True):
         row[list(units)] = sample_weights

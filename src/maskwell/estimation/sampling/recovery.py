@@ -174,7 +174,7 @@ def readings_of(designs: Sequence[Design], inverse: LeftInverse | None = None) -
 def reading_of(design: Design, inverse: LeftInverse | None = None, *, alone: bool = True) -> Reading:
     """The reading of a design, after checking that there is one."""
     if not isinstance(design, Design):
-        raise WrongTypeError(f"a survey needs a design, not {type(design).__name__}", hint="load or build one first")
+        raise WrongTypeError("a-survey-needs-a-design-not", name=type(design).__name__)
     if alone:
         design.check_identifiable()
     if inverse is not None:
@@ -183,7 +183,7 @@ def reading_of(design: Design, inverse: LeftInverse | None = None, *, alone: boo
         return CodedReading(design, inverse)
     if isinstance(design, SetDesign):
         return SetReading(design)
-    raise ReportError(f"a {design.kind} design has no reading for surveys", hint="use a design of codes or of sets")
+    raise ReportError("a-design-has-no-reading", kind=design.kind)
 
 
 TABLE_LIMIT = 2 * 10**7  # entries of all left inverses together
@@ -201,10 +201,7 @@ class Recovery:
         for code, reading in enumerate(self.readings):
             seen = self.cells.report[self.cells.sample.codes == code]
             if len(seen) and int(seen.max()) >= reading.size:
-                raise ReportError(
-                    f"report code {int(seen.max())} is outside 0..{reading.size - 1}",
-                    hint="use the design that made the reports",
-                )
+                raise ReportError("report-code-is-outside-0-use", seen_max=int(seen.max()), size_sub=reading.size - 1)
             _check_possible(reading, np.unique(seen))
 
     @property
@@ -383,8 +380,7 @@ def _check_possible(reading: Reading, seen: Sequence[int] | Array) -> None:
     impossible = np.flatnonzero(design.apply(design.uniform_prior())[seen] == 0)
     if len(impossible):
         raise ReportError(
-            f"reports {np.asarray(seen)[impossible][:5].tolist()} were seen but are impossible under the stated design",
-            hint="check that this is the design that made the reports",
+            "reports-were-seen-but-are-impossible-under", asarray=np.asarray(seen)[impossible][:5].tolist()
         )
 
 
@@ -410,14 +406,9 @@ class Calibrated:
         if labels.dtype.kind != "V":
             return None
         if recovery.cells.sets:
-            raise ReportError(
-                "calibrated weights with set reports have no variance here",
-                hint="use replicate weights, or no calibration",
-            )
+            raise ReportError("calibrated-weights-with-set-reports")
         if not recovery.full:
-            raise TooLargeError(
-                f"calibrated weights with {recovery.k:,} categories", hint="use fewer categories, or no calibration"
-            )
+            raise TooLargeError("calibrated-weights-with-categories", k=recovery.k)
         table = np.frombuffer(labels.tobytes(), dtype=np.float64).reshape(len(labels), -1)
         return cls(recovery, table[:, :-1], table[recovery.cells.auxiliary.codes, -1])
 

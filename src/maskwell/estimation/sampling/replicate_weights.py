@@ -24,7 +24,6 @@ import numpy as np
 from maskwell.core.arguments import Flag, Real, RealNumber, as_floats, as_list, as_real, as_whole, check_kind
 from maskwell.core.cells import Cells
 from maskwell.core.groups import Factor
-from maskwell.core.phrases import option
 from maskwell.errors import ParameterError
 from maskwell.estimation.sampling.recovery import BLOCK, Recovery, square_of
 
@@ -73,9 +72,7 @@ class ReplicateRule:
         check_kind(RealNumber | None, rho=self.rho)
         check_kind(Flag, mse=self.mse)
         if self.method not in METHODS:
-            raise ParameterError(
-                f"no replicate method {self.method!r}", hint=f"choose one of {', '.join(METHODS)}", method=self.method
-            )
+            raise ParameterError("no-replicate-method", methods=", ".join(METHODS), method=self.method)
         if self.rscales is not None:
             object.__setattr__(
                 self,
@@ -89,28 +86,23 @@ class ReplicateRule:
     def _check_needs(self) -> None:
         scaled = self.scale is not None or self.rscales is not None
         if self.method == "jkn" and self.strata is None and not scaled:
-            raise ParameterError(
-                "jkn needs to know which replicates belong to one stratum",
-                hint="give strata (one for each replicate), or scale and rscales as your data provider states them",
-            )
+            raise ParameterError("jkn-needs-to-know-which-replicates")
         if self.method == "other" and not scaled:
-            raise ParameterError('replicates of the method "other" need scale', hint="give scale, rscales or both")
+            raise ParameterError("replicates-of-the-method-other-need")
         if (self.method == "fay") != (self.rho is not None):
-            raise ParameterError(
-                f"rho = {self.rho} with the method {self.method!r}", hint="rho goes with fay, and fay needs it"
-            )
+            raise ParameterError("rho-with-the-method", rho=self.rho, method=self.method)
         if self.rho is not None and not 0 <= self.rho < 1:
-            raise ParameterError(f"rho = {self.rho} is not from 0 up to below 1", hint="0.3 and 0.5 are usual")
+            raise ParameterError("rho-is-not-from-0-up", rho=self.rho)
         numbers = [x for x in (self.scale, *(self.rscales or ())) if x is not None]
         if not all(np.isfinite(x) and x >= 0 for x in numbers):
-            raise ParameterError("scale and rscales must be numbers of 0 or more", hint="take those of your data")
+            raise ParameterError("scale-and-rscales-must-be-numbers")
 
     def factors(self, count: int) -> Real:
         """``scale * rscale_r`` for each replicate."""
         count = as_whole(count, "count", high=10**6)
         default_factors = self._default_factors(count)
         if self.rscales is not None and len(self.rscales) != count:
-            raise ParameterError(f"{len(self.rscales)} rscales for {count} replicates", hint="give one for each")
+            raise ParameterError("rscales-for-replicates", rscales_count=len(self.rscales), count=count)
         if self.scale is None and self.rscales is None:
             return default_factors
         return (1.0 if self.scale is None else self.scale) * np.array(self.rscales or [1.0] * count)
@@ -161,13 +153,11 @@ class ReplicateRule:
 
 def _jackknife_factors(strata: Sequence[Any], count: int) -> Real:
     if len(strata) != count:
-        raise ParameterError(f"{len(strata)} strata for {count} replicates", hint="give one for each replicate")
+        raise ParameterError("strata-for-replicates", strata_count=len(strata), count=count)
     stratum = Factor.of(list(strata), "strata of the replicates")
     n = np.bincount(stratum.codes)[stratum.codes]
     if (n < 2).any():
-        raise ParameterError(
-            "a stratum of the jackknife has one replicate", hint="every stratum has one replicate for each of its units"
-        )
+        raise ParameterError("a-stratum-of-the-jackknife")
     return np.asarray((n - 1) / n)
 
 
@@ -223,8 +213,9 @@ def strata_of_replicates(cells: Cells) -> tuple[Any, ...]:
     if len(wrong):
         strata = int((changed[:, wrong[0]] > 0).sum())
         raise ParameterError(
-            f"replicate {int(wrong[0]) + 1} changes the weights of {strata} strata; a jackknife replicate changes one",
-            hint="check the strata and the method of the replicates; brr, fay and bootstrap change many strata",
+            "replicate-changes-the-weights-of-strata",
+            wrong_number=int(wrong[0]) + 1,
+            strata=strata,
             replicates=wrong[:10].tolist(),
         )
     return tuple(cells.stratum.labels[changed.argmax(axis=0)].tolist())
@@ -241,8 +232,9 @@ def factors_of_replicates(ratios: Real) -> tuple[float, ...]:
     wrong = np.flatnonzero((whole < 2) | (np.abs(units - whole) > NEAR * units))
     if len(wrong):
         raise ParameterError(
-            f"replicate {int(wrong[0]) + 1} raises weights by {ratios[1, wrong[0]]:.6g}, which is no n / (n - 1)",
-            hint=f"name the strata of the rows with {option('strata')}, or check the method of the replicates",
+            "replicate-raises-weights-by-which",
+            wrong_number=int(wrong[0]) + 1,
+            ratio=ratios[1, wrong[0]],
             replicates=wrong[:10].tolist(),
         )
     return tuple(((whole - 1) / whole).tolist())
@@ -257,8 +249,5 @@ def fay_factor(ratios: Real) -> float:
     rho = round(2 - high, 6)
     even = np.ptp(ratios[1]) <= NEAR * high and (rho < ROUNDING or abs(low - rho) <= NEAR)
     if not even or not 0 <= rho < 1:
-        raise ParameterError(
-            f"replicates change weights by factors from {low:.6g} to {high:.6g}: not by rho and 2 - rho, as Fay's do",
-            hint=f"give the factor of your data, such as {option('fay', '0.3')}",
-        )
+        raise ParameterError("replicates-change-weights-by-factors", low=low, high=high)
     return rho

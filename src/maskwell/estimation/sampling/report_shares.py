@@ -46,7 +46,6 @@ from maskwell.estimation.sampling.survey_estimate import SurveyEstimate, flags_o
 from maskwell.estimation.share_estimate import Estimate, Sample
 from maskwell.estimation.stacked_samples import (
     STACK_LIMIT,
-    TWO_STEPS,
     Estimand,
     best_inverses,
     chance_of_stack,
@@ -55,6 +54,7 @@ from maskwell.estimation.stacked_samples import (
     estimate_samples,
 )
 from maskwell.estimation.summed_shares import covariance_of
+from maskwell.notes import Note
 
 TOLD = 1e-8  # how far sum L P may lie from C by rounding
 NOT_TOLD = "the samples that have rows here do not tell the shares: there is no estimate"
@@ -77,15 +77,10 @@ class Together:
 
     def __post_init__(self) -> None:
         if not all(design.has_entries_up_to(STACK_LIMIT) for design in self.designs):
-            raise TooLargeError(
-                "designs that tell the shares only together, with too many categories", hint="use fewer categories"
-            )
+            raise TooLargeError("designs-that-tell-the-shares-only")
         corrected = self.rule.finite if self.rule is not None else self.variance is None or self.variance.kept.any()
         if corrected:
-            raise ParameterError(
-                "no randomization correction is known for samples that tell the shares only together",
-                hint=f"{self._instead()}: the errors are then slightly too large, never too small",
-            )
+            raise ParameterError("no-randomization-correction-is-known", instead=self._instead())
 
     def _instead(self) -> str:
         """How to describe the sample as drawn with replacement."""
@@ -115,7 +110,10 @@ class Together:
         chance = chance_of_stack(shares.designs, shares.counts, theta, estimate.variance, L)
         said = flags_of(theta, v_share, np.zeros(len(theta)), self.cells, size=size, base=size, chance=chance)
         more = cheating_flags(self.designs, estimate)
-        return replace(estimate, flags=(*estimand.flags, *((TWO_STEPS,) if spare else ()), *said, *more))
+        return replace(
+            estimate,
+            flags=(*estimand.flags, *((Note("the-weights-of-the-samples-come"),) if spare else ()), *said, *more),
+        )
 
     def _variances(
         self, lines: Array, shares: _Shares, L: Sequence[Real], parts: Sequence[Real], size: float
@@ -146,7 +144,10 @@ class Together:
     def _nothing(self, lines: Array, estimand: Estimand, size: float) -> SurveyEstimate:
         none = np.full(len(estimand.C), np.nan)
         matrix = np.full((len(none), len(none)), np.nan)
-        return replace(self._result(lines, estimand, none, matrix, none, matrix, size), flags=(NOT_TOLD,))
+        return replace(
+            self._result(lines, estimand, none, matrix, none, matrix, size),
+            flags=(Note("the-samples-that-have-rows-here"),),
+        )
 
     def _result(
         self, lines: Array, estimand: Estimand, theta: Real, v_share: Real, total: Real, v_total: Real, size: float
@@ -242,7 +243,7 @@ def estimate_simple(
 ) -> SurveyEstimate:
     """Shares of the whole sample and of each domain, from counts."""
     if cells.weighted or cells.clusters or cells.population.shape[1] or cells.replicates.shape[1]:
-        raise ParameterError("a sampling plan for an estimate from counts", hint="use estimate_cells")
+        raise ParameterError("a-sampling-plan-for-an-estimate")
     whole = _estimate(_samples(cells, designs, np.arange(len(cells))), method)
     domains = {
         label: _with_totals(_domain(_samples(cells, designs, lines), method, whole), cells.rows)

@@ -66,12 +66,9 @@ class RowConditions:
         elif isinstance(where, str):
             made, text = [_read(part, where) for part in _BETWEEN.split(where)], where
         else:
-            raise WrongTypeError(
-                f"where must be a text or a dictionary, not a {type(where).__name__}",
-                hint='such as where={"region": "north"}, or where="age>=30"',
-            )
+            raise WrongTypeError("where-must-be-a-text", name=type(where).__name__)
         if not made or not all(one.values for one in made):
-            raise ParameterError(f"{option('where')} without a condition", hint=_example())
+            raise ParameterError("where-without-a-condition", hint=_example())
         return cls(tuple(made), text)
 
     @property
@@ -88,8 +85,8 @@ class RowConditions:
         kept = fit[cells.domain.codes]
         if not cells.n[kept].any():
             raise ParameterError(
-                f"{option('where')} {self.text}: no row with a report fits",
-                hint="check the names and values; without rows there is nothing to estimate",
+                "where-no-row-with-a-report",
+                text=self.text,
                 values=listed((str(label) for label in labels), len(labels), VALUES),
             )
         inner = [_inner(value, by) if fits else OUTSIDE for value, fits in zip(values, fit, strict=True)]
@@ -148,14 +145,11 @@ def _several(values: Any) -> tuple[Any, ...]:
 def _read(part: str, text: str) -> Condition:
     read = _CONDITION.fullmatch(part)
     if read is None:
-        raise ParameterError(f"{option('where')} {text}: {part.strip()!r} is no condition", hint=_example())
+        raise ParameterError("where-is-no-condition", hint=_example(), text=text, part=part.strip())
     column, sign, value = (piece.strip().strip('"') for piece in read.groups())
     if sign in _ORDER:
         if _number(value) is None:
-            raise ParameterError(
-                f"{option('where')} {text}: {value!r} is no number to compare with",
-                hint="order is for numbers; name values with =, several as north|south",
-            )
+            raise ParameterError("where-is-no-number-to-compare", text=text, value=value)
         return Condition(column, sign, (value,))
     return Condition(column, "!=" if sign == "!=" else "=", tuple(v.strip().strip('"') for v in value.split("|")))
 

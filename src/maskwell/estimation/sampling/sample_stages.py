@@ -23,7 +23,7 @@ import numpy as np
 from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.cells import Cells
 from maskwell.core.groups import Factor
-from maskwell.core.phrases import in_language, option
+from maskwell.core.phrases import option
 from maskwell.core.verdicts import below
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.sampling.recovery import BLOCK, Scores, square_of
@@ -60,55 +60,43 @@ class Scheme:
     def __post_init__(self) -> None:
         check_kind(str, method=self.method, lonely=self.lonely)
         if self.method not in METHODS:
-            raise ParameterError(
-                f"no sampling method {self.method!r}", hint=f"choose one of {', '.join(METHODS)}", method=self.method
-            )
+            raise ParameterError("no-sampling-method", methods=", ".join(METHODS), method=self.method)
         if self.lonely not in LONELY:
-            raise ParameterError(
-                f"lonely = {self.lonely!r}", hint=f"choose one of {', '.join(LONELY)}", lonely=self.lonely
-            )
+            raise ParameterError("lonely-lonely-choose", lonely_shown=", ".join(LONELY), lonely=self.lonely)
         self._check_parts()
 
     def _check_parts(self) -> None:
         if (self.method == "replicates") != (self.replicates is not None):
             raise ParameterError(
-                f"the method {self.method!r} {'needs' if self.replicates is None else 'has no use for'} a rule for "
-                "replicates",
-                hint='give replicate weights and their rule together, such as ReplicateRule("brr")',
+                "the-method-a-rule-for-replicates",
+                method=self.method,
+                words="needs" if self.replicates is None else "has no use for",
             )
         if (self.method in ("syg", "ht")) != (self.joint is not None):
             raise ParameterError(
-                f"the method {self.method!r} {'needs' if self.joint is None else 'has no use for'} pairwise "
-                "probabilities",
-                hint='give joint_inclusion with "syg" or "ht", and with no other method',
+                "the-method-pairwise-probabilities",
+                method=self.method,
+                words="needs" if self.joint is None else "has no use for",
             )
 
     def check(self, cells: Cells) -> None:
         """Raise unless the cells hold what the method needs."""
         if self.method in ROWS_ONLY and cells.clusters:
-            raise ParameterError(
-                f"the method {self.method!r} is for samples of rows, and these have clusters",
-                hint=f"leave out {option('clusters')}, or leave out {option('poisson')}: "
-                "clusters are then as if drawn with replacement",
-            )
+            raise ParameterError("the-method-is-for-samples", method=self.method)
         if self.method in ("poisson", "pps", "hajek-deville") and not cells.weighted:
             raise ParameterError(
-                f"the method {self.method!r} needs the chance of every row",
-                hint="give draw_probabilities" if self.method == "pps" else "give inclusion probabilities",
+                "the-method-needs-the-chance" if self.method == "pps" else "the-method-needs-the-chance-of",
+                method=self.method,
             )
         if self.method == "hajek-deville" and not cells.chance.shape[1]:
-            raise ParameterError("hajek-deville needs inclusion probabilities", hint="give inclusion, not weights")
+            raise ParameterError("hajek-deville-needs-inclusion-probabilities")
         if self.method == "hajek-deville" and self.lonely == "centre":
-            raise ParameterError(
-                'hajek-deville has no lonely="centre"', hint='merge strata, or lonely="certainty"', lonely=self.lonely
-            )
+            raise ParameterError("hajek-deville-has-no-lonely-centre", lonely=self.lonely)
         if self.replicates is not None and not cells.replicates.shape[1]:
-            raise ParameterError("there are no replicate weights", hint="give their columns")
+            raise ParameterError("there-are-no-replicate-weights")
         low = cells.weight / np.maximum(cells.n, 1)
         if self.method == "poisson" and below(low, 1).any() and cells.auxiliary.size == 1:
-            raise ParameterError(
-                "a weight below 1 is no 1 / chance", hint="poisson needs inclusion probabilities up to 1"
-            )
+            raise ParameterError("a-weight-below-1-is-no")
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,10 +137,7 @@ def stages_of(cells: Cells, *, with_replacement: bool = False) -> list[Stage]:
     levels = _levels(cells)
     known = 0 if with_replacement else cells.population.shape[1]
     if known > len(levels):
-        raise InputError(
-            f"populations for {known} stages, but only {len(levels)} stages were drawn",
-            hint="give the population of the first stage, then of the rows within clusters",
-        )
+        raise InputError("populations-for-stages-but-only-stages", known=known, levels_count=len(levels))
     last = min(max(1, known + 1), max(1, len(levels) - 1)) if known < len(levels) else known
     return [_stage(cells, levels, s, known=s < known) for s in range(last)]
 
@@ -190,8 +175,9 @@ def _check_fits(cells: Cells, stage: Stage, s: int) -> None:
     if len(over):
         one = over[0]
         raise ParameterError(
-            f"stage {s + 1}: more units drawn than the population has, in {kind_of_group(cells, s)}",
-            hint="a population counts all units that could have been drawn, not only those that were",
+            "stage-more-units-drawn",
+            s_number=s + 1,
+            kind_of_group=kind_of_group(cells, s),
             values=f"{stage.drawn[one]:g} of {stage.population[one]:g} in {name_of_group(cells, stage, int(one), s)}",
             n=float(stage.drawn[one]),
             population=float(stage.population[one]),
@@ -219,10 +205,7 @@ def weight_factor(cells: Cells) -> Real:
     factor = np.ones(len(cells))
     for s, stage in enumerate(stages_of(cells), start=1):
         if not np.isfinite(stage.population).all():
-            raise InputError(
-                f"no weights follow from the populations: that of stage {s} is not known",
-                hint="give the population of every stage, or the weights",
-            )
+            raise InputError("no-weights-follow-from-the-populations", s=s)
         factor = factor * (stage.population / stage.drawn)[stage.parent.of_line]
     return factor
 
@@ -240,8 +223,11 @@ def check_lonely(cells: Cells, stage: Stage, s: int, lonely: Lonely) -> Array:
         unit = "row" if stage.child is None else "cluster"
         more = f" (and {int(alone.sum()) - 1:,} more)" if alone.sum() > 1 else ""
         raise InputError(
-            f"only one {unit} was drawn in {kind_of_group(cells, s)}{more}: its variance cannot be estimated",
-            hint=f"{in_language('--show-values names', 'error.values names')} it; {lonely_hint()}",
+            "only-one-was-drawn",
+            unit=unit,
+            kind_of_group=kind_of_group(cells, s),
+            more=more,
+            lonely_hint=lonely_hint(),
             values=name_of_group(cells, stage, int(np.flatnonzero(alone)[0]), s),
             groups=np.flatnonzero(alone).tolist(),
         )

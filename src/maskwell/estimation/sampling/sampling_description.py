@@ -28,7 +28,7 @@ from maskwell.core.arguments import (
 from maskwell.core.cells import Cells
 from maskwell.core.exact import as_fraction, to_float
 from maskwell.core.groups import Factor
-from maskwell.core.phrases import VALUES, listed, option
+from maskwell.core.phrases import VALUES, listed
 from maskwell.core.verdicts import below
 from maskwell.errors import InputError, LabelError, ParameterError, WrongTypeError
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
@@ -133,20 +133,14 @@ class Sampling:
         rows = np.bincount(factor.codes, minlength=factor.size)
         if abs(total - 1) > 1e-9 or not (parts[rows > 0] > 0).all():
             percent = " (these look like percentages: divide by 100)" if abs(total - 100) < 1e-6 else ""
-            raise ParameterError(
-                f"the shares of the strata add up to {total:g}, not to 1{percent}",
-                hint="give each stratum its share of the population, above 0",
-                shares=dict(shares),
-            )
+            raise ParameterError("the-shares-of-the-strata-add", total=total, percent=percent, shares=dict(shares))
         return cls(strata=strata, weights=(parts / np.maximum(rows, 1))[factor.codes], **options)
 
     def _spread(self, population: Any, stage: int) -> Any:
         """The population of each row where it was given by stratum; one number for several strata is refused."""
         if isinstance(population, Mapping):
             if self.strata is None or stage > 0 or isinstance(self.strata, str):
-                raise ParameterError(
-                    "a population by stratum without strata", hint="give the strata of the rows as an array"
-                )
+                raise ParameterError("a-population-by-stratum-without-strata")
             strata = Factor.of(self.strata, "strata")
             return _of_each_stratum(population, strata, "population")[strata.codes]
         if isinstance(self.strata, str) or isinstance(population, str):
@@ -154,10 +148,7 @@ class Sampling:
         if self.strata is not None and stage == 0 and np.ndim(population) == 0:
             strata = Factor.of(self.strata, "strata")
             if strata.size > 1:
-                raise ParameterError(
-                    f"one population of {population} for {strata.size:,} strata",
-                    hint="give each stratum its own: population={stratum: number, ...}",
-                )
+                raise ParameterError("one-population-of-for-strata-give", population=population, size=strata.size)
         return population
 
     # ---- what was given
@@ -178,17 +169,12 @@ class Sampling:
         for name in (*ONE_COLUMN, "clusters", "population"):
             given = getattr(self, name)
             if isinstance(given, Set):
-                raise WrongTypeError(
-                    f"{name} must be the name of a column or an array, not {kind_of(given)}",
-                    hint="a set has no order: give a list with one value for each row",
-                )
+                raise WrongTypeError("must-be-the-name", name=name, given_kind=kind_of(given))
 
     def _check_one_weight(self) -> None:
         given = [name for name in WEIGHTS if getattr(self, name) is not None]
         if len(given) > 1:
-            raise ParameterError(
-                f"{' and '.join(given)} say the same thing twice", hint="give one of them", given=given
-            )
+            raise ParameterError("say-the-same-thing-twice", given_shown=" and ".join(given), given=given)
 
     @property
     def names(self) -> dict[str, Any]:
@@ -219,45 +205,28 @@ class Sampling:
         """Raise for what would be left aside."""
         weighted = any(getattr(self, name) is not None for name in WEIGHTS) or _is_given(self.population)
         if self.denominator is not None and not weighted:
-            raise ParameterError(
-                f"{option('denominator')} without {option('weights')}, {option('inclusion')} or {option('population')}",
-                hint="without them every row stands for itself, and shares are shares of the rows",
-            )
+            raise ParameterError("denominator-without-weights-inclusion-or-population")
         if self.replicate_method and self.replicates is None:
-            raise ParameterError(
-                f"{option('replicate_method')} without {option('replicates')}",
-                hint=f"name the columns: {option('replicates', 'repw')}",
-            )
+            raise ParameterError("replicate-method-without-replicates")
         if self.replicates is not None and not self.replicate_method:
-            raise ParameterError(
-                f"{option('replicates')} without {option('replicate_method')}",
-                hint="say how they were made: jkn, brr, fay or bootstrap",
-            )
+            raise ParameterError("replicates-without-replicate-method")
         if self.fay is not None and self.replicate_method != "fay":
-            raise ParameterError(
-                f"{option('fay')} without {option('replicate_method', 'fay')}",
-                hint="leave it out, or name the method",
-            )
+            raise ParameterError("fay-without-replicate-method")
         if self.poisson and not any(getattr(self, name) is not None for name in WEIGHTS):
-            raise ParameterError(
-                f"{option('poisson')} without {option('inclusion')} or {option('weights')}",
-                hint=f"name the column of the chances: {option('inclusion', 'COL')}",
-            )
+            raise ParameterError("poisson-without-inclusion-or-weights")
 
     def _check_lengths(self) -> None:
         lengths = self._lengths()
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"{count:,} {name}" for name, count in lengths.items())
-            raise InputError(f"columns of different lengths: {told}", hint="give one value for each row", **lengths)
+            raise InputError("columns-of-different-lengths-give-one", shown_told=told, **lengths)
 
     def _check_values(self, n: int) -> None:
         if self.weights is not None and not isinstance(self.weights, str) and self.auxiliary is None:
             weights = check_weights(self.weights, n)
             if self.poisson and below(weights, 1).any():
                 raise ParameterError(
-                    f"weights: row {int(weights.argmin()) + 1} is below 1, so it is no 1 / chance",
-                    hint="poisson needs chances up to 1",
-                    values=f"{weights.min():g}",
+                    "weights-row-is-below-1-so", argmin_number=int(weights.argmin()) + 1, values=f"{weights.min():g}"
                 )
         for name in ("inclusion", "draw_probabilities"):
             if not isinstance(getattr(self, name), str | None):
@@ -278,7 +247,7 @@ class Sampling:
         joint = None if self.joint_inclusion is None else np.asarray(self.joint_inclusion, dtype=np.float64)
         method = self.method or self._usual_method()
         if self.poisson and method != "poisson":
-            raise ParameterError(f"poisson beside the method {method!r}", hint="a sample is drawn in one way: give one")
+            raise ParameterError("poisson-beside-the-method", method=method)
         return Scheme(method, lonely=self.lonely, replicates=self._rule, joint=joint)
 
     @property
@@ -319,14 +288,9 @@ class Sampling:
         """Raise unless the sampling is about so many rows."""
         if self.names:
             name, value = next(iter(self.names.items()))
-            raise ParameterError(
-                f"{name} = {value!r} names a column, and there is no table here",
-                hint="give an array, or ask mw.Survey(data, designs, sampling)",
-            )
+            raise ParameterError("names-a-column-and-there", name=name, value=value)
         if self.n is not None and self.n != n:
-            raise InputError(
-                f"a plan of {self.n:,} rows for {n:,} reports", hint="describe the rows of the reports, in their order"
-            )
+            raise InputError("a-plan-of-rows-for-reports", n=self.n, n_shown=n)
         if self.n is None:
             self._check_values(n)
 
@@ -396,18 +360,12 @@ def _of_each_stratum(values: Mapping[Any, Any], strata: Factor, what: str) -> Re
     missing = [repr(label) for label, n in zip(labels, rows, strict=True) if n and label not in values]
     if missing:
         count = "1 stratum" if len(missing) == 1 else f"{len(missing):,} strata"
-        raise LabelError(
-            f"no {what} of {count}",
-            hint=f"give the {what} of each stratum",
-            values=listed(missing, len(missing), VALUES),
-        )
+        raise LabelError("no-what-of-count", what=what, count=count, values=listed(missing, len(missing), VALUES))
     drawn = {label for label, n in zip(labels, rows, strict=True) if n}
     empty = [label for label, value in values.items() if label not in drawn and value != 0]
     if empty:
         raise LabelError(
-            f"no row of stratum {listed(map(repr, empty), len(empty), 40)}, which has a {what}",
-            hint=f"join it with another stratum, or leave it out of the {what}s and estimate for the rest",
-            strata=empty,
+            "no-row-of-stratum-which", empty=listed(map(repr, empty), len(empty), 40), what=what, strata=empty
         )
     return np.array([float(values.get(label, 0)) for label in labels])
 

@@ -19,6 +19,7 @@ from maskwell.estimation.outside_estimates import among_looks, flags_of_moments
 from maskwell.estimation.sampling.recovery import Recovery, diagonal
 from maskwell.estimation.sampling.sample_stages import Scheme, stages_of
 from maskwell.estimation.share_estimate import ROUNDING, Combination, Estimate
+from maskwell.notes import Note
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,12 +118,10 @@ class SurveyEstimate(Estimate):
         of the totals goes through the same gradient.
         """
         if self.total_covariance is None:
-            raise TooLargeError("covariances of the totals were left out", hint="use fewer categories")
+            raise TooLargeError("covariances-of-the-totals-were-left")
         slope = _slope(value, self.total) if gradient is None else np.asarray(gradient(self.total), dtype=np.float64)
         if slope.shape != self.total.shape:
-            raise ParameterError(
-                f"a gradient of shape {slope.shape} for {len(self.total):,} totals", hint="give one number for each"
-            )
+            raise ParameterError("a-gradient-of-shape-for-totals", shape=slope.shape, total_count=len(self.total))
         variance = float(slope @ self.total_covariance @ slope)
         return Combination(float(value(self.total)), float(np.sqrt(variance)) if variance >= 0 else float("nan"))
 
@@ -230,15 +229,13 @@ def flags_of(
     sampling, full = variance - randomization, v_share.ndim == 2
     flags = list(flags_of_moments(share, variance, sampling, full=full, chance=chance))
     if np.isnan(variance).any():
-        flags.append("no variance: some replicate gives these rows no weight at all")
+        flags.append(Note("no-variance-some-replicate-gives-these"))
     if (variance < -1e-15).any():
-        flags.append(NEGATIVE)
+        flags.append(Note("a-variance-is-estimated-below-zero"))
     if (cells.weight < 0).any():
-        flags.append("calibration made some weights negative")
+        flags.append(Note("calibration-made-some-weights-negative"))
     if above(abs(size - base), FAR * base):
-        flags.append(
-            f"the weights add up to {Printed(size):,.6g}, and shares are of {Printed(base):,.6g}: they do not sum to 1"
-        )
+        flags.append(Note("the-weights-add-up", size=Printed(size), base=Printed(base)))
     return tuple(flags)
 
 
@@ -266,7 +263,7 @@ def empty_domain(recovery: Recovery, text: str) -> SurveyEstimate:
         n=0,
         method="moments",
         fingerprint=recovery.fingerprint,
-        flags=("no rows in this domain: there is no estimate",),
+        flags=(Note("no-rows-in-this-domain-there"),),
         total=np.zeros(k),
         total_variance=nothing,
         total_covariance=matrix,

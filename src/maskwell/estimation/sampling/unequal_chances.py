@@ -58,10 +58,7 @@ class PairwiseVariance:
     def open(self, scores: Scores) -> Real:
         """``V_open`` of the weighted sum of the scores."""
         if not scores.recovery.full:
-            raise TooLargeError(
-                f"pairwise probabilities with {scores.recovery.k:,} categories",
-                hint='use fewer categories, or method="hajek-deville"',
-            )
+            raise TooLargeError("pairwise-probabilities-with-categories", k=scores.recovery.k)
         y = np.zeros((len(self.cells), scores.recovery.k))
         y[scores.lines] = scores.of_lines(scores.lines) * self.cells.weight[scores.lines, None]
         total = np.zeros((y.shape[1], y.shape[1]))
@@ -85,22 +82,15 @@ def check_joint(joint: Any, n: int) -> Real:
     """A matrix of pairwise inclusion probabilities with the single ones on its diagonal, or an error."""
     pairwise = as_floats(joint, "joint inclusion probabilities", finite=False)
     if pairwise.shape != (n, n):
-        raise ParameterError(
-            f"pairwise probabilities of shape {pairwise.shape} for {n:,} rows",
-            hint=f"give a matrix of shape ({n}, {n})",
-        )
+        raise ParameterError("pairwise-probabilities-of-shape-for-rows", shape=pairwise.shape, n=n)
     if not np.isfinite(pairwise).all() or (pairwise <= 0).any() or (pairwise > 1).any():
         raise ParameterError(
-            "pairwise inclusion probabilities must be above 0 and up to 1",
-            hint="a pair that is never drawn together leaves the variance without an unbiased estimate",
+            "pairwise-inclusion-probabilities-must-be-above",
             where=np.argwhere(~((pairwise > 0) & (pairwise <= 1)))[:5].tolist(),
         )
     single: Array = np.diagonal(pairwise)
     if np.abs(pairwise - pairwise.T).max() > 1e-9 or (pairwise > np.minimum.outer(single, single) + 1e-9).any():
-        raise ParameterError(
-            "pairwise inclusion probabilities are not symmetric, or above those of their units",
-            hint="the entry of a pair is the chance that both are drawn; the diagonal holds the single chances",
-        )
+        raise ParameterError("pairwise-inclusion-probabilities-are-not-symmetric")
     return pairwise
 
 

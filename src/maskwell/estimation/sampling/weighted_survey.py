@@ -152,7 +152,7 @@ def estimate_cells(
     if isinstance(design, Mapping):
         designs = _designs_of(labels, design)
     elif len(labels) > 1:
-        raise InputError(f"one design for {len(labels)} samples", hint="give a mapping from each label to its design")
+        raise InputError("one-design-for-samples", labels_count=len(labels))
     else:
         designs = [design]
     readings = readings_of(designs, inverse)
@@ -217,10 +217,7 @@ def _estimate(
 
 def _check_not_between(between: Sequence[Mapping[Any, float]]) -> None:
     if between:
-        raise ParameterError(
-            "differences between groups whose samples tell the shares only together",
-            hint="estimate the groups one by one: they are independent samples",
-        )
+        raise ParameterError("differences-between-groups-whose-samples-tell")
 
 
 def _between(survey: _Survey, terms: Mapping[Any, tuple[Array, float]], domains: Mapping[Any, SurveyEstimate]) -> Real:
@@ -229,7 +226,7 @@ def _between(survey: _Survey, terms: Mapping[Any, tuple[Array, float]], domains:
     e_i = f_d (U_i - share_d) / N_d     for a row i of domain d
     """
     if not survey.recovery.full or survey.calibrated is not None:
-        raise TooLargeError("covariances between groups were left out", hint="use fewer categories")
+        raise TooLargeError("covariances-between-groups-were-left-out")
     if survey.variance is None:
         return _replicates_between(survey, terms)
     cells, k = survey.cells, survey.recovery.k
@@ -262,11 +259,7 @@ def _replicates_between(survey: _Survey, terms: Mapping[Any, tuple[Array, float]
 def _together(survey: _Survey, denominator: float | None) -> SurveyEstimate:
     """Of samples that tell the shares only together."""
     if denominator is not None:
-        raise ParameterError(
-            "a denominator for samples that tell the shares only together",
-            hint="leave it out: shares are of the sum of the weights",
-            denominator=denominator,
-        )
+        raise ParameterError("a-denominator-for-samples-that-tell", denominator=denominator)
     designs = tuple(reading.design for reading in survey.recovery.readings)
     parts = (survey.cells, designs, survey.variance, survey.scheme.replicates, survey.calibrated, survey.text)
     return Together(*parts, method=survey.scheme.method).estimate()
@@ -275,7 +268,7 @@ def _together(survey: _Survey, denominator: float | None) -> SurveyEstimate:
 def _survey(recovery: Recovery, scheme: Scheme) -> _Survey:
     cells = recovery.cells
     if cells.rows < 1:
-        raise ReportError("there are no reports", hint="an estimate needs at least one report")
+        raise ReportError("there-are-no-reports")
     _check_designs(recovery)
     scheme.check(cells)
     if scheme.replicates is not None:
@@ -312,22 +305,18 @@ def _weighted(cells: Cells, factor: Real) -> Cells:
 def _check_replicates(cells: Cells) -> None:
     empty = np.flatnonzero(cells.replicates[cells.is_row].sum(axis=0) == 0)
     if len(empty):
-        raise ParameterError(
-            f"replicate {int(empty[0]) + 1} has the weight 0 in every row with a report",
-            hint="leave this replicate out, or check its column: it stands for no sample",
-            replicates=empty.tolist(),
-        )
+        raise ParameterError("replicate-has-the-weight-0", empty_number=int(empty[0]) + 1, replicates=empty.tolist())
 
 
 def _check_designs(recovery: Recovery) -> None:
     first = recovery.readings[0].design
     for reading in recovery.readings[1:]:
         if list(reading.design.inputs.labels) != list(first.inputs.labels):
-            raise ReportError("the designs ask about different categories", hint="give designs of the same categories")
+            raise ReportError("the-designs-ask-about-different-categories")
         if reading.design.reports_are_sets != first.reports_are_sets:
-            raise ReportError("some designs report sets and some codes", hint="estimate them one by one")
+            raise ReportError("some-designs-report-sets-and-some")
     if recovery.cells.sets != first.reports_are_sets:
-        raise ReportError("these cells were not counted for this design", hint="count them with the same design")
+        raise ReportError("these-cells-were-not-counted")
 
 
 def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEstimate:
@@ -450,20 +439,18 @@ def cells_of_rows(
     """The cells of the rows of a sample, and how the reports of each of its samples are read."""
     if not isinstance(design, Mapping):
         if samples is not None:
-            raise InputError("samples are told apart, but there is one design", hint="give a design for each sample")
+            raise InputError("samples-are-told-apart-but-there")
         reading = reading_of(design, inverse)
         return _grouped(design, reports, plan, domain=domains), (reading,)
     if samples is None:
-        raise InputError(f"{len(design)} designs and no samples", hint="say which design each row used: samples=")
+        raise InputError("designs-and-no-samples", design_count=len(design))
     group = Factor.of(samples, "samples")
     labels = group.labels.tolist()
     used = _designs_of(labels, design)
     unused = [label for label in design if label not in set(labels)]
     if unused:
         raise LabelError(
-            f"no row of the samples {listed(map(repr, unused), len(unused), 40)}, which have a design",
-            hint="leave out their designs if they were not asked, or check the column of the samples",
-            samples=unused,
+            "no-row-of-the-samples-which", unused=listed(map(repr, unused), len(unused), 40), samples=unused
         )
     readings = readings_of(used, inverse)
     codes = _codes_by_sample(used, reports, group)
@@ -475,8 +462,9 @@ def _designs_of(labels: Sequence[Any], designs: Mapping[Any, Design]) -> list[De
     missing = [label for label in labels if label not in designs]
     if missing:
         raise LabelError(
-            f"no design for {len(missing):,} of {len(labels):,} samples",
-            hint="give one design for each label",
+            "no-design-for-of-samples",
+            missing_count=len(missing),
+            labels_count=len(labels),
             values=listed(map(repr, missing), len(missing), VALUES),
             missing=missing,
         )
@@ -489,7 +477,7 @@ def _grouped(design: Design, reports: Any, plan: Sampling, *, domain: Any) -> Ce
         return Cells.of(codes, domain=domain, **plan.columns(len(codes)))
     held = _held(design, reports)
     if plan.joint_inclusion is not None:
-        raise ReportError("set reports with pairwise probabilities", hint="use poisson or hajek-deville")
+        raise ReportError("set-reports-with-pairwise-probabilities")
     return Cells.of_sets(held, domain=domain, **plan.columns(len(held)))
 
 
@@ -509,16 +497,14 @@ def _codes_by_sample(designs: list[Design], reports: Any, group: Factor) -> Arra
     """The code of each report among those of the design that its row used."""
     coded = [one for one in designs if isinstance(one, CodedDesign)]
     if len(coded) < len(designs):
-        raise ReportError("one of several designs reports sets", hint="estimate set reports one sample at a time")
+        raise ReportError("one-of-several-designs-reports-sets")
     if isinstance(reports, Reports):
-        raise ReportError(
-            "one column of reports of one design for several designs", hint="give the labels of the reports"
-        )
+        raise ReportError("one-column-of-reports-of-one")
     values = as_array(reports if hasattr(reports, "__array__") else as_list(reports, "reports"), "reports").astype(
         object
     )
     if values.shape != group.codes.shape:
-        raise InputError(f"{len(group):,} samples for {len(values):,} reports", hint="name the sample of each row")
+        raise InputError("samples-for-reports", group_count=len(group), values_count=len(values))
     codes = np.empty(len(values), dtype=np.int64)
     for place, one in enumerate(coded):
         in_sample = group.codes == place

@@ -23,9 +23,9 @@ import numpy as np
 from maskwell.core.arguments import Real
 from maskwell.core.cells import CellTable
 from maskwell.core.verdicts import at_most
-from maskwell.estimation.invariant_shares import BOUNDED
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.microdata.stages.stage import acting, is_kept
+from maskwell.notes import Note
 
 if TYPE_CHECKING:
     from maskwell.microdata.folder.receipt import Group
@@ -197,6 +197,6 @@ def under_plan(usual: SurveyEstimate, most: Distortion, reach: float) -> SurveyE
         sampling_variance=usual.variance,
         randomization_variance=variance - usual.variance,
         covariance=usual.covariance if more == 0 else None,
-        flags=(*usual.flags, *((BOUNDED,) if most.bias else ())),
+        flags=(*usual.flags, *((Note("this-table-is-not-kept-intervals"),) if most.bias else ())),
         bias=np.full(len(usual.pi_hat), most.bias) if together else None,
     )

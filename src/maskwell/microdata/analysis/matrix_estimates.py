@@ -21,7 +21,6 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.core.groups import distinct_rows
 from maskwell.core.labels import texts
-from maskwell.core.phrases import option
 from maskwell.core.verdicts import above
 from maskwell.errors import NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.estimation.direct_estimate import DirectEstimate, Released
@@ -169,9 +168,7 @@ def solved(route: Route, table: CellTable, cells: CellTable, target: str, rest: 
 def _check_columns(route: Route, table: CellTable) -> None:
     follows = [name for name in table.columns if name not in route.cells]
     if follows:
-        raise ParameterError(
-            f"{follows[0]!r} follows from randomized columns", hint="estimate the columns that it follows from"
-        )
+        raise ParameterError("follows-from-randomized-columns", follow=follows[0])
 
 
 def _in_states(released: Sequence[Cell], cells: CellTable) -> Released:
@@ -180,10 +177,7 @@ def _in_states(released: Sequence[Cell], cells: CellTable) -> Released:
     if -1 in places:
         label = cells.label(places.tolist().index(-1))
         name = cells.columns[label.index(None)]
-        raise ParameterError(
-            f"some records have no value of {name!r}, which the matrices of this table need",
-            hint=f"estimate with {name!r} as one more column, and leave such records out: {option('missing', 'drop')}",
-        )
+        raise ParameterError("some-records-have-no-value", name=name)
     counts, *sums = (
         None if values is None else np.bincount(places, values, minlength=len(released))
         for values in (cells.counts, cells.weights, cells.squares)
@@ -197,11 +191,7 @@ def _places(states: Sequence[Cell], cells: CellTable) -> Array:
     places = np.array([known.get(text_key(label), -1) for label in cells.labels()], dtype=np.int64)
     for place in np.flatnonzero(places < 0).tolist():
         if None not in cells.label(place):
-            raise ParameterError(
-                "the file holds values that these matrices cannot make",
-                hint="use the receipt of this very file",
-                values=", ".join(map(str, cells.label(place))),
-            )
+            raise ParameterError("the-file-holds-values-that-these", values=", ".join(map(str, cells.label(place))))
     return places
 
 
@@ -209,10 +199,7 @@ def _left_inverse(P: Real) -> Real:
     """L with ``L P = I``, by least squares; NotIdentifiableError where there is none."""
     values = np.linalg.svd(P, compute_uv=False)
     if P.shape[0] < P.shape[1] or values[-1] * SINGULAR < values[0]:
-        raise NotIdentifiableError(
-            "the matrices of these columns together cannot be turned around: some truths look the same when released",
-            hint="estimate fewer columns together, or columns of one group",
-        )
+        raise NotIdentifiableError("the-matrices-of-these-columns-together")
     return np.asarray(np.linalg.pinv(P))
 
 
@@ -268,10 +255,7 @@ def _by_text(group: Group) -> Group:
 
 def _check_transitions(group: RandomizedColumns, state: Array) -> None:
     if group.transition_count(state) + int((state < 0).sum()) > MOST_TRANSITIONS:
-        raise TooLargeError(
-            f"the matrices of these columns have more than {MOST_TRANSITIONS:,} entries together",
-            hint="estimate fewer columns together",
-        )
+        raise TooLargeError("the-matrices-of-these-columns", most_transitions=MOST_TRANSITIONS)
 
 
 def text_key(labels: Sequence[Hashable]) -> TextKey:
@@ -301,10 +285,7 @@ def joined_states(
 
 def _check_few(count: int) -> None:
     if count > MOST_CELLS:
-        raise TooLargeError(
-            f"a table of more than {MOST_CELLS:,} cells cannot be estimated with its matrices",
-            hint="estimate fewer columns together",
-        )
+        raise TooLargeError("a-table-of-more-than-cells", most_cells=MOST_CELLS)
 
 
 def parts_of(cells: Sequence[Cell], columns: Sequence[str], wanted: Sequence[str]) -> list[Cell]:

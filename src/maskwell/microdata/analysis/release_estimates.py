@@ -43,20 +43,13 @@ from maskwell.microdata.analysis.table_routes import (
     weights_used,
 )
 from maskwell.microdata.folder.receipt import Receipt
+from maskwell.notes import Note
 
 MISSING = "missing"
-UNMOVED = "these columns were not randomized: their counts are those of the original file"
-SWAPPED = "values were swapped between records: these counts are exactly those of the original file"
-RATIOS = "missing values were randomized like any other: shares among records with a value are ratios, approximate"
 TINY = 1e-18
 MOST_INFLATION = 2.0
 MOST_WEIGHTS = 10**5
 OTHER_ROWS = "the receipt is of {:,} records, the file has {:,}: estimates from a part of it may be biased"
-BY_UNIT = (
-    "records of a unit moved together, which the published factor counts with; sampling errors are those of records"
-    " that were sampled one by one"
-)
-PUBLISHED = "the matrix is not known: variances are those of an open file times the published factor"
 
 Domain = tuple[Hashable, ...]
 Domains = Mapping[Domain, Estimate]
@@ -180,7 +173,7 @@ def estimate_released(
     check_kind(str | None, weights=weights, missing=missing)
     check_kind(str, target=target)
     if target not in TARGETS:
-        raise ParameterError(f"target = {target!r}", hint=f"choose one of {', '.join(TARGETS)}")
+        raise ParameterError("target-target", target=target, targets=", ".join(TARGETS))
     options = _Options(weights, target, missing, progress)
     whole = _table(data, receipt, columns, options)
     return whole if not domains else _with_domains(whole, data, receipt, domains, options)
@@ -222,7 +215,7 @@ def estimate_each_released(
     if not tables and first is not None:
         raise first
     if not tables:
-        raise ParameterError("the receipt names no randomized column", hint=f"name columns with {option('columns')}")
+        raise ParameterError("the-receipt-names-no-randomized-column")
     return ReleasedColumns(tuple(tables), refused)
 
 
@@ -289,7 +282,7 @@ def _count(data: Any, receipt: Receipt, columns: Sequence[str], options: _Option
 def _with_domains(whole: Analysis, data: Any, receipt: Receipt, by: Sequence[str], options: _Options) -> Analysis:
     """A table with the shares within domains, and what must be said of these: one may be weighted, the other not."""
     if both := [name for name in whole.route.columns if name in by]:
-        raise ParameterError(f"{both[0]!r} is in {option('columns')} and in {option('by')}", hint="name it once")
+        raise ParameterError("both-is-in-columns", both=both[0])
     joint = _table(data, receipt, [*by, *whole.route.columns], options, by=len(by))
     more = tuple(f"by {','.join(by)}: {remark}" for remark in joint.remarks if remark not in whole.remarks)
     remarks = (*whole.remarks, *more)
@@ -342,7 +335,7 @@ def _estimated(counted: _Counted, table: CellTable, cells: CellTable | None, tar
         return _counted(route, table, cells, target)
     check_drawn_apart(route.groups)
     bound = _bound(route, table, target)
-    return replace(bound, flags=(*bound.flags, RATIOS))
+    return replace(bound, flags=(*bound.flags, Note("missing-values-were-randomized-like-any")))
 
 
 def _counted(route: Route, table: CellTable, cells: CellTable | None, target: str) -> Estimate:
@@ -353,9 +346,17 @@ def _counted(route: Route, table: CellTable, cells: CellTable | None, target: st
             return shares
     bound = _bound(route, table, target)
     if route.kind in (OPEN, EXACT):
-        return replace(bound, flags=(UNMOVED if route.kind == OPEN else SWAPPED, *bound.flags[1:]))
+        return replace(
+            bound,
+            flags=(
+                Note("these-columns-were-not-randomized-their")
+                if route.kind == OPEN
+                else Note("values-were-swapped-between-records-these"),
+                *bound.flags[1:],
+            ),
+        )
     shares = _with_factor(bound, _factor(route), any_factor=route.weighted or route.by_unit, weighted=route.weighted)
-    return replace(shares, flags=(*shares.flags, BY_UNIT)) if route.by_unit else shares
+    return replace(shares, flags=(*shares.flags, Note("records-of-a-unit-moved-together"))) if route.by_unit else shares
 
 
 def _bounded(route: Route, table: CellTable, most: Distortion, target: str, *, still: bool) -> Estimate:
@@ -434,7 +435,7 @@ def _with_factor(
         randomization_variance=randomization,
         covariance=None,
         effective=np.where(bound.variance > TINY, bound.effective * smaller, bound.effective),
-        flags=(f"{PUBLISHED} {Printed(factor):g}; covariances are left out", *bound.flags[1:]),
+        flags=(Note("the-matrix-is-not-known-variances", factor=Printed(factor)), *bound.flags[1:]),
     )
 
 
@@ -458,8 +459,12 @@ def _with_values(table: CellTable, missing: str, path: str, columns: Sequence[st
     if missing == "error":
         drop, keep = option("missing", "drop"), option("missing", "category")
         raise MissingValueError(
-            f"{path}: {count:,} of {table.n:,} records have no value of {in_words(columns)}",
-            hint=f"leave such rows out with {drop}, or count them with {keep}",
+            "of-records-have-no-value",
+            path=path,
+            n=table.n,
+            columns=in_words(columns),
+            drop=drop,
+            keep=keep,
             count=count,
         )
     return _chosen(table, ~lost), count
@@ -495,7 +500,7 @@ def share_by_domain(estimate: Estimate, domains: int) -> dict[Domain, Estimate]:
     to the first order, where p_c are the cells of a domain and p_d is their sum. Source: standard (delta method).
     """
     if estimate.covariance is None:
-        raise TooLargeError("too many cells for domains: covariances were left out", hint="use fewer categories")
+        raise TooLargeError("too-many-cells-for-domains-covariances")
     places: dict[Domain, list[int]] = {}
     for place, cell in enumerate(cast(Sequence[Domain], estimate.categories)):
         places.setdefault(cell[:domains], []).append(place)

@@ -118,10 +118,7 @@ def check_drawn_apart(groups: Sequence[Group]) -> None:
     """Raise for columns that had one draw for a whole unit: a receipt does not tell how errors of tables depend."""
     names = [name for group in groups if group.each != "record" for name in group.variables]
     if names:
-        raise ParameterError(
-            f"{shorten(', '.join(names), 40)} had one draw for all records of a unit: errors of this are not known",
-            hint="ask for the shares of one column, unweighted, without a plan; or count the file as it is",
-        )
+        raise ParameterError("had-one-draw-for-all-records", names=shorten(", ".join(names), 40))
 
 
 def bounded(route: Route) -> Route:
@@ -132,9 +129,7 @@ def bounded(route: Route) -> Route:
     ]
     if unknown:
         raise ParameterError(
-            f"the table of {in_words(route.columns)} is not kept, and the receipt does not tell how much of "
-            f"{in_words(unknown[0].variables)} was changed",
-            hint="ask the data holder for this table",
+            "the-table-of-is-not-kept", columns=in_words(route.columns), variables=in_words(unknown[0].variables)
         )
     return replace(route, kind=BOUNDED)
 
@@ -157,10 +152,7 @@ def check_missing(route: Route, missing: str) -> None:
         for name in (one for one in group.variables if one in route.columns):
             place = group.columns.index(name)
             if any(state[place] is None for state in group.states):
-                raise ParameterError(
-                    f"a missing value of {name!r} was randomized like any other, so records cannot be left out for it",
-                    hint=f"count it as a category: {option('missing', 'category')}",
-                )
+                raise ParameterError("a-missing-value-of-was-randomized", name=name)
 
 
 # ---- whose shares they are
@@ -264,10 +256,7 @@ def _survey_weights(
     with released_rows(data, []) as (source, _):
         used = weights_used(route, receipt, None, source.schema.names)
     if used is not None and method == "ml":
-        raise ParameterError(
-            f"{option('method')} ml, where every record counts with its weight ({used}), as the receipt says",
-            hint="use moments: they are unbiased with weights",
-        )
+        raise ParameterError("method-ml-where-every-record-counts", used=used)
     return used, weights_remarks(route, receipt, None, used)
 
 
@@ -278,8 +267,7 @@ def check_unmoved(sampling: Mapping[str, Any], moved: set[str]) -> None:
         names = value.split(",") if isinstance(value, str) else [*value] if isinstance(value, list | tuple) else []
         if wrong := moved & {*names}:
             raise ParameterError(
-                f"{option(name)} {','.join(names)}: the values of {min(wrong)!r} were randomized",
-                hint="leave it out, or name a column that was not randomized",
+                "the-values-of-were-randomized", name_option=option(name), names=",".join(names), wrong=min(wrong)
             )
 
 
@@ -298,8 +286,7 @@ def check_release_sampling(sampling: Mapping[str, Any], receipt: Receipt, route:
     more = [name for name, value in sampling.items() if value and name not in BOUNDED_PLANS]
     if more and route.kind != OPEN:
         raise ParameterError(
-            f"{option(more[0])} with a matrix that is withheld or worked out from the file",
-            hint=f"leave it out: errors are known with {', '.join(map(option, PLANS))}",
+            "with-a-matrix-that-is-withheld", more_option=option(more[0]), plans=", ".join(map(option, PLANS))
         )
 
 

@@ -21,15 +21,10 @@ def earlier_stages(matrices: Receipt | str, plan: ReleasePlan, key: KeyedRandom 
 
 def _check_same_key(receipt: Receipt, key: KeyedRandom | None) -> None:
     if key is None:
-        raise ParameterError(
-            "earlier matrices without a key: no record would keep its draw", hint="give the key of that release, too"
-        )
+        raise ParameterError("earlier-matrices-without-a-key-no")
     if receipt.commitment != key.commitment():
         raise ParameterError(
-            "the earlier release was drawn without a key"
-            if receipt.commitment is None
-            else "the earlier release was drawn with another key or name of the data set, or by another version",
-            hint="give its own key and [release] dataset, or make new matrices: then all draws are new",
+            "the-earlier-release-was-drawn-without" if receipt.commitment is None else "the-earlier-release-was-drawn"
         )
 
 
@@ -37,40 +32,27 @@ def _check_same_protections(receipt: Receipt, plan: ReleasePlan) -> None:
     """What is published, and whether draws are kept, may differ; what the matrices are may not."""
     free = {"publish", "clearance", "draws"}
     then, now = receipt.plan.get("protect", []), plan.to_dict()["protect"]
-    hint = "plan the same as in the earlier release, or make new matrices: then all draws are new"
     if len(then) != len(now):
-        raise PlanError(f"the plan has {len(now)} [[protect]], that of the earlier release {len(then)}", hint=hint)
+        raise PlanError("the-plan-has-protect", now_count=len(now), then_count=len(then))
     for number, (before, after) in enumerate(zip(then, now, strict=True), 1):
         differ = [key for key in {**before, **after} if before.get(key) != after.get(key) and key not in free]
         if differ:
-            raise PlanError(f"[[protect]] number {number}: {differ[0]} is not as in the earlier release", hint=hint)
+            raise PlanError("protect-number-is-not", number=number, differ=differ[0])
     if receipt.plan.get("recode", {}) != plan.to_dict().get("recode", {}):
-        raise PlanError("[recode] is not as in the earlier release", hint=hint)
+        raise PlanError("recode-is-not")
     for key, default in (("missing", "unchanged"), ("weights", None)):
         if receipt.plan.get("release", {}).get(key, default) != getattr(plan, key):
-            raise PlanError(f"[release]: {key} is not as in the earlier release", hint=hint)
+            raise PlanError("release-is-not", key=key)
     if any(protection.how.exchanges for protection in plan.protections):
-        raise PlanError(
-            "the exchanges of a swap are worked out for one file, and cannot be carried out on another",
-            hint="make new matrices: then all draws are new",
-        )
+        raise PlanError("the-exchanges-of-a-swap")
 
 
 def check_key(plan: ReleasePlan, key: KeyedRandom | None) -> None:
     """Raise where draws cannot be kept by key as the plan is."""
     kept_apart = any(one.draws == "kept" and one.each != UNIT for one in plan.protections)
     if key is not None and plan.id is None and kept_apart:
-        raise PlanError(
-            "draws by key need a column with record ids",
-            hint='name it in the plan: [release] id = "pid"; it is not published',
-        )
+        raise PlanError("draws-by-key-need-a-column")
     if key is not None and any(one.how.exchanges and one.draws == "kept" for one in plan.protections):
-        raise ParameterError(
-            "a swap draws records together, so that its draws cannot be kept by key",
-            hint='draw it anew in each release: draws = "fresh" in its [[protect]]; or leave out the key',
-        )
+        raise ParameterError("a-swap-draws-records-together-so")
     if key is not None and all(one.draws == "fresh" for one in plan.protections):
-        raise ParameterError(
-            'a key is of no use: every [[protect]] has draws = "fresh"',
-            hint="leave out the key, or draws in one of them",
-        )
+        raise ParameterError("a-key-is-of-no-use")

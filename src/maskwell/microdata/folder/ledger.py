@@ -149,15 +149,11 @@ def read_ledger(path: str | Path) -> Ledger:
         try:
             content = from_json(line)
             if content["previous"] != before:
-                raise DataFileError(
-                    f"{place}: line {number} does not follow the one before it: the ledger was changed",
-                    hint=LEDGER_HINT,
-                    path=str(place),
-                )
+                raise DataFileError("line-does-not-follow-the-one", place=place, number=number, path=str(place))
             _take(content, releases)
         except (ValueError, KeyError, TypeError) as error:
             raise DataFileError(
-                f"{place}: line {number} is no line of a ledger ({fault_of(error)})", hint=LEDGER_HINT, path=str(place)
+                "line-is-no-line", place=place, number=number, fault=fault_of(error), path=str(place)
             ) from error
         before = _hash(line)
     return Ledger(place, tuple(lines), tuple(releases.values()))
@@ -245,11 +241,7 @@ def check_not_cut(ledger: Ledger, release: AnyRelease, folder: str) -> None:
             continue
         if sha256_of(manifest) not in known:
             name, lacking = shorten(str(ledger.path), 24), shorten(manifest.parts[-3], 24)
-            raise PublishError(
-                f"{name} lacks the release {lacking!r}: its end was cut off",
-                hint=f"bring the whole ledger back, or start a new one under another name with {option('ledger')}",
-                path=str(manifest),
-            )
+            raise PublishError("lacks-the-release-its-end", name=name, lacking=lacking, path=str(manifest))
 
 
 def _manifests(place: Path) -> Iterator[Path]:
@@ -287,11 +279,7 @@ def _append(ledger: Ledger, content: Mapping[str, Any]) -> None:
     """One more line, on the disk and whole when this returns; an error if somebody else wrote one meanwhile."""
     line = canonical_text({"maskwell": "ledger", "version": VERSION, "previous": ledger.last, **content})
     if read_ledger(ledger.path).lines != ledger.lines:
-        raise DataFileError(
-            f"{ledger.path} was written by another release meanwhile",
-            hint="wait until that release is done, then run this one again",
-            path=str(ledger.path),
-        )
+        raise DataFileError("was-written-by-another-release-meanwhile", ledger_path=ledger.path, path=str(ledger.path))
     with atomic_file(str(ledger.path), force=True, mode=OWNER_ONLY) as file:
         file.write("".join(f"{one}\n" for one in (*ledger.lines, line)).encode())
 
@@ -539,9 +527,7 @@ def check_again(again: Sequence[DrawnAgain], *, allowed: bool) -> None:
     numbers = f"release{'s' if len(first.earlier) > 1 else ''} {in_words([*map(str, first.earlier[-3:])])}"
     kept = option("matrices", "OLD/internal/receipt.json")
     raise PublishError(
-        f"{names} would be drawn anew: together with {numbers} a bound is broken",
-        hint=f"keep the draws with {kept}, or allow it with {option('draw_anew')}",
-        again=[one.to_dict() for one in again],
+        "would-be-drawn-anew-together", names=names, numbers=numbers, kept=kept, again=[one.to_dict() for one in again]
     )
 
 
@@ -629,7 +615,7 @@ def _joined(one: tuple[Array, Array, Any], other: Transitions) -> tuple[Array, A
     first, last = (np.searchsorted(true[order], cell, side=side) for side in ("left", "right"))
     count = last - first
     if count.sum() > MOST_ENTRIES:
-        raise _TooManyError("too many pairs of reports", hint="look at fewer releases")
+        raise _TooManyError("too-many-pairs-of-reports")
     entries = order[np.repeat(first - (np.cumsum(count) - count), count) + np.arange(count.sum())]
     pairs = np.repeat(row, count).astype(np.int64) * (int(more.max(initial=0)) + 1) + more[entries]
     renumbered = np.unique(pairs, return_inverse=True)[1].reshape(-1)

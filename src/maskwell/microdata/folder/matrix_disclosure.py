@@ -44,21 +44,18 @@ def check_matrix(plan: ReleasePlan, stage: Stage) -> None:
     disclosure = next((one for one in (told(stage, *mass) for mass in _masses(stage)) if one is not None), None)
     if stage.derived:
         revealed = "its counts" if disclosure is None else disclosure.in_words()
-        raise PublishError(f"{what} was worked out from the file and reveals {revealed}", hint=_CLEAR)
+        raise PublishError("was-worked-out-from-the-file", what=what, revealed=revealed)
     if disclosure is not None:
         raise PublishError(
-            f"{what} reveals {disclosure.in_words()}",
-            hint=_WAYS_OUT,
+            "what-reveals-in-words",
+            what=what,
+            in_words=disclosure.in_words(),
             off_by=disclosure.off_by,
             released_error=disclosure.released,
         )
     for mass, _ in _masses(stage):  # a matrix with more than one solution, of which the counts are one
         if stage.design.m == stage.design.k and list(stage.states) == list(stage.outputs):
             check_publishable(stage.design, mass, None)
-
-
-_CLEAR = "withhold it, or say why the counts may be known (clearance)"
-_WAYS_OUT = "withhold it, or say in clearance why they may be known, or that the matrix is older"
 
 
 def _masses(stage: Stage) -> list[tuple[Real, Real]]:

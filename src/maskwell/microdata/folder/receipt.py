@@ -114,7 +114,9 @@ def load_receipt(path: str | Path) -> Receipt:
     try:
         content = from_json(text)
     except ValueError as error:
-        raise DataFileError(f"{path} is no JSON ({fault_of(error)})", hint=_HINT, path=str(path)) from error
+        raise DataFileError(
+            "path-shown-is-no-json-fault", path_shown=path, fault=fault_of(error), path=str(path)
+        ) from error
     return receipt_from_dict(content, str(path))
 
 
@@ -126,17 +128,13 @@ def is_folder(path: str | PathLike[str]) -> bool:
         return False
 
 
-_HINT = "give the receipt.json of a release folder"
-
-
 def receipt_from_dict(content: Any, name: str = "the receipt") -> Receipt:
     """A receipt from its content; ``name`` is what errors call it."""
     if not isinstance(content, Mapping) or content.get("maskwell") != "receipt":
-        raise DataFileError(f"{name} is no receipt of a release", hint=_HINT)
+        raise DataFileError("is-no-receipt-of-a-release", name=name)
     if content.get("version") != VERSION:
         raise DataFileError(
-            f"{name} has version {content.get('version')!r}; this program reads version {VERSION}",
-            hint="read it with the version of maskwell that made it",
+            "has-version-this-program-reads-version", name=name, version=content.get("version"), version_shown=VERSION
         )
     try:
         return Receipt(
@@ -152,7 +150,7 @@ def receipt_from_dict(content: Any, name: str = "the receipt") -> Receipt:
         )
     except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         reason = error.message if isinstance(error, MaskwellError) else f"{type(error).__name__}: {error}"
-        raise DataFileError(f"{name} cannot be read ({shorten(reason, 50)})", hint="get the original") from error
+        raise DataFileError("cannot-be-read", name=name, reason=shorten(reason, 50)) from error
 
 
 def _count(rows: Any) -> int:
@@ -195,10 +193,7 @@ def stages_of(receipt: Receipt) -> list[Stage]:
     """The stages of an internal receipt, as they were carried out."""
     stages = [group.stage for group in receipt.groups if group.stage is not None]
     if len(stages) < len(receipt.groups):
-        raise ParameterError(
-            "a public receipt does not tell the matrices and counts of a release",
-            hint="give the internal receipt: internal/receipt.json of the release folder",
-        )
+        raise ParameterError("a-public-receipt-does-not-tell")
     return stages
 
 

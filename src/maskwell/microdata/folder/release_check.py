@@ -61,32 +61,26 @@ def verify_release(
     check_kind(str | Path | None, ledger=ledger, against=against)
     place = Path(folder)
     if sha256 is not None and not _HASH.fullmatch(sha256.lower()):
-        raise ParameterError(
-            f"sha256 = {shorten(sha256)!r} is no SHA-256 hash of 64 hexadecimal digits",
-            hint="give the hash that was signed, as maskwell verify and sha256sum print it",
-        )
+        raise ParameterError("sha256-is-no-sha-256-hash", sha256=shorten(sha256))
     try:
         whole = _is_own_file(place / INTERNAL / MANIFEST) and not (place / INTERNAL).is_symlink()
         if not whole and not _is_own_file(place / SUMS):
-            raise DataFileError(f"{folder} holds no {INTERNAL}/{MANIFEST} and no {SUMS}", hint=FOLDER_HINT)
+            raise DataFileError("holds-no-internal-manifest-json", folder=folder)
         if not whole and any(one is not None for one in (source, plan, ledger, against)):
-            raise ParameterError(
-                "the public part of a release tells neither its source nor its plan, and no ledger names it",
-                hint=f"give the whole folder, with {INTERNAL}/{MANIFEST}, or leave them out",
-            )
+            raise ParameterError("the-public-part-of-a-release")
         checks = _whole_checks(place, source, plan) if whole else _public_checks(place)
         listed = place / INTERNAL / MANIFEST if whole else place / SUMS
         written_down = [] if ledger is None else _ledger_checks(Path(ledger), listed)
         changes = [] if against is None else _changes(place, Path(against))
         return Verified((*checks, *written_down, *changes, _signed(listed, sha256)))
     except OSError as error:
-        raise DataFileError(f"cannot read {folder}: {error.strerror or error}", hint=FOLDER_HINT) from error
+        raise DataFileError("cannot-read-give-the", folder=folder, strerror=error.strerror or error) from error
 
 
 def _ledger_checks(path: Path, manifest: Path) -> Iterator[Check]:
     """That every line of a ledger follows the one before it, that it began as it was then, and has the release."""
     if not path.is_file():
-        raise DataFileError(f"there is no ledger {path}", hint="check the path; it lies beside the key: KEY.ledger")
+        raise DataFileError("there-is-no-ledger", path=path)
     try:
         ledger = read_ledger(path)
     except DataFileError as error:
@@ -127,9 +121,11 @@ def _read(folder: Path, *parts: str) -> dict[str, Any]:
     try:
         content = from_json(read_document(path, error=DataFileError, hint=FOLDER_HINT))
     except ValueError as error:
-        raise DataFileError(f"{path} is no JSON ({fault_of(error)})", hint=FOLDER_HINT, path=str(path)) from error
+        raise DataFileError(
+            "path-shown-is-no-json-fault-give", path_shown=path, fault=fault_of(error), path=str(path)
+        ) from error
     if not isinstance(content, dict) or not {*_NEEDED[parts[-1]]} <= {*content}:
-        raise DataFileError(f"{path} is not as a release has it", hint=FOLDER_HINT, path=str(path))
+        raise DataFileError("path-shown-is-not", path_shown=path, path=str(path))
     return content
 
 
@@ -287,6 +283,6 @@ def _manifest(path: Path) -> dict[str, Any]:
             raise ValueError("a file is listed twice")
     except (ValueError, KeyError, TypeError) as error:
         raise DataFileError(
-            f"{path} is no manifest of a release ({fault_of(error)})", hint=FOLDER_HINT, path=str(path)
+            "is-no-manifest-of-a-release", path_shown=path, fault=fault_of(error), path=str(path)
         ) from error
     return {**read, "plan": content.get("plan")}

@@ -121,7 +121,7 @@ def check_new_folder(path: str | Path) -> Path:
     if there:
         raise _exists(path)
     if not target.parent.is_dir():
-        raise DataFileError(f"there is no folder {target.parent}", hint="make the folder first", path=str(path))
+        raise DataFileError("there-is-no-folder", parent=target.parent, path=str(path))
     return target
 
 
@@ -135,19 +135,11 @@ def _set_modes(partial: Path) -> None:
 
 
 def _exists(path: str | Path) -> DataFileError:
-    return DataFileError(
-        f"{path} exists; a release is never written over another one",
-        hint="give the name of a new folder, or move the old one away",
-        path=str(path),
-    )
+    return DataFileError("exists-a-release-is-never-written", path_shown=path, path=str(path))
 
 
 def _cannot_write(path: str | Path, error: OSError) -> DataFileError:
-    return DataFileError(
-        f"cannot write {path}: {error.strerror or error}",
-        hint="choose a place where folders may be made",
-        path=str(path),
-    )
+    return DataFileError("cannot-write-choose", path_shown=path, strerror=error.strerror or error, path=str(path))
 
 
 WIDTH = 100
@@ -303,7 +295,7 @@ def write_public(release: AnyRelease, folder: Path) -> list[Path]:
     """Write what users get beside ``data<ending>``, which must be there; returns all files."""
     data = folder / data_name(release)
     if not data.is_file():
-        raise DataFileError(f"there is no {data.name} in the folder", hint="write the released file first")
+        raise DataFileError("there-is-no-in-the-folder", name=data.name)
     receipt, entries = public_receipt(release), codebook_of(release)
     contents = {
         RECEIPT: dumps(receipt),
@@ -425,14 +417,12 @@ def _check_identifiers(source: Any, release: AnyRelease) -> None:
         name = names[place]
         if identifies(plan, counter.facts(name)):
             raise PublishError(
-                f"column {shorten(name)!r} tells the records apart, which links them to the original file",
-                hint=f"take it out: drop = [{json.dumps(name)}] in the table [release] of the plan",
-                column=name,
+                "column-tells-the-records-apart-which", name=shorten(name), dumps=json.dumps(name), column=name
             )
 
 
 def _leak(name: str, what: str, hint: str) -> PublishError:
-    return PublishError(f"{name} must not be published: {what}", hint=hint, file=name)
+    return PublishError("must-not-be-published", hint=hint, what=what, file=name)
 
 
 DOCUMENTS = (RECEIPT, CODEBOOK, "codebook.csv", "datapackage.json", "ddi.xml", "README.md", SUMS)
@@ -486,10 +476,7 @@ def _check_keys(content: Mapping[str, Any], allowed: Mapping[str, Any], name: st
 
 def _check_order(release: AnyRelease) -> None:
     if release.plan.order == "shuffled" and not release.shuffled:
-        raise PublishError(
-            "the records are in their original order, which links them to the original file",
-            hint='shuffle them, or say that their order carries no meaning: order = "kept"',
-        )
+        raise PublishError("the-records-are-in-their-original")
 
 
 def _check_matrices(folder: Path, tables: Mapping[str, str]) -> None:

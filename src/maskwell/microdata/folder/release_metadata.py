@@ -407,7 +407,7 @@ _SUM = re.compile(r"([0-9a-f]{64}) [ *](\S.*)")
 def sha256_of(path: Path) -> str:
     """The hash of a file, as ``sha256sum`` prints it; a device may have no end, and a pipe can be read only once."""
     if path.exists() and not path.is_file():
-        raise DataFileError(f"{path} is a device, a pipe or a folder, not a file", hint="give a file on disk")
+        raise DataFileError("is-a-device-a-pipe", path=path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -479,8 +479,8 @@ def sums_of(path: Path) -> dict[str, str]:
     text = read_document(path, error=DataFileError, hint=FOLDER_HINT)
     lines = [_SUM.fullmatch(line) for line in text.splitlines()]
     if not all(lines):
-        raise DataFileError(f"{path} is no list of SHA-256 hashes", hint=FOLDER_HINT, path=str(path))
+        raise DataFileError("is-no-list-of-sha-256", path_shown=path, path=str(path))
     sums = {line[2]: line[1] for line in lines if line}
     if len(sums) < len(lines):
-        raise DataFileError(f"{path} lists a file twice", hint=FOLDER_HINT, path=str(path))
+        raise DataFileError("lists-a-file-twice", path_shown=path, path=str(path))
     return sums

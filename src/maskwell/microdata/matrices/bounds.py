@@ -117,9 +117,7 @@ class Bounds:
         least, most = self.changed_at_least, self.changed_at_most
         if least is not None and most is not None and least > most:
             raise ParameterError(
-                f"changed_at_least = {to_decimal(least)} is more than changed_at_most = {to_decimal(most)}",
-                hint="give the smaller share as changed_at_least",
-                bounds=self,
+                "changed-at-least-is-more", least=to_decimal(least), most=to_decimal(most), bounds=self
             )
 
     @classmethod
@@ -127,7 +125,7 @@ class Bounds:
         """From numbers as people type them: ``0.6``, ``"3/5"``, a fraction."""
         unknown = sorted(bounds.keys() - _RANGES.keys())
         if unknown:
-            raise ParameterError(f"there is no bound {unknown[0]!r}", hint=f"bounds: {', '.join(_RANGES)}, caps")
+            raise ParameterError("there-is-no-bound", unknown=unknown[0], ranges=", ".join(_RANGES))
         exact: dict[str, Any] = {name: as_fraction(x, name) for name, x in bounds.items() if x is not None}
         own = {
             as_whole(place, "a state of caps"): as_fraction(cap, f"the cap of state {place}")
@@ -216,7 +214,7 @@ class Amounts:
         try:
             return np.asarray(self.integers / self.scale, dtype=np.float64)
         except OverflowError:
-            raise CountsError("a count is too large", hint="give counts of ordinary size") from None
+            raise CountsError("a-count-is-too-large") from None
 
     def __len__(self) -> int:
         return len(self.integers)
@@ -232,22 +230,18 @@ def read_amounts(v: Any, *, weighted: bool = False) -> Amounts:
     amounts = Amounts(exact, 1) if exact is not None else _fractions(values)
     if not weighted and not amounts.whole:
         state = next(j for j, n in enumerate(amounts.integers) if n % amounts.scale)
-        raise CountsError(
-            f"the count of state {state} is {values[state]}, not a whole number",
-            hint="counts are numbers of records; for weights or shares say that they are (weighted=True)",
-            state=state,
-        )
+        raise CountsError("the-count-of-state-is-not", value=values[state], state=state)
     _check_not_negative(amounts.integers, values)
     if amounts.integers.dtype == object and (largest := max(amounts.integers)) > _LARGEST:
         what = "too large" if largest > _LARGEST * amounts.scale else "of too different sizes"
-        raise CountsError(f"the counts are {what}", hint="give counts of ordinary size")
+        raise CountsError("the-counts-are-what", what=what)
     return amounts
 
 
 def check_one_each(design: CodedDesign, counts: Array) -> None:
     """Raise unless there is a count for each true category."""
     if design.k != len(counts):
-        raise CountsError(f"{len(counts):,} counts for {design.k:,} categories", hint="give one for each category")
+        raise CountsError("counts-for-categories", counts_count=len(counts), k=design.k)
 
 
 def labels_for(amounts: Amounts, categories: Categories | None) -> Categories:
@@ -256,9 +250,7 @@ def labels_for(amounts: Amounts, categories: Categories | None) -> Categories:
     if categories is None:
         return Categories.numbered(len(amounts))
     if len(categories) != len(amounts):
-        raise CountsError(
-            f"{len(amounts)} counts for {len(categories)} categories", hint="give one count for each category"
-        )
+        raise CountsError("counts-for-categories-give", amounts_count=len(amounts), categories_count=len(categories))
     return categories
 
 
@@ -280,7 +272,7 @@ def _column(v: Any) -> Array:
     except (TypeError, ValueError):
         values = np.empty((0, 0))
     if values.ndim != 1 or not len(values):
-        raise CountsError("counts must be one column of numbers, at least one", hint="give one count for each state")
+        raise CountsError("counts-must-be-one-column-of")
     return values
 
 
@@ -310,15 +302,13 @@ def _fraction(value: Any, state: int) -> Fraction:
     try:
         return as_fraction(value, f"the count of state {state}")
     except MaskwellError as error:
-        raise CountsError(
-            f"the count of state {state} is {value!r}, not a finite number", hint="give numbers of 0 or more"
-        ) from error
+        raise CountsError("the-count-of-state-is-not-a", state=state, value=value) from error
 
 
 def _check_not_negative(integers: Array, values: Array) -> None:
     wrong = np.flatnonzero(integers < 0)
     if len(wrong):
         states_text = listed((f"state {j} has {values[j]}" for j in wrong.tolist()), len(wrong), MESSAGE - 20)
-        raise CountsError(f"negative counts: {states_text}", hint="give numbers of 0 or more", states=wrong)
+        raise CountsError("negative-counts-give", states_text=states_text, states=wrong)
     if not (integers > 0).any():
-        raise CountsError("all counts are zero", hint="there is nothing to release; give the counts of the file")
+        raise CountsError("all-counts-are-zero")

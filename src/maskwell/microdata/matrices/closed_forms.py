@@ -89,27 +89,18 @@ def binary_theta(v: Any, p12: Number) -> Fraction:
     """
     amounts, asked = read_amounts(v, weighted=True), as_fraction(p12, "p12")
     if len(amounts) != 2 or not amounts.support.all():
-        raise CountsError(f"{len(amounts)} counts", hint="give two counts, both above 0; for others use theta")
+        raise CountsError("amounts-count-counts", amounts_count=len(amounts))
     first, second = map(int, amounts.integers)
     most = min(Fraction(1), Fraction(first, second))
     if not 0 <= asked <= most:
-        raise ParameterError(
-            f"p12 = {p12} is outside 0 to {to_decimal(most)}",
-            hint=f"the first category can take at most {to_decimal(most)} of the second without growing",
-            p12=p12,
-            most=most,
-        )
+        raise ParameterError("p12-is-outside-0", most_shown=to_decimal(most), p12=p12, most=most)
     return asked * second / min(first, second)
 
 
 def _check_part(theta: Number) -> Fraction:
     strength = as_fraction(theta, "theta")
     if not 0 <= strength <= 1:
-        raise ParameterError(
-            f"theta = {theta} is outside 0 to 1",
-            hint=f"0 changes nothing, 1 empties the smallest category{percent_meant(theta)}",
-            theta=theta,
-        )
+        raise ParameterError("theta-is-outside-0-to-1", percent_meant=percent_meant(theta), theta=theta)
     return strength
 
 
@@ -156,11 +147,7 @@ def theta_for_xi(xi: Number) -> float:
     """
     bound = as_fraction(xi, "xi")
     if not _LIMIT < bound <= 1:
-        raise ParameterError(
-            f"xi = {xi} is outside (1/3, 1]",
-            hint="cells of one record allow only bounds above 1/3: merge cells, or take an optimal matrix",
-            xi=xi,
-        )
+        raise ParameterError("xi-is-outside-1-3-1", xi=xi)
     x = float(bound)
     one = (-(1 - x) + math.sqrt((1 - x) ** 2 + 4 * x * (1 - x))) / (2 * x)
     inner = (0.5 - x) ** 2 - 2 * x * (2 * x - 1)
@@ -174,10 +161,7 @@ def _check_flow(flow: Fraction, amounts: Amounts, numbers: Any) -> None:
     most = Fraction(min(smallest), amounts.scale) if smallest else flow
     if not 0 <= flow <= most or flow < 0:
         raise ParameterError(
-            f"theta = {to_decimal(flow)} is outside 0 to {to_decimal(most)}",
-            hint="a cell cannot give more records than it has; lower theta, or merge the smallest cells",
-            theta=flow,
-            most=most,
+            "theta-is-outside-0", flow=to_decimal(flow), most_shown=to_decimal(most), theta=flow, most=most
         )
 
 
@@ -214,9 +198,7 @@ def method2(v: Any, R: Any, *, categories: Categories | None = None) -> Sparse:
     amounts, first = read_amounts(v, weighted=True), _first_stage(R)
     inputs, places = labels_for(amounts, categories), np.flatnonzero(amounts.support)
     if first.k != len(amounts):
-        raise MatrixError(
-            f"R has {first.k} columns for {len(amounts)} counts", hint="give R one column for each category"
-        )
+        raise MatrixError("r-has-columns-for-counts", k=first.k, amounts_count=len(amounts))
     flows, common, notes = _posterior_flows(amounts, first, places)
     totals = as_words(amounts.integers[places], common * int(amounts.integers.max())) * common
     design = from_flows(flows.astype(totals.dtype), totals, places, inputs)

@@ -70,9 +70,7 @@ def allowed_pairs(
     """For each block, given by the places of its states, the pairs that may have a flow; sorted by released state."""
     never = _forbidden_keys(forbidden, k)
     if band is not None and not (_is_whole(band) and band >= 0):
-        raise ParameterError(
-            f"band = {shown_short(band)} is no number of places", hint="give a whole number of 0 or more"
-        )
+        raise ParameterError("band-is-no-number-of-places", band=shown_short(band))
     return [_pairs(own, k, never, band, costs) for own in places]
 
 
@@ -82,7 +80,7 @@ def cost_matrix(cost: Any, k: int) -> Real | None:
         return None
     if isinstance(cost, str):
         if cost != "ordinal":
-            raise ParameterError(f"there is no cost {shorten(cost)!r}", hint='give "ordinal", or a matrix of costs')
+            raise ParameterError("there-is-no-cost", cost=shorten(cost))
         place = np.arange(k)
         return np.asarray(np.abs(np.subtract.outer(place, place)), dtype=np.float64)
     try:
@@ -90,11 +88,7 @@ def cost_matrix(cost: Any, k: int) -> Real | None:
     except (TypeError, ValueError):
         matrix = np.empty(0)
     if matrix.shape != (k, k) or not np.isfinite(matrix).all():
-        raise ParameterError(
-            f"the costs are no {k} by {k} matrix of finite numbers",
-            hint="give the cost of releasing category i (row) for category j (column)",
-            cost=cost,
-        )
+        raise ParameterError("the-costs-are-no-by-matrix", k=k, cost=cost)
     return matrix
 
 
@@ -106,11 +100,7 @@ def _forbidden_keys(forbidden: Iterable[tuple[int, int]], k: int) -> Array:
     pairs = pairs_of(forbidden, "forbidden")
     for pair in pairs:
         if not all(_is_whole(x) and 0 <= x < k for x in pair):
-            raise ParameterError(
-                f"the forbidden pair {pair!r} names a state that is none of 0 to {k - 1}",
-                hint="give pairs (released, true) by the places of the categories",
-                pair=pair,
-            )
+            raise ParameterError("the-forbidden-pair-names-a-state", k_sub=k - 1, pair=pair)
     return np.array([i * k + j for i, j in pairs], dtype=np.int64)
 
 

@@ -256,10 +256,7 @@ def _by_highs(objective: Real, matrices: tuple[Any, ...], bounds: Real) -> Optim
             return _of_highs(result, steep)
         if result.status == _INFEASIBLE:
             return None
-    raise SolverError(
-        f"the solver gave up on a program of {len(objective):,} unknowns: {result.message[:40]}",
-        hint="use fewer categories in a block, or fewer bounds at a time",
-    )
+    raise SolverError("the-solver-gave-up", objective_count=len(objective), problem=result.message[:40])
 
 
 def _of_highs(result: Any, steep: float) -> Optimum:

@@ -190,9 +190,7 @@ def _checked_risk(risk: Risk, k: int) -> Risk:
     def risks(design: Sparse) -> Real:
         values = as_floats(risk(design), "the values of risk(design)")
         if values.shape != (k,):
-            raise ParameterError(
-                f"risk(design) has shape {values.shape} for {k:,} states", hint="return one chance for each state"
-            )
+            raise ParameterError("risk-design-has-shape-for-states", shape=values.shape, k=k)
         return values
 
     return risks
@@ -246,9 +244,7 @@ class _Judge:
 def _allowed(nu: Number) -> Fraction:
     allowed = as_fraction(nu, "nu")
     if not 0 < allowed <= 1:
-        raise ParameterError(
-            f"nu = {to_decimal(allowed)} is out of range", hint=f"give a number above 0, at most 1{percent_meant(nu)}"
-        )
+        raise ParameterError("nu-is-out-of-range", allowed=to_decimal(allowed), percent_meant=percent_meant(nu))
     return allowed
 
 
@@ -364,8 +360,10 @@ def _not_found(
         cells = listed((str(x + 1) for x in states), len(states), 24)
         many = "category" if len(states) == 1 else "categories"
         return InfeasibleError(
-            f"a match of at most {to_decimal(allowed)} needs more changes of {many} {cells} than are allowed",
-            hint="allow a larger chance, other bounds or more moves, or merge these categories",
+            "a-match-of-at-most-needs",
+            allowed=to_decimal(allowed),
+            many=many,
+            cells=cells,
             values=listed((f"{x + 1}: {label_text(labels.labels[x])!r}" for x in states), len(states), VALUES),
             states=states,
         )
@@ -373,9 +371,11 @@ def _not_found(
     chance = upwards(search.worst(least))
     works = chance < 1 and search.least_risky(as_fraction(chance, "nu"))[0].is_safe
     return InfeasibleError(
-        f"no matrix was found with a match of at most {to_decimal(allowed)}: the best leaves"
-        f" category {worst + 1} a chance of {Printed(chance):g}",
-        hint=f"allow {f'{Printed(chance):g}' if works else 'a larger chance'}, or merge categories",
+        "no-matrix-was-found",
+        allowed=to_decimal(allowed),
+        worst_number=worst + 1,
+        chance_shown=Printed(chance),
+        chance_2=f"{Printed(chance):g}" if works else "a larger chance",
         values=repr(label_text(labels.labels[worst])),
         state=worst,
         chance=chance if works else None,
@@ -400,9 +400,10 @@ def _impossible(search: _Search, allowed: Fraction) -> tuple[int, ...]:
 def _too_risky(risks: Real, small: Array, labels: Categories, allowed: Fraction) -> InfeasibleError:
     worst = int(small[largest(risks[small])])
     return InfeasibleError(
-        f"Method 1 at its strongest leaves category {worst + 1} a risk of"
-        f" {Printed(risks[worst]):.3f}, more than {to_decimal(allowed)}",
-        hint="use lower_until (method = lowered), allow a larger chance, or merge categories",
+        "method-1-at-its-strongest-leaves",
+        worst_number=worst + 1,
+        risk=Printed(risks[worst]),
+        allowed=to_decimal(allowed),
         values=repr(label_text(labels.labels[worst])),
         state=worst,
     )

@@ -70,10 +70,7 @@ def _cell_matrix(counts: Array, occurring: Array, make: Make) -> Sparse:
         made = make(counts)
         check_kind(Sparse, **{"what make returns": made})
         if made.k != len(counts) or made.m != len(counts):
-            raise MatrixError(
-                f"make returned a matrix of {made.m:,} rows and {made.k:,} columns for {len(counts):,} counts",
-                hint="return a matrix with a row and a column for each of the counts that make is given",
-            )
+            raise MatrixError("make-returned-a-matrix-of-rows", m=made.m, k=made.k, counts_count=len(counts))
         return made
     return Sparse.unchanged(Categories.numbered(len(counts))).with_provenance(method="unchanged")
 
@@ -96,7 +93,7 @@ def conditional_matrix(
     designs = [_sparse(part) for part in named.values()]
     states = designs[0].inputs.labels
     if any(part.k != len(states) or part.m != len(states) for part in designs):
-        raise MatrixError("matrices of different sizes", hint="give every y a square matrix over the same categories")
+        raise MatrixError("matrices-of-different-sizes")
     grid = np.arange(len(states) * len(designs)).reshape(
         (len(states), len(designs)) if order == "x" else (-1, len(states))
     )
@@ -107,13 +104,11 @@ def conditional_matrix(
 
 def _check_levels(named: Mapping[Hashable, Any], levels: Iterable[Hashable] | None) -> None:
     if not named:
-        raise ParameterError("no matrices", hint="give a matrix for each category of the other variable")
+        raise ParameterError("no-matrices")
     try:
         absent = [y for y in ([] if levels is None else as_list(levels, "levels")) if y not in named]
     except TypeError as error:
-        raise WrongTypeError(
-            "an element of levels cannot be a label", hint="use texts, numbers, dates or tuples", values=str(error)
-        ) from None
+        raise WrongTypeError("an-element-of-levels-cannot", values=str(error)) from None
     if absent:
         raise UnknownCategoryError(
             f"{len(absent):,} categories have no matrix" if len(absent) > 1 else "a category has no matrix",
@@ -125,7 +120,7 @@ def _check_levels(named: Mapping[Hashable, Any], levels: Iterable[Hashable] | No
 
 def _check_order(order: str) -> str:
     if order not in ("x", "y"):
-        raise ParameterError(f"order = {order!r}", hint='"x": the randomized variable is the slowest; "y": the other')
+        raise ParameterError("order-order", order=order)
     return order
 
 
@@ -161,10 +156,7 @@ def chained(first: Sparse, then: Sparse) -> Sparse:
     """``P = P_2 P_1``, exactly: ``first``, then ``then``, in one step."""
     check_kind(Sparse, first=first, then=then)
     if first.m != then.k:
-        raise MatrixError(
-            f"the first matrix has {first.m} reports, the second {then.k} categories",
-            hint="stages of one file work on the same cells, in the same order",
-        )
+        raise MatrixError("the-first-matrix-has-reports", m=first.m, k=then.k)
     second = [then.columns_exact(j) for j in range(then.k)]
     return Sparse.of_columns([_column(first.columns_exact(j), second) for j in range(first.k)], first.inputs)
 
@@ -194,10 +186,7 @@ def _column(entries: dict[int, Fraction], second: list[dict[int, Fraction]]) -> 
 def check_square(design: Sparse) -> None:
     """Raise unless every category can be reported as itself."""
     if design.m != design.k:
-        raise MatrixError(
-            f"a matrix of {design.m} reports by {design.k} categories has no diagonal",
-            hint="give a matrix with the same categories before and after",
-        )
+        raise MatrixError("a-matrix-of-reports-by-categories", m=design.m, k=design.k)
 
 
 # ---- two variables, each within the other
@@ -245,5 +234,5 @@ def _two_way(table: Any) -> tuple[Array, Categories]:
         counts = as_array(table, "table")
         levels = tuple(tuple(range(size)) for size in counts.shape)
     if counts.ndim != 2:
-        raise CountsError(f"a table of {counts.ndim} variables", hint="two stages need a table of two variables")
+        raise CountsError("a-table-of-variables", ndim=counts.ndim)
     return counts, Categories.of([(x, y) for x in levels[0] for y in levels[1]])

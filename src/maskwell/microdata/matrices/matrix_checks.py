@@ -72,9 +72,8 @@ def check_invariant(design: CodedDesign, v: Any) -> None:
     change = float(moved[worst] / counts.sum())
     if abs(change) > TOLERANCE:
         raise NotInvariantError(
-            f"the matrix does not keep the counts: on average the share of category {worst + 1} changes by"
-            f" {change:+.3g}",
-            hint="make the matrix from the same counts, or estimate with its inverse",
+            "the-matrix-does-not-keep-the",
+            worst_number=worst + 1,
             values=shorten(repr(design.inputs.labels[worst]), 80),
             category=worst,
             change=change,
@@ -84,10 +83,7 @@ def check_invariant(design: CodedDesign, v: Any) -> None:
 def _square_counts(design: CodedDesign, v: Any) -> Real:
     counts = read_amounts(v, weighted=True).floats
     if design.k != len(counts) or design.m != design.k:
-        raise MatrixError(
-            f"a matrix of {design.m} reports by {design.k} categories for {len(counts)} counts",
-            hint="give a square matrix with one column for each count",
-        )
+        raise MatrixError("a-matrix-of-reports-by-categories-for", m=design.m, k=design.k, counts_count=len(counts))
     return counts
 
 
@@ -98,9 +94,7 @@ def flows(design: Sparse, v: Any) -> Any:
     """``F_ij = p_ij v_j``, the expected number of records that go from j to i, as a ``scipy.sparse.csc_array``."""
     counts = read_amounts(v, weighted=True).floats
     if len(counts) != design.k:
-        raise MatrixError(
-            f"{len(counts)} counts for a matrix of {design.k} categories", hint="give one count for each category"
-        )
+        raise MatrixError("counts-for-a-matrix-of-categories", counts_count=len(counts), k=design.k)
     moved = design.csc()
     moved.data = moved.data * np.repeat(counts, np.diff(design.starts))
     return moved
@@ -158,8 +152,8 @@ def check_publishable(design: CodedDesign, v: Any, clearance: str | None) -> Non
     told = int((exchanging & (counts > 0)).sum())
     if told:
         raise PublishError(
-            f"this matrix reveals the true counts: {told:,} of {int((counts > 0).sum()):,} counts follow from it",
-            hint="withhold it, or say why the counts may be known (clearance)",
+            "this-matrix-reveals-the-true-counts",
+            value_sum=int((counts > 0).sum()),
             told=told,
             recovered=_recovered(design, counts),
         )
@@ -182,15 +176,10 @@ def _totals(n: Any, groups: Array) -> Real:
     if as_array(n, "n").ndim == 1:
         counts = read_amounts(n, weighted=True).floats
         if len(counts) != len(groups):
-            raise CountsError(
-                f"{len(counts):,} counts for {len(groups):,} categories", hint="give one count for each category"
-            )
+            raise CountsError("counts-for-categories-give-one", counts_count=len(counts), groups_count=len(groups))
         return np.asarray(np.bincount(groups, counts), dtype=np.float64)
     if groups.max():
-        raise ParameterError(
-            f"the matrix has {int(groups.max()) + 1} groups of states that never exchange records",
-            hint="give the released counts instead of n: they tell the total of each group",
-        )
+        raise ParameterError("the-matrix-has-groups-of-states", groups_max_number=int(groups.max()) + 1)
     return np.array([as_real(n, "n", low=0)])
 
 
@@ -200,8 +189,7 @@ def _stationary(design: CodedDesign, members: Array) -> Real:
         return np.ones(1)
     if len(members) > DENSE_STATES:
         raise TooLargeError(
-            f"{len(members):,} states exchange records; counts are worked out for {DENSE_STATES:,} at most",
-            hint="they follow from the matrix all the same: it has one eigenvector for the eigenvalue 1",
+            "states-exchange-records-counts-are-worked", members_count=len(members), dense_states=DENSE_STATES
         )
     system = np.vstack([design.entries(members, members) - np.eye(len(members)), np.ones(len(members))])
     return np.asarray(np.linalg.lstsq(system, np.eye(len(members) + 1)[-1], rcond=None)[0])
@@ -221,8 +209,9 @@ def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable]
     if total:
         name = shorten(repr(worst if labels is None else labels[worst]), 80)
         raise EditRuleError(
-            f"{_records(total)} in forbidden cells, most in cell {worst + 1}",
-            hint="correct these records before the release, or take the rule out",
+            "in-forbidden-cells-most-in-cell",
+            records=_records(total),
+            worst_number=worst + 1,
             values=f"{_records(int(inside[worst]))} in {name}, {_records(total)} in all such cells",
             cell=worst,
             count=int(inside[worst]),
@@ -240,8 +229,9 @@ def check_never_creates(design: Sparse, forbidden: Array) -> None:
         made, origin = int(design.rows[wrong[0]]), int(origins[wrong[0]])
         names = [shorten(repr(label), 80) for label in (design.inputs.labels[origin], design.outputs.labels[made])]
         raise EditRuleError(
-            f"the matrix can turn category {origin + 1} into category {made + 1}, which a rule forbids",
-            hint="randomize within the columns of the rule, or jointly with them",
+            "the-matrix-can-turn-category-into",
+            origin_number=origin + 1,
+            made_number=made + 1,
             values=f"{names[0]} into {names[1]}",
             origin=origin,
             made=made,
@@ -260,10 +250,7 @@ def expected_failures(design: Sparse, counts: Any, forbidden: Array) -> float:
 def _flags(forbidden: Any, cells: int) -> Array:
     flags = as_array(forbidden, "forbidden")
     if flags.shape != (cells,) or flags.dtype.kind not in "bui":
-        raise ParameterError(
-            f"forbidden has shape {flags.shape} of {flags.dtype} for {cells:,} cells",
-            hint="give True or False for each",
-        )
+        raise ParameterError("forbidden-has-shape-of-for-cells", shape=flags.shape, dtype=flags.dtype, cells=cells)
     return flags.astype(bool)
 
 

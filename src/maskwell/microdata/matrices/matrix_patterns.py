@@ -32,6 +32,7 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, InfeasibleError, ParameterError, WrongTypeError
 from maskwell.microdata.matrices.bounds import Amounts, as_words, labels_for, read_amounts
+from maskwell.notes import Note
 
 # ---- entries
 
@@ -72,16 +73,14 @@ def block_numbers(blocks: object, k: int) -> Array:
         return np.zeros(k, dtype=np.int64)
     labels = blocks if isinstance(blocks, np.ndarray) and blocks.ndim == 1 else as_list(blocks, "blocks")
     if len(labels) != k:
-        raise CountsError(f"{len(labels)} blocks for {k} counts", hint="give the block of every state")
+        raise CountsError("blocks-for-counts", labels_count=len(labels), k=k)
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu":
         return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)  # keeps their order
     numbers: dict[object, int] = {}
     try:
         return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
     except TypeError as error:
-        raise WrongTypeError(
-            "an element of blocks cannot be a label", hint="use texts, numbers, dates or tuples", values=str(error)
-        ) from None
+        raise WrongTypeError("an-element-of-blocks-cannot", values=str(error)) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,9 +256,9 @@ def _joined(reached: Array, owner: Array) -> Array | None:
 def _check_codes(codes: Array, size: int) -> Array:
     cells = as_array(codes, "codes")
     if cells.ndim != 2 or not len(cells):
-        raise CountsError(f"codes of shape {cells.shape}", hint="give one row for each cell, one column a variable")
+        raise CountsError("codes-of-shape", shape=cells.shape)
     if size < 1:
-        raise ParameterError(f"size = {size}", hint="give the smallest number of cells of a block, such as 5")
+        raise ParameterError("size-size", size=size)
     return cells
 
 
@@ -290,7 +289,7 @@ class BlockThetas:
     def notes(self) -> list[str]:
         """Where the bound is not kept, in words."""
         left = int((~self.reached).sum())
-        note = f"in {left:,} of {len(self.theta):,} blocks a correct match stays likelier than {to_decimal(self.xi)}"
+        note = Note("in-of-blocks-a-correct-match", left=left, theta_count=len(self.theta), xi=to_decimal(self.xi))
         return [note] if left else []
 
     def check_reached(self) -> None:
@@ -299,8 +298,10 @@ class BlockThetas:
         if len(cells):
             worst = float(self.risk.max())
             raise InfeasibleError(
-                f"{len(cells):,} cells lie in blocks that cannot keep P(correct match) <= {to_decimal(self.xi)}",
-                hint=f"form larger blocks, merge cells, drop a key, or allow {round_up(worst, 3):g}",
+                "cells-lie-in-blocks-that-cannot",
+                cells_count=len(cells),
+                xi=to_decimal(self.xi),
+                worst=round_up(worst, 3),
                 cells=cells,
                 nearest=worst,
             )
@@ -319,9 +320,7 @@ def thetas_for_blocks(counts: Any, blocks: Iterable[Hashable], xi: Number, *, ma
     """
     bound = check_probability(xi, "xi")
     if not bound or math.ceil(1 / bound) > _MOST_TERMS:
-        raise ParameterError(
-            f"the bound on a match is {xi}, below 1/{_MOST_TERMS}", hint="give a bound between 0.005 and 1", xi=xi
-        )
+        raise ParameterError("the-bound-on-a-match", most_terms=_MOST_TERMS, xi=xi)
     records = read_amounts(counts)
     amounts = records if mass is None else read_amounts(mass, weighted=True)
     _check_same_support(records, amounts)
@@ -342,9 +341,7 @@ def theta_for_block(counts: Any, xi: Number) -> Fraction:
 
 def _check_same_support(records: Amounts, amounts: Amounts) -> None:
     if len(records) != len(amounts) or (records.support != amounts.support).any():
-        raise CountsError(
-            "counts and weighted counts do not belong together", hint="give both for the same cells, zero together"
-        )
+        raise CountsError("counts-and-weighted-counts-do-not")
 
 
 @dataclass(frozen=True, eq=False)
@@ -429,10 +426,7 @@ def inverse_frequency_by_block(v: Any, thetas: BlockThetas, *, categories: Categ
     check_kind(BlockThetas, thetas=thetas)
     amounts = read_amounts(v, weighted=True)
     if len(thetas.blocks) != len(amounts):
-        raise CountsError(
-            f"{len(amounts):,} counts for thetas of {len(thetas.blocks):,} cells",
-            hint="give the counts that the thetas were found for",
-        )
+        raise CountsError("counts-for-thetas-of-cells", amounts_count=len(amounts), blocks_count=len(thetas.blocks))
     flows = [theta * amounts.scale for theta in thetas.theta]
     design = equal_exchange(amounts, flows, thetas.blocks, labels_for(amounts, categories))
     return with_notes(design, amounts, "inverse-frequency", *thetas.notes(), xi=to_text(thetas.xi), blocks=len(flows))

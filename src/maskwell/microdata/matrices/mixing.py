@@ -98,7 +98,7 @@ def _numbers(n: Any) -> Real:
     try:
         return np.asarray(n, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise WrongTypeError("n must be numbers of records", hint="give a number, or a list of them") from error
+        raise WrongTypeError("n-must-be-numbers-of-records") from error
 
 
 def mixing_matrix(counts: Any, rates: Any, *, blocks: Any = None, categories: Categories | None = None) -> Sparse:
@@ -113,7 +113,7 @@ def mixing_matrix(counts: Any, rates: Any, *, blocks: Any = None, categories: Ca
 def _grid_steps(rates: Any, k: int) -> Array:
     exact = [check_probability(rate, "rates") for rate in as_list(_plain(rates), "rates")]
     if len(exact) != k:
-        raise CountsError(f"{len(exact)} rates for {k} counts", hint="give the rate of every cell")
+        raise CountsError("rates-for-counts", exact_count=len(exact), k=k)
     return np.array([math.ceil(rate * GRID) for rate in exact], dtype=np.int64)
 
 
@@ -175,16 +175,23 @@ class BlockRates:
         short, needed = np.unique(groups[cells]), math.ceil(1 / self.xi)
         if sizes[short].min() >= needed:
             raise InfeasibleError(
-                f"{where}{': ' if where else ''}blocks of so few cells do not keep match = {to_decimal(self.xi)}",
-                hint=f"give a larger block_size, {math.ceil(1.5 * needed):,} or more, or none",
+                "blocks-of-so-few-cells-do",
+                where=where,
+                ending=": " if where else "",
+                xi=to_decimal(self.xi),
+                ceil=math.ceil(1.5 * needed),
                 cells=cells,
                 needed=needed,
                 nearest=float(self.risk.max()),
             )
         raise InfeasibleError(
-            f"{where}{': ' if where else ''}{len(short):,} of {len(sizes):,} cells have too few records"
-            f" ({int(sizes[short].min()):,}; match = {to_decimal(self.xi)} needs {needed:,})",
-            hint=f"group labels until each cell of within has {needed:,} records",
+            "of-cells-have-too-few-records",
+            where=where,
+            ending=": " if where else "",
+            short_count=len(short),
+            sizes_count=len(sizes),
+            size_min=int(sizes[short].min()),
+            xi=to_decimal(self.xi),
             cells=cells,
             needed=needed,
             nearest=float(self.risk.max()),
@@ -244,16 +251,11 @@ def rates_for_match(
     check_kind(ExchangeCosts | None, others=others)
     bound = check_probability(xi, "xi")
     if bound < LEAST_BOUND:
-        raise ParameterError(
-            f"the bound {to_decimal(bound)} on a match is below {to_decimal(LEAST_BOUND)}", hint="give a larger one"
-        )
+        raise ParameterError("the-bound-on-a-match-is", bound=to_decimal(bound), least_bound=to_decimal(LEAST_BOUND))
     amounts = read_amounts(counts)
     codes = as_array(codes, "codes")
     if codes.ndim != 2 or len(codes) != len(amounts) or codes.dtype.kind not in "iu":
-        raise CountsError(
-            f"codes of shape {codes.shape} for {len(amounts)} counts",
-            hint="give whole numbers, a row for each cell and a column for each variable",
-        )
+        raise CountsError("codes-of-shape-for-counts", shape=codes.shape, amounts_count=len(amounts))
     numbers, group = amounts.integers.astype(np.int64), block_numbers(within, len(amounts))
     small = np.flatnonzero(amounts.support & (numbers < math.ceil(1 / bound)))
     blocks = np.arange(len(amounts))  # cells that stay are blocks of their own

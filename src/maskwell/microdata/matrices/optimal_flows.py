@@ -138,9 +138,7 @@ def optimal_matrix(
 
 def _check_linear(bounds: Bounds) -> None:
     if bounds.match is not None:
-        raise ParameterError(
-            "a bound on correct matches is no linear one", hint="use lower_until, which lowers diagonals until it holds"
-        )
+        raise ParameterError("a-bound-on-correct-matches")
 
 
 def _members(amounts: Amounts, blocks: Any) -> list[Array]:

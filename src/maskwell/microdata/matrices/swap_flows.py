@@ -102,28 +102,21 @@ def _whole_matrix(F: Any) -> Array:
     except (TypeError, ValueError):
         matrix = np.empty(0)
     if matrix.ndim != 2 or not matrix.size or matrix.shape[0] != matrix.shape[1]:
-        raise CountsError(f"flows of shape {matrix.shape}", hint="give a square matrix of whole numbers")
+        raise CountsError("flows-of-shape", shape=matrix.shape)
     if not np.isfinite(matrix).all() or (matrix < 0).any() or (matrix != np.floor(matrix)).any():
         i, j = np.argwhere(~np.isfinite(matrix) | (matrix < 0) | (matrix != np.floor(matrix)))[0]
-        raise CountsError(
-            f"the flow [{i}, {j}] is {matrix[i, j]:g}, not a whole number of records",
-            hint="draw whole flows from a matrix and its counts (whole_flows)",
-        )
+        raise CountsError("the-flow-is-not-a-whole", i=i, j=j, matrix=matrix[i, j])
     return matrix.astype(np.int64)
 
 
 def _check_margins(amounts: Array) -> None:
     before, after = amounts.sum(axis=0), amounts.sum(axis=1)
     if not before.any():
-        raise CountsError("all flows are zero", hint="give the flows of at least one record")
+        raise CountsError("all-flows-are-zero")
     unequal = np.flatnonzero(before != after)
     if len(unequal):
         j = int(unequal[0])
-        raise CountsError(
-            f"category {j} would have {int(before[j]):,} records before and {int(after[j]):,} after",
-            hint="rows and columns of flows must have the same sums",
-            category=j,
-        )
+        raise CountsError("category-would-have-records-before", before=int(before[j]), after=int(after[j]), category=j)
 
 
 # ---- drawn from a matrix
@@ -190,10 +183,7 @@ def _shifted(flows: Flows, lacking: dict[Node, Fraction]) -> Flows:
         made[place] += amount
         lacking[parent] = lacking.get(parent, Fraction(0)) - amount
         if made[place] < 0:
-            raise NotInvariantError(
-                "the flows of this matrix cannot be made to keep the counts exactly",
-                hint="swap with a closed form, such as inverse-frequency or method1",
-            )
+            raise NotInvariantError("the-flows-of-this-matrix-cannot")
     return made
 
 
@@ -315,17 +305,10 @@ class SwapSampler:
         left = np.flatnonzero(self._used < self._counts)
         if len(left):
             j = int(left[0])
-            raise CountsError(
-                f"category {self._name(j)} had fewer records than the flows were made for",
-                hint="release the file that was counted, whole",
-                category=j,
-            )
+            raise CountsError("category-had-fewer-records", name=self._name(j), category=j)
 
     def __reduce__(self) -> Any:
-        raise WrongTypeError(
-            "a sampler cannot be copied or sent to another process: two holders would draw the same words",
-            hint="make one there from the flows",
-        )
+        raise WrongTypeError("a-sampler-cannot-be-copied-or")
 
     def _name(self, j: int) -> str:
         return shorten(repr(self.flows.categories.labels[j]), 30)
@@ -333,11 +316,7 @@ class SwapSampler:
     def _next(self, j: int, count: int) -> Array:
         start, end = int(self._used[j]), int(self._used[j]) + count
         if end > self._counts[j]:
-            raise CountsError(
-                f"category {self._name(j)} has more records than the flows were made for",
-                hint="count the file again: flows belong to one file",
-                category=j,
-            )
+            raise CountsError("category-has-more-records", name=self._name(j), category=j)
         self._used[j] = end
         order = self._orders.pop(j) if j in self._orders else self._shuffled(j)
         if end < self._counts[j]:

@@ -291,8 +291,10 @@ class Optimal(Lowered):
 def _check_program_size(states: OpenStates) -> None:
     if len(states.counts) > MOST_IN_A_PROGRAM:
         raise ParameterError(
-            f"{states.where}: {len(states.counts):,} combinations in one linear program; at most {MOST_IN_A_PROGRAM:,}",
-            hint='randomize within the cells of another column, or use method = "inverse-frequency"',
+            "combinations-in-one-linear-program",
+            where=states.where,
+            counts_count=len(states.counts),
+            most_in_a_program=MOST_IN_A_PROGRAM,
         )
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from maskwell.core.arguments import Array
 from maskwell.core.cells import CellTable
 from maskwell.core.labels import sorted_levels
-from maskwell.core.phrases import shorten, shows_values
+from maskwell.core.phrases import shorten
 from maskwell.errors import EditRuleError, PlanError
 from maskwell.microdata.plans import plan_entries as read
 from maskwell.microdata.plans.plan_entries import by_text, find_levels
@@ -146,7 +146,7 @@ def read_rule(given: Any, where: str) -> AnyRule:
     kinds = [kind for kind in _KINDS if kind in table]
     if len(kinds) != 1:
         said = f"has {' and '.join(kinds)}" if kinds else "says nothing"
-        raise PlanError(f"{where} {said}", hint=f"a rule has one of: {', '.join(_KINDS)}", kinds=kinds)
+        raise PlanError("where-said", where=where, said=said, kinds_shown=", ".join(_KINDS), kinds=kinds)
     rule = _forbidding(table) if kinds[0] == "forbid" else _moving(table, kinds[0])
     table.finish(
         ["forbid"] if kinds[0] == "forbid" else ["variable", kinds[0], "order"][: 3 if kinds[0] == "steps" else 2]
@@ -160,10 +160,7 @@ def _forbidding(table: read.Entries) -> Rule:
     forbidden = {column: read.labels(labels, f"{where} of {column!r}") for column, labels in forbid.items()}
     empty = [column for column, labels in forbidden.items() if not labels]
     if not forbidden or empty:
-        raise PlanError(
-            f"{where} names no label{f' of {empty[0]!r}' if empty else ''}",
-            hint='write forbid = { age = ["child"], marital = ["married"] }',
-        )
+        raise PlanError("names-no-label", where=where, empty=f" of {empty[0]!r}" if empty else "")
     return Rule(forbidden)
 
 
@@ -174,10 +171,7 @@ def _moving(table: read.Entries, kind: str) -> Steps | Moves:
     pairs = table.take(kind, read.pairs)
     stays = [pair for pair in pairs if pair[0] == pair[1]]
     if stays:
-        raise PlanError(
-            f"{table.where}: {kind} names the move from {stays[0][0]!r} to itself",
-            hint="a record may always keep its label; to keep a whole category, use exclude in [[protect]]",
-        )
+        raise PlanError("names-the-move-from-to-itself", where=table.where, kind=kind, stay=stays[0][0])
     return Moves(variable, pairs, only=kind == "only")
 
 
@@ -197,9 +191,9 @@ def check_rules(plan: ReleasePlan, tables: Tables) -> None:
             cell = ", ".join(f"{c} = {label}" for c, label in zip(table.columns, table.label(int(bad[0])), strict=True))
             there = int(table.counts[bad[0]])
             raise EditRuleError(
-                f"[[rule]] number {number}: a combination of {shorten(' and '.join(rule.columns), 30)} that it forbids"
-                " occurs",
-                hint=f"correct these records, or take the rule out of the plan; {shows_values()} what occurs",
+                "rule-number-a-combination",
+                number=number,
+                columns=shorten(" and ".join(rule.columns), 30),
                 values=f"{cell} ({there:,} records; {int(table.counts[bad].sum()):,} in all that it forbids)",
                 cell=table.label(int(bad[0])),
                 count=there,
@@ -269,8 +263,10 @@ def check_moves(plan: ReleasePlan, stage: Stage, table: CellTable, where: str) -
         if bad.size:
             i, j = stage.outputs[to[bad[0]]], stage.states[of[bad[0]]]
             raise EditRuleError(
-                f"{where}: {stage.method} could change {rule.variable!r} in a way that a rule forbids",
-                hint='use method = "optimal", which keeps to such rules',
+                "could-change-in-a-way",
+                where=where,
+                method=stage.method,
+                variable=rule.variable,
                 values=f"{_brief(j)} into {_brief(i)}",
                 rule=rule,
             )
@@ -306,8 +302,10 @@ def _check_rule(rule: Rule, stages: Sequence[Stage], table: CellTable) -> None:
 def _forbidden(rule: Rule, stage: Stage, number: int, records: int) -> EditRuleError:
     whose = "of some records" if records else "of what earlier protections make"
     return EditRuleError(
-        f"[[protect]] number {number}: {stage.method} could make {whose} what a rule forbids",
-        hint="use a method that keeps the counts, such as optimal: it makes no new combinations",
+        "protect-number-could-make-what",
+        number=number,
+        method=stage.method,
+        whose=whose,
         values=f"{records:,} records" if records else "",
         rule=rule,
     )

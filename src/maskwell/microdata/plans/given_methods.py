@@ -28,6 +28,7 @@ from maskwell.microdata.plans import plan_entries as read
 from maskwell.microdata.plans.method import DEMANDS, GivenMethod, Method, demand_option, option
 from maskwell.microdata.plans.plan_entries import by_text
 from maskwell.microdata.stages.stage import state_categories
+from maskwell.notes import Note
 
 MOST_STATES = 10**5
 ORIENTATIONS = ("columns", "rows")
@@ -56,7 +57,7 @@ def matrix_entry(value: Any, name: str) -> GivenMatrix | PerCell:
 
 def _cells(value: Mapping[Any, Any], name: str, before: tuple[str, ...]) -> list[tuple[tuple[str, ...], GivenMatrix]]:
     if not value:
-        raise PlanError(f"{name} is an empty table", hint="give one matrix for each cell")
+        raise PlanError("is-an-empty-table", name=name)
     matrices: list[tuple[tuple[str, ...], GivenMatrix]] = []
     for key, entry in value.items():
         cell = (*before, *(key if isinstance(key, tuple) else (str(key),)))
@@ -72,13 +73,13 @@ def _one_matrix(value: Any, name: str) -> GivenMatrix:
         return read.text(value, name)
     rows = value.tolist() if hasattr(value, "tolist") else value
     if not isinstance(rows, list | tuple) or not rows or not all(isinstance(row, list | tuple) for row in rows):
-        raise PlanError(f"{name} is neither a file nor rows of numbers", hint='write [["0.9", "0.2"], ["0.1", "0.8"]]')
+        raise PlanError("is-neither-a-file-nor-rows", name=name)
     numbers = tuple(
         tuple(read.number(entry, f"{name}[{i}, {j}]") for j, entry in enumerate(row)) for i, row in enumerate(rows)
     )
     lengths = sorted({len(row) for row in numbers})
     if len(lengths) > 1 or lengths == [0]:
-        raise PlanError(f"{name} has rows of different lengths: {lengths}", hint="give m rows of k numbers each")
+        raise PlanError("has-rows-of-different-lengths", name=name, lengths=lengths)
     return numbers
 
 
@@ -108,10 +109,10 @@ def states_entry(value: Any, name: str) -> tuple[tuple[str, ...], ...]:
     ((('yes',), ('no',)), (('a', '1'), ('b', '2')))
     """
     if isinstance(value, str) or not isinstance(value, list | tuple) or not value:
-        raise PlanError(f"{name} is no list of categories", hint='write them in order: ["yes", "no"]')
+        raise PlanError("is-no-list-of-categories", name=name)
     states = tuple(read.state(one, name) for one in value)
     if len(set(states)) < len(states):
-        raise PlanError(f"{name} holds a category twice", hint="name every category once")
+        raise PlanError("holds-a-category-twice", name=name)
     return states
 
 
@@ -173,10 +174,7 @@ def places_of(design: Design, labels: Sequence[Labels], where: str) -> list[int]
         place = next((known[text] for text in texts_of(label) if text in known), None)
         if place is None:
             raise UnknownCategoryError(
-                f"{where}: the matrix lacks a category that occurs in the file",
-                hint="give categories = [...] in the order of the matrix, all that occur",
-                values=repr(", ".join(map(str, label))),
-                label=label,
+                "the-matrix-lacks-a-category", where=where, values=repr(", ".join(map(str, label))), label=label
             )
         places.append(place)
     return places
@@ -223,10 +221,9 @@ class Fixed(GivenMethod):
         if not isinstance(design.inputs.labels, range):
             return design
         if len(levels) > 1 or len(levels[0]) != design.k:
-            named = "give categories = [...] in the order of the matrix"
-            raise PlanError(f"{where}: a matrix for {design.k} categories does not say which they are", hint=named)
+            raise PlanError("a-matrix-for-categories-does-not", where=where, k=design.k)
         order = listed(map(str, levels[0]), len(levels[0]), 60)
-        note = f"the matrix has no labels; its rows and columns are taken in the order {order}"
+        note = Note("the-matrix-has-no-labels", order=order)
         return design.with_labels(state_categories([(level,) for level in levels[0]])).with_provenance(notes=(note,))
 
     def cell_design(
@@ -237,9 +234,7 @@ class Fixed(GivenMethod):
         key = next((text for text in texts_of(cell) if text in matrices), None)
         if key is None:
             raise UnknownCategoryError(
-                f"{where}: a cell of {' and '.join(within)} has no matrix",
-                hint="give a matrix for every cell that occurs or that an earlier randomization can lead to",
-                values=short_label(cell),
+                "a-cell-of-has-no-matrix", where=where, within=" and ".join(within), values=short_label(cell)
             )
         design = self._design(matrices[key], f"{where}, {short_label(cell)}")
         if isinstance(design.inputs.labels, range):
@@ -279,10 +274,7 @@ class DesignFile(GivenMethod):
         assert self.file is not None
         design = load_design(self.file)
         if not isinstance(design, CodedDesign):
-            raise PlanError(
-                f"{where}: the reports of a {design.kind} design are sets, which cannot stand in place of a category",
-                hint="use a design whose reports are categories, such as k-ary",
-            )
+            raise PlanError("the-reports-of-a-design", where=where, kind=design.kind)
         return design
 
 
@@ -308,9 +300,7 @@ class UniformByDemand(GivenMethod):
     def given_design(self, levels: Sequence[Sequence[Hashable]], where: str) -> CodedDesign:
         """Over all combinations of the labels."""
         if np.prod([len(labels) for labels in levels], dtype=object) > MOST_STATES:
-            raise TooLargeError(
-                f"{where}: too many combinations for one design", hint="protect the variables one by one"
-            )
+            raise TooLargeError("too-many-combinations-for-one-design", where=where)
         assert self.demand is not None
         return Uniform.from_gamma(self.demand.gamma_exact, state_categories([*product(*levels)]))
 

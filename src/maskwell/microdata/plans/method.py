@@ -61,7 +61,7 @@ class OpenStates:
     def match(self) -> Fraction:
         """The bound on the chance of a correct match."""
         if self.bounds.match is None:
-            raise PlanError(f"{self.where} has no bound on a correct match", hint="give match = 0.5")
+            raise PlanError("has-no-bound-on-a-correct", where=self.where)
         return self.bounds.match
 
     def part(self, places: Array) -> OpenStates:
@@ -143,8 +143,11 @@ class Method:
         named = [key for key in cls.one_of if key in options or key in bounds]
         if len(named) > 1 or (cls.one_of and not named and not cls.match):
             raise PlanError(
-                f"{table.where}: method {cls.name} has {' and '.join(named) or 'no number'}",
-                hint=f"give one of: {', '.join(cls.one_of)}",
+                "where-method-name-has-named",
+                where=table.where,
+                name=cls.name,
+                named=" and ".join(named) or "no number",
+                one_of=", ".join(cls.one_of),
                 given=named,
             )
         cls.check_options(options, table.where)
@@ -157,7 +160,7 @@ class Method:
     @classmethod
     def lacks(cls, key: str, where: str) -> PlanError:
         """The error for an option that must be given."""
-        return PlanError(f"{where}: method {cls.name} needs {key}", hint=_NEEDED[key], key=key)
+        return PlanError("method-needs", hint=_NEEDED[key], where=where, name=cls.name, key=key)
 
     @classmethod
     def _check_belongs(cls, table: read.Entries) -> None:
@@ -168,7 +171,7 @@ class Method:
         foreign |= {} if cls.derived else dict.fromkeys(("exclude", "strength", "counts_from"), _AS_IT_IS)
         for key, hint in foreign.items():
             if key in table:
-                raise PlanError(f"{table.where}: method {cls.name} takes no {key}", hint=hint, key=key)
+                raise PlanError("method-takes-no", hint=hint, where=table.where, name=cls.name, key=key)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -258,7 +261,7 @@ def up_to_one(value: Any, name: str) -> Fraction:
     """A number from 0 to 1."""
     number = read.number(value, name)
     if not 0 <= number <= 1:
-        raise PlanError(f"{name} = {to_decimal(number)} is out of range", hint="give a number from 0 to 1")
+        raise PlanError("is-out-of-range-give", name=name, number=to_decimal(number))
     return number
 
 
@@ -269,7 +272,7 @@ def above(least: int, *, strictly: bool) -> Reader[Fraction]:
         number = read.number(value, name)
         if number < least or (strictly and number == least):
             allowed = f"above {least}" if strictly else f"of {least} or more"
-            raise PlanError(f"{name} = {to_decimal(number)} is out of range", hint=f"give a number {allowed}")
+            raise PlanError("is-out-of-range-give-a", name=name, number=to_decimal(number), allowed=allowed)
         return number
 
     return bounded
@@ -278,9 +281,7 @@ def above(least: int, *, strictly: bool) -> Reader[Fraction]:
 def _rho(value: Any, name: str) -> tuple[Fraction, Fraction]:
     pair = [read.number(one, name) for one in value] if isinstance(value, list | tuple) else []
     if len(pair) != 2 or not 0 < pair[0] < pair[1] < 1:
-        raise PlanError(
-            f"{name} is no pair of probabilities, the first below the second", hint="write rho = [0.1, 0.5]"
-        )
+        raise PlanError("is-no-pair-of-probabilities", name=name)
     return pair[0], pair[1]
 
 

@@ -214,10 +214,7 @@ def starting_plan(
     guesses = guess_columns(counted, unique)
     keys = _named_keys(keys, [guess.name for guess in guesses]) or choose_keys(guesses)
     if not keys:
-        raise PlanError(
-            f"no column of {shorten(path)} has between 2 and {FEW} different values",
-            hint="group values into classes first: nothing here can be randomized as it is",
-        )
+        raise PlanError("no-column-of-has-between-2", path=shorten(path), few=FEW)
     sensitive = [g.name for g in guesses if g.sensitive and g.role == "few" and g.name not in keys]
     lacking = any(table.columns[0] in keys and None in table.levels[0] for table in counted)
     left_out, original = telling or {}, guesses
@@ -483,12 +480,9 @@ def design_from_sdcmicro(path: str) -> Dense:
     check_path(path=path)
     matrix = read_matrix(path)
     if matrix.row_labels is None or matrix.column_labels is None:
-        raise MatrixError(
-            f"{path} has no names of rows and columns",
-            hint="in R: rownames(mat) <- colnames(mat) <- levels(x); write.csv(mat, file)",
-        )
+        raise MatrixError("has-no-names-of-rows", path=path)
     if matrix.row_labels != matrix.column_labels:
-        raise LabelError(f"rows and columns of {path} have different names", hint="both are the levels, in one order")
+        raise LabelError("rows-and-columns-of-have-different", path=path)
     return Dense.from_rows(matrix.entries, inputs=matrix.row_labels, outputs=matrix.row_labels)
 
 
@@ -552,12 +546,10 @@ def _for_each(values: Any, names: Sequence[str], what: str) -> list[Any]:
     if isinstance(values, Mapping):
         missing = [name for name in names if name not in values]
         if missing:
-            raise PlanError(f"{what} has nothing for {missing[0]!r}", hint="give one for each of the variables")
+            raise PlanError("what-has-nothing-for-missing", what=what, missing=missing[0])
         return [values[name] for name in names]
     if isinstance(values, str) or not isinstance(values, Sequence):
         return [values] * len(names)
     if len(values) != len(names):
-        raise PlanError(
-            f"{len(values)} values of {what} for {len(names)} variables", hint="give one for all, or one for each"
-        )
+        raise PlanError("values-of-for-variables", values_count=len(values), what=what, names_count=len(names))
     return [*values]

@@ -55,7 +55,7 @@ class Entries:
     def need(self, key: str, read: Reader[T], hint: str) -> Any:
         """One value that must be given."""
         if key not in self._left:
-            raise PlanError(f"{self.where} has no {key}", hint=hint, key=key)
+            raise PlanError("where-has-no-key", hint=hint, where=self.where, key=key)
         return self.take(key, read)
 
     def finish(self, allowed: Iterable[str]) -> None:
@@ -86,7 +86,7 @@ def table(value: Any, name: str) -> Mapping[str, Any]:
 def tables(value: Any, name: str) -> Sequence[Any]:
     """A list of tables."""
     if isinstance(value, Mapping):
-        raise PlanError(f"[{name}] is one table, not a list of them", hint=f"write [[{name}]] with two brackets")
+        raise PlanError("is-one-table-not-a-list", name=name)
     return _list(value, name)
 
 
@@ -131,7 +131,7 @@ def pairs(value: Any, name: str) -> tuple[tuple[str, str], ...]:
     """Pairs of labels, from and to."""
     label_pairs = [tuple(label(one, name) for one in _list(pair, name)) for pair in _list(value, name)]
     if not label_pairs or any(len(pair) != 2 for pair in label_pairs):
-        raise PlanError(f"{name} holds something that is no pair of labels", hint='write [["from", "to"], ...]')
+        raise PlanError("holds-something-that-is-no-pair", name=name)
     return _distinct(tuple((a, b) for a, b in label_pairs), name)
 
 
@@ -148,8 +148,10 @@ def share(value: Any, name: str) -> Fraction:
     fraction = number(value, name)
     if not 0 < fraction <= 1:
         raise PlanError(
-            f"{name} = {to_decimal(fraction)} is out of range",
-            hint=f"give a number above 0, at most 1{percent_meant(fraction)}",
+            "is-out-of-range-give-a-number",
+            name=name,
+            fraction=to_decimal(fraction),
+            percent_meant=percent_meant(fraction),
             value=fraction,
         )
     return fraction
@@ -159,7 +161,7 @@ def whole(value: Any, name: str) -> int:
     """A whole number of 1 or more."""
     amount = number(value, name)
     if amount.denominator != 1 or amount < 1:
-        raise PlanError(f"{name} = {to_decimal(amount)} is not a whole number of 1 or more", hint="give 1, 2, 3, ...")
+        raise PlanError("is-not-a-whole-number-of", name=name, amount=to_decimal(amount))
     return int(amount)
 
 
@@ -176,7 +178,10 @@ def choice(*allowed: str) -> Reader[str]:
     def read(value: Any, name: str) -> str:
         if value not in allowed:
             raise PlanError(
-                f"{name} = {_value_in_words(value)} is not allowed", hint=f"give one of: {', '.join(allowed)}"
+                "name-value-in-words-is-not-allowed",
+                name=name,
+                value_in_words=_value_in_words(value),
+                allowed=", ".join(allowed),
             )
         return str(value)
 
@@ -240,8 +245,10 @@ def unknown_label(given: str, known: Sequence[str], where: str, declared: Sequen
     if declared:
         hint = f"did you mean {close[0]!r}?" if close else start + listed(declared, len(declared), HINT - len(start))
     return UnknownCategoryError(
-        f"{where}: there is no category {shorten(given)!r}",
+        "there-is-no-category-2",
         hint=hint,
+        where=where,
+        given=shorten(given),
         values=listed(map(repr, known), len(known), VALUES),
         label=given,
     )
@@ -256,12 +263,19 @@ def _list(value: Any, name: str) -> list[Any]:
 def _distinct(items: tuple[T, ...], name: str) -> tuple[T, ...]:
     twice = [one for one, times in Counter(items).items() if times > 1]
     if twice:
-        raise PlanError(f"{name} holds {shorten(repr(twice[0]))} twice", hint="leave out one of them", value=twice[0])
+        raise PlanError("holds-twice", name=name, twice=shorten(repr(twice[0])), value=twice[0])
     return items
 
 
 def _wrong(value: Any, name: str, allowed: str, hint: str) -> PlanError:
-    return PlanError(f"{name} = {_value_in_words(value)} is not {allowed}", hint=hint, value=value)
+    return PlanError(
+        "name-value-in-words-is-not",
+        hint=hint,
+        name=name,
+        value_in_words=_value_in_words(value),
+        allowed=allowed,
+        value=value,
+    )
 
 
 def _value_in_words(value: Any) -> str:

@@ -123,10 +123,7 @@ class Protection:
         self._check_caps()
         self._check_draws()
         if self.clearance is None and self.derived and self.publish == "included":
-            raise PlanError(
-                'publish = "included" would publish the counts of the file',
-                hint='say why they may be known: clearance = "table 3 of the report"; or leave out publish',
-            )
+            raise PlanError("publish-included-would-publish-the-counts")
 
     @property
     def method(self) -> str:
@@ -182,27 +179,23 @@ class Protection:
 
     def _check_names(self) -> None:
         if not self.variables:
-            raise PlanError("variables is empty", hint='name the columns to randomize: ["sex", "region"]')
+            raise PlanError("variables-is-empty")
         named = [*self.variables, *self.within, *self.linked]
         twice = [name for i, name in enumerate(named) if name in named[:i]]
         if twice:
-            raise PlanError(f"{twice[0]!r} is named twice", hint="a column is in one of variables, within and linked")
+            raise PlanError("is-named-twice", twice=twice[0])
 
     def _check_strength(self) -> None:
         asked = [*self.bounds.asked(), *(key for key in PROMISED if key in self.options)]
         if self.strength != 1 and (asked or self.base.capped):
             raise PlanError(
-                f"strength = {to_decimal(self.strength)} would undo {asked[0] if asked else 'the bound'}",
-                hint="leave out strength, or give theta in place of the bound",
+                "strength-would-undo", strength=to_decimal(self.strength), asked=asked[0] if asked else "the bound"
             )
 
     def _check_caps(self) -> None:
         both = [label for label in self.caps if label in self.exclude.get(self.variables[0], ())]
         if both:
-            raise PlanError(
-                f"{both[0]!r} is excluded and has a cap",
-                hint="an excluded category stays as it is: take it out of exclude or of caps",
-            )
+            raise PlanError("is-excluded-and-has-a-cap", both=both[0])
 
     def _check_draws(self) -> None:
         alone = {
@@ -213,18 +206,13 @@ class Protection:
         }
         clash = next((name for name, there in alone.items() if there), None)
         if self.each == UNIT and clash is not None:
-            raise PlanError(f'each = "unit" does not go with {clash}', hint="leave out one of them")
+            raise PlanError("each-unit-does-not-go", clash=clash)
         if self.again is None:
             return
         if self.how.exchanges:
-            raise PlanError(
-                "again draws each record anew, which would undo the exact counts of a swap", hint="leave out again"
-            )
+            raise PlanError("again-draws-each-record-anew-which")
         if self.draws == "fresh":
-            raise PlanError(
-                'again randomizes a kept report once more, but draws = "fresh" keeps none',
-                hint="leave out one of them; fresh draws hide changes by themselves",
-            )
+            raise PlanError("again-randomizes-a-kept-report-once")
 
     def __repr__(self) -> str:
         numbers = [key for key, value in self.options.items() if isinstance(value, Fraction | str | int)]
@@ -313,9 +301,7 @@ def read_caps(variables: Sequence[str]) -> Reader[dict[str, Fraction]]:
 
     def entry(value: Any, name: str) -> dict[str, Fraction]:
         if len(variables) > 1:
-            raise PlanError(
-                f"{name} needs a single variable", hint="bound all combinations alike, such as posterior_own = 0.3"
-            )
+            raise PlanError("needs-a-single-variable", name=name)
         return {label: _cap(cap, f"{name}: {label}") for label, cap in read.table(value, name).items()}
 
     return entry
@@ -324,15 +310,15 @@ def read_caps(variables: Sequence[str]) -> Reader[dict[str, Fraction]]:
 def _cap(value: Any, name: str) -> Fraction:
     cap = read.number(value, name)
     if not 0 <= cap <= 1:
-        raise PlanError(f"{name} = {to_decimal(cap)} is out of range", hint=f"give a number 0 to 1{percent_meant(cap)}")
+        raise PlanError(
+            "is-out-of-range-give-a-number-0", name=name, cap=to_decimal(cap), percent_meant=percent_meant(cap)
+        )
     return cap
 
 
 def _only(variables: Sequence[str], name: str, form: str) -> str:
     if len(variables) != 1:
-        raise PlanError(
-            f"{name} does not say which variable it is for", hint=f"write {name.rsplit(': ', 1)[-1]} = {form}"
-        )
+        raise PlanError("does-not-say-which-variable-it", name=name, rsplit=name.rsplit(": ", 1)[-1], form=form)
     return variables[0]
 
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from maskwell.microdata.plans.release_plan import ReleasePlan
 
 _ENTRIES = ("group", "other", "cuts", "top", "bottom", "round")
-_EXAMPLE = 'such as group = { couple = ["married", "partner"] }, cuts = [18, 65], top = 80 or round = 10'
 
 
 def read_recodes(given: Any) -> dict[str, Recode]:
@@ -58,18 +57,14 @@ def _check_recode(recode: Recode, where: str) -> None:
     numbers = recode.bottom is not None or recode.top is not None or recode.step is not None
     kinds = [kind for kind, there in (("group", labels), ("cuts", recode.cuts), ("top", numbers)) if there]
     if not kinds:
-        raise PlanError(f"{where} says nothing", hint=_EXAMPLE)
+        raise PlanError("says-nothing", where=where)
     if len(kinds) > 1:
-        raise PlanError(
-            f"{where} has {kinds[0]} and {kinds[1]}",
-            hint="give groups of labels, cuts, or limits of numbers (top, bottom, round): one of the three",
-        )
+        raise PlanError("where-has-kind-and-kind-shown", where=where, kind=kinds[0], kind_shown=kinds[1])
     if recode.other is not None and not recode.group:
-        raise PlanError(f"{where} has other without group", hint="name the groups that other stands beside")
+        raise PlanError("has-other-without-group", where=where)
     if recode.top is not None and recode.bottom is not None and recode.top <= recode.bottom:
         raise PlanError(
-            f"{where}: top = {to_decimal(recode.top)} is not above bottom = {to_decimal(recode.bottom)}",
-            hint="exchange the two",
+            "top-is-not-above-bottom", where=where, top=to_decimal(recode.top), bottom=to_decimal(recode.bottom)
         )
 
 
@@ -78,17 +73,12 @@ def _groups(value: Any, name: str) -> dict[str, tuple[str, ...]]:
     first: dict[str, str] = {}
     for new, labels in groups.items():
         if not labels or not new:
-            raise PlanError(f"{name} has a group without labels or without a name", hint=_EXAMPLE)
+            raise PlanError("has-a-group-without-labels", name=name)
         for label in labels:
             if not label:
-                raise PlanError(
-                    f"{name} of {shorten(repr(new), 20)} names the missing value, which stays missing",
-                    hint='leave it out; missing = "category" in [release] treats it like the others',
-                )
+                raise PlanError("of-names-the-missing-value-which", name=name, new=shorten(repr(new), 20))
             if label in first:
-                raise PlanError(
-                    f"{name}: {shorten(repr(label), 20)} is in two groups", hint="leave it in one of them", label=label
-                )
+                raise PlanError("is-in-two-groups", name=name, label_shown=shorten(repr(label), 20), label=label)
             first[label] = new
     return groups
 
@@ -96,14 +86,14 @@ def _groups(value: Any, name: str) -> dict[str, tuple[str, ...]]:
 def _cuts(value: Any, name: str) -> tuple[Fraction, ...]:
     cuts = tuple(read.number(one, name) for one in (value if isinstance(value, list | tuple) else [value]))
     if not cuts or any(low >= high for low, high in pairwise(cuts)):
-        raise PlanError(f"{name} are not numbers in rising order", hint="write where classes begin: [18, 30, 65]")
+        raise PlanError("are-not-numbers-in-rising-order", name=name)
     return cuts
 
 
 def _step(value: Any, name: str) -> Fraction:
     step = read.number(value, name)
     if step <= 0:
-        raise PlanError(f"{name} = {to_decimal(step)} is not above 0", hint="round = 10 gives multiples of 10")
+        raise PlanError("is-not-above-0", name=name, step=to_decimal(step))
     return step
 
 
@@ -124,15 +114,9 @@ def check_recodes(plan: ReleasePlan) -> None:
     """Raise for recodes of columns that nobody sees, and labels of the plan that a recode takes away."""
     for column, recode in plan.recodes.items():
         if column in plan.drop or column == plan.id:
-            raise PlanError(
-                f"[recode.{shorten(column, 30)}]: the column is not published",
-                hint="take out the recode, or the column from drop or id in [release]",
-            )
+            raise PlanError("recode-the-column-is-not-published", column=shorten(column, 30))
         if column == plan.weights and recode.gives_text:
-            raise PlanError(
-                f"[recode.{shorten(column, 30)}]: weights must stay numbers",
-                hint="use round, top or bottom: round = 10",
-            )
+            raise PlanError("recode-weights-must-stay-numbers", column=shorten(column, 30))
 
 
 # ---- labels of files that hold codes

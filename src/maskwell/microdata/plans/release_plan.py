@@ -15,7 +15,7 @@ from maskwell.core.arguments import check_path
 from maskwell.core.cells import CellTable
 from maskwell.core.documents import LARGEST_TOML, from_toml, read_document
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import HINT, fault_of, listed, shorten, shown_values, shows_values
+from maskwell.core.phrases import HINT, fault_of, listed, shorten, shown_values
 from maskwell.engines.formula import read_formula
 from maskwell.engines.labelled_columns import Labels
 from maskwell.errors import PlanError, PublishError, UnknownCategoryError
@@ -198,10 +198,7 @@ class ReleasePlan:
     def check_private(self, *, private: bool) -> None:
         """Raise for draws that somebody could repeat, unless the release is marked as a demonstration."""
         if not private and not self.demonstration:
-            raise PublishError(
-                "the draws come from a seed: whoever tries seeds can undo the protection",
-                hint="release without a seed, or mark the plan: [release] demonstration = true",
-            )
+            raise PublishError("the-draws-come-from-a-seed")
 
     def levels_of(self, table: CellTable, column: str) -> list[Hashable]:
         """All labels of a column: those of the codebook in its order, in the type of the file, or those that occur."""
@@ -281,8 +278,9 @@ def _not_in_codebook(table: CellTable, column: str, extra: Sequence[Hashable]) -
     counts = {times.label(i)[0]: int(n) for i, n in enumerate(times.counts)}
     what = "1 value is" if len(extra) == 1 else f"{len(extra):,} values are"
     return UnknownCategoryError(
-        f"column {shorten(column, 40)!r}: {what} not in its codebook",
-        hint=f"add what is missing to [codebook], or correct the file; {shows_values()} it",
+        "column-not-in-its-codebook",
+        column=shorten(column, 40),
+        what=what,
         values=shown_values({level: counts[level] for level in extra}),
         offenders={level: counts[level] for level in extra},
     )
@@ -291,7 +289,7 @@ def _not_in_codebook(table: CellTable, column: str, extra: Sequence[Hashable]) -
 def _codebook(labels: Any, column: str) -> tuple[str, ...]:
     categories = read.labels(labels, f"[codebook]: {column}")
     if not categories:
-        raise PlanError(f"[codebook]: {column} has no labels", hint='list all of them: ["yes", "no"]', column=column)
+        raise PlanError("codebook-has-no-labels", column=column)
     return categories
 
 
@@ -336,7 +334,9 @@ def read_plan(text: str, *, name: str = "the plan", folder: str = "") -> Release
     try:
         tables = from_toml(text)
     except ValueError as error:
-        raise PlanError(f"{name} is not TOML: {fault_of(error, 60)}", hint=_toml_hint(text)) from error
+        raise PlanError(
+            "name-is-not-toml-fault", hint=_toml_hint(text), name=name, fault=fault_of(error, 60)
+        ) from error
     plan = ReleasePlan.from_dict(tables)
     return replace(plan, protections=tuple(_located(one, folder) for one in plan.protections)) if folder else plan
 
@@ -358,16 +358,15 @@ def check_columns(plan: ReleasePlan, columns: Sequence[str]) -> None:
     if twice := [name for name, times in Counter(columns).items() if times > 1]:
         start = "rename all but one of each; several columns are named "
         raise PlanError(
-            f"the file has {columns.count(twice[0])} columns named {shorten(repr(twice[0]), 40)}",
+            "the-file-has-columns-named",
             hint=start + listed(map(repr, twice), len(twice), HINT - len(start)),
+            count=columns.count(twice[0]),
+            twice=shorten(repr(twice[0]), 40),
             columns=twice,
         )
     for name in _in_formulas(plan):
         if name in plan.unpublished:
-            raise PlanError(
-                f"[release]: formulas name {shorten(repr(name), 30)}, which the plan does not publish",
-                hint="formulas are fitted to the released file, too: name columns that it has",
-            )
+            raise PlanError("release-formulas-name-which-the-plan", name=shorten(repr(name), 30))
 
 
 def _named(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
@@ -394,20 +393,17 @@ def _in_formulas(plan: ReleasePlan) -> list[str]:
 
 def _no_column(where: str, name: str, columns: Sequence[str], times: int) -> PlanError:
     if times:
-        return PlanError(f"{where}: the file has {times} columns named {name!r}", hint="rename all but one of them")
+        return PlanError("the-file-has-columns-named-rename", where=where, times=times, name=name)
     close = difflib.get_close_matches(name, columns, n=1)
     start = "its columns: "
     hint = f"did you mean {close[0]!r}?" if close else start + listed(columns, len(columns), HINT - len(start))
-    return PlanError(f"{where}: the file has no column {name!r}", hint=hint, column=name, columns=[*columns])
+    return PlanError("the-file-has-no-column", hint=hint, where=where, column=name, columns=[*columns])
 
 
 def check_plan(plan: ReleasePlan) -> None:
     """Raise where parts of the plan contradict each other."""
     if not plan.protections:
-        raise PlanError(
-            "the plan protects nothing: it has no table [[protect]]",
-            hint='add one, such as [[protect]] with variables = ["sex"] and method = "sequential"',
-        )
+        raise PlanError("the-plan-protects-nothing-it")
     _check_roles(plan)
     if plan.recodes:
         check_recodes(plan)
@@ -425,28 +421,20 @@ def _check_roles(plan: ReleasePlan) -> None:
     for role in ("id", "unit", "weights"):
         name = getattr(plan, role)
         if name and name in plan.randomized:
-            raise PlanError(
-                f"[release]: {role} = {name!r} is randomized too", hint="take it out of variables and linked"
-            )
+            raise PlanError("release-is-randomized-too", role=role, name=name)
     if plan.id and plan.id in plan.keys:
-        raise PlanError(f"[release]: id = {plan.id!r} is among the keys", hint="ids are not published: it is no key")
+        raise PlanError("release-id-is-among-the-keys", id=plan.id)
     _check_unit(plan)
     for name in plan.drop:
         roles = [role for role in ("keys", "sensitive") if name in getattr(plan, role)]
         roles += ["randomized"] if name in plan.randomized else []
         if roles:
-            raise PlanError(
-                f"[release]: drop names {name!r}, which is also {_role(roles[0])}",
-                hint="a column that is not published needs no protection: name it in one place",
-            )
+            raise PlanError("release-drop-names-which-is-also", name=name, role=_role(roles[0]))
     kept = [i for i, one in enumerate(plan.protections, 1) if one.how.invariance_asked == "weights"]
     if kept and not plan.weights:
-        raise PlanError(
-            f'[[protect]] number {kept[0]}: invariance = "weights", but the plan names no weights',
-            hint='name their column: weights = "w" in [release]; or leave out invariance',
-        )
+        raise PlanError("protect-number-invariance-weights", kept=kept[0])
     if plan.match is not None and not plan.keys:
-        raise PlanError("[release]: match without keys", hint='say what an intruder may know: keys = ["sex", "region"]')
+        raise PlanError("release-match-without-keys")
 
 
 def _check_unit(plan: ReleasePlan) -> None:
@@ -456,14 +444,9 @@ def _check_unit(plan: ReleasePlan) -> None:
         return
     if plan.unit in (*plan.keys, plan.id):
         role = "the id of the records" if plan.unit == plan.id else "among the keys"
-        raise PlanError(
-            f"[release]: unit = {plan.unit!r} is also {role}", hint="name the column whose value all members share"
-        )
+        raise PlanError("release-unit-is-also", unit=plan.unit, role=role)
     if plan.order == "kept" and plan.unit in plan.unpublished:
-        raise PlanError(
-            f"[release]: the order of the records is kept, which may show who has the same {shorten(plan.unit, 30)!r}",
-            hint='leave out order = "kept", or publish the units: accept = [...] in [release]',
-        )
+        raise PlanError("release-the-order-of-the-records", unit=shorten(plan.unit, 30))
 
 
 def _check_drawn_by_unit(plan: ReleasePlan) -> None:
@@ -473,20 +456,11 @@ def _check_drawn_by_unit(plan: ReleasePlan) -> None:
         if one.each != UNIT:
             continue
         if plan.unit is None:
-            raise PlanError(
-                f'[[protect]] number {i}: each = "unit", but the plan names no unit',
-                hint='name the column of the households in [release]: unit = "hid"',
-            )
+            raise PlanError("protect-number-each-unit", i=i)
         if mixed := [name for name in plan.columns_of(one)[0] if name in apart]:
-            raise PlanError(
-                f"[[protect]] number {i}: within {shorten(mixed[0], 30)!r}, which is drawn for each record",
-                hint='members would differ in it: draw it with each = "unit" too',
-            )
+            raise PlanError("protect-number-within-which-is-drawn", i=i, mixed=shorten(mixed[0], 30))
         if {*one.moved} & {*plan.keys} and (others := [key for key in plan.keys if key in apart]):
-            raise PlanError(
-                f"keys are drawn for each unit and, as {shorten(others[0], 30)!r}, for each record",
-                hint="their risk is known for one way only: use each alike for all keys, or leave some as they are",
-            )
+            raise PlanError("keys-are-drawn-for-each-unit", other=shorten(others[0], 30))
 
 
 def _role(role: str) -> str:
@@ -498,11 +472,7 @@ def _check_protected_once(plan: ReleasePlan) -> None:
     for i, protection in enumerate(plan.protections, 1):
         for name in protection.moved:
             if name in first:
-                raise PlanError(
-                    f"{name!r} is randomized by [[protect]] number {first[name]} and number {i}",
-                    hint="randomize it once; to move it with other columns, name them together in variables",
-                    column=name,
-                )
+                raise PlanError("is-randomized-by-protect-number", first=first[name], i=i, column=name)
             first[name] = i
 
 
@@ -515,14 +485,13 @@ def _check_numbers(plan: ReleasePlan) -> None:
         if method.match and not asked and plan.match is None:
             allowed = [*dict.fromkeys([*method.one_of, *method.bounds])]
             raise PlanError(
-                f"[[protect]] number {i}: method {method.name} does not say how much to change",
+                "protect-number-method-does-not-say",
                 hint=start + listed(allowed, len(allowed), HINT - len(start)),
+                i=i,
+                name=method.name,
             )
         if method.needs_match and plan.match_of(protection) is None:
-            raise PlanError(
-                f"[[protect]] number {i}: method {method.name} has no match to reach",
-                hint='give match = 0.5 here or in [release]; for other bounds use method = "optimal"',
-            )
+            raise PlanError("protect-number-method-has-no-match", i=i, name=method.name)
 
 
 def _check_labels(plan: ReleasePlan) -> None:
@@ -551,15 +520,9 @@ def _check_moves(plan: ReleasePlan) -> None:
         where = f"[[rule]] number {i}"
         protection = next((one for one in plan.protections if rule.variable in one.variables), None)
         if protection is None:
-            raise PlanError(
-                f"{where} limits the moves of {rule.variable!r}, which no [[protect]] randomizes",
-                hint="name it in variables of a [[protect]], or take out the rule",
-            )
+            raise PlanError("limits-the-moves-of-which-no", where=where, variable=rule.variable)
         if not protection.base.moves:
-            raise PlanError(
-                f"{where}: method {protection.base.name} moves {rule.variable!r} anywhere",
-                hint='use method = "optimal", which keeps rules about moves',
-            )
+            raise PlanError("method-moves-anywhere", where=where, name=protection.base.name, variable=rule.variable)
         for other in plan.rules[: i - 1]:
             _check_agree(rule, other, where)
 
@@ -574,11 +537,11 @@ def _check_agree(rule: Steps | Moves, other: object, where: str) -> None:
         both = set(rule.pairs) & set(other.pairs) if rule.only != other.only else set()
         clash = "has a move of `only` and `never`" if both else ""
     if clash:
-        raise PlanError(f"{where} contradicts an earlier one: {rule.variable!r} {clash}", hint="keep one of the two")
+        raise PlanError("contradicts-an-earlier-one", where=where, variable=rule.variable, clash=clash)
 
 
 def _check_forbidden(plan: ReleasePlan, rule: Rule, where: str) -> None:
     """The rule leaves something over. Columns that a rule joins are randomized within each other: no more to check."""
     everything = all(set(plan.codebook.get(column, ("",))) <= set(labels) for column, labels in rule.forbid.items())
     if everything:
-        raise PlanError(f"{where} forbids every record", hint="leave at least one label out of forbid")
+        raise PlanError("forbids-every-record", where=where)

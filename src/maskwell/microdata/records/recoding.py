@@ -315,9 +315,7 @@ class _Column:
                 raise TypeError
         except (arrow.ArrowException, TypeError):
             raise WrongTypeError(
-                f"column {shorten(self.name)!r} holds {self.kind}, which cannot hold its new values",
-                hint="recode it by whole numbers, or by group or cuts, which make texts of them",
-                column=self.name,
+                "column-holds-which-cannot-hold", name=shorten(self.name), kind=self.kind, column=self.name
             ) from None
         return made
 
@@ -339,10 +337,7 @@ class _Column:
             return self._recode.value(value, None if about is None else about.values.get(value))
         except ValueError:
             raise ParameterError(
-                f"[recode.{shorten(self.name, 30)}]: the column holds a value that is no number",
-                hint="cuts, top, bottom and round are for numbers; name labels in group",
-                values=repr(value),
-                column=self.name,
+                "recode-the-column-holds-a-value", name=shorten(self.name, 30), values=repr(value), column=self.name
             ) from None
 
 

@@ -174,11 +174,7 @@ def release_rows(path: str, output: str, plan: RowPlan, *, rows: int, progress: 
             even.finish()
         require().default_memory_pool().release_unused()  # the risk of the drawn file needs the room
         if counter.rows != rows:
-            raise DataFileError(
-                f"{path} had {rows:,} rows when it was counted and {counter.rows:,} when it was released",
-                hint="do not change the file while it is being released",
-                path=path,
-            )
+            raise DataFileError("had-rows-when-it-was-counted", rows=rows, counter_rows=counter.rows, path=path)
         return RowsReleased(
             rows=counter.rows,
             tables=counter.tables(),
@@ -394,10 +390,7 @@ class StateFinder:
         self._sizes = [size + 1 for size in sizes]
         possible = math.prod(self._sizes)
         if possible > MOST_POSSIBLE:
-            raise TooLargeError(
-                f"the columns of a protection have {possible:.1e} possible combinations",
-                hint="protect fewer columns together, or take labels that do not occur out of the codebook",
-            )
+            raise TooLargeError("the-columns-of-a-protection", possible=possible)
         self._finder = KeyFinder(self._joint(list(states.T), len(states)), possible, dense=DENSE_STATES)
 
     def find(self, codes: Sequence[Array]) -> Array:
@@ -608,12 +601,7 @@ def _values(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
 
 
 def _misfit(column: str, kind: Any, detail: str) -> WrongTypeError:
-    return WrongTypeError(
-        f"column {column!r}, of kind {kind}, cannot hold all its labels",
-        hint="correct the labels that do not occur in the file: those of the codebook, or of the matrix",
-        values=detail,
-        column=column,
-    )
+    return WrongTypeError("column-of-kind-cannot-hold-all", kind=kind, values=detail, column=column)
 
 
 # ---- what a file must have
@@ -657,9 +645,7 @@ def check_ids(path: str, name: str, progress: Progress | None = None) -> None:
         for batch in source.batches([place]):
             column = batch.column(0)
             if column.null_count:
-                raise MissingValueError(
-                    f"column {name!r}: {column.null_count:,} records have no id", hint="give every record an id"
-                )
+                raise MissingValueError("column-records-have-no-id", name=name, null_count=column.null_count)
             values = ids_of(column, name)
             if values.dtype.kind in "iu":
                 numbers.append(values)
@@ -670,8 +656,4 @@ def check_ids(path: str, name: str, progress: Progress | None = None) -> None:
                 progress(rows, source.done())
     distinct = len(np.unique(np.concatenate(numbers))) if numbers else len(texts)
     if distinct < rows:
-        raise ParameterError(
-            f"column {name!r} has {distinct:,} different ids for {rows:,} records",
-            hint="name a column with a different id for every record",
-            column=name,
-        )
+        raise ParameterError("column-has-different-ids-for-records", distinct=distinct, rows=rows, column=name)

@@ -62,8 +62,9 @@ def read_units(
         for batch in source.batches():
             if lost := batch.column(places[0]).null_count:
                 raise MissingValueError(
-                    f"column {unit!r}: {lost:,} {'record belongs' if lost == 1 else 'records belong'} to no unit",
-                    hint="give every record one, such as a number of its own to somebody who lives alone",
+                    "column-to-no-unit",
+                    lost=lost,
+                    words="record belongs" if lost == 1 else "records belong",
                     column=unit,
                 )
             with column_errors(unit):

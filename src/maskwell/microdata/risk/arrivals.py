@@ -303,10 +303,7 @@ def _component(stages: Sequence[Stage], table: CellTable, keys: Sequence[str]) -
 def _check_stage(stage: RandomizedColumns, state: Array) -> None:
     """Raise where a stage meets none of its states, or leads to more than can be kept."""
     if (state < 0).all():
-        raise ParameterError(
-            f"no cell of the table is a state of the stage that randomizes {', '.join(stage.variables)}",
-            hint="give the counts of the file that the stage was made for",
-        )
+        raise ParameterError("no-cell-of-the-table", variables=", ".join(stage.variables))
     check_few_entries(stage.transition_count(state))
 
 

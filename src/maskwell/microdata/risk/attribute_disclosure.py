@@ -78,14 +78,10 @@ def check_prior(pi: Any, k: int) -> Real:
     except (TypeError, ValueError):
         values = np.empty((0, 0))
     if values.shape != (k,) or not np.isfinite(values).all() or (values < 0).any() or not values.sum() > 0:
-        raise ParameterError(
-            f"pi must be {k:,} shares or counts of 0 or more, not all 0", hint="give one for each category", pi=pi
-        )
+        raise ParameterError("pi-must-be-shares-or-counts", k=k, pi=pi)
     whole = bool((values == np.floor(values)).all())
     if not whole and abs(values.sum() - 1) > NEARLY_ONE:
-        raise ParameterError(
-            f"pi sums to {values.sum():.10g}", hint="give shares that sum to 1, or whole numbers (counts)", pi=pi
-        )
+        raise ParameterError("pi-sums-to", values_sum=values.sum(), pi=pi)
     return np.asarray(values / values.sum())
 
 
@@ -198,12 +194,9 @@ def binary_guess(theta: Number, pi_1: Number) -> BinaryGuess:
     t, large = as_fraction(theta, "theta"), as_fraction(pi_1, "pi_1")
     small = 1 - large
     if not Fraction(1, 2) <= large <= 1:
-        raise ParameterError(
-            f"pi_1 = {to_float(large):g}: the first category must be the larger one",
-            hint="give a share from 0.5 to 1; exchange the categories otherwise",
-        )
+        raise ParameterError("pi-1-the-first-category-must", large=to_float(large))
     if not 0 <= t <= 1:
-        raise ParameterError(f"theta = {to_float(t):g} is out of range", hint="give a number from 0 to 1")
+        raise ParameterError("theta-is-out-of-range", t=to_float(t))
     probability = max(1 - 2 * t * small, 2 * t * small, large)
     upper = min(Fraction(1), large / (2 * small)) if small else Fraction(1)
     return BinaryGuess(probability, probability == large, (Fraction(1, 2), upper), 1 - t / large)
@@ -301,10 +294,7 @@ def design_and_counts(P: Any, counts: Any) -> tuple[CodedDesign, Real]:
     """A square matrix and the counts of its categories, or an error."""
     design, N = design_of(P), check_counts(counts)
     if not len(N) == design.k == design.m:
-        raise MatrixError(
-            f"{len(N):,} counts for a matrix of {design.m:,} rows and {design.k:,} columns",
-            hint="give a square matrix, and one count for each category",
-        )
+        raise MatrixError("counts-for-a-matrix-of-rows-and", n_count=len(N), m=design.m, k=design.k)
     return design, N
 
 
@@ -354,12 +344,10 @@ def conditional_proportion(P: Any, counts: Any, numerator: Any, denominator: Any
     design, N = design_and_counts(P, counts)
     a, b = _places(numerator, design.m), _places(denominator, design.m)
     if (a & ~b).any():
-        raise ParameterError(
-            "the numerator has cells that the denominator has not", hint="list them in the denominator too"
-        )
+        raise ParameterError("the-numerator-has-cells")
     whole = float(N[b].sum())
     if not whole:
-        raise CountsError("no record of the file is in the denominator", hint="name cells that occur")
+        raise CountsError("no-record-of-the-file")
     in_part, in_whole = (design.forward_adjoint(own.astype(np.float64)) for own in (a, b))
     undefined = float(np.prod(np.maximum(0, 1 - in_whole) ** N))
     mean = _expected_ratio(N, in_part, np.minimum(in_whole, 1)) / (1 - undefined)
@@ -397,7 +385,7 @@ def _places(places: Any, m: int) -> Array:
     chosen = as_array(places, "places")
     whole = chosen.ndim == 1 and len(chosen) > 0 and chosen.dtype.kind in "iu"
     if not whole or chosen.min() < 0 or chosen.max() >= m:
-        raise ParameterError(f"places of cells must be whole numbers from 0 to {m - 1}", hint="such as [0, 2]")
+        raise ParameterError("places-of-cells-must-be-whole", m_sub=m - 1)
     places_chosen = np.zeros(m, dtype=bool)
     places_chosen[chosen] = True
     return places_chosen
@@ -472,13 +460,13 @@ def attribute_risk(table: CellTable, keys: Sequence[str], sensitive: str) -> Att
     names = list_of(str, keys, "keys")
     check_kind(str, sensitive=sensitive)
     if sensitive in names:
-        raise ParameterError(f"{sensitive!r} is among the keys", hint="name a column that the intruder does not know")
+        raise ParameterError("is-among-the-keys", sensitive=sensitive)
     part = table.project([*names, sensitive])
     known = part.counts > 0
     if part.levels[-1] and part.levels[-1][-1] is None:
         known &= part.codes[:, -1] != len(part.levels[-1]) - 1
     if not known.any():
-        raise CountsError(f"no record has a value of {sensitive!r}", hint="name a column with values")
+        raise CountsError("no-record-has-a-value", sensitive=sensitive)
     return _attribute_risk(sensitive, part.codes[known], part.counts[known].astype(np.float64))
 
 

@@ -176,10 +176,7 @@ def highest_of(row: Array, p: Real, rows: int) -> Real:
 def check_few_entries(count: int) -> None:
     """Raise where there are more probabilities than are kept at once."""
     if count > ENTRIES:
-        raise TooLargeError(
-            f"{count:,} probabilities of the key are too many to keep; at most {ENTRIES:,} are",
-            hint="protect the keys in blocks (mixing, inverse-frequency), or ask for fewer keys",
-        )
+        raise TooLargeError("probabilities-of-the-key-are-too", count=count, entries=ENTRIES)
 
 
 def expanded(starts: Array, columns: Array) -> tuple[Array, Array]:

@@ -162,14 +162,14 @@ def assess_risk(
 
 def _checked_keys(keys: Sequence[str]) -> tuple[str, ...]:
     if not keys:
-        raise ParameterError("no keys are given", hint="name the columns that an intruder may know")
+        raise ParameterError("no-keys-are-given")
     return tuple(dict.fromkeys(keys))
 
 
 def _cells_of_keys(table: CellTable, keys: Sequence[str]) -> CellTable:
     own = table.project(keys)
     if not len(own):
-        raise CountsError("the table has no records", hint="give a file with at least one record")
+        raise CountsError("the-table-has-no-records")
     return own
 
 
@@ -181,7 +181,7 @@ def cells_in(table: CellTable, coarser: CellTable) -> Array:
 
 def _population(own: CellTable) -> Real:
     if own.weights is None:
-        raise ParameterError("the table has no weights", hint="count the file with its column of weights")
+        raise ParameterError("the-table-has-no-weights")
     return individual_risk(own.counts, own.weights)
 
 

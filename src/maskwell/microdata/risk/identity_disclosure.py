@@ -96,9 +96,7 @@ def cell_risks(
     design = design_of(design)
     records = check_counts(counts).astype(np.int64)
     if len(records) != design.k:
-        raise MatrixError(
-            f"{len(records)} counts for a matrix of {design.k} columns", hint="give one count for each cell"
-        )
+        raise MatrixError("counts-for-a-matrix-of-columns", records_count=len(records), k=design.k)
     return risks_of(SparseArrivals.from_design(records, design), cells=cells, level=level, every_release=every_release)
 
 
@@ -150,10 +148,10 @@ def _asked(counts: Array, cells: Any) -> Array:
         return np.flatnonzero(counts > 0)
     asked = as_whole_numbers(as_list(cells, "cells"), "cells")
     if asked.ndim != 1 or (asked < 0).any() or (asked >= len(counts)).any():
-        raise CountsError(f"cells are not all from 0 to {len(counts) - 1}", hint="give the places of cells")
+        raise CountsError("cells-are-not-all-from-0", counts_count_sub=len(counts) - 1)
     empty = asked[counts[asked] == 0]
     if len(empty):
-        raise CountsError(f"cell {empty[0]} has no record: no record can be the target", hint="leave out empty cells")
+        raise CountsError("cell-has-no-record-no-record", empty=empty[0])
     return asked
 
 
@@ -245,7 +243,7 @@ def individual_risk(records: Array, weights: Real) -> Real:
     """
     records, weights = check_counts(records, name="records"), check_counts(weights, weighted=True, name="weights")
     if records.shape != weights.shape or not (records > 0).all():
-        raise CountsError("records and weights do not fit", hint="give both for each cell, and at least one record")
+        raise CountsError("records-and-weights-do-not-fit")
     p = np.minimum(1.0, records / np.maximum(weights, records * 1e-12))
     q = 1 - p
     return np.select([records == 1, records == 2], [_once(p, q), _twice(p, q)], p / (records - q))

@@ -121,17 +121,11 @@ class ReleasedCounts(Intruder):
     def check_drawn(self, after: FileRisk, attempt: int, limit: Fraction) -> None:
         """The chance is known, and no record is above the limit."""
         if after.max_risk_released_counts is None:
-            raise InfeasibleError(
-                "this file is too large to tell what comparing all released counts adds",
-                hint='use method = "mixing", or ask for the limit against intruder = "any-look"',
-            )
+            raise InfeasibleError("this-file-is-too-large")
         if after.records_above:
             drawn = "in the drawn file" if attempt == 1 else f"after {attempt} draws"
             raise InfeasibleError(
-                f"{drawn} someone who compares all counts has a chance of {after.max_risk:.3g}"
-                f" (limit {float(limit):g})",
-                hint="leave room: protect with a smaller xi or match than that of [release]",
-                nearest=after.max_risk,
+                "someone-who-compares-all-counts", drawn=drawn, limit=float(limit), nearest=after.max_risk
             )
 
 
@@ -160,17 +154,9 @@ class AllColumns(Intruder):
         known = {*release.plan.keys, *(name for stage in release.stages for name in stage.within)}
         others, few = {*release.file.others} - known, smallest is None or below(float(smallest * limit), 1)
         if joined is None and others and few:
-            raise InfeasibleError(
-                "what all columns together tell of the keys cannot be simulated for this plan",
-                hint='protect all keys in one [[protect]], with no unit and no swap, or take intruder = "any-look"',
-            )
+            raise InfeasibleError("what-all-columns-together-tell")
         if joined is not None and above(joined.right_surest, limit):
-            raise InfeasibleError(
-                f"someone who weighs all columns is right for {joined.right_surest:.3g} of those they are surest of"
-                f" (limit {float(limit):g})",
-                hint='use method = "mixing", drop or protect columns that tell of the keys, or take "any-look"',
-                nearest=joined.right_surest,
-            )
+            raise InfeasibleError("someone-who-weighs-all-columns", limit=float(limit), nearest=joined.right_surest)
 
 
 ANY_LOOK, OWN_KEY, ALL_COLUMNS = AnyLook(), OwnKey(), AllColumns()

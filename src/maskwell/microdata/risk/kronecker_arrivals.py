@@ -317,10 +317,7 @@ def _block(table: CellTable, parts: Sequence[Component], cells: Array) -> Block:
     block = Block(cells, tuple(matrices), tuple(kept), np.stack(states, axis=1), table.counts[cells])
     size = max(np.prod([side[axis] for side in (P.shape for P in matrices)], dtype=float) for axis in (0, 1))
     if size > GRID:
-        raise TooLargeError(
-            f"a key of {size:,.0f} possible cells is too large; at most {GRID:,} are worked on",
-            hint="ask for fewer keys, group their categories, or protect them jointly",
-        )
+        raise TooLargeError("a-key-of-possible-cells", size=size, grid=GRID)
     return block
 
 

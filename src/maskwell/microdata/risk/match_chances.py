@@ -114,9 +114,7 @@ def match_risk(counts: Any, P: Any, x: Any, *, level: float = 0.95) -> MatchRisk
     design = design_of(P)
     records = check_counts(counts)
     if len(records) != design.k:
-        raise MatrixError(
-            f"{len(records)} counts for a matrix of {design.k} columns", hint="give one count for each true value"
-        )
+        raise MatrixError("counts-for-a-matrix-of-columns-give", records_count=len(records), k=design.k)
     truth = _place(x, design.inputs.labels, design.k)
     report = _place(x, design.outputs.labels, design.m)
     row = design.entries(np.array([report]), np.arange(design.k))[0]
@@ -129,9 +127,11 @@ def match_risk_row(counts: Any, row: Any, x: int, *, level: float = 0.95) -> Mat
     p = as_floats(row, "row", finite=False)
     if p.shape != records.shape or not np.isfinite(p).all() or (p < 0).any() or (p > 1).any():
         raise MatrixError(
-            f"a row of {p.size} entries for {len(records)} counts, from {np.min(p, initial=0):g} to"
-            f" {np.max(p, initial=0):g}",
-            hint="give the row of P that leads to x: one probability from 0 to 1 for each count",
+            "a-row-of-entries-for-counts",
+            size=p.size,
+            records_count=len(records),
+            np_min=np.min(p, initial=0),
+            np_max=np.max(p, initial=0),
         )
     return _risk(records.astype(np.int64), p, _place(x, None, len(records)), level)
 
@@ -143,19 +143,13 @@ def _place(x: Any, labels: Any, size: int) -> int:
         return known.index(x)
     if isinstance(x, int | np.integer) and not isinstance(x, bool) and 0 <= x < size:
         return int(x)
-    raise UnknownCategoryError(
-        f"{shown_short(x)} is none of the {size} categories",
-        hint=f"give a number from 0 to {size - 1}, or a label",
-        value=x,
-    )
+    raise UnknownCategoryError("is-none-of-the-categories", x=shown_short(x), size=size, size_sub=size - 1, value=x)
 
 
 def _risk(n: Array, p: Real, x: int, level: float) -> MatchRisk:
     check_level(level)
     if n[x] == 0:
-        raise CountsError(
-            f"no record has the value of category {x}: no record can be the target", hint="choose a value that occurs"
-        )
+        raise CountsError("no-record-has-the-value", x=x)
     window, least = _window(n, p, x)
     pmf, correct = (values[0] for values in chance_given_arrivals(window, p[[x]]))
     t = window.first[0] + np.arange(len(pmf))

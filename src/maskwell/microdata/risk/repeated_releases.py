@@ -242,20 +242,12 @@ def _ratio(high: Fraction, low: Fraction) -> Parity:
 
 def _check_fit(P: CodedDesign, Q: CodedDesign, C: CodedDesign | None, D: CodedDesign | None) -> None:
     if P.k != Q.k:
-        raise MatrixError(
-            "releases of different true categories", hint="give designs with the same number of true categories"
-        )
+        raise MatrixError("releases-of-different-true-categories")
     if (C is not None and C.k != P.m) or (D is not None and D.k != Q.m):
-        raise MatrixError(
-            "a second randomization does not fit the reports of the first",
-            hint="give a design with one category for each report of the first",
-        )
+        raise MatrixError("a-second-randomization-does-not-fit")
     work = P.k * max(P.m, Q.m) ** (2 if C is None and D is None else 3)
     if work > EXACT_LIMIT:
-        raise TooLargeError(
-            f"two releases of {P.k:,} categories have {work:,} chances to be worked out exactly",
-            hint="look at fewer categories at a time",
-        )
+        raise TooLargeError("two-releases-of-categories-have-chances", k=P.k, work=work)
 
 
 def repeated_guess(designs: Sequence[Any], pi: Any) -> Real:
@@ -274,20 +266,15 @@ def repeated_guess(designs: Sequence[Any], pi: Any) -> Real:
     """
     designs = as_list(designs, "designs")
     if not designs:
-        raise ParameterError("no release", hint="give the design of at least one")
+        raise ParameterError("no-release")
     releases = [design_of(P) for P in designs]
     if len({design.k for design in releases}) > 1:
-        raise MatrixError(
-            "releases of different true categories", hint="give designs with the same number of true categories"
-        )
+        raise MatrixError("releases-of-different-true-categories")
     joint = check_prior(pi, releases[0].k)[None, :]
     chances = []
     for design in releases:
         if joint.shape[0] * design.m * design.k > LIMIT:
-            raise TooLargeError(
-                f"{len(joint):,} combinations before a release of {design.m:,} values",
-                hint="look at fewer releases, or at fewer categories",
-            )
+            raise TooLargeError("combinations-before-a-release-of-values", joint_count=len(joint), m=design.m)
         joint = _merged((joint[:, None, :] * design.matrix()).reshape(-1, design.k))
         chances.append(float(joint.max(axis=1).sum()))
     return np.array(chances)

@@ -308,7 +308,7 @@ def record_risks(report: RiskReport, columns: Mapping[str, Sequence[Hashable]]) 
     as_mapping(columns, "columns")
     absent = [name for name in report.table.columns if name not in columns]
     if absent:
-        raise ParameterError("a column of the report is not there", hint=f"give {', '.join(report.table.columns)}")
+        raise ParameterError("a-column-of-the-report", columns=", ".join(report.table.columns))
     codes = _codes(report.table, columns)
     cells = find_keys(*number_cells(report.table.sizes, report.table.codes, codes))
     return risks_of_cells(report, np.where((codes < 0).any(axis=1), -1, cells))
@@ -318,11 +318,7 @@ def risks_of_cells(report: RiskReport, cells: Array) -> dict[str, Array]:
     """The risks of records whose cells are known; -1 is a record that lies in none of them, which is an error."""
     if (cells < 0).any():
         row = int(np.flatnonzero(cells < 0)[0])
-        raise UnknownCategoryError(
-            f"record {row + 1} has a combination that the counted file does not hold",
-            hint="give the records of the file that was counted",
-            row=row,
-        )
+        raise UnknownCategoryError("record-has-a-combination", row_number=row + 1, row=row)
     return {name: values[cells] for name, values in report.per_cell.items()}
 
 

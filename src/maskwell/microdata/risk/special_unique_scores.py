@@ -133,14 +133,12 @@ def special_uniques(
     names = tuple(dict.fromkeys(list_of(str, keys, "keys")))
     share = as_real(fraction, "fraction")
     if not names:
-        raise ParameterError("no keys are given", hint="name the columns that an intruder may know")
+        raise ParameterError("no-keys-are-given")
     if not 0 < share <= 1:
-        raise ParameterError(f"fraction {Printed(share):g} is not above 0 and at most 1", hint="for instance 0.01")
+        raise ParameterError("fraction-is-not-above-0", share=Printed(share))
     most = len(names) if largest is None else int(largest)
     if not 1 <= most <= len(names):
-        raise ParameterError(
-            f"largest is {most} with {len(names)} keys", hint="give a number from 1 to that of the keys"
-        )
+        raise ParameterError("largest-is-with-keys", most=most, names_count=len(names))
     own = table.project(names)
     _check_few(len(names), most)
     scores, by_key, sets = _scored(own, most)
@@ -166,10 +164,7 @@ def special_uniques(
 def _check_few(keys: int, most: int) -> None:
     sets = sum(math.comb(keys, size) for size in range(1, most + 1))
     if sets > SETS:
-        raise TooLargeError(
-            f"{keys} keys have {sets:,} sets of up to {most}; at most {SETS:,} are looked at",
-            hint="ask for fewer keys, or for smaller sets",
-        )
+        raise TooLargeError("keys-have-sets-of-up", keys=keys, sets=sets, most=most, sets_shown=SETS)
 
 
 def _scored(own: CellTable, most: int) -> tuple[Real, Real, dict[int, int]]:

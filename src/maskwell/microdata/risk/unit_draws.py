@@ -35,6 +35,7 @@ from maskwell.microdata.risk.file_risk import assess_risk, beyond, cells_in, lar
 from maskwell.microdata.risk.intruders import intruder_named
 from maskwell.microdata.risk.risk_report import RiskReport, count_above, largest_by_measure, percentile
 from maskwell.microdata.stages.stage import Stage, TableFlow, acting, needed_columns
+from maskwell.notes import Note
 
 TOGETHER = (
     "all records of a unit have one draw: chances of a match are bounds, which hold for somebody who sees which of the"
@@ -533,5 +534,5 @@ def _replaced(report: RiskReport, measured: Mapping[str, Real]) -> RiskReport:
         report,
         after=after,
         per_cell=per_cell,
-        flags=(*flags, *beyond(after, report.intruder, report.level), TOGETHER),
+        flags=(*flags, *beyond(after, report.intruder, report.level), Note("all-records-of-a-unit")),
     )

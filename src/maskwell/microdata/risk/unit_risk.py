@@ -39,12 +39,10 @@ def unit_risks(risks: Any, units: Sequence[Any]) -> Real:
     chances = as_array(risks, "risks")
     names = as_list(units, "units")
     if chances.ndim != 1 or chances.dtype.kind not in "iuf" or len(names) != len(chances):
-        raise ParameterError(
-            f"risks of shape {chances.shape} for {len(names):,} records", hint="give one number for each record"
-        )
+        raise ParameterError("risks-of-shape-for-records", shape=chances.shape, names_count=len(names))
     chances = chances.astype(np.float64)
     if not ((chances >= 0) & (chances <= 1)).all():
-        raise ParameterError("a risk is not between 0 and 1", hint="give chances of a correct match")
+        raise ParameterError("a-risk-is-not-between-0")
     numbers: dict[Any, int] = {}
     number = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
     return np.asarray(at_least_one(chances, number)[number])

@@ -14,7 +14,7 @@ from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.core.cells import CellTable
 from maskwell.core.labels import texts
-from maskwell.core.phrases import listed, shorten, shown_values, shows_values
+from maskwell.core.phrases import listed, shorten, shown_values
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import PlanError, UnknownCategoryError
 from maskwell.microdata.matrices.matrix_checks import is_invariant
@@ -108,16 +108,9 @@ def _labels_of(categories: Categories, levels: Sequence[Sequence[Hashable]]) -> 
     try:
         labels = [one(label) for label in categories.labels]
     except ValueError as error:
-        raise PlanError(
-            f"the categories of the design have not {len(levels)} parts, one for each variable",
-            hint="name as many variables as the design has, or give categories = [...]",
-        ) from error
+        raise PlanError("the-categories-of-the-design", levels_count=len(levels)) from error
     if twice := [label for label, times in Counter(labels).items() if times > 1]:
-        raise PlanError(
-            "two categories of the design stand for one value of the file",
-            hint="give every category of the matrix a label of its own",
-            values=short_label(twice[0]),
-        )
+        raise PlanError("two-categories-of-the-design-stand", values=short_label(twice[0]))
     return labels
 
 
@@ -129,8 +122,9 @@ def _counts_given(plan: ReleasePlan, table: CellTable, labels: Sequence[Labels],
     if lost:
         what = "1 value of the file is" if len(lost) == 1 else f"{len(lost):,} values of the file are"
         raise UnknownCategoryError(
-            f"{where}: {what} not in the matrix",
-            hint=f"add what is missing to the matrix, or group it in the file; {shows_values()} it",
+            "where-what-not-in-the-matrix",
+            where=where,
+            what=what,
             values=shown_values({short_label(table.label(int(i))): int(table.counts[i]) for i in lost}),
             offenders={table.label(int(i)): int(table.counts[i]) for i in lost},
         )
@@ -166,10 +160,7 @@ def _counts_at(table: CellTable, places: Array, states: int) -> dict[str, Any]:
 def recounted_stage(plan: ReleasePlan, stage: Stage, table: CellTable, tables: Tables, where: str) -> Stage:
     """A stage of an earlier release with the counts of this file, which ``table`` has of its protection."""
     if not {*stage.columns} <= {*table.columns}:
-        raise PlanError(
-            f"{where}: no rule joins {listed(stage.within, len(stage.within), 30)} any more, as in the earlier release",
-            hint="keep the rules of the earlier release, or make new matrices: then all draws are new",
-        )
+        raise PlanError("no-rule-joins-any-more", where=where, within=listed(stage.within, len(stage.within), 30))
     made = _relabelled(stage, table, where)
     counted = replace(made, **_counts_again(plan, table, made))
     linked = {name: _follows(made, name, tables, where) for name in stage.linked}
@@ -196,10 +187,7 @@ def _relabelled(stage: Stage, table: CellTable, where: str) -> Stage:
     states, outputs = here(stage.states), here(stage.outputs)
     made = replace(stage, states=states, outputs=outputs)
     if len({*states}) < len(states) or len({*outputs}) < len(outputs) or made.fingerprint != stage.fingerprint:
-        raise PlanError(
-            f"{where}: labels are not written as in the earlier file: {listed(stage.columns, len(stage.columns), 30)}",
-            hint="write them as in that file, as numbers or as texts; else all draws would be new",
-        )
+        raise PlanError("labels-are-not-written", where=where, columns=listed(stage.columns, len(stage.columns), 30))
     if not isinstance(stage.design, Sparse):
         return made
     return replace(made, design=stage.design.with_labels(state_categories(states), state_categories(outputs)))
@@ -241,8 +229,7 @@ def _unknown(table: CellTable, stage: Stage, lost: Array) -> UnknownCategoryErro
             what, new = f"categories of {shorten(name, 24)!r}", {(label,) for label in labels}
             break
     return UnknownCategoryError(
-        f"the earlier matrix does not know all {what}: {len(new):,} new, records {int(table.counts[lost].sum()):,}",
-        hint="group them as in the earlier file, or make new matrices: then all draws are new",
+        "the-earlier-matrix-does-not-know", what=what, new_count=len(new), count_sum=int(table.counts[lost].sum())
     )
 
 
@@ -256,9 +243,5 @@ def _follows(stage: Stage, name: str, tables: Tables, where: str) -> dict[Labels
     }
     for *variables, label in table.labels():
         if linked_labels.setdefault(tuple(variables), label) != label:
-            raise PlanError(
-                f"{where}: {shorten(name, 20)!r} does not follow as in the earlier file",
-                hint="correct the column, or make new matrices: then all draws are new",
-                column=name,
-            )
+            raise PlanError("does-not-follow", where=where, name=shorten(name, 20), column=name)
     return linked_labels

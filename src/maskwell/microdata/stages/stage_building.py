@@ -38,6 +38,7 @@ from maskwell.microdata.records.column_fit import ColumnFit
 from maskwell.microdata.records.unit_rows import UnitMembers
 from maskwell.microdata.stages.given_stages import given_stage, recounted_stage
 from maskwell.microdata.stages.stage import Stage, state_categories
+from maskwell.notes import Note
 
 Labels = tuple[Hashable, ...]
 Tables = Mapping[tuple[str, ...], CellTable]
@@ -71,8 +72,7 @@ def build_stages(
     _check_swaps(plan)
     if earlier is not None and len(earlier) != len(plan.protections):
         raise ParameterError(
-            f"{len(earlier):,} earlier stages for {len(plan.protections):,} protections of the plan",
-            hint="give the stages of an earlier release with the same plan",
+            "earlier-stages-for-protections", earlier_count=len(earlier), protections_count=len(plan.protections)
         )
     stages = []
     for number, protection in enumerate(plan.protections, 1):
@@ -102,17 +102,17 @@ def unit_sizes(table: CellTable, within: Sequence[str], members: UnitMembers, wh
         name = table.columns[int(np.flatnonzero(codes.any(axis=0))[0])]
         units = len(np.unique(members.units[differ]))
         raise PlanError(
-            f"{where}: {shorten(name, 24)!r} differs within {units:,} {'unit' if units == 1 else 'units'}",
-            hint='one draw for a unit needs columns that its records share: leave out each = "unit"',
+            "differs-within",
+            where=where,
+            name=shorten(name, 24),
+            units=units,
+            words="unit" if units == 1 else "units",
             column=name,
         )
     cells = table.codes[first][:, : len(within)]
     kinds = np.unique(np.column_stack([cells, members.sizes]), axis=0)
     if len(np.unique(kinds[:, :-1], axis=0)) < len(kinds):
-        raise PlanError(
-            f"{where}: units of different sizes would be exchanged, and their sizes would tell them",
-            hint="name a column with the size of the unit in within; if there is none, add one to the file",
-        )
+        raise PlanError("units-of-different-sizes-would", where=where)
     levels = table.levels[: len(within)]
     return {tuple(level[code] for level, code in zip(levels, row, strict=True)): size for *row, size in kinds.tolist()}
 
@@ -133,10 +133,7 @@ def _with_sizes(plan: ReleasePlan, where: str, stage: Stage, sizes: UnitSizes | 
     if plan.protection_of(stage).each != UNIT:
         return stage
     if stage.columns not in (sizes or {}):  # one matrix for all labels of within
-        raise PlanError(
-            f'{where}: each = "unit" needs a matrix for each size of unit, not one for all',
-            hint='take a method that is made from counts, such as method = "mixing"',
-        )
+        raise PlanError("each-unit-needs-a-matrix", where=where)
     known = (sizes or {})[stage.columns]
     of_states = np.array([known.get(state[: len(stage.within)], 1) for state in stage.states], dtype=np.int64)
     made = stage.unit is None  # an earlier stage was counted in records
@@ -158,11 +155,7 @@ def _check_swaps(plan: ReleasePlan) -> None:
         within, _ = plan.columns_of(protection)
         if protection.how.exchanges and moved & {*within}:
             name = min(moved & {*within})
-            raise PlanError(
-                f"[[protect]] number {number}: a swap within {name!r}, which an earlier protection randomizes",
-                hint="put the swap before it, or use another method",
-                column=name,
-            )
+            raise PlanError("protect-number-a-swap-within-which", number=number, column=name)
         moved |= {*protection.moved}
 
 
@@ -191,7 +184,7 @@ def _stage(
         check_moves(plan, stage, table, where)
     _check_linked(stage, linked, where)
     added = [name for name in stage.within if name not in protection.within]
-    notes = (f"randomized within {', '.join(added)} too, because a rule joins them",) if added else ()
+    notes = (Note("randomized-within-too-because-a-rule", added=", ".join(added)),) if added else ()
     return replace(stage, linked=linked, notes=(*stage.notes, *notes))
 
 
@@ -209,10 +202,7 @@ def _again(plan: ReleasePlan, where: str, protection: Protection, tables: Tables
 def _randomized_again(stage: Stage, protection: Protection, where: str) -> Stage:
     """The stage with a second step that is drawn anew in each release; all that is said of it is about both steps."""
     if [*stage.states] != [*stage.outputs]:
-        raise PlanError(
-            f"{where}: again needs a matrix whose reports are its categories, in the same order",
-            hint='leave out again, or hide changes with draws = "fresh"',
-        )
+        raise PlanError("again-needs-a-matrix-whose-reports", where=where)
     assert protection.again is not None
     then, whole = repeated(stage.design, protection.again)
     return replace(stage, design=whole, steps=(stage.design, then))
@@ -226,8 +216,10 @@ def _linked(table: CellTable, name: str, where: str) -> dict[tuple[Hashable, ...
         if linked_labels.setdefault(key, label) != label:
             both = f"{shorten(str(linked_labels[key]), 40)} or {shorten(str(label), 40)}"
             raise PlanError(
-                f"{where}: {shorten(name, 20)!r} does not follow: records that agree in the variables differ in it",
-                hint=f"randomize them jointly: variables = {[*table.columns]}",
+                "does-not-follow-records-that-agree",
+                where=where,
+                name=shorten(name, 20),
+                columns=[*table.columns],
                 values=f"{both} for {shorten(', '.join(map(str, key)), 80)}",
                 column=name,
             )
@@ -240,8 +232,8 @@ def _check_linked(stage: Stage, linked: Mapping[str, Mapping[tuple[Hashable, ...
         for label in stage.outputs:
             if (combination := label[len(stage.within) :]) not in follows:
                 raise PlanError(
-                    f"{where}: a combination may be released for which no record has a value of {name!r}",
-                    hint="keep to labels that occur, or randomize the linked column with the others",
+                    "a-combination-may-be-released",
+                    where=where,
                     values=shorten(", ".join(map(str, combination)), 80),
                     column=name,
                 )
@@ -326,7 +318,7 @@ def _derived_stage(
     if protection.strength != 1:
         design = mixed(design, protection.strength)
     if invariance == "counts" and _weights_differ(states):
-        notes.append("counts are kept on average, sums of weights are not: weighted tables of these columns are biased")
+        notes.append(Note("counts-are-kept-on-average-sums"))
     return Stage(
         variables=protection.variables,
         within=within,
@@ -391,8 +383,10 @@ def _check_kept(design: Sparse, protection: Protection, states: _States, open_: 
     external = protection.counts_from is not None
     method = "a matrix from the counts of another file" if external else protection.method
     raise PlanError(
-        f"{where}: {method} does not keep the {'sums of weights' if to_keep == 'weights' else 'counts'} of this file",
-        hint="leave out invariance" if external else "leave out invariance: then counts of records are kept",
+        "does-not-keep" if external else "does-not-keep-the-of-this",
+        where=where,
+        method=method,
+        words="sums of weights" if to_keep == "weights" else "counts",
     )
 
 
@@ -409,10 +403,7 @@ def _open_states(protection: Protection, states: _States, where: str) -> Array:
     excluded = _excluded(protection, states.table, states.rows, where)
     open_ = np.flatnonzero((states.mass > 0) & ~excluded)
     if not len(open_):
-        raise PlanError(
-            f"{where}: no record of {' and '.join(protection.variables)} is left to randomize",
-            hint="look for empty columns, an exclude of every category, or weights that are all zero",
-        )
+        raise PlanError("no-record-of-is-left", where=where, variables=" and ".join(protection.variables))
     _check_none_left_open(protection, states, excluded, where)
     return open_
 
@@ -433,7 +424,7 @@ def _check_none_left_open(protection: Protection, states: _States, excluded: Arr
                 "with a weight of 0 only",
                 'give these records weights, keep counts (invariance = "counts"), or exclude it',
             )
-        raise PlanError(f"{where}: {cells} occurs, but {reason}: it would stay as it is", hint=hint)
+        raise PlanError("occurs-but-it-would-stay", hint=hint, where=where, cells=cells, reason=reason)
 
 
 def _asked_of(

@@ -51,6 +51,7 @@ from maskwell.errors import CountsError, MatrixError, ParameterError
 from maskwell.estimation.regression.model_table import fit_model_table
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.microdata.stages.stage import Stage
+from maskwell.notes import Note
 
 WEAKENED = 0.9
 """An association that keeps less than this part is flagged."""
@@ -62,9 +63,9 @@ def cramers_v(table: Any) -> float | None:
     """Cramér's V of a table of counts, shape (r, c); None with fewer than two rows or columns that are not empty."""
     J = as_floats(table, "table", finite=False)
     if J.ndim != 2:
-        raise MatrixError(f"a table of {J.ndim} dimensions", hint="Cramér's V is for tables of two variables")
+        raise MatrixError("a-table-of-dimensions", ndim=J.ndim)
     if not np.isfinite(J).all() or (J < 0).any() or not J.sum() > 0:
-        raise CountsError("a table needs finite counts of 0 or more, not all 0", hint="count the records of the file")
+        raise CountsError("a-table-needs-finite-counts")
     J = J[J.sum(axis=1) > 0][:, J.sum(axis=0) > 0]
     if min(J.shape) < 2:
         return None
@@ -133,7 +134,7 @@ def table_distance(before: Any, after: Any) -> TableDistance:
     """Distances of two tables of counts, of any shape but the same."""
     a, b = _shares(before), _shares(after)
     if a.shape != b.shape:
-        raise MatrixError(f"tables of shapes {a.shape} and {b.shape}", hint="count both files in the same categories")
+        raise MatrixError("tables-of-shapes", shape=a.shape, b_shape=b.shape)
     change = np.abs(a - b).ravel()
     some = a.ravel() > 0
     return TableDistance(
@@ -165,9 +166,9 @@ def _shares(table: Any) -> Real:
     except (TypeError, ValueError):
         values = np.full(1, np.nan)
     if not np.isfinite(values).all() or (values < 0).any():
-        raise CountsError("a table must hold finite numbers of 0 or more", hint="give counts or sums of weights")
+        raise CountsError("a-table-must-hold-finite-numbers")
     if not values.sum() > 0:
-        raise CountsError("a table without any record", hint="there must be at least one record in both tables")
+        raise CountsError("a-table-without-any-record")
     return np.asarray(values / values.sum())
 
 
@@ -332,7 +333,11 @@ class RegressionComparison:
         apart = [term.term for term in self.terms if term.overlap is not None and term.overlap < 0]
         said = [(turned, "change their sign"), (apart, "have intervals that do not meet")]
         lines = [f"{self.formula}: {shorten(', '.join(names), 50)} {what}" for names, what in said if names]
-        lost = [f"{self.formula}: only one file has {shorten(', '.join(self.missing), 50)}"] if self.missing else []
+        lost = (
+            [Note("only-one-file", formula=self.formula, missing=shorten(", ".join(self.missing), 50))]
+            if self.missing
+            else []
+        )
         return (*lines, *lost)
 
     def to_dict(self) -> dict[str, Any]:
@@ -374,10 +379,7 @@ def compare_regressions(
     first, second = (_open(formula, data, missing) for data in (original, released))
     third = _corrected(formula, released, designs, missing) if designs else None
     if first.family != second.family:
-        raise ParameterError(
-            f"the outcome gives a {first.family} regression in one file and a {second.family} one in the other",
-            hint="give both files the same categories of the outcome",
-        )
+        raise ParameterError("the-outcome-gives-a-regression", family=first.family, second_family=second.family)
     shared = [term for term in first.terms if term in second.terms]
     rows = tuple(_compared(term, first, second, third) for term in shared)
     alone = tuple(sorted({*first.terms} ^ {*second.terms}))

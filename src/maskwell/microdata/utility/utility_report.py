@@ -222,9 +222,7 @@ def _variable(
 ) -> VariableUtility:
     table = _covering(tables, [name])
     if table is None:
-        raise ParameterError(
-            f"no table of the file has the column {name!r}", hint="count the file in the tables of utility_tables"
-        )
+        raise ParameterError("no-table-of-the-file", name=name)
     after = None if released is None else _covering(released, [name])
     labels, a, b = _aligned(table.project([name]), None if after is None else after.project([name]))
     inflation = inflation_of(stage, name) if name in stage.variables else None

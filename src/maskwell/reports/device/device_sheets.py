@@ -168,7 +168,7 @@ def _printed(device: Device, options: SheetOptions | None) -> tuple[str, dict[st
     check_kind(SheetOptions | None, options=options)
     options = SheetOptions() if options is None else options
     if options.paper is not None and options.paper not in PAPERS:
-        raise ParameterError(f"paper = {options.paper!r}", hint=f"one of {', '.join(PAPERS)}", paper=options.paper)
+        raise ParameterError("paper-paper", papers=", ".join(PAPERS), paper=options.paper)
     say = Wording(options.texts)
     page = (
         environment()

@@ -135,10 +135,7 @@ def _ranges(table: DiceTable) -> list[tuple[str, int | None]]:
 
 def _coins(table: DiceTable) -> list[tuple[str, int | None]]:
     if table.outcomes > COIN_OUTCOMES:
-        raise TooLargeError(
-            f"{table.dice} coins have {table.outcomes} outcomes, too many for a table",
-            hint="use dice or cards",
-        )
+        raise TooLargeError("coins-have-outcomes-too-many", dice=table.dice, outcomes=table.outcomes)
 
     def tossed(outcome: int) -> str:
         return "".join("HT"[face - 1] for face in table.shown(outcome))

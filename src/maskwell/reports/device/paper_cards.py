@@ -153,10 +153,7 @@ def grid_for(faces: Sequence[Face]) -> tuple[int, int]:
     for columns, rows in GRIDS:
         if all(face.height(SHEET[0] / columns) <= SHEET[1] / rows for face in faces):
             return columns, rows
-    raise TooLargeError(
-        f"a card of {max(len(face.rows) for face in faces)} lines does not fit a sheet of paper",
-        hint="use fewer categories or shorter labels",
-    )
+    raise TooLargeError("a-card-of-lines-does-not", faces=max(len(face.rows) for face in faces))
 
 
 def sheets_of(faces: Sequence[Face], *, name: str = "") -> list[CardSheet]:

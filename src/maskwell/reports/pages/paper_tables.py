@@ -72,15 +72,13 @@ class Table:
         odd = next((row for row in self.rows if len(row) != len(self.header)), None)
         if odd is not None:
             raise ParameterError(
-                f"a row of {len(odd)} cells under {len(self.header)} headings",
-                hint="give every row one cell for each heading",
-                row=odd,
+                "a-row-of-cells-under-headings", odd_count=len(odd), header_count=len(self.header), row=odd
             )
 
     def lines(self, style: str) -> list[str]:
         """The table in one of the ``STYLES``."""
         if style not in STYLES:
-            raise ParameterError(f"format = {style!r}", hint=f"format is one of {', '.join(STYLES)}", format=style)
+            raise ParameterError("format-format", styles=", ".join(STYLES), format=style)
         return STYLES[style](self)
 
     def once(self) -> list[list[str]]:

@@ -23,7 +23,7 @@ from maskwell.core.phrases import Printed
 from maskwell.privacy.criteria import Demand, posterior_range
 from maskwell.privacy.curves import Boundary
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.pictures.sheet import Note, Sheet, line_mark, open_point
+from maskwell.reports.pictures.sheet import LegendEntry, Sheet, line_mark, open_point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -258,7 +258,7 @@ def square(sheet: Sheet) -> Axes:
     return axes
 
 
-def explain(sheet: Sheet, notes: Sequence[Note]) -> None:
+def explain(sheet: Sheet, notes: Sequence[LegendEntry]) -> None:
     """Sentences above the square, and below it what its lines and areas mean."""
     sheet.above += [note for note in notes if note.mark is None]
     sheet.below += [note for note in notes if note.mark is not None]
@@ -286,18 +286,18 @@ def trace(axes: Axes, curve: Outline, **style: Any) -> None:
             axes.plot([x for x, _ in points], [y for _, y in points], **point, **face)
 
 
-def end_notes(*regions: Region) -> list[Note]:
+def end_notes(*regions: Region) -> list[LegendEntry]:
     """What filled and open points mean, where there are any."""
     if not any(region.lower.jumps or region.upper.jumps for region in regions):
         return []
     held = line_mark(linestyle="none", marker="o", markersize=6, color=colour("risk"))
     approached = line_mark(linestyle="none", marker="o", markersize=6, **open_point(colour("risk")))
-    return [Note("end included", held), Note("end not included", approached)]
+    return [LegendEntry("end included", held), LegendEntry("end not included", approached)]
 
 
-def diagonal_note() -> Note:
+def diagonal_note() -> LegendEntry:
     """What the diagonal means."""
-    return Note("nothing learned", line_mark(**nothing_learned()))
+    return LegendEntry("nothing learned", line_mark(**nothing_learned()))
 
 
 def nothing_learned() -> dict[str, Any]:

@@ -232,15 +232,13 @@ LOOKS = ("title", "colours", "size", "ax")
 
 def _checked_colour(name: Any, one: Any) -> str:
     if name not in PALETTE:
-        raise ParameterError(f"colours has {name!r}", hint=f"the names are {', '.join(PALETTE)}", name=name)
+        raise ParameterError("colours-has-name", palette=", ".join(PALETTE), name=name)
     from matplotlib.colors import to_hex
 
     try:
         return to_hex(one)
     except ValueError as error:
-        raise ParameterError(
-            f"{one!r} is no colour for {name}", hint="give a name or a code that matplotlib knows, such as #444444"
-        ) from error
+        raise ParameterError("one-is-no-colour-for-name", one=one, name=name) from error
 
 
 def _checked_axes(ax: Any) -> Axes | None:
@@ -263,8 +261,9 @@ def check_ending(path: str | Path) -> str:
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         raise DataFileError(
-            f"a picture cannot be saved as {ending or 'a file without an ending'}",
-            hint=f"use one of {', '.join(ENDINGS)}",
+            "a-picture-cannot-be-saved",
+            ending=ending or "a file without an ending",
+            endings=", ".join(ENDINGS),
             path=path,
         )
     return ending
@@ -339,7 +338,7 @@ def ordered(labels: Sequence[str], values: Sequence[float], order: str | Sequenc
         named = [str(one) for one in as_list(order, "order")]
         unknown = next((one for one in named if one not in labels), None)
         if unknown is not None:
-            raise LabelError("order names a label that is not drawn", hint="name labels of the picture", values=unknown)
+            raise LabelError("order-names-a-label", values=unknown)
         return sorted(places, key=lambda i: named.index(labels[i]) if labels[i] in named else len(named))
     check_option("order", order, ORDERS)
     sign = {"largest": -1.0, "smallest": 1.0}.get(order)

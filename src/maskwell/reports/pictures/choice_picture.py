@@ -30,7 +30,7 @@ from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
 from maskwell.reports.pictures.sheet import (
     LARGEST_PLAIN,
-    Note,
+    LegendEntry,
     Row,
     Sheet,
     line_mark,
@@ -255,7 +255,7 @@ def _draw(sheet: Sheet, scene: Scene) -> None:
     sheet.below += _notes(scene)
 
 
-def _notes(scene: Scene) -> list[Note]:
+def _notes(scene: Scene) -> list[LegendEntry]:
     arrow = "the arrow leads to" if scene.arrows else "there is"
     kinds = [
         ("accent", f"recommended: {scene.reason}"),
@@ -263,8 +263,8 @@ def _notes(scene: Scene) -> list[Note]:
         ("muted", f"dominated: {arrow} a design of the same parity that errs less, whatever the shares"),
     ]
     seen = {entry.tone for entry, _ in scene.points()}
-    marked = [Note(words, line_mark(**_point(tone))) for tone, words in kinds if tone in seen]
-    return [*marked, *(Note(remark) for remark in scene.remarks)]
+    marked = [LegendEntry(words, line_mark(**_point(tone))) for tone, words in kinds if tone in seen]
+    return [*marked, *(LegendEntry(remark) for remark in scene.remarks)]
 
 
 def _lines(axes: Axes, scene: Scene) -> None:

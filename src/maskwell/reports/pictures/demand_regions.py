@@ -40,7 +40,7 @@ from maskwell.reports.pictures.belief_square import (
 )
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import LEVELS, colour, levels
-from maskwell.reports.pictures.sheet import Note, Sheet, area_mark, line_mark
+from maskwell.reports.pictures.sheet import LegendEntry, Sheet, area_mark, line_mark
 from maskwell.reports.plain_words import PRIORS, factor_up, range_in_words
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def plot_demands(demands: Sequence[Demand]) -> Picture:
     """
     demands = list_of(Demand, demands, "demands")
     if len(demands) != 2:
-        raise ParameterError(f"{len(demands)} demands", hint="give two: the figure compares a pair", demands=demands)
+        raise ParameterError("demands-count-demands", demands_count=len(demands), demands=demands)
     regions = [Region.of(demand) for demand in demands]
     verdict = _stricter(*demands)
 
@@ -90,8 +90,8 @@ def plot_demands(demands: Sequence[Demand]) -> Picture:
             _stated(axes, region, place)
         pairs = enumerate(zip(demands, regions, strict=True))
         marked = [note for place, pair in pairs for note in _one_of_two(place, *pair)]
-        both = [Note("breach of both", area_mark(**breach("".join(HATCHES))))] if _overlap(*demands) else []
-        explain(sheet, [Note(verdict), *marked, *both, *end_notes(*regions), diagonal_note()])
+        both = [LegendEntry("breach of both", area_mark(**breach("".join(HATCHES))))] if _overlap(*demands) else []
+        explain(sheet, [LegendEntry(verdict), *marked, *both, *end_notes(*regions), diagonal_note()])
 
     return Picture(
         name="demands",
@@ -137,7 +137,7 @@ def plot_canonical(demand: Demand) -> Picture:
             trace(axes, curve, **breach_line(DASHES[1]))
         for curve in (implied.lower, implied.upper):
             trace(axes, curve, **at_parity())
-        explain(sheet, [*_canonical_notes(demand, stated, same=same), Note(remark)])
+        explain(sheet, [*_canonical_notes(demand, stated, same=same), LegendEntry(remark)])
 
     return Picture(
         name="canonical",
@@ -156,14 +156,14 @@ def plot_canonical(demand: Demand) -> Picture:
     )
 
 
-def _canonical_notes(demand: Demand, stated: Region, *, same: bool) -> list[Note]:
+def _canonical_notes(demand: Demand, stated: Region, *, same: bool) -> list[LegendEntry]:
     """What the areas and lines mean; ``same`` where nothing follows that is not stated."""
     return [
         *_heading(demand),
         *_breach_notes(stated, "breach, as stated", "upper and lower limit, as stated"),
-        *([] if same else [Note("breach that follows from it", area_mark(**breach(HATCHES[1])))]),
-        *([] if same else [Note("limits that follow from it", line_mark(**breach_line(DASHES[1])))]),
-        Note(f"really asked: {asked(demand).split(' (')[0]}", line_mark(**at_parity())),
+        *([] if same else [LegendEntry("breach that follows from it", area_mark(**breach(HATCHES[1])))]),
+        *([] if same else [LegendEntry("limits that follow from it", line_mark(**breach_line(DASHES[1])))]),
+        LegendEntry(f"really asked: {asked(demand).split(' (')[0]}", line_mark(**at_parity())),
         *end_notes(stated),
         diagonal_note(),
     ]
@@ -173,28 +173,28 @@ def _region_arrays(region: Region) -> Mapping[str, Array]:
     return {"prior": region.upper.prior, "lower": region.lower.value, "upper": region.upper.value}
 
 
-def _heading(demand: Demand) -> list[Note]:
+def _heading(demand: Demand) -> list[LegendEntry]:
     return [
-        Note(f"The demand {in_symbols(demand)}", strong=True),
-        Note(f"asks for parity up to {asked(demand)}", strong=True),
-        *([Note("Reaching the boundary is a breach already.")] if demand.closed else []),
-        *([] if demand.certified else [Note("Not certain: seen on samples only.", tone="risk")]),
+        LegendEntry(f"The demand {in_symbols(demand)}", strong=True),
+        LegendEntry(f"asks for parity up to {asked(demand)}", strong=True),
+        *([LegendEntry("Reaching the boundary is a breach already.")] if demand.closed else []),
+        *([] if demand.certified else [LegendEntry("Not certain: seen on samples only.", tone="risk")]),
     ]
 
 
-def _breach_notes(region: Region, area: str, line: str) -> list[Note]:
+def _breach_notes(region: Region, area: str, line: str) -> list[LegendEntry]:
     """What hatching and its edge mean, where there is any."""
     if region.is_empty:
         return []
-    return [Note(area, area_mark(**breach())), Note(line, line_mark(**breach_line()))]
+    return [LegendEntry(area, area_mark(**breach())), LegendEntry(line, line_mark(**breach_line()))]
 
 
-def _one_of_two(place: int, demand: Demand, region: Region) -> list[Note]:
+def _one_of_two(place: int, demand: Demand, region: Region) -> list[LegendEntry]:
     area = None if region.is_empty else area_mark(**breach(HATCHES[place]))
     line = None if region.is_empty else line_mark(**breach_line(DASHES[place]))
     return [
-        Note(in_symbols(demand), area, strong=True),
-        Note(f"parity up to {asked(demand)}", line),
+        LegendEntry(in_symbols(demand), area, strong=True),
+        LegendEntry(f"parity up to {asked(demand)}", line),
     ]
 
 
@@ -280,7 +280,7 @@ def _read(gammas: Sequence[Number]) -> list[Fraction]:
     exact = sorted({safe_below(gamma, "gamma") for gamma in gammas})
     if not 1 <= len(exact) <= MOST or exact[0] <= 1:
         raise ParameterError(
-            f"gammas = {', '.join(map(str, gammas)) or 'none'}", hint=f"give one to {MOST}, each above 1", gammas=gammas
+            "gammas-gammas-shown", gammas_shown=", ".join(map(str, gammas)) or "none", most=MOST, gammas=gammas
         )
     return exact
 
@@ -323,24 +323,24 @@ def _styles(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def _key(gammas: Sequence[Fraction]) -> list[Note]:
+def _key(gammas: Sequence[Fraction]) -> list[LegendEntry]:
     before = f"{100 * CASE}"
     lines = [
-        Note(f"γ = {factor_up(gamma)}: {_range(gamma, CASE)}", line_mark(**style))
+        LegendEntry(f"γ = {factor_up(gamma)}: {_range(gamma, CASE)}", line_mark(**style))
         for gamma, style in zip(gammas, _styles(len(gammas)), strict=True)
     ]
-    return [Note(f"One report at parity γ turns {before} % into the range below.", strong=True), *lines]
+    return [LegendEntry(f"One report at parity γ turns {before} % into the range below.", strong=True), *lines]
 
 
-def _demand_key(demand: Demand, stated: Region) -> list[Note]:
+def _demand_key(demand: Demand, stated: Region) -> list[LegendEntry]:
     if stated.is_empty:
-        return [Note(f"{in_symbols(demand)}: nothing is asked")]
+        return [LegendEntry(f"{in_symbols(demand)}: nothing is asked")]
     bound = asked(demand).split(" (", maxsplit=1)[0]
     return [
-        Note(f"breach of {in_symbols(demand)}", area_mark(**breach())),
-        Note("limit of the demand", line_mark(**breach_line())),
+        LegendEntry(f"breach of {in_symbols(demand)}", area_mark(**breach())),
+        LegendEntry("limit of the demand", line_mark(**breach_line())),
         *end_notes(stated),
-        Note(f"really asked: {bound}", line_mark(**at_parity())),
+        LegendEntry(f"really asked: {bound}", line_mark(**at_parity())),
     ]
 
 

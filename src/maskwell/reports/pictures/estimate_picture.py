@@ -22,7 +22,7 @@ from maskwell.estimation.summed_shares import of_sums
 from maskwell.reports.pictures.canvas import LINES, Draw, Picture, ordered, page_words
 from maskwell.reports.pictures.palette import colour
 from maskwell.reports.pictures.sheet import (
-    Note,
+    LegendEntry,
     Row,
     Sheet,
     added_area,
@@ -146,7 +146,7 @@ def _known_shares(shares: Any, k: int) -> Real | None:
         return None
     known = as_floats(shares, "shares")
     if known.shape != (k,):
-        raise ParameterError(f"shares of shape {known.shape} for {k:,} categories", hint="give one for each category")
+        raise ParameterError("shares-of-shape-for-categories", shape=known.shape, k=k)
     return known
 
 
@@ -160,7 +160,7 @@ def _draw(sheet: Sheet, *, lines: Lines) -> None:
         _estimate(axes, line, y)
     axes.set_xlabel(f"Share of {shorten(lines.share_of, 40)}, %")
     sheet.below += _key(lines)
-    sheet.below += [Note(lines.foot, tone="muted")] if lines.foot else []
+    sheet.below += [LegendEntry(lines.foot, tone="muted")] if lines.foot else []
 
 
 def _estimate(axes: Axes, line: Line, y: float) -> None:
@@ -179,21 +179,21 @@ def _estimate(axes: Axes, line: Line, y: float) -> None:
         axes.plot([line.truth], [y - 9], **truth_point())
 
 
-def _key(lines: Lines) -> list[Note]:
+def _key(lines: Lines) -> list[LegendEntry]:
     """What the marks mean, as far as there are any."""
     kinds = [f"{Printed(100 * lines.level):g} % {' and '.join(lines.methods)} interval"]
     parts = [np.isfinite(line.openly) for line in lines.estimates if np.isfinite(line.high - line.low)]
-    notes = [Note("estimate", bar_mark(color=colour("ink"), linewidth=2))]
+    notes = [LegendEntry("estimate", bar_mark(color=colour("ink"), linewidth=2))]
     if any(parts):
         notes += [
-            Note(f"{kinds[0]}, as randomized", area_mark(**added_area())),
-            Note("of it, if the same people had been asked openly", area_mark(**sampling_area())),
+            LegendEntry(f"{kinds[0]}, as randomized", area_mark(**added_area())),
+            LegendEntry("of it, if the same people had been asked openly", area_mark(**sampling_area())),
         ]
     if not all(parts):
-        notes.append(Note(kinds[0], area_mark(**_interval())))
+        notes.append(LegendEntry(kinds[0], area_mark(**_interval())))
     known = {
-        "truth": Note("truth", line_mark(**truth_point())),
-        "reported": Note("reports", line_mark(**report_point())),
+        "truth": LegendEntry("truth", line_mark(**truth_point())),
+        "reported": LegendEntry("reports", line_mark(**report_point())),
     }
     return [*notes, *(known[name] for name in lines.known)]
 

@@ -19,7 +19,7 @@ from maskwell.estimation.regression.predicted_chances import Effects
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.reports.pictures.canvas import LINES, Picture, ordered, page_words
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.pictures.sheet import Note, Row, Sheet, line_mark, rows_height, write_rows
+from maskwell.reports.pictures.sheet import LegendEntry, Row, Sheet, line_mark, rows_height, write_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,7 +103,7 @@ def plot_itemsets(
     places = ordered([" + ".join(one.items) for one in given], [one.support for one in given], order)
     found = [given[i] for i in places]
     if not found:
-        raise InputError("there is no itemset to draw", hint="lower the threshold: none is estimated above it")
+        raise InputError("there-is-no-itemset-to-draw")
     support, error = (np.array([getattr(one, name) for one in found]) for name in ("support", "standard_error"))
     reach = NormalDist().inv_cdf((1 + check_level(level)) / 2) * error
     names = [" + ".join(one.items) for one in found]
@@ -143,7 +143,7 @@ def _drawn(regression: Coefficients) -> list[int]:
         if not (term.endswith("Intercept") or regression.is_threshold[j]) and np.isfinite(ends[j]).any()
     ]
     if not kept:
-        raise InputError("there is no coefficient to draw", hint="add a predictor; intercepts are not drawn")
+        raise InputError("there-is-no-coefficient-to-draw")
     return kept
 
 
@@ -162,8 +162,8 @@ def _draw(sheet: Sheet, *, rows: _Rows, part: slice, foot: str) -> None:
         axes.plot([np.clip(centre, left, right)], [y], **_point(marker))
     axes.set_xlabel(f"{rows.unit}; {rows.below}")
     interval = f"{Printed(100 * rows.level):g} % interval{f' ({rows.method})' if rows.method else ''}"
-    sheet.below += [Note(rows.unit, line_mark(**_point("o"))), Note(interval, line_mark(**_interval()))]
-    sheet.below += [Note(foot, tone="muted")] if foot else []
+    sheet.below += [LegendEntry(rows.unit, line_mark(**_point("o"))), LegendEntry(interval, line_mark(**_interval()))]
+    sheet.below += [LegendEntry(foot, tone="muted")] if foot else []
 
 
 def _interval() -> dict[str, Any]:

@@ -26,7 +26,7 @@ from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour, levels
 from maskwell.reports.pictures.sheet import (
     LARGEST_PLAIN,
-    Note,
+    LegendEntry,
     Sheet,
     added_area,
     area_mark,
@@ -138,13 +138,11 @@ def plot_variance(
 
 def _check(ks: Sequence[int], gammas: Sequence[Fraction]) -> None:
     if not 1 <= len(ks) <= MOST:
-        raise ParameterError(f"{len(ks)} numbers of categories", hint=f"give one to {MOST}", ks=ks)
+        raise ParameterError("numbers-of-categories", ks_count=len(ks), most=MOST, ks=ks)
     if not 1 <= len(gammas) <= MOST:
-        raise ParameterError(f"{len(gammas)} gammas", hint=f"give one to {MOST}", gammas=gammas)
+        raise ParameterError("gammas-count-gammas", gammas_count=len(gammas), most=MOST, gammas=gammas)
     if gammas[-1] > LARGEST:
-        raise ParameterError(
-            f"gamma = {factor_down(gammas[-1])} is beyond the scale", hint=f"give gammas up to {LARGEST:.0e}"
-        )
+        raise ParameterError("gamma-is-beyond-the-scale", gamma=factor_down(gammas[-1]), largest=LARGEST)
 
 
 def _against_k(gamma: Fraction, most: int) -> _Line:
@@ -246,7 +244,7 @@ def _draw_variances(
         "ring": {"marker": "o", "markersize": 6, "linestyle": "none", **open_point(colour("level5"))},
         "sampling": _sampling_line(),
     }
-    sheet.below += [Note(words, line_mark(**marks[kind]) if kind else None) for words, kind in told.items()]
+    sheet.below += [LegendEntry(words, line_mark(**marks[kind]) if kind else None) for words, kind in told.items()]
 
 
 def _heights(lines: Sequence[_Line]) -> tuple[float, float]:
@@ -359,9 +357,9 @@ def _draw_margins(sheet: Sheet, plan: SamplePlan, curve: _Curve) -> None:
     axes.set_title(f"{Printed(100 * plan.level):g} % interval within ±")
     axes.set_xlabel("Respondents")
     sheet.below += [
-        Note(_own_margin(plan), line_mark(**_dot())),
-        Note("randomized", area_mark(**added_area())),
-        Note("asked openly", area_mark(**sampling_area())),
+        LegendEntry(_own_margin(plan), line_mark(**_dot())),
+        LegendEntry("randomized", area_mark(**added_area())),
+        LegendEntry("asked openly", area_mark(**sampling_area())),
     ]
 
 

@@ -29,7 +29,7 @@ from maskwell.reports.pictures.belief_square import (
 )
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.pictures.sheet import Note, Sheet, area_mark, bar_mark, line_mark
+from maskwell.reports.pictures.sheet import LegendEntry, Sheet, area_mark, bar_mark, line_mark
 from maskwell.reports.plain_words import PRIORS, factor_down, factor_up, range_in_words
 
 if TYPE_CHECKING:
@@ -75,13 +75,9 @@ def plot_revealed(parity: Parity, *, demand: Demand | None = None, name: str = "
 
 def _check_parity(parity: object) -> None:
     if isinstance(parity, bool) or not isinstance(parity, Fraction | float | int):
-        raise WrongTypeError(
-            f"parity = {shown_short(parity)} is no number", hint="give plot_revealed(design.parity_exact())"
-        )
+        raise WrongTypeError("parity-is-no-number", parity=shown_short(parity))
     if not parity >= 1:
-        raise ParameterError(
-            f"parity = {shown_short(parity)} is below 1", hint="give plot_revealed(design.parity_exact())"
-        )
+        raise ParameterError("parity-is-below-1", parity=shown_short(parity))
 
 
 def _alone(parity: Parity, region: Region, name: str) -> Picture:
@@ -92,8 +88,8 @@ def _alone(parity: Parity, region: Region, name: str) -> Picture:
         _draw_reach(axes, region)
         _bar(axes, parity, CASE)
         said = [
-            Note(_heading(name, parity), tone="muted"),
-            Note(f"{before} % before, {low} to {high} % after, whatever the report says", strong=True),
+            LegendEntry(_heading(name, parity), tone="muted"),
+            LegendEntry(f"{before} % before, {low} to {high} % after, whatever the report says", strong=True),
         ]
         explain(sheet, [*said, *_bar_notes(), *_outside_note(region), _reach_note(), diagonal_note()])
 
@@ -120,9 +116,9 @@ def _against(parity: Parity, region: Region, demand: Demand, stated: Region, nam
         if worst is not None:
             _bar(axes, parity, worst.before)
         notes = [
-            Note(f"{answer}: {reason}", strong=True, tone="ink" if met else "risk"),
-            Note(_heading(name, parity), tone="muted"),
-            Note(f"The demand {in_symbols(demand)} allows parity up to {factor_down(bound)}", tone="muted"),
+            LegendEntry(f"{answer}: {reason}", strong=True, tone="ink" if met else "risk"),
+            LegendEntry(_heading(name, parity), tone="muted"),
+            LegendEntry(f"The demand {in_symbols(demand)} allows parity up to {factor_down(bound)}", tone="muted"),
             *_demand_notes(stated, worst),
             *_outside_note(region),
             _reach_note(),
@@ -198,31 +194,31 @@ def _bar(axes: Axes, parity: Parity, prior: Fraction) -> None:
     axes.plot([at], [at], marker="o", markersize=8, color=colour("ink"), zorder=5, clip_on=False)
 
 
-def _demand_notes(stated: Region, worst: Worst | None) -> list[Note]:
+def _demand_notes(stated: Region, worst: Worst | None) -> list[LegendEntry]:
     """What the demand adds to the drawing: nothing where it forbids nothing."""
     if stated.is_empty:
         return []
     reached = area_mark(**_broken())
     return [
-        Note("breach: what the demand forbids", area_mark(**breach())),
-        *([] if worst is None else [Note("breach that a report can lead to", reached)]),
-        Note("limit of the demand", line_mark(**breach_line())),
+        LegendEntry("breach: what the demand forbids", area_mark(**breach())),
+        *([] if worst is None else [LegendEntry("breach that a report can lead to", reached)]),
+        LegendEntry("limit of the demand", line_mark(**breach_line())),
         *end_notes(stated),
     ]
 
 
-def _outside_note(region: Region) -> list[Note]:
-    return [] if region.is_empty else [Note("no report leads here", area_mark(**_unreachable()))]
+def _outside_note(region: Region) -> list[LegendEntry]:
+    return [] if region.is_empty else [LegendEntry("no report leads here", area_mark(**_unreachable()))]
 
 
-def _reach_note() -> Note:
-    return Note("what one report can do", line_mark(**at_parity()))
+def _reach_note() -> LegendEntry:
+    return LegendEntry("what one report can do", line_mark(**at_parity()))
 
 
-def _bar_notes() -> list[Note]:
+def _bar_notes() -> list[LegendEntry]:
     return [
-        Note("before", line_mark(linestyle="none", marker="o", markersize=8, color=colour("ink"))),
-        Note("possible after", bar_mark(color=colour("report"), linewidth=6)),
+        LegendEntry("before", line_mark(linestyle="none", marker="o", markersize=8, color=colour("ink"))),
+        LegendEntry("possible after", bar_mark(color=colour("report"), linewidth=6)),
     ]
 
 

@@ -24,7 +24,7 @@ from maskwell.microdata.stages.stage import Stage
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
 from maskwell.reports.pictures.sheet import (
-    Note,
+    LegendEntry,
     Row,
     Sheet,
     added_area,
@@ -63,14 +63,14 @@ def plot_release_risk(release: AnyRelease) -> Picture:
     """
     check_kind(AnyRelease, release=release)
     if release.risk is None:
-        raise InputError("the release has no risk to draw", hint="name keys in the plan: [release] keys = [...]")
+        raise InputError("the-release-has-no-risk")
     return plot_risk_report(release.risk, costs=[_cost(release, stage) for stage in release.stages])
 
 
 def plot_risk_report(report: RiskReport, *, costs: Sequence[Cost] = ()) -> Picture:
     """The same from the risk of a file and its release alone, without what it costs unless that is given."""
     if report.after is None:
-        raise InputError("the file is not released, so there is nothing to compare", hint="assess it with its stages")
+        raise InputError("the-file-is-not-released-so")
     before, after = (RiskSpread.of(report.per_cell[when], report.table.counts) for when in ("before", "after"))
     return draw_release_risk(before, after, bound=report.threshold, costs=costs, keys=report.keys)
 
@@ -144,10 +144,10 @@ def _most(spread: RiskSpread) -> str:
     return bound_in_percent(spread.most, up=True)
 
 
-def _notes(before: RiskSpread, after: RiskSpread, bound: float | None) -> list[Note]:
+def _notes(before: RiskSpread, after: RiskSpread, bound: float | None) -> list[LegendEntry]:
     notes = [
-        Note(f"before: up to {_most(before)}", line_mark(**_before())),
-        Note(f"after: up to {_most(after)}", line_mark(**_after())),
+        LegendEntry(f"before: up to {_most(before)}", line_mark(**_before())),
+        LegendEntry(f"after: up to {_most(after)}", line_mark(**_after())),
     ]
     if bound is None:
         return notes
@@ -155,7 +155,7 @@ def _notes(before: RiskSpread, after: RiskSpread, bound: float | None) -> list[N
     said = "no record is above it" if not above else f"{counted(above, 'record', 'records')} still above it"
     return [
         *notes,
-        Note(f"bound of {bound_in_percent(bound, up=True)}: {said} after the release", area_mark(**_beyond())),
+        LegendEntry(f"bound of {bound_in_percent(bound, up=True)}: {said} after the release", area_mark(**_beyond())),
     ]
 
 
@@ -169,9 +169,11 @@ def _draw(sheet: Sheet, before: RiskSpread, after: RiskSpread, bound: float | No
     sheet.below += _notes(before, after, bound)
     if costs:
         _costs(beside[0], costs, rows)
-        sheet.below.append(Note("records that change, expected", area_mark(**added_area())))
+        sheet.below.append(LegendEntry("records that change, expected", area_mark(**added_area())))
         if any(cost.realised is not None for cost in costs):
-            sheet.below.append(Note("records that changed, as realised", bar_mark(color=colour("ink"), linewidth=2)))
+            sheet.below.append(
+                LegendEntry("records that changed, as realised", bar_mark(color=colour("ink"), linewidth=2))
+            )
 
 
 def _curves(axes: Axes, before: RiskSpread, after: RiskSpread, bound: float | None) -> None:
@@ -276,7 +278,7 @@ class RiskSpread:
     def of(cls, risk: Real, records: Array) -> RiskSpread:
         """From the risk of a record of each cell, and the number of its records."""
         if len(risk) == 0:
-            raise ParameterError("there is no record whose risk could be drawn", hint="give a file with records")
+            raise ParameterError("there-is-no-record-whose-risk")
         levels, places = np.unique(np.asarray(risk, dtype=np.float64), return_inverse=True)
         return cls(levels, np.bincount(places, weights=records, minlength=len(levels)).astype(np.int64))
 

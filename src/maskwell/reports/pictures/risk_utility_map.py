@@ -17,7 +17,7 @@ from maskwell.errors import ParameterError
 from maskwell.microdata.risk_utility import RiskUtilityPoint, beaten_by
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.pictures.sheet import WIDTH, Note, Sheet, line_mark, open_point, percent_ticks
+from maskwell.reports.pictures.sheet import WIDTH, LegendEntry, Sheet, line_mark, open_point, percent_ticks
 from maskwell.reports.plain_words import count
 
 if TYPE_CHECKING:
@@ -50,13 +50,9 @@ def plot_risk_utility(points: Sequence[RiskUtilityPoint], *, bound: float | None
     bound = None if bound is None else as_real(bound, "bound", low=0, high=1)
     all_points, points = points, [point for point in points if point.is_possible]
     if all_points and not points:
-        raise ParameterError(
-            "none of these releases has a risk to draw",
-            hint="name keys in the plan: [release] keys = [...], or allow larger bounds",
-            points=all_points,
-        )
+        raise ParameterError("none-of-these-releases", points=all_points)
     if not 1 <= len(points) <= MOST:
-        raise ParameterError(f"{len(points)} points to draw", hint=f"give one to {MOST} releases", points=all_points)
+        raise ParameterError("points-to-draw", points_count=len(points), most=MOST, points=all_points)
     beaten = beaten_by(points)
     never = [f"{point.label}: not possible" for point in all_points if not point.is_possible]
     return Picture(
@@ -95,15 +91,15 @@ def _tone(point: RiskUtilityPoint, better: int | None) -> str:
     return "accent" if point.chosen else "ink" if better is None else "muted"
 
 
-def _notes(points: Sequence[RiskUtilityPoint], beaten: Sequence[int | None], bound: float | None) -> list[Note]:
+def _notes(points: Sequence[RiskUtilityPoint], beaten: Sequence[int | None], bound: float | None) -> list[LegendEntry]:
     kinds = {
         "accent": "what the plan asks for",
         "ink": "another bound",
         "muted": "beaten: the arrow leads to a release with no more risk that changes no more",
     }
     seen = {_tone(p, i) for p, i in zip(points, beaten, strict=True)}
-    marked = [Note(words, line_mark(**_mark(tone))) for tone, words in kinds.items() if tone in seen]
-    limit = [] if bound is None else [Note(f"bound of the plan, {_risk(bound)}", line_mark(**_limit()))]
+    marked = [LegendEntry(words, line_mark(**_mark(tone))) for tone, words in kinds.items() if tone in seen]
+    limit = [] if bound is None else [LegendEntry(f"bound of the plan, {_risk(bound)}", line_mark(**_limit()))]
     return [*marked, *limit]
 
 
@@ -132,7 +128,7 @@ def _draw(
     names = _labels(axes, points, beaten)
     axes.set_title("Records that change, %")
     axes.set_xlabel("Greatest risk of a record, %")
-    sheet.below += [*_notes(points, beaten, bound), *map(Note, (*names, *never))]
+    sheet.below += [*_notes(points, beaten, bound), *map(LegendEntry, (*names, *never))]
 
 
 def _labels(axes: Axes, points: Sequence[RiskUtilityPoint], beaten: Sequence[int | None]) -> list[str]:

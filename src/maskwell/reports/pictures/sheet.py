@@ -40,7 +40,7 @@ LETTER = 7.2
 
 
 @dataclass(frozen=True)
-class Note:
+class LegendEntry:
     """A remark above or below the frames; long ones are wrapped."""
 
     words: str  # what it says
@@ -69,8 +69,8 @@ class Sheet:
             else cast("Figure", ax.figure)
         )
         self.frames: list[Axes] = []
-        self.above: list[Note] = [Note(title, strong=True)] if title else []
-        self.below: list[Note] = []
+        self.above: list[LegendEntry] = [LegendEntry(title, strong=True)] if title else []
+        self.below: list[LegendEntry] = []
         self.keys: list[Legend] = []
         self._scale, self._ax, self._places = scale, ax, [*places]
         self._heights: tuple[float, ...] = ()
@@ -101,7 +101,7 @@ class Sheet:
             self._fit()
         return self
 
-    def _key(self, notes: Sequence[Note], edge: str) -> Legend:
+    def _key(self, notes: Sequence[LegendEntry], edge: str) -> Legend:
         from matplotlib.legend import Legend
         from matplotlib.lines import Line2D
 

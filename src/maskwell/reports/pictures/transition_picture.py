@@ -29,7 +29,7 @@ from maskwell.reports.pictures.sheet import (
     LINE,
     SIZE,
     WIDTH,
-    Note,
+    LegendEntry,
     Sheet,
     area_mark,
     line_mark,
@@ -128,9 +128,9 @@ def _draw_whole(sheet: Sheet, P: Real, truths: list[str], reports: list[str]) ->
     axes.vlines(range(k + 1), 0, m, **lines)
     _matrix_labels(axes, truths, beside, width, size)
     sheet.below += [
-        Note("stays as it is", area_mark(**_cell("truth", 0.7))),
-        Note("becomes another report; stronger where it is likelier", area_mark(**_cell("report", 0.7))),
-        Note("no colour: never"),
+        LegendEntry("stays as it is", area_mark(**_cell("truth", 0.7))),
+        LegendEntry("becomes another report; stronger where it is likelier", area_mark(**_cell("report", 0.7))),
+        LegendEntry("no colour: never"),
     ]
 
 
@@ -214,7 +214,7 @@ def _draw_large(sheet: Sheet, counts: Array, keeps: Real) -> None:
     axes.plot(np.maximum(counts[places], 0.7), keeps[places], **_dot())
     axes.set_title("Chance to stay as it is, %")
     axes.set_xlabel("Records with these labels")
-    sheet.below.append(Note("one combination of labels", line_mark(**_dot())))
+    sheet.below.append(LegendEntry("one combination of labels", line_mark(**_dot())))
 
 
 def _few(counts: Array, keeps: Real) -> Array:
@@ -370,8 +370,8 @@ def _draw(sheet: Sheet, flow: _Flow) -> None:
     axes.set_title("True answer", color=colour("truth"), weight="bold")
     axes.set_title("Reported answer", color=colour("report"), weight="bold", loc="right")
     focus = shorten(visible(flow.truths[flow.focus]), 60)
-    sheet.below.append(Note(f"Percentages: what is reported if the truth is “{focus}”", tone="muted"))
-    sheet.below += [Note(flow.note, tone="muted")] if flow.note else []
+    sheet.below.append(LegendEntry(f"Percentages: what is reported if the truth is “{focus}”", tone="muted"))
+    sheet.below += [LegendEntry(flow.note, tone="muted")] if flow.note else []
 
 
 def _stack(heights: Real, room: float) -> Real:

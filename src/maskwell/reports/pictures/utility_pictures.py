@@ -23,7 +23,7 @@ from maskwell.microdata.utility.utility_report import UtilityReport, VariableUti
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
 from maskwell.reports.pictures.sheet import (
-    Note,
+    LegendEntry,
     Row,
     Sheet,
     added_area,
@@ -63,10 +63,7 @@ def plot_associations(utility: UtilityReport, *, most: int | None = None) -> Pic
     check_kind(UtilityReport, utility=utility)
     known = drawn_pairs(utility)
     if not known:
-        raise InputError(
-            "there is no pair of columns whose association could be drawn",
-            hint="name two columns with at least two categories each as keys or sensitive columns",
-        )
+        raise InputError("there-is-no-pair-of-columns")
     ranked = sorted(known, key=lambda pair: -_loss(pair))
     drawn = ranked if most is None else ranked[: as_count(most, "most")]
     lines = [_pair_line(pair) for pair in drawn]
@@ -158,9 +155,7 @@ def plot_inflation(utility: UtilityReport) -> Picture:
     check_kind(UtilityReport, utility=utility)
     known = drawn_variables(utility)
     if not known:
-        raise InputError(
-            "no inflation is known of any variable", hint="randomize a variable, with a matrix of full rank"
-        )
+        raise InputError("no-inflation-is-known-of-any")
     ranked = sorted(known, key=lambda one: -_factors(one)[1])
     lines = [_inflation_line(one) for one in ranked]
     most = max(line.after for line in lines)
@@ -273,14 +268,14 @@ def draw_pairs(sheet: Sheet, *, lines: Sequence[PairLine], scale: PairScale) -> 
     sheet.below += _notes(lines, scale)
 
 
-def _notes(lines: Sequence[PairLine], scale: PairScale) -> list[Note]:
+def _notes(lines: Sequence[PairLine], scale: PairScale) -> list[LegendEntry]:
     marks = (
         line_mark(**truth_point()),
         area_mark(**added_area()) if scale.bars else line_mark(**report_point()),
         bar_mark(color=colour("ink"), linewidth=1.8),
     )
     there = (any(np.isfinite(getattr(line, name)) for line in lines) for name in ("before", "after", "expected"))
-    return [Note(words, mark) for shown, words, mark in zip(there, scale.names, marks, strict=True) if shown]
+    return [LegendEntry(words, mark) for shown, words, mark in zip(there, scale.names, marks, strict=True) if shown]
 
 
 def _scale(axes: Axes, scale: PairScale) -> None:

@@ -69,7 +69,7 @@ def test_records_in_forbidden_cells_are_named() -> None:
     said = r"7 records in \('child', 'married'\), 8 records in all"
     with quiet(EditRuleError, match="8 records in forbidden cells, most in cell 3", values=said) as caught:
         check_no_forbidden([5, 1, 7], forbidden, [("adult", "no"), ("child", "divorced"), ("child", "married")])
-    assert caught.value.objects == {"cell": 2, "count": 7, "total": 8}
+    assert caught.value.objects.items() >= {"cell": 2, "count": 7, "total": 8}.items()
 
 
 def test_a_matrix_that_makes_forbidden_cells_is_refused() -> None:
