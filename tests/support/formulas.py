@@ -243,10 +243,12 @@ def tried(texts: dict[str, str], work: Callable[[str, Any], str]) -> dict[str, A
 
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     signal.signal(signal.SIGALRM, _late)
+    from maskwell.errors import ParameterError
+
     rows = table()
     for text in FACTORS:  # what is imported on first use is imported now
         with_the_gate(f"y ~ {text}", rows)
-    with_the_gate("y ~", rows)  # and the sentences of errors are read
+    str(ParameterError("example-share-is-small"))  # and the sentences of errors are read
     listener = Listener()
     ended: Counter[str] = Counter()
     wrong: dict[str, Any] = {}
