@@ -93,8 +93,17 @@ def _files() -> tuple[str, ...]:
 class _Fields(dict[str, object]):
     """Values of a sentence. One that was not given shows its name: an error must not hide behind another one."""
 
-    def __missing__(self, name: str) -> str:
-        return f"({name})"
+    def __missing__(self, name: str) -> _NotGiven:
+        return _NotGiven(f"({name})")
+
+
+class _NotGiven(str):
+    """The name of a value that was not given, whatever the form of the value would have been."""
+
+    __slots__ = ()
+
+    def __format__(self, form: str) -> str:
+        return str(self)
 
 
 class _Option:

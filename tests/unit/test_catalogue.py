@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pickle
 import string
 import tomllib
 from functools import cache
@@ -98,3 +99,12 @@ def test_a_sentence_speaks_the_language_of_its_reader() -> None:
 def test_what_is_no_code_says_itself(text: str) -> None:
     assert sentence(text, {}, typed=True) == text
     assert str(ParameterError(text)) == text
+
+
+def test_an_error_without_its_values_is_still_said() -> None:
+    assert ParameterError("example-share-is-small").message == "a share of (share) is small"
+
+
+def test_an_error_survives_the_way_between_processes() -> None:
+    error = ParameterError("example-share-is-small", share=0.5)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)

@@ -279,6 +279,7 @@ def _sent(i: Array, j: Array, rest: list[Array]) -> Array:
         (np.concatenate([grows, shrinks, places, records]), (np.concatenate(tails), np.concatenate(heads))),
         shape=(2 * states + 2, 2 * states + 2),
     )
+    graph.indices, graph.indptr = (np.asarray(part, dtype=np.int32) for part in (graph.indices, graph.indptr))
     flow: Any = maximum_flow(graph, 2 * states, 2 * states + 1, method="dinic").flow
     return np.asarray(csr_array(flow)[j, states + i]).ravel().astype(np.int64)
 
