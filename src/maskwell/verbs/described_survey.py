@@ -89,6 +89,8 @@ class Survey:
     receipt: Receipt | None = None
 
     def __post_init__(self) -> None:
+        if self.sampling is None:
+            object.__setattr__(self, "sampling", Sampling())  # type: ignore[unreachable]
         check_kind(Sampling, sampling=self.sampling)
         check_kind(str | None, frequencies=self.frequencies)
         check_option("missing", "error" if self.missing is None else self.missing, ("error", "drop", "category"))
@@ -120,7 +122,7 @@ class Survey:
         if receipt is None:
             data, receipt = _in_folder(data)
         told = receipt if isinstance(receipt, Receipt) else load_receipt(_path_of(receipt))
-        return cls(data, None, Sampling() if sampling is None else sampling, missing=missing, receipt=told)
+        return cls(data, None, sampling or Sampling(), missing=missing, receipt=told)
 
     @classmethod
     def from_counts(cls, counts: Counts | Mapping[Any, Any], design: Design | str | os.PathLike[str]) -> Survey:
