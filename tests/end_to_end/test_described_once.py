@@ -169,3 +169,9 @@ def test_what_cannot_be_described_is_refused() -> None:
         mw.estimate({"y": ["yes"]}, {"y": DECKS["1"]}, mw.Sampling(weights=2))
     with pytest.raises(ParameterError, match="support of itemsets is not available"):
         mw.Survey({"items": [["a"]]}, {"items": DECKS["1"]}, mw.Sampling(weights="w")).itemsets()
+
+
+def test_no_sampling_is_a_simple_random_sample() -> None:
+    answers, warner = {"answer": ["yes", "no", "no"] * 40}, mw.design("warner", p="0.8")
+    plainly, with_none = mw.Survey(answers, {"answer": warner}), mw.Survey(answers, {"answer": warner}, None)  # type: ignore[arg-type]
+    assert with_none.shares().to_dict() == plainly.shares().to_dict()

@@ -122,7 +122,7 @@ class Survey:
         if receipt is None:
             data, receipt = _in_folder(data)
         told = receipt if isinstance(receipt, Receipt) else load_receipt(_path_of(receipt))
-        return cls(data, None, sampling or Sampling(), missing=missing, receipt=told)
+        return cls(data, None, Sampling() if sampling is None else sampling, missing=missing, receipt=told)
 
     @classmethod
     def from_counts(cls, counts: Counts | Mapping[Any, Any], design: Design | str | os.PathLike[str]) -> Survey:
