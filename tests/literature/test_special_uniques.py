@@ -15,9 +15,7 @@ from tests.support.together import together
 
 import maskwell as mw
 from maskwell.core import CellTable
-from maskwell.errors import MaskwellError
-from maskwell.microdata.risk import special_uniques
-from maskwell.microdata.risk.special_unique_scores import SpecialUniques
+from maskwell.microdata.risk.special_unique_scores import SpecialUniques, special_uniques
 
 Row = tuple[Hashable, ...]
 
@@ -106,15 +104,9 @@ def test_scores_of_a_sample_rise_with_its_share() -> None:
     some = found.scores > 0
     assert (np.argsort(found.scores[some], kind="stable") == np.argsort(found.dis_scores[some], kind="stable")).all()
     assert found.dis_scores[some].min() < found.dis < found.dis_scores.max()
-    whole, _ = scored(GUIDELINE, fraction=1)
+    whole, _ = scored(GUIDELINE, fraction=1.0)
     assert whole.dis_scores[some].tolist() == [1.0] * int(some.sum())
     assert sum(whole.bands.values()) == len(GUIDELINE) == whole.bands["0"] + whole.bands["above 0.7"]
-
-
-@together(["options"], [({"fraction": 0.0},), ({"largest": 5},), ({"largest": 0},)])
-def test_what_cannot_be_asked(options: dict[str, float]) -> None:
-    with pytest.raises(MaskwellError):
-        scored(GUIDELINE, **options)
 
 
 def test_the_verb_writes_scores_beside_risks() -> None:

@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.matching import exact_risk
+from tests.support.matching import exact_risk, told_risk
 
-from maskwell.microdata.risk import cell_risks
-from maskwell.microdata.risk.match_chances import highest_share, match_risk_row, strict_risk
+from maskwell.microdata.risk.identity_disclosure import cell_risks
+from maskwell.microdata.risk.match_chances import highest_share
 
 CHANCES = st.one_of(st.floats(0, 1, allow_subnormal=False), st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]))
 
@@ -29,12 +29,13 @@ def rows(draw: st.DrawFn) -> tuple[list[int], list[float], int]:
 @settings(deadline=None)
 def test_no_chance_exceeds_one_over_the_records(row: tuple[list[int], list[float], int]) -> None:
     counts, p, x = row
-    risk = match_risk_row(counts, p, x)
-    for t in range(1, sum(counts) + 1):
-        given_t = risk.at(t)[1]
-        assert given_t is None or given_t <= (1 + 1e-9) / max(t, counts[x])
-    assert risk.p_correct <= risk.risk_strict * (1 + 1e-9) + 1e-300
-    assert risk.risk_in_range <= risk.risk_strict * (1 + 1e-9) + 1e-300
+    risk = told_risk(counts, p, x)
+    for t, given_t in risk.given.items():
+        assert risk.pmf[t] < 1e-12 or given_t <= (1 + 1e-9) / max(
+            t, counts[x]
+        )  # unlikelier ones have lost their digits
+    assert risk.unconditional <= risk.strict * (1 + 1e-9) + 1e-300
+    assert risk.in_range <= risk.strict * (1 + 1e-9) + 1e-300
 
 
 @given(rows())
@@ -51,8 +52,8 @@ def test_the_likeliest_to_arrive_loses_share(row: tuple[list[int], list[float], 
 def test_the_strict_risk_keeps_its_bound(row: tuple[list[int], list[float], int]) -> None:
     counts, p, x = row
     if p[x] > 1e-9:
-        n, q = np.array(counts), np.array(p)
-        assert strict_risk(n, q, p[x]) <= highest_share(n, q, p[x]) * (1 + 1e-9)
+        bound = highest_share(np.array(counts), np.array(p), p[x])
+        assert told_risk(counts, p, x).strict <= bound * (1 + 1e-9)
 
 
 @given(st.integers(0, 10**6), st.integers(2, 6))
@@ -65,4 +66,4 @@ def test_expected_matches_are_a_mean_of_shares(seed: int, k: int) -> None:
     np.testing.assert_allclose(found.unconditional, arrivals, atol=1e-13)
     assert (found.any_release >= found.in_range).all()
     assert (found.strict >= found.in_range).all()
-    assert (found.before >= found.strict - 1e-12).all()
+    assert (1 / counts >= found.strict - 1e-12).all()

@@ -14,9 +14,9 @@ import pytest
 from scipy.stats import binom
 from tests.support.arrays import Real
 from tests.support.chisquare import FALSE_ALARM
+from tests.support.released import known_matrix
 
-from maskwell.designs import Dense
-from maskwell.estimation import bound_for, estimate_invariant, estimate_unknown
+from maskwell.estimation.direct_estimate import estimate_unknown
 
 pytestmark = pytest.mark.statistical
 
@@ -77,7 +77,7 @@ def test_without_the_matrix_intervals_cover_whatever_it_was(make: Make, method: 
 def test_with_the_matrix_intervals_cover_at_their_level(make: Make) -> None:
     """Neither too seldom nor too often: the variance is estimated, not bounded."""
     drawn = releases(make)[: RUNS // 4]
-    ends = [estimate_invariant(m, Dense.of(P)).confidence_interval(LEVEL) for m, P in drawn]
+    ends = [known_matrix(m, P).confidence_interval(LEVEL) for m, P in drawn]
     hits = covered(ends)
     assert (binom.cdf(hits, len(ends), LEVEL - SLACK) >= FALSE_ALARM / 6).all(), hits / len(ends)
     assert (binom.sf(hits - 1, len(ends), LEVEL + SLACK) >= FALSE_ALARM / 6).all(), hits / len(ends)
@@ -110,6 +110,6 @@ def test_the_conservative_variance_is_not_below_that_of_the_releases() -> None:
     a = np.array([1.0, -1.0, 0.0])
     drawn = [m for m, _ in releases(constant)]
     seen = np.var([float(a @ m) / N for m in drawn])
-    said = np.mean([bound_for(a, m).conservative for m in drawn])
+    said = np.mean([estimate_unknown(m).contrast(a).standard_error ** 2 for m in drawn])
     assert said >= seen * (1 - 6 * np.sqrt(2 / RUNS))
     assert said <= seen * (1 + 6 * np.sqrt(2 / RUNS))

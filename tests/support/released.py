@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import comb
+from typing import Any
+
+import numpy as np
+from tests.support.arrays import Real
 
 from maskwell.designs import Design
+from maskwell.estimation.direct_estimate import DirectEstimate, estimate_moved
+
+
+def moved(P: Real, masses: Any) -> Real:
+    """``D_{Ps} - P D_s P'``: the covariance of released counts s, or of weights whose squares are s, given the file."""
+    s = np.asarray(masses, dtype=float)
+    return np.asarray(np.diag(P @ s) - (P * s) @ P.T)
+
+
+def known_matrix(released: Sequence[int] | Real, P: Real, target: str = "population") -> DirectEstimate:
+    """Shares by somebody who knows the matrix: ``(D_p - P D_p P') / n`` is unbiased for their covariance."""
+    n, p = float(np.sum(released)), np.asarray(released) / np.sum(released)
+    W = (np.diag(p) - (P * p) @ P.T) / n
+    return estimate_moved(released, W, categories=range(len(p)), target=target)
 
 
 def outcomes(design: Design, counts: list[int]) -> Iterator[tuple[tuple[int, ...], Fraction]]:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from maskwell.core import Categories, CellTable, SeededRandom
-from maskwell.designs import Sparse
+from maskwell.designs import Dense, Sparse
 from maskwell.designs.coded import CodedDesign
 from maskwell.microdata import Assessment, Release, ReleasePlan
 from maskwell.microdata.folder.release_folder import check_public, release_folder, write_internal, write_public
@@ -50,6 +50,30 @@ class Written:
     @property
     def data(self) -> str:
         return str(self.public / "data.csv")
+
+
+def stage_of(
+    variables: Sequence[str],
+    states: Sequence[Row],
+    P: Any,
+    counts: Any = None,
+    *,
+    within: Sequence[str] = (),
+    **more: Any,
+) -> Stage:
+    """A stage with this matrix, or design, that keeps counts; ``more`` are other fields of it."""
+    cells = [str(state[: len(within)]) for state in states]
+    shape = {
+        "states": states,
+        "outputs": states,
+        "counts": np.ones(len(states), dtype=np.int64) if counts is None else np.asarray(counts),
+        "cells": np.unique(cells, return_inverse=True)[1],
+        "method": "method1",
+        "invariance": "counts",
+        "derived": True,
+    }
+    design = P if isinstance(P, CodedDesign) else Dense.of(P)
+    return Stage(variables=tuple(variables), within=tuple(within), design=design, **(shape | more))
 
 
 def stage_within(

@@ -27,9 +27,9 @@ from maskwell.microdata.plans.plan_entries import by_text
 from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.release_values import AnyRelease
-from maskwell.microdata.risk.arrivals import SparseArrivals
 from maskwell.microdata.risk.identity_disclosure import has_exchange, keeps_counts, risks_of, swapped_risks
 from maskwell.microdata.risk.risk_report import RiskReport
+from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 from maskwell.microdata.stages.achieved_bounds import achieved, bound_is_kept, own_posteriors
 from maskwell.microdata.stages.stage import Stage, acting, expected_table, needed_columns
 

@@ -59,16 +59,9 @@ from maskwell.microdata.folder.release_metadata import INTERNAL, PUBLIC, signed_
 from maskwell.microdata.kept_bounds import DRAWS, check_kept, is_kept_as_drawn
 from maskwell.microdata.needed_tables import counted_tables
 from maskwell.microdata.plans.release_plan import ReleasePlan
-from maskwell.microdata.records.release_pass import (
-    TEXT,
-    RowPlan,
-    RowsReleased,
-    check_ids,
-    file_columns,
-    release_batches,
-    release_rows,
-    text_kind,
-)
+from maskwell.microdata.records.column_values import TEXT, check_ids, file_columns, text_kind
+from maskwell.microdata.records.release_pass import RowsReleased, release_batches, release_rows
+from maskwell.microdata.records.row_releaser import RowPlan
 from maskwell.microdata.records.stage_draws import row_plan
 from maskwell.microdata.release_values import Assessment, Draw, Origin, Release, ReleasedColumn
 from maskwell.microdata.stages.stage import Stage

@@ -21,8 +21,9 @@ from maskwell.core.verdicts import above, at_least, at_most, below, ceil_of
 from maskwell.errors import PlanError, TooLargeError
 from maskwell.microdata.plans.protection import UNIT
 from maskwell.microdata.plans.release_plan import ReleasePlan
-from maskwell.microdata.records.dependence import ColumnFacts, DependenceCounter, Restored, UnitFacts
+from maskwell.microdata.records.dependence import DependenceCounter, UnitFacts
 from maskwell.microdata.records.unit_rows import UnitMembers
+from maskwell.microdata.records.value_counts import ColumnFacts, Restored
 from maskwell.microdata.risk.file_risk import assess_risk
 from maskwell.microdata.stages.stage import Stage, needed_columns
 

@@ -22,8 +22,8 @@ from maskwell.microdata.plans.protection import UNIT
 from maskwell.microdata.plans.recodes import narrowed
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.records.column_fit import MOST_KEPT, ColumnFit, read_column_fit
+from maskwell.microdata.records.column_values import file_columns
 from maskwell.microdata.records.recoding import Recoding, recoded, recoding_of
-from maskwell.microdata.records.release_pass import file_columns
 from maskwell.microdata.records.unit_rows import UnitMembers, read_units
 from maskwell.microdata.risk.joined_columns import SMALL
 from maskwell.microdata.side_channels import (

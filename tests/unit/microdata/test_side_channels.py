@@ -17,7 +17,7 @@ from maskwell.microdata import Release, ReleasePlan, assess_file, release_table,
 from maskwell.microdata.folder.receipt_contents import internal_receipt, public_receipt
 from maskwell.microdata.folder.release_folder import check_rows
 from maskwell.microdata.plans.release_plan import read_plan
-from maskwell.microdata.records import dependence
+from maskwell.microdata.records import dependence, value_counts
 from maskwell.microdata.side_channels import SideChannel, check_side_channels
 from maskwell.verbs import first_plan
 from maskwell.verbs.release import release_file
@@ -456,9 +456,9 @@ def test_a_gain_of_exactly_one_half_is_named_whatever_the_last_bits(tenths: int)
     without = tenths / 10
 
     def told(share: float) -> list[str]:
-        restored = (dependence.Restored("age", share, without),)
-        groups = np.zeros(dependence.SIZES)
-        facts = dependence.ColumnFacts("z", 400, 2.0, True, groups, restored, records=400)
+        restored = (value_counts.Restored("age", share, without),)
+        groups = np.zeros(value_counts.SIZES)
+        facts = value_counts.ColumnFacts("z", 400, 2.0, True, groups, restored, records=400)
         return [one.kind for one in side_channels.side_channels(plan_of(["age"]), [facts])]
 
     assert told((1 + without) / 2) == ["restores"]

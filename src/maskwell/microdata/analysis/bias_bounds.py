@@ -194,8 +194,7 @@ def under_plan(usual: SurveyEstimate, most: Distortion, reach: float) -> SurveyE
     return replace(
         usual,
         variance=variance,
-        sampling_variance=usual.variance,
-        randomization_variance=variance - usual.variance,
+        variance_parts=(usual.variance, variance - usual.variance),
         covariance=usual.covariance if more == 0 else None,
         flags=(*usual.flags, *((Note("this-table-is-not-kept-intervals"),) if most.bias else ())),
         bias=np.full(len(usual.pi_hat), most.bias) if together else None,

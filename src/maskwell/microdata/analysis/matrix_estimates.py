@@ -23,10 +23,9 @@ from maskwell.core.groups import distinct_rows
 from maskwell.core.labels import texts
 from maskwell.core.verdicts import above
 from maskwell.errors import NotIdentifiableError, ParameterError, TooLargeError
-from maskwell.estimation.direct_estimate import DirectEstimate, Released
-from maskwell.estimation.invariant_shares import BOUNDED, TURNS_AROUND, WITH_WEIGHTS, estimate_moved
+from maskwell.estimation.direct_estimate import BOUNDED, WITH_WEIGHTS, DirectEstimate, Released, estimate_moved
 from maskwell.estimation.outside_estimates import flags_of_moments
-from maskwell.estimation.share_estimate import Estimate
+from maskwell.estimation.share_estimate import Estimate, diagonal
 from maskwell.microdata.analysis.bias_bounds import Distortion
 from maskwell.microdata.analysis.table_routes import Route
 from maskwell.microdata.folder.receipt import Group
@@ -36,6 +35,8 @@ MOST_TRANSITIONS = 2 * 10**6
 MOST_CELLS = 3000
 MOST_CATEGORIES = 2000
 SINGULAR = 1e12
+TURNS_AROUND = 1e4
+"""Condition of a matrix up to which squared weights of the true categories are worked out."""
 ROUNDING = 1e-12
 DATA_DEPENDENT = (
     "a matrix was worked out from the file itself: the randomization part of the variance is given the file"
@@ -211,18 +212,17 @@ def _moments(categories: list[Cell], G: Real, data: Released, target: str, rest:
     randomization = (second - np.diag(squares)) / total**2 + more
     spread = second - np.outer(squares, pi) - np.outer(pi, squares) + data.squares.sum() * np.outer(pi, pi)
     whole = randomization if target == "file" else spread / total**2 * data.size / (data.size - 1) + more
-    variance, sampling = np.diagonal(whole).copy(), np.diagonal(whole - randomization).copy()
+    variance, parts = np.diagonal(whole).copy(), (diagonal(whole - randomization), diagonal(randomization))
     return Estimate(
         categories=categories,
         pi_hat=pi,
         variance=variance,
-        sampling_variance=sampling,
-        randomization_variance=np.diagonal(randomization).copy(),
+        variance_parts=parts,
         covariance=whole,
         n=data.n,
         method="moments",
         fingerprint="receipt",
-        flags=flags_of_moments(pi, variance, sampling, full=True, n=data.n),
+        flags=flags_of_moments(pi, variance, parts[0], full=True, n=data.n),
         bias=None if rest is None else np.full(len(pi), rest.bias),
     )
 

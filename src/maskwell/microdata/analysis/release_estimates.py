@@ -20,9 +20,8 @@ from maskwell.core.verdicts import at_least
 from maskwell.engines.cell_counts import count_rows
 from maskwell.engines.row_sources import Progress
 from maskwell.errors import InputError, MissingValueError, ParameterError, TooLargeError
-from maskwell.estimation.direct_estimate import DirectEstimate
-from maskwell.estimation.invariant_shares import BOUNDED as IS_BOUNDED
-from maskwell.estimation.invariant_shares import TARGETS, estimate_changed, estimate_unknown
+from maskwell.estimation.direct_estimate import BOUNDED as IS_BOUNDED
+from maskwell.estimation.direct_estimate import TARGETS, DirectEstimate, estimate_changed, estimate_unknown
 from maskwell.estimation.share_estimate import Estimate
 from maskwell.microdata.analysis.bias_bounds import Distortion, Weights
 from maskwell.microdata.analysis.matrix_estimates import kept_with_matrices, solved
@@ -432,7 +431,7 @@ def _with_factor(
     return replace(
         bound,
         variance=variance,
-        randomization_variance=randomization,
+        variance_parts=(bound.sampling_variance, randomization),
         covariance=None,
         effective=np.where(bound.variance > TINY, bound.effective * smaller, bound.effective),
         flags=(Note("the-matrix-is-not-known-variances", factor=Printed(factor)), *bound.flags[1:]),
@@ -521,8 +520,7 @@ def _within(estimate: Estimate, places: Array, domains: int) -> Estimate:
         "categories": [cell[0] if len(cell) == 1 else cell for cell in cells],
         "pi_hat": ratio,
         "variance": variance,
-        "sampling_variance": np.full(len(p), np.nan),
-        "randomization_variance": np.full(len(p), np.nan),
+        "variance_parts": (np.full(len(p), np.nan),) * 2,
         "covariance": whole,
         "n": round(total * estimate.n),
         "flags": (),

@@ -42,8 +42,8 @@ from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.plans.recodes import recode_contents
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.release_values import AnyRelease
-from maskwell.microdata.risk.arrivals import SparseArrivals
 from maskwell.microdata.risk.identity_disclosure import risks_of
+from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 from maskwell.microdata.stages.achieved_bounds import achieved
 from maskwell.microdata.stages.stage import Stage, State
 

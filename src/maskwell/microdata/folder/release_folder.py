@@ -65,7 +65,8 @@ from maskwell.microdata.folder.release_metadata import (
     sums_text,
 )
 from maskwell.microdata.plans.protection import INCLUDED
-from maskwell.microdata.records.dependence import CELLS, FEWEST_CELLS, LabelCodes, ValueCounter
+from maskwell.microdata.records.dependence import CELLS, FEWEST_CELLS
+from maskwell.microdata.records.value_counts import LabelCodes, ValueCounter
 from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.side_channels import identifies
 

@@ -41,7 +41,7 @@ from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.engines.row_sources import COMPRESSED, input_files
 from maskwell.errors import DataFileError
 from maskwell.microdata.folder.receipt_contents import kept_of, label_json, public_labels, recoded_in_words
-from maskwell.microdata.records.release_pass import MOST_CATEGORIES
+from maskwell.microdata.records.column_values import MOST_CATEGORIES
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence

@@ -212,7 +212,7 @@ def match_risks(amounts: Amounts, cells: Array, intruder: Intruder = ANY_LOOK) -
 
 def _easy_looks(design: Sparse, allowed: Fraction, amounts: Amounts, small: Array) -> dict[Move, Fraction]:
     """Moves by which a record is found too easily, each with its chance."""
-    from maskwell.microdata.risk.arrivals import SparseArrivals
+    from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 
     true, released, _ = SparseArrivals.from_design(amounts.integers, design).above(small, float(allowed) + SLACK)
     columns = {j: design.columns_exact(j) for j in set(true.tolist())}

@@ -31,20 +31,13 @@ VALUES, CLASSES = 64, 16
 """Values of a column that are told apart, and classes of a number that has more; further values are one."""
 
 MOST_COLUMNS = 64
-LEARNED, MOST_KEPT = 1 << 20, 1 << 19
-"""Rows that are counted at most, and rows up to which the values of all are kept."""
-
-TOGETHER = 1 << 16
-"""Rows that are looked at together, however a file is read, so that codes do not depend on it."""
-
-MOST_ODDS = 1 << 24
-"""Log odds that are kept at most: columns whose tables would need more are left out, the last first."""
-
+LEARNED, MOST_KEPT = 1 << 20, 1 << 19  # rows that are counted at most, and rows up to which the values of all are kept
+TOGETHER = 1 << 16  # rows that are looked at together, however a file is read, so that codes do not depend on it
+MOST_ODDS = 1 << 24  # log odds that are kept at most: columns whose tables would need more are left out, the last first
 MOST_OF_PAIRS = 1 << 23
 """The same for labels of two keys: of pairs with more the labels of either key count by themselves."""
 
-PRIOR = 5.0
-"""Records that speak for the whole file beside those with a label, so that few of them say little."""
+PRIOR = 5.0  # records that speak for the whole file beside those with a label, so that few of them say little
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +190,8 @@ def read_column_fit(
     records: Rows, table: CellTable, columns: Sequence[str], below: float, *, declared: bool = True
 ) -> ColumnFit | None:
     """What the other columns of a file or table tell of the keys of a table; None where there is none that tells."""
-    columns = _affordable(table, columns)
+    labels = sum(len(levels) for levels in table.levels)
+    columns = [*columns][: min(MOST_COLUMNS, MOST_ODDS // max(1, labels * VALUES))]
     if not columns or not len(table):
         return None
     everything, step = table.n <= MOST_KEPT, max(1, table.n // LEARNED)
@@ -236,11 +230,6 @@ def _even_batches(batches: Iterable[Any]) -> Iterator[Any]:
         yield from arrow.Table.from_batches(waiting).combine_chunks().to_batches()
 
 
-def _affordable(table: CellTable, columns: Sequence[str]) -> list[str]:
-    labels = sum(len(levels) for levels in table.levels)
-    return [*columns][: min(MOST_COLUMNS, MOST_ODDS // max(1, labels * VALUES))]
-
-
 class _Learner:
     """Counts how often the values of other columns go with the labels of keys."""
 
@@ -268,11 +257,7 @@ class _Learner:
 
 
 def _log_odds(counts: Array, less: int = 0) -> Real:
-    """``log(P(v | l) / P(v))`` of values given labels, where of each pair one record less is counted or not.
-
-    >>> _log_odds(np.array([[1000, 0], [0, 1000]])).round(2).tolist()
-    [[0.69, -5.3], [-5.3, 0.69]]
-    """
+    """``log(P(v | l) / P(v))`` of values given labels, where of each pair one record less is counted or not."""
     usual = _usual(counts)
     having = np.maximum(counts.sum(axis=1, keepdims=True) - less, 0) + PRIOR
     return np.asarray(np.log((np.maximum(counts - less, 0) + PRIOR * usual) / having / usual))
@@ -293,29 +278,17 @@ class _ValueCoder:
     def codes(self, column: Any) -> Array:
         """A code for each row."""
         if self._edges is not None:
-            return _classes(column, self._edges)
-        places, numbers = numbered_column(column)
-        if len(self._known) == 1 and len(numbers) > VALUES:
-            self._edges = _edges(column)
-            if self._edges is not None:
-                return _classes(column, self._edges)
-        known = [self._known.setdefault(number, min(len(self._known), VALUES - 1)) for number in numbers.tolist()]
-        return np.array(known, dtype=np.uint8)[places]
-
-
-def _edges(column: Any) -> Real | None:
-    """Where classes of numbers begin, from the first rows; None where these are something else."""
-    numbers = _as_numbers(column)
-    if numbers is None or np.isnan(numbers).all():
-        return None
-    return np.unique(np.nanquantile(numbers, np.arange(1, CLASSES) / CLASSES))
-
-
-def _classes(column: Any, edges: Real) -> Array:
-    numbers = _as_numbers(column)
-    if numbers is None:
-        return np.full(len(column), VALUES - 1, np.uint8)
-    return np.where(np.isnan(numbers), 0, 1 + np.searchsorted(edges, numbers)).astype(np.uint8)
+            numbers = _as_numbers(column)
+        else:
+            places, values = numbered_column(column)
+            numbers = _as_numbers(column) if len(self._known) == 1 and len(values) > VALUES else None
+            if numbers is None or np.isnan(numbers).all():
+                known = [self._known.setdefault(one, min(len(self._known), VALUES - 1)) for one in values.tolist()]
+                return np.array(known, dtype=np.uint8)[places]
+            self._edges = np.unique(np.nanquantile(numbers, np.arange(1, CLASSES) / CLASSES))  # where classes begin
+        if numbers is None:  # a value is no number
+            return np.full(len(column), VALUES - 1, np.uint8)
+        return np.where(np.isnan(numbers), 0, 1 + np.searchsorted(self._edges, numbers)).astype(np.uint8)
 
 
 def _as_numbers(column: Any) -> Real | None:

@@ -29,20 +29,12 @@ from maskwell.engines.row_sources import Source, find_column
 from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError, WrongTypeError
 
-MOST_REMEMBERED = 100_000
-"""Values of a column whose new values are remembered."""
+MOST_REMEMBERED = 100_000  # values of a column whose new values are remembered
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recode:
-    """How the values of one column become coarser; missing values stay missing.
-
-    >>> age = Recode(cuts=(Fraction(18), Fraction(65)))
-    >>> [age.value(n) for n in (3, 18, "64.5", 65)]
-    ['under 18', '18 to under 65', '18 to under 65', '65 or more']
-    >>> Recode(group={"couple": ("married", "partner")}).value("married"), Recode(top=Fraction(80)).value(93)
-    ('couple', 80)
-    """
+    """How the values of one column become coarser; missing values stay missing."""
 
     # New labels, each with the labels that it takes the place of, as texts
     group: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -61,22 +53,14 @@ class Recode:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The labels of the classes of numbers, in order.
-
-        >>> Recode(cuts=(Fraction(18), Fraction("64.5"))).classes
-        ('under 18', '18 to under 64.5', '64.5 or more')
-        """
+        """The labels of the classes of numbers, in order."""
         cuts = [to_decimal(cut) for cut in self.cuts]
         between = [f"{low} to under {high}" for low, high in pairwise(cuts)]
         return (f"under {cuts[0]}", *between, f"{cuts[-1]} or more") if cuts else ()
 
     @property
     def ends(self) -> dict[str, str]:
-        """What the numbers at the ends stand for, by their texts.
-
-        >>> Recode(bottom=Fraction(16), top=Fraction(80)).ends
-        {'16': '16 or less', '80': '80 or more'}
-        """
+        """What the numbers at the ends stand for, by their texts, such as ``{"80": "80 or more"}``."""
         lowest = {} if self.bottom is None else {to_decimal(self.bottom): f"{to_decimal(self.bottom)} or less"}
         return lowest | ({} if self.top is None else {to_decimal(self.top): f"{to_decimal(self.top)} or more"})
 
@@ -84,12 +68,10 @@ class Recode:
         """What one value becomes; ``label`` is that of a file with value labels."""
         if self.cuts:
             return self.classes[bisect_right(self.cuts, _number(value))]
-        return self._grouped(value, label) if self.gives_text else self._limited(value)
-
-    def _grouped(self, value: Any, label: str | None) -> str:
+        if not self.gives_text:
+            return self._limited(value)
         spoken = (*texts(value), *([] if label is None else [label]))
-        places = self._places
-        new = next((places[one] for one in spoken if one in places), self.other)
+        new = next((self._places[one] for one in spoken if one in self._places), self.other)
         return (label or texts(value)[-1]) if new is None else new
 
     @cached_property
@@ -115,16 +97,12 @@ class Recode:
 
 
 def _number(value: Any) -> Fraction:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        try:
-            return Fraction(value)  # a decimal number
-        except TypeError:
-            raise ValueError(value) from None
+    """A number of any type, or ValueError; a text with a bar is none."""
     if isinstance(value, str) and "/" in value:
         raise ValueError(value)
     try:
         return Fraction(value)
-    except OverflowError:
+    except (OverflowError, TypeError):
         raise ValueError(value) from None
 
 
@@ -145,11 +123,7 @@ class Indicator(NamedTuple):
     labels: tuple[str, ...]
 
     def value(self, value: Any) -> str:
-        """``"yes"`` or ``"no"``; the empty text stands for a missing value.
-
-        >>> Indicator("degree", ("phd", "")).value("phd"), Indicator("degree", ("phd", "")).value(None)
-        ('yes', 'yes')
-        """
+        """``"yes"`` or ``"no"``; the empty text stands for a missing value."""
         spoken = ("",) if is_missing(value) else texts(value)
         return YES if any(text in self.labels for text in spoken) else NO
 
@@ -175,8 +149,12 @@ class Recoding:
     def __call__(self, source: Source, path: str) -> Source:
         """The rows of a source, recoded; ``path`` is what messages call them."""
         self._about = source.style.columns if isinstance(source.style, Labels) else {}
-        recoded = RecodedSource(source, self.recodes, self._met, path, self._orders) if self.recodes else source
-        return WidenedSource(recoded, self.further, self._met) if self.further else recoded
+        columns = {}
+        for name, recode in self.recodes.items():
+            place = find_column(source.schema, name, path)
+            about, kind = self._about.get(name), source.schema.field(name).type
+            columns[place] = _Column(name, recode, about, kind, self._met[name], self._orders.get(name))
+        return RecodedSource(source, columns, {name: (one, self._met[name]) for name, one in self.further.items()})
 
     def categories(self) -> dict[str, tuple[int, int]]:
         """How many values each column had and has, of those met so far; at most so many as are remembered."""
@@ -184,8 +162,15 @@ class Recoding:
 
     def not_met(self) -> dict[str, list[str]]:
         """Labels of groups that no value had so far, by column; left out where too many values were met to say."""
-        lacking = {name: [*self._lacking(name)] for name in self.recodes if len(self._met[name]) < MOST_REMEMBERED}
-        return {name: labels for name, labels in lacking.items() if labels}
+        lacking = {}
+        for name, recode in self.recodes.items():
+            about = self._about.get(name, ColumnLabels()).values
+            met = {text for value in self._met[name] for text in (*texts(value), about.get(value))}
+            # a group whose labels stand for themselves keeps its name: then nothing tells them from those that stay
+            lacking[name] = [
+                label for new, old in recode.group.items() for label in old if label not in met and label != new
+            ]
+        return {name: some for name, some in lacking.items() if some and len(self._met[name]) < MOST_REMEMBERED}
 
     def told_by_order(self) -> list[str]:
         """Columns whose old values the order of the rows read so far tells; none unless it is followed."""
@@ -195,85 +180,50 @@ class Recoding:
         """The texts of all values that a further column was made from."""
         return {text for value in self._met[name] for text in (("",) if is_missing(value) else texts(value))}
 
-    def _lacking(self, name: str) -> Iterator[str]:
-        """A group whose labels stand for themselves keeps its name: then nothing tells them from those that stay."""
-        about = self._about.get(name, ColumnLabels()).values
-        met = {text for value in self._met[name] for text in (*texts(value), about.get(value))}
-        for new, labels in self.recodes[name].group.items():
-            yield from (label for label in labels if label not in met and label != new)
-
 
 class RecodedSource:
-    """Rows of a source in which some columns have become coarser."""
+    """Rows of a source in which some columns have become coarser, with further columns behind its own."""
 
     def __init__(
         self,
         source: Source,
-        recodes: Mapping[str, Recode],
-        met: Mapping[str, dict[Any, Any]],
-        path: str,
-        orders: Mapping[str, FineOrder],
+        columns: Mapping[int, _Column],  # By their places
+        further: Mapping[str, tuple[Indicator, dict[Any, Any]]],  # With the values that they meet
     ) -> None:
-        about = source.style.columns if isinstance(source.style, Labels) else {}
-        self._source = source
-        self._columns = {
-            find_column(source.schema, name, path): _Column(
-                name, recode, about.get(name), source.schema.field(name).type, met[name], orders.get(name)
-            )
-            for name, recode in recodes.items()
-        }
-        self.schema, self.style = without_traces(source.schema, [*recodes]), source.style
-        for place, column in self._columns.items():
-            self.schema = self.schema.set(place, require().field(column.name, column.kind))
-        if about:
-            told = {column.name: column.labels for column in self._columns.values()}
-            self.style = replace(source.style, columns={**about, **told})
-        self.done, self.close = source.done, source.close
-
-    def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
-        """The rows, as Arrow record batches."""
-        arrow = require()
-        places = range(len(self.schema)) if only is None else sorted(only)
-        for batch in self._source.batches(only):
-            columns = [
-                self._columns[place].recoded(column) if place in self._columns else column
-                for place, column in zip(places, batch.columns, strict=True)
-            ]
-            yield arrow.RecordBatch.from_arrays(columns, batch.schema.names)
-
-
-class WidenedSource:
-    """Rows of a source with further columns, behind its own."""
-
-    def __init__(self, source: Source, further: Mapping[str, Indicator], met: Mapping[str, dict[Any, Any]]) -> None:
-        self._source, self._further, self._met = source, [*further.items()], met
-        self._own = len(source.schema)
+        self._source, self._columns, self._further = source, columns, [*further.values()]
         self.schema, self.style = source.schema, source.style
+        if columns:
+            self.schema = without_traces(source.schema, [column.name for column in columns.values()])
+        for place, column in columns.items():
+            self.schema = self.schema.set(place, require().field(column.name, column.kind))
+        if isinstance(source.style, Labels) and source.style.columns:
+            known = {column.name: column.labels for column in columns.values()}
+            self.style = replace(source.style, columns={**source.style.columns, **known})
         for name in further:
             self.schema = self.schema.append(require().field(name, require().string()))
         self.done, self.close = source.done, source.close
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
         """The rows, as Arrow record batches."""
-        asked = [*range(len(self.schema))] if only is None else sorted(only)
-        names, listed = self._source.schema.names, self.schema.names
-        sources = {self._own + i: names.index(one.column) for i, (_, one) in enumerate(self._further)}
-        read = sorted({sources.get(place, place) for place in asked})
+        own, names = len(self._source.schema), self.schema.names
+        asked = [*range(len(names))] if only is None else sorted(only)
+        made_of = {own + i: names.index(one.column) for i, (one, _) in enumerate(self._further)}
+        read = [*range(own)] if only is None else sorted({made_of.get(place, place) for place in asked})
         for batch in self._source.batches(None if only is None else read):
-            columns = dict(zip(range(self._own) if only is None else read, batch.columns, strict=True))
-            columns |= {p: self._made(p - self._own, columns[sources[p]]) for p in asked if p in sources}
-            yield require().RecordBatch.from_arrays([columns[p] for p in asked], [listed[p] for p in asked])
+            given = dict(zip(read, batch.columns, strict=True))
+            given |= {place: one.recoded(given[place]) for place, one in self._columns.items() if place in given}
+            given |= {p: _indicated(given[made_of[p]], *self._further[p - own]) for p in asked if p in made_of}
+            yield require().RecordBatch.from_arrays([given[p] for p in asked], [names[p] for p in asked])
 
-    def _made(self, number: int, column: Any) -> Any:
-        name, indicator = self._further[number]
-        places, dictionary = places_of(column)
-        values = [*dictionary.to_pylist(), None]
-        self._met[name].update(
-            dict.fromkeys([value for value in values[:-1] if len(self._met[name]) < MOST_REMEMBERED])
-        )
-        if column.null_count:
-            self._met[name][None] = None
-        return require().array([indicator.value(value) for value in values]).take(require().array(places))
+
+def _indicated(column: Any, indicator: Indicator, met: dict[Any, Any]) -> Any:
+    """The values of a further column, made from another one; ``met`` remembers what that held."""
+    places, dictionary = places_of(column)
+    values = [*dictionary.to_pylist(), None]
+    met.update(dict.fromkeys(values[:-1] if len(met) < MOST_REMEMBERED else ()))
+    if column.null_count:
+        met[None] = None
+    return require().array([indicator.value(value) for value in values]).take(require().array(places))
 
 
 class _Column:
@@ -292,7 +242,12 @@ class _Column:
         plain = old.value_type if arrow.types.is_dictionary(old) else old
         self.name, self._recode, self._about = name, recode, about
         self.kind = arrow.string() if recode.gives_text else plain
-        self.labels = ColumnLabels() if about is None else _labels_after(recode, about)
+        self.labels = ColumnLabels()  # nothing that tells old values
+        if about is not None and recode.gives_text:
+            self.labels = ColumnLabels(text=True, label=about.label, measure="nominal")
+        elif about is not None:
+            kept = {value: label for value, label in about.values.items() if _is_missing(value, about)}
+            self.labels = replace(about, values=kept | {float(text): label for text, label in recode.ends.items()})
         self._met, self._order = met, order
         self._last: tuple[Any, Any] | None = None
 
@@ -322,23 +277,21 @@ class _Column:
     def _value(self, value: Any) -> Any:
         if value is None or value != value:
             return None if self._recode.gives_text else value
-        new = self._met.get(value)
-        if new is None:
-            new = self._made(value)
-            if len(self._met) < MOST_REMEMBERED:
-                self._met[value] = new
-        return new
-
-    def _made(self, value: Any) -> Any:
+        if value in self._met:
+            return self._met[value]
         about = self._about
         if about is not None and _is_missing(value, about):
-            return None if self._recode.gives_text else value
-        try:
-            return self._recode.value(value, None if about is None else about.values.get(value))
-        except ValueError:
-            raise ParameterError(
-                "recode-the-column-holds-a-value", name=shorten(self.name, 30), values=repr(value), column=self.name
-            ) from None
+            new = None if self._recode.gives_text else value
+        else:
+            try:
+                new = self._recode.value(value, None if about is None else about.values.get(value))
+            except ValueError:
+                raise ParameterError(
+                    "recode-the-column-holds-a-value", name=shorten(self.name, 30), values=repr(value), column=self.name
+                ) from None
+        if len(self._met) < MOST_REMEMBERED:
+            self._met[value] = new
+        return new
 
 
 class FineOrder:
@@ -358,7 +311,13 @@ class FineOrder:
 
     def add(self, places: Array, old: list[Any], new: list[Any]) -> None:
         """The next rows: places in the list of old values, with the new value of each; none stands behind the last."""
-        ranks, classes = _ranks(old), {value: i for i, value in enumerate(dict.fromkeys(new))}
+        try:  # by number where all are numbers, else by text
+            keys: list[Any] = [float(_number(value)) for value in old]
+        except ValueError:
+            keys = [texts(value)[-1] for value in old]
+        rank = {key: i for i, key in enumerate(sorted({*keys}))}
+        ranks = np.array([*(rank[key] for key in keys), len(rank)], dtype=np.int64)
+        classes = {value: i for i, value in enumerate(dict.fromkeys(new))}
         of_place = np.array([classes[value] for value in new], dtype=np.int64)
         for place, n in enumerate(np.bincount(places, minlength=len(new))[: len(old)].tolist()):
             within = self._counts.setdefault(new[place], {})
@@ -376,45 +335,17 @@ class FineOrder:
     def tells(self) -> bool:
         """Whether old values rise or fall from row to row, or stand together, far beyond chance."""
         differ, drift = self._up + self._down, abs(self._up - self._down)
-        expected, variance = self._differ_by_chance()
         rises = drift > self.SHARE * differ and drift > self.DEVIATIONS * math.sqrt(differ)
+        expected = variance = 0.0  # of rows with another old value than the row before, in random order
+        for new, old in self._counts.items():
+            pairs, n = self._pairs.get(new, 0), sum(old.values())
+            share = 1 - sum((one / n) ** 2 for one in old.values()) if n else 0.0  # of pairs that differ
+            expected += pairs * share
+            variance += pairs * share * (1 - share)
         return rises or expected - differ > max(self.SHARE * expected, self.DEVIATIONS * math.sqrt(variance))
-
-    def _differ_by_chance(self) -> tuple[float, float]:
-        """How many rows would have another old value than the row before in random order, and the variance of that."""
-        shares = [(self._pairs.get(new, 0), _differing([*old.values()])) for new, old in self._counts.items() if old]
-        return sum(pairs * share for pairs, share in shares), sum(
-            pairs * share * (1 - share) for pairs, share in shares
-        )
-
-
-def _differing(counts: list[int]) -> float:
-    """How likely two values are different ones."""
-    n = sum(counts)
-    return 1 - sum((one / n) ** 2 for one in counts)
-
-
-def _ranks(values: list[Any]) -> Array:
-    """The rank of each value, by number where all are numbers, else by text; one more for none."""
-    try:
-        keys: list[Any] = [float(_number(value)) for value in values]
-    except ValueError:
-        keys = [texts(value)[-1] for value in values]
-    places = {key: i for i, key in enumerate(sorted({*keys}))}
-    return np.array([*(places[key] for key in keys), len(places)], dtype=np.int64)
 
 
 def _is_missing(value: Any, about: ColumnLabels) -> bool:
     """Whether a labelled file declares a value missing."""
-    if about.text:
-        return value == "" or any(low <= value <= high for low, high in about.missing if isinstance(low, str))
-    return any(low <= value <= high for low, high in about.missing if not isinstance(low, str))
-
-
-def _labels_after(recode: Recode, about: ColumnLabels) -> ColumnLabels:
-    """What is still true of a column: nothing that tells its old values."""
-    if recode.gives_text:
-        return ColumnLabels(text=True, label=about.label, measure="nominal")
-    ends, missing = recode.ends, [value for value in about.values if _is_missing(value, about)]
-    kept = {value: label for value, label in about.values.items() if value in missing}
-    return replace(about, values=kept | {float(text): label for text, label in ends.items()})
+    ranges = [(low, high) for low, high in about.missing if isinstance(low, str) is about.text]
+    return (about.text and value == "") or any(low <= value <= high for low, high in ranges)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,100 +12,15 @@ import numpy as np
 from maskwell.core.arguments import Array
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import RandomSource
+from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sampler import KeyedSampler, Sampler, forget_tables, variable_name
 from maskwell.designs.sparse import Sparse
 from maskwell.engines.cell_counts import merged
 from maskwell.microdata.matrices.swap_flows import SwapSampler, whole_flows
 from maskwell.microdata.needed_tables import counted_tables
-from maskwell.microdata.records.release_pass import Draws, RowPlan
+from maskwell.microdata.records.row_releaser import Draws, RowPlan
 from maskwell.microdata.release_values import Assessment
 from maskwell.microdata.stages.stage import Stage
-
-
-@dataclass(frozen=True)
-class _Sampled:
-    """Draws from the design of a stage, row after row."""
-
-    sampler: Sampler
-
-    def draw(self, codes: Array, ids: Array | None) -> Array:
-        """Released states."""
-        return np.asarray(self.sampler.sample(codes).data)
-
-    def finish(self) -> None:
-        """What the draws were looked up in makes room for the risk of the drawn file."""
-        forget_tables(self.sampler.design)
-
-
-@dataclass(frozen=True)
-class _Keyed:
-    """Draws that follow from a key, the id of the record, its true state and the design: the same in every release."""
-
-    sampler: KeyedSampler
-
-    def draw(self, codes: Array, ids: Array | None) -> Array:
-        """Released states."""
-        assert ids is not None
-        return np.asarray(self.sampler.sample_named(codes, ids).data)
-
-    def finish(self) -> None:
-        """What the draws were looked up in makes room for the risk of the drawn file."""
-        forget_tables(self.sampler.design)
-
-
-@dataclass(frozen=True)
-class _KeyedByUnit:
-    """One draw for all records of a unit, whose id and common state they have."""
-
-    sampler: KeyedSampler
-    key: KeyedRandom
-
-    def draw(self, codes: Array, ids: Array | None) -> Array:
-        """Released states."""
-        assert ids is not None
-        return np.asarray(self.sampler.sample_named(codes, self.key.names(ids)).data)
-
-    def finish(self) -> None:
-        """What the draws were looked up in makes room for the risk of the drawn file."""
-        forget_tables(self.sampler.design)
-
-
-def _key_of_one_release(random: RandomSource) -> KeyedRandom:
-    """A key that is used once and kept nowhere: members of a unit get one draw, whatever their rows."""
-    words = random.stream().words(0, 1, 8).tobytes()
-    return KeyedRandom.of(hashlib.sha256(b"units of one release" + words).digest(), "units of one release")
-
-
-@dataclass(frozen=True)
-class _Twice:
-    """A kept draw, and a new one from its report."""
-
-    kept: _Keyed
-    then: _Sampled
-
-    def draw(self, codes: Array, ids: Array | None) -> Array:
-        """Released states."""
-        return self.then.draw(self.kept.draw(codes, ids), ids)
-
-    def finish(self) -> None:
-        """Both have been drawn."""
-        self.kept.finish()
-        self.then.finish()
-
-
-@dataclass(frozen=True)
-class _Swapped:
-    """Draws without replacement, that keep every count."""
-
-    sampler: SwapSampler
-
-    def draw(self, codes: Array, ids: Array | None) -> Array:
-        """Released states."""
-        return self.sampler.sample(codes)
-
-    def finish(self) -> None:
-        """Only when every record has come are the counts kept."""
-        self.sampler.check_finished()
 
 
 def row_plan(release: Assessment, random: RandomSource, key: KeyedRandom | None) -> RowPlan:
@@ -142,16 +58,34 @@ def _all_levels(release: Assessment, name: str) -> list[Any]:
 
 def draws_of(stage: Stage, random: RandomSource, key: KeyedRandom | None) -> Draws:
     """Where the released states of a stage come from; with a key, draws of its first step are kept by it."""
-    if stage.exchanges:
+    if stage.exchanges:  # draws without replacement: only when every record has come are the counts kept
         assert isinstance(stage.design, Sparse)
-        return _Swapped(SwapSampler(whole_flows(stage.design, stage.counts, random), random))
-    if stage.unit is not None:
-        secret = _key_of_one_release(random) if key is None else key
-        return _KeyedByUnit(
-            KeyedSampler(stage.design, secret, variable_name(stage.variables), stage.fingerprint), secret
-        )
+        swap = SwapSampler(whole_flows(stage.design, stage.counts, random), random)
+        return Draws(lambda states, _: swap.sample(states), swap.check_finished)
+    if stage.unit is not None:  # one draw for all records of a unit, whose id and common state they have
+        if key is None:  # one that is used once and kept nowhere: members get one draw, whatever their rows
+            words = random.stream().words(0, 1, 8).tobytes()
+            digest = hashlib.sha256(b"units of one release" + words).digest()
+            key = KeyedRandom.of(digest, "units of one release")
+        return _drawn_by(_keyed(stage, stage.design, key), key.names)
     if key is None:
-        return _Sampled(stage.design.sampler(random))
-    first, then = (stage.design, None) if stage.steps is None else stage.steps
-    kept = _Keyed(KeyedSampler(first, key, variable_name(stage.variables), stage.fingerprint))
-    return kept if then is None else _Twice(kept, _Sampled(then.sampler(random)))
+        return _drawn_by(stage.design.sampler(random))
+    if stage.steps is None:
+        return _drawn_by(_keyed(stage, stage.design, key))
+    kept, again = _drawn_by(_keyed(stage, stage.steps[0], key)), _drawn_by(stage.steps[1].sampler(random))
+    return Draws(lambda states, ids: again.draw(kept.draw(states, ids), ids), lambda: (kept.finish(), again.finish()))
+
+
+def _keyed(stage: Stage, design: CodedDesign, key: KeyedRandom) -> KeyedSampler:
+    """Draws that follow from a key, the id of the record, its true state and the design: the same in every release."""
+    return KeyedSampler(design, key, variable_name(stage.variables), stage.fingerprint)
+
+
+def _drawn_by(sampler: Sampler | KeyedSampler, naming: Callable[[Array], Array] | None = None) -> Draws:
+    """Draws of a sampler: row after row, or by what each row is named, where the ids must be made names of."""
+
+    def draw(states: Array, ids: Array | None) -> Array:
+        names = ids if naming is None or ids is None else naming(ids)
+        return np.asarray(sampler.sample_named(states, names).data)
+
+    return Draws(draw, partial(forget_tables, sampler.design))  # the risk of the drawn file needs the room

@@ -5,7 +5,7 @@ Twenty bytes are kept of every record, for as long as the figures of the units a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
@@ -37,6 +37,14 @@ class UnitMembers:
     def sizes(self) -> Array:
         """Records of each unit."""
         return np.bincount(self.units)
+
+    def sorted_by(self, values: Array) -> Iterator[tuple[Array, Array]]:
+        """Units with equally many records, and these in the order of some values, shape (units, records)."""
+        order = np.lexsort((values, self.units))
+        first = np.cumsum(self.sizes) - self.sizes
+        for size in np.unique(self.sizes).tolist():
+            units = np.flatnonzero(self.sizes == size)
+            yield units, order[first[units, None] + np.arange(size)]
 
     def share_shown(self, fewest: int) -> float:
         """Share of the records that look, in the columns that are seen, like those of fewer than so many units.
@@ -75,17 +83,10 @@ def read_units(
                 joined = reduce(joined_columns, numbered[1:])
                 looks.append(joined.numbers[joined.places])
     number = np.unique(np.concatenate([np.zeros(0, np.uint64), *units]), return_inverse=True)[1].reshape(-1)
-    shown = _others(number, np.concatenate(looks)) if looks else None
+    shown = None
+    if looks:
+        look = np.unique(np.concatenate(looks), return_inverse=True)[1].reshape(-1).astype(np.int64)
+        width = int(number.max(initial=0)) + 1
+        units_with = np.bincount(np.unique(look * width + number) // width)
+        shown = np.asarray(units_with[look] - 1)
     return UnitMembers(unit, number, np.concatenate([np.zeros(0, np.int32), *cells]), tuple(seen), shown)
-
-
-def _others(units: Array, looks: Array) -> Array:
-    """How many other units have records that look the same.
-
-    >>> _others(np.array([0, 0, 1, 2]), np.array([7, 7, 7, 9])).tolist()
-    [1, 1, 1, 0]
-    """
-    look = np.unique(looks, return_inverse=True)[1].reshape(-1)
-    pairs = np.unique(look.astype(np.int64) * (int(units.max(initial=0)) + 1) + units)
-    alike = np.bincount(pairs // (int(units.max(initial=0)) + 1))
-    return np.asarray(alike[look] - 1)

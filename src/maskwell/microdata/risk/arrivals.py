@@ -7,75 +7,25 @@ one on the left [Adeshiyan2011, Theorem 4.2]. Components multiply.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.core.groups import LARGEST_KEY, find_keys, number_cells, possible_cells, renumber
-from maskwell.designs.coded import ENTRY_LIMIT, CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import ParameterError, TooLargeError
-from maskwell.microdata.risk.binomial_sums import (
-    ENTRIES,
-    BinomialSums,
-    chance_of_one,
-    check_few_entries,
-    expanded,
-    highest_of,
-    row_sums,
-    sums_of_terms,
-)
+from maskwell.microdata.risk.binomial_sums import ENTRIES, check_few_entries, expanded
 from maskwell.microdata.risk.kronecker_arrivals import KroneckerArrivals
-from maskwell.microdata.risk.match_chances import strict_risks, strict_when_highest
+from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 from maskwell.microdata.stages.stage import RandomizedColumns, Stage, TableFlow, acting, needed_columns
 
-_NEAR = 1 + 1e-9
+LISTED = 4 * 10**6  # products with at most so many probabilities are listed
 
-_ROOM = 8
-
-_AT_ONCE = 100  # releases that are looked for before those are left out which cannot matter any more
-
-SEARCHED = 1000
-"""Releases under another value than their own whose strict risk is looked for, t by t, of one file."""
-
-LISTED = 4 * 10**6
-"""Products with at most so many probabilities are listed."""
-
-
-class Arrivals(Protocol):
-    """Which true cells can be released as which cells of the key, with which probability."""
-
-    @property
-    def counts(self) -> Array:
-        """Records of each true cell, shape (cells,)."""
-
-    @property
-    def own(self) -> Array:
-        """The row that is the key of each true cell, shape (cells,)."""
-
-    @property
-    def kept(self) -> Real:
-        """Chance that a record is released with its own key, shape (cells,)."""
-
-    def summands(self, rows: Array) -> BinomialSums:
-        """The terms of some rows."""
-
-    def terms(self, row: int) -> tuple[Array, Real]:
-        """Records and probabilities of one row."""
-
-    def easiest(self, cells: Array, own: Real) -> Real:
-        """The strict risk of cells under the released value that is best for whoever looks; never below ``own``."""
-
-    def best_guesses(self) -> Real:
-        """For each released cell the expected records of the true cell that most of them come from."""
-
-    def expected_uniques(self) -> float:
-        """Expected number of released cells with one record."""
+Arrivals = SparseArrivals | KroneckerArrivals
+"""Which true cells can be released as which cells of the key, with which probability."""
 
 
 def arrivals_of(
@@ -86,27 +36,30 @@ def arrivals_of(
     The probability that a cell j is released as x is the product of those of the components,
     ``p_xj = prod_c P_c[x_c, j_c]`` [Adeshiyan2011, section 4.7.5].
     """
-    true = table.project(needed_columns(stages, keys))
-    table = true if released is None else _with_released(true, released)
+    table = true = table.project(needed_columns(stages, keys))
+    cells = slice(len(true))  # others have no record
+    if released is not None:
+        table, place = _with_released(true, released)
     parts = components_of(stages, table, keys)
     unmoved = [table.place(name) for name in keys if not any(name in part.keys for part in parts)]
     (fixed,), space = _numbers([table.sizes[place] for place in unmoved], table.codes[:, unmoved])
     entries = np.prod([part.lengths[part.state] for part in parts], axis=0, dtype=np.float64).sum()
     if len(parts) > 1 and entries > LISTED:
         try:
-            cells = len(true)
-            return KroneckerArrivals.of(
-                true, [replace(p, state=p.state[:cells], own=p.own[:cells]) for p in parts], fixed[:cells]
-            )
+            own = [replace(part, state=part.state[cells], own=part.own[cells]) for part in parts]
+            return KroneckerArrivals.of(true, own, fixed[cells])
         except TooLargeError:  # many cells of columns outside the key; perhaps few probabilities all the same
             if entries > ENTRIES:
                 raise
     listed = _listed(table, parts, fixed, space)
-    return listed if released is None else _seen(listed, table, released, len(true))
+    if released is None:
+        return listed
+    seen = np.zeros(listed.rows, dtype=np.int64)
+    np.add.at(seen, listed.own[place], released.counts)
+    return replace(listed, counts=listed.counts[cells], own=listed.own[cells], seen=seen)
 
 
-PART = 1 << 16
-"""Cells of a file whose arrivals are in memory at once, where they fall into parts."""
+PART = 1 << 16  # cells of a file whose arrivals are in memory at once, where they fall into parts
 
 
 def arrival_parts(
@@ -118,110 +71,77 @@ def arrival_parts(
     one part.
     """
     table = table.project(needed_columns(stages, keys))
-    blocks = _Blocks.of(stages, table, keys, released)
-    if blocks is None:
+    moving, found = acting(stages, keys), None
+    if len(table) > PART and len(moving) == 1 and {*table.columns} == {*moving[0].columns} == {*keys}:
+        found = _states_and_reports(moving[0], table, released)
+    if found is None:
         yield np.arange(len(table)), arrivals_of(stages, table, keys, released=released)
         return
-    for cells in blocks.parts():
-        yield cells, blocks.arrivals(cells)
+    (design, of_cell, seen), own = found, moving[0].own
+    block = design.components()[of_cell]
+    order = np.argsort(block, kind="stable")
+    ends = np.flatnonzero(np.diff(block[order], append=-1)) + 1  # of the blocks
+    last = ends[np.searchsorted(ends, np.arange(PART, len(order), PART))]
+    for cells in (np.sort(part) for part in np.split(order, np.unique(last)) if len(part)):
+        state = of_cell[cells]
+        cell, entry = expanded(design.starts, state)
+        reports = design.rows[entry].astype(np.int64)
+        (row, own_row), rows = renumber(design.m, reports, own[state])
+        listed = SparseArrivals.of(table.counts[cells], own_row, rows, row, cell, design.values[entry])
+        if seen is not None:
+            released_as = np.zeros(rows, dtype=np.int64)
+            released_as[row] = seen[reports]
+            listed = replace(listed, seen=released_as)
+        yield cells, listed
 
 
-@dataclass(frozen=True, eq=False)
-class _Blocks:
-    """Cells of a table each of which is one state of a stage."""
+def _states_and_reports(
+    stage: Stage, table: CellTable, released: CellTable | None
+) -> tuple[Sparse, Array, Array | None] | None:
+    """The design of a stage, the state of each cell of a table, and the records released with each report, if drawn.
 
-    counts: Array  # counts, state: shape (cells,): records and state of each cell
-    state: Array
-    design: Sparse  # design, own: the matrix of the stage, and the report that is the same as each state
-    own: Array
-    seen: Array | None  # shape (reports,): records that were released with each report, where the file is drawn
-
-    @classmethod
-    def of(
-        cls, stages: Sequence[Stage], table: CellTable, keys: Sequence[str], released: CellTable | None
-    ) -> _Blocks | None:
-        """None where cells are not states, or the table is small enough to be looked at whole."""
-        moving = acting(stages, keys)
-        if len(table) <= PART or len(moving) != 1:
+    None where cells are not states of it.
+    """
+    state, seen = states_of(stage, table), None
+    if not isinstance(stage.design, Sparse) or (state < 0).any() or (stage.own < 0).any() or stage.linked:
+        return None
+    if released is not None:
+        at = states_of(stage, released)
+        if (at < 0).any() or not np.isin(at, state).all():
             return None
-        stage = moving[0]
-        if not {*table.columns} == {*stage.columns} == {*keys}:
-            return None
-        state = _states_of(stage, table)
-        if not isinstance(stage.design, Sparse) or (state < 0).any() or (stage.own < 0).any() or stage.linked:
-            return None
-        seen = None
-        if released is not None:
-            at = _states_of(stage, released)
-            if (at < 0).any() or not np.isin(at, state).all():
-                return None
-            seen = np.zeros(len(stage.outputs), dtype=np.int64)
-            seen[stage.own[at]] = released.counts
-        return cls(table.counts, state, stage.design, stage.own, seen)
-
-    def parts(self) -> Iterator[Array]:
-        """Cells of whole blocks, about so many at a time."""
-        block = self.design.components()[self.state]
-        order = np.argsort(block, kind="stable")
-        ends = np.flatnonzero(np.diff(block[order], append=-1)) + 1  # of the blocks
-        last = ends[np.searchsorted(ends, np.arange(PART, len(order), PART))]
-        yield from (np.sort(part) for part in np.split(order, np.unique(last)) if len(part))
-
-    def arrivals(self, cells: Array) -> SparseArrivals:
-        """Of some cells, which are whole blocks."""
-        state = self.state[cells]
-        cell, entry = expanded(self.design.starts, state)
-        reports = self.design.rows[entry].astype(np.int64)
-        (row, own), rows = renumber(self.design.m, reports, self.own[state])
-        listed = SparseArrivals.of(self.counts[cells], own, rows, row, cell, self.design.values[entry])
-        if self.seen is None:
-            return listed
-        seen = np.zeros(rows, dtype=np.int64)
-        seen[row] = self.seen[reports]
-        return replace(listed, seen=seen)
+        seen = np.zeros(len(stage.outputs), dtype=np.int64)
+        seen[stage.own[at]] = released.counts
+    return stage.design, state, seen
 
 
-def _states_of(stage: Stage, table: CellTable) -> Array:
+def states_of(stage: Stage, table: CellTable) -> Array:
+    """The state of each cell of a table, -1 for one that is none."""
     places = {name: table.place(name) for name in stage.columns}
     labels = {name: table.levels[place] for name, place in places.items()}
     return stage.find(labels, {name: table.codes[:, place] for name, place in places.items()})
 
 
-def _with_released(table: CellTable, released: CellTable) -> CellTable:
-    """The cells of a table, and without a record those of the key that occur only in the released file."""
-    levels, codes = _in_codes_of(table, released)
+def _with_released(table: CellTable, released: CellTable) -> tuple[CellTable, Array]:
+    """The cells of a table and, without a record, those of the key that only the released file has.
+
+    And for each cell of the released file one of these with its key.
+    """
+    levels, codes = list(table.levels), np.zeros(released.codes.shape, dtype=table.codes.dtype)
     at = [table.place(name) for name in released.columns]
-    known, there = number_cells([len(levels[place]) for place in at], table.codes[:, at], codes)
-    new = np.flatnonzero(find_keys(np.unique(known), there) < 0)
+    for column, place in enumerate(at):
+        known_labels = {label: code for code, label in enumerate(levels[place])}
+        translated = [known_labels.setdefault(label, len(known_labels)) for label in released.levels[column]]
+        codes[:, column] = np.array(translated, dtype=codes.dtype)[released.codes[:, column]]
+        levels[place] = tuple(known_labels)
+    found = find_keys(*number_cells([len(levels[place]) for place in at], table.codes[:, at], codes))
+    new = np.flatnonzero(found < 0)
     if not len(new):
-        return table
+        return table, found
+    found[new] = len(table) + np.arange(len(new))
     added = np.zeros((len(new), len(table.columns)), dtype=table.codes.dtype)
     added[:, at] = codes[new]
-    none = np.zeros(len(new), dtype=table.counts.dtype)
-    return CellTable(table.columns, levels, np.concatenate([table.codes, added]), np.append(table.counts, none))
-
-
-def _in_codes_of(table: CellTable, released: CellTable) -> tuple[tuple[tuple[Hashable, ...], ...], Array]:
-    """The labels of a table with those that only the released file has, and the cells of the latter in their codes."""
-    levels = list(table.levels)
-    codes = np.zeros(released.codes.shape, dtype=table.codes.dtype)
-    for column, name in enumerate(released.columns):
-        place = table.place(name)
-        places = {label: code for code, label in enumerate(levels[place])}
-        translated = [places.setdefault(label, len(places)) for label in released.levels[column]]
-        codes[:, column] = np.array(translated, dtype=codes.dtype)[released.codes[:, column]]
-        levels[place] = tuple(places)
-    return tuple(levels), codes
-
-
-def _seen(listed: SparseArrivals, table: CellTable, released: CellTable, cells: int) -> SparseArrivals:
-    """The arrivals with the records that were released as each cell of the key; the cells after the first are empty."""
-    at = [table.place(name) for name in released.columns]
-    _, codes = _in_codes_of(table, released)
-    known, there = number_cells([table.sizes[place] for place in at], table.codes[:, at], codes)
-    seen = np.zeros(listed.rows, dtype=np.int64)
-    np.add.at(seen, listed.own[find_keys(known, there)], released.counts)
-    return replace(listed, counts=listed.counts[:cells], own=listed.own[:cells], seen=seen)
+    counts = np.append(table.counts, np.zeros(len(new), dtype=table.counts.dtype))
+    return CellTable(table.columns, tuple(levels), np.concatenate([table.codes, added]), counts), found
 
 
 def _listed(table: CellTable, parts: Sequence[Component], fixed: Array, space: int) -> SparseArrivals:
@@ -242,7 +162,6 @@ def _listed(table: CellTable, parts: Sequence[Component], fixed: Array, space: i
 class Component:
     """One matrix of the key."""
 
-    within: tuple[str, ...]  # columns that tell which matrix is used and are not randomized
     keys: tuple[str, ...]  # columns of the key that it changes
     state: Array  # shape (cells,): the true state of each cell of the table, 0..states-1
     own: Array  # shape (cells,): the released part of the key that is the cell's own
@@ -251,11 +170,6 @@ class Component:
     starts: Array
     row: Array
     p: Real
-
-    @property
-    def states(self) -> int:
-        """Number of true states."""
-        return len(self.starts) - 1
 
     @property
     def lengths(self) -> Array:
@@ -267,37 +181,31 @@ def components_of(stages: Sequence[Stage], table: CellTable, keys: Sequence[str]
     """The components of the stages that act on a key; the table holds at least the needed columns."""
     groups: list[list[Stage]] = []
     for stage in acting(stages, keys):
-        joined = [_builds_on(stage, group) for group in groups]
+        joined = [any({*earlier.moved} & {*stage.columns} for earlier in group) for group in groups]
         earlier = [one for group, builds in zip(groups, joined, strict=True) if builds for one in group]
         groups = [group for group, builds in zip(groups, joined, strict=True) if not builds]
         groups.append([*sorted(earlier, key=[*stages].index), stage])
     return [_component(group, table, keys) for group in groups]
 
 
-def _builds_on(stage: Stage, group: Sequence[Stage]) -> bool:
-    return bool({name for earlier in group for name in earlier.moved} & {*stage.columns})
-
-
 def _component(stages: Sequence[Stage], table: CellTable, keys: Sequence[str]) -> Component:
     changed = {name for stage in stages for name in stage.moved}
     part_keys = tuple(name for name in keys if name in changed)
     columns = tuple(dict.fromkeys([*(name for stage in stages for name in stage.columns), *part_keys]))
-    true, state = _distinct_cells(table, columns)
+    # the combinations of the columns that occur, and the number of its combination for each cell
+    places = [table.place(name) for name in columns]
+    (state,), count = _numbers([table.sizes[place] for place in places], table.codes[:, places])
+    first = np.zeros(count, dtype=np.int64)
+    first[state] = np.arange(len(table))
+    codes = dict(zip(columns, table.codes[first][:, places].astype(np.int64).T, strict=True))
+    labels = {name: [*table.levels[place]] for name, place in zip(columns, places, strict=True)}
+    true = TableFlow(codes, labels, np.ones(count))
     flow = true.one_by_one().after(stages, part_keys, _check_stage)
     assert flow.origin is not None
     true_keys, released_keys = (np.stack([one.codes[name] for name in part_keys], axis=1) for one in (true, flow))
     (own, part), parts = _numbers([len(flow.labels[name]) for name in part_keys], true_keys, released_keys)
     row, p, starts = _merged(flow.origin, part, flow.mass, len(own), parts)
-    return Component(
-        within=tuple(name for name in columns if name not in changed),
-        keys=part_keys,
-        state=state,
-        own=own[state],
-        parts=parts,
-        starts=starts,
-        row=row,
-        p=p,
-    )
+    return Component(part_keys, state, own[state], parts, starts, row, p)
 
 
 def _check_stage(stage: RandomizedColumns, state: Array) -> None:
@@ -312,18 +220,6 @@ def _numbers(sizes: Sequence[int], *codes: Array) -> tuple[list[Array], int]:
     return renumber(min(possible_cells(sizes), LARGEST_KEY), *number_cells(sizes, *codes))
 
 
-def _distinct_cells(table: CellTable, columns: Sequence[str]) -> tuple[TableFlow, Array]:
-    """The combinations of some columns that occur, and the number of its combination for each cell."""
-    places = [table.place(name) for name in columns]
-    (of_cell,), count = _numbers([table.sizes[place] for place in places], table.codes[:, places])
-    first = np.zeros(count, dtype=np.int64)
-    first[of_cell] = np.arange(len(table))
-    codes = table.codes[first].astype(np.int64)
-    by_name = {name: codes[:, place] for name, place in zip(columns, places, strict=True)}
-    labels = {name: [*table.levels[place]] for name, place in zip(columns, places, strict=True)}
-    return TableFlow(by_name, labels, np.ones(count)), of_cell
-
-
 def _merged(origin: Array, part: Array, p: Real, states: int, parts: int) -> tuple[Array, Real, Array]:
     """Entries sorted by state, those with the same state and part added up: parts, probabilities, starts."""
     order = np.argsort(origin * parts + part, kind="stable")
@@ -334,202 +230,3 @@ def _merged(origin: Array, part: Array, p: Real, states: int, parts: int) -> tup
     starts = np.searchsorted(both // parts, np.arange(states + 1))
     summed[starts[:-1][np.diff(starts) == 1]] = 1.0  # the only part that a state leads to: it gets there for sure
     return both % parts, summed, starts
-
-
-# ---- arrivals that are listed one by one
-
-
-@dataclass(frozen=True, eq=False)
-class SparseArrivals:
-    """How records of the true cells (columns) are released as cells of the key (rows)."""
-
-    counts: Array  # shape (cells,): records of each true cell
-    own: Array  # shape (cells,): the row that is the cell's own key
-    rows: int  # number of rows
-    row: Array  # row, cell, p: the entries that are not zero, sorted by row
-    cell: Array
-    p: Real
-    seen: Array | None = None  # shape (rows,): records that were released as each row, where the file is drawn
-
-    @classmethod
-    def of(cls, counts: Array, own: Array, rows: int, row: Array, cell: Array, p: Real) -> SparseArrivals:
-        """Entries in any order; those of empty cells are left out."""
-        used = np.flatnonzero((counts[cell] > 0) & (p > 0))
-        used = used[_by_row(row[used], rows)]
-        return cls(counts, own, rows, row[used].astype(np.int64), cell[used].astype(np.int64), p[used])
-
-    @classmethod
-    def from_design(cls, counts: Array, design: CodedDesign) -> SparseArrivals:
-        """The design of one stage; a cell's own row is the report with its label."""
-        row, cell, p = design.transitions(limit=ENTRY_LIMIT)
-        own = np.arange(design.k) if design.outputs is design.inputs else _own(design)
-        return cls.of(counts, own, max(design.m, int(own.max()) + 1), row, cell, p)
-
-    @cached_property
-    def kept(self) -> Real:
-        """Shape (cells,): chance that a record is released with its own key."""
-        out = np.zeros(len(self.counts))
-        staying = self.row == self.own[self.cell]
-        out[self.cell[staying]] = self.p[staying]
-        return out
-
-    def summands(self, rows: Array) -> BinomialSums:
-        """The terms of some rows."""
-        first, last = np.searchsorted(self.row, [rows.min(initial=0), rows.max(initial=-1) + 1])
-        place = np.full(self.rows, -1)
-        place[rows] = np.arange(len(rows))
-        at = place[self.row[first:last]]
-        used = first + np.flatnonzero(at >= 0)
-        return sums_of_terms(at[at >= 0], self.counts[self.cell[used]], self.p[used], len(rows))
-
-    def terms(self, row: int) -> tuple[Array, Real]:
-        """Records and probabilities of one row."""
-        first, last = np.searchsorted(self.row, [row, row + 1])
-        return self.counts[self.cell[first:last]], self.p[first:last]
-
-    def best_guesses(self) -> Real:
-        """Shape (rows,): for each released cell the expected records of the true key that most of them have."""
-        expected = self.p * self.counts[self.cell]
-        if len(np.unique(self.own)) == len(self.own):
-            return highest_of(self.row, expected, self.rows)
-        key = self.row * self.rows + self.own[self.cell]
-        both, place = np.unique(key, return_inverse=True)
-        return highest_of(both // self.rows, row_sums(place.ravel(), expected, len(both)), self.rows)
-
-    def expected_uniques(self) -> float:
-        """Expected number of released cells with one record."""
-        return float(chance_of_one(self.row, self.counts[self.cell], self.p, self.rows).sum())
-
-    def easiest(self, cells: Array, own: Real) -> Real:
-        """The strict risk of cells under the released value that is best for whoever looks; never below ``own``."""
-        risks = own.copy()
-        target, row, p, bound = self._elsewhere(cells, own)
-        rows, place = np.unique(row, return_inverse=True)
-        if not len(rows):
-            return risks
-        risk = strict_when_highest(self.summands(rows), place.ravel(), p)
-        settled = ~np.isnan(risk)
-        np.maximum.at(risks, target[settled], risk[settled])
-        open_ = np.flatnonzero(~settled & (bound > risks[target] * _NEAR))
-        self._search(risks, target[open_], row[open_], p[open_], bound[open_])
-        return risks
-
-    def above(self, cells: Array, least: float) -> tuple[Array, Array, Real]:
-        """Looks under another value by which cells are found with a chance above ``least``: cell, row, risk.
-
-        Where too many would have to be looked for, a bound from above stands for the risk.
-        """
-        target, row, p, bound = self._elsewhere(cells, np.full(len(cells), least))
-        rows, place = np.unique(row, return_inverse=True)
-        risk = strict_when_highest(self.summands(rows), place.ravel(), p) if len(rows) else bound
-        open_ = np.flatnonzero(np.isnan(risk))
-        risk[open_] = bound[open_]
-        some = open_[:SEARCHED]
-        risk[some] = strict_risks([self.terms(int(one)) for one in row[some]], p[some])
-        more = risk > least
-        return cells[target[more]], row[more], risk[more]
-
-    def _search(self, risks: Real, target: Array, row: Array, p: Real, bound: Real) -> None:
-        """Raise risks to the strict risks of targets that are not the likeliest of their row.
-
-        Those that could be found most easily come first; after so many, their bound stands for the rest.
-        """
-        known: dict[tuple[int, float], float] = {}
-        order = np.argsort(-bound, kind="stable")
-        while len(order):
-            some, order = order[:_AT_ONCE], order[_AT_ONCE:]
-            keys = [(int(row[one]), float(p[one])) for one in some]
-            new = [key for key in dict.fromkeys(keys) if key not in known][: max(0, SEARCHED - len(known))]
-            known.update(
-                zip(new, strict_risks([self.terms(at) for at, _ in new], np.array([q for _, q in new])), strict=True)
-            )
-            reached = [known.get(key, bound[one]) for key, one in zip(keys, some, strict=True)]
-            np.maximum.at(risks, target[some], reached)
-            order = order[bound[order] > risks[target[order]] * _NEAR]
-
-    def _elsewhere(self, cells: Array, least: Real) -> tuple[Array, Array, Real, Real]:
-        """Targets (place in ``cells``, row, p, bound) that may be found more easily under another value than their own.
-
-        Left out is every release whose strict risk is, by the bounds of the share, no more than ``least`` of its cell.
-        """
-        if not len(cells):
-            return cells, cells, least, least
-        place = np.full(len(self.counts), -1)
-        place[cells] = np.arange(len(cells))
-        least_here = np.where(place[self.cell] >= 0, least[place[self.cell]], np.inf) * _NEAR
-        away = (self.row != self.own[self.cell]) & (1 / self.counts[self.cell] > least_here)
-        odds = np.where(self.p < 1, self.p / np.where(self.p < 1, 1 - self.p, 1.0), np.inf)
-        for bound in (self._by_highest, self._by_classes, self._by_odds):
-            rows = np.zeros(self.rows, dtype=bool)
-            rows[self.row[away]] = True
-            inside = np.flatnonzero(rows[self.row])
-            shares = bound(inside, odds[inside])
-            away[inside] &= shares > least_here[inside]
-        kept = away[inside]
-        return place[self.cell[away]], self.row[away], self.p[away], shares[kept]
-
-    def _by_highest(self, inside: Array, odds: Real) -> Real:
-        """``max(o) / sum N o`` of the row of each entry: no share is above it."""
-        row, n, finite = self._finite(inside, odds)
-        total, highest = row_sums(row, n * finite, self.rows), highest_of(row, finite, self.rows)
-        free = row_sums(row, np.isinf(odds), self.rows) == 0
-        bound = np.where(free & (total > 0), highest / np.where(total > 0, total, 1.0), 1.0)
-        return np.asarray(bound[row])
-
-    def _by_classes(self, inside: Array, odds: Real) -> Real:
-        """A bound within a factor of two of the next, without sorting: odds are put in classes by powers of two."""
-        row, n, finite = self._finite(inside, odds)
-        power = np.frexp(finite)[1]
-        least = int(power.min(initial=0))
-        power = np.where(np.isinf(odds), int(power.max(initial=0)) + 1, power) - least
-        classes = int(power.max(initial=0)) + 1
-        if self.rows * classes > _ROOM * max(len(row), 1 << 20):
-            return np.ones(len(row))
-        place = row * classes + power
-        records = row_sums(place, n, self.rows * classes).reshape(self.rows, classes)
-        weighted = row_sums(place, n * finite, self.rows * classes).reshape(self.rows, classes)
-        above = np.cumsum(records[:, ::-1], axis=1)[:, ::-1] - records
-        below = np.cumsum(weighted, axis=1) / np.ldexp(1.0, np.arange(classes) + least)
-        certain = np.isinf(odds)
-        shares = np.where(certain, records[row, power], (above + below)[row, power])
-        return np.asarray(1 / shares)
-
-    def _finite(self, inside: Array, odds: Real) -> tuple[Array, Real, Real]:
-        """Rows, records and odds of entries; the odds of those that are certain to arrive as 0."""
-        n = self.counts[self.cell[inside]].astype(np.float64)
-        return self.row[inside], n, np.where(np.isfinite(odds), odds, 0.0)
-
-    def _by_odds(self, inside: Array, odds: Real) -> Real:
-        """``1 / sum_j N_j min(o_j / o, 1)`` for entries that fill whole rows."""
-        row, n = self.row[inside], self.counts[self.cell[inside]].astype(np.float64)
-        order = np.lexsort((odds, row))
-        row, n, o = row[order], n[order], odds[order]
-        finite = np.isfinite(o)
-        starts = np.flatnonzero(np.diff(row, prepend=-1))
-        sizes = np.diff(np.append(starts, len(row)))
-        weighted = _running(np.where(finite, n * np.where(finite, o, 0.0), 0.0), starts, sizes)
-        records = _running(n, starts, sizes)
-        total = np.repeat(records[starts + sizes - 1], sizes)
-        certain = np.repeat(np.add.reduceat(np.where(finite, 0.0, n), starts), sizes) if len(starts) else n
-        shares = np.where(finite, weighted / np.where(finite & (o > 0), o, 1.0) + total - records, certain)
-        out = np.empty(len(order))
-        out[order] = 1 / shares
-        return out
-
-
-def _by_row(row: Array, rows: int) -> Array:
-    """An order by row that keeps the order within; small numbers are sorted by their digits, which is much faster."""
-    return np.argsort(row.astype(np.uint16) if rows <= 1 << 16 else row, kind="stable")
-
-
-def _running(values: Real, starts: Array, sizes: Array) -> Real:
-    """Sums from the start of each stretch."""
-    sums = np.cumsum(values)
-    before = np.concatenate([[0.0], sums])[starts]
-    return np.asarray(sums - np.repeat(before, sizes))
-
-
-def _own(design: CodedDesign) -> Array:
-    """The report with the label of each truth; a label that is no report gets a row to which nothing leads."""
-    places = {label: i for i, label in enumerate(design.outputs.labels)}
-    return np.array([places.setdefault(label, len(places)) for label in design.inputs.labels], dtype=np.int64)

@@ -31,19 +31,13 @@ import numpy as np
 from maskwell.core.arguments import Array, Real
 from maskwell.errors import TooLargeError
 
-SMALL = 0.1
-"""Probabilities up to this, or as near to one, enter by their power sums."""
-
-_EXACT = 39.0
-"""Natural logarithm of the accuracy at which the expansion is cut off."""
-
+SMALL = 0.1  # probabilities up to this, or as near to one, enter by their power sums
+_EXACT = 39.0  # natural logarithm of the accuracy at which the expansion is cut off
 _NOTHING = 1e-30
 
 _THINNED = (3, 6, 12)
 
-ENTRIES = 4 * 10**7
-"""Probabilities that are kept at once."""
-
+ENTRIES = 4 * 10**7  # probabilities that are kept at once
 _TAIL = 39.2  # -log of the mass left out on each side
 
 _FADED = 20.8  # -log(1e-18) / 2: beyond, the characteristic function is nothing
@@ -81,8 +75,14 @@ class BinomialSums:
 
     @classmethod
     def joined(cls, parts: Sequence[BinomialSums]) -> BinomialSums:
-        """The rows of several ones of which only the ends are known, one below the other."""
-        return cls(**{one.name: np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls)})
+        """The rows of all, one below the other."""
+        first = np.cumsum([0, *(len(part.shift) for part in parts)])
+        each = {one.name: [getattr(part, one.name) for part in parts] for one in fields(cls)}
+        each["row"] = [row + rows for row, rows in zip(each["row"], first, strict=False)]
+        for name in ("ups", "downs"):
+            powers = max(sums.shape[1] for sums in each[name])
+            each[name] = [with_powers(sums, powers) for sums in each[name]]
+        return cls(**{name: np.concatenate(arrays) for name, arrays in each.items()})
 
     @property
     def mean(self) -> Real:
@@ -166,6 +166,11 @@ def power_sums(row: Array, n: Array, p: Real, rows: int) -> Real:
     return out
 
 
+def with_powers(sums: Real, powers: int) -> Real:
+    """Power sums with zeros for further powers."""
+    return np.pad(sums, ((0, 0), (0, max(0, powers - sums.shape[1]))))
+
+
 def highest_of(row: Array, p: Real, rows: int) -> Real:
     """The largest p of each row, 0 where there is none."""
     out = np.zeros(rows)
@@ -212,19 +217,17 @@ def count_distributions(rows: BinomialSums, row: Array, p: Real) -> Iterator[Cou
     starts = np.searchsorted(rows.row, np.arange(len(rows.shift) + 1))
     for size in np.unique(length).tolist():
         same = np.flatnonzero(length == size)
-        frequencies = _frequencies(size, float(variance[same].min()))
+        least = float(variance[same].min())  # |phi| <= exp(-2 var sin^2(w / 2)) fades
+        sine = 1.0 if least <= _FADED else np.sqrt(_FADED / least)
+        count = min(size // 2, int(np.ceil(2 * np.arcsin(sine) * size / (2 * np.pi)))) + 1
+        frequencies = 2 * np.pi * np.arange(count) / size
         step = max(1, _WORK // max(size, len(frequencies) * 8))
         for begin in range(0, len(same), step):
             own = same[begin : begin + step]
             log_size, angle = _logarithm(rows, starts, row[own], p[own], first[own], frequencies)
-            yield CountDistributions(own, first[own], _inverted(log_size, angle, size))
-
-
-def _frequencies(size: int, variance: float) -> Real:
-    """The frequencies of a transform of this size up to where |phi| <= exp(-2 var sin^2(w / 2)) fades."""
-    sine = 1.0 if variance <= _FADED else np.sqrt(_FADED / variance)
-    count = min(size // 2, int(np.ceil(2 * np.arcsin(sine) * size / (2 * np.pi)))) + 1
-    return 2 * np.pi * np.arange(count) / size
+            phi = np.exp(log_size) * np.exp(-1j * angle)
+            # what rounding makes negative, near 1e-17, is zero
+            yield CountDistributions(own, first[own], np.maximum(np.fft.irfft(phi, n=size, axis=1), 0.0))
 
 
 def _logarithm(rows: BinomialSums, starts: Array, row: Array, p: Real, first: Array, w: Real) -> tuple[Real, Real]:
@@ -278,9 +281,3 @@ def _terms(n: Array, p: Real, w: Real) -> tuple[Real, Real]:
     log_size = np.log1p(-np.where(near, 0.0, lost))
     log_size[near] = 2 * np.log(np.hypot(real[near], imaginary[near]))
     return n[:, None] / 2 * log_size, n[:, None] * np.arctan2(imaginary, real)
-
-
-def _inverted(log_size: Real, angle: Real, size: int) -> Real:
-    """The probabilities; what rounding makes negative, near 1e-17, is zero."""
-    phi = np.exp(log_size) * np.exp(-1j * angle)
-    return np.maximum(np.fft.irfft(phi, n=size, axis=1), 0.0)

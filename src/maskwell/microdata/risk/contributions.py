@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Real, check_kind, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import Parity
 from maskwell.microdata.risk.file_risk import assess_risk
@@ -34,32 +33,29 @@ class LevelContribution:
 
 def level_contributions(report: RiskReport) -> list[LevelContribution]:
     """The risk of each label of each key, those with the largest mean risk first."""
-    check_kind(RiskReport, report=report)
-    matched = report.per_cell["before" if report.after is None else "unconditional"]
-    levels = [level for name in report.keys for level in _levels(report, name, matched)]
-    return sorted(levels, key=lambda level: (-level.mean_risk, -level.matches))
-
-
-def _levels(report: RiskReport, name: str, matched: Real) -> list[LevelContribution]:
     table, risk = report.table, report.risk
-    place = table.place(name)
-    codes, size = table.codes[:, place], len(table.levels[place])
-    records, risks, matches = (
-        np.bincount(codes, weights=table.counts * values, minlength=size) for values in (1, risk, matched)
-    )
-    largest = np.zeros(size)
-    np.maximum.at(largest, codes, risk)
-    return [
-        LevelContribution(
-            variable=name,
-            level=table.levels[place][code],
-            records=int(records[code]),
-            mean_risk=float(risks[code] / records[code]),
-            max_risk=float(largest[code]),
-            matches=float(matches[code]),
+    matched = report.per_cell["before" if report.after is None else "unconditional"]
+    levels = []
+    for name in report.keys:
+        place = table.place(name)
+        codes, size = table.codes[:, place], len(table.levels[place])
+        records, risks, matches = (
+            np.bincount(codes, weights=table.counts * values, minlength=size) for values in (1, risk, matched)
         )
-        for code in np.flatnonzero(records).tolist()
-    ]
+        largest = np.zeros(size)
+        np.maximum.at(largest, codes, risk)
+        levels += [
+            LevelContribution(
+                variable=name,
+                level=table.levels[place][code],
+                records=int(records[code]),
+                mean_risk=float(risks[code] / records[code]),
+                max_risk=float(largest[code]),
+                matches=float(matches[code]),
+            )
+            for code in np.flatnonzero(records).tolist()
+        ]
+    return sorted(levels, key=lambda level: (-level.mean_risk, -level.matches))
 
 
 @dataclass(frozen=True)
@@ -91,38 +87,18 @@ def variable_contributions(
     parities: Mapping[str, Parity] | None = None,
 ) -> list[VariableContribution]:
     """What each key adds, the largest first."""
-    check_kind(CellTable, table=table)
-    keys = list_of(str, keys, "keys")
-    stages = list_of(Stage, stages, "stages")
-    check_kind(Mapping | None, parities=parities)
-    matches = _last(table, keys, stages, level, parities).expected_matches
-    added = [_without(name, table, keys, stages, level, matches, parities) for name in keys]
+
+    def known(names: Sequence[str]) -> FileRisk:
+        reported = {name: parity for name, parity in (parities or {}).items() if name in names}
+        return assess_risk(table, names, stages, level=level, parities=reported).now
+
+    matches, added = known(keys).expected_matches, []
+    for name in keys:
+        others = [key for key in keys if key != name]
+        if others:
+            left = known(others)
+            figures = left.expected_matches, left.expected_uniques, left.max_risk
+        else:  # who knows nothing picks any record
+            figures = 1.0, float(table.n == 1), 1 / table.n
+        added.append(VariableContribution(name, matches, *figures))
     return sorted(added, key=lambda one: one.matches_without)
-
-
-def _without(
-    name: str,
-    table: CellTable,
-    keys: Sequence[str],
-    stages: Sequence[Stage],
-    level: float,
-    matches: float,
-    parities: Mapping[str, Parity] | None,
-) -> VariableContribution:
-    others = [key for key in keys if key != name]
-    if not others:  # who knows nothing picks any record
-        return VariableContribution(name, matches, 1.0, float(table.n == 1), 1 / table.n)
-    left = _last(table, others, stages, level, parities)
-    return VariableContribution(name, matches, left.expected_matches, left.expected_uniques, left.max_risk)
-
-
-def _last(
-    table: CellTable,
-    keys: Sequence[str],
-    stages: Sequence[Stage],
-    level: float,
-    parities: Mapping[str, Parity] | None,
-) -> FileRisk:
-    known = {name: parity for name, parity in (parities or {}).items() if name in keys}
-    report = assess_risk(table, keys, stages, level=level, parities=known)
-    return report.before if report.after is None else report.after

@@ -14,29 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Flag, Real, as_list, as_whole_numbers, check_counts, check_kind, check_level
+from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import Parity, to_float
 from maskwell.designs.dense import design_of
 from maskwell.designs.sampler import on_all_processors
-from maskwell.errors import CountsError, MatrixError
-from maskwell.microdata.risk.arrivals import Arrivals, SparseArrivals
+from maskwell.microdata.risk.arrivals import Arrivals
 from maskwell.microdata.risk.binomial_sums import BinomialSums, highest_of, row_sums
-from maskwell.microdata.risk.match_chances import (
-    TargetRisks,
-    strict_bound,
-    strict_risks,
-    strict_when_highest,
-    target_risks,
-)
+from maskwell.microdata.risk.match_chances import strict_bound, strict_risks, strict_when_highest, target_risks
+from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 from maskwell.microdata.stages.stage import Stage, acting
 
-STRETCH = 1 << 15
-"""Released cells whose distributions are in memory at once, on each processor."""
-
-SEARCHED = 2000
-"""Cells whose strict risk is looked for, t by t; see :attr:`CellRisks.strict`."""
-
+STRETCH = 1 << 15  # released cells whose distributions are in memory at once, on each processor
+SEARCHED = 2000  # cells whose strict risk is looked for, t by t; see :attr:`CellRisks.strict`
 _NEAR_ONE = 0.1
 
 _ROUNDING = 4e-16  # of a term of a sum or of squares: toward a larger bound
@@ -48,111 +38,70 @@ _TERMS = 24
 class CellRisks:
     """Risks of the records of each cell; every array has shape (cells,)."""
 
-    # cells, counts, before: which cells, their records, and the risk in the original file, one over the records with
-    # the same key
-    cells: Array
+    cells: Array  # cells, counts: which cells, and their records
     counts: Array
-    before: Real
     kept: Real  # chance that a record is released with its own key
     unconditional: Real  # chance of a correct match if one of the released records with the record's key is picked
-    # in_range, t_low, t_high: the largest chance of a correct match given T = t, over the range that holds T with the
-    # stated probability
+    # the largest chance of a correct match given T = t, over the range that holds T with the stated probability
     in_range: Real
-    t_low: Array
-    t_high: Array
     # the same over every t that is possible. Where more than 2,000 cells are likelier to be reached from others than
     # from themselves, those of the least risk have a bound from above
     strict: Real
     # the same as ``strict`` for somebody who looks at the released value that is best for them: the largest chance
     # over all released values and all t. Where too many would have to be looked at, a bound from above
     any_release: Real
-    p_unique: Real  # chance that exactly one record is released with this key
-    true_unique: Real  # chance that this one is the record itself, where it was unique; else 0
+    true_unique: Real  # chance that the record is released alone with its key, where it was unique; else 0
 
 
-def cell_risks(
-    counts: Any, design: Any, *, cells: Any = None, level: float = 0.95, every_release: bool = True
+def cell_risks(counts: Any, design: Any, *, cells: Array | None = None, every_release: bool = True) -> CellRisks:
+    """Risks of cells with these records under one design, or a matrix; ``cells`` as in :func:`risks_of`."""
+    arrivals = SparseArrivals.from_design(np.asarray(counts, dtype=np.int64), design_of(design))
+    return risks_of(arrivals, cells=cells, every_release=every_release)
+
+
+def risks_of(
+    arrivals: Arrivals, *, cells: Array | None = None, level: float = 0.95, every_release: bool = True
 ) -> CellRisks:
-    """Risks of all nonempty cells under one design.
+    """Risks of cells, by default of all that have records, from who arrives where.
 
-    Parameters
-    ----------
-    counts
-        Records in each cell, shape (k,).
-    design
-        How a record of each cell is released: a design, or a matrix whose columns sum to one.
-    cells
-        Numbers of the cells that are asked for; all that have records if left out.
-    level
-        Probability of the range for the number of released records.
-    every_release
-        Whether to look for ``any_release``; else it is ``strict``.
-
-    >>> risks = cell_risks([1, 2, 4, 3], [[0.2, 0.1, 0.1, 0.1]] + [[0.8 / 3, 0.3, 0.3, 0.3]] * 3)
-    >>> risks.before.round(2).tolist(), risks.in_range.round(2).tolist()   # the unique record hides among arrivals
-    ([1.0, 0.5, 0.25, 0.33], [0.2, 0.1, 0.1, 0.1])
+    ``level`` is the probability of the range for the number of released records. Unless ``every_release`` is asked,
+    ``any_release`` is not looked for: it is ``strict``.
     """
-    check_kind(Flag, every_release=every_release)
-    design = design_of(design)
-    records = check_counts(counts).astype(np.int64)
-    if len(records) != design.k:
-        raise MatrixError("counts-for-a-matrix-of-columns", records_count=len(records), k=design.k)
-    return risks_of(SparseArrivals.from_design(records, design), cells=cells, level=level, every_release=every_release)
-
-
-def risks_of(arrivals: Arrivals, *, cells: Any = None, level: float = 0.95, every_release: bool = True) -> CellRisks:
-    """Risks of cells, from who arrives where."""
-    check_level(level)
-    asked = _asked(arrivals.counts, cells)
+    asked = np.flatnonzero(arrivals.counts > 0) if cells is None else cells
     rows, place = np.unique(arrivals.own[asked], return_inverse=True)
-    p = arrivals.kept[asked]
+    counts, p = arrivals.counts[asked], arrivals.kept[asked]
     alike = row_sums(arrivals.own, arrivals.counts, int(arrivals.own.max()) + 1)[arrivals.own[asked]]
-    risks, terms = _in_stretches(arrivals, rows, place, p, level)
-    strict = _strict(arrivals, terms, rows, place, p, arrivals.counts[asked], risks.in_range)
+    unconditional, in_range, terms = _in_stretches(arrivals, rows, place, p, level)
+    strict = _strict(arrivals, terms, rows, place, p, counts, in_range)
+    nobody_else = np.exp(terms.log_none[place] - np.where(p < 1, np.log1p(-np.where(p < 1, p, 0.0)), 0.0))
     return CellRisks(
         cells=asked,
-        counts=arrivals.counts[asked],
-        before=1 / alike,
+        counts=counts,
         kept=p,
-        unconditional=risks.unconditional,
-        in_range=risks.in_range,
-        t_low=risks.t_low,
-        t_high=risks.t_high,
+        unconditional=unconditional,
+        in_range=in_range,
         strict=strict,
         any_release=arrivals.easiest(asked, strict) if every_release else strict,
-        p_unique=terms.chance_of_one[place],
-        true_unique=_true_unique(terms, place, p, alike),
+        true_unique=np.where((alike == 1) & (terms.certain[place] == (p == 1)), p * nobody_else, 0.0),
     )
 
 
 def _in_stretches(
     arrivals: Arrivals, rows: Array, place: Array, p: Real, level: float
-) -> tuple[TargetRisks, BinomialSums]:
-    """Risks of targets in some rows, and the ends of their terms; a stretch of rows at a time, on all processors."""
+) -> tuple[Real, Real, BinomialSums]:
+    """Two risks of targets in some rows, and the ends of their terms; stretches of rows are on all processors."""
     order = np.argsort(place, kind="stable")
     firsts = np.arange(0, len(rows), STRETCH)
     bounds = np.searchsorted(place[order], np.append(firsts, len(rows)))
-    risks = TargetRisks.empty(len(place))
+    unconditional, in_range = np.zeros((2, len(place)))
 
     def work(number: int) -> BinomialSums:
         first, own = int(firsts[number]), order[bounds[number] : bounds[number + 1]]
         terms = arrivals.summands(rows[first : first + STRETCH])
-        risks.put(own, target_risks(terms, place[own] - first, p[own], level=level))
+        unconditional[own], in_range[own] = target_risks(terms, place[own] - first, p[own], level=level)
         return terms.ends()
 
-    return risks, BinomialSums.joined(on_all_processors(work, range(len(firsts))))
-
-
-def _asked(counts: Array, cells: Any) -> Array:
-    if cells is None:
-        return np.flatnonzero(counts > 0)
-    asked = as_whole_numbers(as_list(cells, "cells"), "cells")
-    if asked.ndim != 1 or (asked < 0).any() or (asked >= len(counts)).any():
-        raise CountsError("cells-are-not-all-from-0", counts_count_sub=len(counts) - 1)
-    empty = asked[counts[asked] == 0]
-    if len(empty):
-        raise CountsError("cell-has-no-record-no-record", empty=empty[0])
-    return asked
+    return unconditional, in_range, BinomialSums.joined(on_all_processors(work, range(len(firsts))))
 
 
 def _strict(
@@ -166,13 +115,6 @@ def _strict(
     highest = unsettled[np.argsort(-risks[unsettled], kind="stable")][:SEARCHED]
     risks[highest] = strict_risks([arrivals.terms(int(row)) for row in rows[place[highest]]], p[highest])
     return np.maximum(risks, in_range)
-
-
-def _true_unique(terms: BinomialSums, place: Array, p: Real, alike: Real) -> Real:
-    """``p`` times the chance that nobody else arrives, for records that are unique; else 0."""
-    others_certain = terms.certain[place] - (p == 1)
-    nobody = np.exp(terms.log_none[place] - np.where(p < 1, np.log1p(-np.where(p < 1, p, 0.0)), 0.0))
-    return np.where((alike == 1) & (others_certain == 0), p * nobody, 0.0)
 
 
 # ---- an exchange of values between records
@@ -211,17 +153,24 @@ def swapped_risks(arrivals: SparseArrivals) -> CellRisks:
     return CellRisks(
         cells=cells,
         counts=arrivals.counts[cells],
-        before=1 / alike,
         kept=kept,
         unconditional=risk,
         in_range=risk,
-        t_low=alike.astype(np.int64),
-        t_high=alike.astype(np.int64),
         strict=risk,
         any_release=highest_of(arrivals.cell, elsewhere, len(arrivals.counts))[cells],
-        p_unique=(alike == 1).astype(np.float64),
         true_unique=np.where(alike == 1, kept, 0.0),
     )
+
+
+def risks_of_stages(
+    arrivals: Arrivals, stages: Sequence[Stage], keys: Sequence[str], level: float
+) -> tuple[CellRisks, float]:
+    """Risks of all cells from who arrives where after some stages, and the expected released uniques."""
+    if keeps_counts(stages, keys) and isinstance(arrivals, SparseArrivals):
+        sizes = row_sums(arrivals.own, arrivals.counts, arrivals.rows)
+        return swapped_risks(arrivals), float((sizes == 1).sum())
+    risks = risks_of(arrivals, level=level)
+    return exchanged_risks(risks) if has_exchange(stages, keys) else risks, arrivals.expected_uniques()
 
 
 # ---- the file as a sample
@@ -241,12 +190,16 @@ def individual_risk(records: Array, weights: Real) -> Real:
 
     Source: after Benedetti, Capobianchi and Franconi, as sdcMicro computes it; the integral is derived.
     """
-    records, weights = check_counts(records, name="records"), check_counts(weights, weighted=True, name="weights")
-    if records.shape != weights.shape or not (records > 0).all():
-        raise CountsError("records-and-weights-do-not-fit")
     p = np.minimum(1.0, records / np.maximum(weights, records * 1e-12))
     q = 1 - p
-    return np.select([records == 1, records == 2], [_once(p, q), _twice(p, q)], p / (records - q))
+    away, some = np.where(q > 0, q, 1.0), np.where(p > 0, p, 1.0)
+    once = np.where(q > 0, -p * np.log1p(-np.where(p > 0, q, 0.0)) / away, 1.0)
+    # of two, by its series in q where p is near one, since the two terms cancel there
+    k = np.arange(_TERMS)
+    series = p * (q[:, None] ** k / ((k + 1) * (k + 2))).sum(axis=1)
+    ratio = p / np.where(q > _NEAR_ONE, q, 1.0)
+    twice = np.where(q > _NEAR_ONE, ratio + ratio**2 * np.log(some), series)
+    return np.select([records == 1, records == 2], [once, twice], p / (records - q))
 
 
 def largest_inclusion(own: CellTable) -> float | None:
@@ -262,19 +215,6 @@ def largest_inclusion(own: CellTable) -> float | None:
     variance = np.maximum(square - mean**2, 0.0) + _ROUNDING * (own.counts + 4) * square
     least = float((mean - np.sqrt((own.counts - 1) * variance)).min())
     return 1 / least if least > 1 else 1.0
-
-
-def _once(p: Real, q: Real) -> Real:
-    away = np.where(q > 0, q, 1.0)
-    return np.where(q > 0, -p * np.log1p(-np.where(p > 0, q, 0.0)) / away, 1.0)
-
-
-def _twice(p: Real, q: Real) -> Real:
-    """By its series in q where p is near one, since the two terms cancel there."""
-    k = np.arange(_TERMS)
-    series = p * (q[:, None] ** k / ((k + 1) * (k + 2))).sum(axis=1)
-    ratio = p / np.where(q > _NEAR_ONE, q, 1.0)
-    return np.where(q > _NEAR_ONE, ratio + ratio**2 * np.log(np.where(p > 0, p, 1.0)), series)
 
 
 def match_bound_of_reports(alike: Real, candidates: Real, parity: Parity) -> Real:

@@ -6,7 +6,7 @@ they look and in what else they use. Of the records of a cell these chances of a
 keys, whatever number of records has them, ``in_range`` for the numbers that 95 % of the releases have, and
 ``released_counts`` of a drawn file whose counts are compared with the true ones.
 
-A new intruder is a class and its place in :data:`INTRUDERS`.
+A new intruder is a class and its place in :data:`INTRUDERS`. Nothing outside this file asks for the name of one.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ from maskwell.core.arguments import Real, check_option
 from maskwell.core.phrases import Printed, round_up
 from maskwell.core.verdicts import above, below
 from maskwell.errors import InfeasibleError
+from maskwell.notes import Note
 
 if TYPE_CHECKING:
     from maskwell.microdata.release_values import AnyRelease
     from maskwell.microdata.risk.risk_report import FileRisk
-
-RARE = "in {rest:.3g} % of the releases the number of similar records is unusual; then the chance can be {most:g}"
 
 MEASURES = ("in_range", "strict", "any_release", "released_counts")
 """Chances of a correct match that are told of a file, for its records and the largest of them."""
@@ -57,9 +56,15 @@ class Intruder:
         """The largest chance that is told by the counts of the true file, before any is drawn."""
         return after.max_risk
 
-    def left_out(self, after: FileRisk, level: float) -> Iterator[str]:
-        """What their figure leaves out by its definition, in words."""
-        yield from ()
+    def unsaid(self, after: FileRisk, level: float) -> Iterator[str]:
+        """What their figure does not say: rare releases, smarter ones, and who compares all counts."""
+        said, counts = after.max_risk, after.max_risk_released_counts
+        if above(after.max_risk_any_release, said, scale=1):
+            yield Note("best-look-finds-more", most=_in_messages(after.max_risk_any_release))
+        if counts is not None and above(counts, said, scale=1):
+            yield Note("all-counts-find-more", most=_in_messages(counts))
+        if after.small is not None and counts is None:
+            yield Note("all-counts-not-covered")
 
     def outdone(self, *, counts: bool) -> str:
         """What somebody does who finds more; ``counts`` says whether comparing all of them was measured."""
@@ -100,11 +105,12 @@ class OwnKeyUsually(OwnKey):
     words = f"{OwnKey.words}, in 95\u00a0% of releases"
     measures = ("in_range",)
 
-    def left_out(self, after: FileRisk, level: float) -> Iterator[str]:
-        """The releases with other numbers."""
+    def unsaid(self, after: FileRisk, level: float) -> Iterator[str]:
+        """Also the releases with other numbers."""
         most = after.max_risk_strict
         if above(most, after.max_risk, scale=1):
-            yield RARE.format(rest=Printed(100 * (1 - level)), most=chance_said(most))
+            yield Note("rare-releases-find-more", rest=Printed(100 * (1 - level)), most=_in_messages(most))
+        yield from super().unsaid(after, level)
 
 
 class ReleasedCounts(Intruder):
@@ -116,7 +122,7 @@ class ReleasedCounts(Intruder):
 
     def foretold(self, after: FileRisk) -> float:
         """What the counts of a drawn file add is left out."""
-        return after.max_risk_any_release
+        return float(after.max_risk_any_release)
 
     def check_drawn(self, after: FileRisk, attempt: int, limit: Fraction) -> None:
         """The chance is known, and no record is above the limit."""
@@ -173,6 +179,6 @@ def intruder_named(name: str) -> Intruder:
     return INTRUDERS[name]
 
 
-def chance_said(chance: float) -> float:
+def _in_messages(chance: float) -> float:
     """A chance as messages say it: three decimals, rounded up; rounding of floats is not counted."""
     return min(1.0, round_up(chance, 3))

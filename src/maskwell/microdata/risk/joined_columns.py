@@ -9,9 +9,9 @@ intruder knows the matrices and the counts, and learns from the released file wh
 
 where f_d says how well its other columns go with the keys of d. The intruder looks for everybody whose keys few records
 have, in files drawn for this purpose. What is told is the share of right picks: of all, and of the tenth with the
-greatest chance. Several intruders are tried, and what the best of them reaches is told: they learn of single keys or of
-pairs of keys, and trust what they learned (t = 1) or half of it, since columns that tell the same are counted more than
-once. Another way to learn may do better. Source: derived.
+greatest chance. Several intruders are tried (:data:`ATTACKERS`), and what the best of them reaches is told: they learn
+of single keys or of pairs of keys, and trust what they learned (t = 1) or half of it, since columns that tell the same
+are counted more than once. Another way to learn may do better. Source: derived.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -28,27 +28,40 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.randomness import SeededRandom
 from maskwell.core.verdicts import below as is_below
 from maskwell.microdata.records.column_fit import ColumnFit
+from maskwell.microdata.risk.arrivals import states_of
 from maskwell.microdata.stages.stage import Stage
 
-SEED = 1
-"""Files are drawn with a seed: they are only judged, and the same file is judged alike every time."""
-
-LOOKED_FOR = 20_000
+SEED = 1  # files are drawn with a seed: they are only judged, and the same file is judged alike every time
+LOOKED_FOR = 20_000  # people who are looked for in all draws together, about
 FEWEST_DRAWS, MOST_DRAWS = 2, 50
-"""People who are looked for in all draws together, about; and draws."""
+MOST_WORK = 1 << 26  # log odds that are looked up at most where there are more draws than the fewest
+MOST_STATES, AT_ONCE = 1500, 1 << 20  # states that exchange records at most; and chances that are worked out at once
+SUREST = 0.1  # of the picks, the part with the greatest chance
+SMALL = 5.0  # people whose keys fewer records have are looked for, where the plan has no limit
+TRUST = (1.0, 0.5)  # how much of its log odds naive Bayes weighs
 
-MOST_WORK = 1 << 26
-"""Log odds that are looked up at most where there are more draws than the fewest."""
 
-MOST_STATES, AT_ONCE = 1500, 1 << 20
-"""States that exchange records with each other at most; and chances that are worked out at once."""
+class Attacker(Protocol):
+    """Weighs how well the other columns of a record go with keys; a new one is a class and its place in `ATTACKERS`."""
 
-TRUST = (1.0, 0.5)
-"""How much of the log odds intruders weigh who are tried."""
+    def log_odds(self, fit: ColumnFit, cells: Array, records: Array) -> Iterator[Real]:
+        """``t f``, shape (pairs,), of a record and the keys of a cell at a time; once for each way to weigh.
 
-SUREST = 0.1
-SMALL = 5.0
-"""People whose keys fewer records have are looked for, where the plan has no limit."""
+        ``fit`` is learned from the released file in which the records are looked for: its ``counts`` are the tables of
+        each key, and of pairs of keys, with each other column as they came out.
+        """
+
+
+class NaiveBayes:
+    """Adds up the log odds of all values given the labels of single keys, or of pairs of keys."""
+
+    def log_odds(self, fit: ColumnFit, cells: Array, records: Array) -> Iterator[Real]:
+        """All of them, and half of them."""
+        for sums in fit.fits_of_pairs(cells, records):
+            yield from (trust * sums for trust in TRUST)
+
+
+ATTACKERS: tuple[Attacker, ...] = (NaiveBayes(),)  # all who are tried
 
 
 @dataclass(frozen=True)
@@ -76,28 +89,30 @@ class JoinedRisk:
 def joined_risk(
     stages: Sequence[Stage], keys: Sequence[str], fit: ColumnFit, below: float = SMALL
 ) -> JoinedRisk | None:
-    """The share of right picks of somebody who weighs the other columns; None where that cannot be simulated."""
-    stage = _stage_of(stages, keys)
-    if stage is None or fit.table.columns != tuple(stage.columns):
+    """The share of right picks of somebody who weighs the other columns; None where that cannot be simulated.
+
+    It can where one stage randomizes keys, with independent draws, and no other is involved.
+    """
+    moving = [stage for stage in stages if {*stage.moved} & {*keys}]
+    if len(moving) != 1 or fit.table.columns != tuple(moving[0].columns):
+        return None
+    (stage,) = moving
+    earlier = {name for one in stages if one is not stage for name in one.moved}
+    keeps_labels = len(stage.outputs) == len(stage.states) and (stage.own == np.arange(len(stage.states))).all()
+    simple = not stage.exchanges and stage.unit is None and keeps_labels
+    if not simple or not {*keys} <= {*stage.columns} or earlier & {*stage.columns}:
         return None
     search = _Search.of(stage, keys, fit, below)
     return None if search is None else search.outcome()
 
 
-def _stage_of(stages: Sequence[Stage], keys: Sequence[str]) -> Stage | None:
-    """The one stage that randomizes keys, if its draws are independent and no other is involved."""
-    moving = [stage for stage in stages if {*stage.moved} & {*keys}]
-    if len(moving) != 1:
-        return None
-    (stage,) = moving
-    earlier = {name for one in stages if one is not stage for name in one.moved}
-    simple = not stage.exchanges and stage.unit is None and _keeps_labels(stage)
-    return stage if simple and {*keys} <= {*stage.columns} and not earlier & {*stage.columns} else None
+class _Origins(NamedTuple):
+    """The true states that records of a released state come from: the first of them, how many, and the flows."""
 
-
-def _keeps_labels(stage: Stage) -> bool:
-    """Whether the released states are the true ones, in the same order."""
-    return len(stage.outputs) == len(stage.states) and bool((stage.own == np.arange(len(stage.states))).all())
+    first: Array
+    sizes: Array
+    true: Array
+    flow: Real
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +132,7 @@ class _Search:
     def of(cls, stage: Stage, keys: Sequence[str], fit: ColumnFit, below: float) -> _Search | None:
         """None where nobody is to be looked for, or records that may come to them were not kept."""
         table = fit.table
-        levels, codes = (dict(zip(table.columns, each, strict=True)) for each in (table.levels, table.codes.T))
-        state_of_cell = stage.find(levels, codes)
+        state_of_cell = states_of(stage, table)
         cell = np.full(len(stage.states), -1)
         cell[state_of_cell[state_of_cell >= 0]] = np.flatnonzero(state_of_cell >= 0)
         known = table.codes[cell][:, [table.place(name) for name in keys]]
@@ -139,17 +153,14 @@ class _Search:
             return None
         looked = np.concatenate(parts)
         people = self._people(looked)
-        work = (
-            int(self.stage.counts[looked] @ self._origins.count[looked])
-            * self.fit.labels.codes.shape[1]
-            * len(self.fit.columns)
-        )
+        pairs = int(self.stage.counts[looked] @ self._origins.sizes[looked])
+        work = pairs * self.fit.labels.codes.shape[1] * len(self.fit.columns)
         draws = min(MOST_DRAWS, max(FEWEST_DRAWS, min(math.ceil(LOOKED_FOR / people), MOST_WORK // work)))
         looks = [look for look in self._looks(looked, draws) if len(look[0])]
         if not looks:
             return None
         draw, true, drawn, chances = (np.concatenate(each) for each in zip(*looks, strict=True))
-        tried = [self._shares(people * draws, *self._picks(draw, true, drawn, chance)) for chance in chances.T]
+        tried = [self._shares(people * draws, draw, true, drawn, chance) for chance in chances.T]
         share, surest = max(one[1:] for one in tried)
         return JoinedRisk(
             columns=self.fit.columns,
@@ -161,9 +172,18 @@ class _Search:
             error=math.sqrt(share * (1 - share) / surest),
         )
 
-    def _shares(self, people: int, chance: Real, right: Real, weight: Array) -> tuple[float, float, int]:
-        """The share of right picks of all, and of the tenth with the greatest chance; and how many people that has."""
-        order = np.argsort(-chance, kind="stable")
+    def _shares(self, people: int, draw: Array, true: Array, drawn: Array, chance: Real) -> tuple[float, float, int]:
+        """The share of right picks of all, and of the tenth with the greatest chance; and how many people that has.
+
+        Picked is the best record for each key in each draw. Of records that are equally good any is picked: their order
+        is that of their true cells.
+        """
+        look = draw.astype(np.int64) * (int(self.key.max()) + 1) + self.key[drawn]
+        order = np.lexsort((np.random.default_rng(SEED).permutation(len(look)), -chance, look))
+        best = order[np.flatnonzero(np.append(True, np.diff(look[order]) > 0))]
+        weight = self.holders[drawn[best]]
+        right = (self.key[true[best]] == self.key[drawn[best]]) / weight
+        order = np.argsort(-(chance[best] / weight), kind="stable")
         reached = np.cumsum(weight[order])
         tenth = order[: int(np.searchsorted(reached, SUREST * reached[-1])) + 1]
         share = float(np.average(right[tenth], weights=weight[tenth]))
@@ -174,17 +194,15 @@ class _Search:
 
         Of a large file some of them, chosen at random.
         """
-        released, true, _ = self.stage.transitions
-        label = np.arange(len(self.stage.states))
-        while True:
-            least = label.copy()
-            np.minimum.at(least, released, label[true])
-            np.minimum.at(least, true, least[released])
-            least = least[least]
-            if (least == label).all():
-                break
-            label = least
-        parts = [part for part in _groups(label) if self.wanted[part].any()]
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        released, true, p = self.stage.transitions
+        states = len(self.stage.states)
+        label = connected_components(coo_array((p, (released, true)), shape=(states, states)), directed=False)[1]
+        order = np.argsort(label, kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
+        parts = [part for part in groups if self.wanted[part].any()]
         if max(map(len, parts)) > MOST_STATES:
             return None
         shuffled = [parts[i] for i in np.random.default_rng(SEED).permutation(len(parts)).tolist()]
@@ -205,23 +223,19 @@ class _Search:
         looked_at[looked] = True
         looked_at &= self.wanted
         sampler = self.stage.design.sampler(SeededRandom(SEED))
-        moving = np.flatnonzero((self.state >= 0) & self._moving()[self.state])
+        released, true, _ = self.stage.transitions
+        leaves = np.zeros(len(self.stage.states), dtype=bool)  # whether records may leave a state
+        leaves[true[released != true]] = True
+        moving = np.flatnonzero((self.state >= 0) & leaves[self.state])
         for draw in range(draws):
             drawn = self.state.copy()
             drawn[moving] = np.asarray(sampler.sample(self.state[moving]).data)
             where = self.cell[drawn[moving]]
             fit = self.fit.shown(moving, np.where(where < 0, self.fit.cells[moving], where))
             shown = np.flatnonzero((drawn >= 0) & looked_at[drawn])
-            several = np.cumsum(self._origins.count[drawn[shown]]) // AT_ONCE
+            several = np.cumsum(self._origins.sizes[drawn[shown]]) // AT_ONCE
             for some in np.split(shown, np.flatnonzero(np.diff(several)) + 1):
                 yield np.full(len(some), draw), self.state[some], drawn[some], self._chances(fit, some, drawn[some])
-
-    def _moving(self) -> Array:
-        """Shape (states,): whether records may leave a state."""
-        released, true, _ = self.stage.transitions
-        leaves = np.zeros(len(self.stage.states), dtype=bool)
-        leaves[true[released != true]] = True
-        return leaves
 
     def _chances(self, fit: ColumnFit, records: Array, drawn: Array) -> Real:
         """Shape (records, intruders): the chance that records have the keys of the states that they were released in.
@@ -231,16 +245,16 @@ class _Search:
         if not len(records):
             return np.zeros((0, 1))
         origins = self._origins
-        count = origins.count[drawn]
+        count = origins.sizes[drawn]
         first = np.cumsum(count) - count
         entry = np.arange(int(count.sum())) + np.repeat(origins.first[drawn] - first, count)
         true = origins.true[entry]
         same = self.key[true] == np.repeat(self.key[drawn], count)
         chances = []
-        for fits in fit.fits_of_pairs(self.cell[true], np.repeat(records, count)):
-            below = fits - np.repeat(np.maximum.reduceat(fits, first), count)
-            for trust in TRUST:
-                odds = origins.flow[entry] * np.exp(trust * below)
+        for attacker in ATTACKERS:
+            for fits in attacker.log_odds(fit, self.cell[true], np.repeat(records, count)):
+                below = fits - np.repeat(np.maximum.reduceat(fits, first), count)
+                odds = origins.flow[entry] * np.exp(below)
                 chances.append(np.add.reduceat(odds * same, first) / np.add.reduceat(odds, first))
         return np.stack(chances, axis=1).round(9)  # on every processor alike
 
@@ -250,31 +264,3 @@ class _Search:
         order = np.argsort(released, kind="stable")
         count = np.bincount(released, minlength=len(self.stage.states))
         return _Origins(np.cumsum(count) - count, count, true[order], flow[order])
-
-    def _picks(self, draw: Array, true: Array, drawn: Array, chance: Real) -> tuple[Real, Real, Array]:
-        """The best record for each key in each draw: its chance, how often it is right, and for how many people.
-
-        Of records that are equally good any is picked: their order is that of their true cells.
-        """
-        look = draw.astype(np.int64) * (int(self.key.max()) + 1) + self.key[drawn]
-        order = np.lexsort((np.random.default_rng(SEED).permutation(len(look)), -chance, look))
-        best = order[np.flatnonzero(np.append(True, np.diff(look[order]) > 0))]
-        people = self.holders[drawn[best]]
-        right = self.key[true[best]] == self.key[drawn[best]]
-        return chance[best] / people, right / people, people
-
-
-@dataclass(frozen=True, eq=False)
-class _Origins:
-    """The true states that records of a released state come from: the first of them, how many, and the flows."""
-
-    first: Array
-    count: Array
-    true: Array
-    flow: Real
-
-
-def _groups(labels: Array) -> list[Array]:
-    """Places with the same label, in the order of the labels."""
-    order = np.argsort(labels, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)

@@ -12,7 +12,7 @@ Derived. The sums are exact up to rounding; the whole is as accurate as listing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -22,14 +22,20 @@ import numpy as np
 from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.errors import TooLargeError
-from maskwell.microdata.risk.binomial_sums import SMALL, BinomialSums, expanded, powers_needed, row_sums, sums_of_terms
+from maskwell.microdata.risk.binomial_sums import (
+    SMALL,
+    BinomialSums,
+    expanded,
+    powers_needed,
+    row_sums,
+    sums_of_terms,
+    with_powers,
+)
 
 if TYPE_CHECKING:
     from maskwell.microdata.risk.arrivals import Component
 
-GRID = 2 * 10**7
-"""Cells of one block, true or released, that are worked on at once."""
-
+GRID = 2 * 10**7  # cells of one block, true or released, that are worked on at once
 _FADED = 1e-18
 
 
@@ -59,17 +65,17 @@ class KroneckerArrivals:
     @cached_property
     def own(self) -> Array:
         """The released cell that is each cell's own key."""
-        return self._over_cells(lambda block, first: block.own + first).astype(np.int64)
+        out = np.zeros(len(self.counts), dtype=np.int64)
+        for block, first in zip(self.blocks, self.offsets.tolist(), strict=False):
+            out[block.cells] = block.own + first
+        return out
 
     @cached_property
     def kept(self) -> Real:
         """Chance that a record is released with its own key."""
-        return self._over_cells(lambda block, _: block.staying)
-
-    def _over_cells(self, values: Callable[[Block, int], Array]) -> Array:
         out = np.zeros(len(self.counts))
-        for block, first in zip(self.blocks, self.offsets.tolist(), strict=False):
-            out[block.cells] = values(block, first)
+        for block in self.blocks:
+            out[block.cells] = block.staying
         return out
 
     def summands(self, rows: Array) -> BinomialSums:
@@ -80,7 +86,7 @@ class KroneckerArrivals:
             for block, first, a, b in zip(self.blocks, self.offsets.tolist(), cuts[:-1], cuts[1:], strict=False)
             if b > a
         ]
-        return _joined(parts)
+        return BinomialSums.joined(parts)
 
     def terms(self, row: int) -> tuple[Array, Real]:
         """Records and probabilities of one row."""
@@ -107,7 +113,7 @@ class KroneckerArrivals:
 
     def expected_uniques(self) -> float:
         """Expected number of released cells with one record."""
-        return sum(block.expected_uniques() for block in self.blocks)
+        return sum(float(block.whole.chance_of_one.sum()) for block in self.blocks)
 
 
 # ---- cells that can be released as the same
@@ -162,14 +168,20 @@ class Block:
             rest[kept, np.arange(P.shape[1])] = 0.0
             # transposed, so that the next axis comes first; after all axes the order is the first one again
             other = np.ascontiguousarray((np.hstack([rest, power]) @ np.vstack([same, other])).T)
-            same = np.ascontiguousarray(_gathered(same * stay[:, None], kept, len(P)).T)
+            gathered = np.zeros((len(P), same.shape[1]))
+            if len(np.unique(kept)) == len(kept):
+                gathered[kept] = same * stay[:, None]
+            else:
+                np.add.at(gathered, kept, same * stay[:, None])
+            same = np.ascontiguousarray(gathered.T)
         return other.ravel()
 
     def largest(self, values: Array) -> Real:
         """``max_j value_j p_xj`` for every released cell, flattened."""
         out = self.grid(values)
         for axis, P in enumerate(self.matrices):
-            out = highest_along(out, P, axis)
+            moved = np.moveaxis(out, axis, -1)
+            out = np.moveaxis(np.stack([(moved * row).max(axis=-1) for row in P], axis=-1), -1, axis)
         return out.ravel()
 
     def best_guesses(self) -> Real:
@@ -193,12 +205,20 @@ class Block:
 
     @cached_property
     def large(self) -> tuple[Array, Array, Real]:
-        """Releases away from a cell's own key with probability above 0.1: place of the cell, released cell, p."""
-        return self.away(np.full(len(self.cells), SMALL))
+        """Releases away from a cell's own key with probability above 0.1: place of the cell, released cell, p.
 
-    def away(self, least: Real) -> tuple[Array, Array, Real]:
-        """Releases away from a cell's own key with a probability above the least of each cell, shape (cells,)."""
-        cell, row, p = followed(self.matrices, self.state, least)
+        They are entries of the product of the matrices, of each of which only large entries are followed.
+        """
+        cell, row, p = np.arange(len(self.cells)), np.zeros(len(self.cells), np.int64), np.ones(len(self.cells))
+        for P, states in zip(self.matrices, self.state.T, strict=True):
+            part, state = np.nonzero(P > SMALL)
+            order = np.argsort(state, kind="stable")
+            starts = np.searchsorted(state[order], np.arange(P.shape[1] + 1))
+            taken, entry = expanded(starts, states[cell])
+            entry = order[entry]
+            q = p[taken] * P[part[entry], state[entry]]
+            kept = q > SMALL
+            cell, row, p = cell[taken][kept], (row[taken] * len(P) + part[entry])[kept], q[kept]
         moved = row != self.own[cell]
         return cell[moved], row[moved], p[moved]
 
@@ -234,7 +254,7 @@ class Block:
             highest = np.maximum(highest, self.largest(np.ones(len(self.counts)))[rows])
         return replace(
             listed,
-            ups=_wide(listed.ups, sums.shape[1]) + _wide(sums, listed.ups.shape[1]),
+            ups=with_powers(listed.ups, sums.shape[1]) + with_powers(sums, listed.ups.shape[1]),
             reach=np.full(len(rows), int(self.counts.sum())),
             log_none=listed.log_none + tail.log_none[rows],
             odds=listed.odds + tail.odds[rows],
@@ -247,10 +267,6 @@ class Block:
         listed, tail = self._listed(np.arange(int(np.prod(self.shape)))), self.tail
         return replace(listed, log_none=listed.log_none + tail.log_none, odds=listed.odds + tail.odds)
 
-    def expected_uniques(self) -> float:
-        """Expected number of released cells with one record."""
-        return float(self.whole.chance_of_one.sum())
-
     def easiest(self, own: Real) -> Real:
         """The strict risk of cells under the released value that is best for whoever looks; never below ``own``.
 
@@ -258,7 +274,11 @@ class Block:
         is its risk. Any other shares i with at least one that is likelier to be there, so it has at most
         ``1 / (N + 1)``, and no more than the largest share anywhere: this bound is taken.
         """
-        highest, first = self._likeliest()
+        place = self.grid(np.arange(1, len(self.cells) + 1)).astype(np.int64)
+        highest = (place > 0).astype(np.float64)  # for every released cell the largest p of any true one, and which
+        for axis, P in enumerate(self.matrices):
+            highest, place = highest_from(highest, P, axis, place)
+        highest, first = highest.ravel(), np.maximum(place.ravel() - 1, 0)
         certain, total = self.whole.certain, self.whole.odds
         free = (certain == 0) & (highest > 0)
         odds = highest / np.where(highest < 1, 1 - highest, 1.0)
@@ -270,14 +290,6 @@ class Block:
         np.maximum.at(best, cell[sure], 1 / certain[row[sure]])
         others = np.minimum(1 / (self.counts + 1), max(float(share.max()), 0.5 * bool((certain > 0).any())))
         return np.maximum(own, np.maximum(np.minimum(best, 1 / self.counts), others))
-
-    def _likeliest(self) -> tuple[Real, Array]:
-        """For every released cell, flattened, the largest p of any true cell, and the place of that cell."""
-        place = self.grid(np.arange(1, len(self.cells) + 1)).astype(np.int64)
-        out = (place > 0).astype(np.float64)
-        for axis, P in enumerate(self.matrices):
-            out, place = highest_from(out, P, axis, place)
-        return out.ravel(), np.maximum(place.ravel() - 1, 0)
 
     def _listed(self, rows: Array) -> BinomialSums:
         place = np.full(int(np.prod(self.shape)), -1)
@@ -321,61 +333,8 @@ def _block(table: CellTable, parts: Sequence[Component], cells: Array) -> Block:
     return block
 
 
-def _joined(parts: Sequence[BinomialSums]) -> BinomialSums:
-    """The rows of all, one after the other."""
-    names = ("shift", "certain", "reach", "log_none", "odds", "highest", "n", "p")
-    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    for name in ("ups", "downs"):
-        sums = [getattr(part, name) for part in parts]
-        joined[name] = np.concatenate([_wide(one, max(each.shape[1] for each in sums)) for one in sums])
-    first = np.cumsum([0, *(len(part.shift) for part in parts)])
-    return BinomialSums(row=np.concatenate([part.row + k for part, k in zip(parts, first, strict=False)]), **joined)
-
-
-def _wide(sums: Real, powers: int) -> Real:
-    """Power sums with zeros for further powers."""
-    return np.pad(sums, ((0, 0), (0, max(0, powers - sums.shape[1]))))
-
-
-def _gathered(values: Real, place: Array, rows: int) -> Real:
-    """Rows put in their places, those with the same place added up."""
-    out = np.zeros((rows, values.shape[1]))
-    if len(np.unique(place)) == len(place):
-        out[place] = values
-    else:
-        np.add.at(out, place, values)
-    return out
-
-
-# ---- entries of the product
-
-
-def followed(matrices: Sequence[Real], columns: Array, least: Real) -> tuple[Array, Array, Real]:
-    """Entries above the least of their column in the product of matrices: place of the column, row as a number, p.
-
-    ``columns`` has shape (columns, matrices). Only large entries of each matrix are followed.
-    """
-    of, row, p = np.arange(len(columns)), np.zeros(len(columns), dtype=np.int64), np.ones(len(columns))
-    for P, states in zip(matrices, columns.T, strict=True):
-        part, state = np.nonzero(least.min(initial=1.0) < P)
-        order = np.argsort(state, kind="stable")
-        starts = np.searchsorted(state[order], np.arange(P.shape[1] + 1))
-        taken, entry = expanded(starts, states[of])
-        entry = order[entry]
-        q = p[taken] * P[part[entry], state[entry]]
-        kept = q > least[of[taken]]
-        of, row, p = of[taken][kept], (row[taken] * len(P) + part[entry])[kept], q[kept]
-    return of, row, p
-
-
-def highest_along(values: Real, P: Real, axis: int) -> Real:
-    """``max_j P_ij value_j`` along one axis."""
-    moved = np.moveaxis(values, axis, -1)
-    return np.moveaxis(np.stack([(moved * row).max(axis=-1) for row in P], axis=-1), -1, axis)
-
-
 def highest_from(values: Real, P: Real, axis: int, origin: Array) -> tuple[Real, Array]:
-    """The same, and from which cell each comes: ``origin`` numbers the cells that the values belong to."""
+    """``max_j P_ij value_j`` along one axis, and from which cell each comes: ``origin`` numbers those of the values."""
     moved, cells = np.moveaxis(values, axis, -1), np.moveaxis(origin, axis, -1)
     best = [(moved * row).argmax(axis=-1)[..., None] for row in P]
     highest = [np.take_along_axis(moved * row, at, -1)[..., 0] for row, at in zip(P, best, strict=True)]

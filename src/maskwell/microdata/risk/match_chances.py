@@ -24,22 +24,16 @@ Source: derived.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_floats, check_counts, check_level, shown_short
-from maskwell.core.labels import is_missing
-from maskwell.designs.dense import design_of
-from maskwell.errors import CountsError, MatrixError, UnknownCategoryError
+from maskwell.core.arguments import Array, Real
 from maskwell.microdata.risk.binomial_sums import BinomialSums, CountDistributions, count_distributions, sums_of_terms
 
-SLACK = 1e-12
-"""A quantile is reached when the distribution function is this near below it."""
-
+SLACK = 1e-12  # a quantile is reached when the distribution function is this near below it
 _USED = 3.0  # standard deviations around the mean in which a distribution keeps its relative accuracy
 _REMEMBERED, _SHORT = 4096, 1024  # searches that are kept, and terms of the rows for which they are
 
@@ -47,195 +41,23 @@ _DEGREES = (8, 32, 128)  # so many numbers t are looked at, for many targets at 
 _TERMS = 1 << 20
 _LEAST = 1e-280  # below, digits are lost
 
-DIRECT = 2000
-"""Rows of at most so many records are convolved term by term, which keeps the smallest probabilities accurate."""
 
-TOLD = 1e-12
-"""Where T = t is less likely than this and was found by a transform, nothing is said about it."""
+def target_risks(rows: BinomialSums, row: Array, p: Real, *, level: float = 0.95) -> tuple[Real, Real]:
+    """Two chances of a correct match of targets that each arrive in a row with probability p.
 
-
-@dataclass(frozen=True, eq=False)
-class MatchRisk:
-    """The chance that a target is matched correctly."""
-
-    # t, pmf, p_correct_given_t: numbers t of released records with the target's value, Pr(T = t), and Pr(correct | T
-    # = t), 0 for t = 0
-    t: Array = field(repr=False)
-    pmf: Real = field(repr=False)
-    p_correct_given_t: Real = field(repr=False)
-    t_low: int  # t_low, t_high: the range that holds T with at least the stated probability, ends included
-    t_high: int
-    risk_in_range: float  # the largest Pr(correct | T = t) for t in that range; 0 if nothing may arrive
-    risk_strict: float  # the largest over every t that is possible
-    p_correct: float  # before T is known; no match is made where T = 0
-    before: float  # the chance in the original file, ``1 / N_x``
-
-    def at(self, t: int) -> tuple[float, float | None]:
-        """Pr(T = t) and Pr(correct | T = t); 0 and ``None`` where t cannot be, or is too unlikely to tell."""
-        place = int(np.searchsorted(self.t, t))
-        if place == len(self.t) or self.t[place] != t:
-            return 0.0, None
-        return float(self.pmf[place]), float(self.p_correct_given_t[place]) if t else None
-
-    def to_dict(self) -> dict[str, Any]:
-        """All values; numbers t as texts."""
-        return {
-            "pmf_T": {str(t): p for t, p in zip(self.t.tolist(), self.pmf.tolist(), strict=True)},
-            "p_correct_given_T": {
-                str(t): p for t, p in zip(self.t.tolist(), self.p_correct_given_t.tolist(), strict=True) if t
-            },
-            "t_low": self.t_low,
-            "t_high": self.t_high,
-            "risk_in_range": self.risk_in_range,
-            "risk_strict": self.risk_strict,
-            "p_correct": self.p_correct,
-            "before": self.before,
-        }
-
-
-def match_risk(counts: Any, P: Any, x: Any, *, level: float = 0.95) -> MatchRisk:
-    """Risk of a record with true value x.
-
-    Parameters
-    ----------
-    counts
-        Records with each true value, shape (k,).
-    P
-        The matrix, ``P[i, j] = Pr(released i | true j)``, or a design.
-    x
-        The target's value: its number, or its label where a design with labels is given.
-    level
-        Probability of the range for T.
-
-    >>> risk = match_risk([2, 3], [["3/4", "1/6"], ["1/4", "5/6"]], 0)
-    >>> round(risk.before, 4), round(risk.risk_in_range, 4), round(risk.p_correct, 4)   # 1/2 before, 5/11 after
-    (0.5, 0.4545, 0.3838)
+    ``p E[1 / (1 + T')]``, where one of the released records that fit is picked, and the largest given T = t, over the t
+    in the range that holds T with the stated probability.
     """
-    design = design_of(P)
-    records = check_counts(counts)
-    if len(records) != design.k:
-        raise MatrixError("counts-for-a-matrix-of-columns-give", records_count=len(records), k=design.k)
-    truth = _place(x, design.inputs.labels, design.k)
-    report = _place(x, design.outputs.labels, design.m)
-    row = design.entries(np.array([report]), np.arange(design.k))[0]
-    return _risk(records.astype(np.int64), row, truth, level)
-
-
-def match_risk_row(counts: Any, row: Any, x: int, *, level: float = 0.95) -> MatchRisk:
-    """Risk of a record with true value x, from the row of P that leads to the release of x."""
-    records = check_counts(counts)
-    p = as_floats(row, "row", finite=False)
-    if p.shape != records.shape or not np.isfinite(p).all() or (p < 0).any() or (p > 1).any():
-        raise MatrixError(
-            "a-row-of-entries-for-counts",
-            size=p.size,
-            records_count=len(records),
-            np_min=np.min(p, initial=0),
-            np_max=np.max(p, initial=0),
-        )
-    return _risk(records.astype(np.int64), p, _place(x, None, len(records)), level)
-
-
-def _place(x: Any, labels: Any, size: int) -> int:
-    """The number of a category that is given by its label, or by its number."""
-    known = () if labels is None else tuple(labels)
-    if isinstance(x, Hashable) and not is_missing(x) and x in known:
-        return known.index(x)
-    if isinstance(x, int | np.integer) and not isinstance(x, bool) and 0 <= x < size:
-        return int(x)
-    raise UnknownCategoryError("is-none-of-the-categories", x=shown_short(x), size=size, size_sub=size - 1, value=x)
-
-
-def _risk(n: Array, p: Real, x: int, level: float) -> MatchRisk:
-    check_level(level)
-    if n[x] == 0:
-        raise CountsError("no-record-has-the-value", x=x)
-    window, least = _window(n, p, x)
-    pmf, correct = (values[0] for values in chance_given_arrivals(window, p[[x]]))
-    t = window.first[0] + np.arange(len(pmf))
-    low, high = (int(place[0]) for place in quantile_places(pmf[None, :], level))
-    likely = pmf > least
-    return MatchRisk(
-        t=t[likely],
-        pmf=pmf[likely],
-        p_correct_given_t=correct[likely],
-        t_low=int(t[low]),
-        t_high=int(t[high]),
-        risk_in_range=float(correct[low : high + 1].max()),
-        risk_strict=strict_risk(n, p, float(p[x])),
-        p_correct=float(p[x] * (window.pmf[0] / (t + 1)).sum()),
-        before=1 / int(n[x]),
-    )
-
-
-def _window(n: Array, p: Real, x: int) -> tuple[CountDistributions, float]:
-    """The distribution of T' and the least Pr(T = t) that is told: all of it for few records, else a window."""
-    if n[p > 0].sum() > DIRECT:
-        row = np.zeros(len(n), dtype=np.int64)
-        return next(count_distributions(sums_of_terms(row, n, p, 1), row[:1], p[[x]])), TOLD
-    others = n.copy()
-    others[x] -= 1
-    pmf = np.append(_convolved(others, p), 0.0)
-    return CountDistributions(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), pmf[None, :]), 0.0
-
-
-def _convolved(n: Array, p: Real) -> Real:
-    """The distribution of a sum of binomials: products of polynomials with terms of 0 or more, nothing subtracted."""
-    pmf = np.ones(1)
-    for one in np.unique(p[(n > 0) & (p > 0)]).tolist():
-        pmf = np.convolve(pmf, _binomial(int(n[p == one].sum()), one))
-    return pmf
-
-
-def _binomial(n: int, p: float) -> Real:
-    """(1 - p + p s)^n by squaring."""
-    half = _binomial(n // 2, p) if n > 1 else np.ones(1)
-    square = np.convolve(half, half)
-    return np.convolve(square, [1 - p, p]) if n % 2 else square
-
-
-# ---- many targets at once
-
-
-@dataclass(frozen=True, eq=False)
-class TargetRisks:
-    """Risks of targets; every array has shape (targets,)."""
-
-    # chance of a correct match when one of the released records that fit is picked: ``p E[1 / (1 + T')]``
-    unconditional: Real
-    in_range: Real  # the largest chance given T = t, over the t in the range that holds T with the stated probability
-    t_low: Array  # t_low, t_high: that range, ends included
-    t_high: Array
-
-    @classmethod
-    def empty(cls, count: int) -> TargetRisks:
-        """Room for the risks of so many targets."""
-        return cls(np.zeros(count), np.zeros(count), np.zeros(count, np.int64), np.zeros(count, np.int64))
-
-    def put(self, targets: Array, risks: TargetRisks) -> None:
-        """Fill in the risks of some targets."""
-        for name, values in vars(risks).items():
-            getattr(self, name)[targets] = values
-
-
-def target_risks(rows: BinomialSums, row: Array, p: Real, *, level: float = 0.95) -> TargetRisks:
-    """Risks of targets that each arrive in a row with probability p."""
-    out = TargetRisks.empty(len(row))
+    unconditional, in_range = np.zeros((2, len(row)))
     for window in count_distributions(rows, row, p):
-        _fill(out, window, p[window.targets], level)
-    return out
-
-
-def _fill(out: TargetRisks, window: CountDistributions, p: Real, level: float) -> None:
-    own = window.targets
-    arrivals, correct = chance_given_arrivals(window, p)
-    t = window.first[:, None] + np.arange(window.pmf.shape[1])
-    low, high = quantile_places(arrivals, level)
-    out.unconditional[own] = p * (window.pmf / (t + 1)).sum(axis=1)
-    out.t_low[own], out.t_high[own] = window.first + low, window.first + high
-    place = np.arange(t.shape[1])
-    inside = (place >= low[:, None]) & (place <= high[:, None])
-    out.in_range[own] = np.where(inside, correct, 0.0).max(axis=1)
+        own, q = window.targets, p[window.targets]
+        arrivals, correct = chance_given_arrivals(window, q)
+        place = np.arange(window.pmf.shape[1])
+        low, high = quantile_places(arrivals, level)
+        inside = (place >= low[:, None]) & (place <= high[:, None])
+        unconditional[own] = q * (window.pmf / (window.first[:, None] + place + 1)).sum(axis=1)
+        in_range[own] = np.where(inside, correct, 0.0).max(axis=1)
+    return unconditional, in_range
 
 
 def chance_given_arrivals(window: CountDistributions, p: Real) -> tuple[Real, Real]:
@@ -295,11 +117,6 @@ def highest_share(n: Array, p: Real, target: float) -> float:
     """A bound that no t exceeds: ``1 / sum_j N_j min(o_j / o, 1)`` for a target that arrives with this probability."""
     at_least = np.where(p >= target, 1.0, p * (1 - target) / (np.where(p < 1, 1 - p, 1.0) * target))
     return float(1 / (n * at_least).sum())
-
-
-def strict_risk(n: Array, p: Real, target: float) -> float:
-    """The strict risk of a record that arrives with probability ``target``, from all terms of its row."""
-    return float(strict_risks([(n, p)], np.array([target]))[0])
 
 
 def strict_risks(terms: Sequence[tuple[Array, Real]], targets: Real) -> Real:
@@ -448,25 +265,18 @@ def _searched(row: _Row, target: float, certain: int) -> float:
     bound = highest_share(np.append(n, certain), np.append(p, 1.0), target)
     t = 1
     while t < most and best < min(bound, 1 / (t + certain)) * (1 - 1e-13):
-        shares, last = _shares_near(row, target, t)
-        best = max(best, float((shares / (np.arange(t, last + 1) + certain)).max()))
+        factor, tilted, last = (_tilted_once if len(n) <= _SHORT else _tilted_row)(row, t)
+        own = _tilted(np.array([target]), factor)
+        window = next(count_distributions(tilted, np.zeros(1, dtype=np.int64), own))
+        values, correct = window.first[0] + np.arange(window.pmf.shape[1]), chance_given_arrivals(window, own)[1][0]
+        inside = (values >= t) & (values <= last)  # what is told accurately
+        best = max(best, float((correct[inside] * values[inside] / (np.arange(t, last + 1) + certain)).max()))
         t = last + 1
     return max(best, 1 / (most + certain))  # at the most that can arrive the target is there
 
 
 _remembered = lru_cache(maxsize=_REMEMBERED)(_searched)
 """A release asks before and after its draw, and for many records that are alike."""
-
-
-def _shares_near(row: _Row, target: float, t: int) -> tuple[Real, int]:
-    """Chance that the target is there given T = t, t + 1, ... up to the last value told accurately, and that value."""
-    factor, tilted, last = (_tilted_once if len(row.n) <= _SHORT else _tilted_row)(row, t)
-    own = _tilted(np.array([target]), factor)
-    window = next(count_distributions(tilted, np.zeros(1, dtype=np.int64), own))
-    _, correct = chance_given_arrivals(window, own)
-    values = window.first[0] + np.arange(correct.shape[1])
-    inside = (values >= t) & (values <= last)
-    return correct[0, inside] * values[inside], last
 
 
 def _tilted_row(row: _Row, t: int) -> tuple[float, BinomialSums, int]:

@@ -30,8 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, partial
-from typing import TYPE_CHECKING
+from functools import cache
 
 import numpy as np
 
@@ -39,34 +38,22 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.verdicts import at_most
 from maskwell.designs.sampler import on_all_processors
 from maskwell.microdata.risk.binomial_sums import row_sums
-
-if TYPE_CHECKING:
-    from maskwell.microdata.risk.arrivals import SparseArrivals
+from maskwell.microdata.risk.sparse_arrivals import SparseArrivals, joined_blocks
 
 NODES = {6.0: 24, 20.0: 48}
 """Nodes of the Gauss-Laguerre rule for blocks of which at most so many records are expected to leave.
 
 It is exact for powers of u below twice the nodes, and more leavers than that have no weight."""
 
-_DROP = 32.0
-"""Where the logarithm of the integrand is so far below its maximum, nothing is left."""
-
+_DROP = 32.0  # where the logarithm of the integrand is so far below its maximum, nothing is left
 _ROOM = 4 * 10**5
 
 _LAST = 1e-14
 
-_PAIRS = 400
-"""Released values of a block up to which each pair of cell and value is looked at."""
-
-STATES = 10**6
-"""Coefficients of one polynomial that are kept at once."""
-
-WORK = 10**9
-"""Products of coefficients that are formed for one file."""
-
-SAFE = 0.01
-"""Chances below this are not told apart."""
-
+_PAIRS = 400  # released values of a block up to which each pair of cell and value is looked at
+STATES = 10**6  # coefficients of one polynomial that are kept at once
+WORK = 10**9  # products of coefficients that are formed for one file
+SAFE = 0.01  # chances below this are not told apart
 _LEVELS = 100  # blocks in which about the same can be found are worked on together
 
 _EQUAL = 1e-9
@@ -83,7 +70,8 @@ def realised_risks(arrivals: SparseArrivals, factors: Real | None = None) -> Rea
     if not blocks.possible:
         return None
     risk = np.where(arrivals.counts > 0, 1 / np.maximum(arrivals.counts, 1), 0.0)
-    worst = float((part * risk)[blocks.alone].max(initial=SAFE))
+    alone = (blocks.cells[blocks.of_cell] == 1) & (arrivals.counts > 0)  # the only cell of its block: found with 1 / N
+    worst = float((part * risk)[alone].max(initial=SAFE))
     dealt = blocks.dealt()
     level = np.ceil(blocks.most * _LEVELS)
     for some in (dealt & (level == one) for one in np.unique(level[dealt])[::-1]):
@@ -115,16 +103,9 @@ class _Blocks:
     """Cells and released values that hang together: no record leaves its block."""
 
     def __init__(self, arrivals: SparseArrivals, part: Real) -> None:
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
         self._listed = arrivals
         cells, rows = len(arrivals.counts), arrivals.rows
-        graph = coo_array(
-            (np.ones(len(arrivals.row)), (arrivals.row, rows + arrivals.cell)), shape=(rows + cells, rows + cells)
-        )
-        self.count, label = connected_components(graph, directed=False)
-        self.of_row, self.of_cell = label[:rows].astype(np.int64), label[rows:].astype(np.int64)
+        self.count, self.of_row, self.of_cell = joined_blocks(arrivals.row, rows, arrivals.cell, cells)
         there = arrivals.counts > 0
         self.cells = np.bincount(self.of_cell[there], minlength=self.count)
         self.rows = np.bincount(self.of_row, minlength=self.count)
@@ -139,11 +120,6 @@ class _Blocks:
             return False
         records = row_sums(self.of_cell, listed.counts, self.count)
         return bool((records == row_sums(self.of_row, listed.seen, self.count)).all())
-
-    @property
-    def alone(self) -> Array:
-        """Cells that are the only one of their block: their records are found with ``1 / N``."""
-        return np.flatnonzero((self.cells[self.of_cell] == 1) & (self._listed.counts > 0))
 
     def dealt(self) -> Array:
         """Which blocks deal records out: all entries are there, and in proportion in all columns but for the own ones.
@@ -184,29 +160,27 @@ class _Blocks:
         self._rates[cells], self._shares[rows] = np.minimum(rates, 1.0), shares
         return np.asarray(fits)
 
-    def grouped(self, chosen: Array) -> list[Dealt]:
+    def grouped(self, chosen: Array) -> Iterator[Dealt]:
         """Chosen blocks that deal records out, those of one size together."""
-        return [self._dealt(np.flatnonzero(chosen & (self.rows == size))) for size in np.unique(self.rows[chosen])]
-
-    def _dealt(self, numbers: Array) -> Dealt:
         listed = self._listed
-        size = int(self.rows[numbers[0]])
-        block = np.full(self.count, -1)
-        block[numbers] = np.arange(len(numbers))
-        rows = np.flatnonzero(block[self.of_row] >= 0)
-        rows = rows[np.argsort(block[self.of_row[rows]], kind="stable")]
-        cell = np.full(listed.rows, -1)
-        there = np.flatnonzero(listed.counts > 0)
-        cell[listed.own[there]] = there
-        cells = cell[rows].reshape(-1, size)
         assert listed.seen is not None
-        return Dealt(
-            cells=cells,
-            counts=np.where(cells >= 0, listed.counts[cells], 0),
-            leave=np.where(cells >= 0, self._rates[cells], 0.0),
-            shares=self._shares[rows].reshape(-1, size),
-            released=listed.seen[rows].reshape(-1, size).astype(np.int64),
-        )
+        there = np.flatnonzero(listed.counts > 0)
+        cell = np.full(listed.rows, -1)
+        cell[listed.own[there]] = there
+        for size in np.unique(self.rows[chosen]).tolist():
+            numbers = np.flatnonzero(chosen & (self.rows == size))
+            block = np.full(self.count, -1)
+            block[numbers] = np.arange(len(numbers))
+            rows = np.flatnonzero(block[self.of_row] >= 0)
+            rows = rows[np.argsort(block[self.of_row[rows]], kind="stable")]
+            cells = cell[rows].reshape(-1, size)
+            yield Dealt(
+                cells=cells,
+                counts=np.where(cells >= 0, listed.counts[cells], 0),
+                leave=np.where(cells >= 0, self._rates[cells], 0.0),
+                shares=self._shares[rows].reshape(-1, size),
+                released=listed.seen[rows].reshape(-1, size).astype(np.int64),
+            )
 
     def block(self, number: int) -> _Block:
         """One block, written out."""
@@ -250,10 +224,11 @@ class _Block:
 
     def risks(self) -> Real | None:
         """The chance of a correct match of each cell; None where these counts cannot be released."""
-        before = [self._one()]
+        after = np.zeros(self.shape)
+        after[(0,) * after.ndim] = 1.0
+        before = [after]
         for j, n in enumerate(self.counts[:-1].tolist()):
             before.append(self._times(before[-1], j, n))
-        after = self._one()
         risk = np.zeros(len(self.cells))
         for j in range(len(self.cells) - 1, -1, -1):
             without = self._times(before[j], j, int(self.counts[j]) - 1)
@@ -264,11 +239,6 @@ class _Block:
             risk[j] = float((joint / np.maximum(self.released, 1)).max() / total)
             after = self._times(after, j, int(self.counts[j]))
         return risk
-
-    def _one(self) -> Real:
-        one = np.zeros(self.shape)
-        one[(0,) * one.ndim] = 1.0
-        return one
 
     def _times(self, polynomial: Real, j: int, n: int) -> Real:
         """The polynomial times that of n records of a cell, scaled so that its largest coefficient is one."""
@@ -334,7 +304,7 @@ class Dealt:
 
     def part(self, rows: slice | Array) -> Dealt:
         """Some of the blocks."""
-        return Dealt(*(values[rows] for values in (self.cells, self.counts, self.leave, self.shares, self.released)))
+        return Dealt(**{name: values[rows] for name, values in vars(self).items()})
 
 
 def dealt_risks(blocks: Dealt) -> Real:
@@ -344,18 +314,25 @@ def dealt_risks(blocks: Dealt) -> Real:
     more = 0.0
     for few, nodes in NODES.items():
         step = max(1, _ROOM // (nodes * blocks.counts.shape[1] * 20))
-        parts = [*_pieces(np.flatnonzero((leavers >= more) & (leavers < few)), step)]
-        for rows, risks in zip(parts, on_all_processors(partial(_by_rule, blocks, nodes), parts), strict=True):
+        inside = np.flatnonzero((leavers >= more) & (leavers < few))
+        parts = [inside[first : first + step] for first in range(0, len(inside), step)]
+
+        def work(rows: Array, nodes: int = nodes) -> Real:
+            return _risks(blocks.part(rows), *_laguerre(nodes))
+
+        for rows, risks in zip(parts, on_all_processors(work, parts), strict=True):
             out[rows] = risks
         more = few
     for row in np.flatnonzero(leavers >= more).tolist():
-        one = blocks.part(slice(row, row + 1))
-        out[row] = _risks(one, *_nodes(one, float(leavers[row])))[0]
+        # the trapezoidal rule for log u, around the largest integrand
+        one, expected = blocks.part(slice(row, row + 1)), float(leavers[row])
+        around = np.unique(np.maximum(expected + np.sqrt(expected) * np.linspace(-10, 10, 81), expected / 100))
+        value = _Means(one, around).log_sums.sum(axis=2)[0] - around
+        middle = float(around[int(np.argmax(value))])
+        step = 0.5 / np.sqrt(middle)
+        u = middle * np.exp(step * np.arange(-60, 61))
+        out[row] = _risks(one, u, np.log(u) - u + np.log(step))[0]
     return out
-
-
-def _by_rule(blocks: Dealt, nodes: int, rows: Array) -> Real:
-    return _risks(blocks.part(rows), *_laguerre(nodes))
 
 
 @cache
@@ -365,22 +342,6 @@ def _laguerre(nodes: int) -> tuple[Real, Real]:
 
     places, weights = roots_laguerre(nodes)
     return places, np.log(weights)
-
-
-def _pieces(rows: Array, step: int) -> Iterator[Array]:
-    yield from (rows[first : first + step] for first in range(0, len(rows), step))
-
-
-def _nodes(block: Dealt, leavers: float) -> tuple[Real, Real]:
-    """Nodes and logarithms of weights for one block: the trapezoidal rule for log u, around the largest integrand."""
-    around = leavers + np.sqrt(leavers) * np.linspace(-10, 10, 81)
-    around = np.unique(np.maximum(around, leavers / 100))
-    value = _Means(block, around).log_sums.sum(axis=2)[0] - around
-    middle = float(around[int(np.argmax(value))])
-    step = 0.5 / np.sqrt(middle)
-    places = np.arange(-60, 61)
-    u = middle * np.exp(step * places)
-    return u, np.log(u) - u + np.log(step)
 
 
 def _risks(blocks: Dealt, u: Real, log_weight: Real) -> Real:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from maskwell.microdata.risk.joined_columns import JoinedRisk
     from maskwell.microdata.risk.unit_risk import UnitRisk
 
-SIZES = (2, 3, 5)
-"""Cells smaller than these are counted."""
+SIZES = (2, 3, 5)  # cells smaller than these are counted
 
 
 @dataclass(frozen=True)
@@ -54,134 +53,74 @@ class SampleRisk:
     max_risk_sampled: float | None
 
 
+def _figure(part: str, name: str) -> Any:
+    """One figure of a part of a :class:`FileRisk`; None where the file has no such part."""
+    return cached_property(lambda file: getattr(getattr(file, part), name, None))
+
+
+def _measure(name: str) -> Any:
+    """The largest chance of a correct match by one measure; None where that is not known."""
+    return cached_property(lambda file: file.max_risk_by.get(name))
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FileRisk:
-    """What somebody who knows the key of a person can do with a file.
+    """What somebody who knows the key of a person can do with a file; figures of its parts are at hand here too."""
 
-    Attributes
-    ----------
-    records, cells
-        Records of the file, and cells of the key that occur.
-    small
-        Its small cells, and its uniques; ``None`` of a released file that is not yet drawn.
-    expected_matches
-        Correct matches that are expected if every record is looked for.
-    guess_probability
-        Chance that the best guess of a record's true key from its released key is right; ``None`` of a file of
-        randomized reports, whose true keys are not known.
-    expected_uniques, expected_true_uniques
-        Expected released uniques, and how many of them are true uniques in their own cell; the second ``None`` of a
-        file of randomized reports.
-    max_risk
-        The largest chance of a correct match of any record, against the intruder that the report speaks of.
-    max_risk_by
-        The same by what is measured (:data:`~maskwell.microdata.risk.intruders.MEASURES`), as far as it is known.
-    percentile_95
-        The chance that 95 % of the records do not exceed.
-    records_above
-        Records whose chance is above the threshold; ``None`` without one.
-    sample
-        With weights, the risk if it is not known who is in the sample; else ``None``.
-    """
-
-    records: int
+    records: int  # records, cells: records of the file, and cells of the key that occur
     cells: int
-    small: SmallCells | None
-    expected_matches: float
+    small: SmallCells | None  # its small cells, and its uniques; ``None`` of a released file that is not yet drawn
+    expected_matches: float  # correct matches that are expected if every record is looked for
+    # chance that the best guess of a record's true key from its released key is right; ``None`` of a file of randomized
+    # reports, whose true keys are not known
     guess_probability: float | None
+    # expected released uniques, and how many of them are true uniques in their own cell; the second ``None`` of a file
+    # of randomized reports
     expected_uniques: float
     expected_true_uniques: float | None
+    # the largest chance of a correct match of any record, against the intruder that the report speaks of; and the same
+    # by what is measured (:data:`~maskwell.microdata.risk.intruders.MEASURES`), as far as it is known
     max_risk: float
     max_risk_by: Mapping[str, float]
-    percentile_95: float
-    records_above: int | None = None
-    sample: SampleRisk | None = None
+    percentile_95: float  # the chance that 95 % of the records do not exceed
+    records_above: int | None = None  # records whose chance is above the threshold; ``None`` without one
+    sample: SampleRisk | None = None  # with weights, the risk if it is not known who is in the sample
 
-    @cached_property
-    def smallest(self) -> int | None:
-        """Records of the smallest cell; ``None`` where the file is not yet drawn, as of the next two."""
-        return None if self.small is None else self.small.smallest
+    smallest, violations = _figure("small", "smallest"), _figure("small", "violations")
+    uniques = _figure("small", "uniques")
+    max_risk_in_range, max_risk_strict = _measure("in_range"), _measure("strict")
+    max_risk_any_release, max_risk_released_counts = _measure("any_release"), _measure("released_counts")
+    expected_reidentifications = _figure("sample", "expected_reidentifications")
+    max_risk_population = _figure("sample", "max_risk_population")
+    max_risk_sampled = _figure("sample", "max_risk_sampled")
 
-    @cached_property
-    def violations(self) -> Mapping[int, int] | None:
-        """Records in cells of fewer than 2, 3 and 5."""
-        return None if self.small is None else self.small.violations
-
-    @cached_property
-    def uniques(self) -> int | None:
-        """Records that are alone in their cell."""
-        return None if self.small is None else self.small.uniques
-
-    @cached_property
-    def max_risk_in_range(self) -> float:
-        """For somebody who looks only at records with the person's own key, over their likely numbers."""
-        return self.max_risk_by["in_range"]
-
-    @cached_property
-    def max_risk_strict(self) -> float:
-        """The same, over all numbers that are possible."""
-        return self.max_risk_by["strict"]
-
-    @cached_property
-    def max_risk_any_release(self) -> float:
-        """For somebody who looks at the released value that is best for them, over all possible numbers."""
-        return self.max_risk_by["any_release"]
-
-    @cached_property
-    def max_risk_released_counts(self) -> float | None:
-        """For somebody who also compares all counts of the file as it came out; ``None`` where that is not known."""
-        return self.max_risk_by.get("released_counts")
-
-    @cached_property
-    def expected_reidentifications(self) -> float | None:
-        """With weights, correct matches if it is not known who is in the sample; else ``None``, as the next two."""
-        return None if self.sample is None else self.sample.expected_reidentifications
-
-    @cached_property
-    def max_risk_population(self) -> float | None:
-        """The largest chance of one, estimated from a model of the population."""
-        return None if self.sample is None else self.sample.max_risk_population
-
-    @cached_property
-    def max_risk_sampled(self) -> float | None:
-        """What the chance of any person to be sampled and found cannot exceed."""
-        return None if self.sample is None else self.sample.max_risk_sampled
-
-    @cached_property
+    @property
     def k_anonymity(self) -> dict[str, Any]:
         """The smallest cell, and the records in cells smaller than 2, 3 and 5."""
-        small = None if self.violations is None else {str(k): n for k, n in self.violations.items()}
+        small = None if self.small is None else {str(k): n for k, n in self.small.violations.items()}
         return {"smallest": self.smallest, "violations": small}
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "records": self.records,
-            "cells": self.cells,
-            "k_anonymity": self.k_anonymity,
-            "uniques": self.uniques,
-            "expected_matches": self.expected_matches,
-            "guess_probability": self.guess_probability,
-            "expected_uniques": self.expected_uniques,
-            "expected_true_uniques": self.expected_true_uniques,
-            "max_risk": self.max_risk,
-            **{f"max_risk_{name}": self.max_risk_by.get(name) for name in MEASURES},
-            "percentile_95": self.percentile_95,
-            "records_above": self.records_above,
-            "expected_reidentifications": self.expected_reidentifications,
-            "max_risk_population": self.max_risk_population,
-            "max_risk_sampled": self.max_risk_sampled,
+        parts: dict[str, dict[str, Any]] = {
+            "small": {"k_anonymity": self.k_anonymity, "uniques": self.uniques},
+            "max_risk_by": {f"max_risk_{name}": self.max_risk_by.get(name) for name in MEASURES},
+            "sample": {one.name: getattr(self, one.name) for one in fields(SampleRisk)},
         }
+        content: dict[str, Any] = {}
+        for one in fields(self):
+            content |= parts.get(one.name, {one.name: getattr(self, one.name)})
+        return content
 
 
-def largest_by_measure(per_cell: Mapping[str, Real]) -> dict[str, float]:
-    """The largest chance of a correct match by what is measured, as far as it is known of the cells."""
-    return {name: float(per_cell[name].max()) for name in MEASURES if name in per_cell}
-
-
-def count_above(risk: Real, counts: Array, threshold: float | None) -> int | None:
-    """Records whose risk is above a threshold, if there is one."""
-    return None if threshold is None else int(counts[above(risk, threshold, scale=1)].sum())
+def chance_figures(risk: Real, counts: Array, threshold: float | None, measured: Mapping[str, Real]) -> dict[str, Any]:
+    """Of the chances of a correct match of cells, and of these as they are measured: those that a file is told by."""
+    return {
+        "max_risk": float(risk.max()),
+        "max_risk_by": {name: float(measured[name].max()) for name in MEASURES if name in measured},
+        "percentile_95": percentile(risk, counts, 0.95),
+        "records_above": None if threshold is None else int(counts[above(risk, threshold, scale=1)].sum()),
+    }
 
 
 def percentile(risk: Real, counts: Array, share: float) -> float:
@@ -235,10 +174,15 @@ class RiskReport(Result):
     joined: JoinedRisk | None = None
 
     @property
+    def now(self) -> FileRisk:
+        """The file as it is released, where it is; else as it is."""
+        return self.before if self.after is None else self.after
+
+    @property
     def worst_by_counts(self) -> float:
         """The largest chance of a correct match of any record, whoever looks and compares counts."""
-        now = self.before if self.after is None else self.after
-        return max(now.max_risk, now.max_risk_any_release, now.max_risk_released_counts or 0.0)
+        now = self.now
+        return float(max(now.max_risk, now.max_risk_any_release, now.max_risk_released_counts or 0.0))
 
     @property
     def worst(self) -> float:
@@ -252,7 +196,7 @@ class RiskReport(Result):
         ``worst`` and ``worst_unit`` are for whoever finds most; ``covers_released_counts`` says whether somebody who
         compares all released counts with the true ones is among those.
         """
-        now = self.before if self.after is None else self.after
+        now = self.now
         return {
             "risk": now.max_risk,
             "intruder": self.intruder,
@@ -272,6 +216,10 @@ class RiskReport(Result):
     def count_above(self, bound: float) -> int:
         """Records whose chance of a correct match is above a bound."""
         return int(self.table.counts[above(self.risk, bound, scale=1)].sum())
+
+    def is_flagged(self, code: str) -> bool:
+        """Whether a note of the catalogue is among the flags."""
+        return any(getattr(flag, "code", "") == code for flag in self.flags)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: the file before, the same under ``before``, and ``after``."""
@@ -306,11 +254,14 @@ def record_risks(report: RiskReport, columns: Mapping[str, Sequence[Hashable]]) 
     """
     check_kind(RiskReport, report=report)
     as_mapping(columns, "columns")
-    absent = [name for name in report.table.columns if name not in columns]
-    if absent:
-        raise ParameterError("a-column-of-the-report", columns=", ".join(report.table.columns))
-    codes = _codes(report.table, columns)
-    cells = find_keys(*number_cells(report.table.sizes, report.table.codes, codes))
+    table = report.table
+    if any(name not in columns for name in table.columns):
+        raise ParameterError("a-column-of-the-report", columns=", ".join(table.columns))
+    known = [{label: code for code, label in enumerate(level)} for level in table.levels]
+    rows = zip(*(columns[name] for name in table.columns), strict=True)
+    listed = [[places.get(label, -1) for places, label in zip(known, row, strict=True)] for row in rows]
+    codes = np.array(listed, dtype=np.int64).reshape(-1, len(known))
+    cells = find_keys(*number_cells(table.sizes, table.codes, codes))
     return risks_of_cells(report, np.where((codes < 0).any(axis=1), -1, cells))
 
 
@@ -320,10 +271,3 @@ def risks_of_cells(report: RiskReport, cells: Array) -> dict[str, Array]:
         row = int(np.flatnonzero(cells < 0)[0])
         raise UnknownCategoryError("record-has-a-combination", row_number=row + 1, row=row)
     return {name: values[cells] for name, values in report.per_cell.items()}
-
-
-def _codes(table: CellTable, columns: Mapping[str, Sequence[Hashable]]) -> Array:
-    known = [{label: code for code, label in enumerate(level)} for level in table.levels]
-    rows = zip(*(columns[name] for name in table.columns), strict=True)
-    codes = [[places.get(label, -1) for places, label in zip(known, row, strict=True)] for row in rows]
-    return np.array(codes, dtype=np.int64).reshape(-1, len(known))

@@ -21,7 +21,7 @@ then taken. Source: derived.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,25 +31,15 @@ from maskwell.core.cells import CellTable
 from maskwell.core.groups import distinct_rows
 from maskwell.core.verdicts import at_most
 from maskwell.microdata.records.unit_rows import UnitMembers
-from maskwell.microdata.risk.file_risk import assess_risk, beyond, cells_in, largest_in_population, risks_as_released
+from maskwell.microdata.risk.file_risk import assess_risk, cells_in, largest_in_population, risks_as_released
 from maskwell.microdata.risk.intruders import intruder_named
-from maskwell.microdata.risk.risk_report import RiskReport, count_above, largest_by_measure, percentile
+from maskwell.microdata.risk.risk_report import RiskReport, chance_figures
+from maskwell.microdata.risk.sparse_arrivals import joined_blocks
+from maskwell.microdata.risk.unit_ways import Label, UnitWays
 from maskwell.microdata.stages.stage import Stage, TableFlow, acting, needed_columns
 from maskwell.notes import Note
 
-TOGETHER = (
-    "all records of a unit have one draw: chances of a match are bounds, which hold for somebody who sees which of the"
-    " records with some released keys are one unit's; expected numbers are worked out as if records were drawn apart"
-)
-
-STATES = 20_000
-"""Ways to share out the released counts of a block of units that are kept at once."""
-
-WORK = 4 * 10**6
-"""Steps from one of them to the next that are made for one file."""
-
-_BITS = 62  # powers are told apart by one number
-
+WORK = 4 * 10**6  # steps from one way to share out the released counts to the next that are made for one file
 _ALIKE = "records of one unit alike"
 _MAKE_UP = "make-up of a unit"
 _ONE_LOOK = ("strict", "any_release")
@@ -99,8 +89,8 @@ def drawn_together(report: RiskReport, stages: Sequence[Stage], units: DrawnUnit
     chances = made_up.one_look(drawn)
     if units.shown:
         for name in _ONE_LOOK:
-            shown = _largest(made_up.of_records(chances[name], shown=True), place[made_up.cell], len(report.table))
-            measured[name] = np.maximum(measured[name], shown)
+            shown = chances[name][made_up.record] * made_up.parts(shown=True)
+            measured[name] = np.maximum(measured[name], _largest(shown, place[made_up.cell], len(report.table)))
     measured["in_range"] = measured["strict"]
     released = None if units.released is None else made_up.released(units)
     counted = made_up.counted(drawn, units, released)
@@ -136,8 +126,6 @@ def _largest(chances: Real, cell: Array, cells: int) -> Real:
 
 # ---- units by their make-up
 
-Label = tuple[Hashable, ...]
-
 MakeUp = tuple[Label, ...]
 """The labels of the records of a unit in the unchanged columns that are seen, sorted."""
 
@@ -152,11 +140,10 @@ class _MadeUp:
     unchanged: tuple[str, ...]
     of_units: CellTable  # of_units, make_ups: counts of units, and the make-ups by their numbers
     make_ups: tuple[MakeUp, ...]
-    # record, cell, own: shape (types,), for each cell of ``of_units`` with each cell of the table of records that its
-    # units have: the former, the latter, and the cell of the keys
+    # record, cell: shape (types,), for each cell of ``of_units`` with each cell of the table of records that its units
+    # have: the former, and the latter
     record: Array
     cell: Array
-    own: Array
     # alike, share, inside: how many records of such a unit have the same keys; of all records with these keys the
     # share that is in units of the same make-up; and the share that is the same in what is seen besides
     alike: Array
@@ -187,17 +174,10 @@ class _MadeUp:
             make_ups=tuple(numbers),
             record=types[:, 0],
             cell=types[:, 1],
-            own=own[one],
             alike=alike[one],
             share=(_times([own, make_up[unit]]) / every)[one],
             inside=(_times([rest]) / every)[one],
         )
-
-    @property
-    def in_common(self) -> bool:
-        """Whether the records of every unit have all keys in common."""
-        sizes = np.array([len(make_up) for make_up in self.make_ups])
-        return bool((self.alike == sizes[self.of_units.codes[self.record, -1]]).all())
 
     def one_look(self, stages: Sequence[Stage]) -> dict[str, Real]:
         """For each cell of units the chance that one is found by somebody who sees units and looks at one make-up."""
@@ -205,12 +185,11 @@ class _MadeUp:
         place = cells_in(self.of_units, report.table)
         return {name: report.per_cell[name][place] for name in _ONE_LOOK}
 
-    def of_records(self, chances: Real, *, shown: bool) -> Real:
-        """The chances of records, by type: of somebody who sees make-ups where ``shown``, else bounds."""
-        return chances[self.record] * self._parts(shown=shown)
+    def parts(self, *, shown: bool) -> Real:
+        """By type, which part of the chance to find a unit is that to find a record of it.
 
-    def _parts(self, *, shown: bool) -> Real:
-        """Which part of the chance to find a unit is that to find a record of it."""
+        Of somebody who sees make-ups where ``shown``; else chances times these parts are bounds.
+        """
         return (self.share if shown else 1.0) / self.alike
 
     def _compared(self, stages: Sequence[Stage], released: CellTable, factors: Real) -> Real | None:
@@ -220,8 +199,8 @@ class _MadeUp:
         place = cells_in(self.of_units, table)
         of_table = np.zeros(len(table))
         of_table[place] = factors
-        told = risks_as_released(table, keys, stages, released, of_table)
-        return None if told is None else told[place]
+        chances = risks_as_released(table, keys, stages, released, of_table)
+        return None if chances is None else chances[place]
 
     def whole(
         self, stages: Sequence[Stage], units: DrawnUnits, released: CellTable | None, one_look: Real
@@ -231,10 +210,11 @@ class _MadeUp:
         ``None`` where nothing smaller than one in the units alike can be claimed: keys differ within units, and the
         units are not counted in the released file.
         """
-        if not self.in_common and units.released_members is None:
+        sizes = np.array([len(make_up) for make_up in self.make_ups])
+        in_common = (self.alike == sizes[self.of_units.codes[self.record, -1]]).all()
+        if not in_common and units.released_members is None:
             return None
-        every = np.ones(len(self.of_units))
-        compared = None if released is None else self._compared(stages, released, every)
+        compared = None if released is None else self._compared(stages, released, np.ones(len(self.of_units)))
         return float(max(one_look.max(), 0.0 if compared is None else compared.max()))
 
     def released(self, units: DrawnUnits) -> CellTable | None:
@@ -249,14 +229,12 @@ class _MadeUp:
     def counted(self, stages: Sequence[Stage], units: DrawnUnits, released: CellTable | None) -> Real | None:
         """The chances of records, by type, for somebody who compares all released counts; None where not known."""
         if released is not None:
-            shown = units.released_members is not None
-            factors = np.zeros(len(self.of_units))
-            np.maximum.at(factors, self.record, self._parts(shown=shown))
-            chances = self._compared(stages, released, factors)
-            return None if chances is None else self.of_records(chances, shown=shown)
+            parts = self.parts(shown=units.released_members is not None)
+            chances = self._compared(stages, released, _largest(parts, self.record, len(self.of_units)))
+            return None if chances is None else chances[self.record] * parts
         if units.released is None or units.shown:  # nothing tells how much of who belongs together is seen
             return None
-        return _Listed.of(self, stages, units).risks()
+        return _listed_risks(self, stages, units)
 
     def _solved(self, released: CellTable) -> CellTable | None:
         """Units by their make-up, M of ``m = A M``; None where the columns of A are not independent."""
@@ -295,20 +273,15 @@ def _make_ups(
     table: CellTable, members: UnitMembers, columns: Sequence[str], numbers: dict[MakeUp, int]
 ) -> tuple[Array, Array]:
     """For each unit the number of its make-up, and a cell of a record of it; new make-ups get the next numbers."""
-    rest = cells_in(table, table.project(columns)) if columns else np.zeros(len(table), dtype=np.int64)
+    rest = (cells_in(table, table.project(columns)) if columns else np.zeros(len(table), np.int64))[members.cells]
     labels = table.project(columns).labels() if columns else [()]
-    order = np.lexsort((rest[members.cells], members.units))
-    sizes = members.sizes
-    starts = np.cumsum(sizes) - sizes
-    make_up = np.zeros(len(sizes), dtype=np.int64)
-    for size in np.unique(sizes).tolist():
-        units = np.flatnonzero(sizes == size)
-        records = rest[members.cells[order[starts[units, None] + np.arange(size)]]]
-        distinct, which = np.unique(records, axis=0, return_inverse=True)
+    make_up, first = np.zeros((2, len(members.sizes)), dtype=np.int64)
+    for units, records in members.sorted_by(rest):
+        distinct, which = np.unique(rest[records], axis=0, return_inverse=True)
         named = [tuple(labels[one] for one in each) for each in distinct.tolist()]
-        number = np.array([numbers.setdefault(each, len(numbers)) for each in named])
-        make_up[units] = number[which.reshape(-1)]
-    return make_up, members.cells[order[starts]]
+        make_up[units] = np.array([numbers.setdefault(each, len(numbers)) for each in named])[which.reshape(-1)]
+        first[units] = members.cells[records[:, 0]]
+    return make_up, first
 
 
 def _unit_table(
@@ -330,184 +303,86 @@ def _times(columns: Sequence[Array]) -> Array:
 
 def _blocks(make_ups: Sequence[MakeUp]) -> list[list[int]]:
     """Make-ups that share a label, directly or by others."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     labels = {label: i for i, label in enumerate(dict.fromkeys(one for each in make_ups for one in each))}
     pairs = np.array([(number, labels[one]) for number, each in enumerate(make_ups) for one in each])
-    size = len(make_ups) + len(labels)
-    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], len(make_ups) + pairs[:, 1])), shape=(size, size))
-    label = connected_components(graph, directed=False)[1][: len(make_ups)]
-    blocks = defaultdict[int, list[int]](list)
-    for number, one in enumerate(label.tolist()):
-        blocks[one].append(number)
-    return [*blocks.values()]
+    _, block, _ = joined_blocks(pairs[:, 0], len(make_ups), pairs[:, 1], len(labels))
+    return [np.flatnonzero(block == one).tolist() for one in dict.fromkeys(block.tolist())]
 
 
 # ---- units whose make-up the counts do not tell
 
 
-@dataclass(frozen=True, eq=False)
-class _Listed:
-    """All ways in which units can have become the released counts."""
+def _listed_risks(made_up: _MadeUp, stages: Sequence[Stage], units: DrawnUnits) -> Real | None:
+    """The chances of records, by type, from all ways in which units can have become the released counts.
 
-    # made_up, released: the units, and the released records by the randomized keys and by what is seen besides
-    made_up: _MadeUp
-    released: Mapping[Label, int]
-    by_keys: Mapping[Label, int]  # released records by all keys: the randomized ones first
-    # for each cell of units the chances to be released with each value of the randomized keys
-    outcomes: Sequence[Mapping[Label, float]]
-    # for each type of records their labels in the unchanged keys, and in all that is seen and stays
-    looks: Sequence[tuple[Label, Label]]
-
-    @classmethod
-    def of(cls, made_up: _MadeUp, stages: Sequence[Stage], units: DrawnUnits) -> _Listed:
-        """Of units that have one draw each."""
-        columns = [*needed_columns(stages, made_up.moved), _MAKE_UP]
-        flow = TableFlow.of(made_up.of_units, columns).one_by_one().after(stages, made_up.moved)
-        assert flow.origin is not None
-        outcomes: list[dict[Label, float]] = [{} for _ in range(len(made_up.of_units))]
-        for cell, label, p in zip(flow.origin.tolist(), flow.cells(made_up.moved), flow.mass.tolist(), strict=True):
-            outcomes[cell][label] = outcomes[cell].get(label, 0.0) + p
-        unmoved = [name for name in made_up.keys if name not in made_up.moved]
-        kept, seen = ([units.table.place(name) for name in names] for names in (unmoved, made_up.unchanged))
-        labels = [units.table.label(cell) for cell in made_up.cell.tolist()]
-        looks = [(tuple(label[one] for one in kept), tuple(label[one] for one in seen)) for label in labels]
-        assert units.released is not None
-        released, by_keys = (
-            dict(zip(table.labels(), table.counts.tolist(), strict=True))
-            for table in (units.released.project([*made_up.moved, *rest]) for rest in (made_up.unchanged, unmoved))
-        )
-        return cls(made_up, released, by_keys, outcomes, looks)
-
-    def risks(self) -> Real | None:
-        """By type of records; those that cannot be the worst have a bound. None where there are too many ways."""
-        made_up = self.made_up
-        risk = 1 / (made_up.of_units.counts[made_up.record] * made_up.alike)  # N units alike share the chance of one
-        make_up = made_up.of_units.codes[made_up.record, -1]
-        blocks = [np.flatnonzero(np.isin(make_up, block)) for block in _blocks(made_up.make_ups)]
-        worst, left = 0.0, WORK
-        for types in sorted(blocks, key=lambda one: -float(risk[one].max())):
-            if at_most(float(risk[types].max()), worst):
-                break
-            cells = np.unique(made_up.record[types]).tolist()
-            ways = self._ways(cells)
-            places = ways.placed(left)
-            if places is None:
-                return None
-            left -= ways.done
-            for one in types.tolist():
-                risk[one] = self._chance(one, places[cells.index(int(made_up.record[one]))])
-            worst = max(worst, float(risk[types].max()))
-        return risk
-
-    def _ways(self, cells: Sequence[int]) -> _Ways:
-        """The units of some cells, and what they add to the released counts where they come to a value."""
-        make_ups = [self.made_up.make_ups[self.made_up.of_units.codes[cell, -1]] for cell in cells]
-        added = [
-            {value: Counter((*value, *label) for label in make_up) for value in self.outcomes[cell]}
-            for cell, make_up in zip(cells, make_ups, strict=True)
-        ]
-        axes = {
-            label: i for i, label in enumerate(dict.fromkeys(x for each in added for one in each.values() for x in one))
-        }
-        steps = [np.zeros((len(each), len(axes)), dtype=np.int64) for each in added]
-        for step, each in zip(steps, added, strict=True):
-            for row, one in enumerate(each.values()):
-                for label, times in one.items():
-                    step[row, axes[label]] = times
-        return _Ways(
-            released=np.array([self.released.get(label, 0) for label in axes], dtype=np.int64),
-            counts=self.made_up.of_units.counts[cells].tolist(),
-            steps=steps,
-            chances=[np.array([*self.outcomes[cell].values()]) for cell in cells],
-            values=[[*self.outcomes[cell]] for cell in cells],
-        )
-
-    def _chance(self, type_: int, places: Mapping[Label, float]) -> float:
-        """Where a record is found most easily: among all that look like it, or inside what else is seen of it."""
-        kept, seen = self.looks[type_]
-        inside = float(self.made_up.inside[type_])
-        looks = (
-            max(chance / self.by_keys[(*value, *kept)], inside * chance / self.released[(*value, *seen)])
-            for value, chance in places.items()
-            if chance > 0
-        )
-        return max(looks)
-
-
-@dataclass(eq=False)
-class _Ways:
-    """Units of several cells, ``counts`` of each, that add up to the released counts.
-
-    A polynomial is kept as its powers, shape (states, axes), none above the released counts, and its coefficients.
+    Those that cannot be the worst have a bound. None where there are too many ways.
     """
+    assert units.released is not None
+    unmoved = [name for name in made_up.keys if name not in made_up.moved]
+    kept, seen = ([units.table.place(name) for name in names] for names in (unmoved, made_up.unchanged))
+    # released records by the randomized keys and by what is seen besides; and by all keys
+    released, by_keys = (
+        dict(zip(table.labels(), table.counts.tolist(), strict=True))
+        for table in (units.released.project([*made_up.moved, *rest]) for rest in (made_up.unchanged, unmoved))
+    )
 
-    released: Array
-    counts: Sequence[int]
-    steps: Sequence[Array]
-    chances: Sequence[Real]
-    values: Sequence[Sequence[Label]]
-    done: int = 0
+    def chance(type_: int, places: Mapping[Label, float]) -> float:
+        """Where a record is found most easily: among all that look like it, or inside what else is seen of it."""
+        label, inside = units.table.label(int(made_up.cell[type_])), float(made_up.inside[type_])
+        by_key, in_all = (tuple(label[one] for one in names) for names in (kept, seen))
+        most = 0.0
+        for value, p in places.items():
+            if p > 0:
+                most = max(most, p / by_keys[(*value, *by_key)], inside * p / released[(*value, *in_all)])
+        return most
 
-    def placed(self, work: int) -> list[dict[Label, float]] | None:
-        """For each cell the chances of a unit to be released with each value, given all released counts."""
-        if np.log2(self.released + 1.0).sum() > _BITS:
+    outcomes = _outcomes(made_up, stages)
+    risk = 1 / (made_up.of_units.counts[made_up.record] * made_up.alike)  # N units alike share the chance of one
+    make_up = made_up.of_units.codes[made_up.record, -1]
+    blocks = [np.flatnonzero(np.isin(make_up, block)) for block in _blocks(made_up.make_ups)]
+    worst, left = 0.0, WORK
+    for types in sorted(blocks, key=lambda one: -float(risk[one].max())):
+        if at_most(float(risk[types].max()), worst):
+            break
+        cells = np.unique(made_up.record[types]).tolist()
+        ways = _ways(made_up, cells, [outcomes[cell] for cell in cells], released)
+        places = ways.placed(left)
+        if places is None:
             return None
-        one = np.zeros((1, len(self.released)), dtype=np.int64), np.ones(1)
-        before, after = [one], [one]
-        last = len(self.counts) - 1
-        for j in range(last):
-            before.append(self._times(before[-1], j, self.counts[j]))
-            after.append(self._times(after[-1], last - j, self.counts[last - j]))
-            if self.done > work or max(len(before[-1][1]), len(after[-1][1])) > STATES:
-                return None
-        places = []
-        for j, n in enumerate(self.counts):
-            without = self._times(before[j], j, n - 1)
-            if self.done > work or len(without[1]) > STATES:
-                return None
-            joint = self.chances[j] * self._coefficients(without, after[last - j], self.released - self.steps[j])
-            if not joint.sum() > 0:
-                return None
-            places.append(dict(zip(self.values[j], (joint / joint.sum()).tolist(), strict=True)))
-        return places
+        left -= ways.done
+        for one in types.tolist():
+            risk[one] = chance(one, places[cells.index(int(made_up.record[one]))])
+        worst = max(worst, float(risk[types].max()))
+    return risk
 
-    @property
-    def _radix(self) -> Array:
-        return np.cumprod(np.append(1, self.released[:-1] + 1))
 
-    def _times(self, polynomial: tuple[Array, Real], j: int, n: int) -> tuple[Array, Real]:
-        """A polynomial times that of n units of a cell, scaled so that its largest coefficient is one."""
-        powers, values = polynomial
-        for _ in range(n):
-            self.done += len(values) * len(self.steps[j])
-            if len(values) > STATES:
-                break
-            reached = (powers[:, None, :] + self.steps[j]).reshape(-1, powers.shape[1])
-            possible = (reached <= self.released).all(axis=1)
-            reached, added = reached[possible], (values[:, None] * self.chances[j]).reshape(-1)[possible]
-            _, first, place = np.unique(reached @ self._radix, return_index=True, return_inverse=True)
-            powers, sums = (
-                reached[first],
-                np.bincount(place.reshape(-1), added, minlength=len(first)).astype(np.float64),
-            )
-            values = sums / sums.max(initial=1e-300)
-        return powers, values
+def _outcomes(made_up: _MadeUp, stages: Sequence[Stage]) -> list[dict[Label, float]]:
+    """For each cell of units the chances to be released with each value of the randomized keys."""
+    columns = [*needed_columns(stages, made_up.moved), _MAKE_UP]
+    flow = TableFlow.of(made_up.of_units, columns).one_by_one().after(stages, made_up.moved)
+    assert flow.origin is not None
+    outcomes: list[dict[Label, float]] = [{} for _ in range(len(made_up.of_units))]
+    for cell, label, p in zip(flow.origin.tolist(), flow.cells(made_up.moved), flow.mass.tolist(), strict=True):
+        outcomes[cell][label] = outcomes[cell].get(label, 0.0) + p
+    return outcomes
 
-    def _coefficients(self, left: tuple[Array, Real], right: tuple[Array, Real], powers: Array) -> Real:
-        """Coefficients of a product of two polynomials at some powers, up to a common factor; 0 at negative ones."""
-        places = left[0] @ self._radix
-        order = np.argsort(places)
-        out = np.zeros(len(powers))
-        for i, power in enumerate(powers):
-            rest = power - right[0]
-            possible = (rest >= 0).all(axis=1)
-            at = np.searchsorted(places[order], rest[possible] @ self._radix)
-            at = np.minimum(at, len(places) - 1)
-            same = places[order][at] == rest[possible] @ self._radix
-            out[i] = float((left[1][order][at] * right[1][possible])[same].sum())
-        return out
+
+def _ways(
+    made_up: _MadeUp, cells: list[int], outcomes: list[dict[Label, float]], released: Mapping[Label, int]
+) -> UnitWays:
+    """The units of some cells, and what they add to the released counts where they come to a value."""
+    added = [
+        [Counter((*value, *label) for label in made_up.make_ups[made_up.of_units.codes[cell, -1]]) for value in values]
+        for cell, values in zip(cells, outcomes, strict=True)
+    ]
+    axes = [*dict.fromkeys(label for each in added for one in each for label in one)]
+    return UnitWays(
+        released=np.array([released.get(label, 0) for label in axes], dtype=np.int64),
+        counts=made_up.of_units.counts[cells].tolist(),
+        steps=[np.array([[one[label] for label in axes] for one in each], dtype=np.int64) for each in added],
+        chances=[np.array([*values.values()]) for values in outcomes],
+        values=[[*values] for values in outcomes],
+    )
 
 
 # ---- the report
@@ -516,23 +391,16 @@ class _Ways:
 def _replaced(report: RiskReport, measured: Mapping[str, Real]) -> RiskReport:
     """A report with other chances of a match; what is known of draws apart only is left out."""
     assert report.after is not None
-    chance, counts = intruder_named(report.intruder).chances(measured), report.table.counts
+    intruder = intruder_named(report.intruder)
+    chance, sample = intruder.chances(measured), report.after.sample
     known = {name: values for name, values in report.per_cell.items() if name != "released_counts"}
     per_cell = {**known, **measured, "after": chance}
-    sample = report.after.sample
     after = replace(
         report.after,
-        max_risk=float(chance.max()),
-        max_risk_by=largest_by_measure(measured),
-        percentile_95=percentile(chance, counts, 0.95),
-        records_above=count_above(chance, counts, report.threshold),
         sample=None if sample is None else replace(sample, max_risk_population=largest_in_population(per_cell)),
+        **chance_figures(chance, report.table.counts, report.threshold, measured),
     )
-    apart = {*beyond(report.after, report.intruder, report.level)}
+    apart = {*intruder.unsaid(report.after, report.level)}
     flags = [flag for flag in report.flags if flag not in apart]
-    return replace(
-        report,
-        after=after,
-        per_cell=per_cell,
-        flags=(*flags, *beyond(after, report.intruder, report.level), Note("all-records-of-a-unit")),
-    )
+    flags += [*intruder.unsaid(after, report.level), Note("all-records-of-a-unit")]
+    return replace(report, after=after, per_cell=per_cell, flags=tuple(flags))

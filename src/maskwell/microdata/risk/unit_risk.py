@@ -17,42 +17,16 @@ Source: the product as sdcMicro computes it (its hierarchical risk); the bounds 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_array, as_list
-from maskwell.errors import ParameterError
+from maskwell.core.arguments import Real
 from maskwell.microdata.records.unit_rows import UnitMembers
 from maskwell.microdata.risk.file_risk import cells_in
 from maskwell.microdata.risk.risk_report import RiskReport
-from maskwell.microdata.risk.unit_draws import TOGETHER
-
-
-def unit_risks(risks: Any, units: Sequence[Any]) -> Real:
-    """For each record the chance that at least one record of its unit is found, ``1 - prod (1 - r_i)``.
-
-    Source: as sdcMicro computes its hierarchical risk; matches of the records of a unit are taken as independent.
-    """
-    chances = as_array(risks, "risks")
-    names = as_list(units, "units")
-    if chances.ndim != 1 or chances.dtype.kind not in "iuf" or len(names) != len(chances):
-        raise ParameterError("risks-of-shape-for-records", shape=chances.shape, names_count=len(names))
-    chances = chances.astype(np.float64)
-    if not ((chances >= 0) & (chances <= 1)).all():
-        raise ParameterError("a-risk-is-not-between-0")
-    numbers: dict[Any, int] = {}
-    number = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
-    return np.asarray(at_least_one(chances, number)[number])
-
-
-def at_least_one(risks: Real, units: Array) -> Real:
-    """For each unit the chance that at least one of its records is found; ``units`` are numbers from 0."""
-    with np.errstate(divide="ignore"):
-        missed = np.log1p(-np.minimum(risks, 1.0))
-    return np.asarray(-np.expm1(np.bincount(units, missed)))
 
 
 @dataclass(frozen=True)
@@ -117,16 +91,29 @@ def with_units(
 
     ``together`` is the largest chance to find a whole unit, where that is known to be below one in those alike.
     """
+    risks, after = report.per_cell, None
     keys = cells_in(report.table, report.table.project(report.keys))
-    alike = same_units(members.units, keys[members.cells])
-    after = None if report.after is None else _with_worst(_figures(_after(report.per_cell), members), report, members)
-    if after is not None and TOGETHER in report.flags:  # such draws are not independent: only the sum is claimed
-        after = replace(after, max_risk=after.max_bound, worst_risk=after.worst_bound)
+    own, alike = (
+        keys[members.cells],
+        np.zeros(len(members.sizes), dtype=np.int64),
+    )  # units with records in the same cells
+    for of_size, records in members.sorted_by(own):
+        _, which, counts = np.unique(own[records], axis=0, return_inverse=True, return_counts=True)
+        alike[of_size] = counts[which.reshape(-1)]
+    if report.after is not None:
+        expected = risks["unconditional"]
+        sample = expected * risks["population"] / risks["before"] if "population" in risks else None
+        most = np.max([risks[name] for name in ("after", "any_release", "released_counts") if name in risks], axis=0)
+        after = _figures(risks["after"], expected, sample, members)
+        worst = _figures(most, expected, sample, members)
+        after = replace(after, worst_risk=worst.max_risk, worst_bound=worst.max_bound)
+        if report.is_flagged("all-records-of-a-unit"):  # draws are not independent: only the sum is claimed
+            after = replace(after, max_risk=after.max_bound, worst_risk=after.worst_bound)
     units = UnitRisk(
         unit=members.column,
         units=len(members.sizes),
         largest=int(members.sizes.max()),
-        before=_figures(_before(report.per_cell), members),
+        before=_figures(risks["before"], risks["before"], risks.get("population"), members),
         after=after,
         alone=int((alike == 1).sum()),
         known_together=1 / float(alike.min()) if together is None else together,
@@ -136,57 +123,20 @@ def with_units(
     return replace(report, units=units)
 
 
-def _before(per_cell: Mapping[str, Real]) -> tuple[Real, Real, Real | None]:
-    return per_cell["before"], per_cell["before"], per_cell.get("population")
+def _figures(most: Real, expected: Real, sample: Real | None, members: UnitMembers) -> UnitFigures:
+    """From the largest chances of cells, those that are expected, and these if it is not known who is in the sample."""
 
+    def at_least_one(risks: Real) -> Real:
+        """For each unit the chance that at least one of its records is found."""
+        with np.errstate(divide="ignore"):
+            missed = np.log1p(-np.minimum(risks[members.cells], 1.0))
+        return np.asarray(-np.expm1(np.bincount(members.units, missed)))
 
-def _after(per_cell: Mapping[str, Real]) -> tuple[Real, Real, Real | None]:
-    """The largest chances, those that are expected, and these where it is not known who is in the sample."""
-    expected = per_cell["unconditional"]
-    sample = None if "population" not in per_cell else expected * per_cell["population"] / per_cell["before"]
-    return per_cell["after"], expected, sample
-
-
-_WHOEVER = ("after", "any_release", "released_counts")
-
-
-def _with_worst(figures: UnitFigures, report: RiskReport, members: UnitMembers) -> UnitFigures:
-    """The figures with those of whoever finds most."""
-    most = np.max([report.per_cell[name] for name in _WHOEVER if name in report.per_cell], axis=0)
-    one, bound = _found(most, members)
-    return replace(figures, worst_risk=one, worst_bound=bound)
-
-
-def _found(most: Real, members: UnitMembers) -> tuple[float, float]:
-    """The largest chance that a record of a unit is found: if they are matched independently, and whatever depends."""
-    one = at_least_one(most[members.cells], members.units)
-    sums = np.bincount(members.units, most[members.cells])
-    return float(one.max()), min(1.0, float(sums.max()))
-
-
-def _figures(chances: tuple[Real, Real, Real | None], members: UnitMembers) -> UnitFigures:
-    most, expected, sample = chances
-    found = at_least_one(expected[members.cells], members.units)
-    one, bound = _found(most, members)
-    sampled = None if sample is None else at_least_one(sample[members.cells], members.units)
+    found = at_least_one(expected)
     return UnitFigures(
-        max_risk=one,
-        max_bound=bound,
+        max_risk=float(at_least_one(most).max()),
+        max_bound=min(1.0, float(np.bincount(members.units, most[members.cells]).max())),
         expected_units=float(found.sum()),
         expected_records=float((found * members.sizes).sum()),
-        expected_reidentifications=None if sampled is None else float((sampled * members.sizes).sum()),
+        expected_reidentifications=None if sample is None else float((at_least_one(sample) * members.sizes).sum()),
     )
-
-
-def same_units(units: Array, cells: Array) -> Array:
-    """For each unit how many units have records in the same cells, itself included."""
-    order = np.lexsort((cells, units))
-    sizes = np.bincount(units)
-    first = np.cumsum(sizes) - sizes
-    alike = np.zeros(len(sizes), dtype=np.int64)
-    for size in np.unique(sizes).tolist():
-        these = np.flatnonzero(sizes == size)
-        combinations = cells[order][first[these, None] + np.arange(size)]
-        _, which, counts = np.unique(combinations, axis=0, return_inverse=True, return_counts=True)
-        alike[these] = counts[which.reshape(-1)]
-    return alike

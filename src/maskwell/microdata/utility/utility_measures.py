@@ -5,11 +5,9 @@
 with empty rows and columns left out. Randomizing variables one by one weakens their association: for two categories
 each and matrices that keep the shares, V is multiplied by ``det P_X det P_Y``. Source: standard; the factor derived.
 
-Distances of two tables of shares, and how far apart a release is expected to bring them.
+Distances of two tables of shares, and how far apart a release is expected to bring them (standard):
 
     total variation  1/2 sum |a - b|        Hellinger  sqrt(1/2 sum (sqrt(a) - sqrt(b))^2)
-
-Source: standard.
 
 Variance inflation: how many times larger the variance of each share is than in an open file of the same records.
 
@@ -34,38 +32,32 @@ A user who takes the released values for true ones gets other coefficients. How 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_floats, check_kind
+from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.phrases import shorten
 from maskwell.core.verdicts import at_least, below, largest
 from maskwell.designs.design import Design
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.model_frame import read_model_frame
-from maskwell.errors import CountsError, MatrixError, ParameterError
+from maskwell.errors import ParameterError
 from maskwell.estimation.regression.model_table import fit_model_table
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.microdata.stages.stage import Stage
 from maskwell.notes import Note
 
-WEAKENED = 0.9
-"""An association that keeps less than this part is flagged."""
-WEAK = 0.02
-"""Associations below this are noise, and not flagged."""
+WEAKENED = 0.9  # an association that keeps less than this part is flagged
+WEAK = 0.02  # associations below this are noise, and not flagged
 
 
 def cramers_v(table: Any) -> float | None:
     """Cramér's V of a table of counts, shape (r, c); None with fewer than two rows or columns that are not empty."""
-    J = as_floats(table, "table", finite=False)
-    if J.ndim != 2:
-        raise MatrixError("a-table-of-dimensions", ndim=J.ndim)
-    if not np.isfinite(J).all() or (J < 0).any() or not J.sum() > 0:
-        raise CountsError("a-table-needs-finite-counts")
+    J = np.asarray(table, dtype=np.float64)
     J = J[J.sum(axis=1) > 0][:, J.sum(axis=0) > 0]
     if min(J.shape) < 2:
         return None
@@ -98,13 +90,7 @@ class Association:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
-        return {
-            "columns": list(self.columns),
-            "before": self.before,
-            "expected": self.expected,
-            "after": self.after,
-            "kept": self.kept,
-        }
+        return {**vars(self), "columns": list(self.columns), "kept": self.kept}
 
 
 @dataclass(frozen=True)
@@ -118,31 +104,24 @@ class TableDistance:
     largest_change: float
     changed_most: int
     # the largest difference as a part of the first share, over cells that the first table has
-    largest_relative: float
+    largest_relative_change: float
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
-        return {
-            "total_variation": self.total_variation,
-            "hellinger": self.hellinger,
-            "largest_change": self.largest_change,
-            "largest_relative_change": self.largest_relative,
-        }
+        return {name: value for name, value in vars(self).items() if name != "changed_most"}
 
 
 def table_distance(before: Any, after: Any) -> TableDistance:
-    """Distances of two tables of counts, of any shape but the same."""
-    a, b = _shares(before), _shares(after)
-    if a.shape != b.shape:
-        raise MatrixError("tables-of-shapes", shape=a.shape, b_shape=b.shape)
-    change = np.abs(a - b).ravel()
-    some = a.ravel() > 0
+    """Distances of two tables of counts, of any shape but the same, each with some record."""
+    a, b = (np.ravel(table).astype(np.float64) for table in (before, after))
+    a, b = a / a.sum(), b / b.sum()
+    change, some = np.abs(a - b), a > 0
     return TableDistance(
         float(change.sum() / 2),
         math.sqrt(float(((np.sqrt(a) - np.sqrt(b)) ** 2).sum()) / 2),
         float(change.max()),
         largest(change),
-        float((change[some] / a.ravel()[some]).max()),
+        float((change[some] / a[some]).max()),
     )
 
 
@@ -160,20 +139,7 @@ def expected_variation(shift: Real, variance: Real) -> tuple[float, float]:
     return float(folded.sum() / 2), float(np.sqrt(shift**2 + sd**2).sum() / 2)
 
 
-def _shares(table: Any) -> Real:
-    try:
-        values = as_floats(table, "table", finite=False)
-    except (TypeError, ValueError):
-        values = np.full(1, np.nan)
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise CountsError("a-table-must-hold-finite-numbers")
-    if not values.sum() > 0:
-        raise CountsError("a-table-without-any-record")
-    return np.asarray(values / values.sum())
-
-
-SOLVED_LIMIT = 2000
-"""States of a matrix that does not keep counts, up to which it is turned around."""
+SOLVED_LIMIT = 2000  # states of a matrix that does not keep counts, up to which it is turned around
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,46 +162,45 @@ class Inflation:
         """``n / factor``: records of an open file that would tell as much."""
         return np.asarray(self.n / self.factors)
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        rows = [
+            {"category": category, "vif": factor, "n_eff": size}
+            for category, factor, size in zip(self.categories, self.factors, self.effective, strict=True)
+        ]
+        return {"vif": self.worst, "n_eff": float(self.effective.min()), "vif_by_category": rows}
+
 
 def inflation_of(stage: Stage, variable: str) -> Inflation | None:
     """The inflation of the shares of one variable of a stage; None where the matrix cannot be turned around."""
-    true, released, labels = _categories(stage, variable)
-    s, mass = _squares(stage), stage.mass
+    true, labels, mass = stage.state_codes[variable], stage.levels[variable], stage.mass
     if not mass.sum() > 0:
         return None
-    moved, variance = _released(stage, true, released, len(labels), s if stage.sizes is None else s * stage.sizes)
-    spread = _open_spread(true, len(labels), s, mass)
-    if stage.method == "swap":
-        added = np.zeros(len(labels))  # margins are kept exactly
-    elif stage.invariance in ("counts", "weights"):
-        added = variance
-    else:
-        solved = _solved(stage, true, len(labels), s if stage.sizes is None else s * stage.sizes)
-        if solved is None:
-            return None
-        added = solved
-    factors = 1 + np.divide(np.maximum(added, 0), spread, out=np.zeros(len(labels)), where=spread > 0)
-    scale, still = float(mass.sum()), stage.method == "swap"
-    noise = np.zeros(len(labels)) if still else variance / scale**2
-    return Inflation(tuple(labels), factors, noise, moved / scale, int(stage.counts.sum()))
-
-
-def _categories(stage: Stage, variable: str) -> tuple[Array, Array, list[Hashable]]:
-    """The category of one variable in each true and in each released state, and the labels."""
-    return stage.state_codes[variable], stage.output_codes[variable], stage.levels[variable]
-
-
-def _released(stage: Stage, true: Array, released: Array, k: int, s: Real) -> tuple[Real, Real]:
-    """By how much the mass of each category moves on average, and ``sum_j s_j q_ij (1 - q_ij)``."""
-    arrived, variance, mass = np.zeros(k), np.zeros(k), stage.mass
-    for first, last, Q in _collapsed(stage, released, k):
+    squares = stage.squares if stage.invariance == "weights" and stage.squares is not None else stage.counts
+    s, k = np.asarray(squares, dtype=np.float64), len(labels)
+    drawn = s if stage.sizes is None else s * stage.sizes
+    arrived, variance = np.zeros(k), np.zeros(k)
+    for first, last, Q in _collapsed(stage, stage.output_codes[variable], k):
         arrived += Q @ mass[first:last]
-        variance += Q @ s[first:last] - Q.multiply(Q) @ s[first:last]
-    return arrived - np.bincount(true, mass, minlength=k), variance
+        variance += Q @ drawn[first:last] - Q.multiply(Q) @ drawn[first:last]
+    added = variance
+    if stage.exchanges:
+        added = variance = np.zeros(k)  # margins are kept exactly
+    elif stage.invariance not in ("counts", "weights"):
+        if stage.design.k > SOLVED_LIMIT or not stage.design.identifiable:
+            return None
+        A = np.zeros((k, stage.design.k))
+        A[true, np.arange(stage.design.k)] = 1
+        turned = stage.design.second_moment(stage.design.forward(drawn)) - np.diag(drawn)
+        added = np.diag(A @ turned @ A.T)  # what turning the matrix around adds: of ``A (L D_{Ps} L' - D_s) A'``
+    share, own, scale = np.bincount(true, mass, minlength=k) / mass.sum(), np.bincount(true, s, minlength=k), mass.sum()
+    spread = own * (1 - share) ** 2 + (s.sum() - own) * share**2
+    factors = 1 + np.divide(np.maximum(added, 0), spread, out=np.zeros(k), where=spread > 0)
+    moved = arrived - np.bincount(true, mass, minlength=k)
+    return Inflation(tuple(labels), factors, variance / scale**2, moved / scale, int(stage.counts.sum()))
 
 
-_AT_ONCE = 1 << 16
-"""States whose columns are added up at once."""
+_AT_ONCE = 1 << 16  # states whose columns are added up at once
 
 
 def _collapsed(stage: Stage, released: Array, k: int) -> Iterator[tuple[int, int, Any]]:
@@ -251,33 +216,9 @@ def _collapsed(stage: Stage, released: Array, k: int) -> Iterator[tuple[int, int
     start = 0
     for first, end in zip(firsts.tolist(), ends, strict=True):
         last, some = min(first + _AT_ONCE, states), slice(start, int(end))
-        yield (
-            first,
-            last,
-            csr_array(coo_array((p[some], (released[i[some]], j[some] - first)), shape=(k, last - first))),
-        )
+        Q = coo_array((p[some], (released[i[some]], j[some] - first)), shape=(k, last - first))
+        yield first, last, csr_array(Q)
         start = int(end)
-
-
-def _solved(stage: Stage, true: Array, k: int, s: Real) -> Real | None:
-    """What turning the matrix around adds: the diagonal of ``A (L D_{Ps} L' - D_s) A'``."""
-    design = stage.design
-    if design.k > SOLVED_LIMIT or not design.identifiable:
-        return None
-    A = np.zeros((k, design.k))
-    A[true, np.arange(design.k)] = 1
-    return np.asarray(np.diag(A @ (design.second_moment(design.forward(s)) - np.diag(s)) @ A.T))
-
-
-def _squares(stage: Stage) -> Real:
-    own = stage.squares if stage.invariance == "weights" and stage.squares is not None else stage.counts
-    return np.asarray(own, dtype=np.float64)
-
-
-def _open_spread(true: Array, k: int, s: Real, mass: Real) -> Real:
-    share = np.bincount(true, mass, minlength=k) / mass.sum()
-    own = np.bincount(true, s, minlength=k)
-    return np.asarray(own * (1 - share) ** 2 + (s.sum() - own) * share**2)
 
 
 LEVEL = 0.95
@@ -331,14 +272,14 @@ class RegressionComparison:
         """What a reader should know, in words."""
         turned = [term.term for term in self.terms if not term.same_sign]
         apart = [term.term for term in self.terms if term.overlap is not None and term.overlap < 0]
-        said = [(turned, "change their sign"), (apart, "have intervals that do not meet")]
-        lines = [f"{self.formula}: {shorten(', '.join(names), 50)} {what}" for names, what in said if names]
-        lost = (
-            [Note("only-one-file", formula=self.formula, missing=shorten(", ".join(self.missing), 50))]
-            if self.missing
-            else []
-        )
-        return (*lines, *lost)
+        flags = []
+        if turned:
+            flags.append(Note("coefficients-change-their-sign", formula=self.formula, terms=_in_short(turned)))
+        if apart:
+            flags.append(Note("intervals-do-not-meet", formula=self.formula, terms=_in_short(apart)))
+        if self.missing:
+            flags.append(Note("only-one-file", formula=self.formula, missing=_in_short(self.missing)))
+        return tuple(flags)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -350,6 +291,10 @@ class RegressionComparison:
             "missing": list(self.missing),
             "flags": list(self.flags),
         }
+
+
+def _in_short(terms: Sequence[str]) -> str:
+    return shorten(", ".join(terms), 50)
 
 
 def compare_regressions(
@@ -376,8 +321,12 @@ def compare_regressions(
     check_kind(str, missing=missing)
     check_kind(Mapping | None, designs=designs)
     check_kind(str, formula=formula)
-    first, second = (_open(formula, data, missing) for data in (original, released))
-    third = _corrected(formula, released, designs, missing) if designs else None
+    assigned = [Assignment.of(name, design) for name, design in (designs or {}).items()]
+    first, second = (
+        fit_model_table(read_model_frame(data, formula, [], missing=missing, randomized_columns=False))
+        for data in (original, released)
+    )
+    third = fit_model_table(read_model_frame(released, formula, assigned, missing=missing)) if assigned else None
     if first.family != second.family:
         raise ParameterError("the-outcome-gives-a-regression", family=first.family, second_family=second.family)
     shared = [term for term in first.terms if term in second.terms]
@@ -386,30 +335,15 @@ def compare_regressions(
     return RegressionComparison(formula, rows, alone, first, second, third)
 
 
-def _open(formula: str, data: Any, missing: str) -> Regression:
-    return fit_model_table(read_model_frame(data, formula, [], missing=missing, randomized_columns=False))
-
-
-def _corrected(formula: str, data: Any, designs: Mapping[str, Design], missing: str) -> Regression:
-    assigned = [Assignment.of(name, design) for name, design in designs.items()]
-    return fit_model_table(read_model_frame(data, formula, assigned, missing=missing))
-
-
 def _compared(term: str, first: Regression, second: Regression, third: Regression | None) -> ComparedTerm:
-    a, b = first.terms.index(term), second.terms.index(term)
-    known = third is not None and term in third.terms
-    c = third.terms.index(term) if third is not None and known else None
-    ends = first.confidence_interval(LEVEL)[a], second.confidence_interval(LEVEL)[b]
-    return ComparedTerm(
-        term,
-        float(first.estimates[a]),
-        float(first.standard_error[a]),
-        float(second.estimates[b]),
-        float(second.standard_error[b]),
-        None if third is None or c is None else float(third.estimates[c]),
-        None if third is None or c is None else float(third.standard_error[c]),
-        interval_overlap(*ends),
-    )
+    def figures(fit: Regression | None) -> tuple[Any, Any]:
+        if fit is None or term not in fit.terms:
+            return None, None
+        place = fit.terms.index(term)
+        return float(fit.estimates[place]), float(fit.standard_error[place])
+
+    ends = [fit.confidence_interval(LEVEL)[fit.terms.index(term)] for fit in (first, second)]
+    return ComparedTerm(term, *figures(first), *figures(second), *figures(third), interval_overlap(*ends))
 
 
 def interval_overlap(first: Any, second: Any) -> float | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,24 +22,18 @@ from maskwell.microdata.utility.utility_measures import (
     WEAKENED,
     Association,
     Inflation,
+    RegressionComparison,
     TableDistance,
     cramers_v,
     expected_variation,
     inflation_of,
     table_distance,
 )
+from maskwell.notes import Note
 
-if TYPE_CHECKING:
-    from maskwell.microdata.utility.utility_measures import RegressionComparison
+DOUBLED = 2  # variances of shares that grow by more are flagged
 
-DOUBLED = 2
-
-NAMED, APART = 40, 160
-"""Letters for the columns of one stage, and for those of all stages in one sentence."""
-
-INDEPENDENT = (
-    "columns that are randomized apart from each other do not keep their joint counts, which need the matrices: "
-)
+NAMED, APART = 40, 160  # letters for the columns of one stage, and for those of all stages in one sentence
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,6 +65,7 @@ class VariableUtility:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
+        inflation = self.inflation
         return {
             "invariance": self.invariance,
             "expected_changed": self.expected_changed,
@@ -79,18 +74,8 @@ class VariableUtility:
             "most_total_variation": self.most_variation,
             **({} if self.distance is None else self.distance.to_dict()),
             "changed_most": self.changed_most,
-            **_inflated(self.inflation),
+            **(dict.fromkeys(("vif", "n_eff", "vif_by_category")) if inflation is None else inflation.to_dict()),
         }
-
-
-def _inflated(inflation: Inflation | None) -> dict[str, Any]:
-    if inflation is None:
-        return {"vif": None, "n_eff": None, "vif_by_category": None}
-    rows = [
-        {"category": category, "vif": factor, "n_eff": size}
-        for category, factor, size in zip(inflation.categories, inflation.factors, inflation.effective, strict=True)
-    ]
-    return {"vif": inflation.worst, "n_eff": float(inflation.effective.min()), "vif_by_category": rows}
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,28 +115,16 @@ class UtilityReport(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
-        content: dict[str, Any] = json_form(
-            {
-                "variables": {name: one.to_dict() for name, one in self.variables.items()},
-                "pairs": [pair.to_dict() for pair in self.pairs],
-                "regressions": [one.to_dict() for one in self.regressions],
-                "flags": list(self.flags),
-            }
-        )
-        return content
+        content = {
+            "variables": {name: one.to_dict() for name, one in self.variables.items()},
+            "pairs": [pair.to_dict() for pair in self.pairs],
+            "regressions": [one.to_dict() for one in self.regressions],
+            "flags": list(self.flags),
+        }
+        return dict(json_form(content))
 
 
 # ---- from tables to the report
-
-
-def utility_tables(stages: Sequence[Stage], columns: Iterable[str]) -> list[tuple[str, ...]]:
-    """The tables of the file that :func:`assess_utility` needs to compare all pairs of these columns."""
-    stages, columns = list_of(Stage, stages, "stages"), list_of(str, columns, "columns")
-    names, changed = [*dict.fromkeys(columns)], _changed(stages)
-    pairs = [pair for pair in combinations(names, 2) if {*pair} & changed.keys()]
-    alone = [(name,) for name in changed]
-    wanted = [*alone, *(needed_columns(stages, columns) for columns in (*alone, *pairs)), *pairs]
-    return [*dict.fromkeys(wanted)]
 
 
 def assess_utility(
@@ -166,8 +139,8 @@ def assess_utility(
     Parameters
     ----------
     before, after
-        Tables of the file, and of the released file where there is one; see :func:`utility_tables`. Pairs are compared
-        that lie together in a table.
+        Tables of the file, and of the released file where there is one: of each column that is changed, with those
+        that tell how. Pairs are compared that lie together in a table.
     stages
         The randomizations.
     changed
@@ -185,27 +158,17 @@ def assess_utility(
     released = None if after is None else list_of(CellTable, after, "after")
     stages = list_of(Stage, stages, "stages")
     check_kind(Mapping | None, changed=changed)
-    names = _changed(stages)
-    shares = {name: expected_share(stages, tables, [name]) for name in names}
+    names = {name: stage for stage in stages for name in stage.moved}
     variables = {
-        name: _variable(name, stage, stages, tables, released, shares[name], (changed or {}).get(name))
+        name: _variable(name, stage, stages, tables, released, (changed or {}).get(name))
         for name, stage in names.items()
     }
-    together = dict.fromkeys(pair for table in tables for pair in combinations(table.columns, 2))
-    pairs = [pair for pair in together if {*pair} & names.keys()]
-    associations = tuple(_pair(pair, tables, released, stages) for pair in _unordered(pairs))
-    return UtilityReport(variables, associations, flags=_flags(variables, associations, stages))
-
-
-def _changed(stages: Sequence[Stage]) -> dict[str, Stage]:
-    return {name: stage for stage in stages for name in stage.moved}
-
-
-def _unordered(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    seen: dict[frozenset[str], tuple[str, str]] = {}
-    for pair in pairs:
-        seen.setdefault(frozenset(pair), pair)
-    return [*seen.values()]
+    pairs: dict[frozenset[str], tuple[str, str]] = {}
+    for pair in (pair for table in tables for pair in combinations(table.columns, 2)):
+        if {*pair} & names.keys():
+            pairs.setdefault(frozenset(pair), pair)
+    associations = tuple(_pair(pair, tables, released, stages) for pair in pairs.values())
+    return UtilityReport(variables, associations, flags=tuple(_flags(variables, associations, stages)))
 
 
 # ---- one variable
@@ -217,28 +180,30 @@ def _variable(
     stages: Sequence[Stage],
     tables: Sequence[CellTable],
     released: Sequence[CellTable] | None,
-    expected: float | None,
     realised: float | None,
 ) -> VariableUtility:
     table = _covering(tables, [name])
     if table is None:
         raise ParameterError("no-table-of-the-file", name=name)
     after = None if released is None else _covering(released, [name])
-    labels, a, b = _aligned(table.project([name]), None if after is None else after.project([name]))
+    first, second = _counted(table.project([name])), {} if after is None else _counted(after.project([name]))
+    labels = tuple(dict.fromkeys([*first, *second]))
+    a, b = (np.array([counts.get(label, 0) for label in labels], dtype=np.float64) for counts in (first, second))
     inflation = inflation_of(stage, name) if name in stage.variables else None
     inflation = None if inflation is None else _shifted(inflation, name, stage, stages, tables)
-    usual, most = (None, None) if inflation is None else expected_variation(*_moves(inflation))
+    usual, most = (None, None) if inflation is None else expected_variation(inflation.shift, inflation.added)
+    expected = expected_share(stages, tables, [name])
+    if expected is None:
+        expected = stage.expected_changed(name if name in stage.variables else None)
     return VariableUtility(
         name=name,
         invariance=stage.invariance,
-        expected_changed=stage.expected_changed(name if name in stage.variables else None)
-        if expected is None
-        else expected,
+        expected_changed=expected,
         realised_changed=realised,
         categories=labels,
         before=a / max(a.sum(), 1),
-        after=None if b is None else b / max(b.sum(), 1),
-        distance=None if b is None or not a.any() or not b.any() else table_distance(a, b),
+        after=None if after is None else b / max(b.sum(), 1),
+        distance=None if after is None or not a.any() or not b.any() else table_distance(a, b),
         expected_variation=usual,
         most_variation=most,
         inflation=inflation,
@@ -255,20 +220,6 @@ def _shifted(
     before, after = _counted(whole.project([name])), _counted(expected_table(stages, whole, [name]))
     shift = np.array([after.get(label, 0.0) - before.get(label, 0.0) for label in inflation.categories]) / whole.n
     return replace(inflation, shift=shift)
-
-
-def _moves(inflation: Inflation) -> tuple[Real, Real]:
-    return inflation.shift, inflation.added
-
-
-def _aligned(before: CellTable, after: CellTable | None) -> tuple[tuple[Hashable, ...], Real, Real | None]:
-    """Counts of one column in both files, by the labels that either of them has."""
-    first = _counted(before)
-    second = {} if after is None else _counted(after)
-    labels = [*dict.fromkeys([*first, *second])]
-    a = np.array([first.get(label, 0) for label in labels], dtype=np.float64)
-    b = None if after is None else np.array([second.get(label, 0) for label in labels], dtype=np.float64)
-    return tuple(labels), a, b
 
 
 def _counted(table: CellTable) -> dict[Hashable, float]:
@@ -291,12 +242,7 @@ def _pair(
     else:
         whole = _covering(tables, needed_columns(stages, pair))
         expected = None if whole is None else _association(expected_table(stages, whole, pair))
-    return Association(
-        pair,
-        before,
-        expected,
-        None if after is None else _association(after.project(pair)),
-    )
+    return Association(pair, before, expected, None if after is None else _association(after.project(pair)))
 
 
 def _association(table: CellTable) -> float | None:
@@ -317,47 +263,26 @@ def _covering(tables: Iterable[CellTable], columns: Sequence[str]) -> CellTable 
 
 def _flags(
     variables: Mapping[str, VariableUtility], pairs: Sequence[Association], stages: Sequence[Stage]
-) -> tuple[str, ...]:
+) -> Iterator[str]:
     weak = [f"{a} and {b}" for a, b in (pair.columns for pair in pairs if pair.weakened)]
     large = [name for name, one in variables.items() if one.inflation and above(one.inflation.worst, DOUBLED)]
-    lines = []
     if weak:
-        lines.append(
-            f"associations fall below {WEAKENED:g} of what they were: {listed(weak, len(weak), 80)}; randomize such "
-            "columns jointly, or one within the other"
-        )
+        yield Note("associations-are-weakened", part=WEAKENED, pairs=listed(weak, len(weak), 80))
     if large:
-        lines.append(
-            f"variances of shares more than double: {listed(large, len(large), 80)}; a matrix that keeps the counts "
-            "would at most double them"
-        )
-    return (*lines, *_independent(stages))
-
-
-def _independent(stages: Sequence[Stage]) -> list[str]:
-    """Stages that do not know of each other: each margin is kept, their joint table is not. One sentence for all.
-
-    Where every stage is apart from every other one they are listed once, else those that each one is apart from.
-    """
-    names = [_together(stage) for stage in stages]
-    joined = [{*stage.columns} for stage in stages]
-    apart = [(a, b) for a, b in combinations(range(len(stages)), 2) if not _related(stages, joined, a, b)]
-    if not apart:
-        return []
-    concerned = sorted({place for pair in apart for place in pair})
-    all_apart = len(apart) == len(concerned) * (len(concerned) - 1) // 2
-    pairs = [names[one] for one in concerned] if all_apart else [f"{names[a]} from {names[b]}" for a, b in apart]
-    return [INDEPENDENT + listed(pairs, len(pairs), APART)]
-
-
-def _together(stage: Stage) -> str:
-    """The columns of one stage, as one thing."""
-    names = listed(stage.variables, len(stage.variables), NAMED)
-    return names if len(stage.variables) == 1 else f"[{names}]"
-
-
-def _related(stages: Sequence[Stage], joined: Sequence[set[str]], a: int, b: int) -> bool:
-    return bool({*stages[a].variables} & joined[b] or {*stages[b].variables} & joined[a])
+        yield Note("variances-more-than-double", variables=listed(large, len(large), 80))
+    # stages that do not know of each other: each margin is kept, their joint table is not
+    apart = [
+        (a, b)
+        for a, b in combinations(range(len(stages)), 2)
+        if not {*stages[a].variables} & {*stages[b].columns} and not {*stages[b].variables} & {*stages[a].columns}
+    ]
+    if apart:
+        names = [listed(stage.variables, len(stage.variables), NAMED) for stage in stages]
+        names = [f"[{name}]" if len(stage.variables) > 1 else name for name, stage in zip(names, stages, strict=True)]
+        concerned = sorted({place for pair in apart for place in pair})
+        all_apart = len(apart) == len(concerned) * (len(concerned) - 1) // 2  # then they are listed once
+        said = [names[one] for one in concerned] if all_apart else [f"{names[a]} from {names[b]}" for a, b in apart]
+        yield Note("columns-randomized-apart", columns=listed(said, len(said), APART))
 
 
 # ---- what stages change

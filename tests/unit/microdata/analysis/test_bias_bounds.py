@@ -15,7 +15,7 @@ from tests.support.surveys import estimate_with
 
 from maskwell.core import CellTable
 from maskwell.core.arguments import Real
-from maskwell.estimation import estimate_changed
+from maskwell.estimation.direct_estimate import estimate_changed
 from maskwell.microdata import Receipt
 from maskwell.microdata.analysis import estimate_released
 from maskwell.microdata.analysis.bias_bounds import COUNTS, WEIGHTS, Distortion, Weights, moves_of, reach_of

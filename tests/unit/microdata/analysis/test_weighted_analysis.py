@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.released import known_matrix
 from tests.support.releases import (
     COLUMNS,
     ROWS,
@@ -26,7 +27,7 @@ from tests.support.releases import (
 from maskwell.core import Categories, CellTable
 from maskwell.designs import Uniform
 from maskwell.errors import MissingValueError
-from maskwell.estimation import estimate_invariant, estimate_unknown
+from maskwell.estimation.direct_estimate import estimate_unknown
 from maskwell.microdata import Receipt, ReleasePlan, load_receipt, release_table
 from maskwell.microdata.analysis import Analysis, estimate_released
 from maskwell.microdata.analysis.matrix_estimates import composed, solved
@@ -146,12 +147,12 @@ def test_the_data_holder_solves_for_weighted_tables_of_kept_counts(tmp_path: Pat
 
 
 def test_a_published_matrix_gives_users_unbiased_errors(tmp_path: Path) -> None:
-    """As [Adeshiyan2011, section 4.6] with released counts: ``estimate_invariant``, and its sums for a margin."""
+    """As [Adeshiyan2011, section 4.6] with released counts, and its sums for a margin."""
     stage = stage_within(ROWS, COLUMNS, ["roof", "sex"])
     made = written(tmp_path / "r", [stage], plan=plan_of([stage], publish=["included"]))
     assert public(made).groups[0].stage is None
     counts = {cell: int(p * len(ROWS)) for cell, p in share(made.rows, ["roof", "sex"]).items()}
-    by_hand = estimate_invariant([counts.get(state, 0) for state in stage.states], stage.design)
+    by_hand = known_matrix([counts.get(state, 0) for state in stage.states], stage.design.matrix())
     found = estimate_released(made.data, public(made), ["roof", "sex"]).estimate
     order = [list(stage.states).index(cell) for cell in found.categories]  # type: ignore[arg-type]
     assert by_hand.covariance is not None
@@ -169,10 +170,11 @@ def test_a_published_matrix_that_keeps_weights(tmp_path: Path) -> None:
     made = written(tmp_path / "r", [stage], plan=plan_of([stage], publish=["included"], weights="w"))
     write_csv(made.public / "data.csv", [*COLUMNS, "w"], [(*row, 2) for row in made.rows])
     counts = np.array([sum(row[1] == label for row in made.rows) for (label,) in stage.states])
-    by_hand = estimate_invariant(counts, stage.design, weights=2.0 * counts, squares=4.0 * counts)
+    squares = 4.0 * counts
+    by_hand = (squares - stage.design.matrix() ** 2 @ stage.design.backward(squares)) / (2.0 * counts.sum()) ** 2
     found = estimate_released(made.data, public(made), ["roof"], target="file").estimate
     order = [[state[0] for state in stage.states].index(label) for label in found.categories]
-    assert found.variance == pytest.approx(by_hand.randomization_variance[order])
+    assert found.variance == pytest.approx(by_hand[order])
 
 
 def test_expected_counts_give_the_covariance_of_the_data_holder() -> None:

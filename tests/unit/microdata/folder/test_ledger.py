@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.matching import told_risk
 
 from maskwell.core import KeyedRandom
 from maskwell.core.atomic import name_folder
@@ -21,7 +22,6 @@ from maskwell.microdata.folder import release_folder
 from maskwell.microdata.folder.ledger import ABANDONED, BEGUN, RELEASED, read_ledger
 from maskwell.microdata.folder.release_check import verify_release
 from maskwell.microdata.publication import open_release
-from maskwell.microdata.risk.match_chances import match_risk_row
 from maskwell.microdata.stages.stage import Stage
 
 KEY = KeyedRandom.of(bytes(range(32)), "people")
@@ -103,7 +103,7 @@ def test_another_bound_or_order_draws_anew_and_is_refused_with_figures(place: Pa
     counts = stage.counts.tolist()
     both = (dense(first)[:, None, :] * dense(stage)[None, :, :]).reshape(-1, len(counts))
     chances = [
-        match_risk_row(counts, row.tolist(), int(x)).risk_strict
+        told_risk(counts, row.tolist(), int(x)).strict
         for matrix in (both, dense(first), dense(stage))
         for row in matrix
         for x in np.flatnonzero(row)

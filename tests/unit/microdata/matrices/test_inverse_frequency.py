@@ -21,7 +21,7 @@ from maskwell.microdata.matrices.matrix_patterns import (
     theta_for_block,
     thetas_for_blocks,
 )
-from maskwell.microdata.risk import cell_risks
+from maskwell.microdata.risk.identity_disclosure import cell_risks
 
 
 def largest_risk(counts: list[int], theta: Fraction) -> Fraction:

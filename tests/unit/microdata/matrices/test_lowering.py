@@ -17,7 +17,7 @@ from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.microdata.matrices import Bounds, lower_until, optimal_matrix
 from maskwell.microdata.matrices.bounds import read_amounts
 from maskwell.microdata.matrices.match_caps import match_risks, method1_for_match
-from maskwell.microdata.risk import cell_risks
+from maskwell.microdata.risk.identity_disclosure import cell_risks
 from maskwell.microdata.risk.intruders import INTRUDERS
 
 

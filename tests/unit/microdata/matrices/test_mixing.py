@@ -23,9 +23,9 @@ from maskwell.microdata.matrices.mixing import (
     mixing_matrix,
     mixing_rate,
 )
-from maskwell.microdata.risk import cell_risks
-from maskwell.microdata.risk.arrivals import SparseArrivals
+from maskwell.microdata.risk.identity_disclosure import cell_risks
 from maskwell.microdata.risk.released_counts import realised_risks
+from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 
 XIS = ("0.5", "0.4", "0.3", "0.2", "0.1")
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.support.together import together
 
 from maskwell.engines import count_tables
 from maskwell.engines.rows import MemoryTable
@@ -34,19 +35,13 @@ def made(n: int = 120) -> Rows:
 def fit_of(rows: Rows, keys: tuple[str, ...] = KEYS, below: float = 5.0) -> column_fit.ColumnFit:
     records = MemoryTable(pa.table(rows))
     table = count_tables(records, [keys])[0]
-    fit = column_fit.read_column_fit(records, table, [name for name in rows if name not in keys], below)
-    assert fit is not None
-    return fit
+    return column_fit.read_column_fit(records, table, [name for name in rows if name not in keys], below)
 
 
 def row_order(fit: column_fit.ColumnFit, rows: Rows) -> list[int]:
     """The row of each kept record: cells in turn, rows of a cell in order."""
-    keys = fit.table.columns
-    cell = {
-        tuple(level[code] for level, code in zip(fit.table.levels, codes, strict=True)): i
-        for i, codes in enumerate(fit.table.codes.tolist())
-    }
-    of_rows = [cell[row] for row in zip(*(rows[name] for name in keys), strict=True)]
+    cell = {label: i for i, label in enumerate(fit.table.labels())}
+    of_rows = [cell[row] for row in zip(*(rows[name] for name in fit.table.columns), strict=True)]
     return sorted(range(len(of_rows)), key=lambda row: of_rows[row])
 
 
@@ -75,15 +70,11 @@ def by_hand(rows: Rows, labels: tuple[str, ...], record: int) -> tuple[float, fl
     return single, pairs / (len(KEYS) - 1)
 
 
-def cell_labels(fit: column_fit.ColumnFit, cell: int) -> tuple[Any, ...]:
-    return tuple(level[code] for level, code in zip(fit.table.levels, fit.table.codes[cell], strict=True))
-
-
 def test_fits_are_those_learned_from_the_other_records() -> None:
     rows = made()
     fit, cells, records = fit_of(rows), np.array([0, 5, 11]), np.array([0, 1, 40, 77, 119])
     order = row_order(fit, rows)
-    expected = [[by_hand(rows, cell_labels(fit, cell), order[record]) for record in records] for cell in cells]
+    expected = [[by_hand(rows, fit.table.label(int(cell)), order[record]) for record in records] for cell in cells]
     np.testing.assert_allclose(fit.fits(cells, records), np.moveaxis(expected, 2, 0), atol=1e-9)
     every, each = np.repeat(cells, len(records)), np.tile(records, len(cells))
     np.testing.assert_allclose(fit.fits_of_pairs(every, each), fit.fits(cells, records).reshape(2, -1), atol=1e-9)
@@ -98,10 +89,10 @@ def test_what_a_released_file_tells_is_learned_from_it() -> None:
     cells = random.permutation(fit.cells)[:50]
     again = {name: [*column] for name, column in rows.items()}
     for record, cell in zip(records.tolist(), cells.tolist(), strict=True):
-        for name, label in zip(KEYS, cell_labels(fit, cell), strict=True):
+        for name, label in zip(KEYS, fit.table.label(int(cell)), strict=True):
             again[name][order[record]] = label
     found = fit.shown(records, cells).fits_of_pairs(np.arange(3), records[:3])
-    expected = [by_hand(again, cell_labels(fit, i), order[record]) for i, record in enumerate(records[:3].tolist())]
+    expected = [by_hand(again, fit.table.label(i), order[record]) for i, record in enumerate(records[:3].tolist())]
     np.testing.assert_allclose(found.T, expected, atol=1e-9)
     np.testing.assert_array_equal(fit.cells, fit_of(rows).cells)  # the first one is as it was
 
@@ -141,7 +132,7 @@ def test_the_kept_records_of_long_files_are_those_of_small_cells(monkeypatch: py
     assert all((counts >= 0).all() and counts.sum() == 40 for tables in same.counts for counts in tables)
 
 
-@pytest.mark.parametrize("parts", [2, 7, 60])
+@together("parts", [2, 7, 60])
 def test_how_a_table_is_cut_into_batches_makes_no_difference(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Classes of numbers, codes of texts and the rows that are counted are those of whole batches."""
     monkeypatch.setattr(column_fit, "TOGETHER", 90)
@@ -154,7 +145,7 @@ def test_how_a_table_is_cut_into_batches_makes_no_difference(parts: int, monkeyp
     cut = pa.concat_tables([whole.slice(a, b - a) for a, b in pairwise(bounds)])
     table, others = count_tables(MemoryTable(cut), [KEYS])[0], [name for name in rows if name not in KEYS]
     found, expected = column_fit.read_column_fit(MemoryTable(cut), table, others, 5.0), fit_of(rows)
-    assert found is not None and len(cut["x"].chunks) == parts
+    assert len(cut["x"].chunks) == parts
     np.testing.assert_array_equal(found.values, expected.values)
     np.testing.assert_array_equal(found.fits(np.arange(5), np.arange(9)), expected.fits(np.arange(5), np.arange(9)))
 
@@ -183,17 +174,12 @@ def odd_columns(n: int) -> dict[str, pa.Array]:
     }
 
 
-@pytest.mark.parametrize("name", [*odd_columns(3)])
+@together("name", [*odd_columns(3)])
 def test_columns_of_every_kind_are_weighed(name: str) -> None:
     rows = made()
     records = MemoryTable(pa.table({**{key: rows[key] for key in KEYS}, name: odd_columns(120)[name]}))
     table = count_tables(records, [KEYS])[0]
     fit = column_fit.read_column_fit(records, table, [name], 5.0)
-    assert fit is not None and len(fit.cells) == 120 and (fit.values < column_fit.VALUES).all()
+    assert len(fit.cells) == 120 and (fit.values < column_fit.VALUES).all()
     assert np.isfinite(fit.fits(np.arange(5), np.arange(120))).all()
-
-
-def test_nothing_is_learned_where_there_is_nothing() -> None:
-    rows = made()
-    records = MemoryTable(pa.table(rows))
-    assert column_fit.read_column_fit(records, count_tables(records, [KEYS])[0], [], 5.0) is None
+    assert column_fit.read_column_fit(records, table, [], 5.0) is None

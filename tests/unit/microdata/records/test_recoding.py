@@ -11,7 +11,6 @@ import pytest
 from tests.support.together import together
 
 from maskwell.engines import Rows, count_tables
-from maskwell.engines.column_tables import open_table
 from maskwell.engines.rows import MemoryTable
 from maskwell.errors import ParameterError, WrongTypeError
 from maskwell.microdata.records.recoding import Recode, Recoding, recoded, recoding_of
@@ -105,16 +104,6 @@ def test_only_some_columns_and_an_empty_recoding() -> None:
         (batch, *_) = source.batches([1])
         assert batch.schema.names == ["job"]
         assert {*batch.column(0).to_pylist()} == {None, "trade", "clerk", "judge"}
-
-
-def test_regressions_see_what_is_published(tmp_path: Path) -> None:
-    lines = [f"{age},{job}" for age, job in zip(rows()["age"], rows()["job"], strict=True) if age is not None and job]
-    (tmp_path / "people.csv").write_text("\n".join(["age,job", *lines]) + "\n")
-    recodes = {name: RECODES[name] for name in ("age", "job")}
-    with open_table(recoded(Rows.of(str(tmp_path / "people.csv")), Recoding(recodes))) as table:
-        columns = table.columns(["age", "job"])
-    assert {*columns["age"].to_pylist()} == {"under 20", "20 to under 60", "60 or more"}
-    assert {*columns["job"].to_pylist()} == {"trade", "clerk", "judge"}
 
 
 def test_what_was_met_is_told() -> None:

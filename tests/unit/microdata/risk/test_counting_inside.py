@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tests.support.command_line import run
 from tests.support.intruders import Record, assessed, best_attack_on, best_attacks, laws_of, rows_of
+from tests.support.together import together
 
 from maskwell.core import CellTable, SeededRandom
 from maskwell.errors import InfeasibleError
@@ -30,36 +31,28 @@ def plan_of(protect: dict[str, object], **more: object) -> ReleasePlan:
     return ReleasePlan.of([protect], keys=["sex"], order="kept", demonstration=True, **more)
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("method", METHODS, ids=str)
+@together(("seed", "method"), product(range(8), METHODS))
 def test_no_row_of_a_small_file_is_found_more_easily(seed: int, method: dict[str, str]) -> None:
     """Whoever sees the column within which is randomized: one kind of row counted, and all of them."""
     rows = rows_of(cells_of(random.Random(seed)))[:8]
-    release = assessed(rows, COLUMNS, plan_of({"variables": ["sex"], "within": ["income"], **method}))
+    plan = plan_of({"variables": ["sex"], "within": ["income"], **method})
+    release = assessed(rows, COLUMNS, plan)
     laws, keys = laws_of(rows, COLUMNS, release.stages), [row[:1] for row in rows]
-    assert release.risk is not None and release.risk.after is not None
     one, _ = best_attacks(laws, keys)
     assert float(one.chance) <= release.risk.after.max_risk_any_release + 1e-12
     table = {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
-    done = release_table(
-        table, plan_of({"variables": ["sex"], "within": ["income"], **method}), random=SeededRandom(seed)
-    )
-    assert done.release.risk is not None and done.release.risk.after is not None
+    done = release_table(table, plan, random=SeededRandom(seed))
     exact = best_attack_on(laws, keys, [*zip(*done.data.values(), strict=True)])
     told = done.release.risk.after.max_risk_released_counts
     assert told is None or float(exact.chance) <= max(told, done.release.risk.worst) + 1e-12
 
 
-def test_a_column_that_is_not_published_is_not_seen() -> None:
+def test_only_unchanged_columns_that_are_published_are_seen() -> None:
     rows = rows_of({("f", "rich"): 3, ("f", "mid"): 3, ("m", "mid"): 1})
     protect = {"variables": ["sex"], "within": ["income"], "method": "method1", "theta": "0.9"}
     seen, hidden = (assessed(rows, COLUMNS, plan_of(protect, **more)).risk for more in ({}, {"drop": ["income"]}))
-    assert seen is not None and seen.after is not None and hidden is not None and hidden.after is not None
     assert seen.after.max_risk_any_release == pytest.approx(9 / 16)
     assert hidden.after.max_risk_any_release < 0.4
-
-
-def test_only_unchanged_columns_are_seen() -> None:
     rows = rows_of({("f", "low"): 2, ("m", "low"): 2, ("f", "high"): 3, ("m", "high"): 2})
     both = [{"variables": [a], "within": [b], "method": "sequential"} for a, b in (COLUMNS, COLUMNS[::-1])]
     stages = assessed(rows, COLUMNS, ReleasePlan.of(both, keys=["sex"], order="kept", demonstration=True)).stages
@@ -68,46 +61,30 @@ def test_only_unchanged_columns_are_seen() -> None:
     assert unchanged_columns(stages[:1], COLUMNS) == ()
 
 
-def test_a_column_that_says_nothing_changes_nothing() -> None:
-    rows = rows_of({("f", "x"): 2, ("m", "x"): 3})
-    stages = assessed(rows, COLUMNS, plan_of({"variables": ["sex"], "method": "sequential"})).stages
-    table = CellTable.of(COLUMNS, Counter(rows))
-    without, with_it = (assess_risk(table, ["sex"], stages, seen=seen) for seen in ((), ("income",)))
-    np.testing.assert_allclose(without.risk, with_it.risk)
-
-
 FOLLOWS = {("a1", "A"): 1, ("a2", "A"): 9, ("b1", "B"): 9, ("b2", "B"): 9}
+
+
+def plan_of_regions(method: dict[str, str], **more: object) -> ReleasePlan:
+    protect = {"variables": ["region"], **method}
+    return ReleasePlan.of([protect], keys=["region"], order="kept", demonstration=True, **more)
 
 
 def test_a_column_that_follows_from_a_key_counts_in_the_headline() -> None:
     rows = rows_of(FOLLOWS)
-    protect = {"variables": ["region"], "method": "method1", "theta": "0.6"}
-    plan = ReleasePlan.of([protect], keys=["region"], order="kept", demonstration=True)
-    release = assessed(rows, ("region", "country"), plan)
+    release = assessed(rows, ("region", "country"), plan_of_regions({"method": "method1", "theta": "0.6"}))
     assert release.file.seen == ("country",)
     alone = assess_risk(CellTable.of(["region"], Counter(row[:1] for row in rows)), ["region"], release.stages)
-    assert release.risk is not None and release.risk.after is not None and alone.after is not None
     assert release.risk.after.max_risk > alone.after.max_risk + 0.1
 
 
-@pytest.mark.parametrize(
-    ("more", "refused"), [({}, True), ({"accept": ["country"]}, False), ({"drop": ["country"]}, False)]
-)
-def test_a_plan_that_such_a_column_breaks_is_refused(more: dict[str, list[str]], refused: bool) -> None:
-    rows = rows_of(FOLLOWS)
-    plan = ReleasePlan.of(
-        [{"variables": ["region"], "method": "inverse-frequency"}],
-        keys=["region"],
-        match="0.5",
-        order="kept",
-        demonstration=True,
-        **more,
-    )
-    if not refused:
-        assert assessed(rows, ("region", "country"), plan).file.seen == ()
+@together("more", [{}, {"accept": ["country"]}, {"drop": ["country"]}])
+def test_a_plan_that_such_a_column_breaks_is_refused(more: dict[str, list[str]]) -> None:
+    plan = plan_of_regions({"method": "inverse-frequency"}, match="0.5", **more)
+    if more:
+        assert assessed(rows_of(FOLLOWS), ("region", "country"), plan).file.seen == ()
         return
     with pytest.raises(InfeasibleError, match="keep a chance above") as raised:
-        assessed(rows, ("region", "country"), plan)
+        assessed(rows_of(FOLLOWS), ("region", "country"), plan)
     assert 'add drop = ["country"] or use linked' in raised.value.hint
 
 

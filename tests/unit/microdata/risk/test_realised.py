@@ -8,18 +8,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.support.together import together
 
 from maskwell.core import CellTable
-from maskwell.core.arguments import Array, Real
+from maskwell.core.arguments import Real
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
 from maskwell.microdata import ReleasePlan
 from maskwell.microdata.matrices import inverse_frequency, method1
-from maskwell.microdata.risk import assess_risk, cell_risks
+from maskwell.microdata.risk import assess_risk
 from maskwell.microdata.risk import released_counts as module
-from maskwell.microdata.risk.arrivals import SparseArrivals
-from maskwell.microdata.risk.file_risk import NOT_COVERED
 from maskwell.microdata.risk.released_counts import realised_risks
+from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 from maskwell.microdata.stages.stage_building import build_stages
 
 
@@ -45,7 +45,7 @@ def risks(counts: Sequence[int], design: CodedDesign, released: Sequence[int]) -
     return realised_risks(replace(listed, seen=np.array(released)))
 
 
-@pytest.mark.parametrize("theta", ["0.3", "0.6", "0.75"])
+@together("theta", ["0.3", "0.6", "0.75"])
 def test_every_release_of_a_small_block_that_deals_evenly(theta: str) -> None:
     counts = [1, 1, 2, 2]
     design = inverse_frequency(counts, theta)
@@ -53,11 +53,11 @@ def test_every_release_of_a_small_block_that_deals_evenly(theta: str) -> None:
     assert len(every) == 84
     for released, chances in every.items():
         found = risks(counts, design, released)
-        assert found is not None and found.max() == pytest.approx(chances.max(), abs=1e-14)
+        assert found.max() == pytest.approx(chances.max(), abs=1e-14)
         np.testing.assert_allclose(found[:2], chances[:2], atol=1e-14)  # those that could be the worst
 
 
-@pytest.mark.parametrize("seed", range(6))
+@together("seed", range(6))
 def test_every_release_under_any_matrix(seed: int) -> None:
     random = np.random.default_rng(seed)
     counts, P = random.integers(1, 4, 3), random.dirichlet(np.ones(3), 3).T
@@ -65,26 +65,17 @@ def test_every_release_under_any_matrix(seed: int) -> None:
     P /= P.sum(axis=0)
     for released, chances in listed_releases(counts.tolist(), P).items():
         found = risks(counts.tolist(), design_of(P), released)
-        assert found is not None and found.max() == pytest.approx(chances.max(), abs=1e-12)
+        assert found.max() == pytest.approx(chances.max(), abs=1e-12)
 
 
-def test_who_compares_all_counts_finds_more_than_who_looks_at_one() -> None:
-    counts = [1, 2, 2, 3]
-    design = inverse_frequency(counts, "0.602")
-    assert cell_risks(counts, design).any_release.max() == pytest.approx(0.5, abs=2e-3)
-    found = risks(counts, design, counts)
-    assert found is not None and found.max() == pytest.approx(0.6125, abs=5e-4)
-
-
-@pytest.mark.parametrize(
+@together(
     ("counts", "design"),
     [
-        ([1, 2, 2, 3, 40], inverse_frequency([1, 2, 2, 3, 40], "0.7")),
-        ([10, 12, 15], inverse_frequency([10, 12, 15], 6)),
-        ([20, 25], inverse_frequency([20, 25], 10)),
-        ([60, 70, 80], method1([60, 70, 80], "0.6")),
+        ([1, 2, 2, 3, 40], inverse_frequency([1, 2, 2, 3, 40], "0.7")),  # few leave
+        ([10, 12, 15], inverse_frequency([10, 12, 15], 6)),  # many leave
+        ([20, 25], inverse_frequency([20, 25], 10)),  # all leave
+        ([60, 70, 80], method1([60, 70, 80], "0.6")),  # many leave each
     ],
-    ids=["few leave", "many leave", "all leave", "many leave each"],
 )
 def test_the_integral_and_the_polynomials_agree(counts: list[int], design: CodedDesign) -> None:
     random, P = np.random.default_rng(7), np.asarray(design.matrix())
@@ -106,7 +97,6 @@ def test_large_blocks_are_told_too() -> None:
     P = np.asarray(design.matrix())
     released = sum(random.multinomial(n, P[:, j]) for j, n in enumerate(counts))
     found = risks(counts.tolist(), design, np.asarray(released).tolist())
-    assert found is not None
     assert 0.45 < found.max() < 0.56  # many cells all but decouple: near what one of the counts tells
 
 
@@ -120,35 +110,28 @@ def test_values_that_no_record_has_can_be_dealt_to() -> None:
             [{"variables": "x", "method": "uniform", "gamma": "3"}], keys=["x"], codebook={"x": ["a", "b", "c"]}
         )
         report = assess_risk(table, ["x"], build_stages(plan, {("x",): table}), released=CellTable.of(["x"], labels))
-        assert report.after is not None
         assert report.after.max_risk_released_counts == pytest.approx(chances.max(), abs=1e-12)
 
 
 def test_what_cannot_be_told_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    P = np.array([[0.5, 0.2, 0.1], [0.3, 0.7, 0.2], [0.2, 0.1, 0.7]])
-    counts: Array = np.array([1, 5, 9])
-    assert risks(counts.tolist(), design_of(P), [2, 5, 8]) is not None
-    assert risks(counts.tolist(), design_of(P), [2, 5, 9]) is None  # sixteen records of fifteen
+    P, counts = np.array([[0.5, 0.2, 0.1], [0.3, 0.7, 0.2], [0.2, 0.1, 0.7]]), [1, 5, 9]
+    assert risks(counts, design_of(P), [2, 5, 8]) is not None
+    assert risks(counts, design_of(P), [2, 5, 9]) is None  # sixteen records of fifteen
     assert risks([1, 1], design_of(np.eye(2)), [2, 0]) is None  # nobody moves
-    monkeypatch.setattr(module, "STATES", 10)
-    assert risks(counts.tolist(), design_of(P), [2, 5, 8]) is None
-
-
-def test_the_report_says_who_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     table = CellTable.of(["x"], {("a",): 1, ("b",): 5, ("c",): 9})
     plan = ReleasePlan.of([{"variables": "x", "method": "lowered", "match": "0.4"}], keys=["x"])
     stages = build_stages(plan, {("x",): table})
-    report = assess_risk(table, ["x"], stages, released=table)
-    assert report.after is not None and report.after.max_risk_released_counts is not None
-    assert NOT_COVERED not in report.flags and report.worst >= report.after.max_risk
-    monkeypatch.setattr(module, "STATES", 1)
-    report = assess_risk(table, ["x"], stages, released=table)
-    assert report.after is not None and report.after.max_risk_released_counts is None
-    assert NOT_COVERED in report.flags
+    for limit, is_told in ((module.STATES, True), (1, False)):
+        monkeypatch.setattr(module, "STATES", limit)
+        report = assess_risk(table, ["x"], stages, released=table)
+        assert report.worst >= report.after.max_risk
+        assert (report.after.max_risk_released_counts is not None) is is_told
+        assert report.is_flagged("all-counts-not-covered") is not is_told
+    assert risks(counts, design_of(P), [2, 5, 8]) is None
 
 
 def test_an_exchange_that_keeps_all_counts_tells_nothing_by_them() -> None:
     table = CellTable.of(["x"], {("a",): 2, ("b",): 5, ("c",): 9})
     plan = ReleasePlan.of([{"variables": "x", "method": "swap", "base": "method1", "theta": "1/2"}], keys=["x"])
     after = assess_risk(table, ["x"], build_stages(plan, {("x",): table}), released=table).after
-    assert after is not None and after.max_risk_released_counts == after.max_risk_any_release
+    assert after.max_risk_released_counts == after.max_risk_any_release

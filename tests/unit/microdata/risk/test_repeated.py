@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pytest
 from tests.support.arrays import Array
+from tests.support.releases import stage_of
+from tests.support.together import together
 from tests.support.words import leading_patterns
 
 from maskwell.core import Categories, KeyedRandom
 from maskwell.core.exact import Parity
 from maskwell.designs import Dense, Sparse, Uniform
-from maskwell.errors import MatrixError, TooLargeError
 from maskwell.microdata.matrices.matrix_algebra import repeated
 from maskwell.microdata.records.stage_draws import draws_of
-from maskwell.microdata.risk import TwoReleases
-from maskwell.microdata.risk.repeated_releases import path_parities
+from maskwell.microdata.risk.repeated_releases import path_parities, two_releases
 from maskwell.microdata.stages.stage import Stage, state_categories
 
 PATTERNS = leading_patterns([(0, 2), (0, 2)], 0x1234)
@@ -32,6 +32,8 @@ SKEW = [["3/4", "1/2"], ["1/4", "1/2"]]
 WARNER = [["3/4", "1/4"], ["1/4", "3/4"]]
 THREE = [["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]]
 ZERO = [["1/2", "0"], ["1/2", "1"]]
+WAYS = ((True, None), (False, None), (True, THREE))
+"""Whether draws are kept, and what randomizes them once more."""
 
 
 @dataclass
@@ -92,24 +94,13 @@ class New:
         return Words()
 
 
-def stage_of(P: Any, again: Any = None) -> Stage:
+def made_of(P: Any, again: Any = None) -> Stage:
     states = [(f"state {i}",) for i in range(len(P))]
     design = Dense.of(P, state_categories(states))
-    made = Stage(
-        variables=("v",),
-        states=states,
-        outputs=states,
-        design=design,
-        counts=np.ones(len(P), dtype=np.int64),
-        cells=np.zeros(len(P), dtype=np.int64),
-        method="fixed",
-        invariance="none",
-        derived=False,
-    )
     if again is None:
-        return made
+        return stage_of(["v"], states, design)
     then, whole = repeated(design, again)
-    return replace(made, design=whole, steps=(design, then))
+    return stage_of(["v"], states, whole, steps=(design, then))
 
 
 def enumerated(first: Stage, later: Stage, path: tuple[int, int], *, kept: bool) -> list[list[Fraction]]:
@@ -133,51 +124,35 @@ def parity(law: list[list[Fraction]], other: list[list[Fraction]]) -> Parity:
     return max(found)
 
 
-WAYS = {"kept": (True, None), "fresh": (False, None), "kept and once more": (True, 1)}
-
-
-@pytest.mark.parametrize("way", list(WAYS))
-@pytest.mark.parametrize(
-    ("P", "Q"), [(WARNER, None), (SKEW, None), (THREE, None), (ZERO, None), (WARNER, SKEW)], ids=str
-)
-def test_parities_of_all_paths_are_those_of_the_draws(P: Any, Q: Any, way: str) -> None:
-    kept, again = WAYS[way]
-    first, later = stage_of(P, again), stage_of(P if Q is None else Q, again)
-    steps, later_steps = ((stage.design, None) if stage.steps is None else stage.steps for stage in (first, later))
-    exact = TwoReleases.of(steps[0], later_steps[0], kept=kept, again=steps[1], later_again=later_steps[1])
-    paths = [*itertools.product(range(len(P)), repeat=2)]
-    laws = {path: enumerated(first, later, path, kept=kept) for path in paths}
-    for path in paths:
-        assert laws[path] == exact.law(path), path
-    found = {"unchanged": [], "change": [], "changed": []}  # type: ignore[var-annotated]
-    for path, other in itertools.product(paths, repeat=2):
-        own = parity(laws[path], laws[other])
-        assert exact.parity(path, other) == own, (path, other)
+def largest_parities(laws: dict[tuple[int, int], list[list[Fraction]]]) -> dict[str, Parity]:
+    """Of all pairs of paths, by how many of the two stay."""
+    found = defaultdict[str, list[Parity]](list)
+    for path, other in itertools.product(laws, repeat=2):
         stay = (path[0] == path[1]) + (other[0] == other[1])
-        found[("changed", "change", "unchanged")[stay]].append(own)
-    told = exact.summary()
-    assert {name: max(values) for name, values in found.items()} == vars(told)
+        found[("changed", "change", "unchanged")[stay]].append(parity(laws[path], laws[other]))
+    return {name: max(values) for name, values in found.items()}
+
+
+@together(
+    ("way", "P"),
+    itertools.product([(True, None), (False, None), (True, 1)], [WARNER, SKEW, THREE, ZERO]),  # kept, and once more
+)
+def test_parities_of_all_paths_are_those_of_the_draws(way: tuple[bool, int | None], P: Any) -> None:
+    kept, again = way
+    stage = made_of(P, again)
+    paths = itertools.product(range(len(P)), repeat=2)
+    laws = {path: enumerated(stage, stage, path, kept=kept) for path in paths}
+    first, then = (stage.design, None) if stage.steps is None else stage.steps
+    assert vars(two_releases(first, kept=kept, again=then)) == largest_parities(laws)
 
 
 def test_what_the_three_ways_promise() -> None:
     """Kept: one report where nothing changed, and a change is told. Fresh: the product. Once more: all finite."""
-    g = Fraction(3)
-    kept, fresh = (TwoReleases.of(THREE, kept=k).summary() for k in (True, False))
+    kept, fresh, more = (two_releases(THREE, kept=k, again=again) for k, again in WAYS)
     gamma = Dense.of(THREE).parity_exact()
     assert (kept.unchanged, kept.change, kept.changed) == (gamma, math.inf, gamma**2)
-    assert (fresh.unchanged, fresh.change, fresh.changed) == (gamma**2,) * 3
-    more = TwoReleases.of(WARNER, kept=True, again=WARNER)
-    assert more.summary().unchanged < g < math.inf
-    assert all(
-        more.parity(*paths) < math.inf
-        for paths in itertools.product([*itertools.product(range(2), repeat=2)], repeat=2)
-    )
-
-
-def test_two_designs_give_the_product_of_their_parities() -> None:
-    found = TwoReleases.of(WARNER, SKEW, kept=True)
-    assert found.same is None, "another design draws anew for every truth"
-    assert found.parity((0, 0), (1, 1)) == Dense.of(WARNER).parity_exact() * Dense.of(SKEW).parity_exact()
+    assert {*vars(fresh).values()} == {gamma**2}
+    assert more.unchanged < gamma and max(more.change, more.changed) < math.inf
 
 
 def test_words_shared_by_truths_are_caught() -> None:
@@ -187,12 +162,13 @@ def test_words_shared_by_truths_are_caught() -> None:
         def pick(self, rows: Array, slot: Any) -> Array:
             return super().pick(rows, slot[:2] if isinstance(slot, tuple) else slot)
 
-    stage, every = stage_of(WARNER), Careless()
+    stage, every = made_of(WARNER), Careless()
     rows = np.arange(len(PATTERNS) ** MOST)
     draws = draws_of(stage, New(every), Key(every))  # type: ignore[arg-type]
     first, later = (draws.draw(np.full(len(rows), t, dtype=np.uint32), rows).astype(int) for t in (0, 1))
     law = np.bincount(2 * first + later, minlength=4) / len(rows)
-    assert law.tolist() != [float(p) for row in TwoReleases.of(WARNER, kept=True).law((0, 1)) for p in row]
+    promised = [p * q for p, q in itertools.product((0.75, 0.25), (0.25, 0.75))]
+    assert law.tolist() != promised
     assert (first <= later).all(), "whoever's report changed was truthful twice"
 
 
@@ -203,11 +179,10 @@ def blocks() -> Stage:
     states = [("n", "a"), ("n", "b"), ("s", "a"), ("s", "b"), ("s", "c"), ("w", "a")]
     parts = [Sparse.of_matrix(SKEW), Sparse.of_matrix(THREE), Sparse.unchanged(Categories.numbered(1))]
     design = Sparse.stacked(parts, [[0, 1], [2, 3, 4], [5]], state_categories(states))
-    return replace(stage_of(WARNER), variables=("v",), within=("region",), states=states, outputs=states, design=design)
+    return replace(made_of(WARNER), within=("region",), states=states, outputs=states, design=design)
 
 
-@pytest.mark.parametrize("kept", [True, False])
-@pytest.mark.parametrize("again", [None, "1/3"])
+@together(("kept", "again"), itertools.product([True, False], [None, "1/3"]))
 def test_a_stage_is_judged_within_what_can_become_each_other(kept: bool, again: Any) -> None:
     stage = blocks()
     if again is not None:
@@ -215,39 +190,14 @@ def test_a_stage_is_judged_within_what_can_become_each_other(kept: bool, again: 
         stage = replace(stage, design=whole, steps=(stage.design, then))
     expected = []
     for P in (SKEW, THREE):
-        then, whole = repeated(Dense.of(P), 1 if again is None else again)
-        if again is None:
-            expected.append(TwoReleases.of(P, kept=kept).summary())
-        elif kept:
-            expected.append(TwoReleases.of(P, kept=True, again=then).summary())
-        else:
-            expected.append(TwoReleases.of(whole, kept=False).summary())
+        then, whole = (None, P) if again is None else repeated(Dense.of(P), again)
+        expected.append(two_releases(P, kept=True, again=then) if kept else two_releases(whole, kept=False))
     found = path_parities(stage, kept=kept)
-    assert found is not None
-    for name in ("unchanged", "change", "changed"):
-        assert getattr(found, name) == max(getattr(one, name) for one in expected)
+    assert vars(found) == {name: max(getattr(one, name) for one in expected) for name in vars(found)}
 
 
-def test_a_stage_of_many_states_is_left_out() -> None:
-    design = Uniform.from_gamma(3, Categories.numbered(500))
-    states = [(i,) for i in range(500)]
-    stage = replace(stage_of(WARNER), states=states, outputs=states, design=design)
-    assert path_parities(stage, kept=True) is None
-
-
-def test_a_stage_that_changes_nothing_has_no_parity() -> None:
-    states = [(0,), (1,)]
-    still = replace(stage_of(WARNER), states=states, outputs=states, design=Sparse.unchanged(Categories.numbered(2)))
-    assert path_parities(still, kept=True) is None
-
-
-# ---- bad input
-
-
-def test_designs_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(MatrixError, match="different true categories"):
-        TwoReleases.of(WARNER, THREE, kept=False)
-    with pytest.raises(MatrixError, match="second randomization"):
-        TwoReleases.of(WARNER, kept=True, again=THREE)
-    with pytest.raises(TooLargeError, match="exactly"):
-        TwoReleases.of(Uniform.from_gamma(3, Categories.numbered(300)), kept=True)
+def test_a_stage_of_many_states_or_that_changes_nothing_is_left_out() -> None:
+    for design in (Uniform.from_gamma(3, Categories.numbered(500)), Sparse.unchanged(Categories.numbered(2))):
+        states = [(i,) for i in range(design.k)]
+        stage = replace(made_of(WARNER), states=states, outputs=states, design=design)
+        assert path_parities(stage, kept=True) is None

@@ -6,6 +6,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from tests.support.together import together
 
 import maskwell as mw
 from maskwell.core import CellTable
@@ -24,7 +25,7 @@ def best_match(P: np.ndarray, truths: list[int], towns: list[int], reports: list
     return chance / chance.sum()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@together("seed", range(4))
 def test_the_bound_holds_against_an_intruder_who_knows_the_true_keys_of_everybody(seed: int) -> None:
     random = np.random.default_rng(seed)
     raw = random.integers(1, 9, (3, 3))
@@ -50,6 +51,7 @@ def test_the_bound_is_reached_and_a_smaller_one_would_fail() -> None:
     report = assess_risk(table, ["job"], parities={"job": 4})
     assert found[0] == pytest.approx(1 / (1 + 2 / 16))
     assert report.before.max_risk == pytest.approx(found[0])
+    assert report.before.guess_probability is report.before.expected_true_uniques is None  # true keys are not known
 
 
 def test_a_missing_report_hides_nobody() -> None:
@@ -94,8 +96,8 @@ def test_sets_are_bounded_by_the_parity() -> None:
     assert learned.max_posterior == pytest.approx(3 * share / (1 + 2 * share))
 
 
-@pytest.mark.parametrize(
-    "options, what",
+@together(
+    ("options", "what"),
     [
         ({"designs": {"other": WARNER}}, "neither a key variable nor a sensitive column"),
         ({"designs": {"drugs": WARNER}, "sensitive": "drugs", "released": DRUGS}, "released cannot be combined"),

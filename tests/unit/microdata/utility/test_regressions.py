@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.support.together import together
 
-from maskwell.core import SeededRandom
+from maskwell.core import Categories, SeededRandom
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
 from maskwell.microdata.utility import UtilityReport, compare_regressions
@@ -43,15 +44,12 @@ def test_open_regressions_are_those_of_statsmodels() -> None:
 def test_a_release_weakens_a_coefficient_and_its_design_puts_it_right() -> None:
     table = made_up()
     design = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])
-    from maskwell.core import Categories
-
     design = design.with_labels(Categories.of(["yes", "no"]))
     released = {**table, "smokes": list(design.randomize(table["smokes"], random=SeededRandom(3)))}
     found = compare_regressions("smokes ~ age + group", table, released, designs={"smokes": design})
     age = next(term for term in found.terms if term.term == "age")
     assert abs(age.released) < 0.75 * abs(age.original)
     assert age.corrected == pytest.approx(age.original, abs=4 * (age.corrected_error or 0))
-    assert age.overlap is not None
     assert age.overlap < 0
     assert any("do not meet" in flag for flag in found.flags)
     report = UtilityReport({}).with_regressions([found])
@@ -59,22 +57,19 @@ def test_a_release_weakens_a_coefficient_and_its_design_puts_it_right() -> None:
     assert report.to_dict()["regressions"][0]["terms"][0]["term"] == found.terms[0].term
 
 
-def test_a_category_that_only_one_file_has() -> None:
+def test_what_only_one_file_has() -> None:
     table = made_up(300)
     other = {**table, "group": ["w" if g == "v" else g for g in table["group"]]}
     found = compare_regressions("smokes ~ age + group", table, other)
     assert found.missing == ("group[T.v]", "group[T.w]")
     assert any("only one file" in flag for flag in found.flags)
-
-
-def test_outcomes_of_different_kinds() -> None:
-    table = made_up(300)
     with pytest.raises(ParameterError, match="one file"):
         compare_regressions("smokes ~ age", table, {**table, "smokes": table["income"]})
 
 
-def test_overlap() -> None:
-    assert interval_overlap((0, 1), (0, 1)) == 1
-    assert interval_overlap((0, 4), (1, 3)) == pytest.approx(0.75)
-    assert interval_overlap((0, np.nan), (1, 3)) is None
-    assert interval_overlap((1, 1), (1, 3)) is None
+@together(
+    ("one", "other", "overlap"),
+    [((0, 1), (0, 1), 1), ((0, 4), (1, 3), 0.75), ((0, np.nan), (1, 3), None), ((1, 1), (1, 3), None)],
+)
+def test_overlap(one: tuple[float, float], other: tuple[float, float], overlap: float | None) -> None:
+    assert interval_overlap(one, other) == overlap

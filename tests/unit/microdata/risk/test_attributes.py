@@ -1,10 +1,11 @@
-"""l-diversity and t-closeness of sensitive columns in the cells of the keys, against records one by one."""
+"""What keys and reports tell of sensitive columns: against records one by one, and all rules of guessing."""
 
 from __future__ import annotations
 
 import math
 import random
 from collections import Counter
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,12 @@ import pytest
 from tests.support.together import together
 
 import maskwell as mw
-from maskwell.core import CellTable
+from maskwell.core import Categories, CellTable
+from maskwell.designs import Dense, Sparse
 from maskwell.errors import CountsError, ParameterError
-from maskwell.microdata.risk import attribute_risk
+from maskwell.estimation import Sample
+from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
+from maskwell.microdata.risk.attribute_disclosure import attribute_risk, reported_attribute
 
 
 def records(number: int) -> list[tuple[Any, ...]]:
@@ -77,7 +81,7 @@ def test_the_verb_tells_before_and_after() -> None:
     true = {"town": [*"AABBBB"], "health": ["ill", "ill", "well", "well", "ill", "well"]}
     released = {"town": [*"ABABBB"], "health": true["health"]}
     result = mw.risk(true, "town", sensitive=["health"], released=released)
-    assert (result.attributes[0].homogeneous_records, result.attributes_released[0].homogeneous_records) == (2, 0)
+    assert [one[0].homogeneous.records for one in (result.attributes, result.attributes_released)] == [2, 0]
     content = result.to_dict()["sensitive"]
     assert content["before"][0]["violations"] == {"2": 2, "3": 6}
     text = "\n".join(result.to_report())
@@ -87,18 +91,34 @@ def test_the_verb_tells_before_and_after() -> None:
 
 
 def test_what_cannot_be_told_is_refused() -> None:
-    table = CellTable.of(["town", "health"], {("A", None): 2})
     with pytest.raises(CountsError, match="no record has a value"):
-        attribute_risk(table, ["town"], "health")
-    with pytest.raises(ParameterError, match="among the keys"):
-        attribute_risk(table, ["town"], "town")
+        attribute_risk(CellTable.of(["town", "health"], {("A", None): 2}), ["town"], "health")
     with pytest.raises(ParameterError, match="names a key"):
         mw.risk({"town": [*"AB"]}, "town", sensitive="town")
 
 
-def test_many_cells_are_told_in_one_go() -> None:
-    draw = np.random.default_rng(1)
-    codes = np.unique(draw.integers(0, 200, size=(100_000, 3)), axis=0)
-    levels = tuple(tuple(range(200)) for _ in range(3))
-    table = CellTable(("a", "b", "c"), levels, codes.astype(np.int32), np.ones(len(codes), dtype=np.int64))
-    assert attribute_risk(table, ["a", "b"], "c").records == len(codes)
+# ---- what a report tells
+
+
+@together("seed", range(20))
+def test_the_best_guess_from_a_report_beats_all_other_rules(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    k, m = sorted(random.integers(2, 5, size=2).tolist())
+    P = random.dirichlet(np.ones(m), size=k).T
+    design = Dense.of(P)
+    counts = Sample.of(random.integers(1, 50, m), design).counts
+    pi = estimate_by_likelihood(counts, design).pi_hat
+    chances = [sum(P[i, j] * pi[j] for i, j in enumerate(rule)) for rule in product(range(k), repeat=m)]
+    found = reported_attribute("x", counts, design)
+    assert found.guess == pytest.approx(max(chances))
+    assert found.guess_without_report == pytest.approx(pi.max())
+    assert found.guess >= found.guess_without_report - 1e-12
+    assert found.max_posterior == pytest.approx((P * pi / (P @ pi)[:, None]).max())
+
+
+def test_what_cannot_be_reported_has_no_posterior_and_a_large_design_needs_no_matrix() -> None:
+    still = Dense.of([[1, 0], [0, 0], [0, 1]])
+    assert reported_attribute("x", Sample.of([2, 0, 2], still).counts, still).max_posterior == pytest.approx(1)
+    k = 20_000
+    design = Sparse.of_columns([{j: 3, j ^ 1: 1} for j in range(k)], Categories.numbered(k))
+    assert reported_attribute("x", Sample.of(np.ones(k, dtype=int), design).counts, design).guess == pytest.approx(0.75)

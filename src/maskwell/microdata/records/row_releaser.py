@@ -1,0 +1,261 @@
+"""Each batch of the true file becomes one of the released file.
+
+A stage reads the codes of its columns, finds the state of every row, draws the state that is released, and writes the
+codes of its variables. Later stages see what earlier ones released. Rows without a value in a column of the stage, and
+rows whose state never occurred in the true file, stay as they are. Memory follows the cells, not the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maskwell.core.arguments import Array
+from maskwell.core.cells import CellTable
+from maskwell.core.groups import LARGEST_KEY, KeyFinder, joint_keys, possible_cells
+from maskwell.core.phrases import fault_of
+from maskwell.core.randomness import RandomSource
+from maskwell.engines.arrow_arrays import (
+    SortedDictionary,
+    numbers_array,
+    require,
+    texts_array,
+    without_traces,
+    without_views,
+)
+from maskwell.engines.cell_counts import CellCounter, check_weights
+from maskwell.engines.column_codes import MISSING, LevelCoder, ids_of
+from maskwell.engines.row_batches import TEXTS
+from maskwell.errors import TooLargeError, WrongTypeError
+from maskwell.microdata.stages.stage import Stage
+
+DENSE_STATES = 1 << 22  # states are found in a table up to so many combinations of labels, else by searching
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Codes of released states for codes of true ones and the ids of the rows.
+
+    ``finish`` is called when all rows have come; it raises where rows are missing that the draws were made for.
+    """
+
+    draw: Callable[[Array, Array | None], Array]
+    finish: Callable[[], object]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RowPlan:
+    """What is to happen to the rows of a file."""
+
+    # Labels of every column that is randomized, counted or used to find a state, in order
+    levels: Mapping[str, Sequence[Any]]
+    # In the order in which they are carried out, each with where its released states come from
+    stages: Sequence[tuple[Stage, Draws]]
+    tables: Sequence[tuple[str, ...]] = ()  # Columns of the tables in which the released rows are counted
+    weights: str | None = None  # Column with the weights of the records, if any
+    dropped: Sequence[str] = ()  # Columns that are not published
+    # Column with the record ids that keyed draws use, if any, and from these to what the draws know a record by,
+    # worked out once for all stages
+    identity: str | None = None
+    naming: Callable[[Array], Array] | None = None
+    declared: bool = True  # Whether codes that the file declares missing count as missing values
+    shuffled: RandomSource | None = None  # Where random order comes from, None where the order is kept
+
+
+class _CarriedOut:
+    """A stage in the codes of a file: how the states of rows are found, and what columns become in each drawn one."""
+
+    def __init__(self, stage: Stage, draws: Draws, coders: Mapping[str, LevelCoder]) -> None:
+        def coded(name: str, codes: Array) -> Array:
+            places = {label: code for code, label in enumerate(coders[name].labels)} | {None: MISSING}
+            known: Array = np.array([places[label] for label in stage.levels[name]], dtype=np.int32)[codes]
+            return known
+
+        self.columns, self.draws, self.unit = stage.columns, draws, stage.unit
+        self._sizes = [len(coders[name].labels) + 1 for name in stage.columns]  # one more for a missing value
+        possible = possible_cells(self._sizes)
+        if possible > LARGEST_KEY:
+            raise TooLargeError("the-columns-of-a-protection", possible=possible)
+        states = {name: coded(name, stage.state_codes[name]) for name in stage.columns}
+        self._finder = KeyFinder(self._keys(states), possible, dense=DENSE_STATES)
+        self.released = {name: coded(name, stage.output_codes[name]) for name in stage.moved}
+
+    def _keys(self, codes: Mapping[str, Array]) -> Array:
+        columns = [codes[name] for name in self.columns]
+        return joint_keys(columns, self._sizes, len(columns[0]), first=MISSING)
+
+    def carry_out(self, codes: dict[str, Array], ids: Array | None) -> None:
+        """Replace the codes of the columns that it changes; rows without a state stay as they are."""
+        states = self._finder.find(self._keys(codes))
+        rows = None if not len(states) or int(states.min()) >= 0 else np.flatnonzero(states >= 0)
+        if rows is not None:
+            states, ids = states[rows], None if ids is None else ids[rows]
+        drawn = self.draws.draw(states.astype(np.uint32), ids)
+        for name, released in self.released.items():
+            if rows is None:
+                codes[name] = released[drawn]
+            else:
+                codes[name] = codes[name].copy()
+                codes[name][rows] = released[drawn]
+
+
+class RowReleaser:
+    """Turns batches of true rows into released ones, and counts these."""
+
+    def __init__(self, schema: Any, coders: Mapping[str, LevelCoder], plan: RowPlan) -> None:
+        self._coders, self._plan = coders, plan
+        self._stages = [_CarriedOut(stage, draws, coders) for stage, draws in plan.stages]
+        self._moved = [*dict.fromkeys(name for stage in self._stages for name in stage.released)]
+        self._can_be_lost = {
+            name for stage in self._stages for name, codes in stage.released.items() if (codes == MISSING).any()
+        }
+        names, left_out = schema.names, {*plan.dropped}
+        self._places = {name: place for place, name in enumerate(names)}
+        self._labels = {name: _label_array(name, schema.field(name).type, coders[name].labels) for name in self._moved}
+        self._kinds = {name: labels.type for name, labels in self._labels.items()}
+        self._kept = [i for i, name in enumerate(names) if name not in left_out]
+        is_dictionary, moved = require().types.is_dictionary, {*self._moved}
+        open_ = [i for i in self._kept if is_dictionary(schema.field(i).type) and names[i] not in moved]
+        self._dictionaries = {i: SortedDictionary() for i in open_}
+        self._counters = [
+            CellCounter([coders[name] for name in table], plan.weights is not None) for table in plan.tables
+        ]
+        self.rows = 0
+        self.changed = dict.fromkeys(self._moved, 0)  # Rows with another code, by column
+        self.breaks = dict.fromkeys(self._moved, 0)  # Rows with another true code than the row before
+        self._before: dict[str, Array] = {}
+        self.schema = self.made = self._released_schema(schema)
+
+    def keep_codes(self) -> None:
+        """Leave texts that were drawn in codes: whoever takes the batches can write these, or undo them."""
+        arrow = require()
+        texts = {
+            name
+            for name in self._moved
+            if str(self._labels[name].type) in TEXTS and self._coders[name].about is None  # no marks of missing values
+        }
+        for name in texts:
+            labels = self._labels[name]
+            positions = numbers_array(np.arange(len(labels), dtype=np.int16 if len(labels) < 1 << 15 else np.int32))
+            self._labels[name] = arrow.DictionaryArray.from_arrays(positions, labels)
+        fields = [f.with_type(self._labels[f.name].type) if f.name in texts else f for f in self.schema]
+        self.made = arrow.schema(fields, metadata=self.schema.metadata)
+
+    def without_codes(self, batch: Any) -> Any:
+        """A batch that was made so, as it is released."""
+        return batch if self.made is self.schema else _in_schema(batch.columns, self.schema)
+
+    def sorted_again(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Shuffled rows with sorted dictionaries: until then, what only later rows of the file had stood at the end."""
+        dictionaries = {self._kept.index(place): SortedDictionary() for place in self._dictionaries}
+        for batch in batches:
+            arrays = batch.columns
+            for place, dictionary in dictionaries.items():
+                if require().types.is_dictionary(arrays[place].type):
+                    arrays[place] = dictionary.sorted(arrays[place])
+            yield require().RecordBatch.from_arrays(arrays, schema=batch.schema) if dictionaries else batch
+
+    def _released_schema(self, schema: Any) -> Any:
+        arrow = require()
+        kept = {*self._kept}
+        dropped = [name for i, name in enumerate(schema.names) if i not in kept]
+        clean = without_traces(schema, [*self._moved, *dropped], dropped, row_numbers=False)
+        for name in self._moved:
+            clean = clean.set(self._places[name], arrow.field(name, self._labels[name].type))
+        fields = [clean.field(i).remove_metadata() for i in self._kept]  # nobody knows what notes on columns tell
+        return arrow.schema([f.with_type(without_views(f.type)) for f in fields], metadata=clean.metadata)
+
+    def release(self, batch: Any) -> Any:
+        """The released batch."""
+        plan = self._plan
+        before = {name: coder.codes(batch.column(self._places[name])) for name, coder in self._coders.items()}
+        ids = None
+        if plan.identity is not None and plan.naming is not None:
+            ids = plan.naming(ids_of(batch.column(self._places[plan.identity]), plan.identity))
+        after = dict(before)
+        for stage in self._stages:
+            unit = stage.unit
+            stage.carry_out(after, ids if unit is None else ids_of(batch.column(self._places[unit]), unit))
+        arrays = batch.columns
+        for place, dictionary in self._dictionaries.items():
+            arrays[place] = dictionary.sorted(arrays[place])
+        for name in self._moved:
+            self.changed[name] += int(np.count_nonzero(before[name] != after[name]))
+            joined = np.concatenate([self._before.get(name, before[name][:1]), before[name]])
+            self.breaks[name] += int(np.count_nonzero(joined[1:] != joined[:-1]))
+            self._before[name] = joined[-1:]
+            arrays[self._places[name]] = self._column(name, after[name], arrays[self._places[name]])
+        released = _in_schema([arrays[i] for i in self._kept], self.made)
+        weights = None
+        if plan.weights is not None:
+            weights = check_weights(batch.column(self._places[plan.weights]), plan.weights, self.rows)
+        for counter in self._counters:
+            counter.add(after, len(batch), weights)
+        self.rows += len(batch)
+        return released
+
+    def tables(self) -> list[CellTable]:
+        """Counts of the released rows."""
+        return [counter.table() for counter in self._counters]
+
+    def finish(self) -> None:
+        """Check that all rows came."""
+        for stage in self._stages:
+            stage.draws.finish()
+
+    def _column(self, name: str, codes: Array, original: Any) -> Any:
+        """Labels of the codes; a value that stands for a missing one stays as it was.
+
+        Where a missing value can be drawn, all of them become the same one: the true value stands in the rows that
+        have drawn it, and a mark of its own, such as NaN or 99, would tell the others from them.
+        """
+        arrow, labels = require(), self._labels[name]
+        if isinstance(labels, arrow.DictionaryArray) and int(codes.min(initial=0)) > MISSING:
+            positions = codes.astype(labels.type.index_type.to_pandas_dtype())
+            return arrow.DictionaryArray.from_arrays(numbers_array(positions), labels.dictionary)
+        lost = codes == MISSING
+        some = bool(lost.any())
+        values = labels.take(numbers_array(codes, lost if some else None))
+        if name not in self._can_be_lost and some and original.null_count < int(lost.sum()):
+            kind = self._kinds[name]
+            plain = original if original.type == kind else original.cast(kind)
+            values = require("pyarrow.compute").if_else(arrow.array(lost), plain, values.cast(kind))
+        return values
+
+
+def _in_schema(columns: Sequence[Any], schema: Any) -> Any:
+    """A batch of these columns, each in its type."""
+    pairs = zip(columns, schema, strict=True)
+    cast = [column if column.type == field.type else column.cast(field.type) for column, field in pairs]
+    return require().RecordBatch.from_arrays(cast, schema=schema)
+
+
+def _label_array(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
+    """All labels of a column as an Arrow array of its own type.
+
+    The labels of a dictionary that is marked as ordered come in its order, or in that of the codebook.
+    """
+    arrow = require()
+    if not arrow.types.is_dictionary(kind):
+        return _values(column, without_views(kind), labels)
+    positions = arrow.int8() if len(labels) <= 2**7 else arrow.int16() if len(labels) <= 2**15 else arrow.int32()
+    places = numbers_array(np.arange(len(labels))).cast(positions)
+    return arrow.DictionaryArray.from_arrays(places, _values(column, kind.value_type, labels), ordered=kind.ordered)
+
+
+def _values(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
+    """Labels in the type of their column; an error for one that it cannot hold, which Arrow would cut to fit."""
+    arrow = require()
+    try:
+        is_text = str(kind) in TEXTS[:2] and all(isinstance(label, str) for label in labels)
+        values = texts_array([*map(str, labels)]).cast(kind) if is_text else arrow.array(labels, type=kind)
+        whole = zip(labels, values.to_pylist(), strict=True) if arrow.types.is_integer(kind) else ()
+        wrong = next((repr(given) for given, held in whole if given != held), None)
+    except (arrow.ArrowException, OverflowError, TypeError, ValueError) as error:
+        wrong = fault_of(error, 200)
+    if wrong is not None:
+        raise WrongTypeError("column-of-kind-cannot-hold-all", kind=kind, values=wrong, column=column) from None
+    return values

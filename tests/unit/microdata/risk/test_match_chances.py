@@ -1,0 +1,168 @@
+"""The chance of a correct match, of one record and of all cells of a file, against fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.support.matching import enumerated_match, exact_risk, told_risk
+from tests.support.together import together
+
+from maskwell.core import Categories
+from maskwell.designs import Dense
+from maskwell.microdata.risk import identity_disclosure, match_chances
+from maskwell.microdata.risk.binomial_sums import count_distributions, sums_of_terms
+from maskwell.microdata.risk.identity_disclosure import cell_risks
+from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
+
+P = [[Fraction(3, 4), Fraction(1, 6)], [Fraction(1, 4), Fraction(5, 6)]]
+
+
+def test_it_is_what_listing_every_released_file_gives() -> None:
+    expected = enumerated_match([2, 3], P, 0)
+    assert expected == {t: Fraction(v) for t, v in enumerate(("5/11", "45/106", "120/383", "23/94", "1/5"), 1)}
+    found = told_risk([2, 3], P[0], 0)
+    assert {t: found.given[t] for t in expected} == pytest.approx({t: float(v) for t, v in expected.items()}, rel=1e-13)
+
+
+def random_rows(trials: int, seed: int) -> list[tuple[list[int], list[float], int]]:
+    rng = np.random.default_rng(seed)
+    special = [0, 1, 0.5, 0.25, 0.05, 0.95, 0.001, 0.999, 0.1, 0.9]
+    found = []
+    for trial in range(trials):
+        k = int(rng.integers(1, 7))
+        n = rng.integers(0, 6, k)
+        x = int(rng.integers(k))
+        n[x] = max(1, n[x])
+        p = rng.random(k) if trial % 2 else rng.choice(special, k)
+        found.append((n.tolist(), p.tolist(), x))
+    return found
+
+
+@together(("n", "p", "x"), [*random_rows(60, seed=11), ([3, 2], [1.0, 0.0], 0), ([1, 2], [0.0, 0.5], 0)])
+def test_the_transform_agrees_with_fractions(n: list[int], p: list[float], x: int) -> None:
+    expected, found = exact_risk(n, p, x), told_risk(n, p, x)
+    assert found.unconditional == pytest.approx(expected.unconditional, abs=1e-14)
+    assert found.in_range == pytest.approx(expected.in_range, abs=1e-13)
+    assert found.strict == pytest.approx(expected.strict, abs=1e-13)
+    assert (found.t_low, found.t_high) == (expected.t_low, expected.t_high)
+
+
+def test_huge_counts_keep_their_digits() -> None:
+    pmf = told_risk([10**6, 10**9], [0.5, 1e-4], 0).pmf
+    assert sum(pmf.values()) == pytest.approx(1, abs=1e-9)
+    assert sum(t * p for t, p in pmf.items()) == pytest.approx(6e5, rel=1e-9)
+
+
+def test_the_strict_risk_looks_at_every_number_where_others_are_likelier_to_arrive() -> None:
+    small = exact_risk([1, 40], [0.2, 0.7], 0)
+    assert small.strict > small.in_range  # the share of the target rises with t, up to where all arrive
+    assert told_risk([1, 40], [0.2, 0.7], 0).strict == pytest.approx(small.strict, rel=1e-12)
+    assert told_risk([1, 4000], [0.2, 0.7], 0).strict == pytest.approx(1 / 4001, rel=1e-9)
+    tiny = [1, 2, 1], [1e-12, 2e-12, 1e-9], 0
+    assert told_risk(*tiny).strict == pytest.approx(exact_risk(*tiny).strict, rel=1e-12)
+
+
+def test_many_targets_at_once_are_found_as_each_alone() -> None:
+    """Polynomials of the first t, and the search over all t: two ways to one number, for short and long searches."""
+    rng = np.random.default_rng(12)
+    rows, targets = [], []
+    for most in [3, 20, 300] * 8:
+        n, p = rng.integers(1, most, 12), np.exp(rng.uniform(np.log(1e-5), np.log(0.9), 12))
+        p[0] = 1.0 if most == 20 else p[0]
+        rows.append((n, p))
+        targets.append(p[int(rng.integers(1, 12))])
+    at_once = match_chances.strict_risks(rows, np.array(targets))
+    searches = [match_chances._known_or_open(n, p, target) for (n, p), target in zip(rows, targets, strict=True)]
+    alone = [
+        match_chances._searched(one.row, one.target, one.certain) if isinstance(one, match_chances._Search) else one
+        for one in searches
+    ]
+    assert sum(not isinstance(one, float) for one in searches) > 12
+    np.testing.assert_allclose(at_once, alone, rtol=1e-13)
+
+
+@together("half", [0.5, np.nextafter(0.5, 0), 0.5 - 2**-27, 0.5 - 5 * 2**-54])
+def test_chances_next_to_a_half_lose_no_digits(half: float) -> None:
+    rows = sums_of_terms(np.zeros(2, dtype=int), np.array([1, 1]), np.array([1 / 7, half]), 1)
+    window = next(count_distributions(rows, np.zeros(1, dtype=int), np.array([1 / 7])))
+    np.testing.assert_allclose(window.pmf[0, :3], [1 - half, half, 0], atol=1e-15)
+
+
+# ---- all cells of a file
+
+
+def random_case(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 6))
+    counts = rng.integers(0, 5, k)
+    counts[0] = max(1, counts[0])
+    P = rng.dirichlet(np.full(k, 0.5), k).T
+    if seed % 3 == 0:
+        P = 0.7 * np.eye(k) + 0.3 * P
+    elif seed % 3 == 1:
+        P = np.where(P < 0.2, 0, P)
+        P = P / P.sum(axis=0)
+    return counts, P
+
+
+@together("seed", range(30))
+def test_every_number_of_a_file_agrees_with_fractions(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is too much to search, the strict risk has a bound from above."""
+    counts, P = random_case(seed)
+    found = cell_risks(counts, P)
+    assert found.cells.tolist() == np.flatnonzero(counts).tolist()
+    for place, x in enumerate(found.cells.tolist()):
+        own = exact_risk(counts, P[x], x)
+        elsewhere = max(exact_risk(counts, row, x).strict for row in P)
+        assert found.unconditional[place] == pytest.approx(own.unconditional, abs=1e-13)
+        assert found.in_range[place] == pytest.approx(own.in_range, abs=1e-13)
+        assert found.strict[place] == pytest.approx(own.strict, abs=1e-13)
+        assert found.any_release[place] == pytest.approx(elsewhere, abs=1e-13)
+    some = cell_risks(counts, P, cells=found.cells[1:])
+    np.testing.assert_allclose(some.in_range, found.in_range[1:], rtol=1e-13)
+    monkeypatch.setattr(identity_disclosure, "SEARCHED", 0)
+    bound = cell_risks(counts, P).strict
+    assert (bound >= found.strict * (1 - 1e-12)).all()
+    assert (bound <= 1 / counts[found.cells] * (1 + 1e-12)).all()
+
+
+def test_a_smarter_intruder_looks_where_the_record_goes() -> None:
+    P = np.array([[0.35, 0.1, 0.1], [0.65, 0.7, 0], [0, 0.2, 0.9]])
+    found = cell_risks([1, 2, 20], P)
+    assert found.any_release[0] > found.in_range[0]
+    assert cell_risks([1, 2, 20], P, every_release=False).any_release.tolist() == found.strict.tolist()
+
+
+def test_a_record_stays_where_the_report_has_its_label_whatever_the_order_of_reports() -> None:
+    P, labels = [["1/2", "1/4"], ["1/4", "3/4"], ["1/4", "0"]], [*"abc"]
+    truths, turned = Categories.of(labels[:2]), Categories.of(labels[::-1])
+    plain, other = Dense.of(P, truths, Categories.of(labels)), Dense.of(P[::-1], truths, turned)
+    np.testing.assert_array_equal(cell_risks([2, 4], plain).kept, [1 / 2, 3 / 4])
+    np.testing.assert_array_equal(cell_risks([2, 4], other).kept, [1 / 2, 3 / 4])
+
+
+def test_large_cells_of_many_sizes() -> None:
+    rng = np.random.default_rng(4)
+    counts = np.unique(np.concatenate([rng.integers(1, 40, 20), rng.integers(100, 30000, 20)]))
+    k = len(counts)
+    P = np.full((k, k), 0.0) + 0.9 / (k - 1) * counts.min() / counts
+    np.fill_diagonal(P, 1 - 0.9 * counts.min() / counts)
+    found = cell_risks(counts, P)
+    assert (found.in_range <= 1 / counts * (1 + 1e-12)).all()  # randomizing never raises the risk
+    assert (found.strict >= found.in_range).all()
+    for x in range(k):
+        alone = told_risk(counts.tolist(), P[x].tolist(), x)
+        assert found.in_range[x] == pytest.approx(alone.in_range, rel=1e-11)
+        assert found.unconditional[x] == pytest.approx(alone.unconditional, rel=1e-12)
+
+
+def test_records_with_the_same_key_hide_each_other_only_if_they_come_as_often() -> None:
+    """One record stays with 2/5 and thirty with 1/1000; nine come from elsewhere with 1/2."""
+    counts, p = np.array([1, 30, 9]), np.array([0.4, 0.001, 0.5])
+    arrivals = SparseArrivals.of(counts, np.array([0, 0, 1]), 2, np.zeros(3, dtype=int), np.arange(3), p)
+    found = identity_disclosure.risks_of(arrivals, cells=np.array([0]), every_release=False)
+    exact = exact_risk(counts, p, 0).strict
+    assert exact > found.in_range[0] * 1.01
+    assert found.strict[0] == pytest.approx(exact, rel=1e-12)
