@@ -11,7 +11,7 @@ from bench.speed import Line
 from maskwell import Categories, Counts, Design
 from maskwell.core.arguments import Array
 from maskwell.designs import Dense, Uniform
-from maskwell.estimation import Estimate, estimate_by_moments, minimax_left_inverse
+from maskwell.estimation import Estimate, LeftInverse, estimate_by_moments
 from maskwell.estimation.maximisation.maximum import maximise
 
 
@@ -57,8 +57,8 @@ def bootstrap() -> Line:
 def minimax() -> Line:
     """The saddle point for a random design."""
     design = _dense(40, 20)
-    gap = minimax_left_inverse(design).gap
-    seconds = best_seconds({"ours": lambda: minimax_left_inverse(design)}, rounds=3)["ours"]
+    gap = LeftInverse.minimax(design).gap
+    seconds = best_seconds({"ours": lambda: LeftInverse.minimax(design)}, rounds=3)["ours"]
     return Line("minimax left inverse, 40 x 20", f"{1000 * seconds:.0f} ms", f"certified to {gap:.0e}", "")
 
 

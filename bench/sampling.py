@@ -11,7 +11,8 @@ from bench.speed import Line
 from maskwell import Sampling
 from maskwell import design as make_design
 from maskwell.core import Cells
-from maskwell.estimation import estimate_cells, estimate_survey
+from maskwell.estimation import estimate_survey
+from maskwell.estimation.sampling.weighted_survey import estimate_cells
 
 ROWS = 10**7
 STRATA, CLUSTERS, REPORTS = 50, 2000, 2

@@ -19,6 +19,7 @@ from scipy.stats import binom
 import maskwell as mw
 from maskwell.core import Categories, Cells
 from maskwell.designs import Dense, Design, Kronecker, Subset, Unary, Uniform
+from maskwell.estimation.sampling.weighted_survey import estimate_cells
 
 Real = np.ndarray[Any, np.dtype[np.float64]]
 PATH = Path(__file__).parent / "theory/coverage.md"
@@ -192,7 +193,7 @@ class Simulated:
         reports = (random.random(160)[:, None] > below).sum(axis=1)
         weight = np.exp(self.spread * random.standard_normal(160))
         cells = Cells.of(reports, stratum=stratum, clusters=[cluster], weight=weight)
-        return mw.estimation.estimate_cells(cells, self.design)
+        return estimate_cells(cells, self.design)
 
 
 THREE = Uniform.from_gamma(9, Categories.numbered(3))

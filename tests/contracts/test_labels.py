@@ -11,8 +11,8 @@ from tests.support.surveys import estimate_with
 from tests.support.together import together
 
 import maskwell as mw
+from maskwell import tabulate
 from maskwell.core.phrases import as_typed
-from maskwell.estimation import cross_tabulate
 from maskwell.estimation.regression import estimate_with_anchor, fit_logistic, fit_predictor, fit_with_anchor
 from maskwell.planning import plan_sample, unit_variance
 from maskwell.plots import plot_flows
@@ -36,7 +36,7 @@ CODES_FOR_LABELS: dict[str, Callable[[Any], Any]] = {
     "estimate": lambda ones: mw.estimate({"y": ones}, {"y": YES_NO}),
     "tally": lambda ones: mw.tally({"y": ones}, {"y": YES_NO}),
     "regress": lambda ones: mw.regress({"y": ones, "x": X[:, 0]}, "y ~ x", {"y": YES_NO}),
-    "cross_tabulate": lambda ones: cross_tabulate({"y": ones, "z": ["a", "b"] * 50}, {"y": YES_NO, "z": None}),
+    "tabulate": lambda ones: tabulate({"y": ones, "z": ["a", "b"] * 50}, {"y": YES_NO, "z": None}),
     "randomize": lambda ones: mw.randomize({"y": ones}, {"y": YES_NO}),
     "design.randomize": lambda ones: YES_NO.randomize(ones, random=mw.SeededRandom(1)),
 }

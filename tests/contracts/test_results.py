@@ -22,6 +22,7 @@ import maskwell as mw
 from maskwell.core.display import Result
 from maskwell.core.documents import json_form
 from maskwell.errors import WrongTypeError
+from maskwell.estimation.direct_estimate import estimate_unknown
 from maskwell.estimation.regression import estimate_with_anchor
 from maskwell.plots import Picture
 
@@ -34,9 +35,9 @@ GIVEN = {"AverageSecurity", "Bounds", "Demand", "Improves", "Measure", "ReleaseP
 PARTS = {
     "AttributeRisk",
     "ReportedAttribute", "DrawnAgain", "JoinedRisk", "RecodeEffect", "SpecialUniques", "UnitRisk",
-    "Analysis", "Association", "ComparedTerm", "ConditionalProportion", "Efficiency", "Entry",
-    "FileRisk", "Garbling", "Guess", "Hazard", "Itemset", "LevelContribution", "MatchRisk", "Option", "PathParities",
-    "Predictive", "Randomized", "RegressionComparison", "ReleasedColumns", "RiskUtilityPoint", "Rule",
+    "Analysis", "Association", "ComparedTerm", "Efficiency", "Entry",
+    "FileRisk", "Garbling", "Hazard", "Inflation", "Itemset", "LevelContribution", "Option", "PathParities",
+    "Randomized", "RegressionComparison", "ReleasedColumns", "RiskUtilityPoint", "Rule",
     "SideChannel", "SideChannelRisk", "Story", "Sufficiency", "TableDistance", "UnitVariance",
     "VariableContribution", "VariableUtility",
 }  # fmt: skip
@@ -92,7 +93,7 @@ def examples() -> dict[str, Result]:
         shares.estimate.intervals(),
         *shares.quantities[:1],
         estimate_with(data, direct="region").estimate,
-        mw.estimation.estimate_unknown([60, 40], categories=["a", "b"]),
+        estimate_unknown([60, 40], categories=["a", "b"]),
         joint,
         joint.conditional(given="region"),
         joint.difference({"y": yes}, given="region", between=("south", "no_rth")),

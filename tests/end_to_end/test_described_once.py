@@ -175,3 +175,36 @@ def test_no_sampling_is_a_simple_random_sample() -> None:
     answers, warner = {"answer": ["yes", "no", "no"] * 40}, mw.design("warner", p="0.8")
     plainly, with_none = mw.Survey(answers, {"answer": warner}), mw.Survey(answers, {"answer": warner}, None)  # type: ignore[arg-type]
     assert with_none.shares().to_dict() == plainly.shares().to_dict()
+
+
+@pytest.mark.parametrize("sampling", [None, mw.Sampling(weights="w")])
+def test_a_table_of_rows_with_designs_of_their_own_is_the_mean_of_rows_turned_around(
+    sampling: mw.Sampling | None,
+) -> None:
+    """By hand: a row gives the outer product of its columns of the inverse matrices; the table is their mean."""
+    draws, n = np.random.default_rng(3), 600
+    decks = [mw.design("warner", p=p, categories=["yes", "no"]) for p in ("0.8", "0.7")]
+    three = mw.design("k-ary", gamma=5, categories=["a", "b", "c"])
+    wave, first, second = draws.integers(0, 2, n), draws.integers(0, 2, n), draws.integers(0, 3, n)
+    weights = np.ones(n) if sampling is None else draws.uniform(1, 3, n)
+    answers = {"wave": wave, "y": np.array(["yes", "no"])[first], "z": np.array(["a", "b", "c"])[second], "w": weights}
+    designs = {"y": [mw.When({"wave": place}, deck) for place, deck in enumerate(decks)], "z": three}
+    found = mw.Survey(answers, designs, sampling or mw.Sampling()).table("y", "z")
+
+    inverses = np.array([np.linalg.inv(deck.matrix()) for deck in decks])
+    cells = np.einsum("ni,jn->nij", inverses[wave, :, first], np.linalg.inv(three.matrix())[:, second])
+    shares = np.tensordot(weights, cells, 1) / weights.sum()
+    scores = weights[:, None, None] * (cells - shares) / weights.sum()
+    errors = np.sqrt(n / (n - 1) * ((scores - scores.mean(0)) ** 2).sum(0))
+    np.testing.assert_allclose(found.pi_hat, shares, atol=1e-12)
+    np.testing.assert_allclose(found.standard_error, errors, atol=1e-12)
+    np.testing.assert_allclose(found.margin("z").pi_hat, shares.sum(0), atol=1e-12)
+
+
+def test_a_table_says_which_designs_it_needs() -> None:
+    decks = [mw.design("warner", p=p) for p in ("0.8", "0.7")]
+    answers = {"wave": [1, 2] * 30, "y": ["yes", "no", "no"] * 20, "sex": ["f", "m"] * 30}
+    survey = mw.Survey(answers, {"y": [mw.When({"wave": wave}, deck) for wave, deck in enumerate(decks, 1)]})
+    with pytest.raises(mw.MaskwellError, match="tell the shares only together") as raised:
+        survey.table("y", "sex", method="ml")
+    assert 'method="moments"' in raised.value.hint

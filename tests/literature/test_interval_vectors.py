@@ -10,16 +10,7 @@ from tests.support.arrays import Array
 
 from maskwell import design as make_design
 from maskwell.designs import Dense
-from maskwell.estimation import (
-    Estimate,
-    Sample,
-    best_left_inverse,
-    estimate_by_moments,
-    mean_scores,
-    minimax_left_inverse,
-    score_left_inverse,
-)
-from maskwell.estimation.left_inverse import optimal_scores, optimal_scores_for_weights, score_recovery
+from maskwell.estimation import Estimate, LeftInverse, Sample, estimate_by_moments
 
 Cases = dict[str, dict[str, Any]]
 
@@ -61,7 +52,7 @@ def test_simultaneous_intervals(rr_vectors: Cases, method: str) -> None:
 def test_the_best_left_inverse_at_a_guess(rr_vectors: Cases) -> None:
     case = rr_vectors["M06"]
     design = Dense.of(case["input"]["P"])
-    inverse = best_left_inverse(design, np.array(case["input"]["pi0"]))
+    inverse = LeftInverse.best(design, case["input"]["pi0"])
     found = estimate_by_moments(Sample.of(case["input"]["counts"], design).counts, design, inverse=inverse)
     assert close(inverse.L, case["expected"]["L"], case["tol"])
     assert close(found.pi_hat, case["expected"]["pi"], case["tol"])
@@ -71,7 +62,7 @@ def test_the_best_left_inverse_at_a_guess(rr_vectors: Cases) -> None:
 @pytest.mark.parametrize("name", ["X01", "X02"])
 def test_minimax_left_inverses(rr_vectors: Cases, name: str) -> None:
     case = rr_vectors[name]
-    found = minimax_left_inverse(Dense.of(case["input"]["P"]), criterion=case["input"]["criterion"])
+    found = LeftInverse.minimax(Dense.of(case["input"]["P"]), criterion=case["input"]["criterion"])
     assert close(found.pi, case["expected"]["pi_star"], case["tol"])
     assert close(found.value, case["expected"]["value"], case["tol"])
     assert close(found.L, case["expected"]["L"], case["tol"])
@@ -84,9 +75,7 @@ def test_optimal_scores(rr_vectors: Cases, name: str) -> None:
     given, expected, tol = rr_vectors[name]["input"], rr_vectors[name]["expected"], rr_vectors[name]["tol"]
     design = Dense.of(np.column_stack([given["alpha"], given["beta"]]))
     guess = given["A1"] / (given["A1"] + given["A2"])
-    assert close(optimal_scores_for_weights(design, inside=given["A1"], outside=given["A2"]), expected["scores"], tol)
-    assert close(optimal_scores(design, pi_0=guess), expected["scores"], tol)
-    assert close(best_left_inverse(design, np.array([guess, 1 - guess])).L[0], expected["scores"], tol)
+    assert close(LeftInverse.best(design, [guess, 1 - guess]).L[0], expected["scores"], tol)
 
 
 @pytest.mark.parametrize("name", ["I07", "I08"])
@@ -94,17 +83,16 @@ def test_what_the_mean_score_of_christofides_adds(rr_vectors: Cases, name: str) 
     case = rr_vectors[name]
     design = make_design("christofides", probabilities=[str(p) for p in case["input"]["p"]])
     for pi in (0.0, 0.2, 1.0):
-        assert close(score_recovery(design, mean_scores(design)).added(pi), case["expected"]["extra"], case["tol"])
+        added = LeftInverse.of_scores(design, range(design.m)).covariance([pi, 1 - pi], design)[0, 0] - pi * (1 - pi)
+        assert close(added, case["expected"]["extra"], case["tol"])
 
 
 def test_the_mean_of_kuk_against_the_information_bound() -> None:
     """The mean estimator has .443333 at a share of .3, the bound is .418483 [Adeshiyan2011, section 2.5]."""
     kuk = make_design("kuk", theta1="0.7", theta2="0.2", draws=3)
-    best = score_recovery(kuk, optimal_scores(kuk, pi_0=0.3))
-    assert score_recovery(kuk, mean_scores(kuk)).variance(0.3) == pytest.approx(0.443333, abs=5e-7)
-    assert best.variance(0.3) == pytest.approx(0.418483, abs=5e-7)
-    by_left_inverse = score_left_inverse(kuk, mean_scores(kuk)).covariance(np.array([0.3, 0.7]), kuk)
-    assert by_left_inverse[0, 0] == pytest.approx(0.443333, abs=5e-7)
+    by_mean, best = LeftInverse.of_scores(kuk, range(4)), LeftInverse.best(kuk, [0.3, 0.7])
+    found = [one.covariance([0.3, 0.7], kuk)[0, 0] for one in (by_mean, best)]
+    assert found == pytest.approx([0.443333, 0.418483], abs=5e-7)
 
 
 @pytest.mark.parametrize("name", ["V05", "V06", "V07", "V08"])

@@ -16,7 +16,7 @@ from tests.support.arrays import Real
 from tests.support.columns import read_columns
 
 import maskwell as mw
-from maskwell.estimation.left_inverse import LeftInverse
+from maskwell.estimation import LeftInverse
 
 pytest.importorskip("pyarrow")
 
@@ -169,7 +169,7 @@ def test_means_of_reported_numbers(
     """
     data, plan = surveyed(shared, name)
     design = mw.design(family, **parameters)
-    by_mean = mw.estimation.score_left_inverse(design, mw.estimation.mean_scores(design))
+    by_mean = mw.estimation.LeftInverse.of_scores(design, range(design.m))
     found = mw.estimation.estimate_survey(data["z"].astype(int), design, plan, inverse=by_mean, denominator=802)
     assert as_printed(found.pi_hat[0], published) == published
     yes, _ = estimated(shared, name, [family, *typed], [*SRS, "802"])
@@ -200,7 +200,7 @@ def test_two_answers_of_mangat_singh_and_singh(shared: Path, here: Path) -> None
     design = mw.design("mangat-singh-singh-twice", p1="0.6", p2="0.8")
     labels = list(zip(*(np.where(data[c] == 1, "yes", "no").tolist() for c in ("I", "J")), strict=True))
     score = np.array([((1 - p2) * i - (1 - p1) * j) / (p1 - p2) for i, j in ((1, 1), (1, 0), (0, 1), (0, 0))])
-    own = mw.estimation.best_left_inverse(design).L
+    own = mw.estimation.LeftInverse.best(design).L
     published = LeftInverse(np.vstack([score, own[1] + own[0] - score, own[2]]), "scores", design.fingerprint)
     assert published.L @ design.matrix() == pytest.approx(np.eye(3), abs=1e-12)
     found = mw.estimation.estimate_survey(labels, design, plan, inverse=published, denominator=802)

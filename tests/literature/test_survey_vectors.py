@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from maskwell import Sampling
 from maskwell.core import Categories
 from maskwell.designs import Dense
-from maskwell.estimation import Sampling, estimate_survey
-from maskwell.estimation.sampling.calibration import calibrate
+from maskwell.estimation import estimate_survey
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.procedures.category_cards import abul_ela
 from maskwell.procedures.forced_answers import cheating
@@ -85,7 +85,7 @@ def test_a_design_for_each_row(rr_vectors: dict[str, Any]) -> None:
 
 def test_calibrated(rr_vectors: dict[str, Any]) -> None:
     case = rr_vectors["X04"]
-    plan = calibrate(stratified(case["input"]), case["input"]["x"], case["input"]["x_totals"])
+    plan = stratified(case["input"]).calibrated(case["input"]["x"], case["input"]["x_totals"])
     close(plan.weights, case, "weights")
     check_totals(estimated(case["input"], plan), case)
 

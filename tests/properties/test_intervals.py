@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from maskwell.designs import Dense
-from maskwell.estimation import Estimate, Sample, estimate_by_moments, minimax_left_inverse
+from maskwell.estimation import Estimate, LeftInverse, Sample, estimate_by_moments
 
 CHANCES = st.integers(1, 19).map(lambda n: f"{n}/20")
 
@@ -52,7 +52,7 @@ def test_minimax_is_certified_and_no_worse_than_the_uniform_guess(columns: list[
     design = Dense.from_integers(columns)
     assume(design.identifiable)
     assume(design.singular_range()[1] > 0.02)
-    found = minimax_left_inverse(design)
+    found = LeftInverse.minimax(design)
     P = design.matrix()
     worst = [float((P.T @ (L**2).sum(axis=0)).max() - 1) for L in (found.L, design.left_inverse())]
     assert found.gap is not None

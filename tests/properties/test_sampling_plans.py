@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from maskwell import Categories, Sampling
 from maskwell.core import Cells
 from maskwell.designs import Dense
-from maskwell.estimation import estimate_cells, estimate_survey
+from maskwell.estimation import estimate_survey
 from maskwell.estimation.sampling.sample_stages import Scheme
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
+from maskwell.estimation.sampling.weighted_survey import estimate_cells
 
 DESIGN = Dense.of([[0.7, 0.1, 0.15], [0.2, 0.8, 0.15], [0.1, 0.1, 0.7]], Categories.of(["a", "b", "c"]))
 

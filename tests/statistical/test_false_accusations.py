@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from tests.support.together import together
 
-from maskwell import Counts, SeededRandom
+from maskwell import Counts, Sampling, SeededRandom
 from maskwell.core import Categories
 from maskwell.designs import Dense, Design, Kronecker, Subset, Unary, Uniform
-from maskwell.estimation import Estimate, Sampling, estimate_by_likelihood, estimate_by_moments, estimate_survey
+from maskwell.estimation import Estimate, estimate_by_moments, estimate_survey
+from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
 from maskwell.procedures.registry import make_design
 
 pytestmark = pytest.mark.statistical

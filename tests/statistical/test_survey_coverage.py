@@ -24,8 +24,9 @@ from maskwell import Categories, Design
 from maskwell import design as make_design
 from maskwell.core import Cells
 from maskwell.designs import Uniform
-from maskwell.estimation import Estimate, estimate_cells
+from maskwell.estimation import Estimate
 from maskwell.estimation.sampling.sample_stages import Scheme
+from maskwell.estimation.sampling.weighted_survey import estimate_cells
 
 pytestmark = pytest.mark.statistical
 

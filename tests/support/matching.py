@@ -6,6 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import Any
+
+import numpy as np
+
+from maskwell.microdata.risk.binomial_sums import count_distributions, sums_of_terms
+from maskwell.microdata.risk.match_chances import chance_given_arrivals, quantile_places, strict_risks, target_risks
 
 
 def exact_pmf(n: Sequence[int], p: Sequence[float | Fraction]) -> list[Fraction]:
@@ -68,3 +74,36 @@ def enumerated_match(counts: Sequence[int], P: Sequence[Sequence[Fraction]], x: 
         if released[0] == x:
             right[t] = right.get(t, Fraction(0)) + chance / t
     return {t: right.get(t, Fraction(0)) / mass for t, mass in seen.items() if t and mass}
+
+
+@dataclass(frozen=True)
+class ToldRisk:
+    """What :func:`told_risk` finds."""
+
+    pmf: dict[int, float]
+    given: dict[int, float]
+    unconditional: float
+    in_range: float
+    strict: float
+    t_low: int
+    t_high: int
+
+
+def told_risk(n: Sequence[int], p: Sequence[Any], x: int, level: float = 0.95) -> ToldRisk:
+    """The same by the code that is tested, as the risk of all cells at once is put together from it."""
+    records, chances, row = np.array(n), np.array(p, dtype=float), np.zeros(1, dtype=int)
+    terms = sums_of_terms(np.zeros(len(records), dtype=int), records, chances, 1)
+    window = next(count_distributions(terms, row, chances[[x]]))
+    pmf, given = (values[0] for values in chance_given_arrivals(window, chances[[x]]))
+    low, high = (int(place[0]) for place in quantile_places(pmf[None, :], level))
+    unconditional, in_range = target_risks(terms, row, chances[[x]], level=level)
+    first = int(window.first[0])
+    return ToldRisk(
+        dict(enumerate(pmf.tolist(), first)),
+        {t: share for t, share in enumerate(given.tolist(), first) if t},
+        float(unconditional[0]),
+        float(in_range[0]),
+        float(strict_risks([(records, chances)], chances[[x]])[0]),
+        first + low,
+        first + high,
+    )

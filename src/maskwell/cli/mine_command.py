@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from maskwell.cli.options import (
+    ROW_SAMPLING,
     FilePath,
     check_plot,
     example,
     json_option,
     plot_content,
     plot_options,
+    sampling_options,
     show_values_option,
     text_form_options,
     with_plot,
@@ -65,6 +69,7 @@ from maskwell.cli.output import Progress, print_json, print_lines
     show_default=True,
     help="Rows without a basket: refuse, or leave them out.",
 )
+@sampling_options(*ROW_SAMPLING)
 @plot_options("the largest supports with their intervals")
 @text_form_options("file")
 @show_values_option
@@ -81,13 +86,16 @@ def mine(
     plot: str | None,
     force: bool,
     as_json: bool,
+    **sampling: Any,
 ) -> None:
     """Frequent itemsets and rules from the randomized baskets in FILE.
 
     A basket is a list of items in one column, with blanks between them, a report as randomize writes it, or one column
-    of 1 and 0 for each item. Supports and confidences are those of the true baskets, with standard errors.
+    of 1 and 0 for each item. Supports and confidences are those of the true baskets, with standard errors; --weights,
+    --strata, --clusters, --population and --replicates say how the rows were sampled.
     """
     check_plot(plot, force=force, inputs=[file])
+    from maskwell.estimation.sampling.sampling_description import Sampling
     from maskwell.verbs.mine import design_of
     from maskwell.verbs.mine import mine as find
 
@@ -96,6 +104,7 @@ def mine(
         result = find(
             file,
             assigned,
+            Sampling(**sampling),
             min_support=min_support,
             min_confidence=min_confidence,
             max_items=max_items,  # type: ignore[arg-type]

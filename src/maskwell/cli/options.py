@@ -457,6 +457,10 @@ SAMPLING_OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+ROW_SAMPLING = tuple(name for name in SAMPLING_OPTIONS if name not in ("--denominator", "--poisson"))
+"""Those of estimates from the scores of single rows."""
+
+
 def sampling_options(*names: str) -> Callable[[F], F]:
     """Some of them, or all, as a decorator; the command takes them as keywords."""
 

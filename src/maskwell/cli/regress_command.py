@@ -9,6 +9,7 @@ import click
 
 from maskwell.cli.options import (
     BY_ROWS,
+    ROW_SAMPLING,
     FilePath,
     check_one_form,
     check_plot,
@@ -34,18 +35,6 @@ if TYPE_CHECKING:
     from maskwell.estimation.regression.regression_result import Regression
     from maskwell.verbs.described_survey import Survey
     from maskwell.verbs.regress import Model
-
-SAMPLING = (
-    "--weights",
-    "--inclusion",
-    "--strata",
-    "--clusters",
-    "--population",
-    "--lonely",
-    "--replicates",
-    "--replicate-method",
-    "--fay",
-)
 
 
 @click.command(
@@ -103,7 +92,7 @@ SAMPLING = (
 )
 @click.option("--predict", type=FilePath(), metavar="ROWS", help="Predicted chances for the rows of a file.")
 @click.option("--exponentiate", is_flag=True, help="Odds ratios in place of their logarithms.")
-@sampling_options(*SAMPLING)
+@sampling_options(*ROW_SAMPLING)
 @click.option(
     "--missing",
     type=click.Choice(["error", "drop"]),

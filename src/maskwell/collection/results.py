@@ -30,8 +30,7 @@ from maskwell.core.verdicts import below, ceil_of, is_outside
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, UnknownCategoryError
-from maskwell.estimation.outside_estimates import DOUBTFUL
-from maskwell.estimation.share_estimate import Flag
+from maskwell.estimation.outside_estimates import DOUBTFUL, Flag
 from maskwell.planning.sample_size import margin_of, needed_n
 from maskwell.verbs.described_survey import Survey as DescribedSurvey
 from maskwell.verbs.share_results import Shares

@@ -40,6 +40,7 @@ from maskwell.engines.column_codes import (
 from maskwell.engines.report_counts import check_made_by
 from maskwell.engines.row_sources import PIECE_BYTES, Progress, RowPass, Source, find_column
 from maskwell.engines.rows import Rows
+from maskwell.engines.survey_columns import ColumnRoles, RoleReader, joined_roles
 from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError
 
 UNKNOWN = -1
@@ -225,6 +226,7 @@ class BasketRows:
     bits: Bits
     rows: int
     dropped: int
+    plan: Mapping[str, Any] = field(default_factory=dict)  # what is known of the sampling of the baskets
 
 
 def basket_columns(rows: Rows, bits: ItemBits) -> tuple[str, ...]:
@@ -247,11 +249,16 @@ def basket_columns(rows: Rows, bits: ItemBits) -> tuple[str, ...]:
 
 
 def read_baskets(
-    rows: Rows, assignment: Assignment, *, missing: str = "error", progress: Progress | None = None
+    rows: Rows,
+    assignment: Assignment,
+    roles: ColumnRoles | None = None,
+    *,
+    missing: str = "error",
+    progress: Progress | None = None,
 ) -> BasketRows:
     """The reported baskets of a table as bits, all of them in memory: M / 8 bytes for each."""
     coded = expected_categories([assignment], reports=True)
-    work = _ReadingBaskets(assignment, _reader(assignment, missing), str(rows))
+    work = _ReadingBaskets(assignment, _reader(assignment, missing), str(rows), roles or ColumnRoles())
     parts = rows.in_parts(work, coded=coded, progress=progress)
     problems, read = parts[0].problems, parts[0].rows
     for part in parts[1:]:
@@ -259,7 +266,7 @@ def read_baskets(
         read += part.rows
     raise_first(problems, read)
     bits = np.concatenate([one for part in parts for one in part.bits])
-    return BasketRows(bits, read, read - len(bits))
+    return BasketRows(bits, read, read - len(bits), joined_roles([one for part in parts for one in part.plans]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,6 +275,7 @@ class _BasketPart:
 
     rows: int
     bits: list[Bits]
+    plans: list[dict[str, Any]]
     problems: Sequence[Problems]
 
 
@@ -278,28 +286,38 @@ class _ReadingBaskets:
     assignment: Assignment
     reader: _ListReader | _BitReader
     where: str
+    roles: ColumnRoles
 
     def columns(self, schema: Any) -> list[str]:
-        self._positions(schema)
-        return [*self.assignment.columns]
+        return [*self._positions(schema)]
 
-    def _positions(self, schema: Any) -> list[int]:
+    def _positions(self, schema: Any) -> dict[str, int]:
         assignment = self.assignment
-        positions = [find_column(schema, name, self.where, BASKETS) for name in assignment.columns]
-        for (leaf, _), name, position in zip(assignment.parts, assignment.columns, positions, strict=True):
+        positions = {name: find_column(schema, name, self.where, BASKETS) for name in assignment.columns}
+        for (leaf, _), (name, position) in zip(assignment.parts, positions.items(), strict=True):
             check_made_by(leaf, schema.field(position), name)
-        return positions
+        return positions | {
+            name: find_column(schema, name, self.where) for name in self.roles.names(schema, self.where)
+        }
 
     def __call__(self, source: Source, first_row: int | None, progress: Progress | None) -> _BasketPart:
         positions = self._positions(source.schema)
-        only = sorted({*positions})
-        places = [only.index(position) for position in positions]
+        only = sorted({*positions.values()})
+        places = {name: only.index(position) for name, position in positions.items()}
+        plan = RoleReader(self.roles, source.schema, self.where)
+        bits: list[Bits] = []
+        plans: list[dict[str, Any]] = []
         at_once = max(64, PIECE_BYTES // max(8, len(self.assignment.leaves)))
         rows = RowPass(source, self.where, only=only, rows_at_once=at_once, progress=progress, first_row=first_row)
-        read = [self.reader.read([batch.column(place) for place in places], rows.before + 1) for batch in rows]
+        for batch in rows:
+            columns = {name: batch.column(place) for name, place in places.items()}
+            read = self.reader.read([columns[name] for name in self.assignment.columns], rows.before + 1)
+            if read is not None:
+                bits.append(read.codes)
+                plans += [plan.read(columns, rows.before, read.kept)] if self.roles else []
         if first_row is None:
             raise_first(self.reader.problems, rows.rows)
-        return _BasketPart(rows.rows, [one for one in read if one is not None], self.reader.problems)
+        return _BasketPart(rows.rows, bits, plans, self.reader.problems)
 
 
 def _reader(assignment: Assignment, missing: str) -> _ListReader | _BitReader:
@@ -316,9 +334,8 @@ class _ListReader:
         self._coder = BasketCoder(column, items.names, missing)
         self.problems: list[Problems] = [self._coder.problems]
 
-    def read(self, columns: Sequence[Any], first_row: int) -> Bits | None:
-        encoded = self._coder.bits(columns[0], first_row)
-        return None if encoded is None else encoded.codes
+    def read(self, columns: Sequence[Any], first_row: int) -> Encoded | None:
+        return self._coder.bits(columns[0], first_row)
 
 
 class _BitReader:
@@ -329,14 +346,15 @@ class _BitReader:
         self._coders = [CategoryCoder(name, _reports(leaf), missing, role="bit") for name, leaf in leaves]
         self.problems = [coder.problems for coder in self._coders]
 
-    def read(self, columns: Sequence[Any], first_row: int) -> Bits | None:
+    def read(self, columns: Sequence[Any], first_row: int) -> Encoded | None:
         encoded = [c.codes(values, first_row) for c, values in zip(self._coders, columns, strict=True)]
         usable = [one for one in encoded if one is not None]
         if len(usable) < len(encoded):
             return None
-        _, codes = common_rows(usable, len(columns[0]))
+        kept, codes = common_rows(usable, len(columns[0]))
         ones = [column == coder.categories.code(1) for column, coder in zip(codes, self._coders, strict=True)]
-        return np.packbits(np.column_stack(ones), axis=1, bitorder="little")
+        bits = np.packbits(np.column_stack(ones), axis=1, bitorder="little")
+        return Encoded(bits, len(columns[0]) - len(bits), kept, usable[0].categories)
 
 
 def _reports(leaf: Any) -> Categories:

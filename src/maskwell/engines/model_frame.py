@@ -10,7 +10,6 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.categories import Categories
-from maskwell.core.groups import Factor
 from maskwell.core.phrases import HINT, listed, option, shorten
 from maskwell.designs.design import Design
 from maskwell.engines.arrow_arrays import column_errors, flags_in_memory, missing_rows, numbers_in_memory, require
@@ -23,7 +22,7 @@ from maskwell.engines.formula_references import References
 from maskwell.engines.labelled_columns import as_factor
 from maskwell.engines.predictor_columns import CategoryColumn, Predictors
 from maskwell.engines.rows import Rows
-from maskwell.engines.survey_columns import PlanColumns, PlanReader, SampleReader
+from maskwell.engines.survey_columns import ColumnRoles, RoleReader, SampleReader, some_rows
 from maskwell.errors import InputError, MissingValueError, ParameterError
 
 STEP = 1e-5
@@ -214,7 +213,7 @@ def read_model_frame(
     formula: str,
     assignments: Sequence[Assignment],
     *,
-    plan: PlanColumns | None = None,
+    plan: ColumnRoles | None = None,
     latent: str | None = None,
     missing: str = "error",
     randomized_columns: bool = True,
@@ -229,7 +228,7 @@ def read_model_frame(
     that count as one, by its labels.
     """
     _check_missing(missing)
-    parsed, plan = read_formula(formula, random=True), plan or PlanColumns()
+    parsed, plan = read_formula(formula, random=True), plan or ColumnRoles()
     assigned = variables_of(assignments) if assignments or randomized_columns else []
     variables = {name: v for v in assigned for name in [_one_column(v)]}
     _check_used(variables, parsed)
@@ -297,7 +296,7 @@ def _assembled(
     outcome: OutcomeColumn,
     joint: _Joint | None,
     hidden: Sequence[_Hidden],
-    plan: PlanColumns,
+    plan: ColumnRoles,
 ) -> ModelFrame:
     randomized = [one.name for one in hidden]
     coding, versions = _coded(parsed.right, frame, hidden, int(kept.sum()))
@@ -505,12 +504,12 @@ class _Reader:
         labels = [*values.categories[1:], values.categories[0]]  # the first value is the reference, as elsewhere
         return OutcomeColumn(asked=((values.codes.astype(np.intp) - 1) % len(labels), Categories.of(labels)))
 
-    def plan(self, plan: PlanColumns, kept: Array) -> dict[str, Any]:
+    def plan(self, plan: ColumnRoles, kept: Array) -> dict[str, Any]:
         """What is known about the sampling of the rows that are used."""
         if not plan:
             return {}
-        columns = PlanReader(plan, _Names(self._columns), "the table").read(self._columns, 0)
-        return {name: _some(value, kept) for name, value in columns.items()}
+        columns = RoleReader(plan, _Names(self._columns), "the table").read(self._columns, 0)
+        return {name: some_rows(value, kept) for name, value in columns.items()}
 
 
 @dataclass(frozen=True)
@@ -523,14 +522,6 @@ class _Names:
     def names(self) -> list[str]:
         """All columns."""
         return list(self.columns)
-
-
-def _some(value: Any, kept: Array) -> Any:
-    if isinstance(value, list):
-        return [_some(one, kept) for one in value]
-    if isinstance(value, Factor):
-        return value.take(np.flatnonzero(kept))
-    return value[kept] if isinstance(value, np.ndarray) and value.ndim else value
 
 
 def missing_values(column: Any) -> Array:
@@ -603,7 +594,7 @@ def _looked_for(variables: Mapping[str, Variable]) -> dict[str, Categories | Non
     return {name: held for v in variables.values() for name, held in Samples((v,)).looked_for().items()}
 
 
-def _plan_names(plan: PlanColumns, table: Table) -> list[str]:
+def _plan_names(plan: ColumnRoles, table: Table) -> list[str]:
     names = [*plan.numeric, *plan.labelled]
     table.check(names)
     return [*names, *plan.replicate_names(table, table.where)]

@@ -40,7 +40,7 @@ from maskwell.engines.assignments import (
 from maskwell.engines.column_codes import Problems, include_problems, raise_first
 from maskwell.engines.row_sources import PIECE_BYTES, Progress, RowPass, Source, find_column
 from maskwell.engines.rows import Rows
-from maskwell.engines.survey_columns import PlanColumns, PlanReader, SampleReader, whole_numbers
+from maskwell.engines.survey_columns import ColumnRoles, RoleReader, SampleReader, whole_numbers
 from maskwell.errors import MissingValueError, ParameterError, ReportError
 
 ROWS_AT_ONCE = 1 << 18
@@ -150,7 +150,7 @@ def tally_groups(
 def tally_survey(
     table: Rows,
     assignments: Sequence[Assignment],
-    plan: PlanColumns,
+    plan: ColumnRoles,
     *,
     missing: str = "error",
     counts: str | None = None,
@@ -432,7 +432,7 @@ class _Surveying:
     """Sums the weights of the reports of a source by everything that the plan tells apart."""
 
     samples: Samples
-    plan: PlanColumns
+    plan: ColumnRoles
     missing: str
     counts: str | None
     where: str
@@ -479,7 +479,7 @@ class _SurveyRows:
     ) -> None:
         self._counts, self._missing = survey.counts, survey.missing
         self._reader = SampleReader(survey.samples, survey.missing)
-        self._plan = PlanReader(survey.plan, source.schema, survey.where)
+        self._plan = RoleReader(survey.plan, source.schema, survey.where)
         only = sorted(positions.values())
         self._places = {name: only.index(position) for name, position in positions.items()}
         self._pass = RowPass(
@@ -533,7 +533,7 @@ def _occurring(factor: Factor) -> set[Any]:
     return set(factor.labels[np.unique(factor.codes)].tolist())
 
 
-def _check_strata(kept: Factor, left_out: set[Any], plan: PlanColumns) -> None:
+def _check_strata(kept: Factor, left_out: set[Any], plan: ColumnRoles) -> None:
     """Raise for a stratum all of whose rows were left out: the estimate would be one for the others."""
     empty = sorted(left_out - _occurring(kept), key=str)
     if empty:
@@ -570,7 +570,7 @@ def _products(plan: dict[str, Any], before: Real | None) -> Real | None:
     return products if before is None else before + products
 
 
-def _sized(cells: Cells, plan: PlanColumns) -> Cells:
+def _sized(cells: Cells, plan: ColumnRoles) -> Cells:
     """The cells with the sizes of the strata, where one number was given for the whole population.
 
     The size of a stratum is then the sum of its weights, and all of them must add up to the population.

@@ -41,8 +41,8 @@ from maskwell.errors import DataFileError, ParameterError, ReportError
 
 
 @dataclass(frozen=True)
-class PlanColumns:
-    """Names of the columns of a sampling plan, and of those that tell the domains."""
+class ColumnRoles:
+    """Which column holds what engines read beside the reports: weights, strata and so on, and the domains."""
 
     weights: str | None = None  # how many people a row stands for; not together with inclusion
     inclusion: str | None = None  # the chance with which a row was drawn
@@ -105,10 +105,10 @@ class PlanColumns:
         return names
 
 
-class PlanReader:
+class RoleReader:
     """Reads the columns of a plan, batch after batch, in the words that :class:`Cells` takes them."""
 
-    def __init__(self, plan: PlanColumns, schema: Any, path: object) -> None:
+    def __init__(self, plan: ColumnRoles, schema: Any, path: object) -> None:
         self._plan = plan
         self._replicates = plan.replicate_names(schema, path)
 
@@ -215,7 +215,21 @@ def some_rows(value: Any, kept: Array) -> Any:
         return [some_rows(one, kept) for one in value]
     if isinstance(value, Factor):
         return value.take(np.flatnonzero(kept))
-    return value[kept] if isinstance(value, np.ndarray) else value
+    return value[kept] if isinstance(value, np.ndarray) and value.ndim else value
+
+
+def joined_roles(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What was read from one batch after the other, as of one batch."""
+    return {name: _joined([part[name] for part in parts], name) for name in (parts[0] if parts else ())}
+
+
+def _joined(values: Sequence[Any], name: str) -> Any:
+    first = values[0]
+    if isinstance(first, list):
+        return [_joined(one, name) for one in zip(*values, strict=True)]
+    if isinstance(first, Factor):
+        return Factor.joined(values, name)
+    return np.concatenate(values) if isinstance(first, np.ndarray) and first.ndim else first
 
 
 def _sizes(parts: Sequence[Factor]) -> list[int]:

@@ -124,18 +124,11 @@ class Part(NamedTuple):
             return self.design.second_moment_of_truth() - 1
         return np.asarray(np.einsum("ji,ij->j", self.inverse.L**2, self.design.matrix()) - 1)
 
-    def rows(self, C: Real) -> Real | None:
-        """``C L``, shape (r, m); None where reports are sets, or too many to be listed."""
-        if not isinstance(self.design, CodedDesign) or not self.design.has_entries_up_to(ENTRIES):
-            return None
-        L = self.design.backward(np.eye(self.design.m)).T if self.inverse is None else self.inverse.L
-        return np.asarray(C @ L)
-
     def variance_of_sums(self, C: Real, shares: Real) -> Real:
         """Of the sums ``C U`` from one report, each at shares of its own, shape (r, k)."""
-        rows = self.rows(C)
-        if rows is not None:
-            return linear_variance(self.design, rows, shares)
+        if isinstance(self.design, CodedDesign) and self.design.has_entries_up_to(ENTRIES):
+            L = self.design.backward(np.eye(self.design.m)).T if self.inverse is None else self.inverse.L
+            return linear_variance(self.design, np.asarray(C @ L), shares)
         seconds = [c @ self.design.second_moment(self.design.apply(pi)) @ c for c, pi in zip(C, shares, strict=True)]
         return np.asarray(np.asarray(seconds) - (C * shares).sum(axis=1) ** 2)
 
@@ -143,15 +136,12 @@ class Part(NamedTuple):
 def binomial_counts(estimate: Estimate) -> BinomialCounts | None:
     """The counts behind an estimate, None where it does not rest on reports that are known."""
     if estimate.sums_of is not None:
-        return _of_sums(estimate, *estimate.sums_of)
-    raw = estimate.pi_hat if estimate.moments is None else estimate.moments
-    if not np.isfinite(raw).all():
+        return _of_sums(estimate.raw, estimate.variance, *estimate.sums_of)
+    raw, parts = estimate.raw, estimate.parts
+    if not np.isfinite(raw).all() or not (parts or estimate.samples):
         return None
-    parts = estimate.parts
     if parts:
         return _of_categories(raw, estimate.effective_n, parts, estimate.variance_of_plan)
-    if not estimate.samples:
-        return None
     from maskwell.estimation.stacked_samples import variance_along
 
     n = sum(sample.n for sample in estimate.samples)
@@ -170,19 +160,18 @@ def _of_categories(raw: Real, n: float, parts: Sequence[Part], planned: Real | N
     return BinomialCounts.of(raw, _effective(n, nearby, planned), at_zero(nearby, v1, near), v1)
 
 
-def _of_sums(estimate: Estimate, source: Estimate, C: Real) -> BinomialCounts | None:
+def _of_sums(raw: Real, variance: Real, source: Estimate, C: Real) -> BinomialCounts | None:
     """Of sums of the shares of another estimate, which themselves lie in [0, 1]."""
-    raw = estimate.pi_hat if estimate.moments is None else estimate.moments
     parts, n = source.parts, source.effective_n
     if not parts or not np.isfinite(raw).all():
         return None
-    near = smoothed(source.pi_hat if source.moments is None else source.moments, n)
+    near = smoothed(source.raw, n)
     inside, outside = conditional_shares(C, near)
     v0, v1, nearby = (
         np.asarray(sum(part.weight * part.variance_of_sums(C, shares) for part in parts))
         for shares in (outside, inside, np.broadcast_to(near, C.shape))
     )
-    planned = None if source.variance_of_plan is None else estimate.variance
+    planned = None if source.variance_of_plan is None else variance
     return BinomialCounts.of(raw, _effective(n, nearby, planned), v0, v1)
 
 
@@ -201,15 +190,14 @@ def at_zero(at_near: Real, v1: Real, near: Real, kappa: float = 1.0) -> Real:
 
 def conditional_shares(C: Real, near: Real) -> tuple[Real, Real]:
     """For each sum the shares within it and those outside, in the ratios of ``near``; shape (r, k) each."""
-    return _shared(C * near), _shared((1 - C) * near)
+    inside, outside = C * near, (1 - C) * near
+    for rows in (inside, outside):
+        total = rows.sum(axis=1, keepdims=True)
+        np.divide(rows, total, out=rows, where=total > 0)
+    return inside, outside
 
 
 def linear_variance(design: Design, rows: Real, shares: Real) -> Real:
     """Variance of the numbers ``rows[r, z]`` that reports z stand for, each at shares of its own, shape (r,)."""
     lam = cast(CodedDesign, design).forward(shares)
     return np.asarray((rows**2 * lam).sum(axis=1) - (rows * lam).sum(axis=1) ** 2)
-
-
-def _shared(rows: Real) -> Real:
-    total = rows.sum(axis=1, keepdims=True)
-    return np.asarray(np.divide(rows, total, out=np.zeros(rows.shape), where=total > 0))

@@ -19,9 +19,9 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.verdicts import is_outside
-from maskwell.estimation.outside_estimates import nearest_shares
+from maskwell.estimation.outside_estimates import Flag, nearest_shares
 from maskwell.estimation.sampling.survey_estimate import NEGATIVE, SurveyEstimate
-from maskwell.estimation.share_estimate import ROUNDING, Estimate, Flag
+from maskwell.estimation.share_estimate import ROUNDING, Estimate
 
 
 def with_device_noise(estimate: Estimate) -> Estimate:
@@ -29,37 +29,38 @@ def with_device_noise(estimate: Estimate) -> Estimate:
 
     The part of the sampling is not a number where it would be negative: there the two parts cannot be separated.
     """
+    more: dict[str, Any] = {}
     if isinstance(estimate, SurveyEstimate) and estimate.domains:
-        domains: Any = {label: with_device_noise(one) for label, one in estimate.domains.items()}
-        estimate = replace(estimate, domains=domains)
-    estimate = _without_residues(estimate)
+        more["domains"] = {label: with_device_noise(one) for label, one in estimate.domains.items()}
+    residues = np.abs(estimate.variance) <= ROUNDING / max(estimate.n, 1)  # zero but for rounding
+    estimate = replace(estimate, variance=np.where(residues, 0.0, estimate.variance), **more)
     least = _least(estimate)
     if least is None:
         return estimate
-    lacking = np.where(_is_unreliable(estimate), _lacking(least, estimate.variance), 0)
+    degrees = estimate.degrees_of_freedom
+    of_one_stratum = degrees is not None and degrees < 1
+    unreliable = is_outside(estimate.raw) | ~estimate.has_error | of_one_stratum
+    lacking = np.where(unreliable, _lacking(least, estimate.variance), 0)
     raised = lacking > 0
     if raised.any():
-        estimate = _raised(estimate, lacking, least)
+        more = {"variance": estimate.variance + lacking}
+        if isinstance(estimate, SurveyEstimate):
+            lost = np.where(raised, _lacking(least * estimate.population**2, estimate.total_variance), 0)
+            more["total_variance"] = estimate.total_variance + lost
+        estimate = replace(estimate, **more)
     sampling = estimate.variance - estimate.randomization_variance
     sampling = np.where(np.abs(sampling) <= ROUNDING * estimate.variance, 0.0, sampling)
     unknown = sampling < 0
-    flags = (*_other_flags(estimate, unknown), *([_least_error(raised)] if raised.any() else []))
-    return replace(estimate, sampling_variance=np.where(unknown, np.nan, sampling), flags=flags)
-
-
-def _without_residues(estimate: Estimate) -> Estimate:
-    """Variances that are zero but for rounding are zero."""
-    residues = np.abs(estimate.variance) <= ROUNDING / max(estimate.n, 1)
-    return replace(estimate, variance=np.where(residues, 0.0, estimate.variance)) if residues.any() else estimate
+    parts = np.where(unknown, np.nan, sampling), estimate.randomization_variance
+    return replace(estimate, variance_parts=parts, flags=_flags(estimate, raised, separable=not unknown.any()))
 
 
 def _least(estimate: Estimate) -> Real | None:
     """What the device adds to each variance; None where the reports of single designs are not known."""
-    raw = estimate.pi_hat if estimate.moments is None else estimate.moments
-    if estimate.sums_of is not None or not np.isfinite(raw).all():
+    if estimate.sums_of is not None or not np.isfinite(estimate.raw).all():
         return None
     parts = (estimate.used if isinstance(estimate, SurveyEstimate) else ()) or estimate.parts
-    t = nearest_shares(raw)
+    t = nearest_shares(estimate.raw)
     if parts:
         spread = np.asarray(sum(part.weight * part.variance(t) for part in parts)) - t * (1 - t)
         return np.asarray(np.maximum(spread, 0) / estimate.effective_n)
@@ -70,38 +71,20 @@ def _least(estimate: Estimate) -> Real | None:
     return np.asarray(((1 - t) * b * (1 - b) + t * a * (1 - a)) / (a - b) ** 2 / counts.n)
 
 
-def _is_unreliable(estimate: Estimate) -> Array:
-    """Which variances may be far too small: of estimates outside [0, 1], those of zero or less, and of one stratum."""
-    degrees = estimate.degrees_of_freedom if isinstance(estimate, SurveyEstimate) else None
-    lonely = degrees is not None and degrees < 1
-    raw = estimate.pi_hat if estimate.moments is None else estimate.moments
-    return np.asarray(is_outside(raw) | (estimate.variance <= ROUNDING / max(estimate.n, 1)) | lonely)
-
-
 def _lacking(least: Real, variance: Real) -> Real:
     """What variances lack by more than rounding; nothing where one is not defined."""
     lacking = np.where(np.isfinite(variance), least - variance, 0)
     return np.where(lacking > ROUNDING * least, lacking, 0)
 
 
-def _raised(estimate: Estimate, lacking: Real, least: Real) -> Estimate:
-    more: dict[str, Any] = {}
-    if isinstance(estimate, SurveyEstimate):
-        lost = np.where(lacking > 0, _lacking(least * estimate.population**2, estimate.total_variance), 0)
-        more = {"total_variance": estimate.total_variance + lost}
-    return replace(estimate, variance=estimate.variance + lacking, **more)
-
-
-def _other_flags(estimate: Estimate, unknown: Array) -> list[str]:
-    positive = bool((estimate.variance > ROUNDING / max(estimate.n, 1)).all())
-    gone = {"no-error": positive, "small-sampling": not unknown.any()}
-    kept = [flag for flag in estimate.flags if not (isinstance(flag, Flag) and gone.get(flag.kind, False))]
-    return [flag for flag in kept if flag != NEGATIVE or not positive]
-
-
-def _least_error(raised: Array) -> Flag:
+def _flags(estimate: Estimate, raised: Array, *, separable: bool) -> tuple[str, ...]:
+    """Those that still hold, and how many standard errors are those of the randomization."""
+    positive = bool(estimate.has_error.all())
+    gone = {kind for kind, is_gone in (("no-error", positive), ("small-sampling", separable)) if is_gone}
+    kept = [flag for flag in estimate.flags if not (isinstance(flag, Flag) and flag.kind in gone)]
     words = (
         f"{int(raised.sum())} of {len(raised)} standard errors are those of the randomization alone, which is known: "
         "the reports vary less than it makes them vary on average"
     )
-    return Flag(words, "least-error")
+    added = [Flag(words, "least-error")] if raised.any() else []
+    return (*(flag for flag in kept if flag != NEGATIVE or not positive), *added)

@@ -1,27 +1,41 @@
-"""DirectEstimate: shares read off a released file, and Released: the counts and weights they are read from."""
+"""Shares read off a released file whose records were randomized so that counts stay the same on average.
+
+A matrix P with ``P N = N`` makes the released shares ``p = M / n`` unbiased without any correction. What remains is
+their variance. With the covariance C of the released shares given the file (the data holder),
+
+    V = (D_p - p p' + C) / (n - 1) + C
+
+is unbiased. Without P (everybody else) the variance of every sum of shares at most doubles,
+``V(a'p) <= (2 - 1/n) V_open(a'p)``, and
+
+    V_max = (2n - 1) / (n - 1)^2 (D_p - p p')
+
+is at least that on average. Where the file itself is the target, as for a census, only the part of randomization
+counts. Records never leave their block where P has blocks, so the bound holds block by block and totals of blocks are
+exact. With weights the spread of records is ``sum w^2 (e - p)(e - p)'``.
+
+Source: [Adeshiyan2011, section 4.6, eqs. (4.10) to (4.18)], [NayakZhangAdeshiyan2016, Theorem 2.1]; V, V_max, weights
+and blocks derived.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_array, as_floats, check_counts
-from maskwell.errors import CountsError, ParameterError
-from maskwell.estimation.share_estimate import Combination, Estimate
+from maskwell.core.arguments import Array, Real, as_floats, check_counts
+from maskwell.errors import CountsError
+from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, Estimate, covariances_left_out, diagonal
+from maskwell.notes import Note
 
-ROUNDING = 1e-13
-"""A variance below this part of its terms is zero but for rounding."""
-
-
-class Ratio(NamedTuple):
-    """A share within others, its standard error, and about how far its expectation lies from the truth."""
-
-    value: float
-    standard_error: float
-    bias: float
+BOUNDED = "this table is not kept: intervals are wider by a bound of its bias, standard errors leave it out"
+WITH_WEIGHTS = "weights: the sampling part takes rows as drawn one by one; clusters and strata would change it"
+NEGATIVE = "a variance, or its part of randomization, is estimated below zero: too few records in a category"
+TARGETS = ("population", "file")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,22 +51,14 @@ class Released:
 
     @classmethod
     def of(cls, counts: Any, weights: Any = None, squares: Any = None) -> Released:
-        """Checked: at least two records, weights and squares given together."""
+        """Checked: at least two records."""
         records = check_counts(counts, name="released")
         if records.sum() < 2:
             raise CountsError("one-released-record-a-standard-error")
-        if (weights is None) != (squares is None):
-            raise CountsError("sums-of-weights-without-sums")
         if weights is None:
             return cls(records, records, records)
-        sums, second = (
-            check_counts(v, weighted=True, name=name) for v, name in ((weights, "weights"), (squares, "squares"))
-        )
-        if not len(sums) == len(second) == len(records):
-            raise CountsError(
-                "counts-sums-of-weights", records_count=len(records), sums_count=len(sums), second_count=len(second)
-            )
-        return cls(records, sums, second)
+        named = {"weights": weights, "squares": squares}
+        return cls(records, *(check_counts(values, weighted=True, name=name) for name, values in named.items()))
 
     @property
     def weighted(self) -> bool:
@@ -74,6 +80,12 @@ class Released:
         """``W^2 / S``: the number of records that would tell as much if all had the same weight."""
         return float(self.weights.sum() ** 2 / self.squares.sum())
 
+    def spread(self, *, full: bool) -> Real:
+        """``sum w^2 (e - p)(e - p)'`` over records with the category e, or its diagonal."""
+        p, squares = self.p, self.squares
+        both = _outer(squares, p, full=full) + _outer(p, squares, full=full)
+        return np.asarray(_diagonal(squares, full=full) - both + squares.sum() * _outer(p, p, full=full))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DirectEstimate(Estimate):
@@ -88,33 +100,6 @@ class DirectEstimate(Estimate):
         """Wilson's, with the effective number of records."""
         return "wilson"
 
-    def contrast(self, coefficients: Any) -> Combination:
-        """``sum_j c_j p_j`` with its standard error; totals of blocks are known exactly, so that it may be zero."""
-        combination = super().contrast(coefficients)
-        c, C = as_floats(coefficients, "coefficients", finite=False), np.asarray(self.covariance)
-        noise = ROUNDING * float(np.abs(c) @ np.abs(C) @ np.abs(c))
-        return Combination(combination.value, 0.0) if abs(float(c @ C @ c)) <= noise else combination
-
-    def share_within(self, part: Any, whole: Any) -> Ratio:
-        """The share of some categories within others: of a part A in a whole B that holds it, ``R = p_A / p_B``.
-
-        Where records move in and out of the whole, R is a ratio of two random numbers:
-
-            bias = (R V_B - C_AB) / p_B^2,     variance = (V_A - 2 R C_AB + R^2 V_B) / p_B^2
-
-        to the first order. Source: standard (delta method); for released files after [Adeshiyan2011, eq. (4.25)].
-        """
-        a, b = _indicator(part, len(self.pi_hat)), _indicator(whole, len(self.pi_hat))
-        if (a > b).any():
-            raise ParameterError("the-part-has-categories")
-        size = float(b @ self.pi_hat)
-        if not size > 0:
-            raise CountsError("no-released-record")
-        ratio = float(a @ self.pi_hat) / size
-        error = self.contrast(a - ratio * b).standard_error
-        moved = float((ratio * b - a) @ np.asarray(self.covariance) @ b)
-        return Ratio(ratio, error / size, moved / size**2)
-
     def _subject(self) -> str:
         whose = " of the original file" if self.target == "file" else ""
         return f"Shares{whose} from n = {self.n:,} released records"
@@ -125,10 +110,156 @@ class DirectEstimate(Estimate):
         return {**super().to_dict(level, interval), "target": self.target, "effective": sizes}
 
 
-def _indicator(places: Any, k: int) -> Real:
-    chosen: Array = as_array(places, "categories")
-    if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or (len(chosen) and not 0 <= chosen.min() <= chosen.max() < k):
-        raise ParameterError("places-of-categories-must-be-whole", k_sub=k - 1)
-    indicator = np.zeros(k)
-    indicator[chosen] = 1
-    return indicator
+def estimate_moved(
+    released: Any,
+    covariance: Real,
+    *,
+    categories: Sequence[Hashable],
+    target: str = "population",
+    weights: Any = None,
+    squares: Any = None,
+) -> DirectEstimate:
+    """Shares from a released file that kept its counts on average, by somebody who knows how much records moved.
+
+    where ``covariance`` is C, that of the released shares given the file, or an unbiased estimate of it, shape (k, k).
+    """
+    data = Released.of(released, weights, squares)
+    parts = _sampling(data, covariance, full=True), covariance
+    negative = any((np.diagonal(part) < -1e-15).any() for part in parts)
+    return _assembled(data, categories, target, parts, "known", (NEGATIVE,) if negative else ())
+
+
+def estimate_unknown(
+    released: Any,
+    *,
+    categories: Sequence[Hashable] | None = None,
+    blocks: Any = None,
+    target: str = "population",
+    weights: Any = None,
+    squares: Any = None,
+) -> DirectEstimate:
+    """Shares from a released file that kept its counts on average, by somebody who does not know the matrix.
+
+    Standard errors are bounds that hold whatever the matrix was; any sum of categories is a case of this too.
+    ``blocks`` has the number of its block for each category, where records are known never to have left their block.
+
+    >>> shares = estimate_unknown([110, 60, 30], categories=["a", "b", "c"])
+    >>> shares.confidence_interval()[0].round(3).tolist()   # 200 released records tell at least as much as 100
+    [0.453, 0.644]
+    """
+    data = Released.of(released, weights, squares)
+    k = len(data.counts)
+    codes = np.zeros(k, dtype=np.int64) if blocks is None else np.unique(blocks, return_inverse=True)[1]
+    full, most = k <= COVARIANCE_LIMIT, (data.size / (data.size - 1)) ** 2  # true shares spread so much more, at most
+    sampling = most * data.spread(full=full) / data.weights.sum() ** 2
+    flag = Note("the-matrix-is-not-known-standard" if data.weighted else "the-matrix-is-not-known-standard-errors")
+    labels = range(k) if categories is None else categories
+    return _assembled(data, labels, target, (sampling, _block_bound(data, codes, full=full)), "withheld", (flag,))
+
+
+def estimate_changed(
+    released: Any,
+    *,
+    changed: float,
+    bias: Any,
+    categories: Sequence[Hashable] | None = None,
+    target: str = "population",
+    weights: Any = None,
+    squares: Any = None,
+) -> DirectEstimate:
+    """Shares from a released file that did not keep its counts, by somebody who knows how many records changed at most.
+
+        abs(E p_c - N_c / n) <= b_c,     C_cc <= min(d, p_c (1 - p_c)) / n
+
+    where b is ``bias`` and d is ``changed``, the share of the records (of the squared weights) expected to have changed
+    their category at most: one that changed left or reached the cell c, and the share of one record has at most the
+    variance of its chance to change. Source: derived, docs/theory/after-release.md.
+    """
+    data = Released.of(released, weights, squares)
+    k, by_weight = len(data.counts), data.weighted and target == "population"
+    bounds = np.broadcast_to(as_floats(bias, "bias"), k)
+    shares = data.squares / data.squares.sum()
+    sampling = _sampling(data, np.zeros(k), full=False) + (changed / data.size if data.weighted else 0)
+    randomization = np.minimum(changed, shares * (1 - shares)) / (data.size - 1)
+    labels = range(k) if categories is None else categories
+    estimate = _assembled(data, labels, target, (sampling, randomization), "withheld", ())
+    sizes = np.minimum(_least_effective(data, changed, bounds, target), estimate.effective)
+    weighted = (Note("weights-the-sampling-part-takes-rows"),) if by_weight else ()
+    flags = (Note("this-table-is-not-kept-intervals"), *weighted)
+    return replace(estimate, flags=flags, effective=sizes, bias=np.minimum(bounds, 1))
+
+
+def _least_effective(data: Released, changed: float, bias: Real, target: str) -> Real:
+    """``n / f``, where f is 1, for sampling, and ``min(1, d / (s (1 - s)))`` at the worst share s that may be true."""
+    ends = np.stack([np.clip(data.p + side * bias, 0, 1) for side in (-1, 1)])
+    spread = (ends * (1 - ends)).min(axis=0)
+    added = np.divide(changed, spread, out=np.ones(len(spread)), where=spread > changed)
+    factor = added + (target == "population") * (1 + data.weighted * added)
+    return np.asarray(np.divide(data.size, factor, out=np.full(len(factor), np.inf), where=factor > 0))
+
+
+def _sampling(data: Released, randomization: Real, *, full: bool) -> Real:
+    """``(D_p - p p' + C) / (n - 1)``; with weights n is the number of records that tell as much."""
+    spread = data.spread(full=full) / float(data.weights.sum()) ** 2
+    return np.asarray((data.size * spread + randomization) / (data.size - 1))
+
+
+def _block_bound(data: Released, blocks: Array, *, full: bool) -> Real:
+    """``(D_s - s s' / S) / W^2`` block by block, with ``K / (K - 1)`` for the estimate; nothing for a lone record."""
+    s, total = data.squares, float(data.weights.sum())
+    in_block, weight = np.bincount(blocks, s), np.bincount(blocks, data.weights)
+    size = np.divide(weight**2, in_block, out=np.zeros(len(in_block)), where=in_block > 0)
+    factor = np.divide(size, size - 1, out=np.zeros(len(size)), where=size > 1 + 1e-9)
+    mean = np.divide(s, in_block[blocks], out=np.zeros(len(s)), where=in_block[blocks] > 0)
+    together = _outer(mean, s, full=full) * (blocks[:, None] == blocks if full else 1)
+    scale = factor[blocks][:, None] if full else factor[blocks]
+    return np.asarray(scale * (_diagonal(s, full=full) - together) / total**2)
+
+
+def _assembled(
+    data: Released,
+    labels: Sequence[Hashable],
+    target: str,
+    parts: tuple[Real, Real],
+    fingerprint: str,
+    flags: tuple[str, ...],
+) -> DirectEstimate:
+    """From the sampling and the randomization part of the covariance, or of the variances alone."""
+    sampling = parts[0] if target == "population" else np.zeros_like(parts[0])
+    whole = sampling + parts[1]
+    weights = (WITH_WEIGHTS,) if data.weighted and target == "population" else ()
+    return DirectEstimate(
+        categories=labels,
+        pi_hat=data.p,
+        variance=diagonal(whole),
+        variance_parts=(diagonal(sampling), diagonal(parts[1])),
+        covariance=whole if whole.ndim == 2 else None,
+        n=data.n,
+        method="direct",
+        fingerprint=fingerprint,
+        flags=(*flags, *weights, *covariances_left_out(len(whole))),
+        target=target,
+        effective=_effective(data, diagonal(sampling), diagonal(parts[1]), target, known=fingerprint != "withheld"),
+    )
+
+
+def _effective(data: Released, sampling: Real, randomization: Real, target: str, *, known: bool) -> Real:
+    """``p (1 - p) / V``; for a bound without the corrections that only estimating it needs."""
+    size, open_ = data.size, data.p * (1 - data.p)
+    if known:
+        variance = sampling + randomization
+    elif target == "file":
+        variance = randomization * (1 - 1 / size)
+    else:
+        variance = sampling * (1 - 1 / size) ** 2 + randomization * (1 - 1 / size) ** 2
+    least = size / (2 - 1 / size) if target == "population" else size
+    records = np.divide(open_, variance, out=np.full(len(open_), np.inf), where=variance > 0)
+    return np.where((open_ > 0) & (variance >= 0), records, least)
+
+
+def _diagonal(values: Real, *, full: bool) -> Real:
+    return np.diag(values) if full else values
+
+
+def _outer(a: Real, b: Real, *, full: bool) -> Real:
+    return np.outer(a, b) if full else a * b

@@ -13,13 +13,12 @@ Source: derived and standard; the boundary test speaks where a report occurs les
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, WholeNumber, as_whole, check_kind, list_of
+from maskwell.core.arguments import Array, Real, WholeNumber, as_whole, check_kind
 from maskwell.core.display import Result
 from maskwell.core.phrases import Printed
 from maskwell.core.report_data import Counts
@@ -57,10 +56,8 @@ class GoodnessOfFit(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
-        return {name: None if value != value else value for name, value in self._fields().items()}  # NaN is no JSON
-
-    def _fields(self) -> dict[str, Any]:
-        return {**{f.name: getattr(self, f.name) for f in fields(self)}, "flags": list(self.flags)}
+        values = {**vars(self), "flags": list(self.flags)}
+        return {name: None if value != value else value for name, value in values.items()}  # NaN is no JSON
 
     def __repr__(self) -> str:
         degrees = f"df = {self.degrees_of_freedom}"
@@ -88,92 +85,62 @@ def goodness_of_fit(
     >>> round(fit.p_likelihood_ratio, 4)   # fewer yes than the dice alone command: instructions were not followed
     0.0017
     """
-    check_kind(Counts, counts=counts)
-    check_kind(Design, design=design)
-    return goodness_of_samples([Sample(counts, design)], seed=seed, replicates=replicates)
-
-
-def goodness_of_samples(
-    samples: Sequence[Sample], *, seed: int | None = None, replicates: int = REPLICATES
-) -> GoodnessOfFit:
-    """Test whether several samples can come from their designs and one population; parameters as for one sample.
-
-    The degrees of freedom are ``sum_g (m_g - 1) - (k - 1)``, or less where the designs leave categories together.
-    """
-    samples = list_of(Sample, samples, "samples")
-    _check(samples, seed, replicates)
-    designs, counts = [s.design for s in samples], [s.counts.values for s in samples]
-    top = maximise(designs, counts)
-    fitted = [design.apply(_whole(top.pi)) for design in designs]
-    pearson, ratio = _statistics(counts, fitted)
-    df = _degrees(designs)
-    n = sum(sample.n for sample in samples)
-    flags = (Note("one-sample-with-as-many-reports"),) if len(samples) == 1 and df == 0 else ()
+    values, n = Sample(counts, design).counts.values, counts.n
+    as_whole(replicates, "replicates")
+    check_kind(WholeNumber | None, seed=seed)
+    if replicates < 1:
+        raise ParameterError("replicates-replicates", replicates=replicates, replicates_shown=REPLICATES)
+    if seed is not None and seed < 0:
+        raise ParameterError("seed-seed", seed=seed)
+    if design.reports_are_sets:
+        raise ReportError("no-goodness-of-fit")
+    top = maximise([design], [values])
+    lam = design.apply(_whole(top.pi))
+    pearson, ratio = _statistics(values, lam)
+    df = _degrees(design)
+    flags = (Note("one-sample-with-as-many-reports"),) if df == 0 else ()
     if df == 0 and ratio < _EXACTLY * n:
         return GoodnessOfFit(0.0, 0.0, 0, 1.0, 1.0, EXACT, n, flags=flags)
-    if df == 0 and len(samples) == 1 and designs[0].k == 2:
+    if df == 0 and design.k == 2:
         return GoodnessOfFit(pearson, ratio, 0, _tail(pearson, 1) / 2, _tail(ratio, 1) / 2, HALF, n, flags=flags)
-    sparse = _is_sparse([s.n for s in samples], fitted)
-    if not top.at_boundary.any() and not sparse:
+    at_boundary = bool(top.at_boundary.any())
+    if not at_boundary and not _is_sparse(n * lam[lam > 0]):
         return GoodnessOfFit(pearson, ratio, df, _tail(pearson, df), _tail(ratio, df), CHI_SQUARE, n, flags=flags)
     if seed is None:
-        reason = NEEDS_SEED if top.at_boundary.any() else SPARSE
+        reason = NEEDS_SEED if at_boundary else SPARSE
         return GoodnessOfFit(pearson, ratio, df, np.nan, np.nan, BOOTSTRAP, n, flags=(reason, *flags))
-    chances = _bootstrap(designs, [s.n for s in samples], fitted, (pearson, ratio), seed, replicates)
-    return GoodnessOfFit(pearson, ratio, df, *chances, BOOTSTRAP, n, replicates, flags)
+    generator, larger = np.random.default_rng(seed), np.ones(2)  # the observed statistics are among those drawn
+    for _ in range(replicates):
+        drawn = generator.multinomial(n, _whole(lam))
+        refitted = design.apply(_whole(maximise([design], [drawn], gap=1e-8).pi))
+        larger += at_least(np.array(_statistics(drawn, refitted)), np.array((pearson, ratio)))
+    p_pearson, p_ratio = (larger / (replicates + 1)).tolist()
+    return GoodnessOfFit(pearson, ratio, df, p_pearson, p_ratio, BOOTSTRAP, n, replicates, flags)
 
 
 _EXACTLY = 1e-9  # of a report: below this, G2 is rounding
 
 
-def _is_sparse(sizes: Sequence[int], fitted: Sequence[Real]) -> bool:
+def _is_sparse(expected: Real) -> bool:
     """Whether so few reports are expected that the chi-square distribution would give false alarms.
 
     Source: standard, the rule of thumb of Cochran.
     """
-    expected = np.concatenate([n * lam[lam > 0] for n, lam in zip(sizes, fitted, strict=True)])
     return below(float(expected.min()), 1) or above(float(below(expected, 5).mean()), 0.2)
 
 
-def _statistics(counts: Sequence[Array], fitted: Sequence[Real]) -> tuple[float, float]:
-    """X2 and G2 over all samples; reports without a chance do not occur and count nothing."""
-    pearson = ratio = 0.0
-    for x, lam in zip(counts, fitted, strict=True):
-        possible = lam > 0
-        expected = x.sum() * lam[possible]
-        seen = x[possible]
-        pearson += float(((seen - expected) ** 2 / expected).sum())
-        logs = np.log(seen / expected, out=np.zeros(len(seen)), where=seen > 0)
-        ratio += 2 * float(seen @ logs)
-    return pearson, max(ratio, 0.0)
+def _statistics(x: Array, lam: Real) -> tuple[float, float]:
+    """X2 and G2; reports without a chance do not occur and count nothing."""
+    expected, seen = x.sum() * lam[lam > 0], x[lam > 0]
+    logs = np.log(seen / expected, out=np.zeros(len(seen)), where=seen > 0)
+    return float(((seen - expected) ** 2 / expected).sum()), max(2 * float(seen @ logs), 0.0)
 
 
-def _degrees(designs: Sequence[Design]) -> int:
-    if len(designs) == 1 and designs[0].m == designs[0].k and designs[0].identifiable:
+def _degrees(design: Design) -> int:
+    if design.m == design.k and design.identifiable:
         return 0
-    P = [design.matrix() for design in designs]
-    possible = sum(int((matrix > 0).any(axis=1).sum()) - 1 for matrix in P)
-    return possible - (int(np.linalg.matrix_rank(np.concatenate(P))) - 1)
-
-
-def _bootstrap(
-    designs: Sequence[Design],
-    sizes: Sequence[int],
-    fitted: Sequence[Real],
-    observed: tuple[float, float],
-    seed: int,
-    replicates: int,
-) -> tuple[float, float]:
-    """Shares of ``replicates + 1`` fits, the observed one among them, whose statistics are as large."""
-    generator = np.random.default_rng(seed)
-    larger = np.ones(2)
-    for _ in range(replicates):
-        drawn = [generator.multinomial(n, _whole(lam)) for n, lam in zip(sizes, fitted, strict=True)]
-        again = maximise(designs, drawn, gap=1e-8)
-        refitted = [design.apply(_whole(again.pi)) for design in designs]
-        larger += at_least(np.array(_statistics(drawn, refitted)), np.array(observed))
-    pearson, ratio = (larger / (replicates + 1)).tolist()
-    return pearson, ratio
+    P = design.matrix()
+    return int((P > 0).any(axis=1).sum()) - int(np.linalg.matrix_rank(P))
 
 
 def _whole(shares: Real) -> Real:
@@ -185,16 +152,3 @@ def _tail(statistic: float, df: int) -> float:
     from scipy.special import chdtrc
 
     return float(chdtrc(df, statistic))
-
-
-def _check(samples: Sequence[Sample], seed: int | None, replicates: int) -> None:
-    as_whole(replicates, "replicates")
-    check_kind(WholeNumber | None, seed=seed)
-    if not samples:
-        raise ParameterError("no-samples")
-    if replicates < 1:
-        raise ParameterError("replicates-replicates", replicates=replicates, replicates_shown=REPLICATES)
-    if seed is not None and seed < 0:
-        raise ParameterError("seed-seed", seed=seed)
-    if any(sample.design.reports_are_sets for sample in samples):
-        raise ReportError("no-goodness-of-fit")

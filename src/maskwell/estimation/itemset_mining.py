@@ -23,6 +23,7 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.phrases import Printed
 from maskwell.core.verdicts import at_least, ranked
 from maskwell.errors import ParameterError
+from maskwell.estimation.itemset_sampling import SampledBaskets
 from maskwell.estimation.itemset_supports import Itemset, ReportedBaskets, Rule, confidence_of, estimate_of
 
 MOST_CANDIDATES = 500_000
@@ -68,10 +69,13 @@ def mine_itemsets(
     margin: float = 2.0,
 ) -> Mined:
     """Frequent itemsets and rules."""
-    _check_keys(len(baskets.names), max_items)
-    levels, flags = [_first_level(baskets, min_support, margin)], []
+    items = len(baskets.names)
+    if items**max_items >= 2**63:  # one number stands for a set
+        most = max(one for one in range(1, max_items) if items**one < 2**63)
+        raise ParameterError("max-items-for-items-there", size=max_items, items=items, most=most)
+    levels, flags = [_next_level(baskets, [], np.arange(items)[:, None], min_support, margin)], []
     while len(levels) < max_items:
-        candidates = _candidates(levels[-1], len(baskets.names))
+        candidates = _candidates(levels[-1], items)
         if candidates is None:
             flags.append(_too_many(len(levels) + 1, levels[-1], min_support, margin))
             break
@@ -82,13 +86,6 @@ def mine_itemsets(
     rules, undefined = _rules(baskets, levels, min_support, min_confidence)
     near = sum(int((level.kept & (level.support < min_support)).sum()) for level in levels)
     return Mined(tuple(itemsets), tuple(rules), tuple(len(level.sets) for level in levels), near, undefined, (*flags,))
-
-
-def _check_keys(items: int, size: int) -> None:
-    """Raise unless one number can stand for a set."""
-    if items**size >= 2**63:
-        most = max(one for one in range(1, size) if items**one < 2**63)
-        raise ParameterError("max-items-for-items-there", size=size, items=items, most=most)
 
 
 def _too_many(size: int, before: Level, min_support: float, margin: float) -> str:
@@ -103,24 +100,17 @@ def _too_many(size: int, before: Level, min_support: float, margin: float) -> st
 # ---- levels
 
 
-def _first_level(baskets: ReportedBaskets, threshold: float, margin: float) -> Level:
-    sets = np.arange(len(baskets.names))[:, None]
-    counts = baskets.inclusion_counts(sets.tolist())
-    shares = np.column_stack([np.ones(len(sets)), counts / baskets.n])
-    return _level(baskets, sets, counts, shares, threshold, margin)
-
-
 def _next_level(baskets: ReportedBaskets, levels: list[Level], sets: Array, threshold: float, margin: float) -> Level:
-    counts = baskets.inclusion_counts(sets.tolist())
-    shares = np.concatenate(
-        [_shares(baskets, levels, *part) for part in _parts(sets, counts, AT_ONCE >> sets.shape[1])]
-    )
-    return _level(baskets, sets, counts, shares, threshold, margin)
-
-
-def _parts(sets: Array, counts: Array, rows: int) -> Iterator[tuple[Array, Array]]:
-    for start in range(0, len(sets), max(1, rows)):
-        yield sets[start : start + max(1, rows)], counts[start : start + max(1, rows)]
+    if isinstance(baskets, SampledBaskets):
+        counts = np.zeros(len(sets), dtype=np.int64)
+        support, error = baskets.estimates(sets.tolist())
+    else:
+        counts = baskets.inclusion_counts(sets.tolist())
+        step = max(1, AT_ONCE >> sets.shape[1])
+        blocks = (slice(start, start + step) for start in range(0, len(sets), step))
+        shares = np.concatenate([_shares(baskets, levels, sets[block], counts[block]) for block in blocks])
+        support, error = estimate_of(shares, baskets.w0[sets], baskets.w1[sets], baskets.n)
+    return Level(sets, counts, support, error, at_least(support + margin * error, threshold))
 
 
 def _shares(baskets: ReportedBaskets, levels: list[Level], sets: Array, counts: Array) -> Real:
@@ -134,13 +124,6 @@ def _shares(baskets: ReportedBaskets, levels: list[Level], sets: Array, counts: 
         place = np.searchsorted(_keys(level.sets, items), _keys(sets[:, held], items))
         shares[:, part] = level.counts[place] / baskets.n
     return shares
-
-
-def _level(
-    baskets: ReportedBaskets, sets: Array, counts: Array, shares: Real, threshold: float, margin: float
-) -> Level:
-    support, error = estimate_of(shares, baskets.w0[sets], baskets.w1[sets], baskets.n)
-    return Level(sets, counts, support, error, at_least(support + margin * error, threshold))
 
 
 def _keys(sets: Array, items: int) -> Array:
@@ -160,28 +143,18 @@ def _candidates(level: Level, items: int) -> Array | None:
     for first, end in pairwise([*starts, len(kept)]):
         if (end - first) ** 2 > 4 * MOST_CANDIDATES:
             return None
-        group = _joined(kept[first:end])
-        group = group[_all_parts_in(group, keys, items)] if size > 2 else group
+        own = kept[first:end]  # sets that differ in their last item only are joined two by two
+        one, two = np.triu_indices(len(own), k=1)
+        group = np.column_stack([own[one], own[two, -1]])
+        for left_out in range(size - 2):  # the two parts that it was joined from are there
+            part = _keys(np.delete(group, left_out, axis=1), items)
+            place = np.minimum(np.searchsorted(keys, part), len(keys) - 1)
+            group = group[keys[place] == part]
         found.append(group)
         total += len(group)
         if total > MOST_CANDIDATES:
             return None
     return np.concatenate(found)
-
-
-def _joined(group: Array) -> Array:
-    """Sets that differ in their last item only, two by two."""
-    one, two = np.triu_indices(len(group), k=1)
-    return np.column_stack([group[one], group[two, -1]])
-
-
-def _all_parts_in(sets: Array, keys: Array, items: int) -> Array:
-    kept = np.ones(len(sets), dtype=np.bool_)
-    for left_out in range(sets.shape[1] - 2):  # the two parts that it was joined from are there
-        part = _keys(np.delete(sets, left_out, axis=1), items)
-        place = np.minimum(np.searchsorted(keys, part), len(keys) - 1)
-        kept &= keys[place] == part
-    return kept
 
 
 # ---- what is reported
@@ -208,10 +181,14 @@ def _rules(baskets: ReportedBaskets, levels: list[Level], threshold: float, leas
         if not len(frequent):
             continue
         sets = level.sets[frequent]
-        shares = _shares(baskets, levels, sets, level.counts[frequent])
+        sampled = isinstance(baskets, SampledBaskets)
+        shares = None if sampled else _shares(baskets, levels, sets, level.counts[frequent])
         for before in _conditions(sets.shape[1]):
-            w0, w1 = baskets.w0[sets], baskets.w1[sets]
-            ratio, error, defined = confidence_of(shares, w0, w1, before, baskets.n)
+            if shares is None:
+                ratio, error, defined = baskets.confidences(sets.tolist(), before)
+            else:
+                w0, w1 = baskets.w0[sets], baskets.w1[sets]
+                ratio, error, defined = confidence_of(shares, w0, w1, before, baskets.n)
             undefined += int((~defined).sum())
             rules += [
                 Rule(

@@ -90,7 +90,7 @@ class ReportedBaskets:
 
     def __init__(self, columns: Array, n: int, names: Sequence[str], w0: Real, w1: Real) -> None:
         self.n, self.names = n, tuple(names)
-        self._columns, self.w0, self.w1 = columns, w0, w1
+        self.columns, self.w0, self.w1 = columns, w0, w1
         self._place = {name: place for place, name in enumerate(self.names)}
 
     @classmethod
@@ -98,35 +98,49 @@ class ReportedBaskets:
         """From rows of bits, shape (n, ceil(M / 8)), and the design that made them; ``names`` in place of its own."""
         if len(bits) < 2:
             raise InputError("basket-standard-errors-need-at-least", bits_count=len(bits), value="s" * (len(bits) != 1))
-        _check_width(bits, len(design))
-        called = names or design.names or [str(place + 1) for place in range(len(design))]
+        items = len(design)
+        fits = bits.ndim == 2 and bits.shape[1] == (items + 7) // 8 and bits.dtype == np.uint8
+        if not fits or (items % 8 and (bits[:, -1] >> (items % 8)).any()):
+            width = (items + 7) // 8
+            raise ReportError(
+                "bits-of-shape-and-for-baskets", shape=bits.shape, dtype=bits.dtype, items=items, items_add=width
+            )
+        called = names or design.names or [str(place + 1) for place in range(items)]
         chances = [*zip(design.present, design.absent, strict=True)]
         w0 = np.array([float((t - 1) / (s + t - 1)) for s, t in chances])
         w1 = np.array([float(t / (s + t - 1)) for s, t in chances])
-        return cls(_by_item(bits, len(design)), len(bits), called, w0, w1)
+        return cls(_by_item(bits, items), len(bits), called, w0, w1)
 
     # ---- one set
 
     def support(self, items: Iterable[Hashable]) -> Itemset:
         """The estimated share of baskets that hold all of these items, with its standard error."""
         places = self._places(items)
-        shares, (w0, w1) = self._shares(places), self._weights(places)
-        support, error = estimate_of(shares, w0, w1, self.n)
-        return Itemset(tuple(self.names[place] for place in places), float(support), float(error))
+        support, error = self.estimates([places])
+        return Itemset(tuple(self.names[place] for place in places), float(support[0]), float(error[0]))
 
     def confidence(self, given: Iterable[Hashable], then: Iterable[Hashable]) -> Rule:
         """The share of the baskets with the items ``given`` that also hold ``then``, with its standard error."""
         first = self._places(given)
         places = self._places([*(self.names[place] for place in first), *as_list(then, "then")])
-        shares, (w0, w1) = self._shares(places), self._weights(places)
-        before = np.arange(len(places)) < len(first)
-        ratio, error, defined = confidence_of(shares, w0, w1, before, self.n)
-        if not defined:
+        ratio, error, defined = self.confidences([places], np.arange(len(places)) < len(first))
+        if not defined[0]:
             named = shorten(", ".join(self.names[place] for place in first), 30)
             raise InputError("the-support-of-is-within-standard", named=named, defined=DEFINED)
         then_names = tuple(self.names[place] for place in places[len(first) :])
-        whole = float(mean_of_products(shares, w0, w1))
-        return Rule(tuple(self.names[place] for place in first), then_names, float(ratio), float(error), whole)
+        whole = float(self.estimates([places])[0][0])
+        return Rule(tuple(self.names[place] for place in first), then_names, float(ratio[0]), float(error[0]), whole)
+
+    def estimates(self, sets: Sequence[Sequence[int]]) -> tuple[Real, Real]:
+        """Supports of sets of one size, given by the places of their items, and their standard errors."""
+        places = np.asarray(sets, dtype=np.intp)
+        return estimate_of(np.array([self._shares(one) for one in sets]), self.w0[places], self.w1[places], self.n)
+
+    def confidences(self, sets: Sequence[Sequence[int]], before: Array) -> tuple[Real, Real, Array]:
+        """Confidences of rules, standard errors, and which are defined; ``before`` marks the items of the condition."""
+        places = np.asarray(sets, dtype=np.intp)
+        shares = np.array([self._shares(one) for one in sets])
+        return confidence_of(shares, self.w0[places], self.w1[places], before, self.n)
 
     def _places(self, items: Iterable[Hashable]) -> list[int]:
         named = [items] if isinstance(items, str) else as_list(items, "items")
@@ -144,9 +158,6 @@ class ReportedBaskets:
         if len(places) > MOST_ITEMS:
             raise TooLargeError("a-set-of-items-its-error", places_count=len(places), most_items=MOST_ITEMS)
         return places
-
-    def _weights(self, places: Sequence[int]) -> tuple[Real, Real]:
-        return self.w0[list(places)], self.w1[list(places)]
 
     def _shares(self, places: Sequence[int]) -> Real:
         """Inclusion shares of all subsets, the first item as the highest bit."""
@@ -171,8 +182,8 @@ class ReportedBaskets:
 
     def _with_prefix(self, prefix: Sequence[int], ends: Sequence[int]) -> Array:
         counts = np.zeros(len(ends), dtype=np.int64)
-        for start in range(0, self._columns.shape[1], BLOCK_WORDS):
-            block = self._columns[:, start : start + BLOCK_WORDS]
+        for start in range(0, self.columns.shape[1], BLOCK_WORDS):
+            block = self.columns[:, start : start + BLOCK_WORDS]
             words = block[ends]
             if prefix:
                 words &= reduce(np.bitwise_and, (block[place] for place in prefix))
@@ -243,14 +254,6 @@ def _centred(both: Real, low: Real, high: Real) -> Real:
 
 
 # ---- bits
-
-
-def _check_width(bits: Bits, items: int) -> None:
-    fits = bits.ndim == 2 and bits.shape[1] == (items + 7) // 8 and bits.dtype == np.uint8
-    if not fits or (items % 8 and (bits[:, -1] >> (items % 8)).any()):
-        raise ReportError(
-            "bits-of-shape-and-for-baskets", shape=bits.shape, dtype=bits.dtype, items=items, items_add=(items + 7) // 8
-        )
 
 
 def _by_item(bits: Bits, items: int) -> Array:

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from statistics import NormalDist
+from typing import cast
 
 import numpy as np
 
@@ -24,13 +24,8 @@ from maskwell.core.verdicts import is_inside
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.maximisation.maximum import Maximum, maximise
-from maskwell.estimation.share_estimate import Intervals
+from maskwell.estimation.share_estimate import Estimate, Intervals, Sample
 from maskwell.notes import Note
-
-if TYPE_CHECKING:
-    from maskwell.designs.design import Design
-    from maskwell.estimation.share_estimate import Estimate, Sample
-
 
 LIMIT = 500
 """With more categories than this, profile intervals are refused: each needs a dozen maximisations."""
@@ -45,43 +40,26 @@ def profile(estimate: Estimate, level: float) -> Intervals:
     An end is 0 or 1 where the likelihood never falls far enough. They fit estimates at the boundary, which have no
     standard error, and cover a little more than stated there. Standard.
     """
-    samples = estimate.counted_samples("profile")
-    _check_size(estimate)
-    from statistics import NormalDist
-
-    reach = NormalDist().inv_cdf((1 + level) / 2)
-    top = _maximum(samples)
-    steps = _first_steps(estimate.standard_error, reach)
-    ends = [_ends(samples, top, j, reach, steps[j]) for j in range(1 if len(steps) == 2 else len(steps))]
-    if len(steps) == 2:  # the second share is one minus the first
+    samples, k = estimate.counted_samples("profile"), len(estimate.categories)
+    if not estimate.is_of_categories:
+        raise ParameterError("no-profile-interval-these-estimates")
+    if k > LIMIT:
+        raise TooLargeError("profile-intervals-for-categories-would-take", k=k, limit=LIMIT)
+    reach, errors = NormalDist().inv_cdf((1 + level) / 2), np.nan_to_num(estimate.standard_error)
+    top, steps = _maximum(samples), np.where(errors > 0, reach * errors, 0.05)  # where to look first
+    ends = [_ends(samples, top, j, reach, steps[j]) for j in range(1 if k == 2 else k)]
+    if k == 2:  # the second share is one minus the first
         ends.append((1 - ends[0][1], 1 - ends[0][0]))
     low, high = np.array(ends).T
     flags = () if top.unique else (Note("the-likelihood-is-largest-along"),)
     return Intervals(low, high, "profile", level, flags)
 
 
-def _check_size(estimate: Estimate) -> None:
-    k = len(estimate.categories)
-    if not estimate.is_of_categories:
-        raise ParameterError("no-profile-interval-these-estimates")
-    if k > LIMIT:
-        raise TooLargeError("profile-intervals-for-categories-would-take", k=k, limit=LIMIT)
-
-
-def _gap(n: int) -> float:
-    """Small against one in the whole log-likelihood, and no smaller than rounding allows."""
-    return max(1e-6 / n, 1e-13)
-
-
 def _maximum(samples: Sequence[Sample], fixed: tuple[int, float] | None = None, start: Real | None = None) -> Maximum:
-    n = sum(sample.n for sample in samples)
+    """To a gap that is small against one in the whole log-likelihood, and no smaller than rounding allows."""
+    gap = max(1e-6 / sum(sample.n for sample in samples), 1e-13)
     designs, counts = [s.design for s in samples], [s.counts.values for s in samples]
-    return maximise(designs, counts, gap=_gap(n), start=start, fixed=fixed)
-
-
-def _first_steps(errors: Real, reach: float) -> Real:
-    """Where to look first: the half width of a Wald interval, or something small where there is none."""
-    return np.where(np.nan_to_num(errors) > 0, reach * np.nan_to_num(errors), 0.05)
+    return maximise(designs, counts, gap=gap, start=start, fixed=fixed)
 
 
 def _ends(samples: Sequence[Sample], top: Maximum, j: int, reach: float, step: float) -> tuple[float, float]:
@@ -92,29 +70,20 @@ def _ends(samples: Sequence[Sample], top: Maximum, j: int, reach: float, step: f
 
 
 def _loss(samples: Sequence[Sample], top: Maximum, j: int) -> Loss:
-    if len(top.pi) == 2:
-        return _loss_of_two(samples, top, j)
-    last = top.pi
+    last, other = top.pi, np.eye(2)[1 - j] if len(top.pi) == 2 else None
 
     def loss(t: float) -> float:
         nonlocal last
-        if t >= 1:
-            return _root(top.log_likelihood - _log_likelihood(samples, np.eye(len(last))[j]))
-        constrained = _maximum(samples, (j, max(t, 0.0)), last)
-        if np.isfinite(constrained.log_likelihood):
-            last = constrained.pi  # the next t is near: begin there
-        return _root(top.log_likelihood - constrained.log_likelihood)
-
-    return loss
-
-
-def _loss_of_two(samples: Sequence[Sample], top: Maximum, j: int) -> Loss:
-    """With two categories nothing is left to maximise over."""
-
-    def loss(t: float) -> float:
         t = min(max(t, 0.0), 1.0)
-        pi = np.array([t, 1 - t] if j == 0 else [1 - t, t])
-        return _root(top.log_likelihood - _log_likelihood(samples, pi))
+        if other is not None:  # with two categories nothing is left to maximise over
+            held = _log_likelihood(samples, np.where(other, 1 - t, t))
+        elif t == 1:
+            held = _log_likelihood(samples, np.eye(len(last))[j])
+        else:
+            constrained = _maximum(samples, (j, t), last)
+            held = constrained.log_likelihood
+            last = constrained.pi if np.isfinite(held) else last  # the next t is near: begin there
+        return math.sqrt(2 * max(top.log_likelihood - held, 0.0))
 
     return loss
 
@@ -128,10 +97,6 @@ def _log_likelihood(samples: Sequence[Sample], pi: Real) -> float:
             return -math.inf
         total += float(sample.counts.values[seen] @ np.log(lam))
     return total
-
-
-def _root(fall: float) -> float:
-    return math.sqrt(2 * max(fall, 0.0))
 
 
 def distance(loss: Loss, most: float, reach: float, step: float, exact: float = 1e-10) -> float:
@@ -180,34 +145,32 @@ def bootstrap(
     """Percentile or BCa intervals from counts that are drawn anew."""
     samples = estimate.counted_samples("bootstrap")
     _check(estimate, seed, replicates, source, ends)
-    drawn = _Draws(samples, _shares(samples, source), replicates, np.random.default_rng(seed))
-    values = _estimates(estimate, drawn)
+    values = _estimates(estimate, _drawn(samples, source, replicates, np.random.default_rng(seed)))
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     at = np.tile(tails, (len(estimate.pi_hat), 1)) if ends == "percentile" else _bca(estimate, values, tails)
-    low, high = np.array([_quantile(values[:, j], at[j]) for j in range(values.shape[1])]).T
-    return Intervals(low, high, "bootstrap", level, _flags(estimate, low))
+    none = np.asarray(np.isnan(at).any(axis=1))  # quantiles at (B + 1) p; none where reports do not vary
+    found = [
+        np.quantile(v, np.where(no, tails, p), method="weibull") for v, p, no in zip(values.T, at, none, strict=True)
+    ]
+    low, high = np.where(none[:, None], np.nan, found).T
+    at_boundary = estimate.method == "ml" and not is_inside(estimate.pi_hat).all()
+    undefined = ("no bca interval where the reports do not vary",) if none.any() else ()
+    return Intervals(low, high, "bootstrap", level, (*((BOUNDARY,) if at_boundary else ()), *undefined))
 
 
-@dataclass(frozen=True, eq=False)
-class _Draws:
-    """New counts, a few thousand at a time; the same seed gives the same ones."""
-
-    samples: tuple[Sample, ...]
-    shares: list[Real]
-    replicates: int
-    random: np.random.Generator
-
-    def batches(self) -> Iterator[list[Array]]:
-        """For each batch and sample the counts of several replicates, shape (b, m)."""
-        size = max(1, min(self.replicates, CHUNK // max(len(share) for share in self.shares)))
-        for begin in range(0, self.replicates, size):
-            b = min(size, self.replicates - begin)
-            drawn = zip(self.samples, self.shares, strict=True)
-            yield [self.random.multinomial(sample.n, share, size=b) for sample, share in drawn]
-
-    def each(self, make: Callable[[list[Array]], Real]) -> Real:
-        """One estimate for each replicate, from its counts."""
-        return np.array([make([x[i] for x in batch]) for batch in self.batches() for i in range(len(batch[0]))])
+def _drawn(
+    samples: Sequence[Sample], source: str, replicates: int, random: np.random.Generator
+) -> Iterator[list[Array]]:
+    """Batches of replicates: the new counts of each sample, shape (b, m); the same seed gives the same ones."""
+    shares = [sample.counts.share() for sample in samples]
+    if source == "model":
+        pi = maximise([s.design for s in samples], [s.counts.values for s in samples]).pi
+        fitted = [sample.design.apply(pi) for sample in samples]
+        shares = [lam / lam.sum() for lam in fitted]  # one but for rounding, as the generator wants them
+    size = max(1, min(replicates, CHUNK // max(len(share) for share in shares)))
+    for begin in range(0, replicates, size):
+        b = min(size, replicates - begin)
+        yield [random.multinomial(sample.n, share, size=b) for sample, share in zip(samples, shares, strict=True)]
 
 
 def _check(estimate: Estimate, seed: int | None, replicates: int, source: str, ends: str) -> None:
@@ -230,54 +193,25 @@ def _linear(estimate: Estimate) -> bool:
     return estimate.method.startswith("moments") and len(estimate.samples) == 1
 
 
-def _shares(samples: tuple[Sample, ...], source: str) -> list[Real]:
-    if source == "reports":
-        return [sample.counts.share() for sample in samples]
-    from maskwell.estimation.maximisation.maximum import maximise
-
-    pi = maximise([s.design for s in samples], [s.counts.values for s in samples]).pi
-    return [_whole(sample.design.apply(pi)) for sample in samples]
-
-
-def _whole(lam: Real) -> Real:
-    """Chances that sum to one but for rounding, as the generator wants them."""
-    return np.asarray(lam / lam.sum())
-
-
-def _estimates(estimate: Estimate, drawn: _Draws) -> Real:
+def _estimates(estimate: Estimate, drawn: Iterator[list[Array]]) -> Real:
     """The same estimate from every replicate, shape (replicates, k)."""
     if _linear(estimate):
-        return np.concatenate([_by_moments(estimate, *batch) for batch in drawn.batches()])
-    designs = [sample.design for sample in drawn.samples]
+        return np.concatenate([_by_moments(estimate, *batch) for batch in drawn])
+    designs = [sample.design for sample in estimate.samples]
+    replicates = ([x[i] for x in batch] for batch in drawn for i in range(len(batch[0])))
     if estimate.method == "ml" and estimate.is_of_categories:
-        from maskwell.estimation.maximisation.maximum import maximise
-
-        return drawn.each(lambda counts: maximise(designs, counts, gap=1e-8).pi)
-    return drawn.each(lambda counts: _from_samples(designs, counts, estimate.method))
-
-
-def _from_samples(designs: Sequence[Design], counts: Sequence[Array], method: str) -> Real:
-    """Several samples, perhaps of sums of the categories."""
-    from maskwell.estimation.share_estimate import Sample
+        return np.array([maximise(designs, counts, gap=1e-8).pi for counts in replicates])
     from maskwell.estimation.stacked_samples import estimate_samples
 
-    samples = [Sample.of(sample_counts, design) for sample_counts, design in zip(counts, designs, strict=True)]
-    return estimate_samples(samples, method=method).pi_hat
+    samples = ([Sample.of(x, d) for x, d in zip(counts, designs, strict=True)] for counts in replicates)
+    return np.array([estimate_samples(one, method=estimate.method).pi_hat for one in samples])
 
 
 def _by_moments(estimate: Estimate, counts: Array) -> Real:
-    share = counts / estimate.n
-    if estimate.inverse is not None:
-        return np.asarray(share @ estimate.inverse.L.T)
-    design = cast(CodedDesign, estimate.samples[0].design)  # sets have been refused
-    return design.backward(share)
-
-
-def _quantile(values: Real, at: Real) -> Real:
-    """Quantiles at ``(B + 1) p``; NaN where ``at`` is."""
-    if np.isnan(at).any():
-        return np.full(2, np.nan)
-    return np.asarray(np.quantile(values, at, method="weibull"))
+    share, sample = counts / estimate.n, estimate.samples[0]
+    if sample.inverse is not None:
+        return np.asarray(share @ sample.inverse.L.T)
+    return cast(CodedDesign, sample.design).backward(share)  # sets have been refused
 
 
 def _bca(estimate: Estimate, values: Real, tails: Real) -> Real:
@@ -299,9 +233,3 @@ def _bca(estimate: Estimate, values: Real, tails: Real) -> Real:
     a = np.divide(cube, 6 * square**1.5, out=np.full(len(z0), np.nan), where=square > 0)
     shifted = z0[:, None] + ndtri(tails)
     return np.asarray(ndtr(z0[:, None] + shifted / (1 - a[:, None] * shifted)))
-
-
-def _flags(estimate: Estimate, low: Real) -> tuple[str, ...]:
-    at_boundary = estimate.method == "ml" and not is_inside(estimate.pi_hat).all()
-    none = "no bca interval where the reports do not vary" if np.isnan(low).any() else ""
-    return tuple(said for said in (BOUNDARY if at_boundary else "", none) if said)

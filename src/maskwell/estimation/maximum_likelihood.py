@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, check_kind
+from maskwell.core.arguments import Real
 from maskwell.core.phrases import Printed
 from maskwell.core.report_data import Counts
 from maskwell.designs.coded import CodedDesign
@@ -22,7 +23,8 @@ from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.maximisation.maximum import GAP, Maximum, maximise
 from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, Estimate, Flag, Sample
+from maskwell.estimation.outside_estimates import Flag
+from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, Estimate, Sample, covariances_left_out
 from maskwell.notes import Note
 
 WRITTEN_LIMIT = 10**7
@@ -38,8 +40,8 @@ def fisher_information(design: Design, pi: Real | None = None) -> Real:
     it depends on: their diagonal is infinite. Returns shape (k - 1, k - 1). Source: [Adeshiyan2011, section 2.5 and eq.
     (3.4)], corrected.
     """
-    check_kind(Design, design=design)
-    P, lam = _reports(design, pi)
+    P = design.matrix()
+    lam = P @ (design.uniform_prior() if pi is None else design.check_distribution(pi))
     contrast = P[:, :-1] - P[:, -1:]
     occurs = lam > 0
     information = contrast[occurs].T @ (contrast[occurs] / lam[occurs, None])
@@ -48,43 +50,14 @@ def fisher_information(design: Design, pi: Real | None = None) -> Real:
     return np.asarray(information)
 
 
-def observed_information(counts: Counts, design: Design, pi: Real | None = None) -> Real:
-    """Curvature of the log-likelihood of these reports in the first k - 1 proportions, shape (k - 1, k - 1).
-
-        J[j, l] = sum_i x_i (P[i, j] - P[i, k]) (P[i, l] - P[i, k]) / lam[i]^2,     lam = P pi
-
-    at the maximum likelihood estimate unless ``pi`` is given. With as many reports as categories and an estimate inside
-    the simplex it is n times the Fisher information there. Derived.
-    """
-    Sample(counts, design)
-    if counts.n == 0 or len(counts.values) != design.m:
-        raise ReportError(
-            "counts-of-reports-for-a-design",
-            values_count=len(counts.values),
-            n=counts.n,
-            reports_in_words=design.reports_in_words(),
-        )
-    at = maximise([design], [counts.values]).pi if pi is None else design.check_distribution(pi)
-    seen = counts.values > 0
-    rows = design.matrix()[seen]
-    if (rows @ at <= 0).any():
-        raise ReportError("a-report-that-was-seen-cannot", pi=pi)
-    contrast = (rows[:, :-1] - rows[:, -1:]) / (rows @ at)[:, None]
-    return np.asarray((contrast.T * counts.values[seen]) @ contrast)
-
-
 def mutual_information(design: Design, pi: Real | None = None) -> float:
     """Mutual information of truth and report, in nats: ``sum_ij pi_j P[i, j] ln(P[i, j] / lam[i])``."""
-    P, lam = _reports(design, pi)
     prior = design.uniform_prior() if pi is None else design.check_distribution(pi)
+    P = design.matrix()
+    lam = P @ prior
     ratio = P[lam > 0] / lam[lam > 0, None]
     logs = np.log(ratio, out=np.zeros_like(ratio), where=ratio > 0)
     return float(max(0.0, (P[lam > 0] * prior * logs).sum()))
-
-
-def _reports(design: Design, pi: Real | None) -> tuple[Real, Real]:
-    P = design.matrix()
-    return P, P @ (design.uniform_prior() if pi is None else design.check_distribution(pi))
 
 
 # ---- covariance of the most likely proportions
@@ -121,7 +94,7 @@ def unit_covariance(designs: Sequence[CodedDesign], weights: Sequence[float], pi
 def _of_square(design: CodedDesign, pi: Real) -> UnitCovariance:
     lam = design.forward(pi)
     covariance = design.second_moment(lam) - np.outer(pi, pi) if design.k <= COVARIANCE_LIMIT else None
-    return UnitCovariance(design.second_moment_diagonal(lam) - pi**2, covariance, _left_out(design.k))
+    return UnitCovariance(design.second_moment_diagonal(lam) - pi**2, covariance, covariances_left_out(design.k))
 
 
 def _of_contrasts(designs: Sequence[CodedDesign], weights: Sequence[float], pi: Real) -> UnitCovariance:
@@ -132,7 +105,7 @@ def _of_contrasts(designs: Sequence[CodedDesign], weights: Sequence[float], pi: 
         )
     v = 1 / np.asarray(curve)
     covariance = np.diag(v) - np.outer(v, v) / v.sum() if len(pi) <= COVARIANCE_LIMIT else None
-    return UnitCovariance(v - v**2 / v.sum(), covariance, _left_out(len(pi)))
+    return UnitCovariance(v - v**2 / v.sum(), covariance, covariances_left_out(len(pi)))
 
 
 def _of_rows(designs: Sequence[CodedDesign], weights: Sequence[float], pi: Real) -> UnitCovariance:
@@ -157,14 +130,10 @@ def _of_moments(designs: Sequence[CodedDesign], weights: Sequence[float], pi: Re
         return UnitCovariance(np.full(len(pi), np.nan), None, ("no standard errors: too large to work out",))
     precision = sum(w / d.share_variance(pi) for d, w in usable)
     flag = Note("standard-errors-are-those-of-moment")
-    return UnitCovariance(1 / np.asarray(precision), None, (flag, *_left_out(len(pi))))
+    return UnitCovariance(1 / np.asarray(precision), None, (flag, *covariances_left_out(len(pi))))
 
 
-def _left_out(k: int) -> tuple[str, ...]:
-    return () if k <= COVARIANCE_LIMIT else (f"covariances are left out: more than {COVARIANCE_LIMIT} categories",)
-
-
-__all__ = ["Maximum", "estimate_by_likelihood", "maximise"]
+# ---- estimates
 
 
 def estimate_by_likelihood(counts: Counts, design: Design) -> Estimate:
@@ -179,57 +148,44 @@ def estimate_by_likelihood(counts: Counts, design: Design) -> Estimate:
     >>> estimate.pi_hat.round(4).tolist(), estimate.moments.round(4).tolist()   # the raw estimate was below zero
     ([0.0, 0.6416, 0.3584], [-0.1181, 0.7014, 0.4167])
     """
-    check_kind(Counts, counts=counts)
-    check_kind(Design, design=design)
     raw = estimate_by_moments(counts, design)
-    if design.reports_are_sets:
-        raise _no_sets(design)
+    estimate = likelihood_of([Sample(counts, design)], raw.pi_hat)
     about_fit = ("misfit", "outside", "boundary")
     kept = (flag for flag in raw.flags if isinstance(flag, Flag) and flag.kind in about_fit)
-    estimate = likelihood_of([Sample(counts, design)], raw.pi_hat)
     return replace(estimate, flags=(*estimate.flags, *(flag.after("moments: ") for flag in kept)))
 
 
 def likelihood_of(samples: Sequence[Sample], moments: Real | None) -> Estimate:
     """The estimate of one or several samples that share their proportions; ``moments`` is kept beside it."""
-    designs, counts = [s.design for s in samples], [s.counts.values for s in samples]
-    for sample in samples:
-        if sample.design.reports_are_sets:
-            raise _no_sets(sample.design)
-    top = maximise(designs, counts)
-    n = sum(sample.n for sample in samples)
-    spread = unit_covariance([d for d in designs if isinstance(d, CodedDesign)], [s.n / n for s in samples], top.pi)
-    return _estimate(samples, top, spread, moments)
-
-
-def _estimate(samples: Sequence[Sample], top: Maximum, spread: UnitCovariance, moments: Real | None) -> Estimate:
-    n = sum(sample.n for sample in samples)
+    for design in (sample.design for sample in samples):
+        if design.reports_are_sets:
+            raise ReportError("no-maximum-likelihood-from-the-tally", kind=design.kind, design=design)
+    designs, n = [cast(CodedDesign, sample.design) for sample in samples], sum(sample.n for sample in samples)
+    top = maximise(designs, [sample.counts.values for sample in samples])
+    spread = unit_covariance(designs, [sample.n / n for sample in samples], top.pi)
     variance = np.where(top.at_boundary, np.nan, spread.variance / n)
     sampling = np.where(top.at_boundary, np.nan, top.pi * (1 - top.pi) / n)
+    covariance = None
+    if spread.covariance is not None:
+        covariance = spread.covariance / n
+        covariance[top.at_boundary] = covariance[:, top.at_boundary] = np.nan
     return Estimate(
-        categories=samples[0].design.inputs.labels,
+        categories=designs[0].inputs.labels,
         pi_hat=top.pi,
         variance=variance,
-        sampling_variance=sampling,
-        randomization_variance=variance - sampling,
-        covariance=None if spread.covariance is None else _without(spread.covariance / n, top.at_boundary),
+        variance_parts=(sampling, variance - sampling),
+        covariance=covariance,
         n=n,
         method="ml",
-        fingerprint=samples[0].design.fingerprint,
+        fingerprint=designs[0].fingerprint,
         flags=(*_flags(top), *spread.flags),
-        samples=tuple(samples),
+        basis=tuple(samples),
         moments=moments,
     )
 
 
-def _without(covariance: Real, at_boundary: Array) -> Real:
-    covariance[at_boundary] = np.nan
-    covariance[:, at_boundary] = np.nan
-    return covariance
-
-
-def _flags(top: Maximum) -> tuple[str, ...]:
-    flags = []
+def _flags(top: Maximum) -> list[str]:
+    flags: list[str] = []
     edges = int(top.at_boundary.sum())
     if edges:
         flags.append(Note("of-shares-are-0-or-1", edges=edges, pi_count=len(top.pi)))
@@ -237,11 +193,7 @@ def _flags(top: Maximum) -> tuple[str, ...]:
         flags.append(Note("other-shares-may-be-as-likely"))
     if top.gap > GAP:
         flags.append(Note("the-search-ended-early-the-log", gap=Printed(top.gap)))
-    return tuple(flags)
-
-
-def _no_sets(design: Design) -> ReportError:
-    return ReportError("no-maximum-likelihood-from-the-tally", kind=design.kind, design=design)
+    return flags
 
 
 METHODS = ("moments", "ml")
@@ -249,8 +201,8 @@ METHODS = ("moments", "ml")
 
 def estimate_by(method: str, sample: Sample) -> Estimate:
     """By moments, or by maximum likelihood."""
-    if method == "moments":
-        return estimate_by_moments(sample.counts, sample.design)
+    if method not in METHODS:
+        raise ParameterError("method-method", methods=", ".join(METHODS), method=method)
     if method == "ml":
         return estimate_by_likelihood(sample.counts, sample.design)
-    raise ParameterError("method-method", methods=", ".join(METHODS), method=method)
+    return estimate_by_moments(sample.counts, sample.design, inverse=sample.inverse)

@@ -22,15 +22,8 @@ from maskwell.designs.design import Design
 from maskwell.errors import ReportError
 from maskwell.estimation.goodness import goodness_of_fit
 from maskwell.estimation.left_inverse import LeftInverse
-from maskwell.estimation.outside_estimates import (
-    DOUBTFUL,
-    Recovered,
-    chance_given_truth,
-    flags_of_moments,
-)
-from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, Estimate, Flag, Sample
-
-NOT_FOLLOWED = ": evidence that the instructions were not followed, or that this is another design"
+from maskwell.estimation.outside_estimates import DOUBTFUL, Flag, Recovered, chance_given_truth, flags_of_moments
+from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, Estimate, Sample
 
 WEAK = 1e-3
 """A smallest singular value below this is flagged."""
@@ -39,9 +32,8 @@ WEAK = 1e-3
 def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse | None = None) -> Estimate:
     """Unbiased proportions from counted reports, with the two parts of their variance.
 
-    With more reports than categories, ``inverse`` chooses among the unbiased linear estimates
-    (:func:`best_left_inverse`, :func:`minimax_left_inverse`, :func:`score_left_inverse`); without it, the one that is
-    best at equal shares.
+    With more reports than categories, ``inverse`` chooses among the unbiased linear estimates (:class:`LeftInverse`);
+    without it, the one that is best at equal shares.
 
     >>> from maskwell.core import Categories
     >>> from maskwell.designs import Dense
@@ -51,38 +43,39 @@ def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse 
     [0.25, 0.0708]
     """
     check_kind(LeftInverse | None, inverse=inverse)
-    share = _checked_share(counts, design)
+    sample = Sample(counts, design, inverse)
     n = counts.n
+    if n < 2:
+        raise ReportError("n-a-standard-error-needs", n=n)
+    share = counts.share()
+    if not design.reports_are_sets:
+        impossible = np.flatnonzero((share > 0) & (design.apply(design.uniform_prior()) == 0))
+        if len(impossible):
+            raise ReportError("reports-were-seen-but-are-impossible", impossible=impossible[:5].tolist())
     if inverse is not None:
         inverse.check_design(design)
     solver = design if inverse is None else inverse
     pi_hat = solver.solve(share)
     moment = solver.second_moment_diagonal(share)
     variance, randomization = (moment - pi_hat**2) / (n - 1), (moment - pi_hat) / n
-    covariance = None
-    if design.k <= COVARIANCE_LIMIT:
-        covariance = (solver.second_moment(share) - np.outer(pi_hat, pi_hat)) / (n - 1)
+    sampling, full = variance - randomization, design.k <= COVARIANCE_LIMIT
     chance = chance_given_truth(pi_hat, [Recovered(design, 1 / n, 1 / n, inverse)])
     return Estimate(
         categories=design.inputs.labels,
         pi_hat=pi_hat,
         variance=variance,
-        sampling_variance=variance - randomization,
-        randomization_variance=randomization,
-        covariance=covariance,
+        variance_parts=(sampling, randomization),
+        covariance=(solver.second_moment(share) - np.outer(pi_hat, pi_hat)) / (n - 1) if full else None,
         n=n,
         method="moments" if inverse is None else f"moments-{inverse.name}",
         fingerprint=design.fingerprint,
         flags=(
             *(() if inverse is None else inverse.flags),
-            *flags_of_moments(
-                pi_hat, variance, variance - randomization, full=covariance is not None, n=n, chance=chance
-            ),
+            *flags_of_moments(pi_hat, variance, sampling, full=full, n=n, chance=chance),
             *_boundary_test(counts, design, pi_hat, chance),
             *_weak(design),
         ),
-        samples=(Sample(counts, design),),
-        inverse=inverse,
+        basis=(sample,),
     )
 
 
@@ -101,33 +94,19 @@ def _boundary_test(counts: Counts, design: Design, pi_hat: Real, chance: float) 
         said = f"p is at most {Printed(chance):.2g} for the farthest of {design.k:,} estimates"
         said += " (a test of fit takes all together)"
     harmless = Flag(f"boundary test: {said}", "boundary", chance=chance)
-    words = f"{harmless}{NOT_FOLLOWED}"
+    words = f"{harmless}: evidence that the instructions were not followed, or that this is another design"
     return (Flag(words, "boundary", chance=chance, limit=DOUBTFUL, otherwise=harmless).among(1),)
 
 
 def _weak(design: Design) -> tuple[str, ...]:
     """A flag where the reports hardly depend on the truth: standard errors grow like one over that."""
-    if not isinstance(design, CodedDesign):
-        return ()
-    smallest = design.singular_range()[1]
+    smallest = design.singular_range()[1] if isinstance(design, CodedDesign) else 1.0
     if at_least(smallest, WEAK):
         return ()
     return (
         "the reports hardly depend on the truth: the smallest singular value of the design is "
         f"{Printed(smallest):.1e}, and standard errors grow like one over it",
     )
-
-
-def _checked_share(counts: Counts, design: Design) -> Real:
-    Sample(counts, design)
-    if counts.n < 2:
-        raise ReportError("n-a-standard-error-needs", n=counts.n)
-    share = counts.share()
-    if not design.reports_are_sets:
-        impossible = np.flatnonzero((share > 0) & (design.apply(design.uniform_prior()) == 0))
-        if len(impossible):
-            raise ReportError("reports-were-seen-but-are-impossible", impossible=impossible[:5].tolist())
-    return share
 
 
 def sampling_part(pi_hat: Real, variance: Real, n: int) -> Real:

@@ -21,16 +21,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from maskwell.core.arguments import Real
-from maskwell.core.verdicts import at_most, is_outside
+from maskwell.core.verdicts import at_most, below, is_outside
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
 from maskwell.estimation.left_inverse import LeftInverse
-from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, ROUNDING, Flag
+from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, ROUNDING
 from maskwell.notes import Note
 
 DOUBTFUL = 0.01
@@ -41,6 +41,48 @@ MISFIT = NormalDist().cdf(-4)
 
 FINE = 0.3
 """Estimates to which one report adds at most this share of their standard error are judged as normal."""
+
+FlagKind: TypeAlias = Literal[
+    "misfit", "outside", "boundary", "inconsistent", "no-error", "least-error", "no-interval", "small-sampling"
+]
+
+
+class Flag(str):
+    """A remark for people that says to programs what it is about: they need not look at its words."""
+
+    __slots__ = ("chance", "kind", "limit", "otherwise")
+    kind: FlagKind
+    chance: float | None
+    limit: float
+    otherwise: Flag | None
+
+    def __new__(
+        cls,
+        words: str,
+        kind: FlagKind,
+        *,
+        chance: float | None = None,
+        limit: float = 1.0,
+        otherwise: Flag | None = None,
+    ) -> Flag:
+        """Words with their kind; for a test the chance of what was seen, and what to say where it reaches the limit."""
+        flag = super().__new__(cls, words)
+        flag.kind, flag.chance, flag.limit, flag.otherwise = kind, chance, limit, otherwise
+        return flag
+
+    def after(self, words: str) -> Flag:
+        """The same remark behind some words."""
+        otherwise = None if self.otherwise is None else self.otherwise.after(words)
+        return Flag(words + self, self.kind, chance=self.chance, limit=self.limit, otherwise=otherwise)
+
+    def among(self, looks: int) -> Flag:
+        """What is left to say where ``looks`` estimates of one result are tested: each has its part of the level."""
+        if self.otherwise is None or self.chance is None or below(self.chance * looks, self.limit):
+            return self
+        return self.otherwise
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str, FlagKind], dict[str, Any]]:
+        return (str(self), self.kind), {"chance": self.chance, "limit": self.limit, "otherwise": self.otherwise}
 
 
 def flags_of_moments(
@@ -53,8 +95,19 @@ def flags_of_moments(
     """
     flags: list[str] = []
     if is_outside(pi_hat).any():
-        error = np.sqrt(np.maximum(0, np.maximum(variance, variance - sampling)))
-        flags.append(_of_outside(pi_hat, chance_of_farthest(pi_hat, variance, error) if chance is None else chance))
+        if chance is None:
+            error = np.sqrt(np.maximum(0, np.maximum(variance, variance - sampling)))
+            chance = chance_of_farthest(pi_hat, variance, error)
+        harmless = Flag(
+            f"{int(is_outside(pi_hat).sum())} of {len(pi_hat)} estimates outside [0, 1], as unbiased estimates of "
+            "small shares may be; do not cut them",
+            "outside",
+        )
+        words = (
+            "these reports do not fit the design: an estimate lies far outside [0, 1]; this may be another design than "
+            "the one used, labels may be swapped, or respondents did not follow the instructions"
+        )
+        flags.append(Flag(words, "misfit", chance=chance, limit=MISFIT, otherwise=harmless).among(1))
     if (variance <= ROUNDING / n).any():
         words = "a standard error is zero or not defined: too little variation in the reports for a Wald interval"
         flags.append(Flag(words, "no-error"))
@@ -64,22 +117,7 @@ def flags_of_moments(
             "the two parts cannot be separated here"
         )
         flags.append(Flag(words, "small-sampling"))
-    if not full:
-        flags.append(Note("covariances-are-left-out-more", covariance_limit=COVARIANCE_LIMIT))
-    return tuple(flags)
-
-
-def _of_outside(pi_hat: Real, chance: float) -> Flag:
-    words = (
-        f"{int(is_outside(pi_hat).sum())} of {len(pi_hat)} estimates outside [0, 1], as unbiased estimates of small "
-        "shares may be; do not cut them"
-    )
-    harmless = Flag(words, "outside")
-    words = (
-        "these reports do not fit the design: an estimate lies far outside [0, 1]; this may be another design than "
-        "the one used, labels may be swapped, or respondents did not follow the instructions"
-    )
-    return Flag(words, "misfit", chance=chance, limit=MISFIT, otherwise=harmless).among(1)
+    return (*flags, *(() if full else (Note("covariances-are-left-out-more", covariance_limit=COVARIANCE_LIMIT),)))
 
 
 def among_looks(flags: Sequence[str], looks: int) -> tuple[str, ...]:
@@ -130,7 +168,7 @@ def chance_given_truth(pi_hat: Real, parts: Sequence[Recovered]) -> float:
     return min(1.0, tests * float(min(tail.min() for tail in tails)))
 
 
-def _binomial_tails(pi_hat: Real, part: Recovered) -> tuple[Real, Real] | None:
+def _binomial_tails(pi_hat: Real, part: Recovered) -> list[Real] | None:
     """Of counts as small where the share is 0, and as large where it is 1; None where no plain count tells it."""
     from scipy.special import bdtr, bdtrc
 
@@ -139,25 +177,21 @@ def _binomial_tails(pi_hat: Real, part: Recovered) -> tuple[Real, Real] | None:
         return None
     a, b = chances
     x = np.clip(np.rint(n * (b + (a - b) * pi_hat)), 0, n)
-    return np.asarray(bdtr(x, n, b)), np.asarray(np.where(x > 0, bdtrc(np.maximum(x - 1, 0), n, a), 1.0))
+    return [np.asarray(bdtr(x, n, b)), np.asarray(np.where(x > 0, bdtrc(np.maximum(x - 1, 0), n, a), 1.0))]
 
 
-def _bennett_tails(pi_hat: Real, parts: Sequence[Recovered]) -> tuple[Real, Real]:
+def _bennett_tails(pi_hat: Real, parts: Sequence[Recovered]) -> list[Real]:
+    """``exp(-(V / s^2) h(t s / V))`` on either side; 1 where t is not above rounding, 0 where nothing varies."""
     noises = [_noise(part.design, part.inverse) for part in parts]
     tails = []
-    for side, outside in enumerate((-pi_hat, pi_hat - 1)):
-        V = sum(part.squares * noise[side][0] for part, noise in zip(parts, noises, strict=True))
-        steps = [part.largest * noise[side][1] for part, noise in zip(parts, noises, strict=True)]
-        tails.append(_bennett(outside, np.asarray(V), np.max(steps, axis=0)))
-    return tails[0], tails[1]
-
-
-def _bennett(t: Real, V: Real, s: Real) -> Real:
-    """``exp(-(V / s^2) h(t s / V))``; 1 where t is not above rounding, 0 where nothing varies."""
-    far, varies = t > ROUNDING, (V > 0) & (s > 0)
-    u = np.divide(t * s, V, out=np.zeros(len(t)), where=far & varies)
-    exponent = np.divide(V, s**2, out=np.zeros(len(t)), where=varies) * ((1 + u) * np.log1p(u) - u)
-    return np.asarray(np.where(far, np.where(varies, np.exp(-exponent), 0.0), 1.0))
+    for side, t in enumerate((-pi_hat, pi_hat - 1)):
+        V = np.asarray(sum(part.squares * noise[side][0] for part, noise in zip(parts, noises, strict=True)))
+        s = np.max([part.largest * noise[side][1] for part, noise in zip(parts, noises, strict=True)], axis=0)
+        far, varies = t > ROUNDING, (V > 0) & (s > 0)
+        u = np.divide(t * s, V, out=np.zeros(len(t)), where=far & varies)
+        exponent = np.divide(V, s**2, out=np.zeros(len(t)), where=varies) * ((1 + u) * np.log1p(u) - u)
+        tails.append(np.asarray(np.where(far, np.where(varies, np.exp(-exponent), 0.0), 1.0)))
+    return tails
 
 
 def _noise(design: Design, inverse: LeftInverse | None) -> tuple[tuple[Real, Real], tuple[Real, Real]]:
@@ -214,11 +248,11 @@ def _bounded_chance(outside: Real, error: Real, steps: Real, count: int) -> floa
     """
     evidence = math.log(2 * count / DOUBTFUL)
     farthest = int(np.argmax(_exponent(evidence, outside, error, steps)))
-    t, own_error, step = (float(values[farthest]) for values in (outside, error, steps))
+    at_farthest = [float(values[farthest]) for values in (outside, error, steps)]
     low, high = 0.0, 1e4
     while high - low > 1e-3 * high and high > 1e-3:
         middle = (low + high) / 2
-        low, high = (middle, high) if _exponent(middle, t, own_error, step) >= middle else (low, middle)
+        low, high = (middle, high) if _exponent(middle, *at_farthest) >= middle else (low, middle)
     return min(0.5, 2 * float(np.exp(-low)))
 
 

@@ -10,17 +10,17 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from maskwell.core.arguments import Real, as_array, as_floats, check_kind, exact_sum
+from maskwell.core.arguments import Array, Real, as_array, as_floats, check_kind, exact_sum
 from maskwell.core.display import Result, data_frame, number_or_none, plain_label, plain_numbers
 from maskwell.core.phrases import Printed
 from maskwell.core.report_data import Counts
-from maskwell.core.verdicts import below
 from maskwell.designs.design import Design
 from maskwell.errors import LabelError, ParameterError, ReportError, TooLargeError
+from maskwell.notes import Note
 
 if TYPE_CHECKING:
     from maskwell.estimation.binomial_counts import BinomialCounts, Part
@@ -37,6 +37,8 @@ class Sample:
         How often each report was seen (for set reports: how many reports hold each category).
     design
         The design that made them.
+    inverse
+        The left inverse that was chosen for an estimate from them, if one was.
 
     >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
@@ -46,13 +48,19 @@ class Sample:
 
     counts: Counts
     design: Design
+    inverse: LeftInverse | None = None
 
     def __post_init__(self) -> None:
         check_kind(Counts, counts=self.counts)
         check_kind(Design, design=self.design)
         if self.counts.fingerprint != self.design.fingerprint:
             raise ReportError("these-counts-were-made-with-another")
-        _check_length(self.counts, self.design)
+        sets, values = self.design.reports_are_sets, self.counts.values
+        expected, counted = (self.design.k, "categories") if sets else (self.design.m, "possible reports")
+        if len(values) != expected:
+            raise ReportError("counts-this-design", values_count=len(values), expected=expected, counted=counted)
+        if not sets and self.n != exact_sum(values):
+            raise ReportError("the-counts-sum-to-but-n", exact_sum=exact_sum(values), n=self.n)
 
     @classmethod
     def of(cls, values: Any, design: Design) -> Self:
@@ -67,20 +75,6 @@ class Sample:
     def n(self) -> int:
         """Number of reports."""
         return self.counts.n
-
-
-def _check_length(counts: Counts, design: Design) -> None:
-    expected = design.k if design.reports_are_sets else design.m
-    if len(counts.values) != expected:
-        raise ReportError(
-            "counts-this-design", values_count=len(counts.values), expected=expected, counted=_counted(design)
-        )
-    if not design.reports_are_sets and counts.n != exact_sum(counts.values):
-        raise ReportError("the-counts-sum-to-but-n", exact_sum=exact_sum(counts.values), n=counts.n)
-
-
-def _counted(design: Design) -> str:
-    return "categories" if design.reports_are_sets else "possible reports"
 
 
 SHOWN = 20
@@ -134,6 +128,13 @@ class Combination(NamedTuple):
     standard_error: float
 
 
+class Sums(NamedTuple):
+    """The estimate whose shares are summed, and which sums: a row of 0 and 1 for each, shape (r, k)."""
+
+    estimate: Estimate
+    C: Real
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Result):
     """Estimated true proportions.
@@ -144,8 +145,10 @@ class Estimate(Result):
         Labels, shape (k,); tuples for tables.
     pi_hat
         Raw estimates, shape (k,). They sum to one or nearly so, and may lie outside [0, 1].
-    variance, sampling_variance, randomization_variance
-        Estimated variances, shape (k,): the whole and its two parts. The sampling part is a difference and may be
+    variance
+        Estimated variances, shape (k,).
+    variance_parts
+        Their sampling and their randomization part, shape (k,) each. The sampling part is a difference and may be
         negative.
     covariance
         Shape (k, k), or ``None`` when there are too many categories to hold it. It is unbiased; where its diagonal is
@@ -156,15 +159,12 @@ class Estimate(Result):
         How they were found and with which design.
     flags
         What a reader should know, in words.
-    samples
-        The counts and designs that it rests on; empty where it rests on something else, such as weighted rows.
+    basis
+        The counts and designs that it rests on, or the estimate whose shares it sums; empty where it rests on something
+        else, such as weighted rows.
     moments
         The raw unbiased estimate beside one that was held to [0, 1], shape (k,). Use it for totals, differences and
         pooling over studies, where held estimates would be biased.
-    inverse
-        The left inverse that was chosen for it, if one was.
-    sums_of
-        The estimate whose shares these are sums of, and which sums: a row of 0 and 1 for each, shape (r, k).
     bias
         At most how far the expectation of each estimate may lie from the true share, shape (k,); None where it is
         unbiased. Intervals allow for it, standard errors do not.
@@ -175,18 +175,25 @@ class Estimate(Result):
     categories: Sequence[Hashable]
     pi_hat: Real
     variance: Real
-    sampling_variance: Real
-    randomization_variance: Real
+    variance_parts: tuple[Real, Real]
     covariance: Real | None
     n: int
     method: str
     fingerprint: str
     flags: tuple[str, ...] = ()
-    samples: tuple[Sample, ...] = ()
+    basis: tuple[Sample, ...] | Sums = ()
     moments: Real | None = None
-    inverse: LeftInverse | None = None
-    sums_of: tuple[Estimate, Real] | None = None
     bias: Real | None = None
+
+    @property
+    def sampling_variance(self) -> Real:
+        """The part of the variances that open answers would have, shape (k,)."""
+        return self.variance_parts[0]
+
+    @property
+    def randomization_variance(self) -> Real:
+        """The part of the variances that randomization adds, shape (k,)."""
+        return self.variance_parts[1]
 
     @property
     def standard_error(self) -> Real:
@@ -194,7 +201,27 @@ class Estimate(Result):
         out = np.full(self.variance.shape, np.nan)
         return np.sqrt(self.variance, out=out, where=self.variance >= 0)
 
+    @property
+    def has_error(self) -> Array:
+        """Where there is a standard error that is not zero but for rounding, shape (k,)."""
+        return np.asarray(self.variance > ROUNDING / max(self.n, 1))
+
+    @property
+    def raw(self) -> Real:
+        """The unbiased estimates, which were not held to [0, 1], shape (k,)."""
+        return self.pi_hat if self.moments is None else self.moments
+
     # ---- what it rests on
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """The samples behind it; none where it does not rest on counts."""
+        return () if isinstance(self.basis, Sums) else self.basis
+
+    @property
+    def sums_of(self) -> Sums | None:
+        """What it is the sums of, None for an estimate of its own."""
+        return self.basis if isinstance(self.basis, Sums) else None
 
     def counted_samples(self, method: str) -> tuple[Sample, ...]:
         """The samples behind it; an error where it does not know them, or a report is a set. ``method`` needs them."""
@@ -210,17 +237,7 @@ class Estimate(Result):
         if not self.samples:
             return False
         labels = self.samples[0].design.inputs.labels
-        return self.categories is labels or (
-            len(self.categories) == len(labels) and all(a == b for a, b in zip(self.categories, labels, strict=True))
-        )
-
-    @property
-    def is_two_to_two(self) -> bool:
-        """Whether it rests on one sample of a design with two truths and two reports."""
-        if len(self.samples) != 1 or not self.is_of_categories:
-            return False
-        design = self.samples[0].design
-        return not design.reports_are_sets and (design.k, design.m) == (2, 2)
+        return self.categories is labels or list(self.categories) == list(labels)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -229,7 +246,7 @@ class Estimate(Result):
 
         if len(self.samples) != 1 or not self.is_of_categories:
             return ()
-        return (Part(self.samples[0].design, 1.0, self.inverse),)
+        return (Part(self.samples[0].design, 1.0, self.samples[0].inverse),)
 
     @property
     def effective_n(self) -> float:
@@ -244,6 +261,11 @@ class Estimate(Result):
     @property
     def variance_of_plan(self) -> Real | None:
         """The variances where they follow from a sampling plan, shape (k,)."""
+        return None
+
+    @property
+    def degrees_of_freedom(self) -> float | None:
+        """Of the variances under a sampling plan; None where the normal distribution serves."""
         return None
 
     @cached_property
@@ -271,6 +293,10 @@ class Estimate(Result):
         """The quantile that Wald intervals take: of the normal distribution."""
         return NormalDist().inv_cdf(probability)
 
+    def p_value(self, distance: float, error: float) -> float:
+        """Two-sided, for a quantity so far from what is tested; NaN without a standard error above zero."""
+        return two_sided_p(distance / error, self.degrees_of_freedom) if error > 0 else math.nan
+
     def intervals(self, level: float = 0.95, method: str | None = None, **options: Any) -> Intervals:
         """Intervals of all categories with what must be said about them.
 
@@ -280,8 +306,7 @@ class Estimate(Result):
             The chance that an interval covers its share.
         method
             ``wald``, ``logit``, ``score``, ``exact``, ``matched``, ``profile``, ``bonferroni``, ``scheffe`` or
-            ``bootstrap``;
-            :attr:`default_interval` unless given. Which one when: docs/theory/intervals.md.
+            ``bootstrap``; :attr:`default_interval` unless given. Which one when: docs/theory/intervals.md.
         **options
             Of the method, such as ``seed`` for ``bootstrap``.
         """
@@ -315,18 +340,14 @@ class Estimate(Result):
         """
         c = as_floats(coefficients, "coefficients", finite=False)
         if c.shape != self.pi_hat.shape or not np.isfinite(c).all():
+            k = len(self.pi_hat)
             raise ParameterError(
-                "coefficients-of-shape-for-categories-give",
-                shape=c.shape,
-                pi_hat_count=len(self.pi_hat),
-                coefficients=coefficients,
+                "coefficients-of-shape-for-categories-give", shape=c.shape, pi_hat_count=k, coefficients=coefficients
             )
         spread = raised_to(self.variance, self.covariance)
         if spread is None:
             raise TooLargeError("covariances-were-left-out-so-sums")
-        variance, scale = float(c @ spread @ c), float(np.abs(c) @ np.abs(spread) @ np.abs(c))
-        if abs(variance) <= ROUNDING * scale:
-            variance = 0.0  # all categories are 1 for sure
+        variance = variance_of_sum(c, spread)
         return Combination(float(c @ self.pi_hat), float(np.sqrt(variance)) if variance >= 0 else float("nan"))
 
     def mean(self, values: Any = None) -> Combination:
@@ -342,13 +363,18 @@ class Estimate(Result):
         >>> [round(x, 2) for x in estimate_by_moments(sample.counts, sample.design).mean()]   # half a time each
         [0.48, 0.04]
         """
-        return self.contrast(_numbers(self.categories) if values is None else values)
+        try:
+            numbers = [float(label) for label in self.categories] if values is None else values  # type: ignore[arg-type]
+        except (TypeError, ValueError) as error:
+            raise LabelError("a-mean-needs-numbers", categorie=str(self.categories[0])[:40]) from error
+        return self.contrast(numbers)
 
     # ---- for people and programs
 
     def to_dict(self, level: float = 0.95, interval: str | None = None) -> dict[str, Any]:
         """Everything as plain values, for JSON; ``interval`` names the method of the intervals."""
         intervals = self.intervals(level, interval)
+        numbers = (x.tolist() for x in (self.pi_hat, self.standard_error, intervals.to_array()))
         rows = [
             {
                 "category": plain_label(c),
@@ -356,13 +382,7 @@ class Estimate(Result):
                 "standard_error": number_or_none(s),
                 "interval": [number_or_none(x) for x in i],
             }
-            for c, p, s, i in zip(
-                self.categories,
-                self.pi_hat.tolist(),
-                self.standard_error.tolist(),
-                intervals.to_array().tolist(),
-                strict=True,
-            )
+            for c, p, s, i in zip(self.categories, *numbers, strict=True)
         ]
         return {
             "n": self.n,
@@ -405,13 +425,6 @@ class Estimate(Result):
         return f"Estimate by {self.method} from n = {self.n:,} reports"
 
 
-def _numbers(categories: Sequence[Hashable]) -> list[float]:
-    try:
-        return [float(label) for label in categories]  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
-        raise LabelError("a-mean-needs-numbers", categorie=str(categories[0])[:40]) from error
-
-
 # ---- what is said of estimates
 
 COVARIANCE_LIMIT = 2000
@@ -419,47 +432,21 @@ COVARIANCE_LIMIT = 2000
 
 ROUNDING = 1e-12
 
-FlagKind: TypeAlias = Literal[
-    "misfit", "outside", "boundary", "inconsistent", "no-error", "least-error", "no-interval", "small-sampling"
-]
+
+def covariances_left_out(k: int) -> tuple[str, ...]:
+    """What is said of k categories where only variances are kept."""
+    return () if k <= COVARIANCE_LIMIT else (Note("covariances-are-left-out-more", covariance_limit=COVARIANCE_LIMIT),)
 
 
-class Flag(str):
-    """A remark for people that says to programs what it is about: they need not look at its words."""
+def variance_of_sum(c: Real, V: Real) -> float:
+    """``c' V c``, zero where it is rounding alone, such as of all categories, which are 1 for sure."""
+    variance, scale = float(c @ V @ c), float(np.abs(c) @ np.abs(V) @ np.abs(c))
+    return 0.0 if abs(variance) <= ROUNDING * scale else variance
 
-    __slots__ = ("chance", "kind", "limit", "otherwise")
-    kind: FlagKind
-    chance: float | None
-    limit: float
-    otherwise: Flag | None
 
-    def __new__(
-        cls,
-        words: str,
-        kind: FlagKind,
-        *,
-        chance: float | None = None,
-        limit: float = 1.0,
-        otherwise: Flag | None = None,
-    ) -> Flag:
-        """Words with their kind; for a test the chance of what was seen, and what to say where it reaches the limit."""
-        flag = super().__new__(cls, words)
-        flag.kind, flag.chance, flag.limit, flag.otherwise = kind, chance, limit, otherwise
-        return flag
-
-    def after(self, words: str) -> Flag:
-        """The same remark behind some words."""
-        otherwise = None if self.otherwise is None else self.otherwise.after(words)
-        return Flag(words + self, self.kind, chance=self.chance, limit=self.limit, otherwise=otherwise)
-
-    def among(self, looks: int) -> Flag:
-        """What is left to say where ``looks`` estimates of one result are tested: each has its part of the level."""
-        if self.otherwise is None or self.chance is None or below(self.chance * looks, self.limit):
-            return self
-        return self.otherwise
-
-    def __getnewargs_ex__(self) -> tuple[tuple[str, FlagKind], dict[str, Any]]:
-        return (str(self), self.kind), {"chance": self.chance, "limit": self.limit, "otherwise": self.otherwise}
+def diagonal(values: Real) -> Real:
+    """The diagonal of a matrix; what is a diagonal already stays."""
+    return values if values.ndim == 1 else np.diagonal(values).copy()
 
 
 SUM_TO_ONE = 1e-9

@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_count, check_level
+from maskwell.core.arguments import Real, as_count, check_level
 from maskwell.core.phrases import option, together
 from maskwell.core.verdicts import is_inside
 from maskwell.errors import ParameterError
 from maskwell.estimation.binomial_counts import BinomialCounts
 from maskwell.estimation.likelihood_intervals import LIMIT, bootstrap, profile
-from maskwell.estimation.outside_estimates import is_doubted
-from maskwell.estimation.share_estimate import ROUNDING, Estimate, Flag, Intervals
+from maskwell.estimation.outside_estimates import Flag, is_doubted
+from maskwell.estimation.share_estimate import Estimate, Intervals
 from maskwell.notes import Note
 
 UNDEFINED = Flag("no interval where a standard error is zero or not defined", "no-interval")
@@ -48,7 +48,7 @@ def wald(estimate: Estimate, level: float) -> Intervals:
 
 def symmetric(estimate: Estimate, factor: float, method: str, level: float) -> Intervals:
     """``pi_hat +- factor * SE``, and the bound of a bias; none where SE is zero: then reports do not vary."""
-    half: Real = factor * np.where(estimate.variance > ROUNDING / max(estimate.n, 1), estimate.standard_error, np.nan)
+    half: Real = factor * np.where(estimate.has_error, estimate.standard_error, np.nan)
     flags = (UNDEFINED,) if np.isnan(half).any() else ()
     if estimate.bias is not None:
         half = half + estimate.bias
@@ -66,9 +66,10 @@ def logit(estimate: Estimate, level: float) -> Intervals:
     centre, half = np.log(q / (1 - q)), estimate.critical_value((1 + level) / 2) * error / (q * (1 - q))
     low, high = (np.where(inside, 0.5 + 0.5 * np.tanh((centre + side * half) / 2), np.nan) for side in (-1, 1))
     missing = int((~inside).sum())
-    flags = [Note("no-logit-interval-for-of-categories", missing=missing, p_count=len(p))]
-    flags = flags if missing else []
-    return Intervals(low, high, "logit", level, (*flags, *((UNDEFINED,) if np.isnan(half).any() else ())))
+    flags: tuple[str, ...] = (UNDEFINED,) if np.isnan(half).any() else ()
+    if missing:
+        flags = Note("no-logit-interval-for-of-categories", missing=missing, p_count=len(p)), *flags
+    return Intervals(low, high, "logit", level, flags)
 
 
 def wilson_effective(estimate: Estimate, level: float) -> Intervals:
@@ -134,7 +135,7 @@ def carried_back(estimate: Estimate, ends: Ends, method: str, level: float, *, c
     low, high = (counts.shares(lam) for lam in ends(counts.x, counts.n, z))
     if not cut:
         return Intervals(low, high, method, level)
-    source = estimate if estimate.sums_of is None else estimate.sums_of[0]
+    source = estimate if estimate.sums_of is None else estimate.sums_of.estimate
     flags = (INCONSISTENT,) if ((high < 0) | (low > 1)).any() and is_doubted(source.flags) else ()
     lam = counts.x / counts.n
     from_zero, to_one = _reach(counts, counts.b, counts.b - lam, z), _reach(counts, counts.a, lam - counts.a, z)
@@ -201,20 +202,13 @@ def clopper_pearson(x: Real, n: Real, z: float) -> tuple[Real, Real]:
     """All lam that neither one-sided binomial test rejects whose level is the normal tail beyond z, for each count."""
     from scipy.special import betainccinv, betaincinv
 
-    tail = NormalDist().cdf(-z)
-    pairs, of = _different(x, n)
-    x, n = pairs
+    tail, of = NormalDist().cdf(-z), np.arange(len(x))
+    if len(n) and (n == n[0]).all():  # of a million categories most have one of a few counts
+        x, of = np.unique(x, return_inverse=True)
+        n = np.full(len(x), n[0])
     low = np.where(x > 0, betaincinv(np.where(x > 0, x, 1), n - x + 1, tail), 0.0)
     high = np.where(x < n, betainccinv(x + 1, np.where(x < n, n - x, 1), tail), 1.0)
     return low[of], high[of]
-
-
-def _different(x: Real, n: Real) -> tuple[tuple[Real, Real], Array]:
-    """Counts that differ, and the place of each count among them: of a million categories most have a few counts."""
-    if len(n) and (n == n[0]).all():
-        counts, of = np.unique(x, return_inverse=True)
-        return (counts, np.full(len(counts), n[0])), of
-    return (x, n), np.arange(len(x))
 
 
 # ---- by name
@@ -269,7 +263,14 @@ def intervals_of(estimate: Estimate, level: float, method: str, **options: Any) 
     make = METHODS[method]
     if isinstance(method, SeededMethod):
         options = {"seed": method.seed, **options}
-    _check_options(method, make, options)
+    taken = [name for name, one in inspect.signature(make).parameters.items() if one.kind is one.KEYWORD_ONLY]
+    unknown = sorted(set(options) - set(taken))
+    if unknown:
+        raise ParameterError(
+            f"{unknown[0]} is no option of {method} intervals",
+            hint=f"they take {', '.join(taken)}" if taken else "they take no options",
+            options=options,
+        )
     if estimate.bias is not None and method not in WITH_BIAS:
         raise ParameterError("no-interval-where-shares-may", with_bias=", ".join(WITH_BIAS), method=method)
     if np.isnan(estimate.pi_hat).all():  # a domain with too few rows, which its flags say
@@ -278,19 +279,6 @@ def intervals_of(estimate: Estimate, level: float, method: str, **options: Any) 
         none = np.full(len(estimate.pi_hat), np.nan)
         return Intervals(none, none, method, level, (NO_DEGREES,))
     return make(estimate, level, **options)
-
-
-def _check_options(method: str, make: Callable[..., Intervals], options: dict[str, Any]) -> None:
-    if not options:
-        return
-    known = [name for name, one in inspect.signature(make).parameters.items() if one.kind is one.KEYWORD_ONLY]
-    unknown = sorted(set(options) - set(known))
-    if unknown:
-        raise ParameterError(
-            f"{unknown[0]} is no option of {method} intervals",
-            hint=f"they take {', '.join(known)}" if known else "they take no options",
-            options=options,
-        )
 
 
 def default_method(estimate: Estimate) -> str:
@@ -305,24 +293,16 @@ def default_method(estimate: Estimate) -> str:
     """
     if estimate.bias is not None:
         return "wald"
-    if _has_profile(estimate) and np.isnan(estimate.standard_error).any() and not estimate.is_two_to_two:
+    profiled = estimate.method == "ml" and len(estimate.categories) <= LIMIT and estimate.is_of_categories
+    two_to_two = profiled and [(s.design.k, s.design.m) for s in estimate.samples] == [(2, 2)]
+    if profiled and np.isnan(estimate.standard_error).any() and not two_to_two:
         return "profile"
     counts = estimate.binomial_counts
     if counts is None:
         return "wald"
     if estimate.variance_of_plan is not None:
-        small = counts.sparse or _has_no_error(estimate)
+        small = counts.sparse or not estimate.has_error.all()
         return "matched" if small else "score" if counts.few_people else "wald"
     if counts.sparse:
         return "exact" if counts.exact else "matched"
     return "score"
-
-
-def _has_no_error(estimate: Estimate) -> bool:
-    """Whether a standard error is zero or not defined."""
-    return not bool((estimate.variance > ROUNDING / max(estimate.n, 1)).all())
-
-
-def _has_profile(estimate: Estimate) -> bool:
-    """Whether a maximum likelihood estimate is small enough for profile intervals of its categories."""
-    return estimate.method == "ml" and len(estimate.categories) <= LIMIT and estimate.is_of_categories

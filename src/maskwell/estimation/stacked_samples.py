@@ -19,11 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_list, check_kind, list_of
+from maskwell.core.arguments import Array, Real, check_kind, list_of
 from maskwell.core.documents import joint_fingerprint
 from maskwell.core.phrases import Printed
 from maskwell.core.verdicts import is_inside, is_outside
@@ -31,11 +30,8 @@ from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
 from maskwell.estimation.binomial_counts import Part, at_zero, conditional_shares, linear_variance, smoothed
 from maskwell.estimation.maximisation.maximum import maximise
-from maskwell.estimation.maximum_likelihood import estimate_by_likelihood, likelihood_of
-from maskwell.estimation.moments import (
-    estimate_by_moments,
-    sampling_part,
-)
+from maskwell.estimation.maximum_likelihood import METHODS, estimate_by, likelihood_of
+from maskwell.estimation.moments import estimate_by_moments, sampling_part
 from maskwell.estimation.outside_estimates import Recovered, chance_given_truth, chance_of_farthest, flags_of_moments
 from maskwell.estimation.share_estimate import Estimate, Sample
 from maskwell.notes import Note
@@ -66,51 +62,34 @@ def estimand_of(designs: Sequence[Design]) -> Estimand:
     rank = int((values > TOLERANCE * values[0]).sum())
     if rank == len(labels):
         return Estimand(np.eye(rank), tuple(labels), rank)
-    told = _told(_sums(labels, _names(designs[0])), directions[rank:])
+    named = designs[0].provenance.get("variables", ())
+    told = {
+        name: rows
+        for name, rows in _sums(labels, tuple(map(str, named))).items()
+        if all(np.abs(directions[rank:] @ row).max() <= _OUTSIDE * np.linalg.norm(row) for row in rows.values())
+    }
     if not told:
         raise NotIdentifiableError(
             "shares-cannot-be-estimated-the-samples", rank=rank, labels_count=len(labels), null_direction=directions[-1]
         )
     names = tuple(name for variable in told.values() for name in variable)
     C = np.array([row for variable in told.values() for row in variable.values()])
-    flag = Note("the-samples-tell-each", told=_listed(list(told)))
+    *first, last = told
+    flag = Note("the-samples-tell-each", told=f"{', '.join(first)} and {last}" if first else last)
     return Estimand(C, names, rank, (flag,))
 
 
-Sums = dict[str, dict[tuple[str, Hashable], Real]]
-"""For each variable its categories, named (variable, category), as rows of 0 and 1 over the tuples."""
-
-
-def _sums(labels: Sequence[Hashable], names: Sequence[str]) -> Sums:
+def _sums(labels: Sequence[Hashable], names: Sequence[str]) -> dict[str, dict[tuple[str, Hashable], Real]]:
+    """For each variable of tuples its categories, named (variable, category), as rows of 0 and 1 over the tuples."""
     tuples = [label for label in labels if isinstance(label, tuple)]
     if len(tuples) < len(labels) or len({len(label) for label in tuples}) != 1:
         return {}
-    variables = [names[v] if v < len(names) else f"variable {v + 1}" for v in range(len(tuples[0]))]
+    answers = list(zip(*tuples, strict=True))
+    variables = [names[v] if v < len(names) else f"variable {v + 1}" for v in range(len(answers))]
     return {
-        name: {(name, a): _indicator([label[v] for label in tuples], a) for a in dict.fromkeys(t[v] for t in tuples)}
-        for v, name in enumerate(variables)
+        name: {(name, a): np.array([float(one == a) for one in given]) for a in dict.fromkeys(given)}
+        for name, given in zip(variables, answers, strict=True)
     }
-
-
-def _indicator(parts: Sequence[Hashable], category: Hashable) -> Real:
-    return np.array([1.0 if part == category else 0.0 for part in parts])
-
-
-def _told(sums: Sums, unseen: Real) -> Sums:
-    """Variables all of whose categories are orthogonal to what the reports cannot show."""
-    return {
-        name: rows
-        for name, rows in sums.items()
-        if all(np.abs(unseen @ row).max() <= _OUTSIDE * np.linalg.norm(row) for row in rows.values())
-    }
-
-
-def _names(design: Design) -> tuple[str, ...]:
-    return tuple(map(str, design.provenance.get("variables", ())))
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def pool(estimates: Sequence[Estimate], samples: Sequence[Sample]) -> Estimate:
@@ -120,35 +99,28 @@ def pool(estimates: Sequence[Estimate], samples: Sequence[Sample]) -> Estimate:
     too large to write out, or where sets are reported. Derived.
     """
     weights = pooled_weights(samples)
-    pi_hat = sum(w * one.pi_hat for w, one in zip(weights, estimates, strict=True))
+    pi_hat = np.asarray(sum(w * one.pi_hat for w, one in zip(weights, estimates, strict=True)))
     variance = np.asarray(sum(w**2 * one.variance for w, one in zip(weights, estimates, strict=True)))
-    parts = [one.covariance for one in estimates]
-    covariance = None
-    if all(part is not None for part in parts):
-        covariance = np.asarray(sum(w**2 * part for w, part in zip(weights, parts, strict=True) if part is not None))
+    covariances = [one.covariance for one in estimates if one.covariance is not None]
+    full = len(covariances) == len(estimates)
     n = sum(sample.n for sample in samples)
-    sampling = sampling_part(np.asarray(pi_hat), variance, n)
+    sampling = sampling_part(pi_hat, variance, n)
+    recovered = [Recovered(s.design, w**2 / s.n, w / s.n) for w, s in zip(weights.tolist(), samples, strict=True)]
+    chance = chance_given_truth(pi_hat, recovered)
     return Estimate(
         categories=estimates[0].categories,
-        pi_hat=np.asarray(pi_hat),
+        pi_hat=pi_hat,
         variance=variance,
-        sampling_variance=sampling,
-        randomization_variance=variance - sampling,
-        covariance=covariance,
+        variance_parts=(sampling, variance - sampling),
+        covariance=np.asarray(sum(w**2 * V for w, V in zip(weights, covariances, strict=True))) if full else None,
         n=n,
         method="moments",
         fingerprint=estimates[0].fingerprint,
         flags=(
             Note("the-estimates-of-the-samples"),
-            *flags_of_moments(
-                np.asarray(pi_hat),
-                variance,
-                sampling,
-                full=covariance is not None,
-                chance=chance_given_truth(np.asarray(pi_hat), _recovered(weights, samples)),
-            ),
+            *flags_of_moments(pi_hat, variance, sampling, full=full, chance=chance),
         ),
-        samples=tuple(samples),
+        basis=tuple(samples),
     )
 
 
@@ -158,11 +130,6 @@ def pooled_weights(samples: Sequence[Sample]) -> Real:
     return np.asarray(precision / precision.sum())
 
 
-def _recovered(weights: Real, samples: Sequence[Sample]) -> list[Recovered]:
-    return [Recovered(s.design, w**2 / s.n, w / s.n) for w, s in zip(weights.tolist(), samples, strict=True)]
-
-
-METHODS = ("moments", "ml")
 STACK_LIMIT = 4 * 10**6
 """Stacks with more entries than this are not written out: identifiable samples are pooled instead."""
 
@@ -188,29 +155,31 @@ def estimate_samples(samples: Sequence[Sample], *, method: str = "moments") -> E
     """
     samples = list_of(Sample, samples, "samples")
     check_kind(str, method=method)
-    _check(samples, method)
-    if len(samples) == 1 and samples[0].design.identifiable:
-        one = estimate_by_moments if method == "moments" else estimate_by_likelihood
-        return one(samples[0].counts, samples[0].design)
-    if any(s.design.reports_are_sets for s in samples) or not _fits(samples):
-        return _large(samples, method)
-    estimand = estimand_of([s.design for s in samples])
+    if method not in METHODS:
+        raise ParameterError("method-method", methods=", ".join(METHODS), method=method)
+    if not samples:
+        raise ParameterError("no-samples")
+    for number, sample in enumerate(samples, start=1):
+        if sample.n < 2:
+            raise ReportError("sample-has-reports-a-standard-error", g_number=number, n=sample.n)
+    designs = [sample.design for sample in samples]
+    if any(list(design.inputs.labels) != list(designs[0].inputs.labels) for design in designs[1:]):
+        raise ParameterError("the-samples-ask-about-different-categories")
+    if len(samples) == 1 and designs[0].identifiable:
+        return estimate_by(method, samples[0])
+    if any(design.reports_are_sets for design in designs) or not _fits(samples):
+        pooled = pool([estimate_by_moments(sample.counts, sample.design) for sample in samples], samples)
+        estimate = pooled if method == "moments" else likelihood_of(samples, pooled.pi_hat)
+        return replace(estimate, fingerprint=joint_fingerprint([design.fingerprint for design in designs]))
+    estimand = estimand_of(designs)
     estimate = _by_moments(samples, estimand)
     if method == "ml":
         estimate = _by_likelihood(samples, estimand, estimate)
-    return replace(
-        estimate, flags=(*estimand.flags, *estimate.flags, *cheating_flags([s.design for s in samples], estimate))
-    )
+    return replace(estimate, flags=(*estimand.flags, *estimate.flags, *cheating_flags(designs, estimate)))
 
 
 def _fits(samples: Sequence[Sample]) -> bool:
     return all(sample.design.has_entries_up_to(STACK_LIMIT) for sample in samples)
-
-
-def _large(samples: Sequence[Sample], method: str) -> Estimate:
-    pooled = pool([estimate_by_moments(s.counts, s.design) for s in samples], samples)
-    estimate = pooled if method == "moments" else likelihood_of(samples, pooled.pi_hat)
-    return replace(estimate, fingerprint=joint_fingerprint([one.design.fingerprint for one in samples]))
 
 
 # ---- moments
@@ -222,7 +191,7 @@ def _by_moments(samples: Sequence[Sample], estimand: Estimand) -> Estimate:
     share = [sample.counts.share() for sample in samples]
     L, spare = best_inverses(designs, counts, estimand)
     theta = sum((left @ s for left, s in zip(L, share, strict=True)), np.zeros(len(estimand.C)))
-    covariance = np.asarray(sum(_observed(left, s, size) for left, s, size in zip(L, share, n, strict=True)))
+    covariance = _covariance(L, share, n - 1)  # with n - 1 unbiased for given L
     variance = np.diagonal(covariance).copy()
     sampling = sampling_part(theta, variance, int(n.sum()))
     chance = chance_of_stack(designs, counts, theta, variance, L)
@@ -230,8 +199,7 @@ def _by_moments(samples: Sequence[Sample], estimand: Estimand) -> Estimate:
         categories=estimand.categories,
         pi_hat=theta,
         variance=variance,
-        sampling_variance=sampling,
-        randomization_variance=variance - sampling,
+        variance_parts=(sampling, variance - sampling),
         covariance=covariance,
         n=int(n.sum()),
         method="moments",
@@ -240,7 +208,7 @@ def _by_moments(samples: Sequence[Sample], estimand: Estimand) -> Estimate:
             *((Note("the-weights-of-the-samples-come"),) if spare else ()),
             *flags_of_moments(theta, variance, sampling, full=True, n=int(n.sum()), chance=chance),
         ),
-        samples=tuple(samples),
+        basis=tuple(samples),
     )
 
 
@@ -272,15 +240,8 @@ def _left_inverses(P: Sequence[Real], n: Real, C: Real, guess: Real) -> list[Rea
     return np.split(L, np.cumsum([len(matrix) for matrix in P])[:-1], axis=1)
 
 
-def _observed(L: Real, share: Real, n: int) -> Real:
-    """``L (D - s s') L' / (n - 1)``: unbiased for given L."""
-    theta = L @ share
-    return np.asarray(((L * share) @ L.T - np.outer(theta, theta)) / (n - 1))
-
-
-def _fitted(L: Sequence[Real], P: Sequence[Real], n: Real, pi: Real) -> Real:
-    """The covariance if the shares were ``pi``."""
-    lam = [matrix @ pi for matrix in P]
+def _covariance(L: Sequence[Real], lam: Sequence[Real], n: Array) -> Real:
+    """``sum_g L_g (D_g - lam_g lam_g') L_g' / n_g`` of shares of reports lam_g."""
     parts = zip(L, lam, n, strict=True)
     return np.asarray(sum(((left * s) @ left.T - np.outer(left @ s, left @ s)) / size for left, s, size in parts))
 
@@ -294,8 +255,8 @@ def chance_of_stack(
     """
     if not is_outside(theta).any():
         return 1.0
-    P, n = [design.matrix() for design in designs], np.array([float(one.sum()) for one in counts])
-    fitted = np.diagonal(_fitted(L, P, n, maximise(designs, counts).pi))
+    n, pi = np.array([float(one.sum()) for one in counts]), maximise(designs, counts).pi
+    fitted = np.diagonal(_covariance(L, [design.matrix() @ pi for design in designs], n))
     steps = np.max([np.abs(left).max(axis=1) / size for left, size in zip(L, n, strict=True)], axis=0)
     return chance_of_farthest(theta, variance, np.sqrt(np.fmax(np.fmax(fitted, variance), 0)), steps)
 
@@ -336,17 +297,15 @@ def _by_likelihood(samples: Sequence[Sample], estimand: Estimand, raw: Estimate)
     n = np.array([s.n for s in samples])
     matrices = [s.design.matrix() for s in samples]
     L = _left_inverses(matrices, n, estimand.C, top.pi)
-    fitted = _fitted(L, matrices, n, top.pi)
+    fitted = _covariance(L, [matrix @ top.pi for matrix in matrices], n)
     edge = ~is_inside(theta)
-    fitted[edge] = np.nan
-    fitted[:, edge] = np.nan
+    fitted[edge] = fitted[:, edge] = np.nan
     variance, sampling = np.diagonal(fitted).copy(), np.where(edge, np.nan, theta * (1 - theta) / n.sum())
     return replace(
         raw,
         pi_hat=theta,
         variance=variance,
-        sampling_variance=sampling,
-        randomization_variance=variance - sampling,
+        variance_parts=(sampling, variance - sampling),
         covariance=fitted,
         method="ml",
         flags=(Note("a-share-is-0-or-1"),) if edge.any() else (),
@@ -361,53 +320,8 @@ def cheating_flags(designs: Sequence[Design], found: Estimate) -> tuple[str, ...
     """What can be said of the whole share when some say no against the rules."""
     if any(design.provenance.get("family") != "cheating-detection" for design in designs):
         return ()
-    low, high = cheating_range(found)
+    honest_yes, _, always_no = found.pi_hat.tolist()
     return (
-        f"the share of the first category lies from {Printed(low):.4f} to {Printed(high):.4f}: "
-        "who always says no may belong to it",
+        f"the share of the first category lies from {Printed(honest_yes):.4f} to "
+        f"{Printed(honest_yes + always_no):.4f}: who always says no may belong to it",
     )
-
-
-def cheating_range(estimate: Estimate) -> tuple[float, float]:
-    """From the share of the honest yes to that share with those who always say no, who may belong to either.
-
-    ``estimate`` is one of the three kinds of people of a cheating-detection design: honest yes, honest no, always no.
-    """
-    check_kind(Estimate, estimate=estimate)
-    if len(estimate.pi_hat) != 3:
-        raise ParameterError("categories-are-not-the-three-kinds", pi_hat_count=len(estimate.pi_hat))
-    honest, _, always_no = estimate.pi_hat.tolist()
-    return honest, honest + always_no
-
-
-# ---- input
-
-
-def group_samples(reports: Sequence[Any], designs: Sequence[Design]) -> tuple[Sample, ...]:
-    """One sample for each design, from records of which every one names its own."""
-    designs, reports = list_of(Design, designs, "designs"), as_list(reports, "reports")
-    if len(reports) != len(designs):
-        raise ReportError("reports-and-designs", reports_count=len(reports), designs_count=len(designs))
-    rows: dict[int, list[int]] = {}
-    for row, design in enumerate(designs):
-        rows.setdefault(id(design), []).append(row)
-    merged: dict[str, Sample] = {}
-    for members in rows.values():
-        design = designs[members[0]]
-        counts = design.tally([reports[row] for row in members])
-        before = merged.get(design.fingerprint)
-        merged[design.fingerprint] = Sample(counts if before is None else before.counts + counts, design)
-    return tuple(merged.values())
-
-
-def _check(samples: Sequence[Sample], method: str) -> None:
-    if method not in METHODS:
-        raise ParameterError("method-method", methods=", ".join(METHODS), method=method)
-    if not samples:
-        raise ParameterError("no-samples")
-    for g, sample in enumerate(samples):
-        if sample.n < 2:
-            raise ReportError("sample-has-reports-a-standard-error", g_number=g + 1, n=sample.n)
-    labels = list(samples[0].design.inputs.labels)
-    if any(list(sample.design.inputs.labels) != labels for sample in samples[1:]):
-        raise ParameterError("the-samples-ask-about-different-categories")

@@ -23,15 +23,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from maskwell.core.arguments import Real, as_whole, check_kind
+from maskwell.core.arguments import Real
 from maskwell.core.verdicts import is_outside
 from maskwell.designs.design import Design
-from maskwell.errors import LabelError, ParameterError, TooLargeError
-from maskwell.estimation.joint.variables import Layout, Variable
+from maskwell.errors import ParameterError, TooLargeError
+from maskwell.estimation.joint.variables import Layout
 from maskwell.estimation.maximum_likelihood import estimate_by
 from maskwell.estimation.moments import sampling_part
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
-from maskwell.estimation.share_estimate import ROUNDING, Estimate, Sample, raised_to
+from maskwell.estimation.share_estimate import ROUNDING, Estimate, Sample, Sums, raised_to
 from maskwell.notes import Note
 
 OWN_MARGIN = "a margin is the most likely one for its own reports alone: the cells of the table sum to other shares"
@@ -43,10 +43,11 @@ def collapsed(estimate: Estimate, layout: Layout, names: Sequence[str]) -> tuple
     axes = layout.axes(names)
     if list(axes) == list(range(len(layout.variables))):
         return estimate, layout
-    kept = _kept(layout, axes)
-    if len(estimate.samples) == 1 and layout.whole_devices(axes) is not None:
-        return _from_reports(estimate, layout, axes, kept), kept
-    return _from_cells(estimate, layout, axes, kept), kept
+    devices = list(dict.fromkeys(layout.variables[axis].device for axis in axes))
+    variables = [replace(v, device=devices.index(v.device)) for v in (layout.variables[axis] for axis in axes)]
+    kept = Layout(tuple(layout.devices[device] for device in devices), tuple(variables))
+    counted = len(estimate.samples) == 1 and layout.whole_devices(axes) is not None
+    return (_from_reports if counted else _from_cells)(estimate, layout, axes, kept), kept
 
 
 def summed(table: Real, axes: Sequence[int]) -> Real:
@@ -71,17 +72,11 @@ def known_covariance_of(estimate: Estimate) -> Real:
     return covariance
 
 
-def _kept(layout: Layout, axes: Sequence[int]) -> Layout:
-    devices = list(dict.fromkeys(layout.variables[axis].device for axis in axes))
-    variables = [layout.variables[axis] for axis in axes]
-    moved = [Variable(v.name, v.inputs, v.outputs, devices.index(v.device)) for v in variables]
-    return Layout(tuple(layout.devices[d] for d in devices), tuple(moved))
-
-
 def _from_reports(estimate: Estimate, layout: Layout, axes: Sequence[int], kept: Layout) -> Estimate:
     counted = summed(estimate.samples[0].counts.values.reshape(layout.report_shape), axes)
     margin = estimate_by(estimate.method, Sample.of(counted.ravel(), kept.design))
-    if np.abs(margin.pi_hat - _summed_list(estimate.pi_hat, layout.shape, axes)).max() <= TOGETHER:
+    sums = summed(estimate.pi_hat.reshape(layout.shape), axes).ravel()
+    if np.abs(margin.pi_hat - sums).max() <= TOGETHER:
         return margin
     return replace(margin, flags=(*margin.flags, Note("a-margin-is-the-most-likely")))
 
@@ -89,45 +84,28 @@ def _from_reports(estimate: Estimate, layout: Layout, axes: Sequence[int], kept:
 def _from_cells(estimate: Estimate, layout: Layout, axes: Sequence[int], kept: Layout) -> Estimate:
     """Sums of cells. Which part of their variance is randomization cannot be told without the reports."""
     covariance = _summed_square(covariance_of(estimate), layout.shape, axes)
-    unknown = np.full(len(covariance), np.nan)
+    alone = layout.whole_devices(axes) is not None and estimate.fingerprint == layout.design.fingerprint
+    more: dict[str, Any] = {}
+    if isinstance(estimate, SurveyEstimate):
+        more = {"domains": {}, "simple_covariance": None, "used": ()}
+        whole = raised_to(estimate.total_variance, estimate.total_covariance)
+        assert whole is not None  # covariances of shares and of totals are left out together
+        spread = _summed_square(whole, layout.shape, axes)
+        more |= {"total_covariance": spread, "total_variance": np.diag(spread).copy()}
+        more["total"] = summed(estimate.total.reshape(layout.shape), axes).ravel()
     return replace(
         estimate,
         categories=kept.cell_labels(),
-        pi_hat=_summed_list(estimate.pi_hat, layout.shape, axes),
+        pi_hat=summed(estimate.pi_hat.reshape(layout.shape), axes).ravel(),
         variance=np.diag(covariance).copy(),
-        sampling_variance=unknown,
-        randomization_variance=unknown,
+        variance_parts=(np.full(len(covariance), np.nan),) * 2,
         covariance=covariance,
-        fingerprint=_fingerprint(estimate, layout, axes, kept),
+        fingerprint=kept.design.fingerprint if alone else estimate.fingerprint,
         flags=(*estimate.flags, Note("the-parts-of-the-variance")),
-        samples=(),
+        basis=(),
         moments=None,
-        **_totals(estimate, layout, axes),
+        **more,
     )
-
-
-def _totals(estimate: Estimate, layout: Layout, axes: Sequence[int]) -> dict[str, Any]:
-    """Numbers of units, where the estimate has them."""
-    if not isinstance(estimate, SurveyEstimate):
-        return {}
-    whole = raised_to(estimate.total_variance, estimate.total_covariance)
-    if whole is None:
-        return {}
-    spread = _summed_square(whole, layout.shape, axes)
-    total = _summed_list(estimate.total, layout.shape, axes)
-    variance = np.diag(spread).copy()
-    plain: dict[str, Any] = {"domains": {}, "simple_covariance": None, "used": ()}
-    return {"total": total, "total_covariance": spread, "total_variance": variance, **plain}
-
-
-def _fingerprint(estimate: Estimate, layout: Layout, axes: Sequence[int], kept: Layout) -> str:
-    """That of the remaining designs, where the estimate rests on them alone."""
-    whole = layout.whole_devices(axes) is not None and estimate.fingerprint == layout.design.fingerprint
-    return kept.design.fingerprint if whole else estimate.fingerprint
-
-
-def _summed_list(x: Real, shape: Sequence[int], axes: Sequence[int]) -> Real:
-    return summed(x.reshape(shape), axes).ravel()
 
 
 def _summed_square(V: Real, shape: Sequence[int], axes: Sequence[int]) -> Real:
@@ -146,85 +124,63 @@ def of_sums(interval: str | None) -> str | None:
 
 
 def wanted_margin(estimate: Estimate, design: Design) -> tuple[str, Estimate] | None:
-    """The variable that a design of pairs is there for, by name, and its shares; None for any other design."""
-    check_kind(Estimate, estimate=estimate)
-    check_kind(Design, design=design)
+    """The variable that a design of pairs is there for, by name, and its shares; None for any other design.
+
+    Samples that tell only margins have shares of several variables, named (variable, category).
+    """
     place = design.wanted_place
     if place is None:
         return None
     wanted = str(design.provenance["wanted"])
     if tuple(estimate.categories) == tuple(design.inputs.labels):
         return wanted, margin_of(estimate, place)
-    told = any(isinstance(category, tuple) and category[0] == wanted for category in estimate.categories)
-    return (wanted, _variable_of(estimate, wanted)) if told else None
-
-
-def _variable_of(estimate: Estimate, name: str) -> Estimate:
-    """The shares of one variable of an estimate that has those of several, named (variable, category)."""
-    named = [(place, c) for place, c in enumerate(estimate.categories) if isinstance(c, tuple) and c[0] == name]
-    C = np.zeros((len(named), len(estimate.categories)))
-    C[np.arange(len(named)), [place for place, _ in named]] = 1
-    return summed_shares(estimate, C, tuple(category for _, (_, category) in named))
+    named = [label for label in estimate.categories if isinstance(label, tuple) and label[0] == wanted]
+    C = np.array([[float(one == label) for one in estimate.categories] for label in named])
+    return (wanted, summed_shares(estimate, C, tuple(category for _, category in named))) if named else None
 
 
 def margin_of(estimate: Estimate, place: int) -> Estimate:
-    """The shares of the answers in one place of the categories, with the errors of sums.
+    """The shares of the answers in one place of the categories, which are tuples, with the errors of sums.
 
     Under a sampling plan totals and domains are summed too; the two parts of the variance are then not told apart.
     """
-    place = as_whole(place, "place", low=-1000)
-    check_kind(Estimate, estimate=estimate)
-    answers = _answers(estimate.categories, place)
-    C = np.array([[float(one == answer) for one in answers] for answer in dict.fromkeys(answers)])
-    return summed_shares(estimate, C, tuple(dict.fromkeys(answers)))
+    answers = [label[place] for label in cast(Sequence[tuple[Hashable, ...]], estimate.categories)]
+    different = tuple(dict.fromkeys(answers))
+    C = np.array([[float(one == answer) for one in answers] for answer in different])
+    return summed_shares(estimate, C, different)
 
 
 def summed_shares(estimate: Estimate, C: Real, categories: tuple[Hashable, ...]) -> Estimate:
     """``C pi`` with the errors of sums; C has a row of 0 and 1 for each sum."""
-    spread = raised_to(estimate.variance, estimate.covariance)
-    pi_hat, covariance = C @ estimate.pi_hat, _covariance(C, spread)
+    pi_hat, covariance = C @ estimate.pi_hat, _covariance(C, raised_to(estimate.variance, estimate.covariance))
     variance = np.diagonal(covariance).copy()
-    survey = isinstance(estimate, SurveyEstimate)
-    sampling = np.full(len(C), np.nan) if survey else sampling_part(pi_hat, variance, estimate.n)
-    summed = replace(
+    more: dict[str, Any] = {}
+    sampling = sampling_part(pi_hat, variance, estimate.n)
+    if isinstance(estimate, SurveyEstimate):
+        sampling = np.full(len(C), np.nan)
+        totals = _covariance(C, raised_to(estimate.total_variance, estimate.total_covariance))
+        simple = estimate.simple_covariance
+        more = {
+            "total": C @ estimate.total,
+            "total_variance": np.diagonal(totals).copy(),
+            "total_covariance": totals,
+            "domains": {label: summed_shares(one, C, categories) for label, one in estimate.domains.items()},
+            "simple_covariance": None if simple is None or simple.ndim == 1 else C @ simple @ C.T,
+        }
+    outside = "an estimate lies outside [0, 1], as unbiased estimates of small shares may; do not cut it"
+    flags = (outside,) if is_outside(pi_hat).any() else ()
+    return replace(
         estimate,
         categories=categories,
         pi_hat=pi_hat,
         variance=variance,
-        sampling_variance=sampling,
-        randomization_variance=variance - sampling,
+        variance_parts=(sampling, variance - sampling),
         covariance=covariance,
-        flags=estimate.flags if np.isnan(pi_hat).all() else _flags(pi_hat),
-        samples=(),
+        flags=estimate.flags if np.isnan(pi_hat).all() else flags,
+        basis=Sums(estimate, C),
         moments=None if estimate.moments is None else C @ estimate.moments,
-        inverse=None,
-        sums_of=(estimate, C),
+        **more,
     )
-    return _with_totals(summed, C) if isinstance(summed, SurveyEstimate) else summed
-
-
-def _with_totals(estimate: SurveyEstimate, C: Real) -> SurveyEstimate:
-    covariance = _covariance(C, raised_to(estimate.total_variance, estimate.total_covariance))
-    return replace(
-        estimate,
-        total=C @ estimate.total,
-        total_variance=np.diagonal(covariance).copy(),
-        total_covariance=covariance,
-        domains={
-            label: cast(SurveyEstimate, summed_shares(one, C, tuple(estimate.categories)))
-            for label, one in estimate.domains.items()
-        },
-        simple_covariance=None
-        if estimate.simple_covariance is None or estimate.simple_covariance.ndim == 1
-        else C @ estimate.simple_covariance @ C.T,
-    )
-
-
-def _answers(categories: Sequence[Hashable], place: int) -> list[Hashable]:
-    tuples = [label for label in categories if isinstance(label, tuple) and -len(label) <= place < len(label)]
-    if len(tuples) < len(categories):
-        raise LabelError("the-categories-are-no-tuples", place=place, categorie=str(categories[0])[:40])
-    return [label[place] for label in tuples]
 
 
 def _covariance(C: Real, covariance: Real | None) -> Real:
@@ -232,9 +188,3 @@ def _covariance(C: Real, covariance: Real | None) -> Real:
         raise TooLargeError("covariances-were-left-out-so-sums-have")
     summed, scale = C @ covariance @ C.T, np.abs(C) @ np.abs(covariance) @ np.abs(C).T
     return np.asarray(np.where(np.abs(summed) <= ROUNDING * scale, 0.0, summed))  # all categories are 1 for sure
-
-
-def _flags(pi_hat: Real) -> tuple[str, ...]:
-    if not is_outside(pi_hat).any():
-        return ()
-    return ("an estimate lies outside [0, 1], as unbiased estimates of small shares may; do not cut it",)

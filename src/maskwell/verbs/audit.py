@@ -41,8 +41,8 @@ def audit(
     average_security
         Security on average only, from 1 to 2; not recommended.
 
-    >>> from maskwell.verbs.design import design as make_design
-    >>> audit(make_design("warner", p="0.7"), epsilon=1).meets   # a parity of 7/3 is below e
+    >>> from maskwell.verbs.design import design
+    >>> audit(design("warner", p="0.7"), epsilon=1).meets   # a parity of 7/3 is below e
     True
     """
     return audit_design(

@@ -26,8 +26,8 @@ def certify(
 
     The design may be the path of its file; the demand may be stated as a keyword, such as ``epsilon=1``.
 
-    >>> from maskwell.verbs.design import design as make_design
-    >>> verify(certify(make_design("warner", p="0.7"), rho=("0.1", "0.5"))).ok
+    >>> from maskwell.verbs.design import design
+    >>> verify(certify(design("warner", p="0.7"), rho=("0.1", "0.5"))).ok
     True
     """
     return certify_design(read_design(design), read_demand(demand, words), improvement=improvement)

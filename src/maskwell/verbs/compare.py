@@ -34,8 +34,8 @@ def compare(
     at
         Compare at the protection of one of them, or at a value; at that of the better protected one by default.
 
-    >>> from maskwell.verbs.design import design as make_design
-    >>> fair = compare(make_design("warner", p="0.8"), make_design("warner", p="0.7"))
+    >>> from maskwell.verbs.design import design
+    >>> fair = compare(design("warner", p="0.8"), design("warner", p="0.7"))
     >>> fair.changed   # the one that protects less is made as private as the other
     'first'
     """

@@ -202,7 +202,8 @@ class Survey:
         """The table of two columns or more: margins, conditional shares, odds ratios, tests of independence."""
         result = self.shares(*columns, where=where, method=method, progress=progress)
         if result.table is None:
-            raise ParameterError("a-table-of-one-variable")
+            few = len(result.variables) < 2
+            raise ParameterError("a-table-of-one-variable" if few else "a-table-needs-designs-that-tell")
         return result.table
 
     def regress(
@@ -246,10 +247,8 @@ class Survey:
         """Frequent itemsets and rules of randomized baskets; the arguments are those of :func:`maskwell.mine`."""
         from maskwell.verbs.mine import mine
 
-        if self.sampling:
-            raise ParameterError("the-support-of-itemsets-is-not")
         how: dict[str, Any] = {"min_support": min_support, "min_confidence": min_confidence, "margin": margin}
-        return mine(self.data, self.designs, max_items=max_items, missing=self.missing or "error", **how)  # type: ignore[arg-type]
+        return mine(self.rows, self.designs, self.sampling, max_items=max_items, missing=self.missing or "error", **how)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         described = [] if self.designs is None else [f"designs of {', '.join(self._columns)}"]

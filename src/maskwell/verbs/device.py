@@ -57,8 +57,8 @@ def device(
     overwrite
         Replace files that exist.
 
-    >>> from maskwell.verbs.design import design as make_design
-    >>> [(card.face, card.copies) for card in device(make_design("warner", p="0.7")).deck.cards]
+    >>> from maskwell.verbs.design import design
+    >>> [(card.face, card.copies) for card in device(design("warner", p="0.7")).deck.cards]
     [('statement 0', 7), ('statement 1', 3)]
     """
     media = [name for name, chosen in (("dice", dice), ("coins", coins), ("spinner", spinner)) if chosen]

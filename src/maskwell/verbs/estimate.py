@@ -16,13 +16,9 @@ from maskwell.designs.design import Design
 from maskwell.engines.assignments import Assignment, direct_design, label_orders
 from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError
+from maskwell.estimation.asked_quantities import Asked, QuantityTerms, asked_of
 from maskwell.estimation.device_noise import with_device_noise
 from maskwell.estimation.joint.joint_table import Table
-from maskwell.estimation.named_quantities import (
-    Asked,
-    QuantityTerms,
-    asked_of,
-)
 from maskwell.estimation.sampling.row_conditions import OUTSIDE, Chosen, RowConditions
 from maskwell.estimation.sampling.sampling_description import Sampling
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
@@ -339,10 +335,16 @@ def _answered(question: _Question) -> Shares:
 
 
 def _table(shares: Estimate, assignments: Sequence[Assignment]) -> Table | None:
-    """The table that several columns make, where all rows used one design for each."""
-    if any(one.when for one in assignments):
+    """The table that several columns make.
+
+    Where groups of rows used designs of their own, it rests on the shares and their covariance alone, and takes only
+    the categories from the first of these designs.
+    """
+    if any(one.when for one in assignments) and not isinstance(shares, SurveyEstimate):
         return None
-    leaves = [(leaf, (name,)) for one in assignments for leaf, name in zip(one.leaves, one.columns, strict=True)]
+    first = {one.columns: one for one in reversed(assignments)}
+    columns = dict.fromkeys(one.columns for one in assignments)
+    leaves = [(leaf, (name,)) for one in columns for leaf, name in zip(first[one].leaves, one, strict=True)]
     return table_in(shares, leaves)
 
 
@@ -488,4 +490,4 @@ def _sums_between(
         return []
     known = _labels_of(assignments)
     terms = QuantityTerms.of(contrasts, design.inputs.labels if known is None else known, domains)
-    return [one.groups for one in terms.groups if one.groups is not None]
+    return [one.groups for one in terms.groups]

@@ -83,8 +83,8 @@ def improve(
     name
         What the design is called in an error; its path by default.
 
-    >>> from maskwell.verbs.design import design as make_design
-    >>> better = improve(make_design("chow", red=6, blue=4, draws=2))
+    >>> from maskwell.verbs.design import design
+    >>> better = improve(design("chow", red=6, blue=4, draws=2))
     >>> better.design.parity_exact() == better.original.parity_exact()   # it protects as well
     True
     """

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.arguments import Real, as_real, as_whole, check_option
+from maskwell.core.arguments import Real, as_real, as_whole, check_kind, check_option
 from maskwell.core.display import Result, data_frame
 from maskwell.core.exact import OPEN_SHARE, as_fraction, check_range, to_float
 from maskwell.designs.basket_bits import ItemBits, item_bits
@@ -16,13 +16,17 @@ from maskwell.designs.wire import read_design
 from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError
 from maskwell.estimation.itemset_mining import Mined, mine_itemsets
+from maskwell.estimation.itemset_sampling import BasketSampling, SampledBaskets
 from maskwell.estimation.itemset_supports import MOST_ITEMS, Itemset, ReportedBaskets, Rule
+from maskwell.estimation.sampling.sampling_description import Sampling
 from maskwell.reports.report import Report
 from maskwell.reports.text.mining_report import mining_report
 from maskwell.verbs.inputs import Designs, assignments_of, check_progress
+from maskwell.verbs.sampled_rows import SampledRows, check_by_rows, check_no_reports
 
 if TYPE_CHECKING:
     from maskwell.engines.assignments import Assignment
+    from maskwell.engines.basket_reader import BasketRows
     from maskwell.engines.row_sources import Progress
     from maskwell.reports.pictures.canvas import Picture
 
@@ -71,6 +75,11 @@ class MinedBaskets(Result):
         return self.baskets.n
 
     @property
+    def sampling(self) -> str:
+        """What the standard errors take into account, in words; empty for a simple random sample."""
+        return self.baskets.sampling.in_words() if isinstance(self.baskets, SampledBaskets) else ""
+
+    @property
     def flags(self) -> tuple[str, ...]:
         """What a reader should know, in words."""
         return self.mined.flags
@@ -107,6 +116,7 @@ class MinedBaskets(Result):
             "near": self.mined.near,
             "undefined_rules": self.mined.undefined,
             "flags": list(self.flags),
+            **({"sampling": self.sampling} if self.sampling else {}),
         }
 
     def to_frame(self) -> Any:
@@ -121,6 +131,8 @@ class MinedBaskets(Result):
     def to_report(self, design: str = "design.json") -> Report:
         """What it says to people; ``design`` names the design file, for the hint at the end."""
         report = mining_report(self.mined, self.bits, self.n, self.min_support, self.margin, design)
+        if self.sampling:
+            report = report.with_line(f"The sampling is taken into account: {self.sampling}.")
         if self.dropped:
             were = "was" if self.dropped == 1 else "were"
             report = report.with_line(f"note: {self.dropped:,} of {self.rows:,} rows had no basket and {were} left out")
@@ -140,6 +152,7 @@ class MinedBaskets(Result):
 def mine(
     data: Any,
     design: Design | str | os.PathLike[str] | Designs,
+    sampling: Sampling | None = None,
     *,
     min_support: Any = 0.05,
     min_confidence: Any = 0.5,
@@ -157,8 +170,11 @@ def mine(
         0 for each item or one column of baskets; or a list of baskets. A basket in one column is a list of items, a
         text with blanks between items, or a report as ``randomize`` makes it.
     design
-        The design for baskets (``make_design("bits", ...)``), or its file. The columns are those that are called as its
+        The design for baskets (``design("bits", ...)``), or its file. The columns are those that are called as its
         items, or the column "items"; others are named: ``{"bought": design}``, ``{"first,second": design}``.
+    sampling
+        Weights, strata, clusters and more: :class:`~maskwell.Sampling`. A simple random sample by default. Every set
+        that is searched then reads all baskets, which takes longer than counting.
     min_support
         The share of baskets from which on a set is frequent, above 0 and at most 1.
     min_confidence
@@ -192,11 +208,28 @@ def mine(
     rows = Rows.of({"items": data} if isinstance(data, list | tuple) else data)
     assignment = _assignment(rows, design)
     bits = item_bits(assignment.design)
-    read = read_baskets(rows, assignment, missing=missing, progress=progress)
+    check_kind(Sampling | None, sampling=sampling)
+    sampled = None if not sampling else SampledRows.of(rows, sampling)
+    if sampled is not None:
+        check_by_rows(sampled.sampling, "mine")
+        check_no_reports(sampled.columns(), assignment.columns)
+        rows = sampled.rows
+    roles = None if sampled is None else sampled.columns()
+    read = read_baskets(rows, assignment, roles, missing=missing, progress=progress)
     names = bits.names if assignment.baskets is not None else assignment.columns
     baskets = ReportedBaskets.of(read.bits, bits, names)
+    if sampled is not None:
+        baskets = SampledBaskets(baskets, _basket_sampling(sampled, read))
     mined = mine_itemsets(baskets, max_items=min(largest, len(bits)), **sought)
     return MinedBaskets(mined, baskets, bits, max_items=largest, rows=read.rows, dropped=read.dropped, **sought)
+
+
+def _basket_sampling(sampled: SampledRows, read: BasketRows) -> BasketSampling:
+    plan = read.plan
+    rule = None
+    if "replicates" in plan:
+        rule = sampled.rule_of_rows(plan.get("weight"), plan["replicates"], plan.get("stratum"))
+    return BasketSampling.of(len(read.bits), plan, lonely=sampled.sampling.lonely, rule=rule)
 
 
 def _assignment(rows: Rows, design: Any) -> Assignment:

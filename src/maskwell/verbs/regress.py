@@ -17,12 +17,12 @@ from maskwell.engines.formula_references import References
 from maskwell.engines.model_frame import read_model_frame
 from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError
-from maskwell.estimation.named_quantities import Asked, QuantityTerms, asked_of
+from maskwell.estimation.asked_quantities import Asked, QuantityTerms, asked_of
 from maskwell.estimation.regression.model_table import check_interval, fit_model_table
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.sampling.sampling_description import Sampling
 from maskwell.verbs.inputs import Designs, assignments_of, check_missing_codes
-from maskwell.verbs.sampled_rows import SampledRows
+from maskwell.verbs.sampled_rows import SampledRows, check_by_rows
 
 if TYPE_CHECKING:
     from maskwell.microdata.folder.receipt import Group, Receipt
@@ -84,8 +84,8 @@ def regress(
         sampling plan the profile is scaled by the design effect of the coefficient.
 
     >>> import pandas as pd
-    >>> from maskwell.procedures.registry import make_design
-    >>> warner = make_design("warner", p="0.8")
+    >>> from maskwell.verbs.design import design
+    >>> warner = design("warner", p="0.8")
     >>> table = pd.DataFrame({"evaded": ["yes"] * 225 + ["no"] * 275 + ["yes"] * 175 + ["no"] * 325,
     ...                       "place": ["town"] * 500 + ["country"] * 500})
     >>> result = regress(table, "evaded ~ place", {"evaded": warner})
@@ -125,7 +125,7 @@ def fit(survey: Survey, formula: str, asked: Model, *, every: bool = True) -> Re
     _check_sources(survey, asked.model)
     sampled = SampledRows.of(survey.rows, survey.sampling)
     told = {name: sampled.named[name] for name in TOLD}
-    _check_sampling(survey.sampling, told)
+    check_by_rows(survey.sampling, "a regression")
     rows = sampled.rows
     released = None if survey.receipt is None else _released(rows, formula, survey.receipt, told, asked.latent)
     assigned: Sequence[Assignment] = assignments_of(survey.designs, rows) if released is None else released.assignments
@@ -170,19 +170,11 @@ def _check_sources(survey: Survey, model: str | None) -> None:
         raise ParameterError("model-with-receipt")
 
 
-def _check_sampling(sampling: Sampling, told: Mapping[str, Any]) -> None:
-    """Raise for what a regression does not take into account, and for what replicate weights hold already."""
-    if sampling.poisson:
-        raise ParameterError("a-regression-does-not-take-independent")
-    if told["replicates"] is not None and (told["clusters"] is not None or told["population"] is not None):
-        raise ParameterError("replicate-weights-with-clusters")
-
-
 def _groups(asked: Sequence[Asked], labels: Sequence[Hashable]) -> list[tuple[str, list[int]]]:
     """The categories that count as one, by their codes; ParameterError unless two categories or more are left."""
     if not labels:
         raise ParameterError("combine-for-an-outcome-in-numbers")
-    sums = [(one.name, one.factors) for one in QuantityTerms.of(asked, labels).combinations if one.factors is not None]
+    sums = [(one.name, one.factors) for one in QuantityTerms.of(asked, labels).combinations]
     times = np.sum([factors for _, factors in sums], axis=0)
     if times.max() > 1:
         twice = shorten(repr(str(labels[int(times.argmax())])), 24)

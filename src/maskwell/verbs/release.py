@@ -36,7 +36,7 @@ from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan, load_plan, read_plan
 from maskwell.microdata.publication import ReleasedTable, open_release, release_table, with_earlier
 from maskwell.microdata.recode_comparison import RecodeEffect, recode_effects
-from maskwell.microdata.records.release_pass import file_columns
+from maskwell.microdata.records.column_values import file_columns
 from maskwell.microdata.release_values import Assessment, Origin, Release
 from maskwell.microdata.risk.intruders import ALL_COLUMNS, ANY_LOOK
 from maskwell.microdata.risk_utility import RiskUtilityPoint, label_of, point_of, risk_utility_map

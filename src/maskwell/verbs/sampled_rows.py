@@ -11,7 +11,7 @@ import numpy as np
 from maskwell.core.arguments import kind_of
 from maskwell.core.phrases import option
 from maskwell.engines.rows import Rows
-from maskwell.engines.survey_columns import PlanColumns, population_of
+from maskwell.engines.survey_columns import ColumnRoles, population_of
 from maskwell.errors import ParameterError
 from maskwell.estimation.sampling.sampling_description import Sampling
 from maskwell.verbs.inputs import Names, names_of
@@ -91,10 +91,10 @@ class SampledRows:
             "lonely": s.lonely,
         }
 
-    def columns(self, by: Names = None) -> PlanColumns:
+    def columns(self, by: Names = None) -> ColumnRoles:
         """The columns that are named, with those of the domains."""
         s = self.sampling
-        return PlanColumns(
+        return ColumnRoles(
             weights=s.weights,
             inclusion=s.inclusion,
             strata=s.strata,
@@ -168,7 +168,17 @@ def _check_in_tables(sampling: Sampling) -> None:
             raise ParameterError("must-be-the-name-of-a", name=name, value_kind=kind_of(value))
 
 
-def check_no_reports(plan: PlanColumns, reports: Collection[str]) -> None:
+def check_by_rows(sampling: Sampling, what: str) -> None:
+    """Raise for what estimates from the scores of single rows do not take into account, or replicates hold already."""
+    if sampling.poisson:
+        raise ParameterError("what-does-not-take-independent-draws", what=what)
+    if sampling.denominator is not None:
+        raise ParameterError("what-does-not-take-a-denominator", what=what)
+    if sampling.replicates is not None and (sampling.clusters or sampling.population):
+        raise ParameterError("replicate-weights-with-clusters")
+
+
+def check_no_reports(plan: ColumnRoles, reports: Collection[str]) -> None:
     """Raise where a column of the plan holds randomized reports."""
     for name in plan.labelled:
         if name in reports:

@@ -13,17 +13,9 @@ from maskwell.core.exact import check_probability
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.errors import LabelError, ParameterError
+from maskwell.estimation.asked_quantities import PARAMETERS, Asked, QuantityTerms, asked_of, parameters_of
 from maskwell.estimation.joint.joint_table import Table
-from maskwell.estimation.named_quantities import (
-    PARAMETERS,
-    Asked,
-    Quantity,
-    QuantityTerms,
-    asked_of,
-    combined,
-    parameters_of,
-    quantities_of,
-)
+from maskwell.estimation.named_quantities import Quantity, combined, quantities_of
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate
 from maskwell.estimation.summed_shares import of_sums

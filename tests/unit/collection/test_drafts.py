@@ -32,7 +32,7 @@ from maskwell.collection.survey import Survey
 from maskwell.core import Counts
 from maskwell.errors import PlanError
 from maskwell.estimation import estimate_by_moments
-from maskwell.estimation.share_estimate import Flag
+from maskwell.estimation.outside_estimates import Flag
 from maskwell.planning import plan_sample
 
 FORM: dict[str, Any] = {

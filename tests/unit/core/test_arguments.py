@@ -21,8 +21,6 @@ from maskwell.errors import (
     UnknownCategoryError,
     WrongTypeError,
 )
-from maskwell.estimation.maximum_likelihood import fisher_information
-from maskwell.microdata.risk.attribute_disclosure import predictive_disclosure
 from maskwell.privacy.posterior_probabilities import posterior_of
 
 COLUMNS_SUM = [[0.75, 0.5], [0.25, 0.5]]
@@ -40,7 +38,6 @@ TAKE_DESIGNS: dict[str, Callable[[Any], Any]] = {
     "make_deck": mw.procedures.make_deck,
     "make_device": mw.procedures.make_device,
     "plan_sample": lambda given: mw.planning.plan_sample(given, n=100),
-    "fisher_information": fisher_information,
 }
 
 
@@ -152,7 +149,7 @@ WRONG: dict[str, Callable[[], Any]] = {
     "a path that is a number": lambda: mw.load_design(0),  # type: ignore[arg-type]
     "a path with NUL": lambda: mw.load_design("a\0b"),
     "an endless list": lambda: mw.designs.Dense.of(range(10**12)),
-    "a seed that is a list": lambda: predictive_disclosure(COIN, [3, 4], seed=[1]),  # type: ignore[arg-type]
+    "a seed that is a list": lambda: mw.SeededRandom([1]),  # type: ignore[arg-type]
 }
 
 

@@ -21,7 +21,7 @@ from maskwell.engines import Rows
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.report_counts import tally_survey
 from maskwell.engines.rows import MemoryTable
-from maskwell.engines.survey_columns import PlanColumns
+from maskwell.engines.survey_columns import ColumnRoles
 from maskwell.errors import MaskwellError
 
 N = 300
@@ -138,7 +138,7 @@ def test_cells_of_parts_add_up_with_their_weights() -> None:
 
 
 def test_the_range_of_replicate_weights_is_that_of_all_parts() -> None:
-    plan, columns = PlanColumns(weights="weight", replicates="repw"), [Assignment(("drugs",), DRUGS)]
+    plan, columns = ColumnRoles(weights="weight", replicates="repw"), [Assignment(("drugs",), DRUGS)]
     extreme = changed(repw1=(5, 500), repw2=(250, 700))  # in the first part, and in the last
     whole, parts = (tally_survey(Rows.of(one), columns, plan) for one in (MemoryTable(extreme), InParts(extreme)))
     assert whole.ratios is not None and parts.ratios is not None

@@ -24,7 +24,7 @@ from maskwell.engines import (
 )
 from maskwell.engines.assignments import Assignment, direct_design
 from maskwell.engines.report_counts import tally_groups, tally_survey
-from maskwell.engines.survey_columns import PlanColumns, population_of
+from maskwell.engines.survey_columns import ColumnRoles, population_of
 from maskwell.errors import (
     DataFileError,
     MaskwellError,
@@ -81,7 +81,7 @@ def by_hand(columns: dict[str, np.ndarray]) -> dict[tuple[object, ...], tuple[fl
     return {key: tuple(value) for key, value in found.items()}
 
 
-PLAN = PlanColumns(weights="w", strata="h", clusters=("c",), by=("sex",))
+PLAN = ColumnRoles(weights="w", strata="h", clusters=("c",), by=("sex",))
 
 
 def test_sums_are_those_of_a_loop(rows: tuple[str, dict[str, np.ndarray]], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,25 +113,25 @@ def test_groups_are_counted_each_with_its_design(rows: tuple[str, dict[str, np.n
 
 def test_population_and_replicates_are_kept(rows: tuple[str, dict[str, np.ndarray]]) -> None:
     path, columns = rows
-    plan = PlanColumns(weights="w", strata="h", population=("size",), replicates="r")
+    plan = ColumnRoles(weights="w", strata="h", population=("size",), replicates="r")
     cells = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], plan).cells
     assert cells.replicates.sum(axis=0) == pytest.approx([columns["r1"].sum(), columns["r2"].sum()])
     sizes = dict(zip(cells.stratum.labels[cells.stratum.codes].tolist(), cells.population[:, 0].tolist(), strict=True))
     assert sizes == {"north": 5000, "south": 6000, "west": 7000}
-    whole = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], PlanColumns(population=(802.0,))).cells
+    whole = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], ColumnRoles(population=(802.0,))).cells
     assert (whole.population == 802).all()
 
 
 def test_chances_are_turned_into_weights(tmp_path: Path) -> None:
     path = str(tmp_path / "f.csv")
     Path(path).write_text("y,p\nyes,0.25\nno,0.5\n", encoding="utf-8")
-    cells = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], PlanColumns(inclusion="p")).cells
+    cells = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], ColumnRoles(inclusion="p")).cells
     assert dict(zip(cells.report.tolist(), cells.weight.tolist(), strict=True)) == {0: 4.0, 1: 2.0}
 
 
 def test_domains_of_two_columns(rows: tuple[str, dict[str, np.ndarray]]) -> None:
     path, columns = rows
-    cells = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], PlanColumns(by=("sex", "g"))).cells
+    cells = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], ColumnRoles(by=("sex", "g"))).cells
     counted: dict[tuple[object, ...], int] = {}
     for label, n in zip(cells.domain.labels[cells.domain.codes].tolist(), cells.n.tolist(), strict=True):
         counted[tuple(label)] = counted.get(tuple(label), 0) + n
@@ -143,45 +143,45 @@ def test_rows_left_out_leave_their_weights_out(tmp_path: Path) -> None:
     path = str(tmp_path / "f.csv")
     Path(path).write_text("y,w,h,n\nyes,1,a,3\n,2,a,5\nno,4,b,7\n", encoding="utf-8")
     card = [Assignment.of("y", CARD)]
-    tally = tally_survey(Rows.of(path), card, PlanColumns(weights="w", strata="h"), missing="drop", counts="n")
+    tally = tally_survey(Rows.of(path), card, ColumnRoles(weights="w", strata="h"), missing="drop", counts="n")
     assert (tally.rows, tally.dropped) == (3, 1)
     assert tally.cells.n.tolist() == [3, 7]
     with pytest.raises(MissingValueError, match="1 of 3 values is missing"):
-        tally_survey(Rows.of(path), card, PlanColumns(weights="w"))
+        tally_survey(Rows.of(path), card, ColumnRoles(weights="w"))
 
 
 @pytest.mark.parametrize(
     ("content", "plan", "error", "wrong"),
     [
-        ("y,w\nyes,0\nno,1\n", PlanColumns(weights="w"), ParameterError, "column 'w': the value in row 1"),
-        ("y,w\nyes,1\nno,x\n", PlanColumns(weights="w"), ParameterError, "the value in data row 2 is no number"),
-        ("y,w\nyes,1\nno,\n", PlanColumns(weights="w"), MissingValueError, "'w': 1 value is missing"),
+        ("y,w\nyes,0\nno,1\n", ColumnRoles(weights="w"), ParameterError, "column 'w': the value in row 1"),
+        ("y,w\nyes,1\nno,x\n", ColumnRoles(weights="w"), ParameterError, "the value in data row 2 is no number"),
+        ("y,w\nyes,1\nno,\n", ColumnRoles(weights="w"), MissingValueError, "'w': 1 value is missing"),
         (
             "y,w\nyes,2\nno,0.5\n",
-            PlanColumns(weights="w", chances=True),
+            ColumnRoles(weights="w", chances=True),
             ParameterError,
             "the weight in row 2 is below 1",
         ),
-        ("y,p\nyes,70\nno,30\n", PlanColumns(inclusion="p"), ParameterError, "percentages"),
-        ("y,h\nyes,a\nno,\n", PlanColumns(strata="h"), MissingValueError, "'h': 1 value is missing"),
-        ("y,w\nyes,1\n", PlanColumns(weights="weight"), DataFileError, "no column 'weight'"),
-        ("y,w\nyes,1\n", PlanColumns(replicates="rep"), DataFileError, "names start with 'rep'"),
+        ("y,p\nyes,70\nno,30\n", ColumnRoles(inclusion="p"), ParameterError, "percentages"),
+        ("y,h\nyes,a\nno,\n", ColumnRoles(strata="h"), MissingValueError, "'h': 1 value is missing"),
+        ("y,w\nyes,1\n", ColumnRoles(weights="weight"), DataFileError, "no column 'weight'"),
+        ("y,w\nyes,1\n", ColumnRoles(replicates="rep"), DataFileError, "names start with 'rep'"),
         (
             "y,w\nmaybe,1\n",
-            PlanColumns(weights="w"),
+            ColumnRoles(weights="w"),
             UnknownCategoryError,
             "1 of 1 values is no category in data row 1",
         ),
-        ("y,w\n", PlanColumns(weights="w"), DataFileError, "no rows"),
+        ("y,w\n", ColumnRoles(weights="w"), DataFileError, "no rows"),
         (
             "y,N,h\nyes,10,a\nno,12,a\n",
-            PlanColumns(strata="h", population=("N",)),
+            ColumnRoles(strata="h", population=("N",)),
             MaskwellError,
             "different numbers within one stratum",
         ),
     ],
 )
-def test_bad_columns(tmp_path: Path, content: str, plan: PlanColumns, error: type[Exception], wrong: str) -> None:
+def test_bad_columns(tmp_path: Path, content: str, plan: ColumnRoles, error: type[Exception], wrong: str) -> None:
     path = tmp_path / "f.csv"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(error, match=wrong):
@@ -190,7 +190,7 @@ def test_bad_columns(tmp_path: Path, content: str, plan: PlanColumns, error: typ
 
 def test_weights_and_chances_are_one_too_many() -> None:
     with pytest.raises(ParameterError, match="both weights and inclusion"):
-        PlanColumns(weights="w", inclusion="p")
+        ColumnRoles(weights="w", inclusion="p")
 
 
 def test_a_directly_asked_column_reports_the_truth(tmp_path: Path) -> None:
@@ -208,14 +208,14 @@ def test_a_directly_asked_column_reports_the_truth(tmp_path: Path) -> None:
 def test_rows_without_a_domain_are_left_out_like_those_without_a_report(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("y,sex,town,w\nyes,f,a,1\nno,,a,2\n,m,b,4\nno,m,,8\nyes,m,b,16\n", encoding="utf-8")
-    plan = PlanColumns(weights="w", by=("sex", "town"))
+    plan = ColumnRoles(weights="w", by=("sex", "town"))
     found = tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], plan, missing="drop")
     assert (found.rows, found.dropped) == (5, 3)
     assert found.cells.domain.labels.tolist() == [("f", "a"), ("m", "b")]
     assert found.cells.weight.tolist() == [1, 16]
     path.write_text("y,sex\nyes,f\nno,\n", encoding="utf-8")
     with pytest.raises(MissingValueError, match=r"'sex': 1 value is missing, in data row 2\n.*missing=.drop"):
-        tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], PlanColumns(by=("sex",)))
+        tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], ColumnRoles(by=("sex",)))
 
 
 @pytest.mark.parametrize("size", ["-5", "0", "nan", "inf"])
@@ -225,13 +225,13 @@ def test_populations_are_one_or_more(size: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("y,size\nyes,-5\nno,-5\n", encoding="utf-8")
     with pytest.raises(ParameterError, match="population in data row 1 is below 1"):
-        tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], PlanColumns(population=("size",)))
+        tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], ColumnRoles(population=("size",)))
 
 
 def test_ratios_of_replicate_weights_are_those_of_rows_not_of_lines(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("y,w,r1,r2\nyes,2,0,2\nyes,2,4,2\nno,3,3,0\nno,3,3,6\n", encoding="utf-8")
-    plan = PlanColumns(weights="w", replicates="r")
+    plan = ColumnRoles(weights="w", replicates="r")
     found = tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], plan)
     assert found.ratios is not None
     assert found.ratios.tolist() == [[1, 1], [2, 2]]
@@ -250,7 +250,7 @@ def test_a_group_with_a_design_and_no_row_is_named(tmp_path: Path) -> None:
     path = file_of(tmp_path, "y,g,h\nyes,1,a\nno,1,a\nno,1,b\n")
     for tally in (
         lambda: tally_groups(Rows.of(path), BOTH),
-        lambda: tally_survey(Rows.of(path), BOTH, PlanColumns(strata="h")),
+        lambda: tally_survey(Rows.of(path), BOTH, ColumnRoles(strata="h")),
     ):
         with pytest.raises(MaskwellError, match="no row with a report has g = 2, for which there is a design"):
             tally()
@@ -258,13 +258,13 @@ def test_a_group_with_a_design_and_no_row_is_named(tmp_path: Path) -> None:
 
 def test_a_stratum_that_is_dropped_altogether_is_named(tmp_path: Path) -> None:
     path = file_of(tmp_path, "y,h,N\nyes,a,10\nno,a,10\n,b,20\n,b,20\n,a,10\n")
-    plan = PlanColumns(strata="h", population=("N",))
+    plan = ColumnRoles(strata="h", population=("N",))
     with pytest.raises(MissingValueError, match="no row of h = b has a report"):
         tally_survey(Rows.of(path), [Assignment.of("y", COIN)], plan, missing="drop")
 
 
 def test_domains_that_are_dropped_altogether_are_told(tmp_path: Path) -> None:
     path = file_of(tmp_path, "y,h\nyes,a\nno,a\n,b\n,a\n")
-    found = tally_survey(Rows.of(path), [Assignment.of("y", COIN)], PlanColumns(by=("h",)), missing="drop")
+    found = tally_survey(Rows.of(path), [Assignment.of("y", COIN)], ColumnRoles(by=("h",)), missing="drop")
     assert found.empty_domains == ("b",)
     assert found.cells.domain.labels.tolist() == ["a"]

@@ -6,47 +6,37 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from tests.support.arrays import Real
+from tests.support.estimates import KUK, WARNER, estimate_of
 
 from maskwell import Categories
 from maskwell import design as make_design
-from maskwell.designs import Dense, Kronecker, Subset, Uniform
-from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
-from maskwell.estimation import (
-    Sample,
-    best_left_inverse,
-    estimate_by_moments,
-    mean_scores,
-    minimax_left_inverse,
-    score_left_inverse,
-)
-from maskwell.estimation.left_inverse import two_step_left_inverse
+from maskwell.designs import Dense, Kronecker, Uniform
+from maskwell.errors import NotIdentifiableError
+from maskwell.estimation import LeftInverse
 
-KUK = make_design("kuk", theta1="0.7", theta2="0.2", draws=3)
+CHOW = make_design("chow", red=5, blue=3, draws=2)
 TALL = Dense.of(
     [["0.5", "0.1", "0.1"], ["0.2", "0.4", "0.1"], ["0.1", "0.2", "0.2"], ["0.1", "0.2", "0.1"], ["0.1", "0.1", "0.5"]]
 )
+TABLE = Kronecker.of([KUK, Uniform.from_gamma(3, Categories.numbered(2))])
 
 
-@pytest.mark.parametrize("design", [KUK, TALL], ids=["kuk", "tall"])
+@pytest.mark.parametrize("design", [KUK, TALL, TABLE], ids=["kuk", "tall", "table"])
 def test_all_are_left_inverses_that_keep_the_sum(design: Dense) -> None:
-    for inverse in (
-        best_left_inverse(design),
-        minimax_left_inverse(design),
-        minimax_left_inverse(design, criterion="total"),
-    ):
-        np.testing.assert_allclose(inverse.L @ design.matrix(), np.eye(design.k), atol=1e-10)
-        np.testing.assert_allclose(inverse.L.sum(axis=0), 1, atol=1e-10)
+    total = LeftInverse.minimax(design, criterion="total")
+    for inverse in (LeftInverse.best(design), LeftInverse.minimax(design), total):
+        np.testing.assert_allclose(inverse.L @ design.matrix(), np.eye(design.k), atol=1e-9)
+        np.testing.assert_allclose(inverse.L.sum(axis=0), 1, atol=1e-9)
 
 
 def test_the_best_reaches_the_information_bound_at_its_guess_and_no_other_does() -> None:
     pi = np.array([0.6, 0.3, 0.1])
-    P, bound = TALL.matrix(), np.linalg.inv(TALL.matrix().T @ np.diag(1 / TALL.apply(pi)) @ TALL.matrix())
-    best = best_left_inverse(TALL, pi).covariance(pi, TALL)
+    bound = np.linalg.inv(TALL.matrix().T @ np.diag(1 / TALL.apply(pi)) @ TALL.matrix())
+    best = LeftInverse.best(TALL, pi).covariance(pi, TALL)
     np.testing.assert_allclose(best, bound - np.outer(pi, pi), atol=1e-12)
-    other = best_left_inverse(TALL, np.array([0.1, 0.1, 0.8])).covariance(pi, TALL)
+    other = LeftInverse.best(TALL, [0.1, 0.1, 0.8]).covariance(pi, TALL)
     assert np.linalg.eigvalsh(other - best).min() > -1e-12
     assert np.trace(other) > np.trace(best)
-    assert P.shape == (5, 3)
 
 
 def _worst(L: Real, P: Real, criterion: str) -> float:
@@ -54,15 +44,14 @@ def _worst(L: Real, P: Real, criterion: str) -> float:
     tau = P.T @ (L**2).sum(axis=0)
     if criterion == "randomization":
         return float(tau.max() - 1)
-    steps = 60
-    grid = np.array([(i, j, steps - i - j) for i in range(steps + 1) for j in range(steps + 1 - i)]) / steps
+    grid = np.array([(i, j, 60 - i - j) for i in range(61) for j in range(61 - i)]) / 60
     return float((grid @ tau - (grid**2).sum(axis=1)).max())
 
 
 @pytest.mark.parametrize("criterion", ["randomization", "total"])
 def test_no_other_left_inverse_does_better_in_its_worst_case(criterion: str) -> None:
     """A direct search over all left inverses, L + W N with N P = 0, agrees with the saddle point."""
-    P, found = TALL.matrix(), minimax_left_inverse(TALL, criterion=criterion)
+    P, found = TALL.matrix(), LeftInverse.minimax(TALL, criterion=criterion)
     assert found.value == pytest.approx(_worst(found.L, P, criterion), abs=2e-4)
     null = np.linalg.svd(P.T)[2][3:]
     search = minimize(
@@ -71,60 +60,53 @@ def test_no_other_left_inverse_does_better_in_its_worst_case(criterion: str) -> 
     assert search.fun >= found.value - 2e-4
 
 
-def test_with_as_many_reports_as_categories_there_is_only_one() -> None:
-    warner = make_design("warner", p="0.7")
-    for inverse in (best_left_inverse(warner), minimax_left_inverse(warner)):
+def test_two_reports_leave_no_choice() -> None:
+    scores = LeftInverse.of_scores(WARNER, [5, 2])
+    for inverse in (LeftInverse.best(WARNER, [0.01, 0.99]), LeftInverse.minimax(WARNER), scores):
         np.testing.assert_allclose(inverse.L, [[1.75, -0.75], [-0.75, 1.75]], atol=1e-12)
 
 
+@pytest.mark.parametrize("design", [KUK, CHOW], ids=["kuk", "chow"])
+def test_no_scores_beat_the_best_left_inverse(design: Dense) -> None:
+    random = np.random.default_rng(1)
+    for share in (0.05, 0.3, 0.9):
+        pi = np.array([share, 1 - share])
+        best = LeftInverse.best(design, pi).covariance(pi, design)[0, 0]
+        P, lam = design.matrix(), design.apply(pi)
+        assert best == pytest.approx(1 / ((P[:, 0] - P[:, 1]) ** 2 / lam).sum())
+        others = [LeftInverse.of_scores(design, random.normal(size=design.m)) for _ in range(300)]
+        assert min(one.covariance(pi, design)[0, 0] for one in others) >= best - 1e-12
+
+
+def test_scores_recover_the_truth_however_they_are_shifted_and_scaled() -> None:
+    for scores in ([0, 1, 2, 3], [3, 1, 4, 1]):
+        L = LeftInverse.of_scores(KUK, scores).L
+        np.testing.assert_allclose(L @ KUK.matrix(), np.eye(2), atol=1e-12)
+        np.testing.assert_allclose(LeftInverse.of_scores(KUK, 7 - 2 * np.array(scores)).L, L)
+
+
 def test_estimates_say_which_inverse_made_them() -> None:
-    counts = Sample.of([120, 130, 90, 60], KUK).counts
-    names = {
-        "moments": None,
-        "moments-gls": best_left_inverse(KUK),
-        "moments-minimax": minimax_left_inverse(KUK),
-        "moments-scores": score_left_inverse(KUK, mean_scores(KUK)),
-        "moments-two-step": two_step_left_inverse(counts, KUK),
-    }
-    for method, inverse in names.items():
-        found = estimate_by_moments(counts, KUK, inverse=inverse)
-        assert found.method == method
+    by_mean = LeftInverse.of_scores(KUK, range(4))
+    names = {"": None, "-gls": LeftInverse.best(KUK), "-minimax": LeftInverse.minimax(KUK), "-scores": by_mean}
+    for name, inverse in names.items():
+        found = estimate_of([120, 130, 90, 60], KUK, inverse=inverse)
+        assert (found.method, found.samples[0].inverse) == (f"moments{name}", inverse)
         assert found.pi_hat.sum() == pytest.approx(1, abs=1e-12)
-        assert any("nearly, not exactly" in flag for flag in found.flags) is (method == "moments-two-step")
+    assert found.pi_hat[0] == pytest.approx(((130 + 2 * 90 + 3 * 60) / 400 / 3 - 0.2) / 0.5)  # Kuk's own estimate
+    assert repr(names["-minimax"]).startswith("LeftInverse(minimax, 2 categories from 4 reports, value=0.4589")
 
 
-def test_two_steps_come_close_to_the_likelihood() -> None:
-    from maskwell.estimation.maximisation.maximum import maximise
-
-    counts = Sample.of([1200, 1300, 900, 600], KUK).counts
-    found = estimate_by_moments(counts, KUK, inverse=two_step_left_inverse(counts, KUK))
-    np.testing.assert_allclose(found.pi_hat, maximise([KUK], [counts.values]).pi, atol=2e-3)
+def test_a_guess_may_leave_reports_out() -> None:
+    sure = Dense.of([["1/2", 0], ["1/2", "1/2"], [0, "1/2"]])
+    np.testing.assert_allclose(LeftInverse.best(sure, [1, 0]).L @ sure.matrix(), np.eye(2), atol=1e-12)
+    never = Dense.of([["0.7", "0.3"], [0, 0], ["0.3", "0.7"]])
+    np.testing.assert_allclose(LeftInverse.best(never, [0.2, 0.8]).L[0], [1.75, 0, -0.75], atol=1e-12)
+    with pytest.raises(NotIdentifiableError, match="do not tell all shares"):
+        LeftInverse.best(Dense.of([["1/2", 0], ["1/2", 0], [0, 1]]), [1, 0])
 
 
 def test_a_weak_design_is_flagged() -> None:
-    weak = make_design("warner", p="0.5004")
-    flags = estimate_by_moments(Sample.of([499, 501], weak).counts, weak).flags
-    assert any("smallest singular value of the design is 8.0e-04" in flag for flag in flags)
-    fair = make_design("warner", p="0.51")
-    assert not any("singular" in flag for flag in estimate_by_moments(Sample.of([500, 500], fair).counts, fair).flags)
-
-
-def test_tables_can_have_one_too() -> None:
-    table = Kronecker.of([KUK, Uniform.from_gamma(3, Categories.numbered(2))])
-    inverse = minimax_left_inverse(table)
-    np.testing.assert_allclose(inverse.L @ table.matrix(), np.eye(4), atol=1e-9)
-
-
-def test_refusals() -> None:
-    with pytest.raises(ParameterError, match="no criterion 'mean'"):
-        minimax_left_inverse(KUK, criterion="mean")
-    with pytest.raises(ParameterError, match="reports sets"):
-        best_left_inverse(Subset.from_gamma(3, Categories.numbered(4), size=2))
-    with pytest.raises(ReportError, match="another design"):
-        estimate_by_moments(Sample.of([1] * 5, TALL).counts, TALL, inverse=best_left_inverse(KUK))
-    sure = Dense.of([["1/2", 0], ["1/2", "1/2"], [0, "1/2"]])
-    np.testing.assert_allclose(best_left_inverse(sure, np.array([1, 0])).L @ sure.matrix(), np.eye(2), atol=1e-12)
-    open_ = Dense.of([["1/2", 0], ["1/2", 0], [0, 1]])
-    with pytest.raises(NotIdentifiableError, match="do not tell all shares"):
-        best_left_inverse(open_, np.array([1, 0]))
-    assert repr(minimax_left_inverse(KUK)).startswith("LeftInverse(minimax, 2 categories from 4 reports, value=0.4589")
+    weak, fair = (make_design("warner", p=p) for p in ("0.5004", "0.51"))
+    said = "smallest singular value of the design is 8.0e-04"
+    assert any(said in flag for flag in estimate_of([499, 501], weak).flags)
+    assert not any("singular" in flag for flag in estimate_of([500, 500], fair).flags)

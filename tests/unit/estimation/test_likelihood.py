@@ -5,55 +5,47 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.support.arrays import Real
+from tests.support.estimates import JAR, KUK, estimate_of, likeliest
 
 from maskwell.core import Categories, Counts
 from maskwell.designs import Blocks, Composed, Dense, Design, Kronecker, Mixture, Subset, Uniform
-from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
-from maskwell.estimation import Sample, estimate_by_likelihood
+from maskwell.designs.coded import CodedDesign
+from maskwell.errors import ReportError
+from maskwell.estimation import maximum_likelihood
 from maskwell.estimation.maximisation import ascent as generating
 from maskwell.estimation.maximisation import log_likelihood as log_likelihood_module
 from maskwell.estimation.maximisation.log_likelihood import Operators, Written, log_likelihood
 from maskwell.estimation.maximisation.maximum import maximise
-
-THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
-KUK = Dense.of([["0.027", "0.512"], ["0.189", "0.384"], ["0.441", "0.096"], ["0.343", "0.008"]])
-
-
-def estimate(counts: list[int], design: Design) -> object:
-    return estimate_by_likelihood(Sample.of(counts, design).counts, design)
+from maskwell.estimation.maximum_likelihood import estimate_by_likelihood, fisher_information, unit_covariance
 
 
 def test_inside_the_simplex_it_is_the_moment_estimate_with_its_covariance() -> None:
-    sample = Sample.of([30, 50, 20], THREE)
-    found = estimate_by_likelihood(sample.counts, THREE)
-    assert found.moments is not None
-    np.testing.assert_allclose(found.pi_hat, found.moments, atol=1e-12)
-    np.testing.assert_allclose(found.covariance, THREE.covariance(found.pi_hat) / 100, atol=1e-12)
+    found = likeliest([30, 50, 20], JAR)
+    np.testing.assert_allclose(found.pi_hat, estimate_of([30, 50, 20], JAR).pi_hat, atol=1e-12)
+    np.testing.assert_allclose(found.covariance, JAR.covariance(found.pi_hat) / 100, atol=1e-12)
     np.testing.assert_allclose(found.sampling_variance + found.randomization_variance, found.variance, rtol=1e-12)
     assert (found.method, found.flags) == ("ml", ())
 
 
 def test_at_the_boundary_there_is_no_standard_error_and_a_word_about_it() -> None:
-    found = estimate_by_likelihood(Sample.of([5, 60, 35], THREE).counts, THREE)
+    found = likeliest([5, 60, 35], JAR)
     assert np.isnan(found.standard_error[0])
     assert (found.standard_error[1:] > 0).all()
     assert np.isnan(found.covariance[0]).all()  # type: ignore[index]
     assert any("use profile intervals" in flag for flag in found.flags)
     assert any("boundary test" in flag for flag in found.flags)
-    assert found.default_interval == "profile"
 
 
 def test_more_reports_than_categories_reach_the_information_bound() -> None:
-    found = estimate_by_likelihood(Sample.of([120, 130, 90, 60], KUK).counts, KUK)
-    P, lam = KUK.matrix(), KUK.matrix() @ found.pi_hat
-    information = 400 * ((P[:, 0] - P[:, 1]) ** 2 / lam).sum()
-    np.testing.assert_allclose(found.variance, 1 / information, rtol=1e-9)
+    found = likeliest([120, 130, 90, 60], KUK)
+    information = 400 * fisher_information(KUK, found.pi_hat)
+    np.testing.assert_allclose(found.variance, 1 / information[0, 0], rtol=1e-9)
 
 
 def test_what_was_not_seen_may_leave_several_answers() -> None:
     wide = Dense.of([["0.8", "0.1", "0.1"], ["0.1", "0.5", "0.5"], ["0.1", "0.4", "0.4"]])
     assert not maximise([wide], [np.array([0, 9, 4])]).unique
-    assert maximise([THREE], [np.array([30, 50, 20])]).unique
+    assert maximise([JAR], [np.array([30, 50, 20])]).unique
     tie = Dense.of([["1/2", "1/2", "1/8"], ["1/4", "0", "1/8"], ["1/4", "1/2", "3/4"]])
     corner = maximise([tie], [np.array([9, 0, 0])], start=np.array([1.0, 0.0, 0.0]))
     assert (corner.pi[0], corner.unique) == (1, False)  # the second category would do as well
@@ -63,33 +55,9 @@ def test_what_was_not_seen_may_leave_several_answers() -> None:
 
 def test_non_uniqueness_is_said() -> None:
     design = Dense.of([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/8", "1/8", "1/4"], ["1/8", "1/8", "1/4"]])
-    found = estimate_by_likelihood(Sample.of([0, 0, 7, 0], design).counts, design)
-    assert found.pi_hat.round(9).tolist() == [0, 0, 1]
+    assert likeliest([0, 0, 7, 0], design).pi_hat.round(9).tolist() == [0, 0, 1]
     tie = Dense.of([["1/2", "1/2", "1/8"], ["1/4", "0", "1/8"], ["1/4", "1/2", "3/4"]])
-    found = estimate_by_likelihood(Sample.of([9, 0, 0], tie).counts, tie)
-    assert any("other shares may be as likely" in flag for flag in found.flags)
-
-
-def test_impossible_reports_and_other_bad_input() -> None:
-    holes = Dense.of([["1/2", "1/8"], [0, 0], ["1/2", "7/8"]], outputs=Categories.numbered(3))
-    with pytest.raises(ReportError, match="impossible"):
-        maximise([holes], [np.array([3, 1, 5])])
-    with pytest.raises(ReportError, match="no reports"):
-        maximise([THREE], [np.zeros(3)])
-    with pytest.raises(ReportError, match="2 counts"):
-        maximise([THREE], [np.array([1, 2])])
-    with pytest.raises(ReportError, match="0 or more"):
-        maximise([THREE], [np.array([1, -2, 3])])
-    with pytest.raises(ParameterError, match="one list of counts"):
-        maximise([THREE, THREE], [np.array([1, 2, 3])])
-    with pytest.raises(ParameterError, match="cannot share"):
-        maximise([THREE, KUK], [np.array([1, 2, 3]), np.array([1, 2, 3, 4])])
-    with pytest.raises(ParameterError, match="held at 2"):
-        maximise([THREE], [np.array([1, 2, 3])], fixed=(0, 2.0))
-    with pytest.raises(NotIdentifiableError):
-        estimate([3, 4], Dense.of([["1/3", "1/3"], ["2/3", "2/3"]]))
-    with pytest.raises(ReportError, match="another design"):
-        estimate_by_likelihood(Counts(np.array([1, 2, 3]), 6, KUK.fingerprint), THREE)
+    assert any("other shares may be as likely" in flag for flag in likeliest([9, 0, 0], tie).flags)
 
 
 def test_sets_are_sent_to_moments_or_to_their_matrix() -> None:
@@ -119,21 +87,12 @@ def test_cells_that_nobody_reported_are_empty() -> None:
 def test_a_held_share_stays_and_the_rest_is_best() -> None:
     counts = np.array([30, 50, 20])
     for t in (0.0, 0.1, 0.5, 1.0):
-        found = maximise([THREE], [counts], fixed=(1, t))
+        found = maximise([JAR], [counts], fixed=(1, t))
         assert found.pi[1] == t
         assert found.gap <= 1e-10
         others = np.linspace(0, 1 - t, 2001)
-        lam = THREE.matrix() @ np.stack([others, np.full(2001, t), 1 - t - others])
+        lam = JAR.matrix() @ np.stack([others, np.full(2001, t), 1 - t - others])
         assert found.log_likelihood >= (counts @ np.log(lam)).max() - 1e-9
-
-
-def test_a_held_share_of_a_structured_design_is_that_of_its_twin() -> None:
-    design = Mixture.of("3/5", ["1/5", "1/10", "1/20", "1/20"], Categories.numbered(4))
-    twin, counts = Dense.of(design.exact_matrix()), np.array([40, 0, 30, 9])
-    for t in (0.0, 0.03, 0.4):
-        own, other = (maximise([d], [counts], fixed=(2, t)) for d in (design, twin))
-        np.testing.assert_allclose(own.pi, other.pi, atol=1e-8)
-        np.testing.assert_allclose(own.log_likelihood, other.log_likelihood, rtol=1e-12)
 
 
 def test_a_share_that_makes_seen_reports_impossible_has_no_likelihood() -> None:
@@ -143,9 +102,9 @@ def test_a_share_that_makes_seen_reports_impossible_has_no_likelihood() -> None:
 
 def test_any_start_gives_the_same_answer() -> None:
     counts = np.array([5, 60, 35])
-    expected = maximise([THREE], [counts]).pi
+    expected = maximise([JAR], [counts]).pi
     for start in (np.eye(3)[0], np.array([1e-9, 0.5, 0.5 - 1e-9]), np.array([0.98, 0.01, 0.01])):
-        found = maximise([THREE], [counts], start=start)
+        found = maximise([JAR], [counts], start=start)
         np.testing.assert_allclose(found.pi, expected, atol=1e-6)
         assert found.gap <= 1e-10
 
@@ -178,11 +137,12 @@ STRUCTURED = {
 def test_structured_designs_agree_with_their_twins(name: str, n: int) -> None:
     design = STRUCTURED[name]
     twin, counts = Dense.of(design.exact_matrix()), sparse_counts(design, n, 3)
-    own, other = maximise([design], [counts]), maximise([twin], [counts])
-    np.testing.assert_allclose(own.log_likelihood, other.log_likelihood, rtol=1e-10)
-    if own.unique and other.unique:
-        np.testing.assert_allclose(own.pi, other.pi, atol=1e-6)
-    assert max(own.gap, other.gap) <= 1e-10
+    for held in (None, (2, 0.03)):
+        own, other = (maximise([one], [counts], fixed=held) for one in (design, twin))
+        np.testing.assert_allclose(own.log_likelihood, other.log_likelihood, rtol=1e-10)
+        if own.unique and other.unique:
+            np.testing.assert_allclose(own.pi, other.pi, atol=1e-6)
+        assert max(own.gap, other.gap) <= 1e-10
 
 
 def test_diagonal_designs_are_never_written_out() -> None:
@@ -221,8 +181,69 @@ def test_columns_find_what_the_matrix_finds(monkeypatch: pytest.MonkeyPatch, hel
 
 def test_large_interior_tables_keep_variances_only() -> None:
     design = Kronecker.of([Uniform.from_gamma(9, Categories.numbered(2))] * 12)
-    counts = np.full(design.k, 100)
-    found = estimate_by_likelihood(Sample.of(counts, design).counts, design)
+    found = likeliest(np.full(design.k, 100), design)
     np.testing.assert_allclose(found.pi_hat, 1 / design.k, rtol=1e-9)
     assert found.covariance is None
     np.testing.assert_allclose(found.variance, design.share_variance(found.pi_hat) / found.n, rtol=1e-9)
+
+
+# ---- information, and the covariance along every path
+
+PI = np.array([0.2, 0.5, 0.3])
+NAMED = Categories.numbered(3)
+STACKS: dict[str, tuple[list[CodedDesign], list[float]]] = {
+    "square": ([JAR], [1.0]),
+    "rows": ([JAR, Dense.of([["1/2", "1/3", "1/4"], ["1/2", "2/3", "3/4"]], NAMED)], [0.4, 0.6]),
+    "contrasts": ([Uniform.from_gamma(4, NAMED), Mixture.of("1/2", ["1/4", "1/8", "1/8"], NAMED)], [0.3, 0.7]),
+}
+
+
+def curvature(design: Dense, pi: Real, step: float = 1e-4) -> Real:
+    """Minus the second differences of the expected ``ln lam``."""
+
+    def height(free: Real) -> float:
+        return float(design.matrix() @ pi @ np.log(design.matrix() @ np.append(free, 1 - free.sum())))
+
+    e, at = step * np.eye(len(pi) - 1), pi[:-1]
+    signs = [(one, other) for one in (1, -1) for other in (1, -1)]
+    sums = [[sum(s * t * height(at + s * a + t * b) for s, t in signs) for b in e] for a in e]
+    return -np.array(sums) / (4 * step**2)
+
+
+@pytest.mark.parametrize(("design", "pi"), [(JAR, PI), (KUK, np.array([0.3, 0.7]))])
+def test_information_is_the_curvature(design: Dense, pi: Real) -> None:
+    np.testing.assert_allclose(fisher_information(design, pi), curvature(design, pi), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", list(STACKS))
+def test_covariance_by_every_path(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``J' I^-1 J`` from the information of the samples; without room for the matrix variances are the same."""
+    designs, weights = STACKS[name]
+    total = sum(w * fisher_information(d, PI) for d, w in zip(designs, weights, strict=True))
+    J = np.column_stack([np.eye(2), -np.ones(2)])
+    found = unit_covariance(designs, weights, PI)
+    np.testing.assert_allclose(found.covariance, J.T @ np.linalg.inv(total) @ J, rtol=1e-9)
+    np.testing.assert_allclose(found.variance, np.diagonal(found.covariance), rtol=1e-12)  # type: ignore[arg-type]
+    if name != "rows":
+        monkeypatch.setattr(maximum_likelihood, "COVARIANCE_LIMIT", 2)
+        without = unit_covariance(designs, weights, PI)
+        assert without.covariance is None
+        np.testing.assert_allclose(without.variance, found.variance, rtol=1e-12)
+
+
+def test_too_large_to_work_out_is_an_upper_bound_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    tall, pi = Kronecker.of([KUK, KUK]), np.outer([0.3, 0.7], [0.6, 0.4]).ravel()
+    whole = unit_covariance([tall], [1.0], pi)
+    monkeypatch.setattr(maximum_likelihood, "COVARIANCE_LIMIT", 2)
+    found = unit_covariance([tall], [1.0], pi)
+    assert (found.variance >= whole.variance - 1e-12).all()
+    assert "moment estimates" in found.flags[0]
+
+
+def test_a_report_that_does_not_occur_fixes_what_it_depends_on() -> None:
+    mangat = Dense.of([["1", "0.3", "0"], ["0", "0.5", "0"], ["0", "0.2", "0.4"], ["0", "0", "0.6"]])
+    found = unit_covariance([mangat], [1.0], np.array([0.6, 0.4, 0.0]))
+    assert found.covariance is not None
+    assert found.covariance[2].tolist() == [0, 0, 0]
+    alone = unit_covariance([Dense.of([["1", "0.3"], ["0", "0.5"], ["0", "0.2"]])], [1.0], np.array([0.6, 0.4]))
+    np.testing.assert_allclose(found.covariance[:2, :2], alone.covariance, rtol=1e-9)

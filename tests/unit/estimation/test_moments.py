@@ -1,20 +1,27 @@
-"""Moment estimates: unbiasedness by enumeration, honest flags, and errors."""
+"""Moment estimates: unbiasedness by enumeration, honest flags, sums of shares, and the fit of the design."""
+
+from __future__ import annotations
 
 import json
-from itertools import product
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.estimates import JAR, KUK, WARNER, estimate_of
 
 from maskwell import Categories, Counts
 from maskwell.designs import Dense, LocalDiversity, Subset, Unary, Uniform
-from maskwell.errors import NotIdentifiableError, ParameterError, ReportError, WrongTypeError
-from maskwell.estimation import Sample, estimate_by_moments
+from maskwell.estimation import Sample, estimate_by_moments, goodness_of_fit
+from maskwell.estimation.goodness import GoodnessOfFit
 
-P3 = [["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]]
+KARY = Uniform.from_gamma(5, Categories.of([0, 1, 5]))
 
 
-def _statistic(design, report):
+def _statistic(design: Any, report: Any) -> Any:
     if design.reports_are_sets:
         return np.unpackbits(report, count=design.k, bitorder="little").astype(int)
     return np.eye(design.m, dtype=int)[report]
@@ -23,7 +30,7 @@ def _statistic(design, report):
 @pytest.mark.parametrize(
     "design",
     [
-        Dense.of(P3),
+        JAR,
         Dense.of([["0.5", "0.25"], ["0.25", "0.25"], ["0.25", "0.5"]]),
         Uniform.from_gamma(3, Categories.numbered(3)),
         Subset.from_gamma(2, Categories.numbered(4), size=2),
@@ -32,7 +39,7 @@ def _statistic(design, report):
     ],
     ids=lambda d: f"{d.kind}-{d.m}x{d.k}",
 )
-def test_estimates_and_variances_are_unbiased_over_all_samples_of_three(design):
+def test_estimates_and_variances_are_unbiased_over_all_samples_of_three(design: Any) -> None:
     pi = np.arange(1, design.k + 1) / np.arange(1, design.k + 1).sum()
     lam, space, n = design.matrix() @ pi, design.report_space(), 3
     mean, total, randomization = np.zeros(design.k), np.zeros((design.k, design.k)), np.zeros(design.k)
@@ -43,23 +50,16 @@ def test_estimates_and_variances_are_unbiased_over_all_samples_of_three(design):
         mean += chance * result.pi_hat
         total += chance * result.covariance
         randomization += chance * result.randomization_variance
+        assert np.allclose(result.variance, np.diag(result.covariance))
+        assert np.allclose(result.sampling_variance + result.randomization_variance, result.variance)
     whole = design.covariance(pi) / n
     assert np.allclose(mean, pi, atol=1e-12)
     assert np.allclose(total, whole, atol=1e-12)
     assert np.allclose(randomization, np.diag(whole) - pi * (1 - pi) / n, atol=1e-12)
 
 
-def test_variance_is_the_diagonal_of_the_covariance():
-    design = Subset.from_epsilon(1, Categories.numbered(6), size=2)
-    reports = design.sample(np.arange(600) % 6)
-    result = estimate_by_moments(design.tally(reports), design)
-    assert np.allclose(result.variance, np.diag(result.covariance))
-    assert np.allclose(result.sampling_variance + result.randomization_variance, result.variance)
-
-
-def test_outside_estimates_are_kept_and_flagged():
-    design = Dense.of(P3)
-    result = estimate_by_moments(Counts(np.array([5, 60, 35]), 100, design.fingerprint), design)
+def test_outside_estimates_are_kept_and_flagged() -> None:
+    result = estimate_of([5, 60, 35], JAR)
     assert result.pi_hat[0] == pytest.approx(-0.1180555555555)
     assert any("outside" in flag for flag in result.flags)
     assert any("estimated below zero" in flag for flag in result.flags)
@@ -67,86 +67,155 @@ def test_outside_estimates_are_kept_and_flagged():
     assert "note:" in repr(result)
 
 
-def test_reports_that_do_not_fit_the_design_are_called_so():
-    """Warner with p = 0.7 and not one yes in three hundred: the yes rate cannot be below 0.3."""
-    warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
-    result = estimate_by_moments(Counts(np.array([0, 300]), 300, warner.fingerprint), warner)
-    assert any("do not fit the design" in flag for flag in result.flags)
-    assert any("standard error is zero" in flag for flag in result.flags)
-    assert not any("do not cut" in flag for flag in result.flags)
+def test_flags_only_where_there_is_something_to_say() -> None:
+    """Warner with p = 0.7 and not one yes in three hundred: the yes rate cannot be below 0.3; of three reports it can.
+
+    Small variances of very many reports are not zero.
+    """
+    misfit, zero = "do not fit the design", "standard error is zero"
+    sets = Subset.from_gamma(9, Categories.numbered(4), size=1)
+    alike = estimate_by_moments(Counts(np.array([2000, 0, 0, 0]), 2000, sets.fingerprint), sets)
+    open_ = estimate_of([10**3, 10**8, 10**8], Uniform.of(1, Categories.numbered(3)))
+    assert 0 < open_.variance[0] < 1e-12
+    cases = [
+        (estimate_of([120, 180], WARNER), []),
+        (open_, []),
+        (estimate_of([0, 300], WARNER), [misfit, zero]),
+        (estimate_of([0, 3], WARNER), [zero, "do not cut"]),
+        (alike, [misfit]),
+    ]
+    for found, said in cases:
+        assert all(any(words in flag for flag in found.flags) for words in said), found.flags
+        assert said or found.flags == ()
+        assert any(misfit in flag for flag in found.flags) is (misfit in said)
+        assert any("do not cut" in flag for flag in found.flags) is ("do not cut" in said)
 
 
-def test_good_reports_have_no_flags():
-    warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
-    assert estimate_by_moments(Counts(np.array([120, 180]), 300, warner.fingerprint), warner).flags == ()
+def test_the_farthest_of_many_rare_categories_is_no_misfit() -> None:
+    """Among a thousand categories some are seen twice where ten reports are expected by chance alone."""
+    design = Uniform.from_gamma(20, Categories.numbered(1000))
+    counts = np.random.default_rng(1).multinomial(10_000, design.apply(np.r_[np.full(100, 0.01), np.zeros(900)]))
+    result = estimate_of(counts, design)
+    assert (result.pi_hat < -4 * result.standard_error).any()
+    assert not any("do not fit the design" in flag for flag in result.flags)
 
 
-def test_many_categories_have_variances_but_no_covariance():
+def test_many_categories_have_variances_but_no_covariance() -> None:
     design = Uniform.from_epsilon(2, Categories.numbered(5000))
     result = estimate_by_moments(design.tally(design.sample(np.zeros(100, dtype=int))), design)
-    assert result.covariance is None and result.variance.shape == (5000,)
+    assert (result.covariance, result.variance.shape) == (None, (5000,))
     assert "... and 4,980 more" in repr(result)
 
 
-def test_intervals_widen_with_the_level_and_stay_uncut():
-    design = Dense.of(P3)
-    result = estimate_by_moments(Counts(np.array([5, 60, 35]), 100, design.fingerprint), design)
-    narrow, wide = result.confidence_interval(0.5, "wald"), result.confidence_interval(0.99, "wald")
-    assert (wide[:, 0] < narrow[:, 0]).all() and (wide[:, 1] > narrow[:, 1]).all() and wide[0, 0] < 0
-    half = result.confidence_interval(0.95, "wald")[:, 1] - result.pi_hat
-    assert np.allclose(half, 1.959963984540054 * result.standard_error)
-    for level in (0, 1, 95):
-        with pytest.raises(ParameterError, match=f"level = {level}"):
-            result.confidence_interval(level)
+def test_contrasts_and_means_use_the_whole_covariance() -> None:
+    estimate = estimate_of([500, 300, 200], KARY)
+    c = np.array([1.0, -1.0, 0.5])
+    found = estimate.contrast(c)
+    assert found.value == pytest.approx(float(c @ estimate.pi_hat))
+    assert found.standard_error == pytest.approx(float(np.sqrt(c @ estimate.covariance @ c)))
+    assert estimate.contrast([1, 1, 1]) == pytest.approx((1, 0), abs=1e-8)
+    assert estimate.mean() == estimate.contrast([0, 1, 5]) == estimate.mean([0, 1, 5])
+    assert estimate_of([120, 180], WARNER).mean([1, 0]).value == pytest.approx(0.25)
 
 
-def test_frame():
-    frame = estimate_by_moments(Counts(np.array([30, 50, 20]), 100, Dense.of(P3).fingerprint), Dense.of(P3)).to_frame()
-    assert list(frame.columns) == ["category", "estimate", "standard_error", "low", "high"] and len(frame) == 3
+def test_an_estimate_keeps_what_it_came_from_and_shows_itself() -> None:
+    estimate = estimate_of([500, 300, 200], KARY)
+    assert [(s.design, s.n, s.inverse) for s in estimate.samples] == [(KARY, 1000, None)]
+    assert (estimate.moments, estimate.sums_of) == (None, None)
+    frame = estimate.to_frame()
+    assert list(frame.columns) == ["category", "estimate", "standard_error", "low", "high"]
+    assert len(frame) == 3
+    cards = Dense.of([["11/12", "1/6"], ["1/12", "5/6"]], Categories.of(["<yes>", "no"]))
+    shown = estimate_of([60, 440], cards)._repr_html_()
+    assert ">&lt;yes&gt;</th>" in shown
+    assert ">-0.062</td>" in shown
+    assert "outside [0, 1]" in shown
+    pytest.importorskip("matplotlib")
+    picture = estimate_of([120, 180], WARNER).plot(level=0.9)
+    assert picture.contents("p.svg")["p.svg"].startswith(b"<svg")
+    assert "90" in picture.text
 
 
-def test_refusals():
-    design = Dense.of(P3)
-    with pytest.raises(WrongTypeError, match="must be a Counts"):
-        estimate_by_moments([30, 50, 20], design)
-    with pytest.raises(ReportError, match="at least two reports"):
-        estimate_by_moments(Counts(np.array([1, 0, 0]), 1, design.fingerprint), design)
-    with pytest.raises(ReportError, match="another design"):
-        estimate_by_moments(Counts(np.array([1, 1, 1]), 3, "sha256:other"), design)
-    never = Dense.of([[0.5, 0.25], [0, 0], [0.5, 0.75]])
-    with pytest.raises(ReportError, match="impossible"):
-        estimate_by_moments(Counts(np.array([1, 1, 1]), 3, never.fingerprint), never)
-    flat = Dense.of([[0.5, 0.5], [0.5, 0.5]])
-    with pytest.raises(NotIdentifiableError, match="cannot be estimated"):
-        estimate_by_moments(Counts(np.array([1, 1]), 2, flat.fingerprint), flat)
+# ---- goodness of fit: which law it refers to, and what it says
 
 
-def test_few_reports_that_happen_to_be_rare_are_no_misfit():
-    """The standard error estimated from three equal reports is zero, but at a share of zero it is 0.66."""
-    warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
-    result = estimate_by_moments(Sample.of([0, 3], warner).counts, warner)
-    assert not any("do not fit the design" in flag for flag in result.flags)
+def fit(counts: Sequence[int], design: Dense, **options: int) -> GoodnessOfFit:
+    return goodness_of_fit(Sample.of(counts, design).counts, design, **options)
 
 
-def test_the_farthest_of_many_rare_categories_is_no_misfit():
-    """Among a thousand categories some are seen twice where ten reports are expected by chance alone."""
-    design = Uniform.from_gamma(20, Categories.numbered(1000))
-    truth = np.r_[np.full(100, 0.01), np.zeros(900)]
-    counts = np.random.default_rng(1).multinomial(10_000, design.apply(truth))
-    result = estimate_by_moments(Sample.of(counts, design).counts, design)
-    estimated = result.pi_hat < -4 * result.standard_error
-    assert estimated.any()
-    assert not any("do not fit the design" in flag for flag in result.flags)
+def test_inside_the_simplex_a_square_design_fits_everything() -> None:
+    found = fit([120, 180], WARNER)
+    assert (found.likelihood_ratio, found.p_likelihood_ratio, found.degrees_of_freedom) == (0, 1, 0)
+    assert "cannot detect cheating" in found.flags[0]
 
 
-def test_sets_that_do_not_fit_the_design_are_called_so():
-    design = Subset.from_gamma(9, Categories.numbered(4), size=1)
-    counts = Counts(np.array([2000, 0, 0, 0]), 2000, design.fingerprint)
-    assert any("do not fit the design" in flag for flag in estimate_by_moments(counts, design).flags)
+def test_both_ends_of_two_categories() -> None:
+    low, high = fit([80, 320], WARNER), fit([320, 80], WARNER)
+    assert low.reference == "half chi-square at the boundary"
+    np.testing.assert_allclose(low.likelihood_ratio, high.likelihood_ratio)
+    np.testing.assert_allclose(low.likelihood_ratio, 2 * (80 * np.log(0.2 / 0.3) + 320 * np.log(0.8 / 0.7)))
+    one_side = NormalDist().cdf(-np.sqrt(low.likelihood_ratio))
+    np.testing.assert_allclose(low.p_likelihood_ratio, one_side, rtol=1e-9)
 
 
-def test_small_errors_of_many_reports_are_not_called_zero():
-    design = Uniform.of(1, Categories.numbered(3))
-    result = estimate_by_moments(Sample.of([10**3, 10**8, 10**8], design).counts, design)
-    assert 0 < result.variance[0] < 1e-12
-    assert result.flags == ()
+def test_more_categories_at_the_boundary_need_a_seed() -> None:
+    found = fit([5, 60, 35], JAR)
+    assert np.isnan(found.p_likelihood_ratio)
+    assert "give a seed" in found.flags[0]
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["p_pearson"] is None
+    assert "no p value" in repr(found)
+    drawn, again = (fit([5, 60, 35], JAR, seed=1, replicates=400) for _ in range(2))
+    assert (drawn.reference, drawn.replicates) == ("parametric bootstrap", 400)
+    assert 1 / 401 <= drawn.p_likelihood_ratio < 0.05
+    assert again.p_likelihood_ratio == drawn.p_likelihood_ratio
+
+
+def test_size_of_the_test_with_more_reports_than_categories() -> None:
+    """1000 fits at the 5 % level: 50 rejections, give or take 4 standard deviations (28)."""
+    draws = np.random.default_rng(11).multinomial(400, KUK.matrix() @ [0.3, 0.7], size=1000)
+    assert 22 < sum(fit(x, KUK).p_likelihood_ratio < 0.05 for x in draws) < 78
+    assert fit([10, 10, 200, 10], KUK).p_pearson < 1e-6
+
+
+def test_a_report_that_cannot_occur_takes_no_degree_of_freedom() -> None:
+    holes = Dense.of([["1/2", "1/8"], [0, 0], ["1/4", "1/4"], ["1/4", "5/8"]], outputs=Categories.numbered(4))
+    assert fit([30, 0, 30, 40], holes).degrees_of_freedom == 1
+
+
+def test_moment_estimates_outside_carry_the_test() -> None:
+    doubtful, harmless = estimate_of([12, 620, 368], JAR), estimate_of([28, 72], WARNER)
+    assert any("boundary test: p is at most" in f and "not followed" in f for f in doubtful.flags)
+    assert harmless.pi_hat[0] < 0
+    (said,) = [flag for flag in harmless.flags if "boundary test" in flag]
+    assert "not followed" not in said
+    assert not any("boundary" in flag for flag in estimate_of([120, 180], WARNER).flags)
+
+
+def test_sparse_reports_have_no_chi_square_law() -> None:
+    """With 200 kinds of reports and 30 of them, right reports had p below 0.05 in 17 of 100 cases."""
+    generator = np.random.default_rng(2)
+    weights = generator.integers(1, 30, (200, 2))
+    totals = [int(total) for total in weights.sum(axis=0)]
+    design = Dense.of([[Fraction(int(x), n) for x, n in zip(row, totals, strict=True)] for row in weights])
+    counts = generator.multinomial(30, design.apply(np.array([0.5, 0.5])))
+    found = fit(counts, design)
+    assert np.isnan(found.p_pearson)
+    assert any("too few of some reports are expected" in flag for flag in found.flags)
+    by_bootstrap = fit(counts, design, seed=1, replicates=60)
+    assert by_bootstrap.reference == "parametric bootstrap"
+    assert by_bootstrap.p_pearson > 0.01
+    many = generator.multinomial(20_000, design.apply(np.array([0.5, 0.5])))
+    assert fit(many, design).reference == "chi-square"
+
+
+def test_expected_counts_of_exactly_five_are_not_sparse() -> None:
+    """Both categories are as frequent, so that each of five reports is expected five times; floats are off by a bit."""
+    steps = [Fraction(i, 20) for i in range(1, 8)]
+    rows = [(*four, 1 - sum(four)) for four in combinations_with_replacement(steps, 4)]
+    rows = [one for one in rows if Fraction(1, 20) <= one[-1] <= Fraction(7, 20) and len(set(one)) > 1]
+    assert len(rows) > 50
+    for row in rows:
+        design = Dense.of([[p, Fraction(2, 5) - p] for p in row])
+        found = fit([5] * 5, design)
+        assert (found.reference, round(found.p_pearson, 9)) == ("chi-square", 1), row
+    assert np.isnan(fit([4] * 5, design).p_pearson)

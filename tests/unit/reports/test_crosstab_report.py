@@ -45,7 +45,7 @@ def test_what_is_not_available_is_said():
     empty = _table([[120, 90], [55, 235]], {"a": WARNER, "b": FORCED})
     lines = crosstab_report(empty, 0.95)
     assert any("infinite (95 % profile interval" in line and "infinity" in line for line in lines)
-    weighted = mw.estimation.Table(mw.estimation.Estimate(**{**vars(empty.estimate), "samples": ()}), empty.layout)
+    weighted = mw.estimation.Table(mw.estimation.Estimate(**{**vars(empty.estimate), "basis": ()}), empty.layout)
     assert odds_sentence(weighted.odds_ratio(), 0.95).endswith("not available")
     few = _table([[1, 0], [0, 1]], {"a": WARNER, "b": FORCED})
     assert crosstab_content(few, 0.95)["independence"][0]["flags"]

@@ -13,10 +13,11 @@ import pytest
 from tests.support.drawings import said, smallest_letters, words_of
 from tests.support.together import together
 
+from maskwell import Sampling
 from maskwell.core import Categories, Counts
 from maskwell.designs import Dense, Design, LocalDiversity, Subset, Unary, Uniform
 from maskwell.errors import DataFileError, MaskwellError, MissingExtraError, UnknownCategoryError, WrongTypeError
-from maskwell.estimation import Estimate, Sampling, estimate_by_moments, estimate_survey
+from maskwell.estimation import Estimate, estimate_by_moments, estimate_survey
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.plots import Picture, plot_flows, plot_learned, plot_revealed
 from maskwell.reports.pictures import estimate_picture
@@ -161,7 +162,7 @@ def test_learned_names_the_level_and_what_the_bars_are() -> None:
 def test_learned_draws_one_bar_where_the_parts_of_a_width_are_not_known() -> None:
     estimate = domains_of(Uniform.from_gamma(5, Categories.of(["evaded", "honest"])), ["east", "west"])
     unknown = np.full(2, np.nan)
-    whole = replace(estimate, domains={}, sampling_variance=unknown, randomization_variance=unknown)
+    whole = replace(estimate, domains={}, variance_parts=(unknown, unknown))
     picture = plot_learned(whole)
     assert len(picture.axes[0].patches) == 2
     assert "asked openly" not in said(picture)

@@ -142,3 +142,126 @@ def test_wrong_input_is_one_clear_error(change, kind, said) -> None:
         mw.mine(options.pop("data"), options.pop("design"), **options)
     assert said in raised.value.message and raised.value.hint
     assert len(raised.value.message) <= 93 and len(raised.value.hint) <= 94
+
+
+# ---- baskets that were sampled
+
+DRAWN = np.random.default_rng(7)
+PLAN = {
+    "w": DRAWN.choice([1.0, 2.0, 5.0], len(REPORTS)).tolist(),
+    "h": np.repeat(["north", "south", "west"], len(REPORTS) // 3).tolist(),
+    "c": (np.arange(len(REPORTS)) // 10).tolist(),
+    "N": np.repeat([1000, 900, 1200], len(REPORTS) // 3).tolist(),
+}
+SAMPLED = {"items": REPORTS, **PLAN}
+HELD = np.array([[int(bit) for bit in report] for report in REPORTS])
+ROWS = HELD * (1 / 0.8) - 0.1 / 0.8
+"""What each bit tells about the true one, with bits that are kept with 90 %."""
+
+
+def estimated_by_hand(values: np.ndarray, weights: np.ndarray) -> tuple[float, np.ndarray]:
+    mean = float(weights @ values / weights.sum())
+    return mean, weights * (values - mean) / weights.sum()
+
+
+def spread(scores: np.ndarray, strata: np.ndarray, units: np.ndarray) -> float:
+    """n / (n - 1) times the sum of squares of the totals of units around their mean, stratum by stratum."""
+    total = 0.0
+    for stratum in np.unique(strata):
+        inside = strata == stratum
+        totals = np.array([scores[inside & (units == unit)].sum() for unit in np.unique(units[inside])])
+        total += len(totals) / (len(totals) - 1) * float(((totals - totals.mean()) ** 2).sum())
+    return total
+
+
+@pytest.mark.parametrize("kind", [dict, pd.DataFrame, pa.table])
+def test_weights_strata_and_clusters_by_hand(kind) -> None:
+    found = mw.mine(kind(SAMPLED), DESIGN, mw.Sampling(weights="w", strata="h", clusters="c"), min_support=0.1)
+    weights = np.array(PLAN["w"])
+    for items in (["bread"], ["milk", "soap"], ["bread", "milk", "soap"]):
+        values = ROWS[:, [ITEMS.index(item) for item in items]].prod(axis=1)
+        mean, scores = estimated_by_hand(values, weights)
+        one = found.support(items)
+        variance = spread(scores, np.array(PLAN["h"]), np.array(PLAN["c"]))
+        assert (one.support, one.standard_error) == pytest.approx((mean, variance**0.5))
+        assert next((x for x in found.itemsets if {*x.items} == {*items}), one) == one
+    u, v = ROWS[:, 1] * ROWS[:, 2], ROWS[:, 1]
+    ratio = float(weights @ u / (weights @ v))
+    scores = weights * (u - ratio * v) / float(weights @ v)
+    rule = found.confidence(["milk"], ["soap"])
+    variance = spread(scores, np.array(PLAN["h"]), np.array(PLAN["c"]))
+    assert (rule.confidence, rule.standard_error) == pytest.approx((ratio, variance**0.5))
+    assert rule in found.rules
+    assert found.to_dict()["sampling"] == "weights, 3 strata, 60 clusters"
+    assert "weights, 3 strata, 60 clusters" in repr(found)
+
+
+def test_a_finite_population_keeps_the_randomization() -> None:
+    """(1 - f) of what differs between rows, and f of what randomization adds: f^2 - f of each row."""
+    found = mw.mine(SAMPLED, DESIGN, mw.Sampling(strata="h", population="N"), min_support=0.1)
+    fraction = 200 / np.array(PLAN["N"], dtype=float)
+    weights, strata = 1 / fraction, np.array(PLAN["h"])
+    values = ROWS[:, 1] * ROWS[:, 2]
+    mean, scores = estimated_by_hand(values, weights)
+    variance = 0.0
+    for stratum in np.unique(strata):
+        inside = strata == stratum
+        f = fraction[inside][0]
+        variance += (1 - f) * spread(scores[inside], strata[inside], np.arange(inside.sum()))
+        variance += f * float(((weights[inside] / weights.sum()) ** 2 * (values[inside] ** 2 - values[inside])).sum())
+    one = found.support(["milk", "soap"])
+    assert (one.support, one.standard_error) == pytest.approx((mean, variance**0.5))
+
+
+def test_single_items_are_estimated_as_a_column_of_bits_is() -> None:
+    """The same figures as ``estimate`` gives for the column of one item, under every kind of sampling."""
+    replicates = {f"r{i}": (np.array(PLAN["w"]) * DRAWN.poisson(1, len(REPORTS))).tolist() for i in range(20)}
+    bit = mw.design("warner", p="0.9", categories=[1, 0], reports=[1, 0])
+    for sampling in (
+        mw.Sampling(weights="w"),
+        mw.Sampling(weights="w", strata="h", clusters="c"),
+        mw.Sampling(strata="h", population="N"),
+        mw.Sampling(strata="h", clusters="c", population="N"),
+        mw.Sampling(weights="w", replicates="r", replicate_method="bootstrap"),
+        mw.Sampling(weights=PLAN["w"], strata=PLAN["h"]),
+    ):
+        single = mw.mine({**SAMPLED, **replicates}, DESIGN, sampling).support(["milk"])
+        shares = mw.estimate({**TABLE, **PLAN, **replicates}, {"milk": bit}, sampling)
+        assert single.support == pytest.approx(float(shares.pi_hat[0]))
+        assert single.standard_error == pytest.approx(float(shares.standard_error[0]))
+
+
+def test_equal_weights_change_nothing() -> None:
+    plain, weighted = (
+        mw.mine(SAMPLED, DESIGN, sampling, min_support=0.1) for sampling in (None, mw.Sampling(weights=[2] * 600))
+    )
+    for one, other in zip(plain.itemsets, weighted.itemsets, strict=True):
+        assert other.items == one.items
+        assert (other.support, other.standard_error) == pytest.approx((one.support, one.standard_error))
+    assert [(one.given, one.then) for one in weighted.rules] == [(one.given, one.then) for one in plain.rules]
+    for one, other in zip(plain.pair_supports(), weighted.pair_supports(), strict=True):
+        assert other == pytest.approx(one)
+
+
+def test_a_survey_of_baskets_and_its_missing_rows() -> None:
+    lost = {**SAMPLED, "items": [None, *REPORTS[1:]]}
+    survey = mw.Survey(lost, {"items": DESIGN}, mw.Sampling(weights="w"), missing="drop")
+    found = survey.itemsets(min_support=0.1)
+    rest = {name: column[1:] for name, column in SAMPLED.items()}
+    assert found.dropped == 1
+    assert found.itemsets == mw.mine(rest, DESIGN, mw.Sampling(weights="w"), min_support=0.1).itemsets
+
+
+@pytest.mark.parametrize(
+    ("sampling", "wrong"),
+    [
+        (mw.Sampling(weights="w", poisson=True), "mine does not take independent draws into account"),
+        (mw.Sampling(weights="w", denominator=5000), "mine does not take denominator"),
+        (mw.Sampling(weights="v"), "no column 'v'"),
+        (mw.Sampling(strata="items"), "column 'items' holds randomized reports"),
+        ("w", "sampling must be"),
+    ],
+)
+def test_samplings_that_are_refused(sampling, wrong: str) -> None:
+    with pytest.raises(MaskwellError, match=wrong):
+        mw.mine(SAMPLED, DESIGN, sampling)

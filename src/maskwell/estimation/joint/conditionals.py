@@ -26,7 +26,6 @@ operators are derived from [NayakZhangAdeshiyan2016, eq. (1.3)].
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -41,7 +40,7 @@ from maskwell.core.verdicts import at_most
 from maskwell.designs.kronecker import along_axes
 from maskwell.errors import ParameterError
 from maskwell.estimation.joint.variables import Layout
-from maskwell.estimation.share_estimate import Estimate, two_sided_p
+from maskwell.estimation.share_estimate import Estimate
 from maskwell.estimation.summed_shares import collapsed, covariance_of
 from maskwell.notes import Note
 
@@ -51,14 +50,10 @@ def slices_of(estimate: Estimate, layout: Layout, order: Sequence[int], fixed: i
 
     ``order`` names the axes, those of the given variables first; ``fixed`` says how many these are.
     """
-    operators = estimate.covariance is None and _has_operators(estimate, layout, order[:fixed])
+    counted = estimate.covariance is None and estimate.method == "moments" and len(estimate.samples) == 1
+    operators = counted and layout.whole_devices(sorted(order[:fixed])) is not None
     terms = (_from_operators if operators else _from_covariance)(estimate, layout, order, fixed)
     return [np.broadcast_to(x, terms[0].shape) for x in terms]
-
-
-def _has_operators(estimate: Estimate, layout: Layout, fixed: Sequence[int]) -> bool:
-    counted = estimate.method == "moments" and len(estimate.samples) == 1
-    return counted and layout.whole_devices(sorted(fixed)) is not None
 
 
 def _rows(x: Real, layout: Layout, order: Sequence[int], fixed: int) -> Real:
@@ -135,8 +130,8 @@ class Ratios:
         bounded = np.broadcast_to(A > 0, np.shape(self.a))
         root = np.sqrt(np.maximum(B**2 - A * C, 0))
         ends = [
-            np.divide(B - root, A, out=np.full(np.shape(self.a), -np.inf), where=bounded),
-            np.divide(B + root, A, out=np.full(np.shape(self.a), np.inf), where=bounded),
+            np.divide(B + side * root, A, out=np.full(np.shape(self.a), side * np.inf), where=bounded)
+            for side in (-1, 1)
         ]
         return np.stack(ends, axis=-1)
 
@@ -192,21 +187,20 @@ class Conditional(Result):
     @property
     def flags(self) -> tuple[str, ...]:
         """What a reader should know, in words."""
+        flags = []
+        if self.unstable.any():
+            labels = list(product(*self.labels[: len(self.given)]))
+            bad = self.unstable.reshape(len(labels), -1).any(axis=1)
+            rare = [", ".join(map(str, label)) for label, is_rare in zip(labels, bad, strict=True) if is_rare]
+            groups = "; ".join(rare[:3]) + ("; ..." if len(rare) > 3 else "")
+            flags.append(
+                f"unstable: the share of {', '.join(self.given)} = {groups} is within two standard errors of zero; "
+                "prefer Fieller intervals"
+            )
         missing = int(np.isnan(self.standard_error).sum())
-        none = f"{missing} of {self.share.size} shares have no standard error: {NO_ERROR}"
-        return (*self._rare(), *((none,) if missing else ()))
-
-    def _rare(self) -> tuple[str, ...]:
-        if not self.unstable.any():
-            return ()
-        rare = [
-            ", ".join(map(str, of)) for of, bad in zip(self._given_labels(), self._rows_unstable(), strict=True) if bad
-        ]
-        groups = "; ".join(rare[:3]) + ("; ..." if len(rare) > 3 else "")
-        return (
-            f"unstable: the share of {', '.join(self.given)} = {groups} is within two standard errors of zero; "
-            "prefer Fieller intervals",
-        )
+        if missing:
+            flags.append(f"{missing} of {self.share.size} shares have no standard error: {NO_ERROR}")
+        return tuple(flags)
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
@@ -242,25 +236,14 @@ class Conditional(Result):
         labels = dict(zip([*self.given, *self.names], self.labels, strict=True))
         return data_frame({**columns, "low": low, "high": high, "unstable": self.unstable.ravel()}, labels=labels)
 
-    def _given_labels(self) -> list[tuple[Hashable, ...]]:
-        return list(product(*self.labels[: len(self.given)]))
-
-    def _rows_unstable(self) -> list[bool]:
-        rows = self.unstable.reshape(len(self._given_labels()), -1)
-        return [bool(row.any()) for row in rows]
-
     def __repr__(self) -> str:
         lines = [f"Shares of {' x '.join(self.names)} given {' x '.join(self.given)} (95 % intervals)"]
-        cells = list(zip(product(*self.labels), self.share.ravel(), self._intervals(), strict=True))
-        lines += [
-            f"  {_said(of, len(self.given)):<24} {Printed(p):8.4f}  [{Printed(a):.4f}, {Printed(b):.4f}]"
-            for of, p, (a, b) in cells[:SHOWN]
-        ]
-        lines += [f"  ... and {len(cells) - SHOWN:,} more"] if len(cells) > SHOWN else []
+        intervals = self.confidence_interval().reshape(-1, 2)
+        for of, p, (a, b) in list(zip(product(*self.labels), self.share.ravel(), intervals, strict=True))[:SHOWN]:
+            fixed, rest = (", ".join(map(str, part)) for part in (of[: len(self.given)], of[len(self.given) :]))
+            lines.append(f"  {f'{fixed}: {rest}':<24} {Printed(p):8.4f}  [{Printed(a):.4f}, {Printed(b):.4f}]")
+        lines += [f"  ... and {len(intervals) - SHOWN:,} more"] if len(intervals) > SHOWN else []
         return "\n".join([*lines, *(f"  note: {flag}" for flag in self.flags)])
-
-    def _intervals(self) -> Real:
-        return self.confidence_interval().reshape(-1, 2)
 
 
 def conditional_of(estimate: Estimate, layout: Layout, given: Sequence[str]) -> Conditional:
@@ -273,10 +256,6 @@ def conditional_of(estimate: Estimate, layout: Layout, given: Sequence[str]) -> 
     ratios = Ratios(*(x.reshape(shape) for x in slices_of(estimate, layout, order, len(given))))
     labels = tuple(layout.variables[axis].inputs.labels for axis in order)
     return Conditional(tuple(given), tuple(others), labels, ratios, estimate)
-
-
-def _said(of: Sequence[Hashable], fixed: int) -> str:
-    return f"{', '.join(map(str, of[:fixed]))}: {', '.join(map(str, of[fixed:]))}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -300,9 +279,7 @@ class Difference(Result):
     @property
     def p_value(self) -> float:
         """Two-sided, for no difference; NaN without a standard error above zero."""
-        if not self.standard_error > 0:
-            return math.nan
-        return two_sided_p(self.value / self.standard_error, getattr(self.estimate, "degrees_of_freedom", None))
+        return self.estimate.p_value(self.value, self.standard_error)
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
@@ -358,12 +335,9 @@ def _share(pi: Real, cell: tuple[int, ...]) -> tuple[float, Real]:
 
 def _flags(part: Estimate, small: Layout, groups: list[int], error: float) -> tuple[str, ...]:
     total = collapsed(part, small, [small.names[0]])[0]
-    least = np.maximum(0, UNSTABLE * np.nan_to_num(total.standard_error))
-    rare = [g for g in groups if at_most(total.pi_hat, least, scale=1)[g]]
-    labels = small.variables[0].inputs.labels
+    rare = at_most(total.pi_hat, np.maximum(0, UNSTABLE * np.nan_to_num(total.standard_error)), scale=1)
+    name, labels = small.names[0], small.variables[0].inputs.labels
     flags = [
-        f"unstable: the share of {small.names[0]} = {labels[g]} is within two standard errors of zero" for g in rare
+        f"unstable: the share of {name} = {labels[g]} is within two standard errors of zero" for g in groups if rare[g]
     ]
-    if np.isnan(error):
-        flags.append(Note("the-standard-error-is-not-defined"))
-    return tuple(flags)
+    return (*flags, *((Note("the-standard-error-is-not-defined"),) if np.isnan(error) else ()))

@@ -55,10 +55,9 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.display import Result, number_or_none
 from maskwell.core.phrases import Printed, p_equals
 from maskwell.core.verdicts import at_least, below
-from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ParameterError
 from maskwell.estimation.joint.variables import Layout
-from maskwell.estimation.maximum_likelihood import maximise
+from maskwell.estimation.maximisation.maximum import maximise
 from maskwell.estimation.share_estimate import Estimate
 from maskwell.estimation.summed_shares import known_covariance_of
 from maskwell.notes import Note
@@ -71,6 +70,13 @@ SPOKEN = {
     "rao-scott": "Rao-Scott",
     "bootstrap": "bootstrapped likelihood ratio",
 }
+SMALL = 5
+"""Expected counts below this make the chi-square distribution doubtful."""
+ABSENT = 1e-12
+"""Shares of reports at or below this are zero but for rounding."""
+SINGULAR = 1e-12
+FEWEST = 99
+"""Replicates of a bootstrap."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,9 +95,25 @@ class IndependenceTest(Result):
     boundary: bool = False
     flags: tuple[str, ...] = ()  # What a reader should know, in words
 
-    def with_flag(self, flag: str) -> IndependenceTest:
-        """The same with one more remark."""
-        return replace(self, flags=(*self.flags, flag))
+    @classmethod
+    def by_chi_square(
+        cls, names: tuple[str, ...], method: str, statistic: float, df: float, n: int, **more: Any
+    ) -> IndependenceTest:
+        """With the p value of the chi-square distribution; 1 where there is nothing to test."""
+        from scipy.special import chdtrc
+
+        p = float(chdtrc(df, statistic)) if df else 1.0
+        return cls(names, method, statistic, df, p, n, **more)
+
+    @classmethod
+    def by_f(
+        cls, names: tuple[str, ...], method: str, statistic: float, df: float, denominator: float, n: int
+    ) -> IndependenceTest:
+        """With the p value of the F distribution."""
+        from scipy.special import fdtrc
+
+        p = float(fdtrc(df, denominator, statistic))
+        return cls(names, method, statistic, df, p, n, denominator=denominator)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
@@ -108,46 +130,21 @@ class IndependenceTest(Result):
 
     def sentence(self) -> str:
         """The test in one line."""
-        return f"Independence of {' and '.join(self.names)}: {p_equals(self.p_value)} ({self._statistic()})"
-
-    def _statistic(self) -> str:
-        said = f"{self._spoken()} {Printed(self.statistic):.4g}"
-        if math.isnan(self.degrees_of_freedom):
-            return said
-        rest = "" if self.denominator is None else f" and {Printed(self.denominator):.6g}"
-        unit = "degree" if self.degrees_of_freedom == 1 and not rest else "degrees"
-        return f"{said}, {Printed(self.degrees_of_freedom):.6g}{rest} {unit} of freedom"
-
-    def _spoken(self) -> str:
-        return SPOKEN[self.method] + ("" if self.denominator is None else " F")
+        by_f = self.denominator is not None
+        said = f"{SPOKEN[self.method]}{' F' * by_f} {Printed(self.statistic):.4g}"
+        if not math.isnan(self.degrees_of_freedom):
+            rest = "" if self.denominator is None else f" and {Printed(self.denominator):.6g}"
+            unit = "degree" if self.degrees_of_freedom == 1 and not by_f else "degrees"
+            said += f", {Printed(self.degrees_of_freedom):.6g}{rest} {unit} of freedom"
+        return f"Independence of {' and '.join(self.names)}: {p_equals(self.p_value)} ({said})"
 
     def __repr__(self) -> str:
         return "\n".join([self.sentence(), *(f"  note: {flag}" for flag in self.flags)])
 
 
-SMALL = 5
-"""Expected counts below this make the chi-square distribution doubtful."""
-
-
-def pearson_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
-    """Pearson's chi-square of the reports."""
-    x, flags = _counted(estimate, layout, "pearson")
-    e = expected(x)
-    return _result(layout, "pearson", float(((x - e) ** 2 / e).sum()), x, flags)
-
-
-def observed_ratio_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
-    """The likelihood ratio of the reports."""
-    x, flags = _counted(estimate, layout, "observed-likelihood-ratio")
-    ratio = np.divide(x, expected(x), out=np.ones_like(x), where=x > 0)
-    return _result(layout, "observed-likelihood-ratio", float(2 * (x * np.log(ratio)).sum()), x, flags)
-
-
-def expected(x: Real) -> Real:
-    """Counts that independence would give, from the margins."""
-    n, axes = float(x.sum()), range(x.ndim)
-    shares = [x.sum(axis=tuple(other for other in axes if other != axis)) / n for axis in axes]
-    return np.asarray(n * outer(shares))
+def margins_of(x: Real) -> list[Real]:
+    """The sums of a table along all axes but one, for each."""
+    return [x.sum(axis=tuple(other for other in range(x.ndim) if other != axis)) for axis in range(x.ndim)]
 
 
 def outer(shares: Sequence[Real]) -> Real:
@@ -155,63 +152,76 @@ def outer(shares: Sequence[Real]) -> Real:
     return reduce(np.multiply.outer, shares)
 
 
+def expected(x: Real) -> Real:
+    """Counts that independence would give, from the margins."""
+    n = float(x.sum())
+    return np.asarray(n * outer([margin / n for margin in margins_of(x)]))
+
+
 def degrees_of_freedom(shape: Sequence[int]) -> int:
     """``prod s_t - 1 - sum (s_t - 1)``: free cells beyond the margins."""
     return int(np.prod(shape)) - 1 - sum(size - 1 for size in shape)
 
 
-def check_own_devices(layout: Layout, method: str) -> None:
-    """Raise where two of the variables share a device."""
-    if layout.shares_devices():
-        raise ParameterError("share-a-device-their-reports-depend", names=" and ".join(layout.names), method=method)
+# ---- tests on the reports
+
+
+def pearson_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
+    """Pearson's chi-square of the reports."""
+    x, flags = _occurring(estimate, layout, "pearson")
+    e = expected(x)
+    return _of_reports(layout, "pearson", float(((x - e) ** 2 / e).sum()), x, flags)
+
+
+def observed_ratio_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
+    """The likelihood ratio of the reports."""
+    x, flags = _occurring(estimate, layout, "observed-likelihood-ratio")
+    ratio = np.divide(x, expected(x), out=np.ones_like(x), where=x > 0)
+    return _of_reports(layout, "observed-likelihood-ratio", float(2 * (x * np.log(ratio)).sum()), x, flags)
 
 
 def counted(estimate: Estimate, layout: Layout, method: str) -> Array:
-    """The table of reports, or an error where there is none."""
+    """The table of reports of variables with devices of their own, or an error where there is none."""
+    _check_own_devices(layout, method)
     if len(estimate.samples) != 1:
         raise ParameterError("method-needs-plain-counts-of-reports", method=method)
     return estimate.samples[0].counts.values.reshape(layout.report_shape)
 
 
-def _counted(estimate: Estimate, layout: Layout, method: str) -> tuple[Real, list[str]]:
+def _check_own_devices(layout: Layout, method: str) -> None:
+    if layout.shares_devices():
+        raise ParameterError("share-a-device-their-reports-depend", names=" and ".join(layout.names), method=method)
+
+
+def _occurring(estimate: Estimate, layout: Layout, method: str) -> tuple[Real, list[str]]:
     """Counts without the reports that never occurred, and what is to be said about them."""
-    check_own_devices(layout, method)
     x = counted(estimate, layout, method).astype(np.float64)
     flags: list[str] = []
-    for axis in range(x.ndim):
-        occurs = x.sum(axis=tuple(other for other in range(x.ndim) if other != axis)) > 0
-        if not occurs.all():
+    for axis, margin in enumerate(margins_of(x)):
+        if not margin.all():
             flags.append(Note("reports-of-that-never-occurred", name=layout.names[axis]))
-            x = np.compress(occurs, x, axis=axis)
+            x = np.compress(margin > 0, x, axis=axis)
     if below(expected(x), SMALL).any():
         flags.append(Note("some-expected-counts-are-below", small=SMALL))
     return x, flags
 
 
-def _result(layout: Layout, method: str, statistic: float, x: Real, flags: list[str]) -> IndependenceTest:
+def _of_reports(layout: Layout, method: str, statistic: float, x: Real, flags: list[str]) -> IndependenceTest:
     df = degrees_of_freedom(x.shape)
     if df == 0:
         flags = [*flags, Note("one-variable-has-a-single-report")]
-    from scipy import special
-
-    p = float(special.chdtrc(df, statistic)) if df else 1.0
-    return IndependenceTest(layout.names, method, statistic, df, p, int(x.sum()), flags=tuple(flags))
-
-
-ABSENT = 1e-12
-"""Shares of reports at or below this are zero but for rounding."""
+    return IndependenceTest.by_chi_square(layout.names, method, statistic, df, int(x.sum()), flags=tuple(flags))
 
 
 def rao_scott_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
     """The test from an estimate with its covariance; the reports come back as ``P pi_hat``."""
-    check_own_devices(layout, "rao-scott")
+    _check_own_devices(layout, "rao-scott")
     if not gives_back_reports(estimate, layout):
         raise ParameterError("the-shares-of-the-reports-cannot")
     design = layout.design
     lam = design.forward(estimate.pi_hat)
     V = design.forward(design.forward(known_covariance_of(estimate)).T)
-    freedom = getattr(estimate, "degrees_of_freedom", None)
-    return corrected(layout.names, lam.reshape(layout.report_shape), V, estimate.n, freedom)
+    return corrected(layout.names, lam.reshape(layout.report_shape), V, estimate.n, estimate.degrees_of_freedom)
 
 
 def gives_back_reports(estimate: Estimate, layout: Layout) -> bool:
@@ -221,8 +231,6 @@ def gives_back_reports(estimate: Estimate, layout: Layout) -> bool:
 
 def corrected(names: tuple[str, ...], lam: Real, V: Real, n: int, freedom: float | None) -> IndependenceTest:
     """Pearson's statistic of weighted shares with the second-order correction."""
-    from scipy import special
-
     if (lam <= ABSENT).any():
         raise ParameterError("a-combination-of-reports-never-occurs")
     e = expected(lam)
@@ -231,10 +239,8 @@ def corrected(names: tuple[str, ...], lam: Real, V: Real, n: int, freedom: float
     total, squares = float(effects.sum()), float((effects**2).sum())
     df = total**2 / squares
     if freedom is None or not np.isfinite(freedom):
-        scaled = statistic * total / squares
-        return IndependenceTest(names, "rao-scott", scaled, df, float(special.chdtrc(df, scaled)), n)
-    f, rest = statistic / total, df * freedom
-    return IndependenceTest(names, "rao-scott", f, df, float(special.fdtrc(df, rest, f)), n, denominator=rest)
+        return IndependenceTest.by_chi_square(names, "rao-scott", statistic * total / squares, df, n)
+    return IndependenceTest.by_f(names, "rao-scott", statistic / total, df, df * freedom, n)
 
 
 def design_effects(lam: Real, V: Real, n: int) -> Real:
@@ -257,145 +263,88 @@ def interactions(shape: Sequence[int]) -> Real:
 
 # ---- tests on the true table
 
-FEWEST = 99
-
-
-@dataclass(frozen=True)
-class _Fit:
-    """The likelihood ratio, the margins under independence, and whether a share is at its bound."""
-
-    statistic: float
-    margins: tuple[Real, ...]
-    boundary: bool
-
 
 def likelihood_ratio_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
     """By chi-square; flagged where a share is at its bound."""
-    from scipy import special
-
-    check_own_devices(layout, "likelihood-ratio")
     x = counted(estimate, layout, "likelihood-ratio")
-    fit = _fit(layout.devices, layout.design, x)
-    df = degrees_of_freedom(layout.shape)
-    return IndependenceTest(
-        layout.names,
-        "likelihood-ratio",
-        fit.statistic,
-        df,
-        float(special.chdtrc(df, fit.statistic)),
-        int(x.sum()),
-        boundary=fit.boundary,
-        flags=(Note("a-most-likely-table-has-empty"),) if fit.boundary else (),
-    )
+    statistic, _, boundary = _fit(layout, x)
+    flags = (Note("a-most-likely-table-has-empty"),) if boundary else ()
+    named, df = (layout.names, "likelihood-ratio"), degrees_of_freedom(layout.shape)
+    return IndependenceTest.by_chi_square(*named, statistic, df, int(x.sum()), boundary=boundary, flags=flags)
 
 
 def bootstrap_test(estimate: Estimate, layout: Layout, seed: int | None, replicates: int) -> IndependenceTest:
     """Tables drawn under independence from ``seed``; p is the share of them that are at least as far from it."""
-    check_own_devices(layout, "bootstrap")
-    _check_draws(seed, replicates)
-    x = counted(estimate, layout, "bootstrap")
-    n, design = int(x.sum()), layout.design
-    fit = _fit(layout.devices, design, x)
-    lam = outer([d.forward(pi) for d, pi in zip(layout.devices, fit.margins, strict=True)])
-    draws = np.random.default_rng(seed).multinomial(n, lam.ravel() / lam.sum(), size=replicates)
-    statistics = [_fit(layout.devices, design, draw.reshape(x.shape)).statistic for draw in draws]
-    as_far = sum(at_least(one, fit.statistic) for one in statistics)
-    p = (1 + as_far) / (replicates + 1)
-    return IndependenceTest(layout.names, "bootstrap", fit.statistic, math.nan, p, n, boundary=fit.boundary)
-
-
-def _fit(devices: tuple[CodedDesign, ...], design: CodedDesign, x: Array) -> _Fit:
-    joint = maximise([design], [x.ravel()])
-    axes = range(x.ndim)
-    alone = [
-        maximise([d], [x.sum(axis=tuple(other for other in axes if other != axis))]) for axis, d in enumerate(devices)
-    ]
-    statistic = 2 * (joint.log_likelihood - sum(one.log_likelihood for one in alone))
-    boundary = bool(joint.at_boundary.any() or any(one.at_boundary.any() for one in alone))
-    return _Fit(max(0.0, statistic), tuple(one.pi for one in alone), boundary)
-
-
-def _check_draws(seed: int | None, replicates: int) -> None:
+    _check_own_devices(layout, "bootstrap")
     if seed is None:
         raise ParameterError("a-bootstrap-without-a-seed-could")
     if seed < 0:
         raise ParameterError("seed-seed", seed=seed)
     if replicates < FEWEST:
         raise ParameterError("replicates-too-few-for-a-p", replicates=replicates, fewest=FEWEST)
+    x = counted(estimate, layout, "bootstrap")
+    n = int(x.sum())
+    statistic, margins, boundary = _fit(layout, x)
+    lam = outer([device.forward(pi) for device, pi in zip(layout.devices, margins, strict=True)])
+    draws = np.random.default_rng(seed).multinomial(n, lam.ravel() / lam.sum(), size=replicates)
+    as_far = sum(at_least(_fit(layout, draw.reshape(x.shape))[0], statistic) for draw in draws)
+    p = (1 + as_far) / (replicates + 1)
+    return IndependenceTest(layout.names, "bootstrap", statistic, math.nan, p, n, boundary=boundary)
 
 
-SINGULAR = 1e-12
+def _fit(layout: Layout, x: Array) -> tuple[float, list[Real], bool]:
+    """The likelihood ratio, the margins under independence, and whether a share is at its bound."""
+    joint = maximise([layout.design], [x.ravel()])
+    alone = [maximise([device], [margin]) for device, margin in zip(layout.devices, margins_of(x), strict=True)]
+    statistic = 2 * (joint.log_likelihood - sum(one.log_likelihood for one in alone))
+    boundary = any(bool(one.at_boundary.any()) for one in (joint, *alone))
+    return max(0.0, statistic), [one.pi for one in alone], boundary
 
 
 def wald_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
     """The test, by chi-square or, for a sample of few clusters, by F."""
-    from scipy import special
-
     pi, V = estimate.pi_hat.reshape(layout.shape), known_covariance_of(estimate)
     chosen = free_cells(layout.shape)
-    h = (pi - outer(_margins(pi))).ravel()[chosen]
+    h = (pi - outer(margins_of(pi))).ravel()[chosen]
     H = slopes(pi)[chosen]
     spread = H @ V @ H.T
-    _check_regular(spread)
+    values = np.linalg.eigvalsh(spread)
+    if values[0] <= SINGULAR * max(values[-1], 0):
+        raise ParameterError("the-covariance-of-the-table")
     statistic, df = float(h @ np.linalg.solve(spread, h)), degrees_of_freedom(layout.shape)
-    freedom = getattr(estimate, "degrees_of_freedom", None)
+    freedom = estimate.degrees_of_freedom
     if freedom is None or not np.isfinite(freedom):
-        return IndependenceTest(layout.names, "wald", statistic, df, float(special.chdtrc(df, statistic)), estimate.n)
-    return _by_f(layout, statistic, df, float(freedom), estimate.n)
+        return IndependenceTest.by_chi_square(layout.names, "wald", statistic, df, estimate.n)
+    rest = float(freedom) - df + 1  # W (f - df + 1) / (f df) is about F with df and f - df + 1 degrees of freedom
+    if rest <= 0:
+        raise ParameterError("a-wald-test-of-cells-needs", df=df, df_sub=df - 1, freedom=freedom)
+    return IndependenceTest.by_f(layout.names, "wald", statistic * rest / (float(freedom) * df), df, rest, estimate.n)
 
 
 def free_cells(shape: Sequence[int]) -> Array:
     """Cells that independence ties down: those outside the last category of at least two variables."""
-    inside = [np.arange(size) < size - 1 for size in shape]
-    many = sum(
-        np.asarray(i, dtype=int).reshape([-1 if a == t else 1 for a in range(len(shape))]) for t, i in enumerate(inside)
-    )
-    return np.flatnonzero(np.asarray(many).ravel() >= 2)
+    codes = np.indices(shape)
+    last = np.reshape(np.array(shape) - 1, (-1, *(1 for _ in shape)))
+    return np.flatnonzero((codes < last).sum(axis=0).ravel() >= 2)
+
+
+def _kron(a: Real, b: Real) -> Real:
+    return np.asarray(np.kron(a, b), dtype=np.float64)
 
 
 def slopes(pi: Real) -> Real:
     """Slopes of ``Pi - prod of margins`` in every cell, shape (cells, cells)."""
-    margins = _margins(pi)
+    margins = margins_of(pi)
     jacobian = np.eye(pi.size)
     for t, size in enumerate(pi.shape):
-        factors = [
-            np.eye(size) if s == t else np.outer(margin, np.ones(len(margin))) for s, margin in enumerate(margins)
-        ]
-        jacobian -= _kron(factors)
+        rows = [np.eye(size) if s == t else np.outer(margin, np.ones(len(margin))) for s, margin in enumerate(margins)]
+        jacobian -= reduce(_kron, rows)
     return jacobian
 
 
-def _kron(factors: Sequence[Real]) -> Real:
-    product = factors[0]
-    for factor in factors[1:]:
-        product = np.asarray(np.kron(product, factor), dtype=np.float64)
-    return product
+# ---- by name
 
-
-def _margins(pi: Real) -> list[Real]:
-    return [pi.sum(axis=tuple(other for other in range(pi.ndim) if other != axis)) for axis in range(pi.ndim)]
-
-
-def _check_regular(spread: Real) -> None:
-    values = np.linalg.eigvalsh(spread)
-    if values[0] <= SINGULAR * max(values[-1], 0):
-        raise ParameterError("the-covariance-of-the-table")
-
-
-def _by_f(layout: Layout, statistic: float, df: int, freedom: float, n: int) -> IndependenceTest:
-    """``W (f - df + 1) / (f df)`` is about F with df and f - df + 1 degrees of freedom."""
-    from scipy import special
-
-    rest = freedom - df + 1
-    if rest <= 0:
-        raise ParameterError("a-wald-test-of-cells-needs", df=df, df_sub=df - 1, freedom=freedom)
-    f = statistic * rest / (freedom * df)
-    return IndependenceTest(layout.names, "wald", f, df, float(special.fdtrc(df, rest, f)), n, denominator=rest)
-
-
-Test = Callable[[Estimate, Layout], IndependenceTest]
-
-TESTS: dict[str, Test] = {
+TESTS: dict[str, Callable[[Estimate, Layout], IndependenceTest]] = {
     "pearson": pearson_test,
     "observed-likelihood-ratio": observed_ratio_test,
     "likelihood-ratio": likelihood_ratio_test,
@@ -421,17 +370,13 @@ def independence_of(
 def _fitting(estimate: Estimate, layout: Layout) -> IndependenceTest:
     """Pearson on the reports; the likelihood ratio where there are more reports than categories; else by covariance."""
     if len(estimate.samples) != 1:
-        return (rao_scott_test if _reports_are_known(estimate, layout) else wald_test)(estimate, layout)
+        known = not layout.shares_devices() and gives_back_reports(estimate, layout)
+        return (rao_scott_test if known else wald_test)(estimate, layout)
     if layout.shares_devices() or layout.shape == layout.report_shape:
         return pearson_test(estimate, layout)
     test = likelihood_ratio_test(estimate, layout)
     if not test.boundary:
         return test
-    return pearson_test(estimate, layout).with_flag(
-        "the most likely table has empty cells, so that the sharper likelihood-ratio test needs the bootstrap"
-    )
-
-
-def _reports_are_known(estimate: Estimate, layout: Layout) -> bool:
-    """Whether ``P pi_hat`` gives back the shares of the reports, for devices that are not shared."""
-    return not layout.shares_devices() and gives_back_reports(estimate, layout)
+    by_reports = pearson_test(estimate, layout)
+    sharper = "the most likely table has empty cells, so that the sharper likelihood-ratio test needs the bootstrap"
+    return replace(by_reports, flags=(*by_reports.flags, sharper))

@@ -12,29 +12,25 @@ Source: [Adeshiyan2011, Example 3.2 and section 3.3].
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any
 
-import numpy as np
-
-from maskwell.core.arguments import Array, Real
+from maskwell.core.arguments import Array, Real, as_array, check_kind
+from maskwell.core.categories import Categories
 from maskwell.core.display import Result, data_frame
 from maskwell.core.phrases import Printed
-from maskwell.errors import ParameterError, WrongTypeError
+from maskwell.designs.design import Design
+from maskwell.designs.uniform import Uniform
+from maskwell.errors import ParameterError, ReportError
 from maskwell.estimation.joint.conditionals import Conditional, Difference, conditional_of, difference_of
 from maskwell.estimation.joint.independence import IndependenceTest, independence_of
-from maskwell.estimation.joint.odds import (
-    OddsRatio,
-    TableLikelihood,
-    likelihood_of_table,
-    odds_ratio_of,
-    odds_ratios_of,
-)
-from maskwell.estimation.joint.variables import Layout
-from maskwell.estimation.share_estimate import Estimate
+from maskwell.estimation.joint.odds import OddsRatio, TableLikelihood, odds_ratio_of, odds_ratios_of
+from maskwell.estimation.joint.variables import Layout, Names
+from maskwell.estimation.maximum_likelihood import estimate_by
+from maskwell.estimation.share_estimate import Estimate, Sample
 from maskwell.estimation.summed_shares import collapsed
 
 SHOWN_ROWS = 12
@@ -57,14 +53,6 @@ class Table(Result):
 
     estimate: Estimate
     layout: Layout
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.estimate, Estimate):
-            raise WrongTypeError("a-table-needs-an-estimate-not", name=type(self.estimate).__name__)
-        if len(self.estimate.pi_hat) != int(np.prod(self.layout.shape)):
-            raise ParameterError(
-                "estimates-for-a-table-of-cells", pi_hat_count=len(self.estimate.pi_hat), by=_by(self.layout.shape)
-            )
 
     # ---- values
 
@@ -116,15 +104,10 @@ class Table(Result):
 
     def cell(self, **categories: Hashable) -> tuple[float, float]:
         """Share and standard error of one combination: ``table.cell(smokes="yes", drinks="no")``."""
-        where = tuple(
-            self.layout.variables[axis].inputs.code(categories[name])
-            for axis, name in zip(self.layout.axes(_all(self.names, categories)), self.names, strict=True)
-        )
+        if set(self.names) != set(categories):
+            raise ParameterError("a-cell-needs-a-category", names=", ".join(self.names), name=self.names[0])
+        where = tuple(v.inputs.code(categories[v.name]) for v in self.layout.variables)
         return float(self.pi_hat[where]), float(self.standard_error[where])
-
-    def with_flag(self, flag: str) -> Table:
-        """The same with one more remark."""
-        return Table(replace(self.estimate, flags=(*self.flags, flag)), self.layout)
 
     # ---- questions
 
@@ -164,7 +147,9 @@ class Table(Result):
 
     @cached_property
     def _likelihood(self) -> TableLikelihood | None:
-        return likelihood_of_table(self.estimate)
+        """None where the estimate does not rest on plain counts."""
+        samples = self.estimate.samples
+        return TableLikelihood(samples[0].design, samples[0].counts.values) if len(samples) == 1 else None
 
     def independence(
         self, *names: str, method: str | None = None, seed: int | None = None, replicates: int = 999
@@ -183,10 +168,6 @@ class Table(Result):
         return independence_of(part.estimate, part.layout, method, seed, replicates)
 
     # ---- for people and programs
-
-    def cells(self) -> Iterator[tuple[Hashable, ...]]:
-        """Labels of the cells, the last variable fastest."""
-        return product(*self.labels)
 
     def to_dict(self, level: float = 0.95, interval: str | None = None) -> dict[str, Any]:
         """Everything as plain values, for JSON: as for one variable, each category the list of its labels."""
@@ -225,11 +206,44 @@ def _grid(table: Table) -> list[str]:
     return shown + ([f"  ... and {hidden:,} more cells"] if hidden else [])
 
 
-def _all(names: Sequence[str], categories: Mapping[str, Hashable]) -> tuple[str, ...]:
-    if set(names) != set(categories):
-        raise ParameterError("a-cell-needs-a-category", names=", ".join(names), name=names[0])
-    return tuple(names)
+def cross_tabulate_counts(counts: Any, designs: Mapping[Names, Design | None], *, method: str = "moments") -> Table:
+    """The table of several variables from counts of their reports; :func:`maskwell.tabulate` makes it from columns.
 
+    Parameters
+    ----------
+    counts
+        Counts of reports, with one axis for each variable, in the order of ``designs``.
+    designs
+        The design of each variable; ``None`` for a variable that was asked directly, with the categories 0, 1, 2, ...
+        A tuple of names stands for variables that share one device: its design has tuples as categories and reports,
+        and tests of independence then know that the reports are not independent.
+    method
+        ``moments`` (unbiased) or ``ml`` (most likely; never outside [0, 1]).
 
-def _by(shape: Sequence[int]) -> str:
-    return " x ".join(f"{size:,}" for size in shape)
+    >>> from maskwell.designs import Dense
+    >>> warner = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]], Categories.of(["yes", "no"]))
+    >>> table = cross_tabulate_counts([[60, 140], [100, 200]], {"smokes": warner, "drinks": warner})
+    >>> table.pi_hat.round(3).tolist()   # a third smokes, a fifth drinks, few do both
+    [[0.044, 0.289], [0.156, 0.511]]
+    """
+    check_kind(str, method=method)
+    try:
+        values = as_array(counts, "counts")
+    except ValueError as error:
+        raise ReportError("rows-of-counts-of-different-lengths") from error
+    if not isinstance(designs, Mapping):
+        raise ParameterError("designs-must-name-a-design", name=type(designs).__name__)
+    axis, all_designs = 0, {}
+    for key, design in designs.items():
+        size = values.shape[axis] if axis < values.ndim else 2
+        all_designs[key] = Uniform.of(1, Categories.numbered(size)) if design is None else design  # tells the truth
+        axis += len(key) if isinstance(key, tuple) else 1
+    layout = Layout.of(all_designs)
+    if values.shape != layout.report_shape:
+        raise ReportError(
+            "counts-of-shape-the-reports",
+            shape=values.shape,
+            names=", ".join(layout.names),
+            report_shape=layout.report_shape,
+        )
+    return Table(estimate_by(method, Sample.of(values.ravel(), layout.design)), layout)

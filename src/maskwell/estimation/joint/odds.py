@@ -33,7 +33,7 @@ from maskwell.core.verdicts import above
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
 from maskwell.estimation.joint.variables import Layout, Variable
-from maskwell.estimation.maximum_likelihood import Maximum, maximise
+from maskwell.estimation.maximisation.maximum import Maximum, maximise
 from maskwell.estimation.share_estimate import Estimate
 from maskwell.estimation.summed_shares import covariance_of
 from maskwell.notes import Note
@@ -86,28 +86,13 @@ class OddsProfile:
     cells: tuple[int, ...]  # The four cells a, b, c, d
     value: float  # The log odds ratio of the most likely table (infinite or NaN where it has empty cells)
 
-    @property
-    def P(self) -> Real:
-        """That of the table."""
-        return self.table.P
-
-    @property
-    def counts(self) -> Real:
-        """Those of the table."""
-        return self.table.counts
-
-    @property
-    def best(self) -> Maximum:
-        """The most likely table."""
-        return self.table.best
-
     def interval(self, level: float) -> tuple[float, float]:
         """The log odds ratios that the reports do not contradict at this level."""
         if math.isnan(self.value):
             return -math.inf, math.inf
         from scipy import special
 
-        bound = self.best.log_likelihood - float(special.chdtri(1, 1 - level)) / 2
+        bound = self.table.best.log_likelihood - float(special.chdtri(1, 1 - level)) / 2
         return self._end(-1, bound), self._end(1, bound)
 
     def _end(self, direction: int, bound: float) -> float:
@@ -152,7 +137,7 @@ class OddsProfile:
         return max(self._climb(phi, self._start(spread))[0] for spread in _STARTS)
 
     def _start(self, spread: float) -> Real:
-        return np.asarray((1 - spread) * self.best.pi + spread / self.P.shape[1])
+        return np.asarray((1 - spread) * self.table.best.pi + spread / self.table.P.shape[1])
 
     def _climb(self, phi: float, start: Real) -> tuple[float, Real]:
         """The highest log-likelihood that a climb from these shares reaches, and the shares there."""
@@ -160,41 +145,38 @@ class OddsProfile:
 
         optimum = minimize(
             self._value,
-            self._logits(self._with_odds(start, phi)),
+            self._logits(start, phi),
             args=(phi,),
             jac=self._slope,
             hess=self._curvature,
             method="trust-exact",
             options={"gtol": 1e-9, "maxiter": MOST_STEPS},
         )
-        return -float(optimum.fun) * float(self.counts.sum()), self._pi(optimum.x, phi)
+        return -float(optimum.fun) * float(self.table.counts.sum()), self._pi(optimum.x, phi)
 
     # ---- logits: alpha = (r, s, one for each other cell)
 
-    @property
+    @cached_property
     def _others(self) -> list[int]:
-        return [j for j in range(self.P.shape[1]) if j not in self.cells]
+        return [j for j in range(self.table.P.shape[1]) if j not in self.cells]
 
+    @cached_property
     def _basis(self) -> Real:
+        """B, shape (k, k - 2)."""
         a, b, c, _ = self.cells
-        B = np.zeros((self.P.shape[1], self.P.shape[1] - 2))
+        B = np.zeros((self.table.P.shape[1], self.table.P.shape[1] - 2))
         B[[a, b], 0] = B[[a, c], 1] = 1
-        for column, j in enumerate(self._others, start=2):
-            B[j, column] = 1
+        B[self._others, range(2, B.shape[1])] = 1
         return B
 
-    def _with_odds(self, pi: Real, phi: float) -> Real:
-        """The same margins of the two by two table, with this log odds ratio."""
-        moved, cells = pi.copy(), list(self.cells)
-        moved[cells] = two_by_two(pi[cells], phi)
-        return moved
-
-    def _logits(self, pi: Real) -> Real:
-        _, b, c, d = self.cells
-        return np.asarray(np.log(pi[[b, c, *self._others]] / pi[d]))
+    def _logits(self, pi: Real, phi: float) -> Real:
+        """Of shares with the same margins of the two by two table, and this log odds ratio."""
+        moved, (_, b, c, d) = pi.copy(), self.cells
+        moved[list(self.cells)] = two_by_two(pi[list(self.cells)], phi)
+        return np.asarray(np.log(moved[[b, c, *self._others]] / moved[d]))
 
     def _pi(self, alpha: Real, phi: float) -> Real:
-        theta = self._basis() @ alpha
+        theta = self._basis @ alpha
         theta[self.cells[0]] += phi
         e = np.exp(theta - theta.max())
         return np.asarray(e / e.sum())
@@ -202,23 +184,22 @@ class OddsProfile:
     # ---- minus the mean log-likelihood, with its first and second derivative in alpha
 
     def _value(self, alpha: Real, phi: float) -> float:
+        counts = self.table.counts
         with np.errstate(divide="ignore"):
-            return -float(self.counts @ np.log(self.P @ self._pi(alpha, phi))) / float(self.counts.sum())
+            return -float(counts @ np.log(self.table.P @ self._pi(alpha, phi))) / float(counts.sum())
 
     def _slope(self, alpha: Real, phi: float) -> Real:
-        pi = self._pi(alpha, phi)
-        share = self.counts / self.counts.sum()
-        g = (share / (self.P @ pi)) @ self.P
-        return np.asarray(-(pi * (g - 1)) @ self._basis())
+        pi, share = self._pi(alpha, phi), self.table.counts / self.table.counts.sum()
+        g = (share / (self.table.P @ pi)) @ self.table.P
+        return np.asarray(-(pi * (g - 1)) @ self._basis)
 
     def _curvature(self, alpha: Real, phi: float) -> Real:
-        pi, share = self._pi(alpha, phi), self.counts / self.counts.sum()
-        lam = self.P @ pi
-        g = (share / lam) @ self.P
-        scaled = self.P * (np.sqrt(share) / lam)[:, None] * pi
+        pi, share, P = self._pi(alpha, phi), self.table.counts / self.table.counts.sum(), self.table.P
+        lam = P @ pi
+        g = (share / lam) @ P
+        scaled = P * (np.sqrt(share) / lam)[:, None] * pi
         second = np.diag(pi * (g - 1)) + np.outer(pi, pi) - scaled.T @ scaled
-        B = self._basis()
-        return np.asarray(-(B.T @ second @ B))
+        return np.asarray(-(self._basis.T @ second @ self._basis))
 
 
 def two_by_two(cells: Real, phi: float) -> Real:
@@ -270,7 +251,7 @@ class OddsRatio(Result):
     @property
     def value(self) -> float:
         """The odds ratio; infinite where the most likely table has an empty cell below the line."""
-        return math.inf if self.log_odds_ratio > 700 else math.exp(self.log_odds_ratio)
+        return _exp(self.log_odds_ratio)
 
     @property
     def interval_method(self) -> str:
@@ -326,13 +307,6 @@ def without_profile(one: OddsRatio) -> OddsRatio:
     return one if one.profile is None else replace(one, profile=None, flags=(*one.flags[:-1], ON_REQUEST))
 
 
-def likelihood_of_table(estimate: Estimate) -> TableLikelihood | None:
-    """The likelihood of its cells; None where the estimate does not rest on plain counts."""
-    if len(estimate.samples) != 1:
-        return None
-    return TableLikelihood(estimate.samples[0].design, estimate.samples[0].counts.values)
-
-
 def odds_ratio_of(
     estimate: Estimate,
     layout: Layout,
@@ -364,23 +338,16 @@ def _by_delta(shares: Real, covariance: Real, cells: Sequence[int]) -> tuple[flo
 def _by_likelihood(
     about: tuple[tuple[str, str], Pair, Pair], estimate: Estimate, cells: Sequence[int], likelihood: TableLikelihood
 ) -> OddsRatio:
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(likelihood.best.pi[list(cells)])
-    with np.errstate(invalid="ignore"):
-        log_odds_ratio = (
-            float(SIGNS @ logs) if np.isfinite(logs).all() else float(logs[0] + logs[3] - (logs[1] + logs[2]))
-        )
-    profile = OddsProfile(likelihood, tuple(cells), log_odds_ratio)
-    return OddsRatio(*about, log_odds_ratio, math.nan, "ml", estimate, profile, _notes(estimate, log_odds_ratio))
-
-
-def _notes(estimate: Estimate, log_odds_ratio: float) -> tuple[str, ...]:
+        value = float(SIGNS @ logs) if np.isfinite(logs).all() else float(logs[0] + logs[3] - (logs[1] + logs[2]))
     notes = [] if estimate.method == "ml" else [Note("a-cell-of-the-unbiased-estimate-is")]
-    if math.isnan(log_odds_ratio):
+    if math.isnan(value):
         notes.append(Note("the-odds-ratio-is-not-defined"))
-    elif math.isinf(log_odds_ratio):
-        notes.append(Note("the-odds-ratio-is-the-most", words="infinite" if log_odds_ratio > 0 else "zero"))
-    return (*notes, "there is no standard error here: see the profile interval")
+    elif math.isinf(value):
+        notes.append(Note("the-odds-ratio-is-the-most", words="infinite" if value > 0 else "zero"))
+    flags = (*notes, "there is no standard error here: see the profile interval")
+    return OddsRatio(*about, value, math.nan, "ml", estimate, OddsProfile(likelihood, tuple(cells), value), flags)
 
 
 def _two(layout: Layout) -> tuple[Variable, Variable]:
@@ -391,12 +358,11 @@ def _two(layout: Layout) -> tuple[Variable, Variable]:
     return layout.variables[0], layout.variables[1]
 
 
-def _pair(variable: Variable, pair: Pair | None, what: str) -> Pair:
+def _pair(variable: Variable, pair: Any, what: str) -> Pair:
     labels = variable.inputs.labels
     if pair is None and len(labels) == 2:
         return labels[0], labels[1]
-    asked: Any = pair
-    if asked is None or len(asked) != 2 or asked[0] == asked[1]:
+    if pair is None or len(pair) != 2 or pair[0] == pair[1]:
         raise ParameterError(
             "has-categories-an-odds-ratio-compares",
             name=variable.name,
@@ -405,7 +371,7 @@ def _pair(variable: Variable, pair: Pair | None, what: str) -> Pair:
             label=labels[0],
             label_shown=labels[1],
         )
-    return asked[0], asked[1]
+    return pair[0], pair[1]
 
 
 def _exp(x: float) -> float:

@@ -17,7 +17,6 @@ from maskwell.core.phrases import listed
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker, check_coded
-from maskwell.designs.uniform import Uniform
 from maskwell.errors import LabelError, ParameterError, WrongTypeError
 
 Names = str | tuple[str, ...]
@@ -54,17 +53,6 @@ class Layout:
         variables = [variable for number, (key, design) in keyed for variable in _split(key, design, number)]
         return cls(devices, tuple(variables))
 
-    @classmethod
-    def of_design(cls, design: Design, names: Sequence[str]) -> Layout:
-        """From a design of all variables together: a product of designs, or one device that they share."""
-        parts = design.leaves
-        widths = [1] * len(parts) if len(parts) == len(names) else [_answers(part) for part in parts]
-        if sum(widths) != len(names):
-            raise ParameterError("names-for-a-design-of-variables", names_count=len(names), widths=sum(widths))
-        rest = iter(names)
-        keys = [tuple(next(rest) for _ in range(width)) for width in widths]
-        return cls.of({key if len(key) > 1 else key[0]: part for key, part in zip(keys, parts, strict=True)})
-
     @property
     def design(self) -> CodedDesign:
         """The design of all variables together."""
@@ -95,14 +83,11 @@ class Layout:
         """Positions of these variables, each named once."""
         asked = tuple(names)
         _check_names(asked)
-        return tuple(self.axis(name) for name in asked)
-
-    def axis(self, name: str) -> int:
-        """Position of one variable."""
-        if name not in self.names:
+        unknown = next((name for name in asked if name not in self.names), None)
+        if unknown is not None:
             known = listed(map(repr, self.names), len(self.names), 60)
-            raise ParameterError("there-is-no-variable", name_shown=shown_short(name), known=known, name=name)
-        return self.names.index(name)
+            raise ParameterError("there-is-no-variable", name_shown=shown_short(unknown), known=known, name=unknown)
+        return tuple(map(self.names.index, asked))
 
     def whole_devices(self, axes: Sequence[int]) -> tuple[int, ...] | None:
         """The devices behind these variables, in this order, or None where another variable shares one of them."""
@@ -115,26 +100,12 @@ class Layout:
         return len(self.devices) < len(self.variables)
 
 
-def direct(categories: Categories) -> Uniform:
-    """The device of a directly asked variable, which always tells the truth: P = I, and costs nothing to apply."""
-    return Uniform.of(1, categories)
-
-
-def _answers(design: Design) -> int:
-    """How many variables a device is for: more than one where all categories are tuples of that length."""
-    lengths = {len(label) if isinstance(label, tuple) else 1 for label in design.inputs.labels}
-    return lengths.pop() if len(lengths) == 1 else 1
-
-
 def _split(key: Names, design: CodedDesign, device: int) -> list[Variable]:
     if isinstance(key, str):
         return [Variable(key, design.inputs, design.outputs, device)]
-    inputs, outputs = (_coordinates(c, len(key), what) for c, what in _labels(design))
+    inputs = _coordinates(design.inputs, len(key), "categories")
+    outputs = _coordinates(design.outputs, len(key), "reports")
     return [Variable(*parts, device) for parts in zip(key, inputs, outputs, strict=True)]
-
-
-def _labels(design: CodedDesign) -> list[tuple[Categories, str]]:
-    return [(design.inputs, "categories"), (design.outputs, "reports")]
 
 
 def _coordinates(labels: Categories, count: int, what: str) -> list[Categories]:

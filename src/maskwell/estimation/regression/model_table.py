@@ -155,7 +155,7 @@ def fit_model_table(
     if replicates is not None:
         result = _replicated(table, np.asarray(table.plan["replicates"]), replicates, variance, model)
     else:
-        sampled = RowSampling.of(n, lonely=lonely, **_sampling_columns(table.plan))
+        sampled = RowSampling.from_columns(n, table.plan, lonely=lonely)
         result = _fitted(table, sampled, variance, model)
     return replace(
         result,
@@ -347,18 +347,3 @@ def _evidence(column: ReportColumn) -> Evidence:
     """Of the designs that rows used: of several columns with groups not every combination need occur."""
     used, groups = np.unique(column.groups, return_inverse=True)
     return Evidence.of(column.codes, [column.designs[place] for place in used], groups, codes=True)
-
-
-def _sampling_columns(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """What was read about the sampling, in the words of a regression; later stages add nothing."""
-    clusters, population = plan.get("clusters", []), plan.get("population", [])
-    if population and len(clusters) > 1:
-        raise InputError("a-finite-population-with-clusters")
-    columns = {
-        "weights": plan.get("weight"),
-        "strata": plan.get("stratum"),
-        "clusters": clusters[0] if clusters else None,
-        "population": population[0] if population else None,
-        "auxiliary": plan.get("auxiliary"),
-    }
-    return {name: column for name, column in columns.items() if column is not None}

@@ -10,7 +10,7 @@ Without a finite population the differences between draws hold the randomization
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -107,6 +107,22 @@ class RowSampling:
             auxiliary=plan.auxiliary,
         )
 
+    @classmethod
+    def from_columns(cls, n: int, plan: Mapping[str, Any], *, lonely: str = "error") -> RowSampling:
+        """From what was read about the sampling of n rows; later stages add nothing."""
+        clusters, population = plan.get("clusters", []), plan.get("population", [])
+        if population and len(clusters) > 1:
+            raise InputError("a-finite-population-with-clusters")
+        return cls.of(
+            n,
+            weights=plan.get("weight"),
+            strata=plan.get("stratum"),
+            clusters=clusters[0] if clusters else None,
+            population=population[0] if population else None,
+            lonely=lonely,
+            auxiliary=plan.get("auxiliary"),
+        )
+
     def _of_population(self, population: Any) -> RowSampling:
         """With sampling fractions; where strata were not drawn alike and have no weights, these follow."""
         fraction = self._fractions(population)
@@ -153,6 +169,11 @@ class RowSampling:
             raise self._alone(np.flatnonzero(alone))
         single = 1.0 if self.lonely == "centre" else 0.0
         return open_ * np.where(units > 1, units / np.maximum(units - 1, 1), single)
+
+    def left_out(self) -> Real:
+        """The share of the randomization of each stratum that differences between draws do not show."""
+        fraction = np.zeros(len(self.units)) if self.fraction is None else self.fraction
+        return np.where((self.units == 1) & (self.lonely == "certainty"), 1.0, fraction)
 
     def sandwich_words(self) -> str:
         """The name of a variance that takes it into account."""

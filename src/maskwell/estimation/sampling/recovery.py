@@ -3,18 +3,19 @@
 A report z of a unit is read as its recovery U = L e_z, the column of the left inverse; it is unbiased for the indicator
 of the true category whatever the sample, and ``U U' - D_U`` is unbiased for its randomization variance.
 
-Everything a variance needs are sums ``sum a e`` over groups and ``sum a e e'`` over all, where e is the recovery U of a
-unit, perhaps minus a centre (ratios) or a fitted value (calibration), and zero outside a domain.
+Everything a variance needs are sums ``sum a e`` over groups and ``sum a e e'`` over all, where e is a score of a unit:
+its recovery U, perhaps minus a centre (ratios) or a fitted value (calibration), and zero outside a domain; or any other
+numbers (:class:`LineScores`).
 
 Source: [Adeshiyan2011, Theorem 3.1]; the statement on the variance is derived.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
@@ -29,43 +30,28 @@ from maskwell.estimation.left_inverse import LeftInverse
 from maskwell.estimation.outside_estimates import Recovered
 from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, ROUNDING
 
+TABLE_LIMIT = 2 * 10**7  # entries of all left inverses together
+BLOCK = 1 << 22  # entries of temporary arrays
 
-class Reading(Protocol):
-    """How sums by report code become sums of recoveries."""
 
-    @property
-    def design(self) -> Design:
-        """The design that made the reports."""
-
-    @property
-    def k(self) -> int:
-        """Number of true categories."""
-
-    @property
-    def size(self) -> int:
-        """Number of report codes."""
-
-    def sums(self, x: Real) -> Real:
-        """``sum_z x[..., z] U_z``: shape (..., size) to (..., k)."""
-
-    def squares(self, a: Real, centre: Real) -> Real:
-        """``sum_z a_z (U_z - centre)(U_z - centre)'``, shape (k, k)."""
-
-    def squares_diagonal(self, a: Real, centre: Real) -> Real:
-        """The diagonal of :meth:`squares`, shape (k,)."""
+# ---- how reports are read
 
 
 @dataclass(frozen=True, eq=False)
 class CodedReading:
-    """A design whose report is one code; ``inverse`` replaces the design's own left inverse."""
+    """A design whose report is one code; ``inverse`` replaces the design's own left inverse.
+
+    Of sums ``a`` by report code it gives sums of recoveries U: ``sum_z a_z U_z``, and with a centre c
+    ``sum_z a_z (U_z - c)(U_z - c)'``.
+    """
 
     design: CodedDesign
     inverse: LeftInverse | None = None
 
     @property
     def k(self) -> int:
-        """Number of true categories."""
-        return self.design.k
+        """How many numbers are said of a report."""
+        return self.design.k if self.inverse is None else len(self.inverse.L)
 
     @property
     def size(self) -> int:
@@ -94,37 +80,6 @@ class CodedReading:
 
 
 @dataclass(frozen=True, eq=False)
-class LinearReading:
-    """Anything that is said of each report of a design, in place of its recovery: ``table`` has shape (m, r)."""
-
-    design: Design
-    table: Real
-
-    @property
-    def k(self) -> int:
-        """How many numbers are said of a report."""
-        return int(self.table.shape[1])
-
-    @property
-    def size(self) -> int:
-        """One code for each report."""
-        return len(self.table)
-
-    def sums(self, x: Real) -> Real:
-        """``x @ table`` along the last axis."""
-        return np.asarray(x @ self.table)
-
-    def squares(self, a: Real, centre: Real) -> Real:
-        """From the table itself."""
-        apart = self.table - centre
-        return np.asarray((apart.T * a) @ apart)
-
-    def squares_diagonal(self, a: Real, centre: Real) -> Real:
-        """The same, diagonal only."""
-        return np.asarray(a @ (self.table - centre) ** 2)
-
-
-@dataclass(frozen=True, eq=False)
 class SetReading:
     """A design whose report is a set: code j stands for naming category j, code k for the report itself.
 
@@ -133,6 +88,7 @@ class SetReading:
     """
 
     design: SetDesign
+    inverse: LeftInverse | None = None
 
     @property
     def k(self) -> int:
@@ -152,42 +108,36 @@ class SetReading:
     def squares(self, a: Real, centre: Real) -> Real:
         """From the second moment of the design at the named shares."""
         if a[-1] == 0:
-            return np.zeros((self.design.k, self.design.k))
+            return np.zeros((self.k, self.k))
         cross = np.outer(self.sums(a), centre)
-        return np.asarray(
-            a[-1] * (self.design.second_moment(a[:-1] / a[-1]) + np.outer(centre, centre)) - cross - cross.T
-        )
+        moment = self.design.second_moment(a[:-1] / a[-1]) + np.outer(centre, centre)
+        return np.asarray(a[-1] * moment - cross - cross.T)
 
     def squares_diagonal(self, a: Real, centre: Real) -> Real:
         """The same, diagonal only."""
         if a[-1] == 0:
-            return np.zeros(self.design.k)
+            return np.zeros(self.k)
         moment = a[-1] * (self.design.second_moment_diagonal(a[:-1] / a[-1]) + centre**2)
         return np.asarray(moment - 2 * centre * self.sums(a))
 
 
+Reading: TypeAlias = CodedReading | SetReading
+
+
 def readings_of(designs: Sequence[Design], inverse: LeftInverse | None = None) -> tuple[Reading, ...]:
-    """The readings of several samples, of which one alone need not tell the shares."""
-    return tuple(reading_of(design, inverse, alone=len(designs) == 1) for design in designs)
-
-
-def reading_of(design: Design, inverse: LeftInverse | None = None, *, alone: bool = True) -> Reading:
-    """The reading of a design, after checking that there is one."""
-    if not isinstance(design, Design):
-        raise WrongTypeError("a-survey-needs-a-design-not", name=type(design).__name__)
-    if alone:
-        design.check_identifiable()
-    if inverse is not None:
-        inverse.check_design(design)
-    if isinstance(design, CodedDesign):
-        return CodedReading(design, inverse)
-    if isinstance(design, SetDesign):
-        return SetReading(design)
-    raise ReportError("a-design-has-no-reading", kind=design.kind)
-
-
-TABLE_LIMIT = 2 * 10**7  # entries of all left inverses together
-BLOCK = 1 << 22  # entries of temporary arrays
+    """The readings of one or several samples; of several, one alone need not tell the shares."""
+    readings: list[Reading] = []
+    for design in designs:
+        if not isinstance(design, Design):
+            raise WrongTypeError("a-survey-needs-a-design-not", name=type(design).__name__)
+        if len(designs) == 1:
+            design.check_identifiable()
+        if inverse is not None:
+            inverse.check_design(design)
+        if not isinstance(design, CodedDesign | SetDesign):
+            raise ReportError("a-design-has-no-reading", kind=design.kind)
+        readings.append(CodedReading(design, inverse) if isinstance(design, CodedDesign) else SetReading(design))
+    return tuple(readings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,10 +149,14 @@ class Recovery:
 
     def __post_init__(self) -> None:
         for code, reading in enumerate(self.readings):
-            seen = self.cells.report[self.cells.sample.codes == code]
+            seen = np.unique(self.cells.report[self.cells.sample.codes == code])
             if len(seen) and int(seen.max()) >= reading.size:
                 raise ReportError("report-code-is-outside-0-use", seen_max=int(seen.max()), size_sub=reading.size - 1)
-            _check_possible(reading, np.unique(seen))
+            if isinstance(reading, SetReading) or not len(seen):
+                continue
+            impossible = seen[reading.design.apply(reading.design.uniform_prior())[seen] == 0]
+            if len(impossible):
+                raise ReportError("reports-were-seen-but-are-impossible-under", asarray=impossible[:5].tolist())
 
     @property
     def k(self) -> int:
@@ -220,15 +174,19 @@ class Recovery:
         return self.k <= COVARIANCE_LIMIT and self.k * sum(r.size for r in self.readings) <= TABLE_LIMIT
 
     @cached_property
-    def table(self) -> Real:
+    def _table(self) -> Real:
         """Recoveries of all codes of all samples, one below the other."""
         return np.concatenate([reading.sums(np.eye(reading.size)) for reading in self.readings])
 
     @cached_property
-    def row(self) -> Array:
-        """The row of :attr:`table` of each line."""
+    def _row(self) -> Array:
+        """The row of the table of each line."""
         starts = np.cumsum([0, *(reading.size for reading in self.readings)])
         return np.asarray(starts[self.cells.sample.codes] + self.cells.report)
+
+    def centred(self, lines: Array, centre: Real) -> Real:
+        """``U - centre`` of some lines, shape (lines, k); centre has shape (k,), or a row for each of them."""
+        return np.asarray(self._table[self._row[lines]] - centre * self.cells.is_row[lines, None])
 
     def recovered(self, lines: Array) -> list[Recovered]:
         """For each sample with rows among the lines: its design, and its weights where those of all rows sum to one.
@@ -245,76 +203,57 @@ class Recovery:
             own, reading = lines[cells.sample.codes[lines] == code], self.readings[code]
             squares = float(cells.square[own].sum()) / size**2
             if squares > 0:
-                inverse = getattr(reading, "inverse", None)
-                parts.append(Recovered(reading.design, squares, float(largest[own].max()) / abs(size), inverse))
+                most = float(largest[own].max()) / abs(size)
+                parts.append(Recovered(reading.design, squares, most, reading.inverse))
         return parts
 
     def by_sample(self, a: Real, lines: Array) -> Iterator[tuple[Reading, Real]]:
         """For each sample, the sums of ``a`` by report code over the given lines."""
         sample = self.cells.sample.codes[lines]
         for code in np.unique(sample):
-            sample_lines, reading = lines[sample == code], self.readings[code]
-            yield (
-                reading,
-                np.bincount(self.cells.report[sample_lines], weights=a[sample_lines], minlength=reading.size).astype(
-                    np.float64
-                ),
-            )
+            own, reading = lines[sample == code], self.readings[code]
+            sums = np.bincount(self.cells.report[own], weights=a[own], minlength=reading.size)
+            yield reading, sums.astype(np.float64)
+
+
+# ---- sums of scores
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
-    """``e = U - centre - fitted`` for the units of some lines, zero for all others."""
+class LineScores:
+    """Scores of some lines of cells, zero for all others: any r numbers that are said of a unit.
 
-    recovery: Recovery
+    They are worked out a block of lines at a time. Where every row has numbers of its own, ``Cells.of(np.arange(n))``
+    has a line for each row, whose report is the number of the row.
+    """
+
     lines: Array  # Which lines have scores that are not zero
-    centre: Real  # Shape (k,)
-    # For calibrated weights: one row for each auxiliary label, shape (labels, k). Then all lines have scores
-    fitted: Real | None = None
-    # With `fitted`: one where `U - centre` counts, zero outside of the domain; shape (all lines,)
-    inside: Real | None = None
+    k: int  # How many numbers are said of a unit
+    of_lines: Callable[[Array], Real]  # The scores of some lines, shape (lines, k)
+    full: bool = True  # Whether covariances are worked out, not only variances
 
     def sums(self, a: Real, groups: Array, count: int) -> Real:
         """``sum a e`` over the lines of each group, shape (count, k); groups ascend from line to line."""
-        out = np.zeros((count, self.recovery.k))
-        if not len(self.lines):
-            return out
-        member = groups[self.lines]
-        starts = np.flatnonzero(np.concatenate(([True], member[1:] != member[:-1])))
-        out[member[starts]] = self._group_sums(a, starts) if self.recovery.full else self._wide_sums(a, member, starts)
+        out = np.zeros((count, self.k))
+        if len(self.lines):
+            member = groups[self.lines]
+            starts = np.flatnonzero(np.concatenate(([True], member[1:] != member[:-1])))
+            out[member[starts]] = self._group_sums(a, starts)
         return out
 
     def squares(self, a: Real) -> Real:
         """``sum a e e'``, shape (k, k); only its diagonal, shape (k,), where covariances are left out."""
-        if self.fitted is None:
-            parts = self.recovery.by_sample(a, self.lines)
-            if self.recovery.full:
-                return sum((r.squares(x, self.centre) for r, x in parts), np.zeros((self.recovery.k,) * 2))
-            return sum((r.squares_diagonal(x, self.centre) for r, x in parts), np.zeros(self.recovery.k))
-        return self._squares_by_lines(a)
-
-    def _squares_by_lines(self, a: Real) -> Real:
-        """The same from the scores of the lines, whatever they are."""
-        total = np.zeros((self.recovery.k,) * 2)
-        for block in _blocks(len(self.lines), self.recovery.k):
-            apart = self.of_lines(self.lines[block])
-            total += (apart.T * a[self.lines[block]]) @ apart
+        total = np.zeros((self.k,) * 2)
+        for block in _blocks(len(self.lines), self.k):
+            e = self.of_lines(self.lines[block])
+            total += (e.T * a[self.lines[block]]) @ e
         return total
-
-    def of_lines(self, lines: Array) -> Real:
-        """The scores of some lines, shape (lines, k)."""
-        cells = self.recovery.cells
-        apart = self.recovery.table[self.recovery.row[lines]] - self.centre * cells.is_row[lines, None]
-        if self.fitted is None:
-            return np.asarray(apart)
-        masked = apart if self.inside is None else apart * self.inside[lines, None]
-        return np.asarray(masked - self.fitted[cells.auxiliary.codes[lines]])
 
     def _group_sums(self, a: Real, starts: Array) -> Real:
         ends = np.append(starts[1:], len(self.lines))
-        out, first = np.empty((len(starts), self.recovery.k)), 0
+        out, first = np.empty((len(starts), self.k)), 0
         while first < len(starts):
-            room = starts[first] + max(1, BLOCK // self.recovery.k)
+            room = starts[first] + max(1, BLOCK // self.k)
             last = max(first + 1, int(np.searchsorted(ends, room, side="right")))
             lines = self.lines[starts[first] : ends[last - 1]]
             weighted = self.of_lines(lines) * a[lines, None]
@@ -322,40 +261,46 @@ class Scores:
             first = last
         return out
 
-    def _wide_sums(self, a: Real, member: Array, starts: Array) -> Real:
-        """With the operators of the designs, where recoveries have too many categories to be listed."""
-        group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(member))))
-        cells, out = self.recovery.cells, np.zeros((len(starts), self.recovery.k))
-        for block in _blocks(len(starts), max(r.size for r in self.recovery.readings)):
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RecoveredScores(LineScores):
+    """``e = U - centre``: sums by report code first, and the operators of the designs where categories are many."""
+
+    recovery: Recovery
+    centre: Real
+
+    @classmethod
+    def of(cls, recovery: Recovery, lines: Array, centre: Real) -> RecoveredScores:
+        """Of the units of some lines; ``centre`` has shape (k,)."""
+
+        def of_lines(chosen: Array) -> Real:
+            return recovery.centred(chosen, centre)
+
+        return cls(lines, recovery.k, of_lines, recovery.full, recovery=recovery, centre=centre)
+
+    def squares(self, a: Real) -> Real:
+        """``sum a e e'``, shape (k, k), or its diagonal."""
+        parts = self.recovery.by_sample(a, self.lines)
+        if self.full:
+            return sum((r.squares(x, self.centre) for r, x in parts), np.zeros((self.k,) * 2))
+        return sum((r.squares_diagonal(x, self.centre) for r, x in parts), np.zeros(self.k))
+
+    def _group_sums(self, a: Real, starts: Array) -> Real:
+        if self.full:
+            return super()._group_sums(a, starts)
+        group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(self.lines))))
+        cells, readings, out = self.recovery.cells, self.recovery.readings, np.zeros((len(starts), self.k))
+        for block in _blocks(len(starts), max(reading.size for reading in readings)):
             inside = (group >= block.start) & (group < block.stop)
-            for code, reading in enumerate(self.recovery.readings):
+            count = min(block.stop, len(starts)) - block.start
+            for code, reading in enumerate(readings):
                 of_sample = inside & (cells.sample.codes[self.lines] == code)
                 lines, place = self.lines[of_sample], group[of_sample] - block.start
                 key = place * reading.size + cells.report[lines]
-                count = min(block.stop, len(starts)) - block.start
                 dense = np.bincount(key, weights=a[lines], minlength=count * reading.size).astype(np.float64)
                 out[block] += reading.sums(dense.reshape(count, reading.size))
         total = np.bincount(group, weights=a[self.lines] * cells.is_row[self.lines], minlength=len(starts))
         return np.asarray(out - total[:, None] * self.centre)
-
-
-@dataclass(frozen=True, eq=False)
-class WeightedScores(Scores):
-    """``e = factor (U - centre)`` with a factor and a centre for each line: for differences between domains."""
-
-    # Of all lines, shapes (lines, k) and (lines,)
-    centres: Real = field(default_factory=lambda: np.zeros((0, 0)))
-    factors: Real = field(default_factory=lambda: np.zeros(0))
-
-    def squares(self, a: Real) -> Real:
-        """``sum a e e'``, shape (k, k)."""
-        return self._squares_by_lines(a)
-
-    def of_lines(self, lines: Array) -> Real:
-        """The scores of some lines, shape (lines, k)."""
-        inside = self.recovery.cells.is_row[lines, None]
-        apart = self.recovery.table[self.recovery.row[lines]] - self.centres[lines] * inside
-        return np.asarray(apart * self.factors[lines, None])
 
 
 def square_of(rows: Real, factor: Real, *, full: bool) -> Real:
@@ -363,25 +308,9 @@ def square_of(rows: Real, factor: Real, *, full: bool) -> Real:
     return np.asarray((rows.T * factor) @ rows if full else factor @ rows**2)
 
 
-def diagonal(values: Real) -> Real:
-    """The diagonal of a matrix; what is a diagonal already stays."""
-    return values if values.ndim == 1 else np.diagonal(values).copy()
-
-
 def _blocks(n: int, width: int) -> Iterator[slice]:
     step = max(1, BLOCK // width)
     return (slice(start, start + step) for start in range(0, n, step))
-
-
-def _check_possible(reading: Reading, seen: Sequence[int] | Array) -> None:
-    if isinstance(reading, SetReading) or not len(seen):
-        return
-    design = reading.design
-    impossible = np.flatnonzero(design.apply(design.uniform_prior())[seen] == 0)
-    if len(impossible):
-        raise ReportError(
-            "reports-were-seen-but-are-impossible-under", asarray=np.asarray(seen)[impossible][:5].tolist()
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -412,13 +341,16 @@ class Calibrated:
         table = np.frombuffer(labels.tobytes(), dtype=np.float64).reshape(len(labels), -1)
         return cls(recovery, table[:, :-1], table[recovery.cells.auxiliary.codes, -1])
 
-    def residuals(self, scores: Scores) -> Scores:
-        """The same scores without what the auxiliary values explain of them."""
-        cells, lines = self.recovery.cells, scores.lines
-        base = cells.weight / self.g
-        x = self.values[cells.auxiliary.codes]
+    def residuals(self, scores: LineScores) -> LineScores:
+        """The same scores without what the auxiliary values explain of them; all lines have some."""
+        cells, lines, codes = self.recovery.cells, scores.lines, self.recovery.cells.auxiliary.codes
+        base, x = cells.weight / self.g, self.values[codes]
         cross = (x[lines].T * base[lines]) @ scores.of_lines(lines)
-        slope = np.linalg.lstsq((x.T * base) @ x, cross, rcond=None)[0]
+        fitted = self.values @ np.linalg.lstsq((x.T * base) @ x, cross, rcond=None)[0]
         inside = np.zeros(len(cells))
         inside[lines] = 1
-        return Scores(scores.recovery, np.arange(len(cells)), scores.centre, self.values @ slope, inside)
+
+        def of_lines(chosen: Array) -> Real:
+            return np.asarray(scores.of_lines(chosen) * inside[chosen, None] - fitted[codes[chosen]])
+
+        return LineScores(np.arange(len(cells)), scores.k, of_lines)

@@ -74,16 +74,10 @@ class ReplicateRule:
         if self.method not in METHODS:
             raise ParameterError("no-replicate-method", methods=", ".join(METHODS), method=self.method)
         if self.rscales is not None:
-            object.__setattr__(
-                self,
-                "rscales",
-                tuple(as_floats(as_list(self.rscales, "rscales"), "rscales", finite=False).ravel().tolist()),
-            )
+            rscales = as_floats(as_list(self.rscales, "rscales"), "rscales", finite=False)
+            object.__setattr__(self, "rscales", tuple(rscales.ravel().tolist()))
         if self.strata is not None:
             object.__setattr__(self, "strata", tuple(as_list(self.strata, "strata")))
-        self._check_needs()
-
-    def _check_needs(self) -> None:
         scaled = self.scale is not None or self.rscales is not None
         if self.method == "jkn" and self.strata is None and not scaled:
             raise ParameterError("jkn-needs-to-know-which-replicates")
@@ -100,29 +94,16 @@ class ReplicateRule:
     def factors(self, count: int) -> Real:
         """``scale * rscale_r`` for each replicate."""
         count = as_whole(count, "count", high=10**6)
-        default_factors = self._default_factors(count)
+        if self.method == "jkn" and self.strata is not None:
+            default_factors = _jackknife_factors(self.strata, count)
+        else:
+            scale = {"jk1": (count - 1) / count, "fay": 1 / (count * (1 - (self.rho or 0)) ** 2)}
+            default_factors = np.full(count, scale.get(self.method, 1 / count))
         if self.rscales is not None and len(self.rscales) != count:
             raise ParameterError("rscales-for-replicates", rscales_count=len(self.rscales), count=count)
         if self.scale is None and self.rscales is None:
             return default_factors
         return (1.0 if self.scale is None else self.scale) * np.array(self.rscales or [1.0] * count)
-
-    def _default_factors(self, count: int) -> Real:
-        if self.method == "jkn" and self.strata is not None:
-            return _jackknife_factors(self.strata, count)
-        scale = {"jk1": (count - 1) / count, "fay": 1 / (count * (1 - (self.rho or 0)) ** 2)}
-        return np.full(count, scale.get(self.method, 1 / count))
-
-    def centre(self, estimates: Real, whole: Real) -> Real:
-        """What the estimates of the replicates, shape (R, k), are compared with: the ``whole``, or their mean.
-
-        >>> ReplicateRule("jk1", mse=False).centre(np.array([[1.0], [3.0]]), np.array([2.5])).tolist()
-        [2.0]
-        """
-        if self.mse:
-            return whole
-        estimates = as_floats(estimates, "estimates", finite=False)
-        return np.asarray(estimates[self.factors(len(estimates)) > 0].mean(axis=0))
 
     def degrees_of_freedom(self, count: int, strata: int = 1) -> float:
         """One less than the rank of the replicate weights: units minus strata for a jackknife, strata for half samples.
@@ -136,19 +117,19 @@ class ReplicateRule:
             return float(self.rank - 1)
         if self.method in ("brr", "fay"):
             return float(min(strata, count) if strata > 1 else count)
-        return float(count - self._strata(count))
+        if self.strata is not None:
+            return float(count - len(set(self.strata)))
+        left_out = 1 - self.factors(count)  # a stratum of n_h has n_h factors 1 - 1 / n_h
+        told = self.method == "jkn" and (left_out > 0).all() and (left_out <= 0.5 + ROUNDING).all()
+        return float(count - (max(1, round(float(left_out.sum()))) if told else 1))
+
+    def centre(self, estimates: Real, whole: Real) -> Real:
+        """What the estimates of the replicates, shape (R, k), are compared with: the ``whole``, or their mean."""
+        return whole if self.mse else np.asarray(estimates[self.factors(len(estimates)) > 0].mean(axis=0))
 
     def spread(self, estimates: Real, whole: Real, *, full: bool) -> Real:
         """``sum_r factor_r (theta_r - theta)(theta_r - theta)'``, or its diagonal."""
         return square_of(estimates - self.centre(estimates, whole), self.factors(len(estimates)), full=full)
-
-    def _strata(self, count: int) -> int:
-        """How many strata the replicates of a jackknife belong to: a stratum of n_h has n_h factors 1 - 1 / n_h."""
-        if self.strata is not None:
-            return len(set(self.strata))
-        left_out = 1 - self.factors(count)
-        told = self.method == "jkn" and (left_out > 0).all() and (left_out <= 0.5 + ROUNDING).all()
-        return max(1, round(float(left_out.sum()))) if told else 1
 
 
 def _jackknife_factors(strata: Sequence[Any], count: int) -> Real:
@@ -171,20 +152,17 @@ class ReplicateTotals:
     @classmethod
     def of(cls, recovery: Recovery, lines: Any) -> ReplicateTotals:
         """From the sums of replicate weights of some lines."""
-        weights = recovery.cells.replicates
+        cells, weights = recovery.cells, recovery.cells.replicates
         totals = np.zeros((weights.shape[1], recovery.k))
-        step = max(1, BLOCK // max(r.size for r in recovery.readings))
-        for start in range(0, weights.shape[1], step):
-            columns = range(start, min(weights.shape[1], start + step))
-            parts: dict[int, list[Real]] = {}
-            for r in columns:
-                for place, (_, sums) in enumerate(recovery.by_sample(weights[:, r], lines)):
-                    parts.setdefault(place, []).append(sums)
-            readings = [reading for reading, _ in recovery.by_sample(weights[:, start], lines)]
-            for place, reading in enumerate(readings):
-                totals[columns.start : columns.stop] += reading.sums(np.stack(parts[place]))
-        inside = lines[recovery.cells.is_row[lines]]
-        return cls(totals, weights[inside].sum(axis=0))
+        sample = cells.sample.codes[lines]
+        for code in np.unique(sample):
+            own, reading = lines[sample == code], recovery.readings[code]
+            step = max(1, BLOCK // reading.size)
+            for start in range(0, len(totals), step):
+                columns = weights[own, start : start + step].T
+                sums = [np.bincount(cells.report[own], column, minlength=reading.size) for column in columns]
+                totals[start : start + step] += reading.sums(np.array(sums, dtype=np.float64))
+        return cls(totals, weights[lines[cells.is_row[lines]]].sum(axis=0))
 
 
 ALONE = 1e-8

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -35,13 +35,14 @@ from maskwell.core.cells import Cells
 from maskwell.core.documents import joint_fingerprint
 from maskwell.core.phrases import option
 from maskwell.core.report_data import Counts
+from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError, TooLargeError
-from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
-from maskwell.estimation.moments import estimate_by_moments
-from maskwell.estimation.sampling.recovery import Calibrated, LinearReading, Recovery, Scores
+from maskwell.estimation.left_inverse import LeftInverse
+from maskwell.estimation.maximum_likelihood import estimate_by
+from maskwell.estimation.sampling.recovery import Calibrated, CodedReading, RecoveredScores, Recovery
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
-from maskwell.estimation.sampling.sample_stages import Variance, lines_of_domains
+from maskwell.estimation.sampling.sample_stages import Scheme, Variance, lines_of_domains
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate, flags_of, with_domains
 from maskwell.estimation.share_estimate import Estimate, Sample
 from maskwell.estimation.stacked_samples import (
@@ -57,7 +58,6 @@ from maskwell.estimation.summed_shares import covariance_of
 from maskwell.notes import Note
 
 TOLD = 1e-8  # how far sum L P may lie from C by rounding
-NOT_TOLD = "the samples that have rows here do not tell the shares: there is no estimate"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,26 +67,27 @@ class Together:
     # Sums of the rows, and the design of each label of `cells.sample`
     cells: Cells
     designs: tuple[Design, ...]
-    # One of them: how the variance follows from linearised sums, or from replicate weights
-    variance: Variance | None
-    rule: ReplicateRule | None
+    variance: Variance | None  # How the variance follows from linearised sums; None where replicate weights tell it
+    scheme: Scheme
     calibrated: Calibrated | None  # Where the weights were calibrated
-    # The plan in words, and the name of its method
-    text: str
-    method: str = "stages"
+    text: str  # The plan in words
 
     def __post_init__(self) -> None:
         if not all(design.has_entries_up_to(STACK_LIMIT) for design in self.designs):
             raise TooLargeError("designs-that-tell-the-shares-only")
-        corrected = self.rule.finite if self.rule is not None else self.variance is None or self.variance.kept.any()
-        if corrected:
-            raise ParameterError("no-randomization-correction-is-known", instead=self._instead())
+        kept = self.variance is not None and bool(self.variance.kept.any())
+        if kept or (self.rule is not None and self.rule.finite):
+            instead = (
+                "merge lonely strata" if self.scheme.method == "stages" else f"leave {option(self.scheme.method)} out"
+            )
+            if self.cells.population.shape[1]:
+                instead = f"leave {option('population')} out"
+            raise ParameterError("no-randomization-correction-is-known", instead=instead)
 
-    def _instead(self) -> str:
-        """How to describe the sample as drawn with replacement."""
-        if self.cells.population.shape[1]:
-            return f"leave {option('population')} out"
-        return "merge lonely strata" if self.method == "stages" else f"leave {option(self.method)} out"
+    @property
+    def rule(self) -> ReplicateRule | None:
+        """How replicate weights become a variance."""
+        return self.scheme.replicates
 
     def estimate(self) -> SurveyEstimate:
         """Of the whole sample and of each domain."""
@@ -101,19 +102,19 @@ class Together:
         shares = _Shares.of(self.cells, self.designs, lines)
         size = float(self.cells.weight[lines].sum())
         L, spare = best_inverses(shares.designs, shares.counts, estimand) if len(lines) else ([], False)
-        if not _told(L, shares.designs, estimand.C):
-            return self._nothing(lines, estimand, size)
+        made = sum((left @ d.matrix() for left, d in zip(L, shares.designs, strict=True)), np.zeros(estimand.C.shape))
+        if np.abs(made - estimand.C).max() > TOLD:
+            none, matrix = np.full(len(estimand.C), np.nan), np.full((len(estimand.C),) * 2, np.nan)
+            flag = Note("the-samples-that-have-rows-here")
+            return self._result(lines, estimand, (none, none), (matrix, matrix), size, (flag,))
         parts = [left @ lam for left, lam in zip(L, shares.lam, strict=True)]
         theta = np.asarray(sum(parts))
         v_share, v_total = self._variances(lines, shares, L, parts, size)
-        estimate = self._result(lines, estimand, theta, v_share, size * theta, v_total, size)
-        chance = chance_of_stack(shares.designs, shares.counts, theta, estimate.variance, L)
+        chance = chance_of_stack(shares.designs, shares.counts, theta, np.diagonal(v_share), L)
         said = flags_of(theta, v_share, np.zeros(len(theta)), self.cells, size=size, base=size, chance=chance)
-        more = cheating_flags(self.designs, estimate)
-        return replace(
-            estimate,
-            flags=(*estimand.flags, *((Note("the-weights-of-the-samples-come"),) if spare else ()), *said, *more),
-        )
+        flags = (*estimand.flags, *((Note("the-weights-of-the-samples-come"),) if spare else ()), *said)
+        estimate = self._result(lines, estimand, (theta, size * theta), (v_share, v_total), size, flags)
+        return replace(estimate, flags=(*flags, *cheating_flags(self.designs, estimate)))
 
     def _variances(
         self, lines: Array, shares: _Shares, L: Sequence[Real], parts: Sequence[Real], size: float
@@ -128,46 +129,46 @@ class Together:
         return self._open(lines, shares, tables), self._open(lines, shares, [size * one + theta for one in tables])
 
     def _open(self, lines: Array, shares: _Shares, tables: Sequence[Real]) -> Real:
-        """Variance of the weighted sum of what the tables say of each report."""
+        """Variance of the weighted sum of what the tables, of shape (m, k), say of each report."""
         assert self.variance is not None
         k = tables[0].shape[1]
-        by_code = dict(zip(shares.codes.tolist(), tables, strict=True))
-        readings = (LinearReading(d, by_code.get(c, np.zeros((d.m, k)))) for c, d in enumerate(self.designs))
-        scores = Scores(Recovery(self.cells, tuple(readings)), lines, np.zeros(k))
+        by_code, readings = dict(zip(shares.codes.tolist(), tables, strict=True)), []
+        for code, design in enumerate(self.designs):
+            said = LeftInverse(by_code.get(code, np.zeros((design.m, k))).T, "linearised", design.fingerprint)
+            readings.append(CodedReading(cast(CodedDesign, design), said))
+        scores = RecoveredScores.of(Recovery(self.cells, tuple(readings)), lines, np.zeros(k))
         return self.variance.open(scores if self.calibrated is None else self.calibrated.residuals(scores))
 
-    def _degrees_of_freedom(self, lines: Array) -> float | None:
-        if self.rule is not None:
-            return self.rule.degrees_of_freedom(self.cells.replicates.shape[1], self.cells.stratum.size)
-        return None if self.variance is None else self.variance.degrees_of_freedom(lines)
-
-    def _nothing(self, lines: Array, estimand: Estimand, size: float) -> SurveyEstimate:
-        none = np.full(len(estimand.C), np.nan)
-        matrix = np.full((len(none), len(none)), np.nan)
-        return replace(
-            self._result(lines, estimand, none, matrix, none, matrix, size),
-            flags=(Note("the-samples-that-have-rows-here"),),
-        )
-
     def _result(
-        self, lines: Array, estimand: Estimand, theta: Real, v_share: Real, total: Real, v_total: Real, size: float
+        self,
+        lines: Array,
+        estimand: Estimand,
+        values: tuple[Real, Real],
+        covariances: tuple[Real, Real],
+        size: float,
+        flags: tuple[str, ...],
     ) -> SurveyEstimate:
-        unknown, cells = np.full(len(theta), np.nan), self.cells
+        """From the shares and the totals with their covariances."""
+        cells = self.cells
+        if self.rule is not None:
+            degrees: float | None = self.rule.degrees_of_freedom(cells.replicates.shape[1], cells.stratum.size)
+        else:
+            degrees = None if self.variance is None else self.variance.degrees_of_freedom(lines)
         return SurveyEstimate(
             categories=estimand.categories,
-            pi_hat=theta,
-            variance=np.diagonal(v_share).copy(),
-            sampling_variance=unknown,
-            randomization_variance=unknown,
-            covariance=v_share,
+            pi_hat=values[0],
+            variance=np.diagonal(covariances[0]).copy(),
+            variance_parts=(np.full(len(values[0]), np.nan),) * 2,
+            covariance=covariances[0],
             n=int(cells.n[lines].sum()),
             method="moments",
             fingerprint=joint_fingerprint([design.fingerprint for design in self.designs]),
-            total=total,
-            total_variance=np.diagonal(v_total).copy(),
-            total_covariance=v_total,
+            flags=flags,
+            total=values[1],
+            total_variance=np.diagonal(covariances[1]).copy(),
+            total_covariance=covariances[1],
             population=size,
-            degrees_of_freedom=self._degrees_of_freedom(lines),
+            degrees_of_freedom=degrees,
             plan_text=self.text,
         )
 
@@ -181,24 +182,22 @@ class _Shares:
     designs: tuple[Design, ...]
     lam: tuple[Real, ...]
     sizes: tuple[float, ...]
+    # Shares times the number of equally weighted reports that would tell as much; only weighs the samples. Sums below
+    # zero, which calibrated weights may have, weigh nothing
     counts: tuple[Real, ...]
 
     @classmethod
     def of(cls, cells: Cells, designs: Sequence[Design], lines: Array) -> _Shares:
         sample = cells.sample.codes[lines]
         codes = np.unique(sample[cells.weight[lines] != 0])
-        sums, used, counts = [], [designs[code] for code in codes], []
+        used, lam, sizes, counts = [designs[code] for code in codes], [], [], []
         for code, design in zip(codes, used, strict=True):
-            sample_lines = lines[sample == code]
-            sums.append(
-                np.bincount(cells.report[sample_lines], weights=cells.weight[sample_lines], minlength=design.m).astype(
-                    np.float64
-                )
-            )
-            counts.append(_effective(sums[-1], float(cells.square[sample_lines].sum())))
-        sizes = tuple(float(one.sum()) for one in sums)
-        lam = tuple(one / size for one, size in zip(sums, sizes, strict=True))
-        return cls(cells, codes, tuple(used), lam, sizes, tuple(counts))
+            own = lines[sample == code]
+            sums = np.bincount(cells.report[own], cells.weight[own], minlength=design.m).astype(np.float64)
+            sizes.append(float(sums.sum()))
+            lam.append(sums / sizes[-1])
+            counts.append(np.maximum(sums, 0) * sums.sum() / float(cells.square[own].sum()))
+        return cls(cells, codes, tuple(used), tuple(lam), tuple(sizes), tuple(counts))
 
     def replicated(self, L: Sequence[Real], lines: Array) -> tuple[Real, Real]:
         """The estimates and sums of weights under each set of replicate weights, shapes (R, r) and (R,).
@@ -208,27 +207,15 @@ class _Shares:
         weights = self.cells.replicates
         thetas = np.zeros((weights.shape[1], len(L[0])))
         for code, design, left in zip(self.codes, self.designs, L, strict=True):
-            sample_lines = lines[self.cells.sample.codes[lines] == code]
+            own = lines[self.cells.sample.codes[lines] == code]
             sums = np.zeros((design.m, weights.shape[1]))
-            np.add.at(sums, self.cells.report[sample_lines], weights[sample_lines])
+            np.add.at(sums, self.cells.report[own], weights[own])
             size = sums.sum(axis=0)
             thetas += (left @ (sums / np.where(size > 0, size, np.nan))).T
         return thetas, weights[lines].sum(axis=0)
 
 
-def _effective(sums: Real, square: float) -> Real:
-    """Shares times the number of equally weighted reports that would tell as much; only weighs the samples.
-
-    Sums below zero, which calibrated weights may have, weigh nothing.
-    """
-    return np.asarray(np.maximum(sums, 0) * sums.sum() / square)
-
-
-def _told(L: Sequence[Real], designs: Sequence[Design], C: Real) -> bool:
-    """Whether ``sum_g L_g P_g = C``: whether the samples at hand tell what is wanted."""
-    made = sum((left @ d.matrix() for left, d in zip(L, designs, strict=True)), np.zeros(C.shape))
-    return bool(np.abs(made - C).max() <= TOLD)
-
+# ---- domains of a simple sample
 
 FEW = "too few rows in this domain: there is no estimate"
 PLAN = "rows as in a simple random sample of a large population"
@@ -242,73 +229,60 @@ def estimate_simple(
     between: Sequence[Mapping[Any, float]] = (),
 ) -> SurveyEstimate:
     """Shares of the whole sample and of each domain, from counts."""
-    if cells.weighted or cells.clusters or cells.population.shape[1] or cells.replicates.shape[1]:
-        raise ParameterError("a-sampling-plan-for-an-estimate")
     whole = _estimate(_samples(cells, designs, np.arange(len(cells))), method)
     domains = {
         label: _with_totals(_domain(_samples(cells, designs, lines), method, whole), cells.rows)
         for label, lines in lines_of_domains(cells).items()
     }
-    covariances = tuple(_between(domains, one) for one in between)
+    # domains of a simple sample are independent, given how many rows each has
+    covariances = tuple(
+        np.asarray(sum(factor**2 * covariance_of(domains[label]) for label, factor in factors.items()))
+        for factors in between
+    )
     return with_domains(_with_totals(whole, cells.rows), domains, between=covariances)
 
 
-def _between(domains: Mapping[Any, SurveyEstimate], factors: Mapping[Any, float]) -> Real:
-    """``sum_d f_d^2 Cov_d``: domains of a simple sample are independent, given how many rows each has."""
-    return np.asarray(sum(factor**2 * covariance_of(domains[label]) for label, factor in factors.items()))
-
-
 def _samples(cells: Cells, designs: Sequence[Design], lines: Array) -> list[Sample]:
-    return [_sample(cells, code, design, lines) for code, design in enumerate(designs)]
-
-
-def _sample(cells: Cells, code: int, design: Design, lines: Array) -> Sample:
-    sample_lines = lines[cells.sample.labels[cells.sample.codes[lines]] == code]
-    values = np.zeros(design.m, dtype=np.int64)
-    np.add.at(values, cells.report[sample_lines], cells.n[sample_lines])
-    return Sample(Counts(values, int(values.sum()), design.fingerprint), design)
+    samples = []
+    for code, design in enumerate(designs):
+        own = lines[cells.sample.labels[cells.sample.codes[lines]] == code]
+        values = np.zeros(design.m, dtype=np.int64)
+        np.add.at(values, cells.report[own], cells.n[own])
+        samples.append(Sample(Counts(values, int(values.sum()), design.fingerprint), design))
+    return samples
 
 
 def _estimate(samples: Sequence[Sample], method: str) -> Estimate:
-    if len(samples) > 1:
-        return estimate_samples(samples, method=method)
-    alone = estimate_by_likelihood if method == "ml" else estimate_by_moments
-    return alone(samples[0].counts, samples[0].design)
+    return estimate_samples(samples, method=method) if len(samples) > 1 else estimate_by(method, samples[0])
 
 
 def _domain(samples: Sequence[Sample], method: str, whole: Estimate) -> Estimate:
     """Of one domain; not a number, with a flag, where its rows do not tell all that the whole sample tells."""
     held = [sample for sample in samples if sample.n]
-    n = sum(sample.n for sample in held)
-    if not held or min(sample.n for sample in held) < 2:
-        return _nothing(whole, n, FEW)
+    few = not held or min(sample.n for sample in held) < 2
     try:
-        estimate = _estimate(held, method)
+        estimate = None if few else _estimate(held, method)
     except NotIdentifiableError:
-        return _nothing(whole, n, NOT_TOLD)
-    return estimate if list(estimate.categories) == list(whole.categories) else _nothing(whole, n, NOT_TOLD)
-
-
-def _nothing(like: Estimate, n: int, flag: str) -> Estimate:
-    none = np.full(len(like.pi_hat), np.nan)
-    matrix = None if like.covariance is None else np.full((len(none), len(none)), np.nan)
-    return Estimate(like.categories, none, none, none, none, matrix, n, like.method, like.fingerprint, (flag,))
+        estimate = None
+    if estimate is not None and list(estimate.categories) == list(whole.categories):
+        return estimate
+    flag = FEW if few else Note("the-samples-that-have-rows-here")
+    none, n = np.full(len(whole.pi_hat), np.nan), sum(sample.n for sample in held)
+    matrix = None if whole.covariance is None else np.full((len(none), len(none)), np.nan)
+    return Estimate(whole.categories, none, none, (none, none), matrix, n, whole.method, whole.fingerprint, (flag,))
 
 
 def _with_totals(estimate: Estimate, rows: int) -> SurveyEstimate:
-    n, theta = estimate.n, estimate.pi_hat
-    field_values = {field.name: getattr(estimate, field.name) for field in fields(Estimate)}
+    n, theta, covariance = estimate.n, estimate.pi_hat, estimate.covariance
+
+    def of_total(V: Real, square: Real) -> Real:
+        return np.asarray(rows / max(rows - 1, 1) * (n * (n - 1) * V + n * (1 - n / rows) * square))
+
     return SurveyEstimate(
-        **field_values,
+        **{field.name: getattr(estimate, field.name) for field in fields(Estimate)},
         total=n * theta,
-        total_variance=_of_total(estimate.variance, theta**2, n, rows),
-        total_covariance=None
-        if estimate.covariance is None
-        else _of_total(estimate.covariance, np.outer(theta, theta), n, rows),
+        total_variance=of_total(estimate.variance, theta**2),
+        total_covariance=None if covariance is None else of_total(covariance, np.outer(theta, theta)),
         population=float(n),
         plan_text=f"{n:,} {PLAN}",
     )
-
-
-def _of_total(covariance: Real, square: Real, n: int, rows: int) -> Real:
-    return np.asarray(rows / max(rows - 1, 1) * (n * (n - 1) * covariance + n * (1 - n / rows) * square))

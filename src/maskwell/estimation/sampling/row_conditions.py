@@ -61,7 +61,8 @@ class RowConditions:
         if where is None:
             return None
         if isinstance(where, Mapping):
-            made = [Condition(str(name), "=", _several(values)) for name, values in where.items()]
+            several = {name: isinstance(given, list | tuple | set | frozenset) for name, given in where.items()}
+            made = [Condition(str(n), "=", tuple(v) if several[n] else (v,)) for n, v in where.items()]
             text = ", ".join(f"{one.column}={'|'.join(map(str, one.values))}" for one in made)
         elif isinstance(where, str):
             made, text = [_read(part, where) for part in _BETWEEN.split(where)], where
@@ -89,13 +90,8 @@ class RowConditions:
                 text=self.text,
                 values=listed((str(label) for label in labels), len(labels), VALUES),
             )
-        inner = [_inner(value, by) if fits else OUTSIDE for value, fits in zip(values, fit, strict=True)]
-        return Chosen(cells, kept, tuple(inner))
-
-
-def _inner(value: Mapping[str, Any], by: Sequence[str]) -> Any:
-    """The label of a domain, as it is without conditions."""
-    return value[by[0]] if len(by) == 1 else tuple(value[name] for name in by)
+        inner = [value[by[0]] if len(by) == 1 else tuple(value[name] for name in by) for value in values]
+        return Chosen(cells, kept, tuple(label if fits else OUTSIDE for label, fits in zip(inner, fit, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,24 +118,17 @@ class Chosen:
 
 
 def _factor(labels: Sequence[Any]) -> Factor:
-    """Codes into labels of any kind, in the order of their texts."""
-    order = sorted(dict.fromkeys(labels), key=lambda label: (label is OUTSIDE, not _is_number(label), _key(label)))
+    """Codes into labels of any kind: numbers, then others in the order of their texts."""
+
+    def place_of(label: Any) -> tuple[Any, ...]:
+        number = isinstance(label, int | float)
+        return label is OUTSIDE, not number, label if number else str(label)
+
+    order = sorted(dict.fromkeys(labels), key=place_of)
     column = np.empty(len(order), dtype=object)
     column[:] = order
     place = {label: code for code, label in enumerate(order)}
     return Factor(np.array([place[label] for label in labels], dtype=np.int64), column)
-
-
-def _is_number(label: Any) -> bool:
-    return isinstance(label, int | float)
-
-
-def _key(label: Any) -> Any:
-    return label if _is_number(label) else str(label)
-
-
-def _several(values: Any) -> tuple[Any, ...]:
-    return tuple(values) if isinstance(values, list | tuple | set | frozenset) else (values,)
 
 
 def _read(part: str, text: str) -> Condition:

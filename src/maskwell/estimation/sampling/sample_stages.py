@@ -22,11 +22,10 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.cells import Cells
-from maskwell.core.groups import Factor
 from maskwell.core.phrases import option
 from maskwell.core.verdicts import below
 from maskwell.errors import InputError, ParameterError
-from maskwell.estimation.sampling.recovery import BLOCK, Scores, square_of
+from maskwell.estimation.sampling.recovery import BLOCK, LineScores, square_of
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
 
 Lonely: TypeAlias = Literal["error", "certainty", "centre"]
@@ -63,31 +62,21 @@ class Scheme:
             raise ParameterError("no-sampling-method", methods=", ".join(METHODS), method=self.method)
         if self.lonely not in LONELY:
             raise ParameterError("lonely-lonely-choose", lonely_shown=", ".join(LONELY), lonely=self.lonely)
-        self._check_parts()
-
-    def _check_parts(self) -> None:
-        if (self.method == "replicates") != (self.replicates is not None):
-            raise ParameterError(
-                "the-method-a-rule-for-replicates",
-                method=self.method,
-                words="needs" if self.replicates is None else "has no use for",
-            )
-        if (self.method in ("syg", "ht")) != (self.joint is not None):
-            raise ParameterError(
-                "the-method-pairwise-probabilities",
-                method=self.method,
-                words="needs" if self.joint is None else "has no use for",
-            )
+        parts = (
+            (self.method == "replicates", self.replicates, "the-method-a-rule-for-replicates"),
+            (self.method in ("syg", "ht"), self.joint, "the-method-pairwise-probabilities"),
+        )
+        for needed, part, code in parts:
+            if needed == (part is None):
+                raise ParameterError(code, method=self.method, words="needs" if part is None else "has no use for")
 
     def check(self, cells: Cells) -> None:
         """Raise unless the cells hold what the method needs."""
         if self.method in ROWS_ONLY and cells.clusters:
             raise ParameterError("the-method-is-for-samples", method=self.method)
-        if self.method in ("poisson", "pps", "hajek-deville") and not cells.weighted:
-            raise ParameterError(
-                "the-method-needs-the-chance" if self.method == "pps" else "the-method-needs-the-chance-of",
-                method=self.method,
-            )
+        if self.method in ROWS_ONLY and not cells.weighted:
+            of_draw = "the-method-needs-the-chance" if self.method == "pps" else "the-method-needs-the-chance-of"
+            raise ParameterError(of_draw, method=self.method)
         if self.method == "hajek-deville" and not cells.chance.shape[1]:
             raise ParameterError("hajek-deville-needs-inclusion-probabilities")
         if self.method == "hajek-deville" and self.lonely == "centre":
@@ -134,28 +123,18 @@ def stages_of(cells: Cells, *, with_replacement: bool = False) -> list[Stage]:
     With replacement, or where no population is known, the first stage tells all. Rows are a stage of their own where
     there are no clusters, or where their population is known; otherwise the last clusters were taken whole.
     """
-    levels = _levels(cells)
+    levels: list[Level] = []  # strata, then the clusters of each stage; lines are sorted by them
+    changed = np.zeros(len(cells), dtype=bool)
+    changed[:1] = True
+    for factor in (cells.stratum, *cells.clusters):
+        changed = changed | np.asarray(np.diff(factor.codes, prepend=-1) != 0)
+        of_line = np.cumsum(changed) - 1
+        levels.append(Level(of_line, int(of_line[-1]) + 1 if len(cells) else 0))
     known = 0 if with_replacement else cells.population.shape[1]
     if known > len(levels):
         raise InputError("populations-for-stages-but-only-stages", known=known, levels_count=len(levels))
     last = min(max(1, known + 1), max(1, len(levels) - 1)) if known < len(levels) else known
     return [_stage(cells, levels, s, known=s < known) for s in range(last)]
-
-
-def _levels(cells: Cells) -> list[Level]:
-    """Strata, then the clusters of each stage; lines are sorted by them."""
-    levels: list[Level] = []
-    changed = np.zeros(len(cells), dtype=bool)
-    changed[:1] = True
-    for factor in (cells.stratum, *cells.clusters):
-        changed = changed | _steps(factor)
-        of_line = np.cumsum(changed) - 1
-        levels.append(Level(of_line, int(of_line[-1]) + 1 if len(cells) else 0))
-    return levels
-
-
-def _steps(factor: Factor) -> Array:
-    return np.asarray(np.diff(factor.codes, prepend=-1) != 0)
 
 
 def _stage(cells: Cells, levels: list[Level], s: int, *, known: bool) -> Stage:
@@ -166,38 +145,28 @@ def _stage(cells: Cells, levels: list[Level], s: int, *, known: bool) -> Stage:
         drawn = np.bincount(parent.of_line[child.first_lines], minlength=parent.count).astype(np.float64)
     population = cells.population[parent.first_lines, s] if known else np.full(parent.count, np.inf)
     stage = Stage(parent, child, drawn, population)
-    _check_fits(cells, stage, s)
-    return stage
-
-
-def _check_fits(cells: Cells, stage: Stage, s: int) -> None:
-    over = np.flatnonzero(stage.drawn > stage.population)
+    over = np.flatnonzero(drawn > population)
     if len(over):
-        one = over[0]
+        one = int(over[0])
+        kind, name = _group_in_words(cells, stage, s, one)
         raise ParameterError(
             "stage-more-units-drawn",
             s_number=s + 1,
-            kind_of_group=kind_of_group(cells, s),
-            values=f"{stage.drawn[one]:g} of {stage.population[one]:g} in {name_of_group(cells, stage, int(one), s)}",
-            n=float(stage.drawn[one]),
-            population=float(stage.population[one]),
+            kind_of_group=kind,
+            values=f"{drawn[one]:g} of {population[one]:g} in {name}",
+            n=float(drawn[one]),
+            population=float(population[one]),
         )
+    return stage
 
 
-def kind_of_group(cells: Cells, s: int) -> str:
-    """What a stage was drawn from, without its label."""
-    if s == 0:
-        return "the sample" if cells.stratum.size == 1 else "a stratum"
-    return "a cluster"
-
-
-def name_of_group(cells: Cells, stage: Stage, group: int, s: int) -> str:
-    """What a stage was drawn from, in words."""
-    line = stage.parent.first_lines[group]
+def _group_in_words(cells: Cells, stage: Stage, s: int, group: int) -> tuple[str, str]:
+    """What a stage was drawn from: its kind, and its name, which may be confidential."""
     factor, what = (cells.stratum, "stratum") if s == 0 else (cells.clusters[s - 1], "cluster")
-    if factor.size == 1 and s == 0:
-        return "the sample"
-    return f"{what} {str(factor.labels[factor.codes[line]])[:30]!r}"
+    if s == 0 and factor.size == 1:
+        return "the sample", "the sample"
+    label = factor.labels[factor.codes[stage.parent.first_lines[group]]]
+    return f"a {what}", f"{what} {str(label)[:30]!r}"
 
 
 def weight_factor(cells: Cells) -> Real:
@@ -220,16 +189,16 @@ def check_lonely(cells: Cells, stage: Stage, s: int, lonely: Lonely) -> Array:
     """Groups of which one unit was drawn and not all; refused unless an option says what to do with them."""
     alone = (stage.drawn == 1) & below(stage.fraction, 1)
     if lonely == "error" and alone.any():
-        unit = "row" if stage.child is None else "cluster"
-        more = f" (and {int(alone.sum()) - 1:,} more)" if alone.sum() > 1 else ""
+        groups = np.flatnonzero(alone).tolist()
+        kind, name = _group_in_words(cells, stage, s, groups[0])
         raise InputError(
             "only-one-was-drawn",
-            unit=unit,
-            kind_of_group=kind_of_group(cells, s),
-            more=more,
+            unit="row" if stage.child is None else "cluster",
+            kind_of_group=kind,
+            more=f" (and {len(groups) - 1:,} more)" if len(groups) > 1 else "",
             lonely_hint=lonely_hint(),
-            values=name_of_group(cells, stage, int(np.flatnonzero(alone)[0]), s),
-            groups=np.flatnonzero(alone).tolist(),
+            values=name,
+            groups=groups,
         )
     return np.asarray(alone)
 
@@ -253,7 +222,7 @@ class Variance(Protocol):
     def kept(self) -> Real:
         """Squared weights left to the randomization correction, by line."""
 
-    def open(self, scores: Scores) -> Real:
+    def open(self, scores: LineScores) -> Real:
         """``V_open`` of the weighted sum of the scores, shape (k, k), or its diagonal."""
 
 
@@ -283,37 +252,35 @@ class MultistageVariance:
         first = self.spreads[0].stage
         if first.child is None:
             return None
-        held = (len(np.unique(level.of_line[lines])) for level in (first.child, first.parent))
-        return float(next(held) - next(held))
+        clusters, strata = (len(np.unique(level.of_line[lines])) for level in (first.child, first.parent))
+        return float(clusters - strata)
 
-    def open(self, scores: Scores) -> Real:
+    def open(self, scores: LineScores) -> Real:
         """``V_open`` of the weighted sum of the scores, shape (k, k), or its diagonal."""
         return sum((_between(self.cells, one, scores) for one in self.spreads), np.zeros(1))
 
 
-def _between(cells: Cells, one: _Spread, scores: Scores) -> Real:
-    stage, full = one.stage, scores.recovery.full
+def _between(cells: Cells, one: _Spread, scores: LineScores) -> Real:
+    stage, full = one.stage, scores.full
     sums = scores.sums(cells.weight, stage.parent.of_line, stage.parent.count)
     middle = sums / stage.drawn[:, None]
     middle[one.alone] = sums.sum(axis=0) / stage.drawn.sum()
     if stage.child is not None:
-        return _between_clusters(cells, one, scores, middle)
+        return _between_clusters(cells, one, stage.child, scores, middle)
     a = one.factor[stage.parent.of_line] * cells.square
     cross = (sums.T * one.factor) @ middle if full else one.factor @ (sums * middle)
     return np.asarray(scores.squares(a) - cross - cross.T + square_of(middle, one.factor * stage.drawn, full=full))
 
 
-def _between_clusters(cells: Cells, one: _Spread, scores: Scores, middle: Real) -> Real:
-    child, k = one.stage.child, scores.recovery.k
-    assert child is not None
-    parent = one.stage.parent.of_line[child.first_lines]
+def _between_clusters(cells: Cells, one: _Spread, child: Level, scores: LineScores, middle: Real) -> Real:
+    parent, step = one.stage.parent.of_line[child.first_lines], max(1, BLOCK // scores.k)
     total: Real = np.zeros(1)
-    for start in range(0, child.count, max(1, BLOCK // k)):
-        stop = min(child.count, start + max(1, BLOCK // k))
+    for start in range(0, child.count, step):
+        stop = min(child.count, start + step)
         inside = (child.of_line >= start) & (child.of_line < stop)
         part = replace(scores, lines=scores.lines[inside[scores.lines]])
         apart = part.sums(cells.weight, child.of_line - start, stop - start) - middle[parent[start:stop]]
-        total = total + square_of(apart, one.factor[parent[start:stop]], full=scores.recovery.full)
+        total = total + square_of(apart, one.factor[parent[start:stop]], full=scores.full)
     return total
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from maskwell.core.arguments import (
     Flag,
     Real,
     as_array,
+    as_floats,
     as_mapping,
     check_inclusion,
     check_kind,
@@ -24,6 +25,7 @@ from maskwell.core.arguments import (
     check_replicates,
     check_weights,
     kind_of,
+    numbers_of_rows,
 )
 from maskwell.core.cells import Cells
 from maskwell.core.exact import as_fraction, to_float
@@ -31,6 +33,7 @@ from maskwell.core.groups import Factor
 from maskwell.core.phrases import VALUES, listed
 from maskwell.core.verdicts import below
 from maskwell.errors import InputError, LabelError, ParameterError, WrongTypeError
+from maskwell.estimation.sampling.calibration import calibrating_factors
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
 from maskwell.estimation.sampling.sample_stages import Lonely, Scheme, weight_factor
 from maskwell.estimation.sampling.unequal_chances import check_joint
@@ -107,13 +110,18 @@ class Sampling:
         check_kind(str, lonely=self.lonely)
         check_kind(Flag, poisson=self.poisson, mse=self.mse)
         check_kind(ReplicateRule | str | None, replicate_method=self.replicate_method)
-        self._check_order()
+        for name in (*ONE_COLUMN, *BY_STAGE):
+            if isinstance(given := getattr(self, name), Set):
+                raise WrongTypeError("must-be-the-name", name=name, given_kind=kind_of(given))
         object.__setattr__(self, "clusters", _columns(self.clusters))
         object.__setattr__(self, "population", tuple(map(self._spread, _columns(self.population), range(8))))
-        self._check_one_weight()
-        self._check_lengths()
+        lengths = self._lengths()
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{count:,} {name}" for name, count in lengths.items())
+            raise InputError("columns-of-different-lengths-give-one", shown_told=told, **lengths)
         self._check_together()
-        if not self.names and not self._rule_follows_from_rows:
+        rule_follows = self.replicate_method == "jkn" or (self.replicate_method == "fay" and self.fay is None)
+        if not self.names and not rule_follows:
             self.scheme  # noqa: B018 (says what does not go together)
         if self.n is not None:
             self._check_values(self.n)
@@ -165,46 +173,31 @@ class Sampling:
         columns = {name: column for name, column in named.items() if column is not None}
         return {name: len(column) for name, column in columns.items() if as_array(column, name).ndim > 0}
 
-    def _check_order(self) -> None:
-        for name in (*ONE_COLUMN, "clusters", "population"):
-            given = getattr(self, name)
-            if isinstance(given, Set):
-                raise WrongTypeError("must-be-the-name", name=name, given_kind=kind_of(given))
-
-    def _check_one_weight(self) -> None:
-        given = [name for name in WEIGHTS if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise ParameterError("say-the-same-thing-twice", given_shown=" and ".join(given), given=given)
-
     @property
     def names(self) -> dict[str, Any]:
         """What is said of the rows by names of columns."""
-        columns = {name: getattr(self, name) for name in (*ONE_COLUMN, "clusters", "population")}
-        named = {name: value for name, value in columns.items() if isinstance(value, str)}
-        several = {name: columns[name] for name in ("clusters", "population")}
+        named = {name: value for name in ONE_COLUMN if isinstance(value := getattr(self, name), str)}
+        several = {name: getattr(self, name) for name in BY_STAGE}
         return named | {name: many for name, many in several.items() if any(isinstance(one, str) for one in many)}
 
     @property
     def arrays(self) -> dict[str, Any]:
         """What is said of the rows by arrays."""
         columns = {name: getattr(self, name) for name in ONE_COLUMN}
-        for name in ("clusters", "population"):
+        for name in BY_STAGE:
             columns |= {f"{name} {stage}": one for stage, one in enumerate(getattr(self, name), start=1)}
         return {name: value for name, value in columns.items() if value is not None and np.ndim(value) > 0}
-
-    @property
-    def _rule_follows_from_rows(self) -> bool:
-        """Whether the factors of replicates are worked out from their weights."""
-        return self.replicate_method == "jkn" or (self.replicate_method == "fay" and self.fay is None)
 
     def __bool__(self) -> bool:
         """Whether anything is said of how the rows were drawn: else they are a simple random sample."""
         return bool(self.names or self.arrays or self.population or self.poisson)
 
     def _check_together(self) -> None:
-        """Raise for what would be left aside."""
-        weighted = any(getattr(self, name) is not None for name in WEIGHTS) or _is_given(self.population)
-        if self.denominator is not None and not weighted:
+        """Raise for what would be said twice, or be left aside."""
+        weights = [name for name in WEIGHTS if getattr(self, name) is not None]
+        if len(weights) > 1:
+            raise ParameterError("say-the-same-thing-twice", given_shown=" and ".join(weights), given=weights)
+        if self.denominator is not None and not (weights or _is_given(self.population)):
             raise ParameterError("denominator-without-weights-inclusion-or-population")
         if self.replicate_method and self.replicates is None:
             raise ParameterError("replicate-method-without-replicates")
@@ -212,14 +205,8 @@ class Sampling:
             raise ParameterError("replicates-without-replicate-method")
         if self.fay is not None and self.replicate_method != "fay":
             raise ParameterError("fay-without-replicate-method")
-        if self.poisson and not any(getattr(self, name) is not None for name in WEIGHTS):
+        if self.poisson and not weights:
             raise ParameterError("poisson-without-inclusion-or-weights")
-
-    def _check_lengths(self) -> None:
-        lengths = self._lengths()
-        if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{count:,} {name}" for name, count in lengths.items())
-            raise InputError("columns-of-different-lengths-give-one", shown_told=told, **lengths)
 
     def _check_values(self, n: int) -> None:
         if self.weights is not None and not isinstance(self.weights, str) and self.auxiliary is None:
@@ -244,17 +231,16 @@ class Sampling:
     @property
     def scheme(self) -> Scheme:
         """How the variance is to be estimated."""
-        joint = None if self.joint_inclusion is None else np.asarray(self.joint_inclusion, dtype=np.float64)
-        method = self.method or self._usual_method()
+        joint, rule = self.joint_inclusion, self.replicate_method
+        usual = {"replicates": self.replicates is not None, "syg": joint is not None, "poisson": self.poisson}
+        usual |= {"pps": self.draw_probabilities is not None, "stages": True}
+        method = self.method or next(name for name, fits in usual.items() if fits)
         if self.poisson and method != "poisson":
             raise ParameterError("poisson-beside-the-method", method=method)
-        return Scheme(method, lonely=self.lonely, replicates=self._rule, joint=joint)
-
-    @property
-    def _rule(self) -> ReplicateRule | None:
-        if not isinstance(self.replicate_method, str):
-            return self.replicate_method
-        return ReplicateRule(self.replicate_method, rho=self.rho, mse=self.mse)
+        if isinstance(rule, str):
+            rule = ReplicateRule(rule, rho=self.rho, mse=self.mse)
+        pairs = None if joint is None else np.asarray(joint, dtype=np.float64)
+        return Scheme(method, lonely=self.lonely, replicates=rule, joint=pairs)
 
     @property
     def rho(self) -> float | None:
@@ -269,20 +255,17 @@ class Sampling:
     def calibrated(self, x: Any, totals: Any, *, distance: str = "linear") -> Sampling:
         """The same with weights that reproduce the known ``totals`` of the columns of ``x`` in the population.
 
-        See :func:`~maskwell.estimation.calibrate`; weights, strata and clusters are arrays here.
+        ``distance`` is linear or raking. Weights, strata and clusters are arrays here. Calibrate on openly asked
+        variables only: a recovery is an estimate, and its totals are not known.
         """
-        from maskwell.estimation.sampling.calibration import calibrate
-
-        return calibrate(self, x, totals, distance=distance)
-
-    def _usual_method(self) -> str:
+        check_kind(str, distance=distance)
         if self.replicates is not None:
-            return "replicates"
-        if self.joint_inclusion is not None:
-            return "syg"
-        if self.poisson:
-            return "poisson"
-        return "pps" if self.draw_probabilities is not None else "stages"
+            raise ParameterError("calibration-of-replicate-weights")
+        rows = len(np.atleast_1d(as_array(x, "auxiliary values")))
+        known = numbers_of_rows(x, "auxiliary values", rows, columns=True)
+        base = self.base_weights(rows)
+        g = calibrating_factors(base, known, as_floats(totals, "totals", finite=False), distance)
+        return replace(self, weights=base * g, inclusion=None, auxiliary=np.column_stack([known, g]))
 
     def check_rows(self, n: int) -> None:
         """Raise unless the sampling is about so many rows."""
@@ -297,9 +280,16 @@ class Sampling:
     def columns(self, n: int) -> dict[str, Any]:
         """What :meth:`Cells.of` takes, for n rows."""
         self.check_rows(n)
-        chance, pairs = self._chance(n), self.joint_inclusion is not None  # with pairs every row keeps its own line
+        pairs = self.joint_inclusion is not None  # with pairs every row keeps its own line
+        inclusion = np.diagonal(self.joint_inclusion) if pairs else self.inclusion
+        chance = None if inclusion is None else check_inclusion(inclusion, n)
+        weight: Any = None if chance is None else 1 / chance
+        if self.weights is not None:
+            weight = np.broadcast_to(np.asarray(self.weights, dtype=np.float64), n)
+        elif self.draw_probabilities is not None:
+            weight = 1 / np.broadcast_to(np.asarray(self.draw_probabilities, dtype=np.float64), n)
         columns = {
-            "weight": self._weight(n, chance),
+            "weight": weight,
             "stratum": None if pairs else self.strata,
             "clusters": (np.arange(n),) if pairs else self.clusters,
             "population": () if pairs else self.population,
@@ -308,17 +298,6 @@ class Sampling:
             "auxiliary": self.auxiliary,
         }
         return {name: column for name, column in columns.items() if column is not None}
-
-    def _chance(self, n: int) -> Real | None:
-        inclusion = np.diagonal(self.scheme.joint) if self.scheme.joint is not None else self.inclusion
-        return None if inclusion is None else check_inclusion(inclusion, n)
-
-    def _weight(self, n: int, chance: Real | None) -> Real | None:
-        if self.weights is not None:
-            return np.broadcast_to(np.asarray(self.weights, dtype=np.float64), n)
-        if self.draw_probabilities is not None:
-            return 1 / np.broadcast_to(np.asarray(self.draw_probabilities, dtype=np.float64), n)
-        return None if chance is None else 1 / chance
 
     def base_weights(self, n: int) -> Real:
         """The weight of each row: as given, or what the population says, or one."""
@@ -333,21 +312,21 @@ class Sampling:
         return weights
 
     def __repr__(self) -> str:
-        if self.names or self.n is None:
-            told = {
-                name: _shown(value)
-                for one in fields(self)
-                if (name := one.name) not in {array.partition(" ")[0] for array in self.arrays}
-                and _is_given(value := getattr(self, name))
-                and value != one.default
-            }
-            parts = [*(f"{name}={value!r}" for name, value in told.items()), *(f"{name}=array" for name in self.arrays)]
-            return f"Sampling({', '.join(parts)})"
-        named = [name for name in (*ONE_COLUMN, "clusters", "population") if _is_given(getattr(self, name))]
-        named += ["poisson"] if self.poisson else []
-        return f"Sampling({self.n:,} rows: {', '.join(named)})"
+        if not self.names and self.n is not None:
+            named = [name for name in (*ONE_COLUMN, *BY_STAGE) if _is_given(getattr(self, name))]
+            return f"Sampling({self.n:,} rows: {', '.join([*named, *(['poisson'] if self.poisson else [])])})"
+        parts, by_array = [], {name.partition(" ")[0] for name in self.arrays}
+        for one in (one for one in fields(self) if one.name not in by_array):
+            value = getattr(self, one.name)
+            if _is_given(value) and value != one.default:
+                shown = value[0] if isinstance(value, tuple) and len(value) == 1 else value
+                parts.append(f"{one.name}={shown!r}")
+        return f"Sampling({', '.join([*parts, *(f'{name}=array' for name in self.arrays)])})"
 
 
+MOST_STAGES = 4
+"""Of sampling whose columns can be named by a list."""
+BY_STAGE = ("clusters", "population")
 WEIGHTS = ("weights", "inclusion", "draw_probabilities", "joint_inclusion")
 ONE_COLUMN = (
     "weights", "inclusion", "draw_probabilities", "strata", "replicates", "joint_inclusion", "auxiliary",
@@ -370,17 +349,8 @@ def _of_each_stratum(values: Mapping[Any, Any], strata: Factor, what: str) -> Re
     return np.array([float(values.get(label, 0)) for label in labels])
 
 
-def _shown(value: Any) -> Any:
-    """A tuple of one as that one."""
-    return value[0] if isinstance(value, tuple) and len(value) == 1 else value
-
-
 def _is_given(value: Any) -> bool:
     return value is not None and not (isinstance(value, tuple) and not value)
-
-
-MOST_STAGES = 4
-"""Of sampling whose columns can be named by a list."""
 
 
 def _columns(columns: Any) -> tuple[Any, ...]:
@@ -398,11 +368,5 @@ def _columns(columns: Any) -> tuple[Any, ...]:
         return tuple(one.strip() for one in next(csv.reader([columns], skipinitialspace=True), []))
     if isinstance(columns, range):
         return (as_array(columns, "a column"),)
-    if (
-        isinstance(columns, Sequence)
-        and not isinstance(columns, str)
-        and columns
-        and as_array(columns[0], "a column").ndim > 0
-    ):
-        return tuple(columns)
-    return (columns,)
+    several = isinstance(columns, Sequence) and columns and as_array(columns[0], "a column").ndim > 0
+    return tuple(columns) if several else (columns,)

@@ -16,9 +16,9 @@ from maskwell.core.verdicts import above
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.binomial_counts import Part
 from maskwell.estimation.outside_estimates import among_looks, flags_of_moments
-from maskwell.estimation.sampling.recovery import Recovery, diagonal
+from maskwell.estimation.sampling.recovery import Recovery
 from maskwell.estimation.sampling.sample_stages import Scheme, stages_of
-from maskwell.estimation.share_estimate import ROUNDING, Combination, Estimate
+from maskwell.estimation.share_estimate import ROUNDING, Combination, Estimate, diagonal
 from maskwell.notes import Note
 
 
@@ -119,26 +119,26 @@ class SurveyEstimate(Estimate):
         """
         if self.total_covariance is None:
             raise TooLargeError("covariances-of-the-totals-were-left")
-        slope = _slope(value, self.total) if gradient is None else np.asarray(gradient(self.total), dtype=np.float64)
-        if slope.shape != self.total.shape:
-            raise ParameterError("a-gradient-of-shape-for-totals", shape=slope.shape, total_count=len(self.total))
+        at = self.total
+        if gradient is None:
+            step = 1e-6 * max(float(np.abs(at).max(initial=0)), 1.0)
+            slope = np.array([(value(at + step * e) - value(at - step * e)) / (2 * step) for e in np.eye(len(at))])
+        else:
+            slope = np.asarray(gradient(at), dtype=np.float64)
+        if slope.shape != at.shape:
+            raise ParameterError("a-gradient-of-shape-for-totals", shape=slope.shape, total_count=len(at))
         variance = float(slope @ self.total_covariance @ slope)
-        return Combination(float(value(self.total)), float(np.sqrt(variance)) if variance >= 0 else float("nan"))
+        return Combination(float(value(at)), float(np.sqrt(variance)) if variance >= 0 else float("nan"))
 
     def to_dict(self, level: float = 0.95, interval: str | None = None) -> dict[str, Any]:
         """Everything as plain values, for JSON; ``interval`` names the method of the intervals."""
         content = super().to_dict(level, interval)
-        rows = zip(
-            content["estimates"],
-            self.total.tolist(),
-            self.total_standard_error.tolist(),
-            self.total_interval(level).tolist(),
-            strict=True,
-        )
-        effects = self.design_effects.tolist()
-        for row, effect in zip(content["estimates"], effects, strict=True):
+        effects, totals = self.design_effects.tolist(), self.total.tolist()
+        errors, intervals = self.total_standard_error.tolist(), self.total_interval(level).tolist()
+        for row, effect, total, error, ends in zip(
+            content["estimates"], effects, totals, errors, intervals, strict=True
+        ):
             row |= {} if effect != effect else {"deff": effect}
-        for row, total, error, ends in rows:
             row |= {"total": number_or_none(total), "total_standard_error": number_or_none(error)}
             row["total_interval"] = [number_or_none(x) for x in ends]
             row["estimate"] = number_or_none(row["estimate"])
@@ -154,22 +154,13 @@ class SurveyEstimate(Estimate):
 
     def shown(self, level: float = 0.95, interval: str | None = None) -> str:
         """The estimates with intervals of a level and a method, then the sampling plan and shares of the domains."""
-        text = super().shown(level, interval)
-        names = [f"  domain {label}: {_first_shares(one)}" for label, one in list(self.domains.items())[:20]]
-        return "\n".join([text, f"  {self.plan_text}", *names])
-
-
-def _slope(value: Callable[[Real], float], at: Real) -> Real:
-    step = 1e-6 * max(float(np.abs(at).max(initial=0)), 1.0)
-    return np.array([(value(at + step * e) - value(at - step * e)) / (2 * step) for e in np.eye(len(at))])
-
-
-def _first_shares(estimate: SurveyEstimate) -> str:
-    if np.isnan(estimate.pi_hat).all():
-        return "; ".join(estimate.flags) or "no estimate"
-    return ", ".join(
-        f"{c} {Printed(p):.4f}" for c, p in list(zip(estimate.categories, estimate.pi_hat, strict=True))[:5]
-    )
+        lines = [super().shown(level, interval), f"  {self.plan_text}"]
+        for label, one in list(self.domains.items())[:20]:
+            shares = zip(one.categories[:5], one.pi_hat[:5], strict=True)
+            first = ", ".join(f"{category} {Printed(p):.4f}" for category, p in shares)
+            none = "; ".join(one.flags) or "no estimate"
+            lines.append(f"  domain {label}: {none if np.isnan(one.pi_hat).all() else first}")
+        return "\n".join(lines)
 
 
 DRAWN = {
@@ -195,19 +186,16 @@ def plan_text(cells: Cells, scheme: Scheme) -> str:
     if (strata := len(np.unique(cells.stratum.codes))) > 1:
         parts.append(f"{strata:,} strata")
     weights = "calibrated weights, " if cells.auxiliary.labels.dtype.kind == "V" else ""
-    return f"{', '.join(parts)}; {weights}{_drawn(cells, scheme)}"
-
-
-def _drawn(cells: Cells, scheme: Scheme) -> str:
     if scheme.replicates is not None:
         added = "; randomization correction added" if scheme.replicates.finite else ""
-        return f"{cells.replicates.shape[1]} replicate weights ({scheme.replicates.method}){added}"
-    if scheme.method != "stages":
-        return DRAWN[scheme.method]
-    if cells.population.shape[1]:
-        return "drawn without replacement from a known population; randomization correction added"
-    unit = "clusters" if cells.clusters else "rows"
-    return f"variance as for {unit} drawn with replacement"
+        drawn = f"{cells.replicates.shape[1]} replicate weights ({scheme.replicates.method}){added}"
+    elif scheme.method != "stages":
+        drawn = DRAWN[scheme.method]
+    elif cells.population.shape[1]:
+        drawn = "drawn without replacement from a known population; randomization correction added"
+    else:
+        drawn = f"variance as for {'clusters' if cells.clusters else 'rows'} drawn with replacement"
+    return f"{', '.join(parts)}; {weights}{drawn}"
 
 
 def flags_of(
@@ -257,8 +245,7 @@ def empty_domain(recovery: Recovery, text: str) -> SurveyEstimate:
         categories=recovery.readings[0].design.inputs.labels,
         pi_hat=nothing,
         variance=nothing,
-        sampling_variance=nothing,
-        randomization_variance=nothing,
+        variance_parts=(nothing, nothing),
         covariance=matrix,
         n=0,
         method="moments",

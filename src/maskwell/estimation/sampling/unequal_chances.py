@@ -31,51 +31,60 @@ from maskwell.core.arguments import Array, Real, as_floats
 from maskwell.core.cells import Cells
 from maskwell.core.verdicts import at_most
 from maskwell.errors import ParameterError, TooLargeError
-from maskwell.estimation.sampling.recovery import Scores, square_of
-from maskwell.estimation.sampling.sample_stages import Lonely, Stage, check_lonely, stages_of
+from maskwell.estimation.sampling.recovery import LineScores, square_of
+from maskwell.estimation.sampling.sample_stages import (
+    Lonely,
+    MultistageVariance,
+    Scheme,
+    Stage,
+    Variance,
+    check_lonely,
+    stages_of,
+    weight_factor,
+)
 
 ROWS = 256  # rows of the matrix that are worked on at once
-FORMS = ("syg", "ht")
 
 
 @dataclass(frozen=True, eq=False)
-class PairwiseVariance:
-    """Variance from pairwise probabilities; every line of the cells is one row, in the order of the matrix."""
+class RowVariance:
+    """What methods for rows of unequal chances share; ``g`` are the factors by which weights were calibrated."""
 
     cells: Cells
-    joint: Real
-    form: str
     g: Real
 
     @property
     def kept(self) -> Real:
-        """``pi_i w_i^2``."""
+        """``pi_i w_i^2``: weights are 1 / pi, times ``g``."""
         return np.asarray(self.cells.weight * self.g)
 
     def degrees_of_freedom(self, lines: Array) -> None:
         """The normal distribution serves."""
 
-    def open(self, scores: Scores) -> Real:
-        """``V_open`` of the weighted sum of the scores."""
-        if not scores.recovery.full:
-            raise TooLargeError("pairwise-probabilities-with-categories", k=scores.recovery.k)
-        y = np.zeros((len(self.cells), scores.recovery.k))
-        y[scores.lines] = scores.of_lines(scores.lines) * self.cells.weight[scores.lines, None]
-        total = np.zeros((y.shape[1], y.shape[1]))
-        for start in range(0, len(y), ROWS):
-            rows = slice(start, start + ROWS)
-            total += self._part(y, rows)
-        return np.asarray((total + total.T) / 2)
 
-    def _part(self, y: Real, rows: slice) -> Real:
-        """The rows of one block against all rows."""
-        single = np.diagonal(self.joint)
-        share = 1 - np.outer(single[rows], single) / self.joint[rows]
-        if self.form == "ht":
-            return np.asarray(y[rows].T @ (share @ y))
-        positions = np.arange(len(y))[rows]
-        share[np.arange(len(positions)), positions] = 0
-        return np.asarray(y[rows].T @ (share @ y) - (y[rows].T * share.sum(axis=1)) @ y[rows])
+@dataclass(frozen=True, eq=False)
+class PairwiseVariance(RowVariance):
+    """Variance from pairwise probabilities; every line of the cells is one row, in the order of the matrix."""
+
+    joint: Real
+    form: str
+
+    def open(self, scores: LineScores) -> Real:
+        """``V_open`` of the weighted sum of the scores."""
+        if not scores.full:
+            raise TooLargeError("pairwise-probabilities-with-categories", k=scores.k)
+        y = np.zeros((len(self.cells), scores.k))
+        y[scores.lines] = scores.of_lines(scores.lines) * self.cells.weight[scores.lines, None]
+        total, single = np.zeros((scores.k, scores.k)), np.diagonal(self.joint)
+        for start in range(0, len(y), ROWS):
+            rows = np.arange(start, min(start + ROWS, len(y)))
+            share = 1 - np.outer(single[rows], single) / self.joint[rows]
+            if self.form == "ht":
+                total += y[rows].T @ (share @ y)
+            else:
+                share[np.arange(len(rows)), rows] = 0
+                total += y[rows].T @ (share @ y) - (y[rows].T * share.sum(axis=1)) @ y[rows]
+        return np.asarray((total + total.T) / 2)
 
 
 def check_joint(joint: Any, n: int) -> Real:
@@ -94,34 +103,20 @@ def check_joint(joint: Any, n: int) -> Real:
     return pairwise
 
 
-@dataclass(frozen=True, eq=False)
-class PoissonVariance:
-    """Variance under Poisson sampling; weights are 1 / pi, times ``g`` where they were calibrated."""
+class PoissonVariance(RowVariance):
+    """Variance under Poisson sampling."""
 
-    cells: Cells
-    kept: Real
-
-    @classmethod
-    def of(cls, cells: Cells, g: Real) -> PoissonVariance:
-        """From the cells and the factor by which calibration changed the weights of each line."""
-        return cls(cells, cells.weight * g)
-
-    def degrees_of_freedom(self, lines: Array) -> None:
-        """The normal distribution serves."""
-
-    def open(self, scores: Scores) -> Real:
+    def open(self, scores: LineScores) -> Real:
         """``V_open`` of the weighted sum of the scores."""
         return scores.squares(self.cells.square - self.kept)
 
 
 @dataclass(frozen=True, eq=False)
-class HajekDevilleVariance:
+class HajekDevilleVariance(RowVariance):
     """The approximation by Hajek and Deville, stratum by stratum."""
 
-    cells: Cells
     stage: Stage
     scale: Real
-    g: Real
 
     @classmethod
     def of(cls, cells: Cells, g: Real, lonely: Lonely = "error") -> HajekDevilleVariance:
@@ -131,27 +126,48 @@ class HajekDevilleVariance:
         certain = at_most(stage.drawn, chance)  # all units of the stratum were sure to be drawn
         alone = check_lonely(cells, replace(stage, population=np.where(certain, stage.drawn, np.inf)), 0, lonely)
         scale = stage.drawn / np.maximum(stage.drawn - 1, 1)
-        return cls(cells, stage, np.where(alone | certain, 0.0, scale), g)
+        return cls(cells, g, stage, np.where(alone | certain, 0.0, scale))
 
     @property
     def kept(self) -> Real:
         """``sum pi_i w_i^2``, which is ``sum g_i w_i``; all of the squared weight where no spread is counted."""
         counted = self.scale[self.stage.parent.of_line] > 0
-        return np.where(counted, self._chance_weight, self.cells.square)
+        return np.where(counted, super().kept, self.cells.square)
 
-    @property
-    def _chance_weight(self) -> Real:
-        return np.asarray(self.cells.weight * self.g)
-
-    def degrees_of_freedom(self, lines: Array) -> None:
-        """The normal distribution serves."""
-
-    def open(self, scores: Scores) -> Real:
+    def open(self, scores: LineScores) -> Real:
         """``V_open`` of the weighted sum of the scores."""
         cells, strata = self.cells, self.stage.parent
         scale = self.scale[strata.of_line]
         c = np.bincount(strata.of_line, weights=scale * (cells.n - cells.chance[:, 0]), minlength=strata.count)
         sums = scores.sums(scale * (cells.weight - self.g * cells.n), strata.of_line, strata.count)
         inverse = np.divide(1, c, out=np.zeros_like(c), where=c > 0)
-        squares = scores.squares(scale * (cells.square - self._chance_weight))
-        return np.asarray(squares - square_of(sums, inverse, full=scores.recovery.full))
+        squares = scores.squares(scale * (cells.square - cells.weight * self.g))
+        return np.asarray(squares - square_of(sums, inverse, full=scores.full))
+
+
+# ---- the variance of any scheme
+
+
+def weighted_cells(cells: Cells, scheme: Scheme) -> Cells:
+    """The cells with the weights that follow from populations, or that the method calls for."""
+    if scheme.method == "pps":
+        (stage,) = stages_of(cells, with_replacement=True)
+        factor = 1 / stage.drawn[stage.parent.of_line]
+    elif not cells.weighted and cells.population.shape[1]:
+        factor = weight_factor(cells)
+    else:
+        return cells
+    return replace(cells, weight=cells.weight * factor, square=cells.square * factor**2)
+
+
+def variance_of(cells: Cells, scheme: Scheme, g: Real) -> Variance | None:
+    """The variance of a scheme, ``None`` where replicate weights tell it; ``g`` are the factors of calibration."""
+    if scheme.method == "replicates":
+        return None
+    if scheme.method == "poisson":
+        return PoissonVariance(cells, g)
+    if scheme.method == "hajek-deville":
+        return HajekDevilleVariance.of(cells, g, scheme.lonely)
+    if scheme.joint is not None:
+        return PairwiseVariance(cells, g, scheme.joint, scheme.method)
+    return MultistageVariance.of(cells, with_replacement=scheme.method != "stages", lonely=scheme.lonely)

@@ -19,38 +19,20 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, RealNumber, as_array, as_list, as_mapping, as_real, check_kind
+from maskwell.core.arguments import Array, Real, RealNumber, as_array, as_real, check_kind
 from maskwell.core.cells import Cells, products_of_replicates
-from maskwell.core.groups import Factor
-from maskwell.core.phrases import VALUES, Printed, listed
-from maskwell.core.report_data import Reports, split_sets
-from maskwell.designs.coded import CodedDesign, check_codes, codes_of, reports_of
+from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
-from maskwell.errors import InputError, LabelError, ParameterError, ReportError, TooLargeError
+from maskwell.errors import ParameterError, ReportError, TooLargeError
 from maskwell.estimation.binomial_counts import Part
 from maskwell.estimation.left_inverse import LeftInverse
 from maskwell.estimation.outside_estimates import chance_given_truth
-from maskwell.estimation.sampling.recovery import (
-    Calibrated,
-    Reading,
-    Recovery,
-    Scores,
-    WeightedScores,
-    diagonal,
-    reading_of,
-    readings_of,
-)
-from maskwell.estimation.sampling.replicate_weights import ReplicateTotals, rank_of_replicates
+from maskwell.estimation.sampling.recovery import Calibrated, LineScores, RecoveredScores, Recovery, readings_of
+from maskwell.estimation.sampling.replicate_weights import ReplicateRule, ReplicateTotals, rank_of_replicates
 from maskwell.estimation.sampling.report_shares import Together
-from maskwell.estimation.sampling.sample_stages import (
-    MultistageVariance,
-    Scheme,
-    Variance,
-    lines_of_domains,
-    stages_of,
-    weight_factor,
-)
+from maskwell.estimation.sampling.sample_stages import Scheme, Variance, lines_of_domains
 from maskwell.estimation.sampling.sampling_description import Sampling
+from maskwell.estimation.sampling.survey_cells import cells_of_rows, designs_of
 from maskwell.estimation.sampling.survey_estimate import (
     SurveyEstimate,
     empty_domain,
@@ -58,16 +40,15 @@ from maskwell.estimation.sampling.survey_estimate import (
     plan_text,
     with_domains,
 )
-from maskwell.estimation.sampling.unequal_chances import HajekDevilleVariance, PairwiseVariance, PoissonVariance
-
-Designs = Design | Mapping[Any, Design]
+from maskwell.estimation.sampling.unequal_chances import variance_of, weighted_cells
+from maskwell.estimation.share_estimate import diagonal
 
 _MOST_UNITS = 1e100
 
 
 def estimate_survey(
     reports: Any,
-    design: Designs,
+    design: Design | Mapping[Any, Design],
     plan: Sampling,
     *,
     domains: Any = None,
@@ -110,26 +91,20 @@ def estimate_survey(
     check_kind(LeftInverse | None, inverse=inverse)
     check_kind(RealNumber | None, denominator=denominator)
     cells, readings = cells_of_rows(reports, design, plan, domains=domains, samples=samples, inverse=inverse)
-    return _estimate(Recovery(cells, readings), _scheme(plan), denominator)
-
-
-def _scheme(plan: Sampling) -> Scheme:
-    """That of a plan whose values have been checked, with the rank of its replicate weights."""
     scheme = plan.scheme
-    if scheme.replicates is None or scheme.replicates.rank is not None or plan.replicates is None:
-        return scheme
-    weights = None if plan.weights is None else as_array(plan.weights, "weights").astype(np.float64)
-    replicates = as_array(plan.replicates, "replicate weights").astype(np.float64)
-    rank = rank_of_replicates(products_of_replicates(replicates, weights))
-    return replace(scheme, replicates=replace(scheme.replicates, rank=rank))
+    if scheme.replicates is not None and scheme.replicates.rank is None and plan.replicates is not None:
+        weights = None if plan.weights is None else as_array(plan.weights, "weights").astype(np.float64)
+        replicates = as_array(plan.replicates, "replicate weights").astype(np.float64)
+        rank = rank_of_replicates(products_of_replicates(replicates, weights))
+        scheme = replace(scheme, replicates=replace(scheme.replicates, rank=rank))
+    return _estimate(Recovery(cells, readings), scheme, denominator)
 
 
 def estimate_cells(
     cells: Cells,
-    design: Designs,
+    design: Design | Mapping[Any, Design],
     scheme: Scheme | None = None,
     *,
-    inverse: LeftInverse | None = None,
     denominator: float | None = None,
     between: Sequence[Mapping[Any, float]] = (),
 ) -> SurveyEstimate:
@@ -143,20 +118,8 @@ def estimate_cells(
     >>> estimate_cells(half + half, warner).pi_hat.round(4).tolist()
     [0.25, 0.75]
     """
-    check_kind(Cells, cells=cells)
-    check_kind(Scheme | None, scheme=scheme)
-    check_kind(LeftInverse | None, inverse=inverse)
-    check_kind(RealNumber | None, denominator=denominator)
-    between = [as_mapping(one, "between") for one in as_list(between, "between")]
-    labels = cells.sample.labels.tolist()
-    if isinstance(design, Mapping):
-        designs = _designs_of(labels, design)
-    elif len(labels) > 1:
-        raise InputError("one-design-for-samples", labels_count=len(labels))
-    else:
-        designs = [design]
-    readings = readings_of(designs, inverse)
-    return _estimate(Recovery(cells, readings), scheme or Scheme(), denominator, between)
+    designs = designs_of(cells.sample.labels.tolist(), design) if isinstance(design, Mapping) else [design]
+    return _estimate(Recovery(cells, readings_of(designs)), scheme or Scheme(), denominator, between)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,36 +132,59 @@ class _Survey:
     calibrated: Calibrated | None
     text: str
 
+    @classmethod
+    def of(cls, recovery: Recovery, scheme: Scheme) -> _Survey:
+        """After a look whether the cells hold what the scheme needs."""
+        cells, first = recovery.cells, recovery.readings[0].design
+        if cells.rows < 1:
+            raise ReportError("there-are-no-reports")
+        for design in (reading.design for reading in recovery.readings[1:]):
+            if list(design.inputs.labels) != list(first.inputs.labels):
+                raise ReportError("the-designs-ask-about-different-categories")
+            if design.reports_are_sets != first.reports_are_sets:
+                raise ReportError("some-designs-report-sets-and-some")
+        if cells.sets != first.reports_are_sets:
+            raise ReportError("these-cells-were-not-counted")
+        scheme.check(cells)
+        if scheme.replicates is not None:
+            empty = np.flatnonzero(cells.replicates[cells.is_row].sum(axis=0) == 0)
+            if len(empty):
+                number = int(empty[0]) + 1
+                raise ParameterError("replicate-has-the-weight-0", empty_number=number, replicates=empty.tolist())
+        cells = weighted_cells(cells, scheme)
+        recovery = recovery if cells is recovery.cells else replace(recovery, cells=cells)
+        calibrated = Calibrated.of(recovery)
+        g = np.ones(len(cells)) if calibrated is None else calibrated.g
+        return cls(recovery, scheme, variance_of(cells, scheme, g), calibrated, plan_text(cells, scheme))
+
     @property
     def cells(self) -> Cells:
+        """What is kept of the rows."""
         return self.recovery.cells
 
     def totals(self, lines: Array, a: Real) -> Real:
         """``sum a U`` over the lines."""
-        one = np.zeros(len(self.cells), dtype=np.int64)
-        return np.asarray(Scores(self.recovery, lines, np.zeros(self.recovery.k)).sums(a, one, 1)[0])
+        scores = RecoveredScores.of(self.recovery, lines, np.zeros(self.recovery.k))
+        return np.asarray(scores.sums(a, np.zeros(len(self.cells), dtype=np.int64), 1)[0])
 
     def randomization(self, lines: Array, a: Real) -> Real:
         """``sum a (U U' - D_U)`` over the lines, or its diagonal."""
-        squares = Scores(self.recovery, lines, np.zeros(self.recovery.k)).squares(a)
+        squares = RecoveredScores.of(self.recovery, lines, np.zeros(self.recovery.k)).squares(a)
         total = self.totals(lines, a)
         return squares - (np.diag(total) if squares.ndim == 2 else total)
 
-    def variances_of(self, lines: Array, *centres: Real) -> list[Real]:
+    def variances_of(self, variance: Variance, lines: Array, *centres: Real) -> list[Real]:
         """Of ``sum w (U - centre)`` over the lines for each centre, with the randomization correction."""
-        assert self.variance is not None
-        correction = self.randomization(lines, self.variance.kept)
-        return [self.variance.open(self._scores(lines, centre)) + correction for centre in centres]
-
-    def _scores(self, lines: Array, centre: Real) -> Scores:
-        scores = Scores(self.recovery, lines, centre)
-        return scores if self.calibrated is None else self.calibrated.residuals(scores)
+        correction = self.randomization(lines, variance.kept)
+        scores = [RecoveredScores.of(self.recovery, lines, centre) for centre in centres]
+        residuals = scores if self.calibrated is None else map(self.calibrated.residuals, scores)
+        return [variance.open(one) + correction for one in residuals]
 
 
 def _estimate(
     recovery: Recovery, scheme: Scheme, denominator: float | None, between: Sequence[Mapping[Any, float]] = ()
 ) -> SurveyEstimate:
-    survey = _survey(recovery, scheme)
+    survey = _Survey.of(recovery, scheme)
     cells = survey.cells
     if denominator is not None:
         denominator = as_real(denominator, "denominator")
@@ -207,17 +193,17 @@ def _estimate(
             raise ParameterError(said, hint="give the number of units in the population")
         denominator = math.ldexp(denominator, -cells.exponent)
     if not all(reading.design.identifiable for reading in recovery.readings):
-        _check_not_between(between)
-        return _together(survey, denominator).times_power(cells.exponent)
+        if between:
+            raise ParameterError("differences-between-groups-whose-samples-tell")
+        if denominator is not None:
+            raise ParameterError("a-denominator-for-samples-that-tell", denominator=denominator)
+        designs = tuple(reading.design for reading in recovery.readings)
+        parts = (cells, designs, survey.variance, scheme, survey.calibrated, survey.text)
+        return Together(*parts).estimate().times_power(cells.exponent)
     whole, lines_of = _one(survey, np.arange(len(cells)), denominator), lines_of_domains(cells)
     domains = {d: _one(survey, lines, None) for d, lines in lines_of.items()}
     covariances = tuple(_between(survey, {d: (lines_of[d], f) for d, f in one.items()}, domains) for one in between)
     return with_domains(whole, domains, between=covariances).times_power(cells.exponent)
-
-
-def _check_not_between(between: Sequence[Mapping[Any, float]]) -> None:
-    if between:
-        raise ParameterError("differences-between-groups-whose-samples-tell")
 
 
 def _between(survey: _Survey, terms: Mapping[Any, tuple[Array, float]], domains: Mapping[Any, SurveyEstimate]) -> Real:
@@ -227,25 +213,24 @@ def _between(survey: _Survey, terms: Mapping[Any, tuple[Array, float]], domains:
     """
     if not survey.recovery.full or survey.calibrated is not None:
         raise TooLargeError("covariances-between-groups-were-left-out")
-    if survey.variance is None:
-        return _replicates_between(survey, terms)
+    if survey.scheme.replicates is not None:
+        return _replicates_between(survey, survey.scheme.replicates, terms)
+    assert survey.variance is not None
     cells, k = survey.cells, survey.recovery.k
     factor, centres = np.zeros(len(cells)), np.zeros((len(cells), k))
     correction = np.zeros((k, k))
     for label, (lines, f) in terms.items():
         factor[lines], centres[lines] = f / domains[label].population, domains[label].pi_hat
         correction += (f / domains[label].population) ** 2 * survey.randomization(lines, survey.variance.kept)
-    lines = np.flatnonzero(factor)
-    return (
-        survey.variance.open(WeightedScores(survey.recovery, lines, np.zeros(k), centres=centres, factors=factor))
-        + correction
-    )
+
+    def of_lines(lines: Array) -> Real:
+        return survey.recovery.centred(lines, centres[lines]) * factor[lines, None]
+
+    return survey.variance.open(LineScores(np.flatnonzero(factor), k, of_lines)) + correction
 
 
-def _replicates_between(survey: _Survey, terms: Mapping[Any, tuple[Array, float]]) -> Real:
-    rule, cells = survey.scheme.replicates, survey.cells
-    assert rule is not None
-    k = survey.recovery.k
+def _replicates_between(survey: _Survey, rule: ReplicateRule, terms: Mapping[Any, tuple[Array, float]]) -> Real:
+    cells, k = survey.cells, survey.recovery.k
     whole, made = np.zeros(k), np.zeros((cells.replicates.shape[1], k))
     correction = np.zeros((k, k))
     for lines, f in terms.values():
@@ -254,69 +239,6 @@ def _replicates_between(survey: _Survey, terms: Mapping[Any, tuple[Array, float]
         made += f * replicated.totals / np.where(replicated.sizes > 0, replicated.sizes, np.nan)[:, None]
         correction += (f / size) ** 2 * survey.randomization(lines, cells.weight) if rule.finite else 0
     return rule.spread(made, whole, full=True) + correction
-
-
-def _together(survey: _Survey, denominator: float | None) -> SurveyEstimate:
-    """Of samples that tell the shares only together."""
-    if denominator is not None:
-        raise ParameterError("a-denominator-for-samples-that-tell", denominator=denominator)
-    designs = tuple(reading.design for reading in survey.recovery.readings)
-    parts = (survey.cells, designs, survey.variance, survey.scheme.replicates, survey.calibrated, survey.text)
-    return Together(*parts, method=survey.scheme.method).estimate()
-
-
-def _survey(recovery: Recovery, scheme: Scheme) -> _Survey:
-    cells = recovery.cells
-    if cells.rows < 1:
-        raise ReportError("there-are-no-reports")
-    _check_designs(recovery)
-    scheme.check(cells)
-    if scheme.replicates is not None:
-        _check_replicates(cells)
-    if not cells.weighted and cells.population.shape[1]:
-        cells = _weighted(cells, weight_factor(cells))
-    if scheme.method == "pps":
-        (stage,) = stages_of(cells, with_replacement=True)
-        cells = _weighted(cells, 1 / stage.drawn[stage.parent.of_line])
-    if cells is not recovery.cells:
-        recovery = replace(recovery, cells=cells)
-    calibrated = Calibrated.of(recovery)
-    g = np.ones(len(cells)) if calibrated is None else calibrated.g
-    return _Survey(recovery, scheme, variance_of(cells, scheme, g), calibrated, plan_text(cells, scheme))
-
-
-def variance_of(cells: Cells, scheme: Scheme, g: Real) -> Variance | None:
-    """The variance of a scheme, ``None`` where replicate weights tell it; ``g`` are the factors of calibration."""
-    if scheme.method == "replicates":
-        return None
-    if scheme.method == "poisson":
-        return PoissonVariance.of(cells, g)
-    if scheme.method == "hajek-deville":
-        return HajekDevilleVariance.of(cells, g, scheme.lonely)
-    if scheme.joint is not None:
-        return PairwiseVariance(cells, scheme.joint, scheme.method, g)
-    return MultistageVariance.of(cells, with_replacement=scheme.method != "stages", lonely=scheme.lonely)
-
-
-def _weighted(cells: Cells, factor: Real) -> Cells:
-    return replace(cells, weight=cells.weight * factor, square=cells.square * factor**2)
-
-
-def _check_replicates(cells: Cells) -> None:
-    empty = np.flatnonzero(cells.replicates[cells.is_row].sum(axis=0) == 0)
-    if len(empty):
-        raise ParameterError("replicate-has-the-weight-0", empty_number=int(empty[0]) + 1, replicates=empty.tolist())
-
-
-def _check_designs(recovery: Recovery) -> None:
-    first = recovery.readings[0].design
-    for reading in recovery.readings[1:]:
-        if list(reading.design.inputs.labels) != list(first.inputs.labels):
-            raise ReportError("the-designs-ask-about-different-categories")
-        if reading.design.reports_are_sets != first.reports_are_sets:
-            raise ReportError("some-designs-report-sets-and-some")
-    if recovery.cells.sets != first.reports_are_sets:
-        raise ReportError("these-cells-were-not-counted")
 
 
 def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEstimate:
@@ -335,8 +257,7 @@ def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEsti
         categories=recovery.readings[0].design.inputs.labels,
         pi_hat=share,
         variance=variance,
-        sampling_variance=variance - randomization,
-        randomization_variance=randomization,
+        variance_parts=(variance - randomization, randomization),
         covariance=v_share if v_share.ndim == 2 else None,
         n=int(cells.n[row_lines].sum()),
         method="moments",
@@ -372,11 +293,11 @@ def _simple(survey: _Survey, lines: Array, share: Real, size: float) -> Real | N
     n = int(cells.n[lines[cells.is_row[lines]]].sum())
     if n < 2:
         return None
-    parts = recovery.by_sample(cells.weight, lines)
-    if recovery.k <= FULL_EFFECTS and recovery.full:
-        squares = sum((r.squares(a, share) for r, a in parts), np.zeros((recovery.k,) * 2))
+    parts, k = recovery.by_sample(cells.weight, lines), recovery.k
+    if k <= FULL_EFFECTS and recovery.full:
+        squares = sum((r.squares(a, share) for r, a in parts), np.zeros((k, k)))
     else:
-        squares = sum((r.squares_diagonal(a, share) for r, a in parts), np.zeros(recovery.k))
+        squares = sum((r.squares_diagonal(a, share) for r, a in parts), np.zeros(k))
     return np.asarray(squares / (size * (n - 1)))
 
 
@@ -385,7 +306,7 @@ def _used(recovery: Recovery, lines: Array) -> tuple[Part, ...]:
     cells = recovery.cells
     squares = np.bincount(cells.sample.codes[lines], cells.square[lines], minlength=len(recovery.readings))
     return tuple(
-        Part(reading.design, float(square / squares.sum()), getattr(reading, "inverse", None))
+        Part(reading.design, float(square / squares.sum()), reading.inverse)
         for reading, square in zip(recovery.readings, squares, strict=True)
         if square > 0
     )
@@ -395,22 +316,22 @@ def _variances(
     survey: _Survey, lines: Array, total: Real, size: float, denominator: float | None
 ) -> tuple[Real, Real, float | None]:
     """Of the totals and of the shares, and the degrees of freedom."""
-    if survey.variance is None:
-        return _replicate_variances(survey, lines, total, size, denominator)
-    zero, df = np.zeros(survey.recovery.k), survey.variance.degrees_of_freedom(lines)
+    if survey.scheme.replicates is not None:
+        return _replicate_variances(survey, survey.scheme.replicates, lines, total, size, denominator)
+    variance, zero = survey.variance, np.zeros(survey.recovery.k)
+    assert variance is not None
+    df = variance.degrees_of_freedom(lines)
     if denominator is not None:
-        (v_total,) = survey.variances_of(lines, zero)
+        (v_total,) = survey.variances_of(variance, lines, zero)
         return v_total, v_total / denominator**2, df
-    v_total, v_sum = survey.variances_of(lines, zero, total / size)
+    v_total, v_sum = survey.variances_of(variance, lines, zero, total / size)
     return v_total, v_sum / size**2, df
 
 
 def _replicate_variances(
-    survey: _Survey, lines: Array, total: Real, size: float, denominator: float | None
+    survey: _Survey, rule: ReplicateRule, lines: Array, total: Real, size: float, denominator: float | None
 ) -> tuple[Real, Real, float | None]:
-    rule, cells, full = survey.scheme.replicates, survey.cells, survey.recovery.full
-    assert rule is not None
-    count = cells.replicates.shape[1]
+    cells, full = survey.cells, survey.recovery.full
     made = ReplicateTotals.of(survey.recovery, lines)
     v_total = rule.spread(made.totals, total, full=full)
     if denominator is None:
@@ -421,92 +342,4 @@ def _replicate_variances(
     if rule.finite:
         added = survey.randomization(lines, cells.weight)
         v_total, v_share = v_total + added, v_share + added / base**2
-    return v_total, v_share, rule.degrees_of_freedom(count, cells.stratum.size)
-
-
-# ---- rows into cells
-
-
-def cells_of_rows(
-    reports: Any,
-    design: Design | Mapping[Any, Design],
-    plan: Sampling,
-    *,
-    domains: Any = None,
-    samples: Any = None,
-    inverse: LeftInverse | None = None,
-) -> tuple[Cells, tuple[Reading, ...]]:
-    """The cells of the rows of a sample, and how the reports of each of its samples are read."""
-    if not isinstance(design, Mapping):
-        if samples is not None:
-            raise InputError("samples-are-told-apart-but-there")
-        reading = reading_of(design, inverse)
-        return _grouped(design, reports, plan, domain=domains), (reading,)
-    if samples is None:
-        raise InputError("designs-and-no-samples", design_count=len(design))
-    group = Factor.of(samples, "samples")
-    labels = group.labels.tolist()
-    used = _designs_of(labels, design)
-    unused = [label for label in design if label not in set(labels)]
-    if unused:
-        raise LabelError(
-            "no-row-of-the-samples-which", unused=listed(map(repr, unused), len(unused), 40), samples=unused
-        )
-    readings = readings_of(used, inverse)
-    codes = _codes_by_sample(used, reports, group)
-    return Cells.of(codes, domain=domains, sample=group, **plan.columns(len(codes))), readings
-
-
-def _designs_of(labels: Sequence[Any], designs: Mapping[Any, Design]) -> list[Design]:
-    """The design of each sample."""
-    missing = [label for label in labels if label not in designs]
-    if missing:
-        raise LabelError(
-            "no-design-for-of-samples",
-            missing_count=len(missing),
-            labels_count=len(labels),
-            values=listed(map(repr, missing), len(missing), VALUES),
-            missing=missing,
-        )
-    return [designs[label] for label in labels]
-
-
-def _grouped(design: Design, reports: Any, plan: Sampling, *, domain: Any) -> Cells:
-    if isinstance(design, CodedDesign):
-        codes = _codes(design, reports)
-        return Cells.of(codes, domain=domain, **plan.columns(len(codes)))
-    held = _held(design, reports)
-    if plan.joint_inclusion is not None:
-        raise ReportError("set-reports-with-pairwise-probabilities")
-    return Cells.of_sets(held, domain=domain, **plan.columns(len(held)))
-
-
-def _codes(design: CodedDesign, reports: Any) -> Array:
-    if isinstance(reports, Reports):
-        return np.asarray(check_codes(reports_of(design, reports)), dtype=np.int64)
-    return np.asarray(codes_of(design.outputs, reports), dtype=np.int64)
-
-
-def _held(design: Design, reports: Any) -> Array:
-    bits = reports_of(design, reports) if isinstance(reports, Reports) else split_sets(reports, design.k)
-    design.tally(Reports(design.fingerprint, design.k, "bits", bits))  # refuses sets that the design never reports
-    return np.unpackbits(bits, axis=1, count=design.k, bitorder="little")
-
-
-def _codes_by_sample(designs: list[Design], reports: Any, group: Factor) -> Array:
-    """The code of each report among those of the design that its row used."""
-    coded = [one for one in designs if isinstance(one, CodedDesign)]
-    if len(coded) < len(designs):
-        raise ReportError("one-of-several-designs-reports-sets")
-    if isinstance(reports, Reports):
-        raise ReportError("one-column-of-reports-of-one")
-    values = as_array(reports if hasattr(reports, "__array__") else as_list(reports, "reports"), "reports").astype(
-        object
-    )
-    if values.shape != group.codes.shape:
-        raise InputError("samples-for-reports", group_count=len(group), values_count=len(values))
-    codes = np.empty(len(values), dtype=np.int64)
-    for place, one in enumerate(coded):
-        in_sample = group.codes == place
-        codes[in_sample] = codes_of(one.outputs, values[in_sample].tolist())
-    return codes
+    return v_total, v_share, rule.degrees_of_freedom(cells.replicates.shape[1], cells.stratum.size)

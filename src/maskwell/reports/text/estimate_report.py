@@ -215,8 +215,8 @@ def _beside(estimate: Estimate) -> list[Block]:
 
 def _parts_of_variance(estimate: Estimate) -> list[Block]:
     total = float(estimate.variance.sum())
-    part = float(estimate.randomization_variance.sum())
-    if not total > 0 or math.isnan(part) or math.isnan(float(estimate.sampling_variance.sum())):
+    sampling, part = (float(values.sum()) for values in estimate.variance_parts)
+    if not total > 0 or math.isnan(part) or math.isnan(sampling):
         return []  # where the parts cannot be separated a note says so
     percent = f"{Printed(100 * min(1.0, max(0.0, part / total))):.0f} %"
     return [line(f"Randomization makes up {percent} of the variance, sampling the rest.")]
@@ -462,7 +462,7 @@ def _parts_of_error(estimate: Estimate) -> list[str]:
     from maskwell.microdata.folder.receipt_contents import rounded_up
 
     place = _answered(estimate)
-    parts = [estimate.sampling_variance, estimate.randomization_variance]
+    parts = estimate.variance_parts
     sampling, randomization = (f"{Printed(math.sqrt(max(float(part[place]), 0.0))):.2g}" for part in parts)
     bias = f"; its bias is at most {Printed(rounded_up(float(estimate.bias[place]))):g}, which the interval allows for"
     return [

@@ -351,8 +351,8 @@ def attribute_table(before: Sequence[AttributeRisk], after: Sequence[AttributeRi
 def _attribute_row(one: AttributeRisk, which: str) -> list[str]:
     return [
         f"{shorten(one.sensitive, 16)}{which}",
-        f"{one.homogeneous_cells:,} ({one.homogeneous_records:,})",
-        f"{one.skewed_cells:,} ({one.skewed_records:,})",
+        f"{one.homogeneous.cells:,} ({one.homogeneous.records:,})",
+        f"{one.skewed.cells:,} ({one.skewed.records:,})",
         f"{one.fewest_values:,}",
         f"{Printed(one.greatest_distance):.2f}",
         f"{percent(one.guess)} %",

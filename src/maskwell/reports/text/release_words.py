@@ -21,10 +21,8 @@ from maskwell.microdata.plans.edit_rules import AnyRule, Moves, Rule
 from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.contributions import level_contributions, variable_contributions
-from maskwell.microdata.risk.file_risk import EXCHANGED, FINDS_MORE, NOT_COVERED, UNUSUAL
 from maskwell.microdata.risk.intruders import INTRUDERS
 from maskwell.microdata.risk.risk_report import FileRisk, RiskReport
-from maskwell.microdata.risk.unit_draws import TOGETHER
 from maskwell.microdata.risk.unit_risk import UnitFigures, UnitRisk
 from maskwell.microdata.stages.achieved_bounds import AT_LEAST, bound_is_kept
 from maskwell.microdata.stages.stage import Randomization, Stage, kept_columns
@@ -399,7 +397,7 @@ def headline(risk: RiskReport, *, whole: bool = False) -> str:
     keys = in_words([one_line(key) for key in risk.keys]) if whole else keys_in_words(risk.keys)
     who = f"someone who knows {keys}{INTRUDERS[risk.intruder].words}"
     limit = "" if risk.threshold is None else f" (limit {bound_value('match', risk.threshold)})"
-    if is_sure(now.max_risk) and EXCHANGED not in risk.flags:  # whose figures are bounds
+    if is_sure(now.max_risk) and not risk.is_flagged("exchange-beyond-the-keys"):  # whose figures are bounds
         records = counted(found_for_sure(risk), "record", "records")
         return f"{records} can be found with certainty by {who}{limit}."
     highest = f"Highest chance that {who} finds the right record: {bound_value('match', now.max_risk)}{limit}"
@@ -476,7 +474,8 @@ def assumptions(risk: RiskReport, release: AnyRelease | None = None) -> str:
     after = risk.after
     if after is None:
         return ""
-    assumed = " ".join(filter(None, [OF_UNITS if TOGETHER in risk.flags else ASSUMED, weighing_in_words(risk)]))
+    known = OF_UNITS if risk.is_flagged("all-records-of-a-unit") else ASSUMED
+    assumed = " ".join(filter(None, [known, weighing_in_words(risk)]))
     if left := [] if release is None else _not_counted(release):
         assumed += f" Not counted: {'; '.join(left)}."
     if after.max_risk_released_counts is not None:
@@ -542,8 +541,9 @@ def _cell_in_words(columns: Sequence[str], label: dict[str, object], labels: Lab
 def risk_notes(risk: RiskReport) -> list[str]:
     """What a reader should know of the risk; of k-anonymity only where that of a released file is shown."""
     counted_after = risk.after is not None and risk.after.smallest is not None
-    said = {NOT_COVERED} if counted_after else {UNUSUAL}  # of who is not covered the first lines tell
-    return [flag for flag in risk.flags if flag not in said and not flag.startswith(FINDS_MORE)]
+    said = {"best-look-finds-more", "all-counts-find-more"}  # the first lines tell of them, and of who is not covered
+    said |= {"all-counts-not-covered" if counted_after else "released-uniques-are-often-others"}
+    return [flag for flag in risk.flags if getattr(flag, "code", "") not in said]
 
 
 def rise_in_words(risk: RiskReport) -> str:

@@ -1,97 +1,135 @@
-"""Intervals of maximum likelihood estimates: at the boundary, and for several samples."""
+"""Profile and bootstrap intervals: against brute force, at the boundary, with several samples, and their coverage."""
 
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
+from scipy.stats import bootstrap as reference
+from scipy.stats import chi2, multinomial, norm
+from tests.support.estimates import FORCED, JAR, WARNER, estimate_of, likeliest
 
-from maskwell import Counts, Design
+from maskwell import Categories, Design
 from maskwell import design as make_design
-from maskwell.designs import Dense
+from maskwell.designs import Dense, Kronecker, Uniform
 from maskwell.errors import ParameterError
-from maskwell.estimation import Estimate, Sample, estimate_by_likelihood, estimate_by_moments
+from maskwell.estimation import Estimate, LeftInverse, Sample, estimate_samples, likelihood_intervals
 from maskwell.estimation.maximum_likelihood import likelihood_of
 
-P3 = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
-FORCED = make_design("forced", truth="3/4", yes="1/6", no="1/12")
-
-
-def estimate_of(counts: list[int], design: Design) -> Estimate:
-    return estimate_by_likelihood(Sample.of(counts, design).counts, design)
+KUK = make_design("kuk", theta1="0.7", theta2="0.2", draws=2)
+KARY = Uniform.from_gamma(5, Categories.of(["a", "b", "c"]))
 
 
 def two_warners() -> Estimate:
-    samples = [
-        Sample.of([120, 180], make_design("warner", p="0.7")),
-        Sample.of([60, 140], make_design("warner", p="0.8")),
-    ]
-    return likelihood_of(samples, None)
+    return likelihood_of([Sample.of([120, 180], WARNER), Sample.of([60, 140], make_design("warner", p="0.8"))], None)
+
+
+# ---- profile
+
+
+@pytest.mark.parametrize("counts", [[30, 50, 20], [5, 60, 35], [0, 40, 60], [1, 98, 1]])
+def test_against_all_points_of_a_grid(counts: list[int]) -> None:
+    """Every share in the interval belongs to some point of the simplex that is likely enough, and no other does."""
+    step = 200
+    grid = np.array([(i, j, step - i - j) for i in range(step + 1) for j in range(step + 1 - i)]) / step
+    values = np.log(grid @ JAR.matrix().T) @ np.array(counts, dtype=float)
+    found = estimate_of(counts, JAR).confidence_interval(0.95, "profile")
+    kept = grid[2 * (values.max() - values) <= chi2.ppf(0.95, 1)]
+    for j in range(3):
+        assert found[j, 0] <= kept[:, j].min() + 1e-9
+        assert found[j, 1] >= kept[:, j].max() - 1e-3
+        assert found[j] == pytest.approx([kept[:, j].min(), kept[:, j].max()], abs=1.5 / step)
+
+
+def test_the_ends_lose_exactly_what_chi_squared_allows() -> None:
+    """Of one sample with more reports than categories, and of two samples; two categories are one interval."""
+    two, x, P = two_warners(), np.array([120.0, 130.0, 90.0]), KUK.matrix()
+
+    def of_kuk(t: float) -> float:
+        return float(x @ np.log(P @ [t, 1 - t]))
+
+    def of_two(t: float) -> float:
+        first, second = 0.3 + 0.4 * t, 0.2 + 0.6 * t
+        return float(120 * np.log(first) + 180 * np.log(1 - first) + 60 * np.log(second) + 140 * np.log(1 - second))
+
+    for estimate, value in ((estimate_of([120, 130, 90], KUK), of_kuk), (two, of_two)):
+        found = estimate.confidence_interval(0.9, "profile")
+        best = max(value(t) for t in np.linspace(0.001, 0.999, 20001))
+        assert [2 * (best - value(t)) for t in found[0]] == pytest.approx([chi2.ppf(0.9, 1)] * 2, abs=1e-4)
+        np.testing.assert_allclose(found[1], 1 - found[0, ::-1])
+    np.testing.assert_allclose(*(two.confidence_interval(0.95, m) for m in ("profile", "wald")), atol=0.01)
+
+
+def test_two_to_two_is_close_to_score() -> None:
+    estimate = estimate_of([1200, 1800], WARNER)
+    np.testing.assert_allclose(*(estimate.confidence_interval(0.95, m) for m in ("profile", "score")), atol=2e-4)
+
+
+def test_ends_where_the_likelihood_is_zero_or_the_estimate_outside() -> None:
+    low, high = estimate_of([5, 60, 35], JAR).confidence_interval(0.95, "profile")[0]
+    assert (low == 0, 0 < high < 0.1) == (True, True)
+    direct, far = Dense.of([[1, 0, 0], [0, 1, 0], [0, 0, 1]]), np.exp(-chi2.ppf(0.95, 1) / 200)
+    found = estimate_of([40, 0, 60], direct).confidence_interval(0.95, "profile")
+    assert found[1] == pytest.approx([0, 1 - far], abs=1e-6)
+    assert estimate_of([0, 100, 0], direct).confidence_interval(0.95, "profile")[1] == pytest.approx([far, 1], abs=1e-6)
+    alike = estimate_of([2, 0], WARNER).intervals(0.95, "profile")  # two reports, all the same, hardly speak
+    assert (alike.low[0], alike.high[0]) == (0, 1)
+
+
+def test_coverage_summed_over_all_counts() -> None:
+    n, truth = 60, np.array([0.25, 0.75])
+    lam, covered = KUK.apply(truth), 0.0
+    for x in product(range(n + 1), repeat=2):
+        if sum(x) > n or (chance := multinomial.pmf([*x, n - sum(x)], n, lam)) < 1e-6:
+            continue
+        low, high = estimate_of([*x, n - sum(x)], KUK).confidence_interval(0.95, "profile")[0]
+        covered += chance * (low <= truth[0] <= high)
+    assert covered == pytest.approx(0.95, abs=0.012)
+
+
+def test_tables_by_their_operators() -> None:
+    table = Kronecker.of([Uniform.from_gamma(3, Categories.numbered(2))] * 2)
+    dense = Dense.of([[str(p) for p in row] for row in table.exact_matrix()])
+    found = (estimate_of([300, 250, 240, 210], one).confidence_interval(0.95, "profile") for one in (table, dense))
+    np.testing.assert_allclose(*found, atol=1e-7)
+
+
+@pytest.mark.parametrize(("counts", "design"), [([1, 2], WARNER), ([30, 50, 20], JAR), ([7, 5, 8], KUK)])
+def test_a_level_next_to_zero_gives_hardly_more_than_the_estimate(counts: list[int], design: Design) -> None:
+    low, high = estimate_of(counts, design).confidence_interval(1e-12, "profile").T
+    assert ((low <= high) & (high - low < 1e-3)).all()
+
+
+# ---- maximum likelihood estimates
 
 
 def test_at_the_boundary_the_default_is_profile() -> None:
-    estimate = estimate_of([5, 60, 35], P3)
-    assert estimate.default_interval == "profile"
+    estimate = likeliest([5, 60, 35], JAR)
     said = estimate.to_dict()
-    assert said["interval_method"] == "profile"
+    assert (estimate.default_interval, said["interval_method"]) == ("profile", "profile")
     assert said["estimates"][0]["standard_error"] is None
     assert said["estimates"][0]["interval"] == pytest.approx([0, 0.0463], abs=5e-5)
-    json.dumps(said, allow_nan=False)
     assert said["covariance"][0] == [None] * 3
     assert said["moments"][0] == pytest.approx(-0.1181, abs=5e-5)
+    json.dumps(said, allow_nan=False)
     assert "profile intervals" in repr(estimate)
-
-
-def test_inside_the_default_is_that_of_moments() -> None:
-    estimate = estimate_of([30, 50, 20], P3)
-    assert estimate.default_interval == "score"
-    np.testing.assert_allclose(
-        estimate.confidence_interval(), estimate_by_moments(*_of(estimate)).confidence_interval(), atol=1e-9
-    )
-
-
-def _of(estimate: Estimate) -> tuple[Counts, Design]:
-    return estimate.samples[0].counts, estimate.samples[0].design
-
-
-def test_two_to_two_keeps_its_score_interval() -> None:
-    estimate = estimate_of([80, 420], FORCED)
-    assert estimate.pi_hat[0] == 0
-    assert estimate.default_interval == "score"
-    np.testing.assert_allclose(estimate.confidence_interval()[0], [0, 0.0374], atol=5e-5)
-
-
-def test_what_does_not_work_there_says_so() -> None:
-    estimate = estimate_of([5, 60, 35], P3)
     assert any("not defined" in flag for flag in estimate.intervals(0.95, "wald").flags)
-    found = estimate.intervals(0.95, "bootstrap", seed=1, replicates=200)
-    assert any("not valid: prefer profile" in flag for flag in found.flags)
-    assert (found.low >= 0).all()
+    drawn = estimate.intervals(0.95, "bootstrap", seed=1, replicates=200)
+    assert any("not valid: prefer profile" in flag for flag in drawn.flags)
+    assert (drawn.low >= 0).all()
     with pytest.raises(ParameterError, match="no bca interval for an estimate by ml"):
         estimate.intervals(0.95, "bootstrap", seed=1, ends="bca")
 
 
-def test_profile_intervals_of_two_samples() -> None:
-    estimate = two_warners()
-    low, high = estimate.confidence_interval(0.95, "profile")[0]
-
-    def value(t: float) -> float:
-        first, second = 0.3 + 0.4 * t, 0.2 + 0.6 * t
-        return float(120 * np.log(first) + 180 * np.log(1 - first) + 60 * np.log(second) + 140 * np.log(1 - second))
-
-    best = value(float(estimate.pi_hat[0]))
-    assert [2 * (best - value(t)) for t in (low, high)] == pytest.approx([chi2.ppf(0.95, 1)] * 2, abs=1e-6)
-    wald = estimate.confidence_interval(0.95, "wald")[0]
-    np.testing.assert_allclose([low, high], wald, atol=0.01)
-
-
-@pytest.mark.parametrize("source", ["reports", "model"])
-def test_bootstrap_intervals_of_two_samples(source: str) -> None:
-    estimate = two_warners()
-    found = estimate.confidence_interval(0.95, "bootstrap", seed=1, replicates=1000, source=source)
-    np.testing.assert_allclose(found, estimate.confidence_interval(0.95, "wald"), atol=0.015)
+def test_elsewhere_the_default_is_that_of_moments() -> None:
+    inside, outside = likeliest([30, 50, 20], JAR), likeliest([80, 420], FORCED)
+    assert (inside.default_interval, outside.default_interval) == ("score", "score")
+    plain = estimate_of([30, 50, 20], JAR).confidence_interval()
+    np.testing.assert_allclose(inside.confidence_interval(), plain, atol=1e-9)
+    assert outside.pi_hat[0] == 0
+    np.testing.assert_allclose(outside.confidence_interval()[0], [0, 0.0374], atol=5e-5)
 
 
 def test_several_samples_have_score_intervals() -> None:
@@ -103,20 +141,79 @@ def test_several_samples_have_score_intervals() -> None:
     assert np.abs(score - wald).max() > 1e-4
 
 
-def simmons(method: str) -> Estimate:
-    """Two samples with an unrelated question of unknown share: only sums of the categories can be told."""
-    from maskwell.estimation import estimate_samples
-
-    designs = [make_design("simmons", p=p) for p in ("0.75", "0.25")]
-    return estimate_samples([Sample.of([200, 400], designs[0]), Sample.of([140, 260], designs[1])], method=method)
-
-
 @pytest.mark.parametrize("method", ["moments", "ml"])
-def test_sums_of_categories_have_score_and_bootstrap_intervals(method: str) -> None:
-    estimate = simmons(method)
-    assert len(estimate.categories) == 4
-    assert estimate.default_interval == "score"
+def test_sums_of_categories_have_intervals_of_their_own(method: str) -> None:
+    """Two samples with an unrelated question of unknown share: only sums of the categories can be told."""
+    counts = ([200, 400], [140, 260])
+    designs = [make_design("simmons", p=p) for p in ("0.75", "0.25")]
+    estimate = estimate_samples([Sample.of(x, d) for x, d in zip(counts, designs, strict=True)], method=method)
+    assert (len(estimate.categories), estimate.default_interval) == (4, "score")
     found = estimate.confidence_interval(0.95, "bootstrap", seed=1, replicates=300)
     np.testing.assert_allclose(found, estimate.confidence_interval(), atol=0.03)
     with pytest.raises(ParameterError, match="sums of the categories"):
-        estimate.intervals(0.95, "profile")
+        estimate.intervals(method="profile")
+    with pytest.raises(ParameterError, match="ask for a matched interval"):
+        estimate.intervals(method="exact")
+
+
+# ---- bootstrap
+
+
+def test_the_same_seed_gives_the_same_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    estimate = estimate_of([500, 300, 200], KARY)
+    one, again, other = (estimate.confidence_interval(0.95, "bootstrap", seed=s) for s in (7, 7, 8))
+    np.testing.assert_array_equal(one, again)
+    assert (one != other).any()
+    monkeypatch.setattr(likelihood_intervals, "CHUNK", 100)  # in small batches, and still the same
+    np.testing.assert_array_equal(estimate.confidence_interval(0.95, "bootstrap", seed=7), one)
+
+
+@pytest.mark.parametrize("source", ["reports", "model"])
+def test_large_samples_give_wald_intervals(source: str) -> None:
+    estimate, two = estimate_of([5000, 3000, 2000], KARY), two_warners()
+    for ends in ("percentile", "bca"):
+        found = estimate.intervals(0.95, "bootstrap", seed=1, replicates=20_000, source=source, ends=ends)
+        off = (found.to_array() - estimate.confidence_interval(0.95, "wald")) / estimate.standard_error[:, None]
+        assert np.abs(off).max() < 0.08
+    found = two.intervals(0.95, "bootstrap", seed=1, replicates=1000, source=source)
+    np.testing.assert_allclose(found.to_array(), two.confidence_interval(0.95, "wald"), atol=0.015)
+
+
+def test_bca_ends_are_those_of_scipy() -> None:
+    """scipy bootstraps the same statistic from rows: the mean of the recoveries of 400 reports."""
+    counts = [330, 60, 10]  # skew, so that the correction matters
+    estimate = estimate_of(counts, KUK)
+    U = np.repeat(LeftInverse.best(KUK).L[0], counts)
+    wanted = reference((U,), np.mean, n_resamples=20_000, method="BCa", rng=np.random.default_rng(1), batch=500)
+    found = estimate.confidence_interval(0.95, "bootstrap", seed=1, replicates=20_000, ends="bca")[0]
+    plain = estimate.confidence_interval(0.95, "bootstrap", seed=1, replicates=20_000)[0]
+    error = estimate.standard_error[0]
+    assert np.abs(found - [*wanted.confidence_interval]).max() < 0.05 * error
+    assert np.abs(found - plain).max() > 0.08 * error
+
+
+def test_bca_moves_the_tails_as_the_formula_says() -> None:
+    """Six replicates in ten below the estimate: z0 is the normal quantile at 0.6."""
+    estimate = estimate_of([330, 60, 10], KUK)
+    values = estimate.pi_hat + np.repeat([-0.1, 0.1], [600, 400])[:, None] * [1, -1]
+    found = likelihood_intervals._bca(estimate, values, np.array([0.025, 0.975]))[0]
+    d = np.repeat(KUK.left_inverse()[0], [330, 60, 10]) - estimate.pi_hat[0]
+    a, z0 = (d**3).sum() / (6 * (d**2).sum() ** 1.5), norm.ppf(0.6)
+    z = z0 + norm.ppf([0.025, 0.975])
+    np.testing.assert_allclose(found, norm.cdf(z0 + z / (1 - a * z)))
+
+
+def test_a_chosen_left_inverse_is_used_again() -> None:
+    estimate = estimate_of([150, 150, 100], KUK, inverse=LeftInverse.best(KUK, [0.01, 0.99]))
+    found = estimate.intervals(0.95, "bootstrap", seed=1, replicates=4000)
+    assert ((found.low < estimate.pi_hat) & (estimate.pi_hat < found.high)).all()
+    np.testing.assert_allclose(found.half_width, 1.96 * estimate.standard_error, rtol=0.08)
+
+
+def test_reports_that_do_not_vary() -> None:
+    estimate = estimate_of([0, 50], WARNER)
+    flat = estimate.intervals(0.95, "bootstrap", seed=1)
+    np.testing.assert_allclose(flat.low, flat.high)
+    none = estimate.intervals(0.95, "bootstrap", seed=1, ends="bca")
+    assert np.isnan(none.low).all()
+    assert none.flags == ("no bca interval where the reports do not vary",)

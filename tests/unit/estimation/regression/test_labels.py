@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell import Categories
+from maskwell import Categories, Sampling
 from maskwell import design as make_design
 from maskwell.designs import Dense
 from maskwell.errors import MaskwellError, ReportError
-from maskwell.estimation import Sampling, estimate_survey
+from maskwell.estimation import estimate_survey
 from maskwell.estimation.regression import (
     estimate_with_anchor,
     fit_logistic,

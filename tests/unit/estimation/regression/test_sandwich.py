@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from tests.support.regression import THREE, WARNER, draw, logistic_data
 
+from maskwell import Sampling
 from maskwell.errors import InputError, MissingValueError, ParameterError
-from maskwell.estimation import Sampling
 from maskwell.estimation.regression import fit_logistic, fit_multinomial
 from maskwell.estimation.regression.row_sampling import RowSampling
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell import Sampling
+from maskwell import Categories, Sampling
 from maskwell import design as make_design
-from maskwell.errors import InputError, LabelError, MaskwellError, ParameterError
+from maskwell.errors import LabelError, MaskwellError, ParameterError
 from maskwell.estimation import estimate_survey
-from maskwell.estimation.sampling.calibration import calibrate
-from maskwell.estimation.sampling.sample_stages import Scheme
 
 WARNER = make_design("warner", p="7/10")
+OTHER, NAMED = make_design("warner", p="8/10"), WARNER.with_labels(Categories.of(["a", "b"]), WARNER.outputs)
+EMPTY = [[1, 0], [2, 0], [1, 0], [0, 0]]
 YES, NO = WARNER.outputs.labels
 REPORTS = [YES, NO, YES, NO]
 
@@ -73,20 +73,27 @@ def test_a_plan_that_cannot_be(plan: dict[str, Any], words: str) -> None:
     assert raised.value.hint
 
 
-def test_a_plan_is_about_its_own_rows() -> None:
-    with pytest.raises(InputError, match="plan of 3 rows for 4 reports"):
-        estimate_survey(REPORTS, WARNER, Sampling(weights=[1, 2, 3]))
-
-
-def test_samples_and_designs_go_together() -> None:
-    with pytest.raises(InputError):
-        estimate_survey(REPORTS, WARNER, Sampling(), samples=[0, 0, 1, 1])
-    with pytest.raises(InputError):
-        estimate_survey(REPORTS, {0: WARNER}, Sampling())
-    with pytest.raises(InputError):
-        estimate_survey(REPORTS, {0: WARNER}, Sampling(), samples=[0, 0, 1, 1])
-    with pytest.raises(InputError):
-        estimate_survey(REPORTS, {0: WARNER}, Sampling(), samples=[0, 0])
+@pytest.mark.parametrize(
+    ("design", "plan", "samples", "words"),
+    [
+        (WARNER, Sampling(weights=[1, 2, 3]), None, "plan of 3 rows for 4 reports"),
+        (WARNER, Sampling(), [0, 0, 1, 1], "one design"),
+        ({0: WARNER}, Sampling(), None, "no samples"),
+        ({0: WARNER}, Sampling(), [0, 0, 1, 1], "no design for 1 of 2 samples"),
+        ({0: WARNER}, Sampling(), [0, 0], "for 4 reports"),
+        ({"1": WARNER, "2": OTHER}, Sampling(), ["1"] * 4, "no row of the samples '2', which have a design"),
+        ({"1": WARNER, "2": NAMED}, Sampling(), list("1122"), "different categories"),
+        (
+            WARNER,
+            Sampling(weights=[1.0] * 4, replicates=EMPTY, replicate_method="brr"),
+            None,
+            "replicate 2 has the weight 0",
+        ),
+    ],
+)
+def test_rows_samples_and_designs_go_together(design: Any, plan: Sampling, samples: Any, words: str) -> None:
+    with pytest.raises(MaskwellError, match=words):
+        estimate_survey(REPORTS, design, plan, samples=samples)
 
 
 def test_one_plan_serves_any_number_of_rows() -> None:
@@ -95,52 +102,19 @@ def test_one_plan_serves_any_number_of_rows() -> None:
     assert estimate_survey(REPORTS[:2], WARNER, plan).total.sum() == pytest.approx(10)
 
 
-@pytest.mark.parametrize("shares", [{"a": 0.5, "b": 0.4}, {"a": 50, "b": 50}, {"a": 1.0, "b": 0.0}])
-def test_shares_of_strata_add_up_to_one(shares: dict[str, float]) -> None:
-    with pytest.raises(ParameterError, match="add up"):
-        Sampling.from_shares(["a", "a", "b", "b"], shares)
-
-
-def test_shares_of_strata_and_populations_by_label() -> None:
-    plan = Sampling.from_shares(["a", "a", "b", "b"], {"a": 0.75, "b": 0.25})
+def test_weights_follow_from_shares_populations_and_stages() -> None:
+    strata = ["a", "a", "b", "b"]
+    plan = Sampling.from_shares(strata, {"a": 0.75, "b": 0.25, "c": 0})
     assert plan.weights.tolist() == [0.375, 0.375, 0.125, 0.125]
-    sizes = Sampling(strata=["a", "a", "b", "b"], population={"a": 30, "b": 10})
-    assert sizes.base_weights(4).tolist() == [15, 15, 5, 5]
-
-
-def test_weights_follow_from_two_stages() -> None:
-    plan = Sampling(clusters=[1, 1, 2, 2], population=(6, [4, 4, 10, 10]))
-    assert plan.base_weights(4).tolist() == [6, 6, 15, 15]
-
-
-def test_a_scheme_says_what_it_needs() -> None:
-    with pytest.raises(ParameterError, match="no sampling method"):
-        Scheme("guess")
-    with pytest.raises(ParameterError, match="rule for replicates"):
-        Scheme("replicates")
-
-
-# ---- strata, samples and replicates without rows
-
-
-def test_a_stratum_with_a_share_and_no_row_is_named() -> None:
+    assert Sampling(strata=strata, population={"a": 30, "b": 10}).base_weights(4).tolist() == [15, 15, 5, 5]
+    two = Sampling(clusters=[1, 1, 2, 2], population=(6, [4, 4, 10, 10]))
+    assert two.base_weights(4).tolist() == [6, 6, 15, 15]
+    for shares in ({"a": 0.5, "b": 0.4}, {"a": 50, "b": 50}, {"a": 1.0, "b": 0.0}):
+        with pytest.raises(ParameterError, match="add up"):
+            Sampling.from_shares(strata, shares)
     with pytest.raises(LabelError, match="no row of stratum 'c', which has a share") as caught:
-        Sampling.from_shares(["a", "a", "b", "b"], {"a": 0.4, "b": 0.3, "c": 0.3})
+        Sampling.from_shares(strata, {"a": 0.4, "b": 0.3, "c": 0.3})
     assert caught.value.objects["strata"] == ["c"]
-    plan = Sampling.from_shares(["a", "a", "b", "b"], {"a": 0.6, "b": 0.4, "c": 0})
-    assert plan.weights.tolist() == pytest.approx([0.3, 0.3, 0.2, 0.2])
-
-
-def test_a_sample_with_a_design_and_no_row_is_named() -> None:
-    designs = {"1": WARNER, "2": make_design("warner", p="8/10")}
-    with pytest.raises(LabelError, match="no row of the samples '2', which have a design"):
-        estimate_survey(REPORTS, designs, Sampling(), samples=["1"] * 4)
-
-
-def test_a_replicate_without_weight_is_named() -> None:
-    plan = Sampling(weights=[1.0] * 4, replicates=[[1, 0], [2, 0], [1, 0], [0, 0]], replicate_method="bootstrap")
-    with pytest.raises(ParameterError, match="replicate 2 has the weight 0"):
-        estimate_survey(REPORTS, WARNER, plan)
 
 
 # ---- calibration
@@ -158,13 +132,13 @@ def test_a_replicate_without_weight_is_named() -> None:
 )
 def test_calibration_that_cannot_be(x: Any, totals: Any, words: str) -> None:
     with pytest.raises(MaskwellError, match=words):
-        calibrate(Sampling(weights=[1.0, 2, 3, 4]), x, totals)
+        Sampling(weights=[1.0, 2, 3, 4]).calibrated(x, totals)
 
 
 @pytest.mark.parametrize("distance", ["linear", "raking"])
 def test_calibrated_weights_meet_their_totals(distance: str) -> None:
     x = np.array([[1, 0.5], [1, 1.5], [1, 2.5], [1, 0.1]])
-    plan = calibrate(Sampling(weights=[10, 12, 9, 11]), x, [50, 60], distance=distance)
+    plan = Sampling(weights=[10, 12, 9, 11]).calibrated(x, [50, 60], distance=distance)
     assert plan.weights @ x == pytest.approx([50, 60])
     if distance == "raking":
         assert (plan.weights > 0).all()
@@ -172,7 +146,7 @@ def test_calibrated_weights_meet_their_totals(distance: str) -> None:
 
 def test_negative_weights_are_allowed_and_flagged() -> None:
     x = np.array([[1, 0.0], [1, 1.0], [1, 2.0], [1, 3.0]])
-    plan = calibrate(Sampling(weights=[10.0] * 4), x, [40, 150])
+    plan = Sampling(weights=[10.0] * 4).calibrated(x, [40, 150])
     found = estimate_survey(REPORTS, WARNER, plan)
     assert (plan.weights < 0).any()
     assert any("negative" in flag for flag in found.flags)
@@ -182,7 +156,7 @@ def test_calibrating_to_what_the_weights_say_changes_nothing_but_the_residuals()
     """With a column of ones alone the variance of a share is that of the Hajek ratio."""
     w = np.array([10.0, 12, 9, 11])
     plain = estimate_survey(REPORTS, WARNER, Sampling(weights=w))
-    plan = calibrate(Sampling(weights=w), np.ones((4, 1)), [w.sum()])
+    plan = Sampling(weights=w).calibrated(np.ones((4, 1)), [w.sum()])
     found = estimate_survey(REPORTS, WARNER, plan)
     assert found.pi_hat == pytest.approx(plain.pi_hat)
     assert found.variance == pytest.approx(plain.variance, rel=1e-12)
@@ -193,7 +167,7 @@ def test_calibrated_domains_keep_the_rows_outside() -> None:
     random = np.random.default_rng(1)
     reports = [YES if r < 0.4 else NO for r in random.random(40)]
     x, w, inside = np.column_stack([np.ones(40), random.random(40)]), random.uniform(5, 9, 40), np.arange(40) % 2
-    plan = calibrate(Sampling(weights=w), x, [300, 160])
+    plan = Sampling(weights=w).calibrated(x, [300, 160])
     found = estimate_survey(reports, WARNER, plan, domains=inside).domains[1]
     u = np.array([((z == YES) - 0.3) / 0.4 for z in reports])
     wg = plan.weights

@@ -1,18 +1,23 @@
-"""Samples that tell the shares only together, under a sampling plan."""
+"""Samples that tell the shares only together, under a sampling plan, and domains of samples without one."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.estimates import JAR, estimate_of, likeliest
 
 from maskwell import Sampling
 from maskwell import design as make_design
+from maskwell.core import Cells
 from maskwell.designs import Dense
 from maskwell.errors import NotIdentifiableError, ParameterError
 from maskwell.estimation import ReplicateRule, Sample, estimate_samples, estimate_survey
+from maskwell.estimation.sampling.report_shares import estimate_simple
+from maskwell.estimation.sampling.weighted_survey import estimate_cells
 
 PAIRS = {1: make_design("simmons", p="3/4"), 2: make_design("simmons", p="1/4")}
 COUNTS = ([200, 400], [140, 260])
@@ -35,13 +40,6 @@ def test_samples_as_strata_agree_with_the_estimate_from_counts() -> None:
     assert found.covariance == pytest.approx(counts.covariance)
     assert found.total == pytest.approx(3000 * counts.pi_hat)
     assert found.total_covariance == pytest.approx(3000**2 * counts.covariance)  # strata fix the sum of the weights
-
-
-def test_a_simple_sample_agrees_up_to_n_over_n_minus_one() -> None:
-    found, counts = surveyed(Sampling()), plainly()
-    assert found.variance == pytest.approx(counts.variance, rel=2e-3)
-    assert found.variance != pytest.approx(counts.variance, rel=1e-4)
-    assert any("each on its own" in flag for flag in found.flags)
 
 
 def test_the_variance_is_that_of_linearised_residuals() -> None:
@@ -146,3 +144,50 @@ def test_few_reports_outside_the_unit_interval_are_no_misfit() -> None:
     assert found.pi_hat[0] == pytest.approx(1.5)
     assert any("do not cut them" in flag for flag in found.flags)
     assert not any("do not fit" in flag for flag in found.flags)
+
+
+# ---- domains of a sample without a plan are what files of their own would give
+
+COIN, OTHER = (Dense.of([[p, 1 - p], [1 - p, p]]) for p in (Fraction(7, 10), Fraction(4, 5)))
+
+
+def test_whole_and_domains_are_plain_estimates() -> None:
+    cells = Cells.of([0, 1, 0, 1], count=[60, 90, 30, 120], domain=["f", "f", "m", "m"])
+    for method, alone in (("moments", estimate_of), ("ml", likeliest)):
+        found = estimate_simple(cells, [COIN], method=method)
+        for one, counts in ((found, [90, 210]), (found.domains["f"], [60, 90]), (found.domains["m"], [30, 120])):
+            plain = alone(counts, COIN)
+            assert one.pi_hat == pytest.approx(plain.pi_hat)
+            assert one.standard_error == pytest.approx(plain.standard_error, nan_ok=True)
+            assert one.default_interval == plain.default_interval
+            for interval in ("exact", "score", None):
+                ends = plain.confidence_interval(0.9, interval)
+                assert one.confidence_interval(0.9, interval) == pytest.approx(ends, nan_ok=True)
+
+
+def test_totals_are_those_of_a_sample_with_replacement() -> None:
+    rng = np.random.default_rng(5)
+    cells = Cells.of(rng.integers(0, 3, 400), domain=rng.integers(0, 3, 400).tolist())
+    found, survey = estimate_simple(cells, [JAR]), estimate_cells(cells, JAR)
+    assert found.total_covariance == pytest.approx(survey.total_covariance)
+    for label, one in found.domains.items():
+        assert one.total == pytest.approx(survey.domains[label].total)
+        assert one.total_covariance == pytest.approx(survey.domains[label].total_covariance)
+
+
+def test_several_samples() -> None:
+    cells = Cells.of(
+        [0, 1, 0, 1, 0, 1], count=[60, 90, 40, 110, 20, 30], sample=[0, 0, 1, 1, 0, 0], domain=["f"] * 4 + ["m"] * 2
+    )
+    found = estimate_simple(cells, [COIN, OTHER])
+    both = estimate_samples([Sample.of([60, 90], COIN), Sample.of([40, 110], OTHER)])
+    assert found.domains["f"].pi_hat == pytest.approx(both.pi_hat)
+    assert found.domains["f"].variance == pytest.approx(both.variance)
+    assert found.domains["m"].pi_hat[0] == pytest.approx((20 / 50 - 0.3) / 0.4)
+
+
+def test_a_domain_with_one_row_has_no_estimate() -> None:
+    found = estimate_simple(Cells.of([0, 1, 0], domain=["f", "f", "m"]), [COIN])
+    assert np.isnan(found.domains["m"].pi_hat).all()
+    assert "too few" in found.domains["m"].flags[0]
+    assert found.domains["m"].n == 1

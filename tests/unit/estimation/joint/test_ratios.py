@@ -1,15 +1,17 @@
-"""Odds ratios and the profile of their likelihood."""
+"""Odds ratios and the profile of their likelihood; conditional shares, differences and ratios."""
 
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.optimize import approx_fprime
 from scipy.special import chdtri
 
 import maskwell as mw
-from maskwell.errors import ParameterError
+from maskwell.estimation.joint.conditionals import Ratios
 from maskwell.estimation.joint.odds import OddsProfile, TableLikelihood, two_by_two
 from maskwell.estimation.maximisation.maximum import maximise
 
@@ -59,13 +61,12 @@ def test_a_cell_below_zero_takes_the_most_likely_table():
 
 def test_no_odds_ratio_without_counts():
     table = _empty_cell()
-    weighted = mw.estimation.Table(mw.estimation.Estimate(**{**vars(table.estimate), "samples": ()}), table.layout)
-    found = weighted.odds_ratio()
+    found = mw.estimation.Table(replace(table.estimate, basis=()), table.layout).odds_ratio()
     assert found.method == "none" and math.isnan(found.value) and math.isnan(found.confidence_interval()[0])
     assert "no plain counts" in found.flags[0]
 
 
-def _profile_by_em(P, x, k, cells, phi, steps=20000):
+def _profile_by_em(P, x, k, cells, phi, steps=3000):
     """The same maximum by EM: expected counts of the cells, then the four of them with their odds ratio held."""
     pi = np.full(k, 1 / k)
     for _ in range(steps):
@@ -77,22 +78,15 @@ def _profile_by_em(P, x, k, cells, phi, steps=20000):
 
 @pytest.mark.parametrize("phi", [-3.0, 0.0, 2.0])
 def test_the_profile_is_that_of_em(phi):
-    x = np.array([120, 90, 55, 235])
-    design = mw.designs.Kronecker.of([WARNER, FORCED])
-    profile = OddsProfile(TableLikelihood(design, x), (0, 1, 2, 3), 0.0)
-    got = profile.log_likelihood(phi)
-    assert got == pytest.approx(_profile_by_em(design.matrix(), x, 4, [0, 1, 2, 3], phi, 3000), abs=1e-5)
-    x = np.array([30, 14, 20, 17, 26, 10, 23, 20, 31])
-    design = mw.designs.Kronecker.of([THREE, THREE])
-    profile = OddsProfile(TableLikelihood(design, x), (0, 2, 6, 8), 0.0)
-    got = profile.log_likelihood(phi)
-    assert got == pytest.approx(_profile_by_em(design.matrix(), x, 9, [0, 2, 6, 8], phi, 3000), abs=1e-5)
-
-
-def test_slope_and_curvature_of_the_profile():
-    x = np.array([30, 14, 20, 17, 26, 10, 23, 20, 31])
-    design = mw.designs.Kronecker.of([THREE, THREE])
-    profile = OddsProfile(TableLikelihood(design, x), (0, 2, 6, 8), 0.0)
+    """And its slope and curvature are those by differences."""
+    for designs, x, cells in (
+        ([WARNER, FORCED], [120, 90, 55, 235], (0, 1, 2, 3)),
+        ([THREE, THREE], [30, 14, 20, 17, 26, 10, 23, 20, 31], (0, 2, 6, 8)),
+    ):
+        design, counts = mw.designs.Kronecker.of(designs), np.array(x)
+        profile = OddsProfile(TableLikelihood(design, counts), cells, 0.0)
+        expected = _profile_by_em(design.matrix(), counts, len(x), list(cells), phi)
+        assert profile.log_likelihood(phi) == pytest.approx(expected, abs=1e-5)
     alpha = np.random.default_rng(1).normal(size=7)
     assert np.allclose(profile._slope(alpha, 0.7), approx_fprime(alpha, profile._value, 1e-7, 0.7), atol=1e-6)
     numeric = approx_fprime(alpha, profile._slope, 1e-7, 0.7)
@@ -117,16 +111,6 @@ def test_an_undefined_odds_ratio_says_so():
     assert math.isnan(found.log_odds_ratio)
     assert found.confidence_interval() == (0.0, math.inf)
     assert any("not defined" in flag for flag in found.flags)
-
-
-def test_what_is_asked_is_checked():
-    table = mw.estimation.cross_tabulate_counts(np.full((3, 3), 9), {"a": THREE, "b": THREE})
-    with pytest.raises(ParameterError, match="a has 3 categories"):
-        table.odds_ratio()
-    with pytest.raises(ParameterError, match="compares two"):
-        table.odds_ratio(rows=("a", "a"), columns=("a", "b"))
-    with pytest.raises(ParameterError, match="of two variables, not of 3"):
-        mw.estimation.cross_tabulate_counts(np.full((2, 2, 2), 9), dict.fromkeys("abc", WARNER)).odds_ratio()
 
 
 @pytest.mark.parametrize("phi", [-30.0, -1.0, 0.0, 5.0, 35.0])
@@ -162,3 +146,96 @@ def test_an_interval_without_end_needs_no_search(monkeypatch):
     assert limits == pytest.approx(searched, abs=1e-6)
     monkeypatch.setattr(OddsProfile, "_climb", None)
     assert profile.interval(0.95) == (-math.inf, math.inf)
+
+
+# ---- conditional shares, differences, and ratios of two estimates
+
+
+def _three_way(seed=2):
+    x = np.random.default_rng(seed).integers(20, 90, size=(2, 3, 2))
+    return mw.estimation.cross_tabulate_counts(x, {"a": WARNER, "b": THREE, "c": FORCED})
+
+
+def _delta(table, function):
+    """Standard errors of a function of the cells, by finite differences."""
+    slopes = np.atleast_2d(approx_fprime(table.estimate.pi_hat, function, 1e-7))
+    return np.sqrt(np.einsum("ij,jk,ik->i", slopes, table.estimate.covariance, slopes))
+
+
+@pytest.mark.parametrize("given", [("a",), ("b",), ("c", "a"), ("b", "c")])
+def test_shares_and_errors(given):
+    """By finite differences; the errors by operators are those by the covariance."""
+    table = _three_way()
+    found = table.conditional(given=given)
+    axes = [table.names.index(name) for name in (*given, *(n for n in table.names if n not in given))]
+
+    def shares(flat):
+        pi = flat.reshape(table.shape).transpose(axes)
+        rest = tuple(range(len(given), pi.ndim))
+        return (pi / pi.sum(axis=rest, keepdims=True)).ravel()
+
+    assert found.share.shape == tuple(table.shape[axis] for axis in axes)
+    assert np.allclose(found.share.ravel(), shares(table.estimate.pi_hat))
+    assert np.allclose(found.standard_error.ravel(), _delta(table, shares), rtol=1e-5)
+    assert np.allclose(found.share.sum(axis=tuple(range(len(given), found.share.ndim))), 1)
+    large = mw.estimation.Table(replace(table.estimate, covariance=None), table.layout)
+    for name in ("a", "b", "var_a", "cov_ab", "var_b"):
+        got, expected = (getattr(t.conditional(given=given).ratios, name) for t in (large, table))
+        assert np.allclose(got, expected, rtol=1e-9, atol=1e-15)
+
+
+def test_a_rare_given_category_is_unstable():
+    table = mw.estimation.cross_tabulate_counts([[108, 100], [392, 400]], {"a": WARNER, "b": FORCED})
+    found = table.conditional(given="a")
+    assert found.unstable.tolist() == [[True, True], [False, False]]
+    assert "unstable: the share of a = yes" in found.flags[0]
+    assert np.isinf(found.confidence_interval(method="fieller")[0]).all()
+    assert found.to_dict()["shares"][0]["unstable"] is True
+    assert "note: unstable" in repr(found)
+
+
+def test_fieller_is_where_the_difference_may_be_zero():
+    """At its ends ``(a - r b)^2 = z^2 Var(a - r b)``; with a certain denominator it is the Wald interval."""
+    r, z = Ratios(*map(np.array, (0.2, 0.5, 4e-3, 1e-3, 5e-3))), 1.96
+    for end in r.fieller(z):
+        assert (0.2 - end * 0.5) ** 2 == pytest.approx(z**2 * (4e-3 - 2 * end * 1e-3 + end**2 * 5e-3))
+    assert r.fieller(z)[0] < r.value < r.fieller(z)[1]
+    certain = Ratios(*map(np.array, (0.2, 0.5, 4e-3, 0.0, 0.0)))
+    assert np.allclose(certain.fieller(z), certain.wald(z))
+    assert np.isinf(Ratios(*map(np.array, (0.2, 0.1, 4e-3, 1e-3, 5e-3))).fieller(z)).all()
+
+
+def test_a_ratio_over_zero_is_flagged_not_hidden():
+    r = Ratios(*map(np.array, (0.1, 0.0, 1e-3, 0.0, 1e-3)))
+    assert np.isnan(r.value) and np.isnan(r.standard_error) and r.unstable
+    assert np.isnan(Ratios(*map(np.array, (0.1, 0.5, -1.0, 0.0, 0.0))).standard_error)
+
+
+def test_a_difference_between_groups():
+    table = _three_way()
+    found = table.difference({"b": "c"}, given="a", between=("yes", "no"))
+
+    def difference(flat):
+        pi = flat.reshape(table.shape)
+        return np.array([pi[0, 2].sum() / pi[0].sum() - pi[1, 2].sum() / pi[1].sum()])
+
+    assert found.value == pytest.approx(difference(table.estimate.pi_hat)[0])
+    assert found.standard_error == pytest.approx(_delta(table, difference)[0], rel=1e-5)
+    low, high = found.confidence_interval(0.9)
+    assert high - low == pytest.approx(2 * stats.norm.ppf(0.95) * found.standard_error)
+    assert found.p_value == pytest.approx(2 * stats.norm.sf(abs(found.value / found.standard_error)))
+    both = table.difference({"b": "c", "c": "yes"}, given="a", between=("yes", "no"))
+    pi = table.pi_hat
+    assert both.value == pytest.approx(pi[0, 2, 0] / pi[0].sum() - pi[1, 2, 0] / pi[1].sum())
+    assert found.to_dict()["shares"] == list(found.shares)
+    assert repr(found).startswith("b = c among a = yes against no: difference")
+
+
+def test_shares_without_a_standard_error_say_so():
+    """Nobody reported yes to the first question: the most likely table has an empty row."""
+    table = mw.estimation.cross_tabulate_counts([[0, 0], [13, 37]], {"a": WARNER, "b": WARNER}, method="ml")
+    found = table.conditional(given="a")
+    assert np.isnan(found.standard_error).any()
+    assert any("have no standard error" in flag for flag in found.flags)
+    assert found.unstable[0].all()
+    assert any("unstable" in flag for flag in found.flags)
