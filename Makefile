@@ -7,18 +7,19 @@ LOCK := requirements/dev.txt
 KERNELS := $(wildcard src/maskwell/designs/kernels/_compiled.c)
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 # One process more than there are cores, since tests also wait for browsers and services; each with one thread for linear
-# algebra. All tests are collected once, and those of a file run in one process, so that what they share is made once.
+# algebra. The tests of a file run in one process, so that what they share is made once.
 # To see one test alone: .venv/bin/python -m pytest -x PATH
 PROCESSES ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); [ $$n -gt 7 ] && echo 8 || echo $$((n + 1)))
 # ORDER=1 runs the tests in a random order, the same for the same number.
 ORDER ?=
 WORDS := -q $(if $(ORDER),--order $(ORDER))
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.support.side_by_side $(PROCESSES) $(WORDS)
+PARALLEL := --dist loadfile --no-loadscope-reorder --numprocesses
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PARALLEL) $(PROCESSES) $(WORDS)
 # Documents, examples and commands whose tests compare digits that are printed, and tests of what is decided: they run with
 # other last bits, as on another processor, and with fewer processes, since the other tests run meanwhile.
 SEED ?= 1
 BESIDE := $(shell n=$$((($(PROCESSES) + 1) / 3)); [ $$n -gt 1 ] && echo $$n || echo 1)
-TREMBLING := $(BIN)/python -m tests.support.trembling $(SEED)
+TREMBLING := $(BIN)/python -m tests.support.trembling $(SEED) $(PARALLEL)
 PRINTED := src docs README.md tests/golden $(addprefix tests/end_to_end/test_,documents.py cli_audit.py cli_compare.py \
   cli_design.py cli_estimate.py cli_estimate_plan.py cli_estimate_receipt.py cli_improve.py cli_choose.py \
   cli_sample_size.py cli_regress.py cli_risk.py demo.py) tests/unit/planning tests/unit/microdata/folder \
@@ -131,7 +132,7 @@ test-oldest: python-is-new-enough  ## the tests with the oldest allowed versions
 	@echo "set up: .venv-oldest"; $(PYTHON) -m venv --clear .venv-oldest
 	@$(PYTHON) requirements/oldest.py > .venv-oldest/oldest.txt
 	@.venv-oldest/bin/python -m pip --quiet --disable-pip-version-check install -r .venv-oldest/oldest.txt -r requirements/dev.in -e .
-	@OPENBLAS_NUM_THREADS=1 .venv-oldest/bin/python -m tests.support.side_by_side $(PROCESSES) $(WORDS) -W default $(OLDEST)
+	@OPENBLAS_NUM_THREADS=1 .venv-oldest/bin/python -m pytest $(PARALLEL) $(PROCESSES) $(WORDS) -W default $(OLDEST)
 
 clean:  ## remove what the other commands made
 	@rm -rf $(VENV) .venv-lock .venv-oldest .venv-peers build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache \

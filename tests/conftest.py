@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import settings
@@ -24,9 +25,21 @@ LONGEST = (
 )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first, with those that wait for a browser, so that no process is left with one at the end."""
-    items.sort(key=lambda item: not item.path.name.startswith(LONGEST))
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--order", default="", help="a seed: files, and the tests of each, in a random order")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The longest files first, with those that wait for a browser, so that no process is left with one at the end.
+
+    A seed gives a random order instead: no test may need one that ran before it.
+    """
+    seed = config.getoption("--order")
+    if seed:
+        items.sort(key=lambda item: [Random(f"{seed} {name}").random() for name in (str(item.path), item.nodeid)])
+    else:
+        items.sort(key=lambda item: not item.path.name.startswith(LONGEST))
 
 
 def pytest_collection(session: pytest.Session) -> None:

@@ -1,8 +1,8 @@
 """Run tests with other last bits: no verdict, printed digit or draw may depend on them.
 
-    python -m tests.support.trembling 1 2 -q tests/unit/release
+    python -m tests.support.trembling 1 -q tests/unit/microdata
 
-is pytest with seed 1 in two processes. Floats that maskwell or a test gets from linear algebra, solvers, special
+is pytest with seed 1. Floats that maskwell or a test gets from linear algebra, solvers, special
 functions and logarithms (:data:`PATCHES`) are moved by up to four units in the last place. Linear programs are solved
 with their unknowns in another order; vectors of equal eigenvalues change places, and vectors their signs. Commands that
 tests start tremble, too: the seed is in the environment, and ``startup/sitecustomize.py`` on Python's path reads it.
@@ -314,5 +314,5 @@ def environment(seed: str) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    command = [sys.executable, "-m", "tests.support.side_by_side", *sys.argv[2:]]
+    command = [sys.executable, "-m", "pytest", *sys.argv[2:]]
     os.execve(sys.executable, command, environment(sys.argv[1]))  # Python starts anew, with startup/sitecustomize.py
