@@ -43,7 +43,7 @@ PARTS = {
 }  # fmt: skip
 """What a result is made of: shown by the result that holds it."""
 
-BASES = {"AnyRelease", "Assessment", "Coefficients", "Draw", "Estimate", "Replacement", "Result", "ShareValues"}
+BASES = {"AnyRelease", "Assessment", "Coefficients", "Draw", "Estimate", "Replacement", "Result"}
 """What the classes of results have in common."""
 
 NO_PICTURE = {

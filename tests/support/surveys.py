@@ -6,7 +6,8 @@ from dataclasses import fields
 from typing import Any
 
 import maskwell as mw
-from maskwell.verbs.estimate import Question, answer, quantities
+from maskwell.verbs.estimate import answer
+from maskwell.verbs.questions import Question, quantities
 
 SAMPLING = {one.name for one in fields(mw.Sampling)}
 SURVEY = {"missing", "missing_codes", "frequencies"}

@@ -168,8 +168,9 @@ def estimate(
     """
     from maskwell.core.exact import check_probability
     from maskwell.estimation.sampling.sampling_description import Sampling
-    from maskwell.verbs.estimate import Question, answer, quantities
+    from maskwell.verbs.estimate import answer
     from maskwell.verbs.inputs import columns_of, names_of
+    from maskwell.verbs.questions import Question, quantities
 
     check_one_form(style, as_json=as_json)
     confidence = float(check_probability(level, "level", open_=True))

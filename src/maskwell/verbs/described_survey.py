@@ -16,8 +16,9 @@ from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError
 from maskwell.estimation.joint.joint_table import Table
 from maskwell.estimation.sampling.sampling_description import Sampling
-from maskwell.verbs.estimate import Question, answer
+from maskwell.verbs.estimate import answer
 from maskwell.verbs.inputs import Designs, Names
+from maskwell.verbs.questions import Question
 from maskwell.verbs.share_results import Shares
 
 if TYPE_CHECKING:

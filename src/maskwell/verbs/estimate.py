@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.arguments import check_kind, check_option
-from maskwell.core.exact import check_probability
 from maskwell.core.labels import in_one_type, level_key
 from maskwell.core.phrases import design_of, listed, option
 from maskwell.core.report_data import Counts
@@ -16,14 +14,13 @@ from maskwell.designs.design import Design
 from maskwell.engines.assignments import Assignment, direct_design, label_orders
 from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError
-from maskwell.estimation.asked_quantities import Asked, QuantityTerms, asked_of
+from maskwell.estimation.asked_quantities import Asked, QuantityTerms
 from maskwell.estimation.device_noise import with_device_noise
 from maskwell.estimation.joint.joint_table import Table
-from maskwell.estimation.sampling.row_conditions import OUTSIDE, Chosen, RowConditions
+from maskwell.estimation.sampling.row_conditions import OUTSIDE, Chosen
 from maskwell.estimation.sampling.sampling_description import Sampling
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate, Sample
-from maskwell.estimation.share_intervals import with_seed
 from maskwell.estimation.summed_shares import wanted_margin
 from maskwell.reports.text.crosstab_report import table_in
 from maskwell.verbs.inputs import (
@@ -31,12 +28,10 @@ from maskwell.verbs.inputs import (
     Names,
     assignments_of,
     check_missing_codes,
-    check_progress,
-    columns_of,
     counted_reports,
     direct_columns,
-    names_of,
 )
+from maskwell.verbs.questions import Question
 from maskwell.verbs.sampled_rows import SampledRows, check_no_reports
 from maskwell.verbs.share_results import Shares, with_quantities
 
@@ -104,54 +99,6 @@ def estimate(
     return survey.shares(by=by, where=where, method=method, level=level, interval=interval, progress=progress)
 
 
-@dataclass(frozen=True)
-class Question:
-    """What is asked of a survey: the arguments of :meth:`maskwell.Survey.shares`, and quantities by name.
-
-    Attributes
-    ----------
-    columns
-        The columns of one table; none for all that are described.
-    by, where, method, level, interval, given, target, progress
-        As in :meth:`maskwell.Survey.shares`.
-    asked
-        Combined categories, contrasts and ratios.
-    """
-
-    columns: tuple[str, ...] = ()
-    by: tuple[str, ...] = ()
-    where: str | Mapping[str, Any] | None = None
-    method: str = "moments"
-    level: float = 0.95
-    interval: str | None = None
-    given: str | None = None
-    target: str = "population"
-    progress: Progress | None = None
-    asked: tuple[Asked, ...] = ()
-
-    @classmethod
-    def of(
-        cls, columns: Sequence[str] = (), *, by: Names = None, level: Any = 0.95, seed: int | None = None, **how: Any
-    ) -> Question:
-        """After a look whether all of it can be asked."""
-        confidence = float(check_probability(level, "level", open_=True))
-        check_progress(how.get("progress"))
-        check_option("method", how.get("method", "moments"), ("moments", "ml"))
-        check_option("target", how.get("target", "population"), ("population", "file"))
-        check_kind(str | None, interval=how.get("interval"))
-        how["interval"] = with_seed(how.get("interval"), seed)
-        return cls(tuple(columns_of(list(columns))), names_of(by, "by"), level=confidence, **how)
-
-
-def quantities(**quantities: Any) -> tuple[Asked, ...]:
-    """Combined categories, contrasts and ratios as they are typed or given, in this order.
-
-    >>> [one.name for one in quantities(combine="any=once+often", contrast=None)]
-    ['any']
-    """
-    return tuple(one for what, content in quantities.items() if content is not None for one in asked_of(what, content))
-
-
 def answer(survey: Survey, question: Question) -> Shares:
     """The shares that are asked for, from rows, counts or a released file."""
     if survey.receipt is not None:
@@ -164,13 +111,13 @@ def answer(survey: Survey, question: Question) -> Shares:
     else:
         unread = {"counts": survey.frequencies, "missing": survey.missing, "by": question.by, "where": question.where}
         _check_counted({**unread, "missing_codes": survey.missing_codes is not None, "sampling": bool(survey.sampling)})
-        result = _from_counts(*counts_given, question.method, question.asked)
-    finished = _with_given(_finished(result, level=question.level, interval=question.interval), question.given)
-    return replace(with_quantities(finished, question.asked), again=partial(_again, survey, question))
+        result = _from_counts(*counts_given, question)
+    _check_given(question.given, result.table)
+    return replace(with_quantities(result, question.asked), again=partial(_again, survey, question))
 
 
 def _again(survey: Survey, question: Question, asked: tuple[Asked, ...]) -> Shares:
-    """The same question with further quantities, such as sums of domains, which rows tell."""
+    """The same question with further quantities, such as sums of domains, which need the rows."""
     return answer(survey, replace(question, asked=asked))
 
 
@@ -184,21 +131,12 @@ def _chosen(survey: Survey, columns: Sequence[str]) -> tuple[list[Assignment], t
     return chosen, tuple(name for name in columns if name not in known)
 
 
-def _finished(result: Shares, *, level: float, interval: str | None) -> Shares:
-    """The result with its intervals, which are refused before anything is written."""
-    result.estimate.intervals(level, interval)
-    return replace(result, level=level, interval=interval)
-
-
-def _with_given(result: Shares, given: str | None) -> Shares:
-    """The result with the direction in which its table is read."""
-    if given is None:
-        return result
-    names = () if result.table is None else result.table.names
-    if given not in names:
+def _check_given(given: str | None, table: Table | None) -> None:
+    """Raise where the variable within whose categories a table is read is none of its variables."""
+    names = () if table is None else table.names
+    if given is not None and given not in names:
         known = f"one of {', '.join(names)}" if names else "it is for tables of several columns"
         raise ParameterError("given-is-no-variable", hint=known, given=given)
-    return replace(result, given=given)
 
 
 def _check_no_quantities(asked: Mapping[str, Any]) -> None:
@@ -214,20 +152,11 @@ def _from_rows(survey: Survey, randomized: Sequence[Assignment], direct: Sequenc
     check_missing_codes(survey.missing_codes, randomized)
     sampled = SampledRows.of(survey.rows, survey.sampling)
     open_columns = [Assignment((name,), direct_design(sampled.rows, name)) for name in direct]
-    asked = _Question(
-        sampled,
-        tuple(randomized),
-        tuple(open_columns),
-        missing=survey.missing or "error",
-        counts=survey.frequencies,
-        method=question.method,
-        by=question.by,
-        progress=question.progress,
-        asked=question.asked,
-        conditions=None if question.where is None else RowConditions.of(question.where),
+    asked = _RowQuestion(
+        question, sampled, tuple(randomized), tuple(open_columns), survey.missing or "error", survey.frequencies
     )
-    if asked.asked:
-        _check_asked(asked.asked, asked.assignments, asked.by)
+    if question.asked:
+        _check_asked(question.asked, asked.assignments, question.by)
     return _answered(asked)
 
 
@@ -247,8 +176,7 @@ def _from_receipt(survey: Survey, question: Question) -> Shares:
         return estimate_with_receipt(sampled, receipt, question, missing=survey.missing)
     weighted = replace(sampled.sampling, weights=told.weights)
     described = replace(survey, data=sampled.rows, sampling=weighted, missing=told.missing)
-    result = _from_rows(described, told.assignments, told.direct, question)
-    return _finished(result.with_remarks(told.remarks), level=question.level, interval=question.interval)
+    return _from_rows(described, told.assignments, told.direct, question).with_remarks(told.remarks)
 
 
 def _check_counted(others: Mapping[str, Any]) -> None:
@@ -268,27 +196,24 @@ def _check_moments(method: str) -> None:
         raise ParameterError("method-with-this-receipt")
 
 
-def _from_counts(counts: Counts, design: Design, name: str, method: str, asked: Sequence[Asked]) -> Shares:
-    _check_asked(asked, [Assignment((name,), design)], ())
-    shares = with_device_noise(_estimator(method)(counts, design))
+def _from_counts(counts: Counts, design: Design, name: str, question: Question) -> Shares:
+    _check_asked(question.asked, [Assignment((name,), design)], ())
+    shares = with_device_noise(_estimator(question.method)(counts, design))
+    shares.intervals(question.level, question.interval)  # refused before anything is written
     margin = wanted_margin(shares, design)
-    return Shares(shares, (name,), counts.n, 0, answer=margin, designs=((name, design),))
+    return Shares(shares, (name,), counts.n, 0, question, answer=margin, designs=((name, design),))
 
 
 @dataclass(frozen=True)
-class _Question:
-    """What is to be estimated from which rows."""
+class _RowQuestion:
+    """A question with the rows it is asked of, and the columns that answer it."""
 
+    question: Question
     sampled: SampledRows
     randomized: tuple[Assignment, ...]
     direct: tuple[Assignment, ...]
     missing: str
     counts: str | None
-    method: str
-    by: tuple[str, ...]
-    progress: Progress | None
-    asked: tuple[Asked, ...] = ()
-    conditions: RowConditions | None = None
 
     @property
     def rows(self) -> Rows:
@@ -306,28 +231,30 @@ class _Question:
         return tuple(dict.fromkeys(name for one in self.assignments for name in one.columns))
 
     @property
-    def told_by(self) -> tuple[str, ...]:
-        """The columns that tell the domains and what rows are meant."""
-        return tuple(dict.fromkeys((*(() if self.conditions is None else self.conditions.columns), *self.by)))
+    def labelled(self) -> tuple[str, ...]:
+        """The columns of conditions and domains."""
+        where = self.question.where
+        return tuple(dict.fromkeys((*(() if where is None else where.columns), *self.question.by)))
 
     @property
     def row_by_row(self) -> bool:
         """Whether rows used several designs, each of which tells the shares alone: then every row counts alike."""
         designs = [one.design for one in self.assignments if one.when]
-        return bool(designs) and self.method == "moments" and all(design.identifiable for design in designs)
+        return bool(designs) and self.question.method == "moments" and all(design.identifiable for design in designs)
 
     @property
     def reading(self) -> dict[str, Any]:
         """How every counting pass reads the rows."""
-        return {"missing": self.missing, "counts": self.counts, "progress": self.progress}
+        return {"missing": self.missing, "counts": self.counts, "progress": self.question.progress}
 
 
-def _answered(question: _Question) -> Shares:
+def _answered(question: _RowQuestion) -> Shares:
     families = {one.design.provenance.get("family") for one in question.assignments}
     procedure = families.pop() if len(families) == 1 else None
     designs = tuple((",".join(one.columns), one.design) for one in question.randomized)
     raw = _estimated_jointly(question)
     result = replace(raw, estimate=with_device_noise(raw.estimate), procedure=procedure, designs=designs)
+    result.estimate.intervals(result.level, result.interval)  # refused before anything is written
     if len({one.columns for one in question.assignments}) > 1:
         return replace(result, table=_table(result.estimate, question.assignments))
     design = question.assignments[0].design
@@ -348,8 +275,8 @@ def _table(shares: Estimate, assignments: Sequence[Assignment]) -> Table | None:
     return table_in(shares, leaves)
 
 
-def _estimated_jointly(question: _Question) -> Shares:
-    columns = question.sampled.columns(question.told_by)
+def _estimated_jointly(question: _RowQuestion) -> Shares:
+    columns = question.sampled.columns(question.labelled)
     check_no_reports(columns, [name for one in question.randomized for name in one.columns])
     if columns or question.row_by_row:
         return _by_plan(question)
@@ -368,54 +295,49 @@ def _estimator(method: str) -> Any:
     return estimate_by_moments
 
 
-def _by_counts(question: _Question) -> Shares:
+def _by_counts(question: _RowQuestion) -> Shares:
     from maskwell.engines.report_counts import tally_file
 
     tally = tally_file(question.rows, question.assignments, **question.reading)
-    shares = _estimator(question.method)(tally.counts, tally.design)
-    return Shares(shares, question.variables, tally.rows, tally.dropped)
+    shares = _estimator(question.question.method)(tally.counts, tally.design)
+    return Shares(shares, question.variables, tally.rows, tally.dropped, question.question)
 
 
-def _by_groups(question: _Question) -> Shares:
+def _by_groups(question: _RowQuestion) -> Shares:
     from maskwell.engines.report_counts import tally_groups
     from maskwell.estimation.stacked_samples import estimate_samples
 
     tally = tally_groups(question.rows, question.assignments, **question.reading)
     samples = [Sample(one.counts, one.design) for one in tally.samples]
-    shares = estimate_samples(samples, method=question.method)
-    return Shares(shares, question.variables, tally.rows, tally.dropped)
+    shares = estimate_samples(samples, method=question.question.method)
+    return Shares(shares, question.variables, tally.rows, tally.dropped, question.question)
 
 
-def _by_plan(question: _Question) -> Shares:
+def _by_plan(question: _RowQuestion) -> Shares:
     from maskwell.engines.report_counts import tally_survey
     from maskwell.estimation.sampling.report_shares import estimate_simple
 
-    sampled = question.sampled
-    columns = sampled.columns(question.told_by)
-    if question.method == "ml" and not columns.only_domains:
+    sampled, where, by = question.sampled, question.question.where, question.question.by
+    method = question.question.method
+    columns = sampled.columns(question.labelled)
+    if method == "ml" and not columns.only_domains:
         raise ParameterError("method-with-a-sampling-plan-use")
     tally = tally_survey(question.rows, question.assignments, columns, **question.reading)
-    chosen = None if question.conditions is None else question.conditions.chosen(tally.cells, question.by)
+    chosen = None if where is None else where.chosen(tally.cells, by)
     if columns.only_domains and not question.row_by_row:
-        cells = tally.cells if chosen is None else chosen.alone(domains=bool(question.by))
-        shares = estimate_simple(cells, tally.designs, method=question.method, between=_between(question, tally, cells))
+        cells = tally.cells if chosen is None else chosen.alone(domains=bool(by))
+        shares = estimate_simple(cells, tally.designs, method=method, between=_between(question, tally, cells))
         assumed: tuple[str, ...] = ()
     else:
         shares, assumed = _planned(tally, chosen, question), sampled.assumed
-    flags = *shares.flags, *(() if chosen else _empty(tally.empty_domains, question.by)), *assumed
-    return Shares(
-        replace(shares, flags=flags, domains=_in_order(shares.domains, question)),
-        question.variables,
-        tally.rows,
-        tally.dropped,
-        by=question.by,
-        where=None if question.conditions is None else question.conditions.text,
-    )
+    flags = *shares.flags, *(() if chosen else _empty(tally.empty_domains, by)), *assumed
+    shares = replace(shares, flags=flags, domains=_in_order(shares.domains, question.rows, by))
+    return Shares(shares, question.variables, tally.rows, tally.dropped, question.question)
 
 
-def _in_order(domains: Mapping[Any, Any], question: _Question) -> dict[Any, Any]:
+def _in_order(domains: Mapping[Any, Any], rows: Rows, by: Sequence[str]) -> dict[Any, Any]:
     """Domains in the order of the labels of their columns, whose types do not depend on the kind of the table."""
-    keys = [level_key(given) for given in label_orders(question.rows, question.by)] if domains else []
+    keys = [level_key(given) for given in label_orders(rows, by)] if domains else []
     if len(keys) == 1:
         ordered = sorted(domains, key=keys[0])
         return dict(zip(in_one_type(ordered), map(domains.__getitem__, ordered), strict=True))
@@ -431,7 +353,7 @@ def _typed(labels: Sequence[Any]) -> list[Any]:
     return [types[label] for label in labels]
 
 
-def _planned(tally: SurveyTally, chosen: Chosen | None, question: _Question) -> SurveyEstimate:
+def _planned(tally: SurveyTally, chosen: Chosen | None, question: _RowQuestion) -> SurveyEstimate:
     """Under a sampling plan; rows that were chosen are a domain, and their domains are domains of all rows."""
     from maskwell.estimation.sampling.weighted_survey import estimate_cells
 
@@ -440,7 +362,7 @@ def _planned(tally: SurveyTally, chosen: Chosen | None, question: _Question) -> 
         between = _between(question, tally, tally.cells)
         return estimate_cells(tally.cells, designs, scheme, denominator=question.sampled.sampling.size, between=between)
     whole = estimate_cells(chosen.as_domain(), designs, scheme).domains[True]
-    if not question.by:
+    if not question.question.by:
         return whole
     cells = chosen.with_domains()
     inner = estimate_cells(cells, designs, scheme, between=_between(question, tally, cells))
@@ -448,12 +370,13 @@ def _planned(tally: SurveyTally, chosen: Chosen | None, question: _Question) -> 
     return replace(whole, domains=domains, between=inner.between)
 
 
-def _between(question: _Question, tally: SurveyTally, cells: Cells) -> list[Mapping[Hashable, float]]:
+def _between(question: _RowQuestion, tally: SurveyTally, cells: Cells) -> list[Mapping[Hashable, float]]:
     """The sums of domains that were asked for, with the factor of each domain."""
-    if not question.asked or not question.by:
+    asked = question.question.asked
+    if not asked or not question.question.by:
         return []
     labels = [label for label in cells.domain.labels.tolist() if label is not OUTSIDE]
-    return _sums_between(question.asked, question.assignments, tally.designs[0], labels)
+    return _sums_between(asked, question.assignments, tally.designs[0], labels)
 
 
 def _empty(domains: Sequence[Any], by: Sequence[str]) -> tuple[str, ...]:

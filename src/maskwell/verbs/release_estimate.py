@@ -44,8 +44,8 @@ from maskwell.reports.pictures.canvas import Picture, styled
 from maskwell.reports.pictures.estimate_picture import plot_learned
 from maskwell.reports.report import GAP, Notes, Report
 from maskwell.reports.text.estimate_report import after_analysis, analysis_report, analysis_table
-from maskwell.verbs.estimate import Question
 from maskwell.verbs.inputs import names_of
+from maskwell.verbs.questions import Question
 from maskwell.verbs.sampled_rows import SampledRows
 from maskwell.verbs.share_results import Shares
 
@@ -71,9 +71,8 @@ class ReleasedShares(Shares):
     def of(cls, columns: ReleasedColumns, question: Question) -> ReleasedShares:
         """With the level and the method of the question."""
         first, single = columns.tables[0], bool(question.columns)
-        shown: dict[str, Any] = {"by": question.by, "level": question.level, "interval": question.interval}
         names = first.route.columns
-        return cls(first.estimate, names, first.rows, first.dropped, columns=columns, single=single, **shown)
+        return cls(first.estimate, names, first.rows, first.dropped, question, columns=columns, single=single)
 
     def _more(self, what: str, content: Any) -> Shares:
         raise ParameterError("what-option-with-receipt", what_option=option(what))

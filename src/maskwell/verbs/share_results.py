@@ -31,6 +31,7 @@ from maskwell.reports.text.estimate_report import (
     quantity_csv,
     quantity_table,
 )
+from maskwell.verbs.questions import Question
 
 if TYPE_CHECKING:
     from maskwell.reports.pages import paper_tables
@@ -41,12 +42,64 @@ MOST_NAMED, LABEL = 20, 9
 """Quantities that Python prints, and letters of a label at least, as those of shares have."""
 
 
-class ShareValues(Result):
-    """Values of the shares that a result is about, taken from its estimate."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Shares(Result):
+    """Estimated true shares: what :func:`maskwell.estimate` and :meth:`maskwell.Survey.shares` return.
+
+    Sums of categories, contrasts, ratios and other intervals are asked of it: each gives the same shares with one
+    quantity more, which ``shares["name"]`` holds.
+
+    Attributes
+    ----------
+    estimate
+        The shares with their errors: an :class:`Estimate`; a ``SurveyEstimate`` with totals and domains under a
+        sampling plan. Its values and methods are at hand here too.
+    variables
+        The columns it is about.
+    rows, dropped
+        Rows that were read, and those left out because a value was missing.
+    question
+        What was asked: columns of the domains, conditions, level and method of the intervals, quantities.
+    answer
+        Where the truths of a design are pairs: the variable that the question was about, and its shares.
+    table
+        The table of several columns, with margins, odds ratios and tests.
+    quantities
+        Combined categories, contrasts, ratios and differences between groups that were asked for.
+    procedure
+        The procedure that all designs are of, where they have one.
+    designs
+        The design of each column that was randomized.
+    again
+        Asks the survey once more, with other quantities; None where there is none to ask.
+    """
 
     estimate: Estimate
-    level: float
-    interval: str | None
+    variables: tuple[str, ...]
+    rows: int
+    dropped: int
+    question: Question
+    answer: tuple[str, Estimate] | None = None
+    table: Table | None = None
+    quantities: tuple[Quantity, ...] = ()
+    procedure: str | None = None
+    designs: tuple[tuple[str, Design], ...] = ()
+    again: Callable[[tuple[Asked, ...]], Shares] | None = None
+
+    @property
+    def level(self) -> float:
+        """Confidence level of the intervals."""
+        return self.question.level
+
+    @property
+    def interval(self) -> str | None:
+        """Method of the intervals; None for the default."""
+        return self.question.interval
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The columns of the domains."""
+        return self.question.by
 
     @property
     def categories(self) -> Sequence[Hashable]:
@@ -87,64 +140,6 @@ class ShareValues(Result):
         """Ends of the intervals, shape (k, 2)."""
         chosen = self.interval if method is None else method
         return self.estimate.confidence_interval(self.level if level is None else level, chosen)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Shares(ShareValues):
-    """Estimated true shares: what :func:`maskwell.estimate` and :meth:`maskwell.Survey.shares` return.
-
-    Sums of categories, contrasts, ratios and other intervals are asked of it: each gives the same shares with one
-    quantity more, which ``shares["name"]`` holds.
-
-    Attributes
-    ----------
-    estimate
-        The shares with their errors: an :class:`Estimate`; a ``SurveyEstimate`` with totals and domains under a
-        sampling plan. Its values and methods are at hand here too.
-    variables
-        The columns it is about.
-    rows, dropped
-        Rows that were read, and those left out because a value was missing.
-    by
-        The columns that tell the domains.
-    answer
-        Where the truths of a design are pairs: the variable that the question was about, and its shares.
-    table
-        The table of several columns, with margins, odds ratios and tests.
-    level, interval
-        Confidence level and method of the intervals that are shown.
-    quantities
-        Combined categories, contrasts, ratios and differences between groups that were asked for.
-    asked
-        The same as they were typed.
-    where
-        The condition that rows fit, as it was typed; None for all rows.
-    given
-        The variable within whose categories a table shows shares; the first by default.
-    procedure
-        The procedure that all designs are of, where they have one.
-    designs
-        The design of each column that was randomized.
-    again
-        Asks the survey once more, with other quantities; None where there is none to ask.
-    """
-
-    estimate: Estimate
-    variables: tuple[str, ...]
-    rows: int
-    dropped: int
-    by: tuple[str, ...] = ()
-    answer: tuple[str, Estimate] | None = None
-    table: Table | None = None
-    level: float = 0.95
-    interval: str | None = None
-    quantities: tuple[Quantity, ...] = ()
-    asked: tuple[Asked, ...] = ()
-    where: str | None = None
-    given: str | None = None
-    procedure: str | None = None
-    designs: tuple[tuple[str, Design], ...] = ()
-    again: Callable[[tuple[Asked, ...]], Shares] | None = None
 
     # ---- questions
 
@@ -199,11 +194,12 @@ class Shares(ShareValues):
         check_kind(str | None, method=method)
         chosen = self.interval if method is None else method
         self.estimate.intervals(confidence, chosen)
-        return with_quantities(replace(self, level=confidence, interval=chosen), self.asked)
+        asked = replace(self.question, level=confidence, interval=chosen)
+        return with_quantities(replace(self, question=asked), asked.asked)
 
     def _more(self, what: str, content: Any) -> Shares:
         """The result with further quantities; sums of domains are asked of the survey."""
-        asked = (*self.asked, *asked_of(what, content))
+        asked = (*self.question.asked, *asked_of(what, content))
         if self.by and what != "ratio" and self.again is not None:
             return self.again(asked)
         return with_quantities(self, asked)
@@ -229,10 +225,10 @@ class Shares(ShareValues):
         if self.answer is not None:
             name, margin = self.answer
             answer = {"wanted": {"variable": name, **margin.to_dict(self.level, of_sums(self.interval))}}
-        joint = {} if self.table is None else crosstab_content(self.table, self.level, self.given)
+        joint = {} if self.table is None else crosstab_content(self.table, self.level, self.question.given)
         rows: dict[str, Any] = {"rows": self.rows, "dropped": self.dropped}
         rows |= {"quantities": [one.to_dict() for one in self.quantities]} if self.quantities else {}
-        rows |= {} if self.where is None else {"where": self.where}
+        rows |= {} if self.question.where is None else {"where": self.question.where.text}
         return {"variables": list(self.variables), **content, **answer, **joint, **rows}
 
     def to_frame(self) -> Any:
@@ -289,7 +285,9 @@ class Shares(ShareValues):
     def _sums(self) -> Estimate | None:
         """The shares of combined categories, of everyone and of each domain."""
         shares = self._shares[0]
-        combinations = QuantityTerms.of([one for one in self.asked if one.what == "combine"], shares.categories)
+        combinations = QuantityTerms.of(
+            [one for one in self.question.asked if one.what == "combine"], shares.categories
+        )
         return combined(shares, combinations.combinations) if combinations.combinations else None
 
     def to_tables(  # type: ignore[override]  # its level is that of the result
@@ -301,7 +299,7 @@ class Shares(ShareValues):
         of the first table; then it is the only one.
         """
         if self.table is not None and self._is_crosstab and categories is None and not exact:
-            shares = crosstab_table(self.table, self.level, self.given, devices=devices_told(self.designs))
+            shares = crosstab_table(self.table, self.level, self.question.given, devices=devices_told(self.designs))
             others = self.quantities
         else:
             shares = self._table_of_shares(exact=exact, categories=categories)
@@ -336,11 +334,13 @@ class Shares(ShareValues):
             interval=self.interval,
             by=by,
             wanted=self.answer,
-            grid=None if self.table is None else crosstab_report(self.table, self.level, self.given),
+            grid=None if self.table is None else crosstab_report(self.table, self.level, self.question.given),
             quantities=self.quantities,
         )
-        if self.where is not None:
-            report = report.with_line(f"Rows where {self.where}: {counted(self.estimate.n, 'report', 'reports')}.")
+        if self.question.where is not None:
+            report = report.with_line(
+                f"Rows where {self.question.where.text}: {counted(self.estimate.n, 'report', 'reports')}."
+            )
         if self.dropped:
             were = "was" if self.dropped == 1 else "were"
             what = "no report" if by is None else f"no report or no value of {by}"
@@ -387,7 +387,7 @@ def with_quantities(result: Shares, asked: tuple[Asked, ...]) -> Shares:
         return result
     between = result.estimate.between if isinstance(result.estimate, SurveyEstimate) else ()
     quantities = quantities_of(base, between, asked, result.level, result.interval)
-    return replace(result, quantities=quantities, asked=asked)
+    return replace(result, quantities=quantities, question=replace(result.question, asked=asked))
 
 
 def _title(one: Quantity) -> str:

@@ -279,7 +279,7 @@ def test_chosen_rows_are_a_domain_of_the_whole_sample() -> None:
     np.testing.assert_allclose(chosen.estimate.variance, domain.variance)
     assert chosen.n == sum(fits)
     assert chosen["any"].value == pytest.approx(next(q for q in told.quantities if q.domain is True).value)
-    assert chosen.where == chosen.to_dict()["where"] == "region=north|east, age>=30"
+    assert chosen.to_dict()["where"] == "region=north|east, age>=30"
 
 
 def test_chosen_rows_without_a_plan_are_a_sample_of_their_own() -> None:

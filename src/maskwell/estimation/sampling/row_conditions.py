@@ -56,10 +56,8 @@ class RowConditions:
     text: str
 
     @classmethod
-    def of(cls, where: str | Mapping[str, Any] | None) -> RowConditions | None:
+    def of(cls, where: str | Mapping[str, Any]) -> RowConditions:
         """From a text such as ``region=north, age>=30``, or a dictionary of columns with one value or several."""
-        if where is None:
-            return None
         if isinstance(where, Mapping):
             several = {name: isinstance(given, list | tuple | set | frozenset) for name, given in where.items()}
             made = [Condition(str(n), "=", tuple(v) if several[n] else (v,)) for n, v in where.items()]
