@@ -54,7 +54,7 @@ def candidates(spark: Any, folder: Path) -> dict[str, Callable[[], object]]:
     designs = {"drugs": design, "cheats": design}
     people = spark.read.parquet(str(folder / "people.parquet"))
     as_they_are = people.mapInArrow(identity, people.schema)
-    kept = mw.randomize(people, designs, key=mw.KeyedRandom.of(bytes(range(32)), "bench"), person="id")
+    kept = mw.randomize(people, designs, key=mw.KeyedRandom.of(bytes(range(32)), "bench"), id="id")
     written, once = str(folder / "written.parquet"), str(folder / "once.parquet")
     return {
         "identity": lambda: computed(as_they_are),

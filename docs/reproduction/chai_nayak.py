@@ -206,7 +206,7 @@ def _of_admissibility() -> list[Statement]:
     uniform, pairs = mw.designs.Uniform.from_gamma(3, four), mw.designs.Subset.from_gamma(3, four, size=2)
     flat = mw.improve(mw.designs.Dense.of([["0.2", "0.2"], ["0.6", "0.2"], ["0.2", "0.6"]]))
     middle, wasteful = mw.designs.Dense.of(MIDDLE), mw.designs.Dense.of(WASTEFUL)
-    split, lemmas = mw.improve(middle), mw.improve(wasteful, gamma=3, method="lemmas")
+    split, lemmas = mw.improve(middle), mw.improve(wasteful, gamma=3, split="lemmas")
     before, after = lemmas.added_variances()
     return [
         Statement(

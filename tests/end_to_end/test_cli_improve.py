@@ -29,7 +29,7 @@ def matrix_of(path: str) -> np.ndarray:  # type: ignore[type-arg]
 
 @pytest.mark.parametrize("method", ["layers", "lemmas"])
 def test_json_holds_the_proof(chow: str, method: str) -> None:
-    found = run("improve", chow, "--method", method, "--json").json()
+    found = run("improve", chow, "--split", method, "--json").json()
     assert set(found) >= KEYS
     assert found["improved"] is True
     assert found["method"] == method
@@ -183,10 +183,10 @@ def test_bad_input(chow: str) -> None:
     refused("improve", chow, "--gamma", "2", saying="does not meet gamma = 2: its parity is 2.5")
     refused("improve", chow, "--gamma", "1/2", saying="gamma = 1/2")
     refused("improve", chow, "--gamma", "3", "--epsilon", "1", saying="two demands")
-    refused("improve", chow, "--method", "magic", saying="magic", kind="usage")
+    refused("improve", chow, "--split", "magic", saying="magic", kind="usage")
     refused("improve", chow, "--sensitive", "maybe", saying="maybe", kind="unknown_category")
     refused("improve", chow, "--sensitive", "yes", "--gamma", "3", saying="--sensitive and a demand")
-    refused("improve", chow, "--sensitive", "yes", "--method", "layers", saying="leave them out")
+    refused("improve", chow, "--sensitive", "yes", "--split", "layers", saying="leave them out")
     design_file("l.json", "l-diverse", "--k", "4", "--l", "2")
     assert "plan a design" in refused("improve", "l.json", saying="no bound on parity")
     refused("improve", "l.json", "--gamma", "5", saying="does not meet gamma = 5")
@@ -196,10 +196,10 @@ def test_bad_input(chow: str) -> None:
 
 def test_the_truth_where_it_is_allowed() -> None:
     design_file("l.json", "l-diverse", "--k", "4", "--l", "2")
-    found = run("improve", "l.json", "--allow-revealing", "--json").json()
+    found = run("improve", "l.json", "--allow-identity", "--json").json()
     assert design_from_dict(found["design"]).matrix().tolist() == np.eye(4).tolist()
     assert (found["gamma"], found["gamma_exact"]) == ("inf", "inf")
-    assert run("improve", "l.json", "--allow-revealing").out.startswith(
+    assert run("improve", "l.json", "--allow-identity").out.startswith(
         "The truth itself is more informative than l.json"
     )
 

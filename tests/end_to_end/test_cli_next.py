@@ -61,7 +61,7 @@ COMMANDS = [
     *(["improve", f"{name}.json", "-o", "new.json"] for name in ("chow", "kary")),
     *(["improve", f"{name}.json", "--sensitive", label] for name, label in (("chow", "yes"), ("kary", "a"))),
     ["improve", "revealing.json", "--sensitive", "a"],
-    ["improve", "diverse.json", "--allow-revealing"],
+    ["improve", "diverse.json", "--allow-identity"],
     ["choose", "--k", "5", "--epsilon", "1"],
     ["choose", "--k", "5", "--rho", "0.1", "0.5", "--closed", "-o", "planned.json"],
     ["choose", "--categories", 'no,"yes, once"', "--gamma", "3", "--n", "100"],

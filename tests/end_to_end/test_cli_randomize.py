@@ -518,13 +518,13 @@ def test_columns_for_the_reports_of_two_answers_are_refused_whatever_the_labels(
 
 def test_a_key_keeps_the_draws_in_every_file(answers: str) -> None:
     run("release", "--new-key", "survey.key")
-    kept = ["--design", "drugs=d.json", "--key", "survey.key", "--dataset", "survey", "--person", "id"]
+    kept = ["--design", "drugs=d.json", "--key", "survey.key", "--dataset", "survey", "--id", "id"]
     write_csv("backwards.csv", ROWS[::-1])
     for source, output in ((answers, "one.csv"), (answers, "two.csv.gz"), ("backwards.csv", "three.csv")):
         run("randomize", source, *kept, "-o", output)
     assert column("one.csv") == column("two.csv.gz") == column("three.csv")[::-1] != column(answers)
-    told = refused("randomize", answers, *kept[:4], "--person", "id", "-o", "four.csv")
-    assert "--key without --dataset" in told and "--person" in told
-    assert "--key without --person" in refused("randomize", answers, *kept[:6], "-o", "four.csv")
+    told = refused("randomize", answers, *kept[:4], "--id", "id", "-o", "four.csv")
+    assert "--key without --dataset" in told and "--id" in told
+    assert "--key without --id" in refused("randomize", answers, *kept[:6], "-o", "four.csv")
     assert "one of them" in refused("randomize", answers, *kept, "--seed", "1", "-o", "four.csv")
     assert not Path("four.csv").exists()

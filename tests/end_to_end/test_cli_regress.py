@@ -153,21 +153,21 @@ def test_references_are_named_alone_or_with_their_column(files):
 
 
 def test_smaller_models_and_marginal_effects(files):
-    content = fit("--against", "y ~ age", "--effects", "--json").json()
+    content = fit("--smaller-model", "y ~ age", "--effects", "--json").json()
     smaller = fit("--json", formula="y ~ age").json()
     (test,) = content["tests"]
     assert test["statistic"] == pytest.approx(2 * (content["log_likelihood"] - smaller["log_likelihood"]))
     assert (test["method"], test["degrees_of_freedom"], test["formula"]) == ("likelihood-ratio", 1, "y ~ age")
     assert content["aic"] == pytest.approx(6 - 2 * content["log_likelihood"])
     assert [row["term"] for row in content["marginal_effects"]] == ["age", "place[town vs country]"]
-    out = fit("--against", "y ~ age", "--effects").out
+    out = fit("--smaller-model", "y ~ age", "--effects").out
     assert "test             against y ~ age: likelihood ratio test, chi2(1) = " in out
     assert "change in the chance of yes" in out and max(map(len, out.splitlines())) <= 100
-    weighted = fit("--weights", "w", "--against", "y ~ 1", "--reference", "yes")
+    weighted = fit("--weights", "w", "--smaller-model", "y ~ 1", "--reference", "yes")
     assert "Wald test, chi2(2)" in weighted.out and "compare models by Wald tests" in weighted.out
-    table = fit("--effects", "--against", "y ~ age", "--format", "csv").out
+    table = fit("--effects", "--smaller-model", "y ~ age", "--format", "csv").out
     assert [row["term"] for row in csv.DictReader(io.StringIO(table))] == ["age", "place[town vs country]"]
-    asked = ("regress", "s.csv", "--formula", "y ~ age", "--design", "y=w.json", "--against")
+    asked = ("regress", "s.csv", "--formula", "y ~ age", "--design", "y=w.json", "--smaller-model")
     refused(*asked, "y ~ place", saying="the larger model does not hold 'place[T.town]' of the smaller one")
 
 

@@ -100,7 +100,7 @@ def test_the_plan_that_init_writes_works_as_it_is(csv: Path) -> None:
 
 
 def test_the_risk_of_every_record_stays_inside(csv: Path) -> None:
-    done = run("release", csv, "--plan", "plan.toml", "-o", "out", "--records", "--json").json()
+    done = run("release", csv, "--plan", "plan.toml", "-o", "out", "--record-risks", "--json").json()
     assert "internal/records.csv" in done["files"]
     lines = Path("out/internal/records.csv").read_text().splitlines()
     assert len(lines) == 401

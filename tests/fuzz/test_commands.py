@@ -101,7 +101,7 @@ def workplace(prepared: Path, tmp_path: Path) -> Iterator[Workplace]:
 def check_printed(ended: Ended) -> None:
     """Errors are two lines, or an object; JSON is one object; nothing that a terminal obeys."""
     shown = f"{ended.arguments}: {ended.out[:500]!r} {ended.err[:2000]!r}"
-    table = ended.status == 0 and ended.out.startswith(STREAM)  # of Arrow, which no terminal gets: --to arrow
+    table = ended.status == 0 and ended.out.startswith(STREAM)  # of Arrow, which no terminal gets: --format arrow
     err, out = ended.err.decode(), "" if table else ended.out.decode()
     assert not OBEYED.search(err) and not OBEYED.search(out), shown
     if ended.status == 2:

@@ -62,7 +62,9 @@ COMMANDS = {
     "arrow": randomize("out.arrow"),
     "sav": randomize("out.sav"),
     "release": Command(
-        ("release", "people.csv", "--plan", "p.toml", "--seed", "5", "--records", "-o", "rel"), ("rel",), forced=False
+        ("release", "people.csv", "--plan", "p.toml", "--seed", "5", "--record-risks", "-o", "rel"),
+        ("rel",),
+        forced=False,
     ),
     "estimate": Command(("estimate", "in.csv", "--design", "x=d.json", "--plot", "e.svg"), ("e.svg",)),
     "device": Command(

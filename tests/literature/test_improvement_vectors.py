@@ -48,7 +48,7 @@ def test_improvements(improvements: list[Vector], method: str) -> None:
     assert len(improvements) == 3
     for vector in improvements:
         design = Dense.of(vector["A"])
-        found = improve(design, gamma=vector["gamma"], method=method)
+        found = improve(design, gamma=vector["gamma"], split=method)
         assert found.improved is not vector["already_admissible"]
         assert found.design.parity_exact() == Fraction(vector["gamma"])
         twin = Twin.of(found.design)
@@ -61,7 +61,7 @@ def test_improvements(improvements: list[Vector], method: str) -> None:
 def test_the_lemmas_give_the_stored_example(improvements: list[Vector]) -> None:
     """Any admissible design that gives the original back is right; the lemmas give the very one that was stored."""
     vector = improvements[0]
-    found = improve(Dense.of(vector["A"]), gamma=vector["gamma"], method="lemmas")
+    found = improve(Dense.of(vector["A"]), gamma=vector["gamma"], split="lemmas")
     assert found.design.m == len(vector["example_P"]) == 5
     np.testing.assert_allclose(
         sorted(map(tuple, found.design.matrix())), sorted(map(tuple, vector["example_P"])), atol=1e-12
@@ -78,7 +78,7 @@ def test_the_worked_example_costs_what_it_should() -> None:
     """Added variance at equal shares: the design 43.17, by lemmas 5.85, by layers 3.86, the best of its parity 3.5."""
     design = Dense.of([["0.4", "0.3", "0.3"], ["0.3", "0.4", "0.2"], ["0.3", "0.3", "0.5"]])
     assert [str(parity) for parity in design.row_parities()] == ["4/3", "2", "5/3"]
-    layers, lemmas = (improve(design, gamma=3, method=method) for method in ("layers", "lemmas"))
+    layers, lemmas = (improve(design, gamma=3, split=method) for method in ("layers", "lemmas"))
     assert (layers.design.m, lemmas.design.m) == (4, 5)
     assert layers.added_variances()[0] == pytest.approx(43.17, abs=0.005)
     assert lemmas.added_variances()[1] == pytest.approx(5.85, abs=0.005)

@@ -94,7 +94,7 @@ def as_printed(value: float, published: str) -> str:
         ("singh_joarder", ["singh-joarder", "--p", "0.6"], [*SRS, "802"], "estimate", "0.334225"),
         (
             "soberanis_cruz",
-            ["soberanis-cruz", "--p", "0.7", "--alpha", "0.5"],
+            ["soberanis-cruz", "--p", "0.7", "--beta", "0.5"],
             ["--inclusion", "Pi", "--clusters", "CL", "--level", "0.90"],
             "total",
             "196.43",

@@ -110,7 +110,7 @@ def test_hundreds_of_random_designs(method: str, seed: int) -> None:
     kinds = {"already": 0, "improved": 0}
     for _ in range(ROUNDS):
         rows, gamma = random_rows(rng)
-        improvement = improve(Dense.of(rows), gamma=gamma, method=method)
+        improvement = improve(Dense.of(rows), gamma=gamma, split=method)
         already = is_reduced_admissible(rows, gamma)
         assert improvement.improved is not already
         kinds["already" if already else "improved"] += 1
@@ -139,7 +139,7 @@ def test_columns_of_any_integers_at_their_own_parity(weights: list[list[int]], d
     parity = design.parity_exact()
     if parity == 1:
         return
-    improvement = improve(design, method=data.draw(st.sampled_from(METHODS)))
+    improvement = improve(design, split=data.draw(st.sampled_from(METHODS)))
     assert improvement.gamma == parity
     if improvement.improved:
         check(improvement, rows, parity)
@@ -167,7 +167,7 @@ def test_more_room_never_tells_less(method: str) -> None:
         design = Dense.of(rows)
         before = design.added_variance() if design.identifiable and design.condition() < 1e6 else math.inf
         for larger in (gamma, 2 * gamma, 10 * gamma):
-            improvement = improve(design, gamma=larger, method=method)
+            improvement = improve(design, gamma=larger, split=method)
             after = improvement.added_variances()[1]
             if improvement.improved:
                 check(improvement, rows, larger)

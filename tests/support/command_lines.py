@@ -65,12 +65,12 @@ survey add survey.toml --database sqlite:///surveys.db
 survey list --database sqlite:///surveys.db
 survey open 0000000003 --database sqlite:///surveys.db
 survey close 0000000002 --database sqlite:///surveys.db
-survey delete 0000000002 --yes --database sqlite:///surveys.db
+survey delete 0000000002 --confirm --database sqlite:///surveys.db
 survey results 0000000002 --database sqlite:///surveys.db
 survey invite 0000000001 --count 3 -o links.txt --database sqlite:///surveys.db
 survey export 0000000002 -o collected --database sqlite:///surveys.db
 survey import 0000000002 reports.csv --database sqlite:///surveys.db
-survey embed 0000000002 --question cash --for qualtrics -o new.js --database sqlite:///surveys.db
+survey embed 0000000002 --name cash --for qualtrics -o new.js --database sqlite:///surveys.db
 survey offline 0000000002 -o new.html --database sqlite:///surveys.db
 survey form 0000000002 --device dice -o new.xlsx --database sqlite:///surveys.db
 survey check 0000000002 --database sqlite:///surveys.db
@@ -126,12 +126,12 @@ choose --k 3 --epsilon 1 --n 500 --plot new.svg --picture variance
 sample-size warner.json --margin 0.05 --pi 0.1,0.9 --plot new.svg
 improve chow.json -o new.json --certificate new-proof.json
 improve rappor.json
-improve forced.json --method lemmas --exactly
+improve forced.json --split lemmas --exactly
 verify proof.json
 verify proof.json --design warner.json
 verify released --source people.csv --plan plan.toml
 verify released/public
-verify released --against released --ledger secret.key.ledger
+verify released --earlier released --ledger secret.key.ledger
 device forced.json --dice
 device warner.json --question "Have you ever evaded taxes?" -o new.html
 device warner.json --deck 20 --not-less-private --realised new.json
@@ -141,8 +141,8 @@ device warner.json --study Taxes --forms --save-texts new.json -o new.html
 randomize data.csv --design vote=warner.json -o new.csv
 randomize data.csv --design vote=warner.json --design drugs=kary.json -o new.parquet --seed 7
 randomize data.csv --design vote,drugs=product.json -o -
-randomize data.csv --design vote=warner.json -o - --to arrow
-randomize data.csv --design vote=warner.json --key secret.key --dataset survey --person id -o new.csv
+randomize data.csv --design vote=warner.json -o - --format arrow
+randomize data.csv --design vote=warner.json --key secret.key --dataset survey --id id -o new.csv
 randomize data.sav --design vote=warner.json -o new.sav --missing drop
 randomize data.dta --design vote=warner.json -o new.tsv
 randomize reports.parquet --design drugs=subset.json -o new.arrow
@@ -174,13 +174,13 @@ estimate - --design vote=warner.json --plot new.svg
 regress data.csv --formula 'vote ~ age + region' --design vote=warner.json
 regress reports.parquet --formula 'vote ~ age' --design vote=warner.json --variance sandwich --exponentiate
 regress data.csv --formula 'vote ~ age' --design vote=forced.json --weights weight --strata region --plot new.svg
-regress data.csv --formula 'vote ~ age + (1 | town)' --design vote=warner.json --against 'vote ~ age'
-regress data.csv --formula 'drugs ~ age' --design drugs=kary.json --model ordinal --at age=30,60 --effects
+regress data.csv --formula 'vote ~ age + (1 | town)' --design vote=warner.json --smaller-model 'vote ~ age'
+regress data.csv --formula 'drugs ~ age' --design drugs=kary.json --model ordinal --predict-at age=30,60 --effects
 regress data.csv --formula 'vote ~ age' --design vote=warner.json --predict data.csv
 regress data.csv --formula 'vote ~ age' --design vote=warner.json --missing drop --missing-codes NA,99
 regress data.csv --formula 'drugs ~ age + (1 | town)' --design drugs=kary.json --combine any=once+often
 mine baskets.csv --design bits.json
-mine baskets.csv --design bought=bits.json --min-support 0.2 --min-confidence 1/2 --max-items 3 --margin 1
+mine baskets.csv --design bought=bits.json --min-support 0.2 --min-confidence 1/2 --max-items 3 --slack 1
 mine flags.csv --design a,b,c=bits.json --missing drop --plot new.svg
 randomize baskets.csv --design bought=bits.json -o new.parquet
 release people.csv --init
@@ -190,10 +190,10 @@ release people.csv --init --keys sex
 release people.csv --plan plan.toml --dry-run
 release people.csv --plan plan.toml -o new
 release people.csv --plan plan.toml -o new --ledger new.ledger --draw-anew
-release people.csv --plan plan.toml --key secret.key --matrices released/internal/receipt.json -o new --records
+release people.csv --plan plan.toml --key secret.key --matrices released/internal/receipt.json -o new --record-risks
 release --new-key new.key
 risk people.csv --keys sex,region
-risk data.csv --keys region,age --weights weight --contributions --sensitive town --separator , --encoding utf-8
+risk data.csv --keys region,age --weights weight --contributions --sensitive-columns town --separator , --encoding utf-8
 risk data.csv --keys region,age --weights weight --unit town --suda
 risk people.csv --released released/public/data.csv --receipt released/internal/receipt.json \
 --keys sex,region --plot new.svg

@@ -183,7 +183,7 @@ def _tuning_options(procedure: Procedure) -> list[click.Parameter]:
         return []
     family_options = {parameter.option for parameter in procedure.parameters}
     demands = [option for option in demand_parameters() if not family_options & set(option.opts)]
-    return [*demands, click.Option(["--ratio"], metavar="R", help=RATIO_HELP.format(f"--{way.free}"))]
+    return [*demands, click.Option(["--max-ratio"], metavar="R", help=RATIO_HELP.format(f"--{way.free}"))]
 
 
 def _callback(procedure: Procedure) -> Callable[..., None]:
@@ -198,7 +198,7 @@ def _callback(procedure: Procedure) -> Callable[..., None]:
             procedure.name,
             categories=categories,
             reports=None if reports is None else read_labels(reports, "--reports"),
-            ratio=options.get("ratio"),
+            max_ratio=options.get("max_ratio"),
             allow_unidentifiable=options.get("allow_unidentifiable", False),
             **_words(procedure, options),
             **_values(procedure, options),
@@ -215,7 +215,7 @@ def _words(procedure: Procedure, options: dict[str, Any]) -> dict[str, Any]:
     from maskwell.verbs.inputs import no_demand
 
     words = demand_words(split_words(procedure, options)[1])
-    if tunable(procedure) is not None and not words.keys() & DEMANDS.keys() and options.get("ratio") is None:
+    if tunable(procedure) is not None and not words.keys() & DEMANDS.keys() and options.get("max_ratio") is None:
         _check_complete(procedure, options)
     needed = any(parameter.kind is Kind.DEMAND and parameter.required for parameter in procedure.parameters)
     if needed and not words.keys() & DEMANDS.keys():

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 @demand_options
 @click.option("--sensitive", metavar="LABEL", help="Protect this category only, instead of all alike.")
 @click.option(
-    "--method",
+    "--split",
     type=click.Choice(["layers", "lemmas"]),
     help="How the rows are split: by layers (default), or by the lemmas of the literature.",
 )
 @click.option("--exactly", is_flag=True, help="Improve even what only the last digits of floats leave to be gained.")
-@click.option("--allow-revealing", is_flag=True, help="Without a bound on parity: give the truth itself.")
+@click.option("--allow-identity", is_flag=True, help="Without a bound on parity: give the truth itself.")
 @click.option("-o", "--output", type=FilePath(), metavar="D2.json", help="Where the better design goes; - is stdout.")
 @click.option("--certificate", type=FilePath(), metavar="C.json", help="Where the proof goes, for anyone to check.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
@@ -102,9 +102,9 @@ def _improved(
         design,
         demand,
         sensitive=None if codes is None else design.inputs.labels[codes[0]],
-        method=options["method"],
+        split=options["split"],
         exactly=options["exactly"],
-        allow_revealing=options["allow_revealing"],
+        allow_identity=options["allow_identity"],
         name=path,
     )
 

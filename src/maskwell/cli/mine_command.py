@@ -56,7 +56,7 @@ from maskwell.cli.output import Progress, print_json, print_lines
 )
 @click.option("--max-items", default="4", show_default=True, metavar="N", help="Size of the largest sets looked for.")
 @click.option(
-    "--margin",
+    "--slack",
     default="2",
     show_default=True,
     metavar="X",
@@ -81,7 +81,7 @@ def mine(
     min_support: str,
     min_confidence: str,
     max_items: str,
-    margin: str,
+    slack: str,
     missing: str,
     plot: str | None,
     force: bool,
@@ -108,7 +108,7 @@ def mine(
             min_support=min_support,
             min_confidence=min_confidence,
             max_items=max_items,  # type: ignore[arg-type]
-            margin=margin,
+            slack=slack,
             missing=missing,
             progress=progress,
         )

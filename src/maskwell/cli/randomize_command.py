@@ -41,7 +41,12 @@ if TYPE_CHECKING:
     metavar="OUT",
     help="Where the randomized file goes; - is standard output. Without an ending, a folder like that of FILE.",
 )
-@click.option("--to", type=click.Choice(["csv", "arrow"]), help="With -o -: CSV (default), or a stream of Arrow.")
+@click.option(
+    "--format",
+    "written_as",
+    type=click.Choice(["csv", "arrow"]),
+    help="With -o -: CSV (default), or a stream of Arrow.",
+)
 @missing_option
 @missing_codes_option
 @click.option(
@@ -53,7 +58,7 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for tests and simulation. NOT PRIVATE.")
 @click.option("--key", type=FilePath(), metavar="KEY", help="Keep the draws by the secret key in this file.")
 @click.option("--dataset", metavar="NAME", help="With --key: what the data are called, the same in every run.")
-@click.option("--person", metavar="COL", help="With --key: the column that tells whose row it is.")
+@click.option("--id", "person", metavar="COL", help="With --key: the column that tells whose row it is.")
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 @text_form_options("file")
 @show_values_option
@@ -65,7 +70,7 @@ def randomize(
     missing: str,
     missing_codes: tuple[str, ...],
     sets: str,
-    to: str | None,
+    written_as: str | None,
     seed: int | None,
     key: str | None,
     dataset: str | None,
@@ -96,13 +101,13 @@ def randomize(
             output,
             random=random,
             key=keyed,
-            person=person,
+            id=person,
             missing=missing,
             missing_codes=missing_codes or None,
             sets=sets,
             force=force,
             inputs=[*paths.values(), *([] if key is None else [key])],
-            to=to,
+            format=written_as,
             progress=progress,
         )
     if not done.private:

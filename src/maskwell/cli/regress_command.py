@@ -80,11 +80,11 @@ if TYPE_CHECKING:
     help="What standard errors rest on; the sandwich where the sampling calls for it.",
 )
 @click.option(
-    "--against", multiple=True, metavar="'Y ~ A'", help="Test the model against a smaller one. Repeat for more."
+    "--smaller-model", multiple=True, metavar="'Y ~ A'", help="Test the model against a smaller one. Repeat for more."
 )
 @click.option("--effects", is_flag=True, help="Average marginal effects: how much the chance of a category changes.")
 @click.option(
-    "--at",
+    "--predict-at",
     "settings",
     multiple=True,
     metavar="COL=A,B",
@@ -119,7 +119,7 @@ def regress(
     level: str,
     interval: str | None,
     variance: str | None,
-    against: tuple[str, ...],
+    smaller_model: tuple[str, ...],
     effects: bool,
     settings: tuple[str, ...],
     predict: str | None,
@@ -161,7 +161,7 @@ def regress(
     how: dict[str, Any] = {"model": model, "latent": latent, "variance": variance, "interval": interval}
     asked = Model(reference=References.typed(references), combine=combine or None, **how)
     result = fit(survey, formula, asked)
-    tests = [result.compare(_smaller(result, survey, other, asked)) for other in against]
+    tests = [result.compare(_smaller(result, survey, other, asked)) for other in smaller_model]
     average = result.marginal_effects() if effects else None
     predicted = _predicted(result, settings, predict)
     if exponentiate and result.family == "linear":

@@ -56,7 +56,7 @@ HOUSEHOLDS = "A column may name households or other units: the line # unit in th
 )
 @click.option("--keys", metavar="A,B,...", help="With --init: columns that an intruder may know; guessed if left out.")
 @click.option("--dry-run", is_flag=True, help="Show risk and utility for several bounds; write nothing.")
-@click.option("--records", is_flag=True, help="Write the risk of every record into DIR/internal, too.")
+@click.option("--record-risks", is_flag=True, help="Write the risk of every record into DIR/internal, too.")
 @click.option(
     "--key",
     type=FilePath(),
@@ -98,7 +98,7 @@ def release(
     match: str | None,
     keys: str | None,
     dry_run: bool,
-    records: bool,
+    record_risks: bool,
     key: str | None,
     matrices: str | None,
     ledger: str | None,
@@ -116,7 +116,7 @@ def release(
     """
     if new_key is not None:
         if new_key == "-" or any(
-            (file, plan_file, output, init, match, keys, dry_run, records, key, matrices, ledger, plot)
+            (file, plan_file, output, init, match, keys, dry_run, record_risks, key, matrices, ledger, plot)
         ):
             raise ParameterError("new-key-makes-a-key-file")
         _make_key(new_key, as_json=as_json)
@@ -140,7 +140,7 @@ def release(
     if plot is not None:
         raise ParameterError("plot-draws-the-map-of-dry")
     sequence = {"matrices": matrices, "ledger": ledger, "draw_anew": draw_anew}
-    _carry_out(file, plan, output, key, seed, sequence, records=records, as_json=as_json)
+    _carry_out(file, plan, output, key, seed, sequence, record_risks=record_risks, as_json=as_json)
 
 
 def _plan(path: str | None, file: str) -> ReleasePlan:
@@ -240,7 +240,7 @@ def _carry_out(
     seed: int | None,
     sequence: dict[str, Any],
     *,
-    records: bool,
+    record_risks: bool,
     as_json: bool,
 ) -> None:
     from maskwell.core.randomness import SeededRandom
@@ -254,7 +254,7 @@ def _carry_out(
             folder,
             random=None if seed is None else SeededRandom(seed),
             key=_key(key, plan),
-            records=records,
+            record_risks=record_risks,
             **sequence,
             progress=progress,
         )

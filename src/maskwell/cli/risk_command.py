@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="Design of a key or sensitive column that holds randomized reports. Repeat for more.",
 )
-@click.option("--sensitive", metavar="C,...", help="Columns that nobody should learn: what the keys tell of them.")
+@click.option("--sensitive-columns", metavar="COLS", help="Columns that nobody should learn: what the keys reveal.")
 @click.option("--weights", metavar="COL", help="Sampling weights: then the risk in the population is estimated, too.")
 @click.option("--unit", metavar="COL", help="Households or other units: then the risk of whole units is told, too.")
 @click.option(

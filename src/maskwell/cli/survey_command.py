@@ -97,7 +97,7 @@ def add(file: str, owner: str | None, database: str | None, *, as_json: bool) ->
         content,
         [
             f"draft {content['code']}: {content['title']}",
-            f"next: maskwell survey open {content['code']}{_at(database)}",
+            f"Next: maskwell survey open {content['code']}{_at(database)}",
         ],
         as_json=as_json,
     )
@@ -130,7 +130,7 @@ def list_(database: str | None, *, as_json: bool) -> None:
     ]
     _say(
         {"surveys": rows},
-        lines or ["no survey yet", f"next: maskwell survey add survey.toml{_at(database)}"],
+        lines or ["no survey yet", f"Next: maskwell survey add survey.toml{_at(database)}"],
         as_json=as_json,
     )
 
@@ -216,16 +216,16 @@ def import_(code: str, file: str, source: str | None, database: str | None, *, a
     _say(content, desk.import_lines(content), as_json=as_json)
 
 
-@_command("embed", "maskwell survey embed 3f0c2a91d4 --question cash --for qualtrics -o cash.js")
+@_command("embed", "maskwell survey embed 3f0c2a91d4 --name cash --for qualtrics -o cash.js")
 @click.argument("code")
-@click.option("--question", metavar="NAME", required=True, help="A sensitive question of the survey.")
+@click.option("--name", metavar="NAME", required=True, help="A sensitive question of the survey.")
 @click.option(
     "--for", "platform", type=click.Choice(["qualtrics", "limesurvey", "surveyjs"]), required=True, help="The program."
 )
 @click.option("-o", "--output", metavar="FILE", required=True, help="The snippet; it must not exist yet.")
-def embed(code: str, question: str, platform: str, output: str, database: str | None, *, as_json: bool) -> None:
+def embed(code: str, name: str, platform: str, output: str, database: str | None, *, as_json: bool) -> None:
     """Write the snippet that asks one question inside another survey program and hands it the report only."""
-    content = _desk(database, reads=True).embed(code, question, platform, output)
+    content = _desk(database, reads=True).embed(code, name, platform, output)
     _say(content, [f"the snippet is in {output}; its first lines say where to paste it"], as_json=as_json)
 
 
@@ -288,12 +288,12 @@ def check(code: str, database: str | None, *, as_json: bool) -> None:
         click.get_current_context().exit(1)
 
 
-@_command("delete", "maskwell survey delete 3f0c2a91d4 --yes")
+@_command("delete", "maskwell survey delete 3f0c2a91d4 --confirm")
 @click.argument("code")
-@click.option("--yes", is_flag=True, help="Without this nothing is deleted.")
-def delete(code: str, database: str | None, *, yes: bool, as_json: bool) -> None:
+@click.option("--confirm", is_flag=True, help="Without this nothing is deleted.")
+def delete(code: str, database: str | None, *, confirm: bool, as_json: bool) -> None:
     """Delete a survey with all its reports, for good."""
-    content = _desk(database).delete(code, sure=yes)
+    content = _desk(database).delete(code, sure=confirm)
     _say(content, [f"deleted: {content['title']}, {content['reports']:,} reports"], as_json=as_json)
 
 
@@ -306,7 +306,7 @@ def keys(database: str | None, *, as_json: bool) -> None:
         f"used {key['used'] or 'never'}, expires {key['expires']}"
         for key in content["keys"]
     ]
-    _say(content, lines or ["no key yet", "next: make one in the studio, under Account"], as_json=as_json)
+    _say(content, lines or ["no key yet", "Next: make one in the studio, under Account"], as_json=as_json)
 
 
 @_command("revoke", "maskwell survey revoke 5d41402abc4b")

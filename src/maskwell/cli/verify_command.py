@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("--source", metavar="FILE", type=FilePath(), help="The true file that the release should be of.")
 @click.option("--plan", metavar="P", type=FilePath(), help="The plan that the release should have carried out.")
 @click.option("--ledger", metavar="FILE", type=FilePath(), help="The ledger that the release should be in.")
-@click.option("--against", metavar="OLD", type=FilePath(), help="An earlier release: say what changed since.")
+@click.option("--earlier", metavar="OLD", type=FilePath(), help="An earlier release: say what changed since.")
 @click.option("--sha256", metavar="HASH", help="The hash that was signed, of the list of the release's files.")
 @json_option
 def verify(what: str, *, as_json: bool, **options: str | None) -> int:

@@ -117,7 +117,7 @@ class Desk:
             files = export_folder(self.store, stored, kind, made)
             made.rename(folder)
         data = folder / f"reports.{kind}"
-        commands = [f"next: {estimate_command(q, data)}" for q in stored.survey.sensitive]
+        commands = [f"Next: {estimate_command(q, data)}" for q in stored.survey.sensitive]
         return {**self._about(stored), "rows": self.store.counted(stored), "files": files, "next": commands}
 
     def check(self, code: str) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class Desk:
             told = f"{content['reports']:,} reports, {content['counted']:,} of them counted"
             return [f"equal: {told}; a recount tells the same"]
         restore = "keep a copy of the database, and restore a backup: maskwell survey restore"
-        return [*(f"differs: {one}" for one in content["differences"]), f"next: {restore}"]
+        return [*(f"differs: {one}" for one in content["differences"]), f"Next: {restore}"]
 
     def delete(self, code: str, *, sure: bool) -> dict[str, Any]:
         """Delete for good."""

@@ -3,7 +3,7 @@
 A set can be frequent only if all its parts are. Estimates need not obey that: a part may be estimated below the
 threshold by chance although the whole is above it. So a set is searched further unless even
 
-    sigma_hat + margin * standard error < threshold
+    sigma_hat + slack * standard error < threshold
 
 and only sets whose own estimate reaches the threshold are reported. Every count that a candidate needs, besides its
 own, was taken for its parts before.
@@ -54,7 +54,7 @@ class Mined:
     itemsets: tuple[Itemset, ...]
     rules: tuple[Rule, ...]
     searched: tuple[int, ...]  # How many sets of each size were counted
-    near: int  # How many sets have an estimate below the threshold, and within the margin of it
+    near: int  # How many sets have an estimate below the threshold, and within the slack of it
     # How many rules were left out because the support they divide by is within two standard errors of zero
     undefined: int
     flags: tuple[str, ...]  # What a reader should know, in words
@@ -66,33 +66,33 @@ def mine_itemsets(
     min_support: float,
     min_confidence: float = 0.5,
     max_items: int = 4,
-    margin: float = 2.0,
+    slack: float = 2.0,
 ) -> Mined:
     """Frequent itemsets and rules."""
     items = len(baskets.names)
     if items**max_items >= 2**63:  # one number stands for a set
         most = max(one for one in range(1, max_items) if items**one < 2**63)
         raise ParameterError("max-items-for-items-there", size=max_items, items=items, most=most)
-    levels, flags = [_next_level(baskets, [], np.arange(items)[:, None], min_support, margin)], []
+    levels, flags = [_next_level(baskets, [], np.arange(items)[:, None], min_support, slack)], []
     while len(levels) < max_items:
         candidates = _candidates(levels[-1], items)
         if candidates is None:
-            flags.append(_too_many(len(levels) + 1, levels[-1], min_support, margin))
+            flags.append(_too_many(len(levels) + 1, levels[-1], min_support, slack))
             break
         if not len(candidates):
             break
-        levels.append(_next_level(baskets, levels, candidates, min_support, margin))
+        levels.append(_next_level(baskets, levels, candidates, min_support, slack))
     itemsets = [one for level in levels for one in _frequent(baskets, level, min_support)]
     rules, undefined = _rules(baskets, levels, min_support, min_confidence)
     near = sum(int((level.kept & (level.support < min_support)).sum()) for level in levels)
     return Mined(tuple(itemsets), tuple(rules), tuple(len(level.sets) for level in levels), near, undefined, (*flags,))
 
 
-def _too_many(size: int, before: Level, min_support: float, margin: float) -> str:
-    reach = margin * float(np.median(before.error[before.kept]))
+def _too_many(size: int, before: Level, min_support: float, slack: float) -> str:
+    reach = slack * float(np.median(before.error[before.kept]))
     return (
         f"sets of {size} items were not searched: more than {MOST_CANDIDATES:,} of them may be frequent, because "
-        f"{Printed(margin):g} standard errors of a set of {size - 1} are {Printed(reach):.2g}, and the threshold is "
+        f"{Printed(slack):g} standard errors of a set of {size - 1} are {Printed(reach):.2g}, and the threshold is "
         f"{Printed(min_support):g}; raise the threshold, or collect more baskets"
     )
 
@@ -100,7 +100,7 @@ def _too_many(size: int, before: Level, min_support: float, margin: float) -> st
 # ---- levels
 
 
-def _next_level(baskets: ReportedBaskets, levels: list[Level], sets: Array, threshold: float, margin: float) -> Level:
+def _next_level(baskets: ReportedBaskets, levels: list[Level], sets: Array, threshold: float, slack: float) -> Level:
     if isinstance(baskets, SampledBaskets):
         counts = np.zeros(len(sets), dtype=np.int64)
         support, error = baskets.estimates(sets.tolist())
@@ -110,7 +110,7 @@ def _next_level(baskets: ReportedBaskets, levels: list[Level], sets: Array, thre
         blocks = (slice(start, start + step) for start in range(0, len(sets), step))
         shares = np.concatenate([_shares(baskets, levels, sets[block], counts[block]) for block in blocks])
         support, error = estimate_of(shares, baskets.w0[sets], baskets.w1[sets], baskets.n)
-    return Level(sets, counts, support, error, at_least(support + margin * error, threshold))
+    return Level(sets, counts, support, error, at_least(support + slack * error, threshold))
 
 
 def _shares(baskets: ReportedBaskets, levels: list[Level], sets: Array, counts: Array) -> Real:

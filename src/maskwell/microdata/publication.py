@@ -103,7 +103,7 @@ def open_release(
     random: RandomSource | None = None,
     key: KeyedRandom | None = None,
     matrices: Receipt | str | None = None,
-    records: bool = False,
+    record_risks: bool = False,
     ledger: str | Path | None = None,
     draw_anew: bool = False,
     progress: Progress | None = None,
@@ -143,7 +143,7 @@ def open_release(
         open_folder = OpenFolder(release, partial, files, source_hashes(path))
         give_back_memory()
         yield open_folder
-        if records:
+        if record_risks:
             files.append(_write_records(release, path, partial / INTERNAL))
         check_public(partial / PUBLIC, release)
         before = None if book is None else state_of(book, release)

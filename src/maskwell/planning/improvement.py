@@ -234,9 +234,9 @@ def improve(
     design: Design,
     *,
     gamma: Number | None = None,
-    method: str = "layers",
+    split: str = "layers",
     exactly: bool = False,
-    allow_revealing: bool = False,
+    allow_identity: bool = False,
 ) -> Improvement:
     """An admissible design of parity gamma that tells all that a design does.
 
@@ -248,7 +248,7 @@ def improve(
     gamma
         The bound on parity; the design's own parity by default. Where a design given as decimals meets it only within
         slack (:mod:`maskwell.privacy.criteria`), it is the design's parity, which improvement cannot lower.
-    method
+    split
         "layers" splits every row once; "lemmas" follows the proofs of the source. Both are exact, and give different
         designs in general.
     exactly
@@ -256,7 +256,7 @@ def improve(
         Exactly, its last digits would become reports of their own that almost never occur; True asks for them. The
         same holds for designs that were rounded for a bound such as e**epsilon; other designs of fractions are always
         improved exactly.
-    allow_revealing
+    allow_identity
         Without a bound on parity the only admissible design is the truth itself. True allows it.
 
     Raises
@@ -274,12 +274,12 @@ def improve(
     >>> [round(v, 4) for v in improvement.added_variances()]   # RAPPOR's reports "none" and "all" tell nothing
     [3.8333, 2.6061]
     """
-    check_kind(Flag, exactly=exactly, allow_revealing=allow_revealing)
-    _check(design, method)
-    bound = _bound(design, gamma, allow_revealing=allow_revealing)
+    check_kind(Flag, exactly=exactly, allow_identity=allow_identity)
+    _check(design, split)
+    bound = _bound(design, gamma, allow_identity=allow_identity)
     if isinstance(bound, float):
-        return _revealed(design, method)
-    improvement = _at(design, bound, method, exactly=exactly)
+        return _revealed(design, split)
+    improvement = _at(design, bound, split, exactly=exactly)
     return replace(improvement, slack_used=gamma is not None and safe_below(gamma, "gamma") < design.parity_exact())
 
 
@@ -306,14 +306,14 @@ def _at(design: Design, bound: Fraction, method: str, *, exactly: bool) -> Impro
 # ---- the parts, in the order of use
 
 
-def _check(design: Design, method: str) -> None:
+def _check(design: Design, split: str) -> None:
     check_kind(Design, design=design)
-    check_option("method", method, ALGORITHMS)
+    check_option("split", split, ALGORITHMS)
     if design.k < 2:
         raise too_few(design.k)
 
 
-def _bound(design: Design, gamma: Number | None, *, allow_revealing: bool) -> Parity:
+def _bound(design: Design, gamma: Number | None, *, allow_identity: bool) -> Parity:
     parity = design.parity_exact()
     bound = (
         parity
@@ -323,7 +323,7 @@ def _bound(design: Design, gamma: Number | None, *, allow_revealing: bool) -> Pa
         else safe_below(gamma, "gamma")
     )
     if bound == math.inf:
-        if allow_revealing:
+        if allow_identity:
             return math.inf
         raise ParameterError("the-design-has-no-bound" if parity == math.inf else "gamma-inf", parity=parity)
     asked = verdict(parity, bound, decimals=design.decimals or is_decimal(gamma))

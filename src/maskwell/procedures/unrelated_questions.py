@@ -87,25 +87,26 @@ SIMMONS = Procedure(
 )
 
 
-def soberanis_cruz(p: Number, alpha: Number, *, allow_unidentifiable: bool = False) -> Dense:
+def soberanis_cruz(p: Number, beta: Number, *, allow_unidentifiable: bool = False) -> Dense:
     """Answer the sensitive question or, by chance, an innocuous one known for the whole population.
 
-        Pr(yes | A) = p + (1 - p) alpha,   Pr(yes | not A) = (1 - p) alpha
+        Pr(yes | A) = p + (1 - p) beta,   Pr(yes | not A) = (1 - p) beta
 
-    where ``p`` is the chance of the sensitive question and ``alpha`` the share of yes to the other one, known for the
-    population. This **is** the design of :func:`~maskwell.procedures.unrelated_questions.simmons` with beta = alpha.
+    where ``p`` is the chance of the sensitive question and ``beta`` the share of yes to the other one, known for the
+    population; the source writes alpha. This **is** the design of
+    :func:`~maskwell.procedures.unrelated_questions.simmons` with the same p and beta.
     Source: after Soberanis-Cruz and others (2008); P derived, and it reproduces the published total 196.43 of 290
-    answers with p = 0.7 and alpha = 0.5.
+    answers with p = 0.7 and beta = 0.5.
     """
-    p, alpha = check_probability(p, "p"), check_probability(alpha, "alpha")
+    p, beta = check_probability(p, "p"), check_probability(beta, "beta")
     return of_two_reports(
-        p + (1 - p) * alpha,
-        (1 - p) * alpha,
+        p + (1 - p) * beta,
+        (1 - p) * beta,
         "soberanis-cruz",
-        {"p": p, "alpha": alpha},
+        {"p": p, "beta": beta},
         needs="p above 0",
         allow_unidentifiable=allow_unidentifiable,
-        same_as=f"simmons --p {p} --beta {alpha}",
+        same_as=f"simmons --p {p} --beta {beta}",
     )
 
 
@@ -114,10 +115,10 @@ SOBERANIS_CRUZ = Procedure(
     build=soberanis_cruz,
     summary="the sensitive question or an unrelated one known for the population",
     source="after Soberanis-Cruz and others 2008; matrix derived",
-    example="--p 0.7 --alpha 0.5",
+    example="--p 0.7 --beta 0.5",
     parameters=(
         Parameter("p", Kind.PROBABILITY, "chance of the sensitive question"),
-        Parameter("alpha", Kind.PROBABILITY, "known share of yes to the unrelated question"),
+        Parameter("beta", Kind.PROBABILITY, "known share of yes to the unrelated question"),
     ),
     without_cards=True,
 )

@@ -41,7 +41,7 @@ def verify(
     plan: ReleasePlan | str | Path | None = None,
     sha256: str | None = None,
     ledger: str | Path | None = None,
-    against: str | Path | None = None,
+    earlier: str | Path | None = None,
 ) -> Verified:
     """Work out anew all that a certificate claims, or check that the files of a release are those that were signed.
 
@@ -58,15 +58,15 @@ def verify(
         The hash that was signed, of the list of the files of a release.
     ledger
         The ledger of the data set, if a release is to be looked up in it.
-    against
+    earlier
         The folder of an earlier release: what changed since is told.
     """
     if isinstance(certificate, str | os.PathLike) and is_folder(certificate):
         _check_none("a release", design=design)
         return verify_release(
-            os.fspath(certificate), source=source, plan=plan, sha256=sha256, ledger=ledger, against=against
+            os.fspath(certificate), source=source, plan=plan, sha256=sha256, ledger=ledger, earlier=earlier
         )
-    _check_none("a certificate", source=source, plan=plan, sha256=sha256, ledger=ledger, against=against)
+    _check_none("a certificate", source=source, plan=plan, sha256=sha256, ledger=ledger, earlier=earlier)
     about = None if design is None else read_design(design)
     if isinstance(certificate, str | os.PathLike):
         return verify_file(Path(certificate) if not isinstance(certificate, str) else certificate, design=about)

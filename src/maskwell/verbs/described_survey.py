@@ -243,12 +243,12 @@ class Survey:
         return tally(self.data, chosen, missing=self.missing or "error", **how)  # type: ignore[arg-type]
 
     def itemsets(
-        self, *, min_support: Any = 0.05, min_confidence: Any = 0.5, max_items: int = 4, margin: Any = 2
+        self, *, min_support: Any = 0.05, min_confidence: Any = 0.5, max_items: int = 4, slack: Any = 2
     ) -> MinedBaskets:
         """Frequent itemsets and rules of randomized baskets; the arguments are those of :func:`maskwell.mine`."""
         from maskwell.verbs.mine import mine
 
-        how: dict[str, Any] = {"min_support": min_support, "min_confidence": min_confidence, "margin": margin}
+        how: dict[str, Any] = {"min_support": min_support, "min_confidence": min_confidence, "slack": slack}
         return mine(self.rows, self.designs, self.sampling, max_items=max_items, missing=self.missing or "error", **how)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:

@@ -33,7 +33,7 @@ def design(
     k: Number | None = None,
     reports: Categories | Iterable[Hashable] | None = None,
     demand: Demand | None = None,
-    ratio: Number | None = None,
+    max_ratio: Number | None = None,
     allow_unidentifiable: bool = False,
     **parameters: Any,
 ) -> Design:
@@ -54,7 +54,7 @@ def design(
         What the design shall meet, in place of the parameter that decides about protection; or, as a keyword,
         ``gamma``, ``epsilon``, ``beta``, ``bayes_factor``, ``rho`` (two numbers) or ``curves`` (a table), unless the
         family has a parameter of that name.
-    ratio
+    max_ratio
         In place of a demand: how many times likelier a report may be from the sensitive category.
     allow_unidentifiable
         Make it even if shares cannot be estimated from its reports.
@@ -72,13 +72,13 @@ def design(
     check_kind(str, family=family)
     check_kind(Flag, allow_unidentifiable=allow_unidentifiable)
     if family in ASSEMBLED:
-        shared = {"categories": categories, "k": k, "reports": reports, "demand": demand, "ratio": ratio}
+        shared = {"categories": categories, "k": k, "reports": reports, "demand": demand, "max_ratio": max_ratio}
         said = {name: value for name, value in shared.items() if value is not None}
         flag = {"allow_unidentifiable": True} if allow_unidentifiable else {}
         return _assembled(family, {**said, **flag, **parameters})
     procedure, labels = procedure_named(family), read_categories(categories, k)
     values, words = split_words(procedure, parameters)
-    asked = stated_protection(procedure, demand, ratio, words)
+    asked = stated_protection(procedure, demand, max_ratio, words)
     if asked is not None:
         values = _tuned(procedure, asked, values)
         stated = None
@@ -122,7 +122,7 @@ def stated_protection(
     check_kind(Demand | None, demand=demand)
     stated = read_demand(demand, words)
     if stated is not None and ratio is not None:
-        raise ParameterError("ratio-and-a-demand-are-two")
+        raise ParameterError("max-ratio-and-a-demand-are-two")
     if stated is not None:
         name = next((name for name in LANGUAGES if words.get(name) is not None), None)
         text = stated.text if name is None else f"{name.replace('_', '-')} {_typed(words[name])}"

@@ -29,9 +29,9 @@ def improve(
     *,
     sensitive: None = None,
     gamma: Number | None = None,
-    method: str | None = None,
+    split: str | None = None,
     exactly: bool = False,
-    allow_revealing: bool = False,
+    allow_identity: bool = False,
     name: str | None = None,
     **words: Any,
 ) -> Improvement: ...
@@ -44,9 +44,9 @@ def improve(
     *,
     sensitive: Hashable | None = None,
     gamma: Number | None = None,
-    method: str | None = None,
+    split: str | None = None,
     exactly: bool = False,
-    allow_revealing: bool = False,
+    allow_identity: bool = False,
     name: str | None = None,
     **words: Any,
 ) -> Improvement | OneSided: ...
@@ -58,9 +58,9 @@ def improve(
     *,
     sensitive: Hashable | None = None,
     gamma: Number | None = None,
-    method: str | None = None,
+    split: str | None = None,
     exactly: bool = False,
-    allow_revealing: bool = False,
+    allow_identity: bool = False,
     name: str | None = None,
     **words: Any,
 ) -> Improvement | OneSided:
@@ -78,7 +78,7 @@ def improve(
         way, and the protection of the design is kept.
     gamma
         The same as a parity, not below that of the design.
-    method, exactly, allow_revealing
+    method, exactly, allow_identity
         As in :func:`maskwell.planning.improvement.improve`; by layers unless another method is named.
     name
         What the design is called in an error; its path by default.
@@ -91,16 +91,14 @@ def improve(
     check_kind(Demand | None, demand=demand)
     chosen, stated = read_design(design), read_demand(demand, words)
     if sensitive is not None:
-        _check_one_way(stated, gamma, method=method, exactly=exactly, allow_revealing=allow_revealing)
+        _check_one_way(stated, gamma, split=split, exactly=exactly, allow_identity=allow_identity)
         return improve_one_sided(chosen, sensitive=sensitive)
     if stated is not None and gamma is not None:
         raise ParameterError("and-gamma-are-two-demands", text=stated.text)
     if stated is not None:
         _check_met(chosen, stated, name or ("the design" if isinstance(design, Design) else str(design)))
         gamma = max(stated.reachable, chosen.parity_exact())
-    found = improve_design(
-        chosen, gamma=gamma, method=method or "layers", exactly=exactly, allow_revealing=allow_revealing
-    )
+    found = improve_design(chosen, gamma=gamma, split=split or "layers", exactly=exactly, allow_identity=allow_identity)
     return found if stated is None else replace(found, slack_used=stated.verdict(chosen).slack_used)
 
 

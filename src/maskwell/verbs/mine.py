@@ -43,7 +43,7 @@ class MinedBaskets(Result):
         The reports; any itemset and any rule can be asked of them.
     bits
         The design, item by item.
-    min_support, min_confidence, max_items, margin
+    min_support, min_confidence, max_items, slack
         What was looked for.
     rows, dropped
         Rows that were read, and those left out because a value was missing.
@@ -55,7 +55,7 @@ class MinedBaskets(Result):
     min_support: float
     min_confidence: float
     max_items: int
-    margin: float
+    slack: float
     rows: int
     dropped: int
 
@@ -109,7 +109,7 @@ class MinedBaskets(Result):
             "min_support": self.min_support,
             "min_confidence": self.min_confidence,
             "max_items": self.max_items,
-            "margin": self.margin,
+            "margin": self.slack,
             "itemsets": [one.to_dict() for one in self.itemsets],
             "rules": [one.to_dict() for one in self.rules],
             "searched": list(self.mined.searched),
@@ -130,7 +130,7 @@ class MinedBaskets(Result):
 
     def to_report(self, design: str = "design.json") -> Report:
         """What it says to people; ``design`` names the design file, for the hint at the end."""
-        report = mining_report(self.mined, self.bits, self.n, self.min_support, self.margin, design)
+        report = mining_report(self.mined, self.bits, self.n, self.min_support, self.slack, design)
         if self.sampling:
             report = report.with_line(f"The sampling is taken into account: {self.sampling}.")
         if self.dropped:
@@ -157,7 +157,7 @@ def mine(
     min_support: Any = 0.05,
     min_confidence: Any = 0.5,
     max_items: int = 4,
-    margin: Any = 2,
+    slack: Any = 2,
     missing: str = "error",
     progress: Progress | None = None,
 ) -> MinedBaskets:
@@ -181,7 +181,7 @@ def mine(
         The confidence from which on a rule is told, from 0 to 1.
     max_items
         The size of the largest sets that are looked for, from 1 to 12.
-    margin
+    slack
         A set that is estimated below ``min_support`` is searched further as long as it is within so many standard
         errors of it.
     missing
@@ -200,7 +200,7 @@ def mine(
     sought = {
         "min_support": to_float(check_range(as_fraction(min_support, "min_support"), "min_support", OPEN_SHARE)),
         "min_confidence": to_float(check_range(as_fraction(min_confidence, "min_confidence"), "min_confidence")),
-        "margin": as_real(margin, "margin", low=0, high=100),
+        "slack": as_real(slack, "slack", low=0, high=100),
     }
     largest = as_whole(max_items, "max_items", low=1, high=MOST_ITEMS)
     check_option("missing", missing, ("error", "drop"))

@@ -28,10 +28,10 @@ def randomize(
     sets: str = "packed",
     random: RandomSource | None = None,
     key: KeyedRandom | None = None,
-    person: str | None = None,
+    id: str | None = None,  # noqa: A002 (as in release plans)
     force: bool = False,
     inputs: Sequence[str | os.PathLike[str]] = (),
-    to: str | None = None,
+    format: str | None = None,  # noqa: A002 (as in the other commands)
     progress: Progress | None = None,
 ) -> Any:
     """Randomize columns; the other columns stay as they are.
@@ -48,7 +48,7 @@ def randomize(
     output
         Where the randomized file goes, for a file; ``-`` is standard output. For a folder also the name of a new one,
         without an ending or with a slash at its end: its files get the names of those that are read. For a table of
-        Spark a folder of Parquet files, written once; needed there unless ``key`` and ``person`` are given.
+        Spark a folder of Parquet files, written once; needed there unless ``key`` and ``id`` are given.
     missing
         ``"error"``, ``"drop"`` the rows, or ``"category"``: draw a report for the category "missing" of the design.
     missing_codes
@@ -59,15 +59,15 @@ def randomize(
     random
         Where the draws come from: by default the operating system's generator, which nobody can repeat. Draws of
         ``SeededRandom(1)`` can be repeated, for tests and simulation, and are not private.
-    key, person
-        Keep the draws by a secret key: the column ``person`` tells whose row it is, and the same person, value and
+    key, id
+        Keep the draws by a secret key: the column ``id`` tells whose row it is, and the same person, value and
         design get the same report again, in any table or file and on any machine. Two rows of one person with the same
         value get one report. A report that changed tells that the value, or the design, changed.
     force
         Whether the output may replace a file.
     inputs
         Further files that the output must not replace; design files are among them.
-    to
+    format
         What standard output gets: ``"csv"``, as without it, or ``"arrow"`` for a stream of Arrow.
     progress
         Called after each batch of a file with the rows so far and the share of the work that is done.
@@ -91,12 +91,12 @@ def randomize(
 
     check_progress(progress)
     check_option("missing", missing, ("error", "drop", "category"))
-    _check_stream(output, to)
-    _check_draws(random, key, person)
+    _check_stream(output, format)
+    _check_draws(random, key, id)
     assignments = assignments_of(designs)
     check_missing_codes(missing_codes, assignments, reports=False)
     rows = Rows.of(data, missing_codes, [name for one in assignments for name in one.columns])
-    draws: dict[str, Any] = {"random": random if key is None else key, "person": person}
+    draws: dict[str, Any] = {"random": random if key is None else key, "person": id}
     if not rows.at_hand:
         from maskwell.engines.spark_frames import SparkTable, randomize_spark
 
@@ -117,18 +117,18 @@ def randomize(
         sets=sets,
         force=force,
         inputs=[*(os.fspath(file) for file in inputs), *_design_files(designs)],
-        to=to,
+        to=format,
         progress=progress,
     )
 
 
 def _check_draws(random: object, key: object, person: object) -> None:
     check_kind(KeyedRandom | None, key=key)
-    check_kind(str | None, person=person)
+    check_kind(str | None, id=person)
     if random is not None and key is not None:
         raise ParameterError("random-and-key-draws-come")
     if (key is None) != (person is None):
-        there, lacks = ("person", "key") if key is None else ("key", "person")
+        there, lacks = ("id", "key") if key is None else ("key", "id")
         raise ParameterError(
             "there-option-without-lacks-option", there_option=option(there), lacks_option=option(lacks)
         )
@@ -139,9 +139,9 @@ def _check_stream(output: object, to: str | None) -> None:
 
     if to is None:
         return
-    check_option("to", to, [*STREAMS])
+    check_option("format", to, [*STREAMS])
     if output != "-":
-        raise ParameterError("to-is-for-standard-output")
+        raise ParameterError("format-is-for-standard-output")
 
 
 def _check_no_output(output: object) -> None:

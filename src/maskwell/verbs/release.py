@@ -66,7 +66,7 @@ def release(
     random: RandomSource | None = None,
     key: KeyedRandom | None = None,
     matrices: Receipt | str | None = None,
-    records: bool = False,
+    record_risks: bool = False,
     ledger: str | Path | None = None,
     draw_anew: bool = False,
     progress: Progress | None = None,
@@ -79,7 +79,7 @@ def release(
     random: RandomSource | None = None,
     key: KeyedRandom | None = None,
     matrices: Receipt | str | None = None,
-    records: bool = False,
+    record_risks: bool = False,
     ledger: str | Path | None = None,
     draw_anew: bool = False,
     progress: Progress | None = None,
@@ -97,7 +97,7 @@ def release(
         back in the kind of table that was given (a table of Spark needs a folder). A table in memory or of Spark is
         read twice, and therefore kept on the disk of the folder for as long as the work lasts, in a file without a
         name: on Linux a process that is killed leaves nothing of the records, elsewhere a folder for its owner alone.
-    random, key, matrices, records, ledger, draw_anew, progress
+    random, key, matrices, record_risks, ledger, draw_anew, progress
         As in :func:`release_file`; all but ``random`` are for a folder.
 
     >>> people = {"sex": ["f", "f", "m", "m", "m"], "region": ["north", "south", "north", "south", "south"]}
@@ -109,10 +109,10 @@ def release(
     if folder is not None:
         check_path(folder=folder)
     if folder is None:
-        if any((key, matrices, ledger, records, table.path is not None or not table.at_hand)):
+        if any((key, matrices, ledger, record_risks, table.path is not None or not table.at_hand)):
             raise ParameterError("a-file-a-table-of-spark")
         return release_table(data, asked, random=random)
-    options: dict[str, Any] = {"random": random, "key": key, "matrices": matrices, "records": records}
+    options: dict[str, Any] = {"random": random, "key": key, "matrices": matrices, "record_risks": record_risks}
     options |= {"ledger": ledger, "draw_anew": draw_anew}
     if table.path is not None:
         return release_file(table.path, asked, str(folder), progress=progress, **options)
@@ -146,7 +146,7 @@ def release_file(
     random: RandomSource | None = None,
     key: KeyedRandom | None = None,
     matrices: Receipt | str | None = None,
-    records: bool = False,
+    record_risks: bool = False,
     ledger: str | Path | None = None,
     draw_anew: bool = False,
     progress: Progress | None = None,
@@ -174,7 +174,7 @@ def release_file(
         The internal receipt of an earlier release with the same key, or its path. Its matrices are carried out again:
         a matrix that is made anew from the counts of this file would give every record a new draw. Rules, bounds and
         risk are looked at again; counts that the matrices kept in the earlier file are not kept in this one.
-    records
+    record_risks
         Whether the risk of every record is written, too, into ``folder/internal``.
     ledger
         A file in which this release is written down, made where it does not exist. What it says of earlier releases of
@@ -203,7 +203,7 @@ def release_file(
         random=random,
         key=key,
         matrices=matrices,
-        records=records,
+        record_risks=record_risks,
         ledger=ledger,
         draw_anew=draw_anew,
         progress=progress,

@@ -204,7 +204,7 @@ def risk(
     released: Any = None,
     receipt: Receipt | str | os.PathLike[str] | None = None,
     designs: Designs | None = None,
-    sensitive: Names = (),
+    sensitive_columns: Names = (),
     weights: str | None = None,
     unit: str | None = None,
     suda: bool = False,
@@ -228,7 +228,7 @@ def risk(
     designs
         ``{column: design}`` for key variables and sensitive columns of ``data`` that hold randomized reports. Without
         it all values are taken as true.
-    sensitive
+    sensitive_columns
         Columns that nobody should learn: then it is told what the keys tell of them, whoever's record it is.
     weights
         Column of sampling weights: then the risk in the population is estimated, too.
@@ -257,7 +257,7 @@ def risk(
         check_option("intruder", intruder, INTRUDERS)
     check_kind(str | None, unit=unit)
     check_kind(Flag, suda=suda)
-    rows, names, secret = Rows.of(data), _checked_names(keys), [*names_of(sensitive, "sensitive")]
+    rows, names, secret = Rows.of(data), _checked_names(keys), [*names_of(sensitive_columns, "sensitive_columns")]
     randomized = _randomized(assignments_of(designs), names, secret)
     _check_alone(randomized, names, secret, receipt=receipt, released=released, weights=weights, unit=unit, suda=suda)
     hidden, secret = secret, [name for name in secret if name not in randomized]

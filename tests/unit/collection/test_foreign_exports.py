@@ -338,7 +338,7 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, desk: Des
         "1 rows left out: unfinished, rejected or a trial, says the platform",
     ]
     assert run("survey", "import", code, name, "--json", *database).json()["known"] == 2
-    run("survey", "embed", code, "--question", "cash pay", "--for", "qualtrics", "-o", "cash.js", *database)
+    run("survey", "embed", code, "--name", "cash pay", "--for", "qualtrics", "-o", "cash.js", *database)
     assert "setJSEmbeddedData" in Path("cash.js").read_text()
     said = run("survey", "offline", code, "-o", "survey.html", *database).out
     assert f"maskwell survey import {code} reports.json" in said

@@ -192,8 +192,8 @@ def test_no_command_prints_a_password(tmp_path: Path, monkeypatch: pytest.Monkey
     Path("backup.db").write_bytes(b"SQLite format 3\0")
     Path("rows.csv").write_text("a\n1\n", encoding="utf-8")
     lines = """add s.toml; list; open X; close X; invite X --count 2 -o l; results X; import X rows.csv; check X; keys;
-        embed X --question tax --for qualtrics -o e; offline X -o p; form X --device dice -o f; export X -o folder;
-        delete X --yes; revoke X; password ann --password abcdefghij; backup -o b; restore backup.db; owner X ann"""
+        embed X --name tax --for qualtrics -o e; offline X -o p; form X --device dice -o f; export X -o folder;
+        delete X --confirm; revoke X; password ann --password abcdefghij; backup -o b; restore backup.db; owner X ann"""
     commands = [["survey", *line.split()] for line in lines.split(";")] + [["serve"]]
     strange = [HIDDEN.replace("+psycopg", ""), f"postgresql://ann:{SECRET}@x:y/z", f"mysql://a:p@{SECRET}@h/d"]
     strange += [
@@ -272,7 +272,7 @@ def test_lines_that_are_printed_next_run(tmp_path: Path, monkeypatch: pytest.Mon
     Path("survey.toml").write_text(SURVEY, encoding="utf-8")
     first = run("survey", "add", "survey.toml").out.splitlines()
     code = first[0].split()[1].rstrip(":")
-    assert first[-1] == f"next: maskwell survey open {code}"
+    assert first[-1] == f"Next: maskwell survey open {code}"
     run(*shlex.split(first[-1])[2:])
     store = Store("sqlite:///maskwell-surveys.db")
     stored = store.survey(code)
@@ -280,7 +280,7 @@ def test_lines_that_are_printed_next_run(tmp_path: Path, monkeypatch: pytest.Mon
     store.accept([submission(stored, REPORTS if i % 3 else south) for i in range(60)])
     store.close()
     printed = run("survey", "export", code, "-o", "out folder", "--format", kind).out.splitlines()
-    following = [line.removeprefix("next: ") for line in printed if line.startswith("next: ")]
+    following = [line.removeprefix("Next: ") for line in printed if line.startswith("Next: ")]
     readme = (Path("out folder") / "README.txt").read_text(encoding="utf-8").splitlines()
     inside = [line.strip() for line in readme if line.startswith("  maskwell ")]
     assert (len(following), len(inside)) == (3, 3)

@@ -19,8 +19,8 @@ from maskwell.collection.store import Store
 
 URL = ("--database", "sqlite:///surveys.db")
 READING = ("list", "results CODE", "check CODE", "export CODE -o {out}/folder", "backup -o {out}/copy.db", "keys")
-READING += ("embed CODE --question tax --for qualtrics -o {out}/tax.js", "offline CODE -o {out}/page.html")
-WRITING = ("close CODE", "open CODE", "delete CODE --yes", "invite CODE --count 3 -o {out}/links.txt", "add s.toml")
+READING += ("embed CODE --name tax --for qualtrics -o {out}/tax.js", "offline CODE -o {out}/page.html")
+WRITING = ("close CODE", "open CODE", "delete CODE --confirm", "invite CODE --count 3 -o {out}/links.txt", "add s.toml")
 WRITING += ("import CODE rows.csv", "owner CODE ada", "revoke 0123456789ab")
 
 

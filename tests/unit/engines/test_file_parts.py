@@ -494,11 +494,11 @@ def test_a_folder_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
 def test_standard_output_gets_a_stream_of_arrow(tmp_path: Path, capsysbinary) -> None:
     data = yearly(tmp_path, YEARS)
     mw.randomize(data, WARNER, tmp_path / "one.arrows", random=mw.SeededRandom(1))
-    mw.randomize(data, WARNER, "-", to="arrow", random=mw.SeededRandom(1))
+    mw.randomize(data, WARNER, "-", format="arrow", random=mw.SeededRandom(1))
     written = capsysbinary.readouterr().out
     assert written == (tmp_path / "one.arrows").read_bytes() and pa.ipc.open_stream(written).read_all().num_rows == 110
     assert mw.tally(tmp_path / "one.arrows", WARNER)["answer"].n == 110
-    with pytest.raises(ParameterError, match="to is for standard output"):
-        mw.randomize(data, WARNER, tmp_path / "two.csv", to="arrow")
-    with pytest.raises(ParameterError, match="to"):
-        mw.randomize(data, WARNER, "-", to="parquet")
+    with pytest.raises(ParameterError, match="format is for standard output"):
+        mw.randomize(data, WARNER, tmp_path / "two.csv", format="arrow")
+    with pytest.raises(ParameterError, match="format"):
+        mw.randomize(data, WARNER, "-", format="parquet")

@@ -175,7 +175,7 @@ def test_what_is_found_is_what_the_search_of_all_sets_finds(keep: str, largest: 
         return all(part in kept for part in parts)
 
     expected = {items for items, one in every.items() if at_least(one.support, least) and searched(items)}
-    mined = mine_itemsets(baskets, min_support=least, max_items=largest, margin=margin)
+    mined = mine_itemsets(baskets, min_support=least, max_items=largest, slack=margin)
     assert {frozenset(one.items) for one in mined.itemsets} == expected
     for one in mined.itemsets:
         twin = every[frozenset(one.items)]
@@ -213,7 +213,7 @@ def test_the_margin_finds_sets_whose_parts_fall_below_the_threshold_by_chance() 
     for seed in range(40):
         baskets = made_up(800, "0.75", seed=seed)
         with_margin, without = (
-            {one.items for one in mine_itemsets(baskets, min_support=0.24, max_items=3, margin=margin).itemsets}
+            {one.items for one in mine_itemsets(baskets, min_support=0.24, max_items=3, slack=margin).itemsets}
             for margin in (2, 0)
         )
         assert without <= with_margin
@@ -231,7 +231,7 @@ def test_what_the_noise_keeps_in_the_search_is_not_counted_for_ever(monkeypatch)
 
 def test_undefined_rules_are_counted_not_told() -> None:
     baskets = made_up(60, "0.6")
-    mined = mine_itemsets(baskets, min_support=0.05, min_confidence=0, max_items=2, margin=0)
+    mined = mine_itemsets(baskets, min_support=0.05, min_confidence=0, max_items=2, slack=0)
     rules = 2 * sum(len(one.items) == 2 for one in mined.itemsets)
     told = sum(rule.confidence >= 0 for rule in mined.rules)
     assert mined.undefined > 0 and told + mined.undefined <= rules

@@ -43,7 +43,7 @@ def check(found: Improvement) -> None:
 def test_designs_of_every_structure(name: str, method: str) -> None:
     design = BOUNDED[name]
     for gamma in (None, 2 * design.parity_exact()):
-        found = improve(design, gamma=gamma, method=method)
+        found = improve(design, gamma=gamma, split=method)
         check(found)
         assert found.gamma == (gamma or design.parity_exact())
         assert found.improved is not (gamma is None and Twin.of(design).is_admissible())
@@ -68,7 +68,7 @@ def test_every_structure_was_tried() -> None:
 )
 @pytest.mark.parametrize("method", METHODS)
 def test_admissible_designs_come_back_at_once(design: Design, method: str) -> None:
-    found = improve(design, method=method)
+    found = improve(design, split=method)
     assert found.design is design
     assert found.improved is False
     assert found.sparse is None
@@ -97,7 +97,7 @@ def test_proportional_rows_of_an_admissible_design_are_left() -> None:
 def test_a_constant_design() -> None:
     design = Dense.of([["1/4"] * 3, ["3/4"] * 3], ABC)
     for method in METHODS:
-        found = improve(design, gamma=5, method=method)
+        found = improve(design, gamma=5, split=method)
         assert found.design == Uniform.from_gamma(5, ABC)
         assert found.garbling() == [[Fraction(1, 4)] * 3, [Fraction(3, 4)] * 3]
     with pytest.raises(ParameterError, match="tells nothing") as raised:
@@ -245,7 +245,7 @@ def test_without_a_bound_on_parity() -> None:
     assert "allow revealing" in raised.value.hint
     with pytest.raises(ParameterError, match="has parity infinite, above gamma = 10"):
         improve(REVEALING, gamma=10)
-    found = improve(REVEALING, allow_revealing=True)
+    found = improve(REVEALING, allow_identity=True)
     assert found.design == Uniform.of(1, YES_NO)
     assert found.garbling() == REVEALING.exact_matrix()
     assert found.improved
@@ -255,21 +255,21 @@ def test_without_a_bound_on_parity() -> None:
 
 def test_the_truth_cannot_be_improved() -> None:
     truth = Uniform.of(1, ABC)
-    found = improve(truth, allow_revealing=True)
+    found = improve(truth, allow_identity=True)
     assert (found.improved, found.design) == (False, truth)
     permuted = Dense.of([[0, 1], [1, 0]], YES_NO)
-    assert improve(permuted, allow_revealing=True).improved is False
+    assert improve(permuted, allow_identity=True).improved is False
 
 
 def test_any_design_is_dominated_by_the_truth() -> None:
     design = Uniform.from_gamma(3, ABC)
     with pytest.raises(ParameterError, match="gamma = inf"):
         improve(design, gamma=math.inf)
-    found = improve(design, gamma=math.inf, allow_revealing=True)
+    found = improve(design, gamma=math.inf, allow_identity=True)
     assert found.design == Uniform.of(1, ABC)
     assert found.garbling() == design.exact_matrix()
-    assert improve(design, allow_revealing=True).design is design, "its own parity is the bound"
-    diverse = improve(LocalDiversity.of(2, ABC), allow_revealing=True)
+    assert improve(design, allow_identity=True).design is design, "its own parity is the bound"
+    diverse = improve(LocalDiversity.of(2, ABC), allow_identity=True)
     assert diverse.garbling() == LocalDiversity.of(2, ABC).exact_matrix()
 
 
@@ -292,7 +292,7 @@ SKEW = Dense.of([["1/2", "1/4"], ["1/2", "3/4"]], YES_NO)
         (WARNER, {"gamma": "three"}, "three"),
         (WARNER, {"gamma": float("nan")}, "nan"),
         (WARNER, {"gamma": -3}, "-3"),
-        (WARNER, {"method": "magic"}, "method = 'magic'"),
+        (WARNER, {"split": "magic"}, "split = 'magic'"),
         (Dense.of([[1], [0]]), {}, "k = 1"),
         (Unary.oue_from_epsilon(1, numbered(100)), {}, "more than 1,000,000"),
         (Uniform.from_gamma(3, numbered(2000)), {"gamma": 4}, "more than 1,000,000"),

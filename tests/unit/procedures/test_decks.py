@@ -373,7 +373,7 @@ def test_nobody_is_asked_whether_they_follow_the_rules(family: str, form: str, a
     [
         ("simmons", {"p": "0.7", "beta": "1/4"}),
         ("simmons", {"p": "0.7"}),
-        ("soberanis-cruz", {"p": "0.7", "alpha": "1/4"}),
+        ("soberanis-cruz", {"p": "0.7", "beta": "1/4"}),
         ("greenberg-statements", {"categories": THREE, "statements": ["0.5", "0.2", "0.1"], "unrelated": "0.2"}),
         ("crosswise", {"q": "1/6"}),
         ("triangular", {"q": "1/6"}),

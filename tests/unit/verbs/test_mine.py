@@ -118,7 +118,7 @@ KARY = mw.design("k-ary", categories=mw.Categories.of(["a", "b"]), epsilon=1)
         ({"max_items": 0}, ParameterError, "max_items = 0"),
         ({"max_items": 2.5}, ParameterError, "max_items = 2.5"),
         ({"max_items": 13}, ParameterError, "max_items = 13"),
-        ({"margin": -1}, ParameterError, "margin = -1"),
+        ({"slack": -1}, ParameterError, "slack = -1"),
         ({"missing": "category"}, ParameterError, "missing"),
         ({"progress": 7}, WrongTypeError, "progress"),
         ({"design": KARY}, ParameterError, "a design of the kind k-ary is not made for baskets"),

@@ -178,7 +178,7 @@ PEOPLE = {"id": [f"p{i}" for i in range(60)], "a": ["yes", "no", "no"] * 20, "b"
 
 
 def kept(data: Any, designs: Any, **options: Any) -> Any:
-    return mw.randomize(data, designs, key=KEY, person="id", **options)
+    return mw.randomize(data, designs, key=KEY, id="id", **options)
 
 
 def test_kept_draws_follow_the_person_the_value_and_the_design() -> None:
@@ -220,10 +220,10 @@ def test_kept_draws_are_those_of_the_keyed_sampler() -> None:
 def test_persons_that_are_none_are_refused(tmp_path) -> None:
     coin = {"a": mw.design("warner", p="0.7")}
     for options, message in (
-        ({"key": KEY}, "key without person"),
-        ({"person": "id"}, "person without key"),
-        ({"key": KEY, "person": "a"}, "'a' is randomized and tells whose row it is"),
-        ({"key": KEY, "person": "id", "random": mw.SeededRandom(1)}, "draws come from one of them"),
+        ({"key": KEY}, "key without id"),
+        ({"id": "id"}, "id without key"),
+        ({"key": KEY, "id": "a"}, "'a' is randomized and tells whose row it is"),
+        ({"key": KEY, "id": "id", "random": mw.SeededRandom(1)}, "draws come from one of them"),
     ):
         with pytest.raises(ParameterError, match=message):
             mw.randomize(PEOPLE, coin, **options)
@@ -232,4 +232,4 @@ def test_persons_that_are_none_are_refused(tmp_path) -> None:
     with pytest.raises(MissingValueError, match="1 value is missing, in data row 2"):
         kept({"id": ["p", None], "a": ["yes", "no"]}, coin)
     with pytest.raises(ParameterError, match="'region' names no persons: 1 different values in 200 rows"):
-        mw.randomize({"region": ["north"] * 200, "a": ["yes"] * 200}, coin, key=KEY, person="region")
+        mw.randomize({"region": ["north"] * 200, "a": ["yes"] * 200}, coin, key=KEY, id="region")

@@ -74,7 +74,9 @@ def test_the_command_takes_them(table, tmp_path, monkeypatch):
     table.to_csv("t.csv", index=False)
     WARNER.save("w.json")
     words = ["--weights", "w", "--strata", "h", "--replicates", "rep", "--replicate-method", "jkn"]
-    told = run("regress", "t.csv", "--formula", "y ~ x", "--design", "y=w.json", *words, "--against", "y ~ 1", "--json")
+    told = run(
+        "regress", "t.csv", "--formula", "y ~ x", "--design", "y=w.json", *words, "--smaller-model", "y ~ 1", "--json"
+    )
     content = told.json()
     fitted = mw.regress(
         table,

@@ -48,7 +48,7 @@ def verify_release(
     plan: str | Path | ReleasePlan | None = None,
     sha256: str | None = None,
     ledger: str | Path | None = None,
-    against: str | Path | None = None,
+    earlier: str | Path | None = None,
 ) -> Verified:
     """Check that the files of a release are those that were signed.
 
@@ -58,7 +58,7 @@ def verify_release(
     check_kind(str | Path | None, source=source)
     check_kind(str | Path | ReleasePlan | None, plan=plan)
     check_kind(str | None, sha256=sha256)
-    check_kind(str | Path | None, ledger=ledger, against=against)
+    check_kind(str | Path | None, ledger=ledger, earlier=earlier)
     place = Path(folder)
     if sha256 is not None and not _HASH.fullmatch(sha256.lower()):
         raise ParameterError("sha256-is-no-sha-256-hash", sha256=shorten(sha256))
@@ -66,12 +66,12 @@ def verify_release(
         whole = _is_own_file(place / INTERNAL / MANIFEST) and not (place / INTERNAL).is_symlink()
         if not whole and not _is_own_file(place / SUMS):
             raise DataFileError("holds-no-internal-manifest-json", folder=folder)
-        if not whole and any(one is not None for one in (source, plan, ledger, against)):
+        if not whole and any(one is not None for one in (source, plan, ledger, earlier)):
             raise ParameterError("the-public-part-of-a-release")
         checks = _whole_checks(place, source, plan) if whole else _public_checks(place)
         listed = place / INTERNAL / MANIFEST if whole else place / SUMS
         written_down = [] if ledger is None else _ledger_checks(Path(ledger), listed)
-        changes = [] if against is None else _changes(place, Path(against))
+        changes = [] if earlier is None else _changes(place, Path(earlier))
         return Verified((*checks, *written_down, *changes, _signed(listed, sha256)))
     except OSError as error:
         raise DataFileError("cannot-read-give-the", folder=folder, strerror=error.strerror or error) from error

@@ -330,7 +330,7 @@ def test_an_end_that_was_cut_off_is_missed_by_the_folders_that_are_there(place: 
 def test_what_changed_since_an_earlier_release_is_told(place: Path) -> None:
     released("one")
     released("two", plan_of("0.3"), draw_anew=True)
-    told = verify_release("two", against="one")
+    told = verify_release("two", earlier="one")
     assert told.ok
     words = {check.name: check.words for check in told.checks}
     assert words["earlier release"] == "one is as it was released"
@@ -341,11 +341,11 @@ def test_what_changed_since_an_earlier_release_is_told(place: Path) -> None:
     assert words["… matrices"] == "region, sex: another one: its fingerprint differs"
     assert words["… draws"] == "new: the same key and data set, but no matrix is the same"
     assert words["… highest chance"] == "30 %, before 40 %"
-    again = {check.name: check.words for check in verify_release("one", against="one").checks}
+    again = {check.name: check.words for check in verify_release("one", earlier="one").checks}
     assert again["… matrices"] == "region, sex: the same, by fingerprint"
     assert again["… draws"].startswith("kept, unless")
     assert re.fullmatch(r"the same in all \d+ entries", again["… plan"])
     Path("one/public/data.csv").write_text("", encoding="utf-8")
-    assert [check.name for check in verify_release("two", against="one").failed] == ["earlier release"]
+    assert [check.name for check in verify_release("two", earlier="one").failed] == ["earlier release"]
     with pytest.raises(MaskwellError, match="public part"):
-        verify_release("two/public", against="one")
+        verify_release("two/public", earlier="one")

@@ -80,7 +80,7 @@ def test_as_counted_one_by_one(number: int) -> None:
 def test_the_verb_tells_before_and_after() -> None:
     true = {"town": [*"AABBBB"], "health": ["ill", "ill", "well", "well", "ill", "well"]}
     released = {"town": [*"ABABBB"], "health": true["health"]}
-    result = mw.risk(true, "town", sensitive=["health"], released=released)
+    result = mw.risk(true, "town", sensitive_columns=["health"], released=released)
     assert [one[0].homogeneous.records for one in (result.attributes, result.attributes_released)] == [2, 0]
     content = result.to_dict()["sensitive"]
     assert content["before"][0]["violations"] == {"2": 2, "3": 6}
@@ -94,7 +94,7 @@ def test_what_cannot_be_told_is_refused() -> None:
     with pytest.raises(CountsError, match="no record has a value"):
         attribute_risk(CellTable.of(["town", "health"], {("A", None): 2}), ["town"], "health")
     with pytest.raises(ParameterError, match="names a key"):
-        mw.risk({"town": [*"AB"]}, "town", sensitive="town")
+        mw.risk({"town": [*"AB"]}, "town", sensitive_columns="town")
 
 
 # ---- what a report tells

@@ -75,9 +75,9 @@ WARNER = mw.design("warner", p="0.8")
 
 
 def test_a_sensitive_column_of_reports_is_judged_by_its_design() -> None:
-    plain = mw.risk(DRUGS, "town", sensitive="drugs")
+    plain = mw.risk(DRUGS, "town", sensitive_columns="drugs")
     assert any("taken as true" in flag for flag in plain.flags)
-    judged = mw.risk(DRUGS, "town", sensitive="drugs", designs={"drugs": WARNER})
+    judged = mw.risk(DRUGS, "town", sensitive_columns="drugs", designs={"drugs": WARNER})
     assert judged.attributes == ()
     (learned,) = judged.reported
     assert learned.max_posterior == pytest.approx(0.8 * 0.8 / (0.8 * 0.8 + 0.2 * 0.2))  # pi(no) = 0.8 by moments
@@ -90,7 +90,7 @@ def test_sets_are_bounded_by_the_parity() -> None:
     design = mw.design("subset", categories=["a", "b", "c", "d"], gamma=3, size=1)
     reports = mw.randomize({"x": ["a", "b", "c", "d"] * 25}, {"x": design}, random=mw.SeededRandom(1))
     table = {"town": ["A"] * 100, "x": reports["x"]}
-    (learned,) = mw.risk(table, "town", sensitive="x", designs={"x": design}).reported
+    (learned,) = mw.risk(table, "town", sensitive_columns="x", designs={"x": design}).reported
     share = learned.guess_without_report
     assert learned.bound
     assert learned.max_posterior == pytest.approx(3 * share / (1 + 2 * share))
@@ -100,10 +100,10 @@ def test_sets_are_bounded_by_the_parity() -> None:
     ("options", "what"),
     [
         ({"designs": {"other": WARNER}}, "neither a key variable nor a sensitive column"),
-        ({"designs": {"drugs": WARNER}, "sensitive": "drugs", "released": DRUGS}, "released cannot be combined"),
+        ({"designs": {"drugs": WARNER}, "sensitive_columns": "drugs", "released": DRUGS}, "released cannot be combined"),
         ({"designs": {"town": WARNER}, "suda": True}, "suda cannot be combined"),
-        ({"designs": {"town": WARNER}, "sensitive": "drugs"}, "sensitive without a design"),
-        ({"designs": {"drugs": mw.When({"town": "A"}, WARNER)}, "sensitive": "drugs"}, "one design for each column"),
+        ({"designs": {"town": WARNER}, "sensitive_columns": "drugs"}, "sensitive_columns without a design"),
+        ({"designs": {"drugs": mw.When({"town": "A"}, WARNER)}, "sensitive_columns": "drugs"}, "one design for each column"),
         ({"designs": {"town": WARNER}}, "not"),  # A and B are not reports of the design
     ],
 )
