@@ -69,7 +69,7 @@ DESIGNS = {
 }
 COUNTED = {name: design for name, design in DESIGNS.items() if name != "items"}
 KEY = mw.KeyedRandom.of(bytes(range(32)), "every engine")
-KEPT = {"key": KEY, "person": "id"}
+KEPT = {"key": KEY, "id": "id"}
 LABELS = ("drugs", "cheats")
 NEAR = 1e-12
 """Sums of floats come in another order where the rows are in parts."""

@@ -37,7 +37,7 @@ DESIGNS: dict[str, list[dict[str, Any]]] = {
         {"p": "0.7"},
         {"p": "0"},
     ],
-    "soberanis-cruz": [{"p": "0.7", "alpha": "1/2"}],
+    "soberanis-cruz": [{"p": "0.7", "beta": "1/2"}],
     "devore": [{"p": "0.7"}, {"p": "1"}],
     "mangat-singh": [{"t": "0.4", "p": "0.7"}, {"t": "0", "p": "0.7"}, {"t": "1", "p": "0.3"}, {"t": "1/6", "p": "1"}],
     "mangat": [{"p": "0.7"}, {"p": "1"}],

@@ -185,7 +185,7 @@ def weighted(shared: Path, name: str, design: mw.Design, columns: tuple[str, ...
         ("mangat_singh", "mangat-singh", {"p": "0.7", "t": "0.55"}, 802, "0.500456"),
         ("mangat_singh_singh", "mangat-singh-singh", {"p": "0.6", "alpha": "0.5"}, None, "1206.5"),
         ("singh_joarder", "singh-joarder", {"p": "0.6"}, 802, "0.334225"),
-        ("soberanis_cruz", "soberanis-cruz", {"p": "0.7", "alpha": "0.5"}, None, "196.43"),
+        ("soberanis_cruz", "soberanis-cruz", {"p": "0.7", "beta": "0.5"}, None, "196.43"),
     ],
 )
 def test_yes_or_no_devices_on_real_answers(

@@ -826,7 +826,7 @@ def test_a_wrong_garbling_is_not_certified() -> None:
 
 
 def test_without_a_bound_the_truth_improves_everything() -> None:
-    better, proof = made.improved(EXAMPLES["l-diverse k=3 l=2"], allow_revealing=True)
+    better, proof = made.improved(EXAMPLES["l-diverse k=3 l=2"], allow_identity=True)
     text = certify(better, improvement=proof).text()
     assert json.loads(text)["claims"]["parity"] == "inf"
     assert made.maskwell_holds(text)

@@ -100,10 +100,16 @@ def test_sets_are_bounded_by_the_parity() -> None:
     ("options", "what"),
     [
         ({"designs": {"other": WARNER}}, "neither a key variable nor a sensitive column"),
-        ({"designs": {"drugs": WARNER}, "sensitive_columns": "drugs", "released": DRUGS}, "released cannot be combined"),
+        (
+            {"designs": {"drugs": WARNER}, "sensitive_columns": "drugs", "released": DRUGS},
+            "released cannot be combined",
+        ),
         ({"designs": {"town": WARNER}, "suda": True}, "suda cannot be combined"),
         ({"designs": {"town": WARNER}, "sensitive_columns": "drugs"}, "sensitive_columns without a design"),
-        ({"designs": {"drugs": mw.When({"town": "A"}, WARNER)}, "sensitive_columns": "drugs"}, "one design for each column"),
+        (
+            {"designs": {"drugs": mw.When({"town": "A"}, WARNER)}, "sensitive_columns": "drugs"},
+            "one design for each column",
+        ),
         ({"designs": {"town": WARNER}}, "not"),  # A and B are not reports of the design
     ],
 )
