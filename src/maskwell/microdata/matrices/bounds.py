@@ -7,7 +7,7 @@ without rounding: all constructions of this folder take such a vector v, and its
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -42,8 +42,8 @@ _RANGES = {
     "changed_at_least": SHARE,
     "match": OPEN_SHARE,
 }
+# Bounds from below: a looser one is smaller, and what is attained may be more.
 FROM_BELOW = ("least_kept", "changed_at_least")
-"""Bounds from below: a looser one is smaller, and what is attained may be more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,12 +108,13 @@ class Bounds:
         check_kind(Mapping, caps=self.caps, spread=self.spread, moves=self.moves)
         for name, value in self.asked().items():
             check_range(value, name, _RANGES[name])
-        for place, cap in self.caps.items():
-            check_range(cap, f"the cap of state {place}", SHARE)
-        for place, factor in self.spread.items():
-            check_range(factor, f"the spread of state {place}", RATIO)
-        for pair, cap in self.moves.items():
-            check_range(cap, f"the cap of the move {pair}", SHARE)
+        for what, values, allowed in (
+            ("cap of state", self.caps, SHARE),
+            ("spread of state", self.spread, RATIO),
+            ("cap of the move", self.moves, SHARE),
+        ):
+            for place, value in values.items():
+                check_range(value, f"the {what} {place}", allowed)
         least, most = self.changed_at_least, self.changed_at_most
         if least is not None and most is not None and least > most:
             raise ParameterError(
@@ -140,8 +141,7 @@ class Bounds:
 
     def asked(self) -> dict[str, Fraction]:
         """The bounds that are not ``None``, without ``caps``."""
-        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name in _RANGES}
-        return {name: value for name, value in values.items() if value is not None}
+        return {name: value for name in _RANGES if (value := getattr(self, name)) is not None}
 
     def __bool__(self) -> bool:
         return bool(self.asked() or self.caps or self.moves)
@@ -163,14 +163,6 @@ class Bounds:
         changes: dict[str, Any] = {name: value}
         return replace(self, **changes)
 
-    def with_caps(self, caps: Mapping[int, Fraction]) -> Bounds:
-        """The same bounds with other caps."""
-        return replace(self, caps=dict(caps))
-
-    def with_spread(self, spread: Mapping[int, Fraction]) -> Bounds:
-        """The same bounds with other states whose exchanges are spread."""
-        return replace(self, spread=dict(spread))
-
     def to_dict(self) -> dict[str, object]:
         """Each bound as text, as a plan or a receipt keeps it; what is not asked is left out."""
         texts: dict[str, object] = {name: to_decimal(value) for name, value in self.asked().items()}
@@ -181,19 +173,13 @@ class Bounds:
 
 # ---- amounts
 
-WIDE = 1 << 62
-"""Integers below this are worked on as machine words."""
-
-_LARGEST = 10**150
-"""Floats hold the product of two such integers."""
+WIDE = 1 << 62  # Integers below this are worked on as machine words
+_LARGEST = 10**150  # Floats hold the product of two such integers
 
 
 @dataclass(frozen=True, eq=False)
 class Amounts:
-    """A vector v of 0 or more as integers over one denominator: ``v = integers / scale``.
-
-    ``integers`` has shape (k,): machine words where they fit, else Python's integers.
-    """
+    """A vector v of 0 or more over one denominator, ``v = integers / scale``; machine words where they fit."""
 
     integers: Array
     scale: int
@@ -231,7 +217,12 @@ def read_amounts(v: Any, *, weighted: bool = False) -> Amounts:
     if not weighted and not amounts.whole:
         state = next(j for j, n in enumerate(amounts.integers) if n % amounts.scale)
         raise CountsError("the-count-of-state-is-not", value=values[state], state=state)
-    _check_not_negative(amounts.integers, values)
+    wrong = np.flatnonzero(amounts.integers < 0)
+    if len(wrong):
+        states_text = listed((f"state {j} has {values[j]}" for j in wrong.tolist()), len(wrong), MESSAGE - 20)
+        raise CountsError("negative-counts-give", states_text=states_text, states=wrong)
+    if not amounts.support.any():
+        raise CountsError("all-counts-are-zero")
     if amounts.integers.dtype == object and (largest := max(amounts.integers)) > _LARGEST:
         what = "too large" if largest > _LARGEST * amounts.scale else "of too different sizes"
         raise CountsError("the-counts-are-what", what=what)
@@ -292,23 +283,12 @@ def _whole(values: Array) -> Array | None:
 
 
 def _fractions(values: Array) -> Amounts:
-    exact = [_fraction(value, state) for state, value in enumerate(values.tolist())]
+    exact = []
+    for state, value in enumerate(values.tolist()):
+        try:
+            exact.append(as_fraction(value, f"the count of state {state}"))
+        except MaskwellError as error:
+            raise CountsError("the-count-of-state-is-not-a", state=state, value=value) from error
     scale = common_denominator(exact)
     integers = [value.numerator * (scale // value.denominator) for value in exact]
     return Amounts(np.array(integers, dtype=np.int64 if max(map(abs, integers)) < WIDE else object), scale)
-
-
-def _fraction(value: Any, state: int) -> Fraction:
-    try:
-        return as_fraction(value, f"the count of state {state}")
-    except MaskwellError as error:
-        raise CountsError("the-count-of-state-is-not-a", state=state, value=value) from error
-
-
-def _check_not_negative(integers: Array, values: Array) -> None:
-    wrong = np.flatnonzero(integers < 0)
-    if len(wrong):
-        states_text = listed((f"state {j} has {values[j]}" for j in wrong.tolist()), len(wrong), MESSAGE - 20)
-        raise CountsError("negative-counts-give", states_text=states_text, states=wrong)
-    if not (integers > 0).any():
-        raise CountsError("all-counts-are-zero")

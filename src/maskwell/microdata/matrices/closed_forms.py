@@ -1,20 +1,14 @@
 """Invariant matrices by a formula.
 
-Method 1: every category loses and receives the same expected number of records, a part theta of the smallest.
+Method 1: every category loses and receives the same expected number of records, a part theta of the smallest. Inverse
+frequency: within a block every cell gives and takes ``theta`` records on average, so that records of small cells, which
+are the ones at risk, change most. Method 2: a first randomization by any matrix R, then back by the posterior of the
+truth. Sequential uniformity: the matrix from which nobody guesses better than without the released value; among all
+such matrices it changes the fewest records.
 
-Inverse frequency: a record changes with a probability inverse to the count of its cell. Within a block every cell gives
-and takes ``theta`` records on average, whatever its size, so counts gain a variance of at most 2 theta each, while
-records of small cells, which are the ones at risk, change most.
-
-Method 2: a first randomization by any matrix R, then back by the posterior of the truth; together invariant.
-
-Sequential uniformity: the matrix from which nobody guesses better than without the released value. Among all such
-matrices it changes the fewest records.
-
-*Symmetric flows* are invariant however they are rounded. A flow ``F_ij = p_ij v_j`` is the expected number of records
-that go from j to i. Where F is symmetric, every flow off the diagonal may be rounded down, both of a pair alike, and
-the diagonal may take what is left of v: columns and rows then still sum to v exactly. So the last two are exact and
-invariant even where their formula has huge denominators.
+*Symmetric flows* ``F_ij = p_ij v_j`` are invariant however they are rounded: those off the diagonal down, both of a
+pair alike, and the diagonal takes what is left of v, so that columns and rows still sum to v. So the last two are exact
+and invariant even where their formula has huge denominators.
 """
 
 from __future__ import annotations
@@ -22,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -80,12 +75,9 @@ def method1(
 
 
 def binary_theta(v: Any, p12: Number) -> Fraction:
-    """The theta of Method 1 for two categories whose second is reported as the first with probability ``p12``.
+    """The theta of Method 1 for two categories, ``p12 v_2 / min(v_1, v_2)``, from the chance to report 1 for 2.
 
-        theta = p12 v_2 / min(v_1, v_2),    0 <= p12 <= min(1, v_1 / v_2)
-
-    Source: derived; [Adeshiyan2011, section 4.5] leaves out the upper limit, which is needed where the first category
-    is the smaller one.
+    Source: derived; [Adeshiyan2011, section 4.5] leaves out the upper limit of p12, ``v_1 / v_2``.
     """
     amounts, asked = read_amounts(v, weighted=True), as_fraction(p12, "p12")
     if len(amounts) != 2 or not amounts.support.all():
@@ -127,23 +119,22 @@ def inverse_frequency(
     """
     amounts, flow = read_amounts(v, weighted=True), as_fraction(theta, "theta")
     inputs, numbers = labels_for(amounts, categories), block_numbers(blocks, len(amounts))
-    _check_flow(flow, amounts, numbers)
+    cells = np.bincount(numbers[amounts.support], minlength=int(numbers.max()) + 1)
+    smallest = [n for n, size in zip(least_by_block(amounts, numbers), cells.tolist(), strict=True) if size > 1]
+    most = Fraction(min(smallest), amounts.scale) if smallest else flow
+    if not 0 <= flow <= most:
+        raise ParameterError(
+            "theta-is-outside-0", flow=to_decimal(flow), most_shown=to_decimal(most), theta=flow, most=most
+        )
     design = equal_exchange(amounts, [flow * amounts.scale] * (int(numbers.max()) + 1), numbers, inputs)
     return with_notes(design, amounts, "inverse-frequency", theta=to_text(flow))
 
 
 def theta_for_xi(xi: Number) -> float:
-    """The smallest theta that bounds every probability of a correct match by ``xi``, in a block of many cells.
+    """The smallest theta that bounds every correct match by ``xi`` in a block of many cells, arrivals being Poisson.
 
-    The larger of the positive roots of
-
-        xi theta^2 + (1 - xi) theta - (1 - xi) = 0           for a cell of one record
-        xi/2 theta^2 + (1/2 - xi) theta + (2 xi - 1) = 0     for a cell of two
-
-    where arrivals from the many other cells are taken to be Poisson. Blocks of few cells need a theta of their own:
-    :func:`~maskwell.microdata.matrices.matrix_patterns.thetas_for_blocks`.
-
-    Source: derived; that 1/3 is the limit is stated in the abstract of [NayakZhangYou2018].
+    The larger positive root of ``xi theta^2 + (1 - xi) theta = 1 - xi``, for a cell of one record, and of
+    ``xi/2 theta^2 + (1/2 - xi) theta = 1 - 2 xi``, for a cell of two. Derived; the limit of 1/3: [NayakZhangYou2018].
     """
     bound = as_fraction(xi, "xi")
     if not _LIMIT < bound <= 1:
@@ -155,21 +146,10 @@ def theta_for_xi(xi: Number) -> float:
     return max(one, two)
 
 
-def _check_flow(flow: Fraction, amounts: Amounts, numbers: Any) -> None:
-    cells = np.bincount(numbers[amounts.support], minlength=int(numbers.max()) + 1)
-    smallest = [n for n, size in zip(least_by_block(amounts, numbers), cells.tolist(), strict=True) if size > 1]
-    most = Fraction(min(smallest), amounts.scale) if smallest else flow
-    if not 0 <= flow <= most or flow < 0:
-        raise ParameterError(
-            "theta-is-outside-0", flow=to_decimal(flow), most_shown=to_decimal(most), theta=flow, most=most
-        )
-
-
 # ---- Method 2
 
 
-EXACT_WORK = 10**6
-"""Products of exact entries that are worked out; beyond it flows are rounded."""
+EXACT_WORK = 10**6  # Products of exact entries that are worked out; beyond it flows are rounded
 
 
 def method2(v: Any, R: Any, *, categories: Categories | None = None) -> Sparse:
@@ -195,7 +175,10 @@ def method2(v: Any, R: Any, *, categories: Categories | None = None) -> Sparse:
     >>> design.columns_exact(0)   # the largest category stays with four chances in seven
     {0: Fraction(4, 7), 1: Fraction(4, 21), 2: Fraction(5, 21)}
     """
-    amounts, first = read_amounts(v, weighted=True), _first_stage(R)
+    amounts, first = (
+        read_amounts(v, weighted=True),
+        check_coded([R], "the first stage")[0] if isinstance(R, Design) else Dense.of(R),
+    )
     inputs, places = labels_for(amounts, categories), np.flatnonzero(amounts.support)
     if first.k != len(amounts):
         raise MatrixError("r-has-columns-for-counts", k=first.k, amounts_count=len(amounts))
@@ -205,10 +188,6 @@ def method2(v: Any, R: Any, *, categories: Categories | None = None) -> Sparse:
     return with_notes(design, amounts, "method2", *notes, first=first.fingerprint)
 
 
-def _first_stage(R: Any) -> CodedDesign:
-    return check_coded([R], "the first stage")[0] if isinstance(R, Design) else Dense.of(R)
-
-
 def _posterior_flows(amounts: Amounts, first: CodedDesign, places: Array) -> tuple[Array, int, list[str]]:
     """Flows between the categories that occur as integers over a denominator: exact where it is small."""
     if first.m * len(places) ** 2 <= EXACT_WORK:
@@ -216,7 +195,10 @@ def _posterior_flows(amounts: Amounts, first: CodedDesign, places: Array) -> tup
         if exact is not None:
             return *exact, []
     bits = rounding_bits(amounts)
-    scaled = np.ldexp(_float_flows(first.matrix()[:, places], amounts.integers[places].astype(float)), bits)
+    moved = first.matrix()[:, places] * amounts.integers[places].astype(float)
+    lam = np.array([math.fsum(row) for row in moved])
+    used = lam > 0
+    scaled = np.ldexp((moved[used] / lam[used, None]).T @ moved[used], bits)
     return _floors(np.minimum(scaled, scaled.T)), 1 << bits, [rounding_note(amounts, bits)]
 
 
@@ -227,10 +209,7 @@ def _floors(scaled: Real) -> Array:
 
 
 def _exact_flows(R: list[list[Fraction]], counts: Array) -> tuple[Array, int] | None:
-    """``F = D_v R' D_lam^-1 R D_v`` where ``lam = R v``, as integers over one denominator; None where that is huge.
-
-    A response that never occurs has no row.
-    """
+    """``F = D_v R' D_lam^-1 R D_v`` where ``lam = R v``, as integers over one denominator; None where that is huge."""
     whole = common_denominator(entry for row in R for entry in row)
     moved = np.array([[int(entry * whole) for entry in row] for row in R], dtype=object) * counts.astype(object)
     lam = moved.sum(axis=1)
@@ -239,13 +218,6 @@ def _exact_flows(R: list[list[Fraction]], counts: Array) -> tuple[Array, int] | 
     if (common * whole).bit_length() > EXACT_BITS:
         return None
     return (moved * (common // lam)[:, None]).T @ moved, common * whole
-
-
-def _float_flows(R: Real, counts: Real) -> Real:
-    moved = R * counts
-    lam = np.array([math.fsum(row) for row in moved])
-    used = lam > 0
-    return np.asarray((moved[used] / lam[used, None]).T @ moved[used])
 
 
 # ---- sequential uniformity
@@ -287,7 +259,7 @@ def _integer_levels(falling: Array, amounts: Amounts) -> tuple[Array, Array, lis
     """The numbers c_r and v_(r) as integers over one denominator, which may be a rounding of the former."""
     steps = [Fraction(int(gap), s + 1) for s, gap in enumerate(falling - np.append(falling[1:], 0))]
     common = math.lcm(*(step.denominator for step in steps))
-    levels = _summed_from_the_end([int(step * common) for step in steps])
+    levels = [*accumulate(int(step * common) for step in reversed(steps))][::-1]
     notes = []
     if common.bit_length() > EXACT_BITS:
         bits = rounding_bits(amounts)
@@ -297,26 +269,16 @@ def _integer_levels(falling: Array, amounts: Amounts) -> tuple[Array, Array, lis
     return np.array(levels, dtype=wide), falling.astype(wide) * common, notes
 
 
-def _summed_from_the_end(values: list[int]) -> list[int]:
-    total, sums = 0, []
-    for value in reversed(values):
-        total += value
-        sums.append(total)
-    return sums[::-1]
-
-
 # ---- symmetric flows
 
-EXACT_BITS = 200
-"""Flows over a common denominator of more bits than this are rounded."""
-
+EXACT_BITS = 200  # Flows over a common denominator of more bits than this are rounded
 _LEAST_BITS = 48  # bits that a column of the smallest count keeps at least
 
 
 def from_flows(flows: Array, totals: Array, places: Array, inputs: Categories) -> Sparse:
-    """The design with these flows between the states at ``places``, shape (l, l), in integers; all others stay.
+    """The design with these integer flows, shape (l, l), between the states at ``places``, rising; others stay.
 
-    ``places`` increase. The diagonal of ``flows`` is not read: it is what is left of ``totals``, shape (l,).
+    The diagonal of ``flows`` is not read: it is what is left of ``totals``, shape (l,).
     """
     np.fill_diagonal(flows, 0)
     np.fill_diagonal(flows, totals - flows.sum(axis=0))
@@ -332,12 +294,7 @@ def from_flows(flows: Array, totals: Array, places: Array, inputs: Categories) -
 
 
 def rounding_bits(amounts: Amounts) -> int:
-    """Binary places that rounded flows get: as many as fit a machine word, more where the smallest count needs them.
-
-    >>> from maskwell.microdata.matrices.bounds import read_amounts
-    >>> rounding_bits(read_amounts([1000, 1]))   # multiples of 2**-51 of a record
-    51
-    """
+    """Binary places that rounded flows get: as many as fit a machine word, more where the smallest count needs them."""
     counts = amounts.integers[amounts.support]
     largest, smallest = int(counts.max()).bit_length(), int(counts.min()).bit_length()
     return max(0, WIDE.bit_length() - 2 - largest, _LEAST_BITS - smallest)

@@ -28,16 +28,10 @@ from maskwell.core.phrases import shorten
 from maskwell.errors import ParameterError
 from maskwell.microdata.matrices.bounds import FROM_BELOW, Bounds
 
-GRID_BITS = 60
-"""The flows of a program sum to at least two to this power, in units of the grid."""
-
-
-PARITY_BITS = 110
-"""The same where a parity is asked for, whose smallest flows need digits of their own."""
-
-
+GRID_BITS = 60  # The flows of a program sum to at least two to this power, in units of the grid
+PARITY_BITS = 110  # The same where a parity is asked for, whose smallest flows need digits of their own
+# Denominators of bounds beyond this are not made part of the grid; the bounds are then rounded towards privacy.
 DENOMINATOR_BITS = 160
-"""Denominators of bounds beyond this are not made part of the grid; the bounds are then rounded towards privacy."""
 
 
 # ---- which state may be released for which, and at what cost
@@ -45,11 +39,7 @@ DENOMINATOR_BITS = 160
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pairs:
-    """The pairs that may have a flow, and what each costs.
-
-    ``released`` and ``true`` have shape (N,): the states of the pairs, sorted by the released one. ``cost`` has shape
-    (N,): what moving one record costs.
-    """
+    """The pairs that may have a flow, sorted by released state, and what moving one record costs; all of shape (N,)."""
 
     released: Array
     true: Array
@@ -68,7 +58,11 @@ def allowed_pairs(
     places: Sequence[Array], k: int, forbidden: Iterable[tuple[int, int]], band: int | None, costs: Real | None
 ) -> list[Pairs]:
     """For each block, given by the places of its states, the pairs that may have a flow; sorted by released state."""
-    never = _forbidden_keys(forbidden, k)
+    never_pairs = pairs_of(forbidden, "forbidden")
+    for pair in never_pairs:
+        if not all(_is_whole(x) and 0 <= x < k for x in pair):
+            raise ParameterError("the-forbidden-pair-names-a-state", k_sub=k - 1, pair=pair)
+    never = np.array([i * k + j for i, j in never_pairs], dtype=np.int64)
     if band is not None and not (_is_whole(band) and band >= 0):
         raise ParameterError("band-is-no-number-of-places", band=shown_short(band))
     return [_pairs(own, k, never, band, costs) for own in places]
@@ -94,14 +88,6 @@ def cost_matrix(cost: Any, k: int) -> Real | None:
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _forbidden_keys(forbidden: Iterable[tuple[int, int]], k: int) -> Array:
-    pairs = pairs_of(forbidden, "forbidden")
-    for pair in pairs:
-        if not all(_is_whole(x) and 0 <= x < k for x in pair):
-            raise ParameterError("the-forbidden-pair-names-a-state", k_sub=k - 1, pair=pair)
-    return np.array([i * k + j for i, j in pairs], dtype=np.int64)
 
 
 def _pairs(places: Array, k: int, never: Array, band: int | None, costs: Real | None) -> Pairs:
@@ -161,18 +147,14 @@ def program_of(v: Iterable[int], pairs: Pairs, bounds: Bounds) -> Program:
     scale = _scale(counts, bounds, factor)
     least, most = _single_flows(counts, pairs, bounds, factor, scale)
     units = scale * n
-    kept = (_up(bounds.changed_at_most, units), _down(bounds.changed_at_least, units))
+    most_changed, least_changed = bounds.changed_at_most, bounds.changed_at_least
+    kept = (
+        None if most_changed is None else math.ceil((1 - most_changed) * units),
+        None if least_changed is None else math.floor((1 - least_changed) * units),
+    )
     guess = None if bounds.guess is None else math.floor(bounds.guess * units)
     untied = Program(v=counts, pairs=pairs, scale=scale, least=least, most=most, kept=kept)
     return _with_ties(untied, guess, bounds.parity)
-
-
-def _up(changed: Fraction | None, units: int) -> int | None:
-    return None if changed is None else math.ceil((1 - changed) * units)
-
-
-def _down(changed: Fraction | None, units: int) -> int | None:
-    return None if changed is None else math.floor((1 - changed) * units)
 
 
 def _factor(bounds: Bounds) -> Fraction | None:
@@ -258,25 +240,18 @@ def parity_holds(program: Program, low: Array, high: Array, eta: Fraction) -> bo
     counts = program.v[program.pairs.true]
     starts = row_starts(program).tolist()
     rows = [slice(a, b) for a, b in zip(starts, [*starts[1:], len(counts)], strict=True)]
-    return all(_largest(high[row], counts[row]) <= eta * _least(low[row], counts[row]) for row in rows)
-
-
-def _largest(flows: Array, counts: Array) -> Fraction:
-    return max(map(Fraction, flows.tolist(), counts.tolist()))
-
-
-def _least(flows: Array, counts: Array) -> Fraction:
-    return min(map(Fraction, flows.tolist(), counts.tolist()))
+    return all(
+        max(map(Fraction, high[row].tolist(), counts[row].tolist()))
+        <= eta * min(map(Fraction, low[row].tolist(), counts[row].tolist()))
+        for row in rows
+    )
 
 
 # ---- what integer flows attain, in the terms of the bounds
 
 
 def attained(program: Program, units: Array) -> dict[str, float]:
-    """The value of every bound that the flows of one block reach.
-
-    A factor and a parity are infinite where some value never becomes some other.
-    """
+    """The value of every bound that the flows of one block reach; infinite where some value never becomes another."""
     i, j = program.pairs.released, program.pairs.true
     v = program.v.astype(np.float64)
     flow = np.asarray(units / program.scale, dtype=np.float64)
@@ -284,16 +259,17 @@ def attained(program: Program, units: Array) -> dict[str, float]:
     stay = np.zeros(len(v))
     stay[i[program.pairs.own]] = posterior[program.pairs.own]
     own = float(stay.max())
-    changed = float(1 - (stay * v).sum() / n)
+    every = len(p) == len(v) ** 2 and bool(p.all())
+    ratio = p * n / v[i]
     return {
         "posterior": float(posterior.max()),
         "posterior_own": own,
         "odds": own / (1 - own) if own < 1 else math.inf,
         "guess": float(_by_row(np.maximum, flow, i).sum() / n),
-        "factor": _largest_factor(p * n / v[i], len(v)),
-        "parity": _largest_parity(p, i, len(v)),
+        "factor": float(np.maximum(ratio, 1 / ratio).max()) if every else math.inf,
+        "parity": float((_by_row(np.maximum, p, i) / _by_row(np.minimum, p, i)).max()) if every else math.inf,
         "least_kept": float(stay.min()),
-        "changed": changed,
+        "changed": float(1 - (stay * v).sum() / n),
     }
 
 
@@ -306,15 +282,3 @@ def worst_of(parts: Sequence[dict[str, float]]) -> dict[str, float]:
 
 def _by_row(ufunc: np.ufunc, values: Array, i: Array) -> Array:
     return np.asarray(ufunc.reduceat(values, np.flatnonzero(np.diff(i, prepend=-1))))
-
-
-def _largest_factor(ratio: Array, states: int) -> float:
-    if len(ratio) < states**2 or not ratio.all():
-        return math.inf
-    return float(np.maximum(ratio, 1 / ratio).max())
-
-
-def _largest_parity(p: Array, i: Array, states: int) -> float:
-    if len(p) < states**2 or not p.all():
-        return math.inf
-    return float((_by_row(np.maximum, p, i) / _by_row(np.minimum, p, i)).max())

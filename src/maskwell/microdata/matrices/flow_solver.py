@@ -46,18 +46,12 @@ from maskwell.designs.integer_systems import Coefficients, WeightedSystem, large
 from maskwell.errors import MaskwellError
 from maskwell.microdata.matrices.flow_program import Program
 
+# Guess, parity and shares changed are asked for this much stricter, relatively, to leave room for the rounding.
 TIGHT = 1e-9
-"""Guess, parity and shares changed are asked for this much stricter, relatively, to leave room for the rounding."""
-
-TIED_FLOWS = 900
-"""Programs with more flows, and bounds that tie them together, go to the interior-point method."""
-
-_PRICED = 1e-12
-"""Multipliers below this count as zero."""
-
+TIED_FLOWS = 900  # Programs with more flows, and bounds that tie them together, go to the interior-point method
+_PRICED = 1e-12  # Multipliers below this count as zero
+# The largest coefficient of an objective for HiGHS, whose tolerance is then small for the smallest ones, too.
 _STEEP = 1000.0
-"""The largest coefficient of an objective for HiGHS, whose tolerance is then small for the smallest ones, too."""
-
 _OPTIONS = {
     "primal_feasibility_tolerance": 1e-10,
     "dual_feasibility_tolerance": 1e-9,
@@ -70,9 +64,8 @@ _SOLVED, _INFEASIBLE = 0, 2
 class Optimum(NamedTuple):
     """The unknowns where the objective is least, its value, and what has a multiplier there.
 
-    ``low`` and ``high`` mark unknowns on a bound, ``tight`` rows that are met with equality. Every best solution has
-    these, whichever the solver found: the multipliers of one prove the others to be best. ``prices`` are those of the
-    equations, then those of the rows.
+    ``low`` and ``high`` mark unknowns on a bound, ``tight`` rows met with equality: every best solution has these, as
+    the multipliers of one prove the others to be best. ``prices`` are those of the equations, then those of the rows.
     """
 
     x: Real
@@ -83,6 +76,7 @@ class Optimum(NamedTuple):
     prices: Real
 
 
+# How the interior-point method works: residuals and gap at which it stops are small enough for the rounding.
 _INTERIOR = {
     "eps_abs": 1e-10,
     "eps_rel": 1e-10,
@@ -90,13 +84,9 @@ _INTERIOR = {
     "eps_duality_gap_rel": 1e-11,
     "max_iter": 120,  # Newton steps after which it gives up, as in an infeasible program; forty are common
 }
-"""How the interior-point method works: residuals and gap at which it stops are small enough for the rounding."""
-
+# What is taken where the rounding of floats does not let it come closer: flows are made exact anyway.
 _CLOSE_ENOUGH = {"primal_res": 1e-7, "duality_gap": 1e-6, "dual_res": 1e-5}
-"""What is taken where the rounding of floats does not let it come closer: flows are made exact anyway."""
-
-_ON_BOUND = 1e-6
-"""Unknowns that are farther from a bound than this are never put on it."""
+_ON_BOUND = 1e-6  # Unknowns that are farther from a bound than this are never put on it
 
 
 class SolverError(MaskwellError):
@@ -358,31 +348,17 @@ def solve(program: Program, *, tight: float = 0.0, inside: bool = True) -> Solut
 
 # ---- the one answer
 
-SPARE_BITS = 140
-"""Binary digits of the multipliers beyond those of the counts."""
-
-ACCURATE_BITS = 80
-"""Sums are off by less than two to minus this power of a unit in the end."""
-
-_NOISE_BITS = 40
-"""Last digits of multipliers that say nothing about their signs."""
-
-TIES_BITS = 36
-"""The dependence counts at most half of two to minus this power of the largest cost."""
-
+SPARE_BITS = 140  # Binary digits of the multipliers beyond those of the counts
+ACCURATE_BITS = 80  # Sums are off by less than two to minus this power of a unit in the end
+_NOISE_BITS = 40  # Last digits of multipliers that say nothing about their signs
+TIES_BITS = 36  # The dependence counts at most half of two to minus this power of the largest cost
+# Changes of the equations that are tried: of all that is wrong, then of one at a time; of fewer with many flows.
 ROUNDS, CAREFUL_ROUNDS, CAREFUL_FLOWS = 15, 60, 30_000
-"""Changes of the equations that are tried: of all that is wrong, then of one at a time; of fewer with many flows."""
-
-
-GOLDEN = (math.isqrt(5 << 2 * 200) - (1 << 200)) // 2
-"""0.618... over two to the power of 200."""
+GOLDEN = (math.isqrt(5 << 2 * 200) - (1 << 200)) // 2  # 0.618... over two to the power of 200
 
 
 def least_dependent(program: Program, best: Solution, *, tight: float) -> Array | None:
-    """The best flows with the least dependence in units of the program, shape (N,); None where they are not found.
-
-    Sums of rows and columns are off by as much as the rounding of single flows adds up to.
-    """
+    """The best flows with the least dependence in units of the program, shape (N,); None where they are not found."""
     equations = _Equations(program, Fraction(tight).limit_denominator(10**12))
     start = equations.started(best.optimum, best.model.least_dependent(best.optimum))
     patience = 0 if best.inside else min(CAREFUL_ROUNDS, CAREFUL_FLOWS // len(program.pairs))
@@ -414,10 +390,7 @@ def round_golden(values: Array, bits: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Active:
-    """What is met with equality, ``on``: the least of each flow, the most of each, and the rows; and multipliers.
-
-    ``prices`` are those of the equations, then those of all rows, over a power of two.
-    """
+    """What is met with equality: least flows, most flows, then rows; and multipliers over a power of two."""
 
     on: Array
     prices: Array

@@ -29,17 +29,10 @@ from maskwell.microdata.matrices.bounds import FROM_BELOW, Bounds
 from maskwell.microdata.matrices.flow_program import Pairs, Program, program_of
 from maskwell.microdata.matrices.flow_solver import TIED_FLOWS, Model, solve
 
-STEPS = 10_000
-"""Bounds that are suggested have four decimals, and are rounded so that they work."""
-
-
+STEPS = 10_000  # Bounds that are suggested have four decimals, and are rounded so that they work
+# A bound that lies below a limit by no more than this is taken for the limit: the digits of a float end there.
 AT_LIMIT = Fraction(1, 10**12)
-"""A bound that lies below a limit by no more than this is taken for the limit: the digits of a float end there."""
-
-
 _RATIOS = ("factor", "parity")
-
-
 _WAY_OUT = "merge categories, or do not keep the counts"
 
 
@@ -218,15 +211,11 @@ def _cut_error(bounds: Bounds, states: States, pairs: Pairs, program: Program) -
 # through flows with room make a cut. Of all cuts with the largest shortage this one has the fewest senders, and every
 # largest flow gives the same ones [derived].
 
-_WORD_BITS = 29
-"""Largest flows are found in machine words of 32 bits."""
+_WORD_BITS = 29  # Largest flows are found in machine words of 32 bits
 
 
 def short_states(program: Program) -> tuple[Array, Array] | None:
-    """States whose records find no place, and the other states that they may become; None where all find one.
-
-    None also where single flows or sums contradict each other already.
-    """
+    """States whose records find no place, and the other states that they may become; None where all find one."""
     i, j, room = program.pairs.released, program.pairs.true, program.most - program.least
     places, records = (_less(program.sums, at, program.least) for at in (i, j))
     if min(room.min(), places.min(), records.min()) < 0:
@@ -357,10 +346,7 @@ def nearest_of(name: str, bounds: Bounds, v: Array, pairs: Pairs) -> float | Non
 
 
 def _freed(name: str, model: Model, capped: Array) -> float | None:
-    """The smallest value of one bound in a program without it; its negative where the bound is one from below.
-
-    States with a cap of their own are not held to a bound on own values.
-    """
+    """The smallest value of one bound in a program without it; its negative where the bound is one from below."""
     free = model.unknowns(np.array([-1.0]), np.array([1.0]))
     diagonal, share = model.staying()
     none = np.zeros(1)

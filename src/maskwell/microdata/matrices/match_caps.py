@@ -33,24 +33,12 @@ from maskwell.microdata.matrices.matrix_patterns import block_numbers
 from maskwell.microdata.matrices.optimal_flows import OptimalMatrix, optimal_matrix
 from maskwell.microdata.risk.intruders import ANY_LOOK, OWN_KEY, Intruder, intruder_named
 
-STEP = Fraction(1, 20)
-"""By how much a cap is lowered at a time."""
-
-OUTSIDE = Fraction(1, 20)
-"""The chance of the numbers of candidates that the range of 95 % leaves out."""
-
-
-BITS = 20
-"""The theta of Method 1 is a multiple of two to minus this power."""
-
-_FIRST = 4
-"""It is first looked for in sixteen steps, as the risk need not fall all the way."""
-
-Risk = Callable[[Sparse], Real]
-"""The risk of every state under a design, shape (k,)."""
-
-Move = tuple[int, int]
-"""A released state and a true one."""
+STEP = Fraction(1, 20)  # By how much a cap is lowered at a time
+OUTSIDE = Fraction(1, 20)  # The chance of the numbers of candidates that the range of 95 % leaves out
+BITS = 20  # The theta of Method 1 is a multiple of two to minus this power
+_FIRST = 4  # It is first looked for in sixteen steps, as the risk need not fall all the way
+Risk = Callable[[Sparse], Real]  # The risk of every state under a design, shape (k,)
+Move = tuple[int, int]  # A released state and a true one
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,11 +136,7 @@ def method1_for_match(
     intruder: str = ANY_LOOK.name,
     categories: Categories | None = None,
 ) -> Lowered:
-    """Method 1 with the smallest theta, to six digits, under which every risk is at most nu.
-
-    Whoever looks for a record is taken to look at the released value that serves best, unless another ``intruder`` is
-    named: at a theta of 1 a unique record never keeps its value, but of two categories it then surely has the other.
-    """
+    """Method 1 with the smallest theta, to six digits, under which every risk is at most nu."""
     check_kind(str, intruder=intruder)
     check_kind(Callable | None, risk=risk)
     allowed = _allowed(nu)
@@ -338,11 +322,11 @@ class _Search:
 
     def _bounds(self, caps: Mapping[int, Fraction], moves: Mapping[Move, Fraction], sizes: Array | None) -> Bounds:
         """What is asked, with the caps, and with exchanges of these states spread so that they hide among ``sizes``."""
-        bounds = replace(self.asked.with_caps({**self.asked.caps, **caps}), moves=moves)
+        bounds = replace(self.asked, caps={**self.asked.caps, **caps}, moves=moves)
         if sizes is None:
             return bounds
         hidden = {*caps, *(true for _, true in moves)}
-        return bounds.with_spread({place: Fraction(self.block_counts[place], sizes[place]) for place in hidden})
+        return replace(bounds, spread={place: Fraction(self.block_counts[place], sizes[place]) for place in hidden})
 
     def _lower_cap(self, place: int, caps: Mapping[int, Fraction], sizes: Array | None) -> Fraction:
         """A step below the cap until now; a state that is spread starts with its share of those among whom it hides."""
@@ -391,7 +375,7 @@ def _impossible(search: _Search, allowed: Fraction) -> tuple[int, ...]:
     most = {x: allowed * int(search.amounts.integers[x]) + OUTSIDE for x in search.small.tolist()}
     caps = {x: min(cap, search.asked.own(x)) for x, cap in most.items() if cap < 1}
     try:
-        search.best(search.asked.with_caps({**search.asked.caps, **caps}))
+        search.best(replace(search.asked, caps={**search.asked.caps, **caps}))
     except InfeasibleError:
         return tuple(caps)
     return ()

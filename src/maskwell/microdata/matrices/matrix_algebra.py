@@ -29,20 +29,14 @@ from maskwell.errors import CountsError, MatrixError, ParameterError, UnknownCat
 from maskwell.microdata.matrices.bounds import as_words, labels_for, read_amounts
 from maskwell.microdata.matrices.matrix_patterns import as_sparse, block_numbers, from_entries, with_notes
 
-Make = Callable[[Array], Sparse]
-"""From the counts of a cell to its matrix."""
+Make = Callable[[Array], Sparse]  # From the counts of a cell to its matrix
 
 
 # ---- one for each cell
 
 
 def blockwise(cells: Iterable[Hashable], v: Any, make: Make, *, categories: Categories | None = None) -> Sparse:
-    """One matrix for each cell, made from the counts of its states; a state alone in its cell stays as it is.
-
-    Invariance in every cell is invariance as a whole.
-
-    Source: [Adeshiyan2011, Theorem 4.1 and eq. (4.18)].
-    """
+    """One matrix for each cell, made from the counts of its states; one alone stays [Adeshiyan2011, Theorem 4.1]."""
     check_kind(Callable, make=make)
     values = v if isinstance(v, np.ndarray) else np.array([*as_list(v, "counts"), None], dtype=object)[:-1]
     amounts = read_amounts(values, weighted=True)
@@ -81,9 +75,7 @@ def conditional_matrix(
     *,
     levels: Iterable[Hashable] | None = None,
 ) -> Sparse:
-    """X randomized by a matrix of its own for each y, and Y kept, as one matrix over the pairs.
-
-        Pr(x', y' | x, y) = [y' = y] P_y[x', x]
+    """X randomized by a matrix of its own for each y, as one matrix over the pairs: ``[y' = y] P_y[x', x]``.
 
     Source: [Adeshiyan2011, Example 4.3 and eq. (4.1)], which prints the matrix of order "x" but lists order "y".
     """
@@ -134,10 +126,7 @@ def _sparse(part: Any) -> Sparse:
 
 
 def mixed(design: Sparse, a: Number) -> Sparse:
-    """``a P + (1 - a) I``: the share ``1 - a`` of the records is left alone.
-
-    Source: derived; [Adeshiyan2011, section 4.5] notes that invariant matrices form a convex set.
-    """
+    """``a P + (1 - a) I``, also invariant: such matrices form a convex set [Adeshiyan2011, section 4.5]."""
     check_kind(Sparse, design=design)
     strength = check_probability(a, "strength")
     check_square(design)
@@ -162,10 +151,7 @@ def chained(first: Sparse, then: Sparse) -> Sparse:
 
 
 def repeated(design: CodedDesign, a: Number) -> tuple[CodedDesign, CodedDesign]:
-    """``C = a P + (1 - a) I`` and ``C P``: a second randomization of the report by the same matrix, and both in one.
-
-    Both keep what P keeps, and C P tells no more than P.
-    """
+    """``C = a P + (1 - a) I`` and ``C P``: the report randomized again, and both in one; C P tells no more than P."""
     if isinstance(design, Uniform):
         truth = 1 - check_probability(a, "again") * (1 - design.truth)
         return Uniform.of(truth, design.inputs), Uniform.of(truth * design.truth, design.inputs)
@@ -194,10 +180,7 @@ def check_square(design: Sparse) -> None:
 
 @dataclass(frozen=True, eq=False)
 class TwoStage:
-    """Both stages over the pairs of categories; X is the slower variable.
-
-    ``first`` randomizes X within each y, ``second`` Y within each released x.
-    """
+    """Both stages over the pairs of categories, X the slower: X within each y, then Y within each released x."""
 
     first: Sparse
     second: Sparse
@@ -209,15 +192,10 @@ class TwoStage:
 
 
 def two_stage(table: CellTable | Array, first: Make, second: Make) -> TwoStage:
-    """X within each y, then Y within each released x, with matrices made from the original table.
+    """X within each y, then Y within each released x, with matrices made from the columns and rows of the table.
 
-        P = P_2 P_1
-
-    where ``P_1`` is made from the columns of the table and ``P_2`` from its rows. Both are invariant for the table, so
-    P is. After the first stage the counts of Y are as they were, after both neither margin is exact. To build the
-    second stage from the table that the first one gave would be unbiased too, but not one matrix any more.
-
-    Source: [Adeshiyan2011, Theorems 4.1 and 4.2].
+    After the first stage the counts of Y are as they were, after both neither margin is exact. A second stage from the
+    table that the first gave would be no one matrix any more. Source: [Adeshiyan2011, Theorems 4.1 and 4.2].
     """
     counts, labels = _two_way(table)
     rows, columns = np.indices(counts.shape)

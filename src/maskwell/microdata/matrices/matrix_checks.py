@@ -31,22 +31,15 @@ from maskwell.errors import (
 from maskwell.microdata.matrices.bounds import check_one_each, read_amounts
 from maskwell.microdata.matrices.matrix_patterns import as_sparse
 
-TOLERANCE = 1e-9
-"""Of the total: a matrix that moves an expected count by no more is invariant."""
-
-
-DENSE_STATES = 2000
-"""States that exchange records whose counts are worked out from P in one go."""
+TOLERANCE = 1e-9  # Of the total: a matrix that moves an expected count by no more is invariant
+DENSE_STATES = 2000  # States that exchange records whose counts are worked out from P in one go
 
 
 # ---- kept on average
 
 
 def invariance_error(design: CodedDesign, v: Any) -> float:
-    """``max_i |(P v)_i - v_i| / sum(v)``: how far the matrix moves an expected share.
-
-    Source: [Adeshiyan2011, eq. (4.5)].
-    """
+    """``max_i |(P v)_i - v_i| / sum(v)``: how far the matrix moves a share [Adeshiyan2011, eq. (4.5)]."""
     check_kind(CodedDesign, design=design)
     counts = _square_counts(design, v)
     return float(np.abs(design.forward(counts) - counts).max() / counts.sum())
@@ -117,10 +110,7 @@ def expected_changed(design: Sparse, v: Any) -> float:
 
 
 def recover_counts(design: CodedDesign, n: Any) -> Real:
-    """What an invariant matrix and the released file tell about the counts: the solution of ``P x = x``.
-
-    Source: [Adeshiyan2011, section 4.6] says that it can be done; the solution by groups is derived.
-    """
+    """What an invariant matrix and the released file tell of the counts: ``P x = x`` [Adeshiyan2011, section 4.6]."""
     check_kind(CodedDesign, design=design)
     groups = _groups(design)
     totals = _totals(n, groups)
@@ -199,10 +189,7 @@ def _stationary(design: CodedDesign, members: Array) -> Real:
 
 
 def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable] | None = None) -> None:
-    """Raise where records lie in forbidden cells; the error keeps the fullest and how many records lie there.
-
-    Source: [Adeshiyan2011, section 4.5.2].
-    """
+    """Raise where records lie in forbidden cells; the error keeps the fullest and how many records lie there."""
     records = read_amounts(counts).integers
     inside = np.where(_flags(forbidden, len(records)), records, 0)
     total, worst = int(inside.sum()), int(inside.argmax())

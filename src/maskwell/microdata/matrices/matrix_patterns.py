@@ -38,10 +38,7 @@ from maskwell.notes import Note
 
 
 def from_entries(columns: Array, rows: Array, numerators: Array, inputs: Categories) -> Sparse:
-    """A design from entries in any order; those of one place are added up, zeros are left out.
-
-    The integers of a column are in the ratio of its probabilities.
-    """
+    """A design from entries in any order; those of one place are added up, zeros are left out."""
     order = np.lexsort((rows, columns))
     columns, rows, numerators = columns[order], rows[order], numerators[order]
     first = np.ones(len(rows), dtype=bool)
@@ -175,18 +172,9 @@ def unprotected_note(design: Sparse, amounts: Amounts) -> list[str]:
     return [f"{len(states):,} of {int(amounts.support.sum()):,} combinations in the file{held} are never changed"]
 
 
-SIZE = 5
-"""Cells in a block: with two or three a correct match stays likely whatever is done."""
-
-
-GRID = 1 << 20
-"""Theta is found as a multiple of 1/GRID of the smallest count of the block, from above."""
-
-
-ROUNDING = 1e-12
-"""Slack for the floats in which probabilities of a correct match are worked out."""
-
-
+SIZE = 5  # Cells in a block: with two or three a correct match stays likely whatever is done
+GRID = 1 << 20  # Theta is found as a multiple of 1/GRID of the smallest count of the block, from above
+ROUNDING = 1e-12  # Slack for the floats in which probabilities of a correct match are worked out
 _MOST_TERMS = 200
 
 
@@ -194,10 +182,7 @@ _MOST_TERMS = 200
 
 
 def blocks_of_cells(codes: Array, size: int = SIZE, within: Iterable[Hashable] | None = None) -> Array:
-    """Blocks of consecutive cells in lexicographic order, each of ``size`` cells or more, never across ``within``.
-
-    ``codes`` has shape (k, columns), the first column the slowest. A group of fewer than ``size`` cells is one block.
-    """
+    """Blocks of ``size`` or more consecutive cells in the order of ``codes``, (k, columns), never across ``within``."""
     size = as_whole(size, "size", low=1)
     cells = _check_codes(codes, size)
     group = block_numbers(within, len(cells))
@@ -225,8 +210,7 @@ def blocks_for_xi(
 ) -> BlockThetas:
     """Blocks, and a theta for each, that bound every probability of a correct match by ``xi``.
 
-    Blocks that cannot keep the bound are joined with the next one of their group, or the last but one, until they can
-    or the group is a single block. Where even that is not enough, ``reached`` of the result says so.
+    Blocks that cannot keep it are joined with a neighbour of their group; if that fails, too, ``reached`` says so.
     """
     size = as_whole(size, "size", low=1)
     labels = None if within is None else as_list(within, "within")
@@ -312,10 +296,8 @@ def thetas_for_blocks(counts: Any, blocks: Iterable[Hashable], xi: Number, *, ma
 
         Pr(correct | T = t) = p_xx / t  Pr(T' = t - 1) / Pr(T = t)
 
-    where T of the released records have the target's cell x and T' is the same without the target. No cell becomes
-    likelier as another one than as itself: theta is at most ``(l - 1) / l`` of the smallest count. Where that is not
-    enough it is used all the same, and ``reached`` is False.
-
+    where T records are released with the target's cell x, T' without the target. No cell becomes likelier as another
+    than as itself: theta is at most ``(l - 1) / l`` of the smallest count; if that fails, ``reached`` is False.
     Source: [Adeshiyan2011, eq. (4.24)], corrected; the search is derived.
     """
     bound = check_probability(xi, "xi")

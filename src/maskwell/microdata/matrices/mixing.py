@@ -53,24 +53,18 @@ from maskwell.microdata.matrices.matrix_patterns import (
     with_notes,
 )
 
-GRID = 1 << 16
-"""Rates are multiples of 1/GRID, rounded up."""
-
+GRID = 1 << 16  # Rates are multiples of 1/GRID, rounded up
+# Small cells of a block at least and at most; fewer than the most where the matrix would have more entries.
 SMALLEST, LARGEST, ENTRIES = 16, 256, 1 << 22
-"""Small cells of a block at least and at most; fewer than the most where the matrix would have more entries."""
-
 LEAST_BOUND = Fraction(1, 1000)
+# Even if all cells of a block are single records, there are more than 1/xi of them by this factor.
 SPARE = Fraction(3, 2)
-"""Even if all cells of a block are single records, there are more than 1/xi of them by this factor."""
-
+# Small cells of a block at least, where records are compared: in fewer, all released counts together tell too much.
 FEWEST_ALIKE = 8
-"""Small cells of a block at least, where records are compared: in fewer, all released counts together tell too much."""
-
+# Small cells with near labels among which those of a block are chosen, where records are compared: at least and at
+# most, so that about so many pairs are compared; and how often all cells of a file with few of them are looked at
+# again.
 NEAR, COMPARED, ROUNDS = (32, 256), 1 << 22, 3
-"""Small cells with near labels among which those of a block are chosen, where records are compared: at least and at
-most, so that about so many pairs are compared; and how often all cells of a file with few of them are looked at again.
-"""
-
 _FAR = np.iinfo(np.int64).max
 _FACTORS = 1 << 12  # steps of the factor, from one on
 _ROOM = 1 << 20
@@ -78,11 +72,9 @@ _POOLS = (1.05, 1.25, 1.5, 2.0, 3.0, 5.0)  # times 1/xi: records that are to lea
 
 
 def mixing_rate(n: Any, xi: Number) -> Real:
-    """The smallest rate with which a record of a cell of n records is found with a chance of at most xi, shape of n.
+    """The smallest rate a with which a record of a cell of n is found with a chance of at most xi in a large block.
 
-        n xi a^2 + (1 - n xi) a - (1 - n xi) = 0,     0 where n xi >= 1
-
-    for a block of very many cells. Source: derived.
+    n xi a^2 + (1 - n xi) a - (1 - n xi) = 0,     0 where n xi >= 1
     """
     product = _numbers(n) * float(check_probability(xi, "xi"))
     rest = np.maximum(1 - product, 0.0)
@@ -274,10 +266,7 @@ def rates_for_match(
 
 
 def _block_size(cells: int, xi: Fraction) -> int:
-    """Small cells of a block: many keep the rates low, but a matrix has so many entries for each of them.
-
-    Even if all are single records there must be more than 1/xi of them.
-    """
+    """Small cells of a block: many keep the rates low, but a matrix has so many entries for each of them."""
     return max(min(LARGEST, max(SMALLEST, ENTRIES // cells)), math.ceil(SPARE / xi))
 
 
@@ -296,11 +285,7 @@ def _blocks_alike(codes: Array, small: Array, size: int, group: Array, others: E
 
 
 def _gathered(costs: Array, size: int) -> Array:
-    """Blocks of ``size`` cells with small costs between them; what is left joins the last one.
-
-    Each block begins with the cell that goes worst with all others and is filled with the one that goes best with
-    those that it has.
-    """
+    """Blocks of ``size`` cells with small costs between them; what is left joins the last one."""
     parts, left, part = np.zeros(len(costs), dtype=np.int64), np.ones(len(costs), dtype=bool), 0
     for seed in np.argsort(-costs.sum(axis=1), kind="stable").tolist():
         if left.sum() < 2 * size:
@@ -349,10 +334,7 @@ class _Block:
 
 
 def _settled(small: Array, parts: Array, counts: Array, group: Array, xi: Fraction) -> Iterator[_Block]:
-    """Blocks of small cells with the least rates that keep the bound; where there are too few, with larger cells.
-
-    A larger cell joins one block only.
-    """
+    """Blocks of small cells with the least rates that keep the bound; where there are too few, with larger cells."""
     sizes = np.unique(counts[small])
     alike = np.zeros((int(parts.max()) + 1, len(sizes)))
     kind = np.searchsorted(sizes, counts[small])
@@ -392,10 +374,7 @@ def _borrowing(cells: Array, larger: Array, pool: float, counts: Array, xi: Frac
 
 
 def _least_steps(n: Array, alike: Real, rates: Real, xi: Fraction) -> tuple[Array, Real]:
-    """The rates times the least factor that keeps the bound, in steps of the grid, and the risks, for many blocks.
-
-    Where no factor keeps it, all rates are one. Arguments are those of :func:`_risks`.
-    """
+    """The rates times the least factor that keeps the bound, in steps of the grid, and the risks, for many blocks."""
 
     def steps(factor: Array) -> Array:
         return np.minimum(np.ceil(rates * GRID * (1 + factor / _FACTORS)[:, None] - 1e-6), GRID).astype(np.int64)
@@ -414,20 +393,16 @@ def _least_steps(n: Array, alike: Real, rates: Real, xi: Fraction) -> tuple[Arra
 
 
 def mixed_risk(counts: Array, rates: Real) -> float:
-    """The largest chance of a correct match in one block, over all cells, all looks and everything released.
-
-    Of the records released with one cell, whose odds of being there are ``o``, one with the odds o_x is found with at
-    most ``1 / sum_j N_j min(o_j / o_x, 1)``, whatever their number; that is reached where its odds are the highest.
-    Cells of one size and rate are alike, so few kinds of them have to be looked at. Source: derived.
-    """
+    """The largest chance of a correct match in one block, over all cells, all looks and everything released."""
     (n, a), alike = np.unique(np.stack([counts, rates]), axis=1, return_counts=True)
     return float(_risks(n[None], alike[None].astype(np.float64), a[None])[0])
 
 
 def _risks(n: Array, alike: Real, a: Real) -> Real:
-    """The same for many blocks at once, by kinds of cells: their records, how many there are, and their rates.
+    """The largest chance of a correct match for many blocks, by kinds of cells: records, how many, rates, each > 0.
 
-    All of shape (blocks, kinds); every rate is above zero.
+    Of the records released with one cell, whose odds of being there are ``o``, one with odds o_x is found with at most
+    ``1 / sum_j N_j min(o_j / o_x, 1)``, whatever their number; reached where its odds are the highest. Source: derived.
     """
     out = np.empty(len(n))
     step = max(1, _ROOM // (n.shape[1] + 1) ** 3)

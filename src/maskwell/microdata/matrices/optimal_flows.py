@@ -46,9 +46,8 @@ from maskwell.microdata.matrices.matrix_patterns import block_numbers, from_entr
 from maskwell.microdata.matrices.swap_flows import spanning_tree
 
 UNSETTLED = "the bounds leave several best matrices, and another version of the solver may find another one"
-
+# Programs of up to so many pairs are given to HiGHS where the interior-point method leaves open what is tight.
 CORNERED_PAIRS = 2500
-"""Programs of up to so many pairs are given to HiGHS where the interior-point method leaves open what is tight."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,13 +193,10 @@ def _of_places(bounds: Bounds, places: Array) -> Bounds:
 
 
 def _exact_flows(program: Program) -> tuple[Program, Array, bool] | None:
-    """The program, its best flows in integers, and whether they do not depend on the solver.
+    """The program, its best flows in integers, and whether no solver decides them; None where bounds contradict.
 
-    None where the bounds contradict each other.
-
-    The smallest guess has a closed form, which changes the fewest records. Tied bounds are first taken as they are,
-    then a little tighter, which leaves room for the rounding; a parity needs that room as a rule. Where there is no
-    room, the corner that was found is worked out in fractions.
+    Tied bounds are first taken as they are, then a little tighter, to leave room for the rounding, which a parity needs
+    as a rule. Where there is none, the corner that was found is worked out in fractions.
     """
     if has_least_guess(program) and keeps_bounds(program, units := least_guess_flows(program)):
         return program, units, True
@@ -280,12 +276,8 @@ def _objective(parts: list[Part], costs: Real | None) -> float:
 
 # ---- the one rounding
 
-_NEAR = 1e-10
-"""Flows that are nearer to a bound than this part of the smaller of their two counts are put on it."""
-
-_SPARE = Fraction(9, 10)
-"""Of what a bound was tightened by, this part may be used up by the rounding."""
-
+_NEAR = 1e-10  # Flows that are nearer to a bound than this part of the smaller of their two counts are put on it
+_SPARE = Fraction(9, 10)  # Of what a bound was tightened by, this part may be used up by the rounding
 _SHARE_BITS = 200
 
 
@@ -441,8 +433,7 @@ def _shifted(program: Program, units: Array) -> Array | None:
 def _sent(program: Program, units: Array) -> Array | None:
     """What is lacking sent along shortest paths, one after the other; None where a state finds none with room.
 
-    A row that lacks something sends it to a column through a flow that grows, a column sends back through one that
-    shrinks. Of several paths the one with the first pairs is taken, so that no library decides.
+    Of several paths the one with the first pairs is taken, so that no library decides.
     """
     row, column, pairs = program.pairs.released, len(program.v) + program.pairs.true, len(units)
     tails, heads = np.concatenate([row, column]), np.concatenate([column, row])
@@ -484,11 +475,8 @@ def _path(tails: Array, heads: Array, is_open: Array, start: int, ends: Array) -
 
 # ---- answers that need no rounding
 
-CORNER_FLOWS = 400
-"""Programs with more flows are not solved in fractions: it would take minutes."""
-
+CORNER_FLOWS = 400  # Programs with more flows are not solved in fractions: it would take minutes
 _SAME = 1e-8
-
 _ONE = Fraction(1)
 
 
@@ -579,9 +567,7 @@ def has_least_guess(program: Program) -> bool:
 def least_guess_flows(program: Program) -> Array:
     """Integer flows ``F_(r)(t) = c_max(r, t)`` with ``c_r = sum_{s >= r} (v_(s) - v_(s+1)) / s``, shape (N,).
 
-    Exact where the scale of the program is a multiple of all s; otherwise the sums of rows are off, which is checked.
-
-    Source: derived from [Adeshiyan2011, Example 4.4]; see :mod:`maskwell.microdata.matrices.closed_forms`.
+    Exact where the scale is a multiple of all s; else sums are off, which is checked. Source: as sequential_uniform.
     """
     order = np.argsort([-int(x) for x in program.v], kind="stable")
     falling = program.sums[order]

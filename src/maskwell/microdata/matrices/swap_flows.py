@@ -48,10 +48,7 @@ class IntegerFlows:
 
     @classmethod
     def of(cls, F: Any, categories: Categories | None = None) -> Self:
-        """From a matrix of whole numbers whose rows and columns have the same sums, shape (k, k).
-
-        Source: derived; [Adeshiyan2011, section 5.2] compares swapping with post-randomization.
-        """
+        """From a matrix of whole numbers whose rows and columns have the same sums [Adeshiyan2011, section 5.2]."""
         amounts = _whole_matrix(F)
         _check_margins(amounts)
         columns, rows = np.nonzero(amounts.T)
@@ -86,10 +83,7 @@ class IntegerFlows:
         return Sparse.from_integers(starts, rows, amounts, self.categories)
 
     def match_risk(self) -> Real:
-        """``F_xx / N_x^2``: the probability that one of the records released as x is a given record of x.
-
-        Zero where no record is. The formulas for independent records do not apply: the released count is always N_x.
-        """
+        """``F_xx / N_x^2``: the chance that a record released as x is a given one of x; records are not independent."""
         counts, kept = self.counts.astype(float), np.zeros(self.k)
         stays = self.rows == self._origins
         kept[self.rows[stays]] = self.amounts[stays]
@@ -122,26 +116,16 @@ def _check_margins(amounts: Array) -> None:
 # ---- drawn from a matrix
 
 
-Flows = dict[tuple[int, int], Fraction]
-"""Flows by (released, true) state."""
-
-
-Parts = dict[tuple[int, int], int]
-"""Fractional parts of flows, over one denominator."""
-
-
-Node = tuple[int, int]
-"""A row (0, i) or a column (1, j)."""
+Flows = dict[tuple[int, int], Fraction]  # Flows by (released, true) state
+Parts = dict[tuple[int, int], int]  # Fractional parts of flows, over one denominator
+Node = tuple[int, int]  # A row (0, i) or a column (1, j)
 
 
 def whole_flows(design: Sparse, counts: Any, random: RandomSource | None = None) -> IntegerFlows:
     """Draw whole flows with ``E(F_ij) = p_ij N_j``, each at the whole number below or above, with margins N.
 
     Fractional parts are moved around closed ways, up or down by as much as fits, with the probabilities that keep
-    their expectation; each move makes at least one flow whole. A design that is invariant only within 1e-9, as after a
-    linear program, has its flows first shifted by as little along a spanning tree of the largest.
-
-    Source: derived; controlled rounding with unbiased draws.
+    their expectation; each move makes at least one flow whole. Source: derived; controlled rounding, unbiased.
     """
     check_source(SECURE if random is None else random)
     check_kind(Sparse, design=design)
@@ -272,10 +256,9 @@ def _removed(near: dict[Node, dict[Node, None]], place: tuple[int, int]) -> None
 
 
 class SwapSampler:
-    """Assigns released categories to records in as many batches as they come, without replacement.
+    """Assigns released categories to records in batches: of those of category j exactly ``F_ij``, any, become i.
 
-    Of the records of category j exactly ``F_ij`` become i, and every choice of them is equally likely. Their order is
-    drawn when the first record of the category comes, so memory is one code for each record.
+    Their order is drawn when the first record of the category comes, so memory is one code for each record.
     """
 
     def __init__(self, flows: IntegerFlows, random: RandomSource | None = None) -> None:

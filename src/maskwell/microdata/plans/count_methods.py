@@ -48,8 +48,7 @@ from maskwell.microdata.plans.method import (
 )
 from maskwell.microdata.plans.plan_entries import unknown
 
-MOST_IN_A_PROGRAM = 3000
-"""States that a linear program takes at once."""
+MOST_IN_A_PROGRAM = 3000  # States that a linear program takes at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,11 +183,7 @@ def _blocks_of_like_weight(states: OpenStates, xi: Fraction, size: int) -> Block
 
 
 def _alike(mean: Array) -> Array:
-    """A number for each weight; those with one number differ by a quarter at most.
-
-    >>> _alike(np.array([1.0, 7.0, 1.2, 7.5])).tolist()
-    [0, 1, 0, 1]
-    """
+    """A number for each weight; those with one number differ by a quarter at most."""
     group, start, number = np.zeros(len(mean), dtype=np.int64), -np.inf, -1
     for place in np.argsort(mean, kind="stable"):
         if not at_most(float(mean[place]), 1.25 * start) or number < 0:
@@ -303,8 +298,7 @@ def _check_program_size(states: OpenStates) -> None:
 COUNT_METHODS: tuple[type[CountMethod], ...] = (
     *(Method1, Method2, Sequential, InverseFrequency, Mixing, Optimal, Lowered),
 )
-BASES = {method.name: method for method in COUNT_METHODS}
-"""Methods whose flows a swap can carry out."""
+BASES = {method.name: method for method in COUNT_METHODS}  # Methods whose flows a swap can carry out
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,12 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rule:
-    """A combination of labels that no record may have: all columns at once hold one of the labels named.
-
-    >>> rule = Rule({"age": ("child",), "marital": ("married", "widowed")})
-    >>> rule.columns, rule.forbids({"age": "child", "marital": "single"})   # a single child is no contradiction
-    (('age', 'marital'), False)
-    """
+    """A combination of labels that no record may have: all columns at once hold one of the labels named."""
 
     forbid: Mapping[str, tuple[str, ...]]  # For each column its labels, as texts
 
@@ -63,12 +58,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Steps:
-    """A variable that may move by a few steps of its order only.
-
-    >>> age = Steps("age", 1, ("young", "middle", "old"))
-    >>> age.allows("young", "middle"), age.allows("young", "old")
-    (True, False)
-    """
+    """A variable that may move by a few steps of its order only."""
 
     # The variable, and how many steps
     variable: str
@@ -101,11 +91,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Moves:
-    """Moves of a variable that are never made, or the only ones that are.
-
-    >>> Moves("status", (("dead", "alive"),)).allows("dead", "alive")
-    False
-    """
+    """Moves of a variable that are never made, or the only ones that are."""
 
     variable: str  # The variable
     pairs: tuple[tuple[str, str], ...]  # Labels as texts: from, to
@@ -135,11 +121,7 @@ _KINDS = ("forbid", "steps", "never", "only")
 
 
 def read_rule(given: Any, where: str) -> AnyRule:
-    """A rule from its table.
-
-    >>> read_rule({"variable": "age", "steps": 1}, "[[rule]] number 1")
-    Steps(variable='age', steps=1, order=())
-    """
+    """A rule from its table."""
     if isinstance(given, Rule | Steps | Moves):
         return given
     table = read.Entries(given, where)

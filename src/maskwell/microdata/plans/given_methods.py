@@ -35,21 +35,15 @@ ORIENTATIONS = ("columns", "rows")
 Labels = tuple[Hashable, ...]
 Rows = tuple[tuple[Fraction, ...], ...]
 GivenMatrix = str | Rows
+# One matrix for each cell, by the texts of its labels in the order of ``within``.
 PerCell = Mapping[tuple[str, ...], GivenMatrix]
-"""One matrix for each cell, by the texts of its labels in the order of ``within``."""
 
 
 # ---- a matrix as a plan writes it
 
 
 def matrix_entry(value: Any, name: str) -> GivenMatrix | PerCell:
-    """A matrix as it is given.
-
-    >>> matrix_entry([["0.9", 0.2], ["1/10", 0.8]], "matrix")[1]
-    (Fraction(1, 10), Fraction(4, 5))
-    >>> matrix_entry({"north": "north.csv", "south": {"urban": "su.csv"}}, "matrix")
-    {('north',): 'north.csv', ('south', 'urban'): 'su.csv'}
-    """
+    """A matrix as it is given."""
     if isinstance(value, Mapping):
         return dict(_cells(value, name, ()))
     return _one_matrix(value, name)
@@ -103,11 +97,7 @@ def _nested(cells: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
 
 
 def states_entry(value: Any, name: str) -> tuple[tuple[str, ...], ...]:
-    """The categories that a matrix is written for, in its order; of several variables, lists of labels.
-
-    >>> states_entry(["yes", "no"], "categories"), states_entry([["a", 1], ["b", 2]], "categories")
-    ((('yes',), ('no',)), (('a', '1'), ('b', '2')))
-    """
+    """The categories that a matrix is written for, in its order; of several variables, lists of labels."""
     if isinstance(value, str) or not isinstance(value, list | tuple) or not value:
         raise PlanError("is-no-list-of-categories", name=name)
     states = tuple(read.state(one, name) for one in value)

@@ -30,8 +30,8 @@ from maskwell.microdata.stages.stage import state_categories
 from maskwell.privacy.criteria import Demand
 
 INVARIANCES = ("counts", "weights")
+# Options that say what somebody may learn: part of a randomization would not keep them.
 PROMISED = ("xi", "gamma", "epsilon", "beta", "bayes_factor", "rho")
-"""Options that say what somebody may learn: part of a randomization would not keep them."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

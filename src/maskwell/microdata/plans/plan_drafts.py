@@ -39,12 +39,8 @@ from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.risk.intruders import ANY_LOOK, intruder_named
 
-FEW = 30
-"""A column with at most so many labels can be randomized as it is."""
-
-MANY = 100_000
-"""Beyond this, a column of categories has to be grouped before anything else."""
-
+FEW = 30  # A column with at most so many labels can be randomized as it is
+MANY = 100_000  # Beyond this, a column of categories has to be grouped before anything else
 _WEIGHT = re.compile(r"weight|wgt|wght|^w$|^wt|^pw$|_wt$|gewicht|^pond", re.IGNORECASE)
 _BODY = re.compile(r"^height|^bmi$|^birth", re.IGNORECASE)
 _ID = re.compile(r"(^|_)id$|^id|[a-z]id$|uuid|serial|^pnr$|^hid$|record(no|nr)$|^[dhpr]b030$", re.IGNORECASE)
@@ -85,13 +81,7 @@ def guess_columns(tables: Iterable[CellTable], unique: Collection[str] = ()) -> 
 
 
 def guess_column(table: CellTable, *, bodies: bool = False, unique: bool = False) -> Guess:
-    """What the column of a table of one column probably is; beside the height of bodies, a weight is that of a body.
-
-    >>> guess_column(CellTable.of(["sex"], {("f",): 6, ("m",): 5})).role
-    'few'
-    >>> guess_column(CellTable.of(["pid"], {(i,): 1 for i in range(99)})).role
-    'id'
-    """
+    """What a column probably is, from a table of it; beside the height of bodies, a weight is that of a body."""
     name = table.columns[0]
     labels = [label for label in table.levels[0] if label is not None]
     missing = sum(int(c) for label, c in zip(table.labels(), table.counts, strict=True) if label[0] is None)
@@ -140,9 +130,7 @@ def _number(label: Hashable) -> float:
     return float(label)
 
 
-CLASSES = 5
-"""Classes that a recode of numbers is suggested with."""
-
+CLASSES = 5  # Classes that a recode of numbers is suggested with
 MATCH = "0.5"
 MIXING, INVERSE_FREQUENCY = "mixing", "inverse-frequency"
 _MOST_KEYS = 6
@@ -412,31 +400,19 @@ def _numbers(table: CellTable) -> dict[float, int]:
 
 
 def _step(numbers: Collection[float]) -> Fraction:
-    """A round number of which some twenty span the numbers: 5 for ages.
-
-    >>> _step([0, 97]), _step([1, 3]), _step([2.5, 41.0])
-    (Fraction(5, 1), Fraction(1, 2), Fraction(5, 1))
-    """
+    """A round number of which some twenty span the numbers: 5 for ages."""
     spread = max(numbers) - min(numbers)
     return Fraction(10) ** magnitude(spread / 2) / 2
 
 
 def _rounding(least: float) -> Fraction:
-    """The largest of the numbers 1, 2, 5, 10, 20 and so on by which no weight is rounded to nothing.
-
-    >>> [str(_rounding(least)) for least in (0.748, 1.0, 30.0)]
-    ['1', '2', '50']
-    """
+    """The largest of the numbers 1, 2, 5, 10, 20 and so on by which no weight is rounded to nothing."""
     power = Fraction(10) ** magnitude(2 * least)
     return max(power * digit for digit in (1, 2, 5) if at_most(power * digit, 2 * least))
 
 
 def _cuts(numbers: Mapping[float, int]) -> list[Fraction]:
-    """Where classes of about equally many records could begin, as round numbers.
-
-    >>> [*map(str, _cuts({float(age): 1 for age in range(1, 96)}))]
-    ['20', '40', '55', '75']
-    """
+    """Where classes of about equally many records could begin, as round numbers."""
     ordered, step = sorted(numbers), _step(numbers)
     reached = np.cumsum([numbers[x] for x in ordered])
     places = np.searchsorted(reached, [reached[-1] * part / CLASSES for part in range(1, CLASSES)])
@@ -461,10 +437,7 @@ _MIXED = {
     MIXING: "each other, as much as match asks for",
     INVERSE_FREQUENCY: "others of their kind, as much as match asks for",
 }
-
-
-PD, ALPHA = "0.8", "0.5"
-"""What ``pram`` takes where nothing is said."""
+PD, ALPHA = "0.8", "0.5"  # What ``pram`` takes where nothing is said
 
 
 def design_from_sdcmicro(path: str) -> Dense:

@@ -24,22 +24,11 @@ from maskwell.errors import MaskwellError, PlanError, UnknownCategoryError
 
 T = TypeVar("T")
 Reader = Callable[[Any, str], T]
-MISSING = ""
-"""The label of the missing value in a plan."""
+MISSING = ""  # The label of the missing value in a plan
 
 
 class Entries:
-    """The entries of one table of a plan, taken one by one; what is left at the end was not known.
-
-    >>> entries = Entries({"xi": "1/2", "teta": 1}, "[[protect]] number 2")
-    >>> entries.take("xi", number)
-    Fraction(1, 2)
-    >>> entries.finish(["theta", "xi"])
-    Traceback (most recent call last):
-    ...
-    maskwell.errors.PlanError: [[protect]] number 2: there is no key 'teta' here
-    hint: did you mean 'theta'?
-    """
+    """The entries of one table of a plan, taken one by one; what is left at the end was not known."""
 
     def __init__(self, given: Any, where: str) -> None:
         self.where = where
@@ -65,11 +54,7 @@ class Entries:
 
 
 def unknown(name: str, said: str, allowed: Collection[str], after: str = "") -> PlanError:
-    """The error for a word that is not known, with the nearest that is.
-
-    >>> unknown("metod1", "there is no method", ["method1", "method2"]).hint
-    "did you mean 'method1'?"
-    """
+    """The error for a word that is not known, with the nearest that is."""
     close = difflib.get_close_matches(name, allowed, n=1)
     start = "allowed: "
     hint = f"did you mean {close[0]!r}?" if close else start + listed(allowed, len(allowed), HINT - len(start))
@@ -104,11 +89,7 @@ def names(value: Any, name: str) -> tuple[str, ...]:
 
 
 def label(value: Any, name: str) -> str:
-    """The text of one label, whatever its type; the empty text is the missing value.
-
-    >>> label(9, "x"), label(9.0, "x"), label(True, "x"), label("a", "x")
-    ('9', '9', 'True', 'a')
-    """
+    """The text of one label, whatever its type; the empty text is the missing value."""
     if isinstance(value, Mapping | list | tuple | set):
         raise _wrong(value, name, "a label", 'give a text such as "9"')
     if is_missing(value):
@@ -189,11 +170,7 @@ def choice(*allowed: str) -> Reader[str]:
 
 
 def by_text(levels: Iterable[Hashable]) -> dict[str, Hashable]:
-    """The labels of a column by the texts that stand for them; the empty text stands for the missing value.
-
-    >>> by_text([1, 2.0, None])
-    {'1': 1, '2.0': 2.0, '2': 2.0, '': None}
-    """
+    """The labels of a column by the texts that stand for them; the empty text stands for the missing value."""
     levels_by_text: dict[str, Hashable] = {}
     for level in levels:
         for one in (MISSING,) if is_missing(level) else texts(level):
@@ -205,11 +182,7 @@ _READ_AS: Mapping[type, str] = {bool: "boolean", date: "date", datetime: "dateti
 
 
 def typed(text: str, levels: Sequence[Hashable]) -> Hashable:
-    """A label that does not occur, in the type of those that do.
-
-    >>> typed("9", [1, 2]), typed("9", ["1", "2"]), typed("false", [True])
-    (9, '9', False)
-    """
+    """A label that does not occur, in the type of those that do."""
     kinds = {type(level) for level in levels if level is not None}
     if kinds <= {int, float} and kinds:
         try:
@@ -223,11 +196,7 @@ def typed(text: str, levels: Sequence[Hashable]) -> Hashable:
 
 
 def find_levels(wanted: Iterable[str], levels: Collection[Hashable], where: str) -> list[Hashable]:
-    """The labels of a column that texts of a plan stand for, or an error that names the first that is not there.
-
-    >>> find_levels(["9"], [1, 9], "exclude of 'roof'")
-    [9]
-    """
+    """The labels of a column that texts of a plan stand for, or an error that names the first that is not there."""
     known = by_text(levels)
     matches = []
     for one in wanted:
@@ -285,6 +254,7 @@ def _value_in_words(value: Any) -> str:
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _DECIMAL = re.compile(r"-?\d+(\.\d+)?")
+# Entries that are texts, also where they look like numbers.
 _TEXTS = {
     "title",
     "weights",
@@ -298,21 +268,10 @@ _TEXTS = {
     "matrix",
     "first",
 }
-"""Entries that are texts, also where they look like numbers."""
 
 
 def write_toml(tables: Mapping[str, Any]) -> str:
-    """The text of a plan from its tables.
-
-    >>> print(write_toml({"release": {"keys": ["sex"], "match": "0.5"}, "protect": [{"variables": ["sex"]}]}))
-    [release]
-    keys = ["sex"]
-    match = 0.5
-    <BLANKLINE>
-    [[protect]]
-    variables = ["sex"]
-    <BLANKLINE>
-    """
+    """The text of a plan from its tables."""
     parts = []
     for name, content in tables.items():
         many = isinstance(content, list)
@@ -324,20 +283,12 @@ def write_toml(tables: Mapping[str, Any]) -> str:
 
 
 def write_entry(key: str, value: Any) -> str:
-    """One line of a plan.
-
-    >>> write_entry("caps", {"not asked": "1/3"}), write_entry("match", "0.5"), write_entry("title", "2025")
-    ('caps = { "not asked" = "1/3" }', 'match = 0.5', 'title = "2025"')
-    """
+    """One line of a plan."""
     return f"{write_key(key)} = {_value(value, text=key in _TEXTS)}"
 
 
 def write_key(key: str) -> str:
-    """A name as TOML writes it, in quotes where it must be.
-
-    >>> write_key("age"), write_key("age in years")
-    ('age', '"age in years"')
-    """
+    """A name as TOML writes it, in quotes where it must be."""
     return key if _BARE.fullmatch(key) else in_toml(key)
 
 

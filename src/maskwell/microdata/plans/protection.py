@@ -26,8 +26,8 @@ COMMON_ENTRIES = (
     *("clearance", "each"),
 )
 _KINDS: tuple[type[Method], ...] = (*COUNT_METHODS, *GIVEN_METHODS, Swap)
+# All methods that a protection can name.
 RELEASE_METHODS: Mapping[str, type[Method]] = {kind.name: kind for kind in _KINDS}
-"""All methods that a protection can name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,11 +278,7 @@ def _exempt(value: Any, name: str) -> tuple[str, ...]:
 
 
 def read_exclude(variables: Sequence[str]) -> Reader[dict[str, tuple[str, ...]]]:
-    """Reads the labels that stay: a list for one variable, a table of lists for several.
-
-    >>> read_exclude(["roof"])([9], "exclude"), read_exclude(["roof", "sex"])({"roof": ["9"]}, "exclude")
-    ({'roof': ('9',)}, {'roof': ('9',)})
-    """
+    """Reads the labels that stay: a list for one variable, a table of lists for several."""
 
     def entry(value: Any, name: str) -> dict[str, tuple[str, ...]]:
         by_variable = value if isinstance(value, Mapping) else {_only(variables, name, '{ roof = ["9"] }'): value}
@@ -293,11 +289,7 @@ def read_exclude(variables: Sequence[str]) -> Reader[dict[str, tuple[str, ...]]]
 
 
 def read_caps(variables: Sequence[str]) -> Reader[dict[str, Fraction]]:
-    """Reads the bounds of single labels of a variable.
-
-    >>> read_caps(["roof"])({"9": "0.3"}, "caps")
-    {'9': Fraction(3, 10)}
-    """
+    """Reads the bounds of single labels of a variable."""
 
     def entry(value: Any, name: str) -> dict[str, Fraction]:
         if len(variables) > 1:

@@ -27,11 +27,7 @@ _ENTRIES = ("group", "other", "cuts", "top", "bottom", "round")
 
 
 def read_recodes(given: Any) -> dict[str, Recode]:
-    """All recodes of a plan, by column.
-
-    >>> read_recodes({"age": {"top": 80}})["age"].ends
-    {'80': '80 or more'}
-    """
+    """All recodes of a plan, by column."""
     return {column: _recode(one, f"[recode.{column}]") for column, one in read.table(given, "[recode]").items()}
 
 
@@ -98,11 +94,7 @@ def _step(value: Any, name: str) -> Fraction:
 
 
 def recode_contents(recode: Recode) -> dict[str, Any]:
-    """As the table of a plan.
-
-    >>> recode_contents(Recode(cuts=(Fraction(18), Fraction(65))))
-    {'cuts': ['18', '65']}
-    """
+    """As the table of a plan."""
     out: dict[str, Any] = {"group": {new: list(old) for new, old in recode.group.items()}} if recode.group else {}
     out |= {} if recode.other is None else {"other": recode.other}
     out |= {"cuts": [to_decimal(cut) for cut in recode.cuts]} if recode.cuts else {}
@@ -123,10 +115,7 @@ def check_recodes(plan: ReleasePlan) -> None:
 
 
 def in_codes(plan: ReleasePlan, about: Mapping[str, ColumnLabels]) -> ReleasePlan:
-    """The plan with labels of an SPSS or Stata file put as the codes that they stand for.
-
-    A text that is a code of its column stays; one that is the label of exactly one code becomes that code.
-    """
+    """The plan with labels of an SPSS or Stata file, where one stands for exactly one code, put as these codes."""
     codes = {column: _codes(labels) for column, labels in about.items() if labels.values}
     if not codes:
         return plan
@@ -178,10 +167,8 @@ def _rule_in_codes(rule: AnyRule, codes: Mapping[str, Mapping[str, str]]) -> Any
 def narrowed(plan: ReleasePlan, columns: Sequence[str]) -> tuple[ReleasePlan, dict[str, Indicator]]:
     """The plan with rules that ask only whether an unchanged column has one of the labels that they name.
 
-    Columns are randomized within those that a rule joins to them. Within every category of a column they would change
-    more than they must: that a rule is kept, its own labels tell. So a column that stays as it is gives way to one
-    that says yes or no, which is never published. A rule stays as it is where the column is in ``within`` anyway, or a
-    matrix is published, whose users need the column.
+    Within every category of a column that a rule joins, more would change than must. So an unchanged column gives way
+    to one that says yes or no, unless it is in ``within`` anyway, or a published matrix needs it.
     """
     indicators: dict[str, Indicator] = {}
     rules = [_narrowed(plan, rule, i, columns, indicators) for i, rule in enumerate(plan.rules, 1)]

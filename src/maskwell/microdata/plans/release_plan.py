@@ -179,8 +179,7 @@ class ReleasePlan:
     def columns_of(self, protection: Protection) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The columns within which a protection works, and its variables.
 
-        Columns that a rule joins to a variable are added to those within which it works: then no forbidden combination
-        can be made. Source: [Adeshiyan2011, section 4.5.2].
+        Columns that a rule joins to a variable are added to the former: then no forbidden combination can be made.
         """
         moved = {*protection.moved}
         rules = [rule for rule in self.rules if isinstance(rule, Rule) and moved & {*rule.columns}]
@@ -218,10 +217,7 @@ class ReleasePlan:
         return sorted(occurring, key=lambda level: places.get(str(level), len(places))) if places else occurring
 
     def told_order(self, column: str, labels: Iterable[str]) -> tuple[str, ...]:
-        """Those of some labels, as texts, that the plan puts in order; empty where it does not.
-
-        Groups of a recode tell an order where they and what it calls ``other`` are all there is.
-        """
+        """Those of some labels, as texts, that a codebook, a recode or its groups put in order; empty where none do."""
         recode, known = self.recodes.get(column), {*labels}
         groups = () if recode is None else (*recode.group, *(() if recode.other is None else (recode.other,)))
         order = self.order_of(column) or (groups if known <= {*groups} else ())
@@ -265,11 +261,7 @@ _DEFAULTS = {key: ReleasePlan.__dataclass_fields__[key].default for key in RELEA
 
 
 def place(table: str, index: int) -> str:
-    """What errors call one of several tables.
-
-    >>> place("protect", 1)
-    '[[protect]] number 2'
-    """
+    """What errors call one of several tables."""
     return f"[[{table}]] number {index + 1}"
 
 
@@ -326,11 +318,7 @@ def _toml_hint(text: str) -> str:
 
 
 def read_plan(text: str, *, name: str = "the plan", folder: str = "") -> ReleasePlan:
-    """The plan that a text holds.
-
-    >>> read_plan('protect = [{variables = "sex", method = "method1", theta = 0.3}]').protections
-    (Protection(sex, method1, theta = 0.3),)
-    """
+    """The plan that a text holds."""
     try:
         tables = from_toml(text)
     except ValueError as error:

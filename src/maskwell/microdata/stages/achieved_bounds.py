@@ -23,25 +23,13 @@ AT_LEAST = ("least_kept", "changed_at_least")
 
 
 def achieved(stage: Stage, bound: str) -> float | None:
-    """The value that a stage reaches for one of the bounds by its name; ``None`` for one that is about whole files.
-
-    >>> from maskwell.designs import Dense
-    >>> stage = Stage(variables=("roof",), states=[("tile",), ("thatch",)], outputs=[("tile",), ("thatch",)],
-    ...     design=Dense.of([["3/4", "1/2"], ["1/4", "1/2"]]), counts=np.array([20, 10]), cells=np.zeros(2, dtype=int),
-    ...     method="method1", invariance="counts", derived=True)
-    >>> achieved(stage, "posterior_own"), achieved(stage, "least_kept")   # a released tile is true with 75 %
-    (0.75, 0.5)
-    """
+    """The value that a stage reaches for one of the bounds by its name; ``None`` for one that is about whole files."""
     measure = _MEASURES.get(bound)
     return None if measure is None else measure(stage)
 
 
 def bound_is_kept(bound: str, asked: float | Fraction, value: float) -> bool:
-    """Whether a value keeps to what was asked, up to what floats cannot tell of numbers of the size of one.
-
-    >>> bound_is_kept("least_kept", 0.5, 0.6), bound_is_kept("posterior", 0.5, 0.6)
-    (True, False)
-    """
+    """Whether a value keeps to what was asked, up to what floats cannot tell of numbers of the size of one."""
     return (at_least if bound in AT_LEAST else at_most)(value, asked, scale=1)
 
 

@@ -32,10 +32,7 @@ NOT_KEPT = f"{EARLIER}: it keeps the counts of that file on average, not those o
 
 
 def given_stage(plan: ReleasePlan, protection: Protection, how: GivenMethod, table: CellTable, where: str) -> Stage:
-    """The stage of a protection whose matrix does not depend on the file.
-
-    ``table`` has the columns of ``within`` first, then the variables.
-    """
+    """The stage of a protection whose matrix does not depend on the file."""
     if isinstance(how, Fixed) and how.by_cell is not None:
         return _given_by_cell(plan, protection, how, table, where)
     levels = [plan.levels_of(table, name) for name in protection.variables]

@@ -41,16 +41,11 @@ from maskwell.designs.design import Transitions
 from maskwell.designs.sparse import Sparse
 
 State = tuple[Hashable, ...]
-
 _STRETCH = 1 << 14
 
 
 def state_categories(labels: Sequence[State]) -> Categories:
-    """States as the categories of a design: the label itself where there is one column, a word for a missing value.
-
-    >>> state_categories([("a",), (None,)]).labels
-    ('a', 'missing')
-    """
+    """States as the categories of a design: the label itself where there is one column, a word for a missing value."""
     taken = {part for label in labels for part in label}
     word = next(word for word in ("missing", "(missing)", "((missing))") if word not in taken)
     lost = None in taken
@@ -82,8 +77,7 @@ class Randomization(Protocol):
 class RandomizedColumns:
     """Columns that were randomized together, over states: a :class:`Stage`, or what a receipt tells of one.
 
-    Beside the labels of its states it has numbers for them, column by column, by which tables and rows are pushed
-    through it: codes in the order in which labels are met, first in the true states.
+    Tables are pushed through it by numbers of its labels, in the order in which they are met, true states first.
     """
 
     # Columns that are randomized together, columns whose combinations (cells) each have a matrix of their own, and
@@ -274,7 +268,6 @@ class Stage(RandomizedColumns):
         """Names what a kept draw depends on: the columns, the labels of all states in order, and the exact matrix.
 
         Labels count by their text, so that 7 in one file and "7" in another are one label; a missing value is none.
-        States are told apart by their place, so two labels with one text do not become one.
         """
         head: dict[str, Any] = {"maskwell": "stage", "version": 1, "variables": self.variables, "within": self.within}
         head |= {} if self.unit is None else {"unit": self.unit}
@@ -311,19 +304,12 @@ class Stage(RandomizedColumns):
         return released, true, flow, np.asarray(sums, dtype=np.float64)
 
 
+# Steps to which the expected share of changed records is rounded, the finest that tells less than the file does.
 SHARE_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
-"""Steps to which the expected share of changed records is rounded, the finest that tells less than the file does."""
 
 
 def share_step(rows: int) -> float | None:
-    """The step to which a share of so many records is rounded; None for very few of them.
-
-    A step is taken of which the rounding error, ``step / sqrt(12)``, is at least the standard error ``1 / (2 sqrt(n))``
-    of a share that is counted in the released file. (Derived.)
-
-    >>> share_step(50_000), share_step(2_000), share_step(23)
-    (0.01, 0.05, None)
-    """
+    """The step to which a share of n records is rounded, ``step / sqrt(12) >= 1 / (2 sqrt(n))``; None for few."""
     return next((step for step in SHARE_STEPS if at_least(step * math.sqrt(rows), math.sqrt(3))), None)
 
 
@@ -331,14 +317,7 @@ R = TypeVar("R", bound=Randomization)
 
 
 def acting(steps: Sequence[R], columns: Iterable[str]) -> tuple[R, ...]:
-    """The randomizations that matter for some released columns, in order: those that move one, and those they build on.
-
-    >>> from maskwell.microdata.folder.receipt import Group
-    >>> town = Group(variables=("town",), within=(), linked=(), method="pram", invariance="counts")
-    >>> roof = Group(variables=("roof",), within=("town",), linked=(), method="pram", invariance="counts")
-    >>> len(acting([town, roof], ["roof"])), len(acting([town, roof], ["town"]))   # roofs move within released towns
-    (2, 1)
-    """
+    """The randomizations that matter for some released columns, in order: that move one, or that such ones build on."""
     needed, chosen = {*columns}, list[R]()
     for step in reversed(steps):
         if needed & {*step.moved}:
@@ -348,13 +327,7 @@ def acting(steps: Sequence[R], columns: Iterable[str]) -> tuple[R, ...]:
 
 
 def needed_columns(steps: Sequence[Randomization], columns: Iterable[str]) -> tuple[str, ...]:
-    """Columns of the file that must be counted together to know what is released of some: first these themselves.
-
-    >>> from maskwell.microdata.folder.receipt import Group
-    >>> roof = Group(variables=("roof",), within=("town",), linked=(), method="pram", invariance="counts")
-    >>> needed_columns([roof], ["roof", "sex"])   # how a roof is randomized depends on the town
-    ('roof', 'sex', 'town')
-    """
+    """Columns of the file that must be counted together to know what is released of some: first these themselves."""
     asked = (*columns,)
     names = [name for step in acting(steps, asked) for name in step.columns]
     return tuple(dict.fromkeys([*asked, *names]))
@@ -379,14 +352,7 @@ def _label_texts(labels: Sequence[State]) -> Iterator[list[list[str | None]]]:
 
 
 def is_kept(groups: Sequence[RandomizedColumns], columns: Collection[str]) -> bool:
-    """Whether the counts of a table are unbiased as they stand, after all groups; only those that matter are asked.
-
-    >>> from maskwell.microdata.folder.receipt import Group
-    >>> roof = Group(variables=("roof",), within=("town",), linked=(), method="pram", invariance="counts")
-    >>> sex = Group(variables=("sex",), within=(), linked=(), method="pram", invariance="counts")
-    >>> is_kept([roof, sex], ["town", "roof"]), is_kept([roof, sex], ["roof", "sex"])
-    (True, False)
-    """
+    """Whether the counts of a table are unbiased as they stand, after all groups; only those that matter are asked."""
     needed = {*columns}
     kinds = set()
     for group in reversed(groups):
@@ -407,15 +373,7 @@ def unchanged_columns(groups: Sequence[RandomizedColumns], columns: Collection[s
 def kept_columns(groups: Sequence[RandomizedColumns], group: RandomizedColumns) -> list[str]:
     """The columns of a table of one group that all groups together keep; none where they keep none.
 
-    The table of all its columns, or of those that no other group moves, or of its variables alone, or else the largest.
-    A later group may move columns within which this one works, and an earlier one may have moved them without its
-    variables.
-
-    >>> from maskwell.microdata.folder.receipt import Group
-    >>> roof = Group(variables=("roof",), within=("sex",), linked=(), method="pram", invariance="counts")
-    >>> sex = Group(variables=("sex",), within=(), linked=(), method="pram", invariance="counts")
-    >>> kept_columns([roof], roof), kept_columns([roof, sex], roof), kept_columns([sex, roof], roof)
-    (['sex', 'roof'], ['roof'], [])
+    All its columns, or those that no other group moves, or its variables alone, or else the largest that is kept.
     """
     moved = {name for other in groups if other is not group for name in other.moved}
     own, variables = [*group.columns, *group.linked], {*group.moved}
@@ -425,27 +383,17 @@ def kept_columns(groups: Sequence[RandomizedColumns], group: RandomizedColumns) 
     return next((names for names in tables if variables & {*names} and is_kept(groups, names)), [])
 
 
-MOST_COLUMNS = 12
-"""Among the columns of a larger group only the likely tables are looked for."""
+MOST_COLUMNS = 12  # Among the columns of a larger group only the likely tables are looked for
 
 
 def expected_table(stages: Sequence[Stage], table: CellTable, columns: Sequence[str]) -> CellTable:
-    """The expected counts of these columns in the released file, from a table that has all that are needed.
-
-    >>> from maskwell.designs import Dense
-    >>> states, P = [("a",), ("b",)], Dense.of([["3/4", "1/2"], ["1/4", "1/2"]])
-    >>> stage = Stage(variables=("x",), states=states, outputs=states, design=P, counts=np.array([20, 10]),
-    ...     cells=np.zeros(2, dtype=int), method="method1", invariance="counts", derived=True)
-    >>> file = CellTable.of(["x", "y"], {("a", "u"): 20, ("b", "v"): 10})
-    >>> expected_table([stage], file, ["x", "y"]).grid().tolist()   # each margin is kept, the association is not
-    [[15.0, 5.0], [5.0, 5.0]]
-    """
+    """The expected counts of these columns in the released file, from a table that has all that are needed."""
     flow = TableFlow.of(table, needed_columns(stages, columns))
     return flow.after(stages, columns).table(tuple(columns))
 
 
+# Asked before a stage with the state of each cell: raises where the stage is not to be carried out.
 Check = Callable[[RandomizedColumns, Array], None]
-"""Asked before a stage with the state of each cell: raises where the stage is not to be carried out."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,11 +42,10 @@ from maskwell.notes import Note
 
 Labels = tuple[Hashable, ...]
 Tables = Mapping[tuple[str, ...], CellTable]
+# By the columns of a protection, the records of a unit for the labels of its ``within``.
 UnitSizes = Mapping[tuple[str, ...], Mapping[Labels, int]]
-"""By the columns of a protection, the records of a unit for the labels of its ``within``."""
-
+# By the columns of a protection, what the other published columns tell of them.
 ColumnFits = Mapping[tuple[str, ...], ColumnFit]
-"""By the columns of a protection, what the other published columns tell of them."""
 
 
 def build_stages(
@@ -58,13 +57,10 @@ def build_stages(
     fits: ColumnFits | None = None,
     tighter: Fraction = Fraction(1),
 ) -> tuple[Stage, ...]:
-    """The stages of a plan, in its order.
+    """The stages of a plan, in its order: from its counts, or those of an earlier release carried out again.
 
-    ``external`` has the counts of the other files that protections name in ``counts_from``, by their variables.
-    ``earlier`` are the stages of an earlier release, whose matrices are carried out again. ``sizes`` has for
-    protections with one draw for a unit, by their columns, the records of a unit in each cell of ``within``. ``fits``
-    has by the columns of protections what the other published columns tell of them. Methods that look at these make
-    their matrices for a limit that is ``tighter`` by a factor.
+    ``external`` has counts of other files by their variables; ``sizes`` and ``fits`` by the columns of protections the
+    records of a unit in each cell, and what other columns tell, for whose sake bounds are ``tighter`` by a factor.
     """
     _check_codebook(plan, tables)
     if plan.rules:
@@ -91,8 +87,7 @@ def build_stages(
 def unit_sizes(table: CellTable, within: Sequence[str], members: UnitMembers, where: str) -> dict[Labels, int]:
     """How many records a unit has, for the labels of ``within``; an error where units cannot have one draw.
 
-    All records of a unit must agree in the columns of the table, and all units in a cell of ``within`` must have the
-    same size: else the number of records with a released value would tell which units they are.
+    Their records must agree, and units of a cell have one size: else the number of records released would tell units.
     """
     first = np.zeros(len(members.sizes), dtype=np.int64)
     first[members.units] = members.cells
@@ -339,7 +334,7 @@ def _derived_stage(
 def _with_remedy(error: InfeasibleError, table: CellTable, within: tuple[str, ...]) -> InfeasibleError:
     """The error of cells with too few records, with what would help; other errors as they are.
 
-    That column of within is named without which the smallest cell has most records, with its labels in small cells.
+    That column is named without which the smallest cell has most records.
     """
     needed = error.objects.get("needed")
     if not isinstance(needed, int):
