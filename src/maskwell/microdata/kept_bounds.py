@@ -1,7 +1,6 @@
 """Whether a release keeps what its plan asks for: the bounds of every protection, and the chance of a correct match.
 
-A bound is for every record of the columns that it protects. Records that a method leaves as they are (the only value of
-their cell, missing values) break it, unless the plan exempts them; labels in ``exclude`` are exempt by being named.
+Records that a method leaves as they are break the bounds, unless the plan exempts them.
 """
 
 from __future__ import annotations
@@ -135,10 +134,7 @@ def is_kept_as_drawn(plan: ReleasePlan, risk: RiskReport | None, attempt: int, *
 
 
 def check_kept(release: AnyRelease) -> None:
-    """Raise unless a release keeps everything that its plan asks for in numbers.
-
-    Of a report that is randomized once more, by the first step alone, too: the second one wears out over many releases.
-    """
+    """Raise unless a release keeps all that its plan asks for in numbers, also by the first of two steps alone."""
     check_match(release)
     check_bounds(release)
     if any(stage.steps is not None for stage in release.stages):
@@ -190,8 +186,7 @@ def _of_protection(release: AnyRelease, number: int) -> Iterator[BoundKept]:
 def _as_met(release: AnyRelease, number: int) -> tuple[Stage, dict[Hashable, float]]:
     """A stage with the records that it is expected to meet; how many come that it has no state for, by their label.
 
-    Where an earlier stage randomized a column within which this one works, the records of a cell are no longer those
-    of the original file. What a released value tells then follows from the expected ones.
+    Where an earlier stage randomized a column within which it works, these are not those of the original file.
     """
     protection, stage, before = release.plan.protections[number - 1], release.stages[number - 1], number - 1
     earlier = release.stages[:before]

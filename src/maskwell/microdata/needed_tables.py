@@ -21,10 +21,7 @@ Tables = dict[Columns, CellTable]
 
 
 def tables_of(plan: ReleasePlan) -> list[Columns]:
-    """All tables that a release needs, of the true file and, where a column is randomized, of the released one.
-
-    They are for its matrices, its risk and its utility.
-    """
+    """All tables that a release needs, of the true file and, where a column is randomized, of the released one."""
     return [*dict.fromkeys([*_required(plan), *compared_tables(plan)])]
 
 
@@ -45,10 +42,7 @@ def _met_tables(plan: ReleasePlan) -> list[Columns]:
 
 
 def compared_tables(plan: ReleasePlan) -> list[Columns]:
-    """Tables that are compared before and after: every column that matters, and pairs with a randomized one.
-
-    A pair comes with the columns that tell how it is randomized, so that its association can be foretold.
-    """
+    """Tables compared before and after: columns that matter, and pairs with what tells how they are randomized."""
     names = _compared_columns(plan)
     return [*dict.fromkeys([*((name,) for name in names), *(closure(plan, pair) for pair in _pairs(plan, names))])]
 

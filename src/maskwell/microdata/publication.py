@@ -1,8 +1,4 @@
-"""Releasing records: a plan is assessed on the counts of a file or of a table, and then carried out on its rows.
-
-One pass over a file counts it, and one releases it. Nothing is written before the plan is known to be met, and the
-folder appears whole or not at all.
-"""
+"""Releasing records: a plan is assessed on the counts of a file or of a table, and then carried out on its rows."""
 
 from __future__ import annotations
 
@@ -108,10 +104,7 @@ def open_release(
     draw_anew: bool = False,
     progress: Progress | None = None,
 ) -> Iterator[OpenFolder]:
-    """Carry out a plan on a file; at the end of the ``with`` the folder of the release is checked and gets its name.
-
-    Parameters are those of :func:`maskwell.release`, for the path of a file and a new folder.
-    """
+    """Carry out a plan on a file as :func:`maskwell.release` does; after the ``with`` its folder gets its name."""
     source = _source(random, plan)
     check_key(plan, key)
     check_new_folder(folder)
@@ -163,7 +156,7 @@ def with_earlier(assessed: Assessment, ledger: Ledger, path: str | None) -> Asse
 def written_down(ledger: Ledger | None, folder: str) -> Iterator[list[int]]:
     """Where the number goes that a release gets in a ledger; at the end it says there how the release ended.
 
-    After an error, or an interruption, it was abandoned only if the folder did not get its name; else it stays begun.
+    After an error it was abandoned only if the folder did not get its name; else it stays begun.
     """
     entry = list[int]()
     try:
@@ -259,10 +252,7 @@ def _drawn(
     written: Callable[[], Rows],
     path: str | None = None,
 ) -> Draw:
-    """The records drawn and written; drawn again where the plan has a limit for the drawn file.
-
-    With the ``path`` of the true file, the columns of the released one are described, and regressions compared.
-    """
+    """The records drawn and written, again where the limit is for the drawn file; described where there is a path."""
     plan = assessed.plan
     for attempt in range(1, DRAWS + 1):
         rows = row_plan(assessed, source, key)
@@ -359,8 +349,7 @@ _DEVIATIONS = 5
 def telling_order(release: Assessment, breaks: Mapping[str, int]) -> Iterator[str]:
     """Words for each column whose true labels stand together, where the order is kept.
 
-    In random order ``n - sum_c N_c^2 / n`` rows are expected to have another label than the
-    row before, where ``N_c`` of the n records have label c; ``breaks`` tells how many do. Source: derived.
+    In random order ``n - sum_c N_c^2 / n`` of n rows have another label than the row before. Source: derived.
     """
     if release.shuffled:
         return

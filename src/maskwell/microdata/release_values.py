@@ -1,9 +1,4 @@
-"""A release as values, one a phase, each complete when it is made: assessment, draw and release.
-
-An :class:`Assessment` says what a plan would do to records, from their counts alone. A :class:`Draw` says what became
-of the records when they were drawn. A :class:`Release` is a draw that was written, with its files. All of them can be
-asked the same: :class:`AnyRelease`.
-"""
+"""A release as values, one a phase, each complete when it is made: assessment, draw and release."""
 
 from __future__ import annotations
 
@@ -187,10 +182,7 @@ class AnyRelease(_Phase):
         return "kept" if stage.steps is None else "kept, then fresh"
 
     def expected_change(self) -> float:
-        """Share of the records that are expected to change in at least one column.
-
-        Where no table has all columns that are randomized, as if each stage met the same mixture of records.
-        """
+        """Share of the records that are expected to change; where no table has all columns, as if independent."""
         share = expected_share(self.stages, self.tables.values(), [*self.variables])
         return 1 - math.prod(1 - stage.expected_changed() for stage in self.stages) if share is None else share
 

@@ -1,7 +1,4 @@
-"""A map of risk and change: the release that a plan asks for, beside the same plan under other bounds.
-
-Each is a :class:`RiskUtilityPoint`: what one bound would cost and what it would give.
-"""
+"""A map of risk and change: the release that a plan asks for, beside the same plan under other bounds."""
 
 from __future__ import annotations
 
@@ -65,13 +62,7 @@ class RiskUtilityPoint:
 
 
 def beaten_by(points: Sequence[RiskUtilityPoint]) -> list[int | None]:
-    """For each point the place of one that beats it, with the least risk of those; None where nothing does.
-
-    >>> a, b = ("a", 0.5, 0.02), ("b", 0.6, 0.05)
-    >>> make = lambda p: RiskUtilityPoint(label=p[0], risk=p[1], changed=p[2], matches=1.0, above=0)
-    >>> beaten_by([make(a), make(b)])   # b has more risk than a and changes more
-    [None, 0]
-    """
+    """For each point the place of one that beats it, with the least risk of those; None where nothing does."""
     return [_best_against(point, points) for point in points]
 
 

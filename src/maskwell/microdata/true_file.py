@@ -1,7 +1,4 @@
-"""What a release reads of the true records before it draws: their counts, and what their unchanged columns give away.
-
-The tables that a plan needs are counted in one pass, together with what follows the unchanged columns.
-"""
+"""What a release reads of the true records before it draws: counts, and what unchanged columns give away."""
 
 from __future__ import annotations
 
@@ -100,10 +97,7 @@ class TrueFile:
 
 
 def prepared(records: Rows, plan: ReleasePlan) -> tuple[Rows, ReleasePlan]:
-    """The records with the columns recoded that a plan recodes, and the plan in the codes that the file holds.
-
-    Rules about columns that stay as they are ask further columns of the records, which are not published.
-    """
+    """The records recoded as a plan says, with the further columns that its rules ask; and the plan in their codes."""
     names = [column.name for column in file_columns(_on_disk(records))]
     plan.check(names)
     kept = plan.order == "kept"
