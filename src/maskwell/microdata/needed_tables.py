@@ -27,18 +27,16 @@ def tables_of(plan: ReleasePlan) -> list[Columns]:
 
 def _required(plan: ReleasePlan) -> list[Columns]:
     """Tables without which there are no matrices and no risk."""
-    return [*wanted_tables(plan), *_met_tables(plan), *([risk_columns(plan)] if plan.keys else [])]
-
-
-def _met_tables(plan: ReleasePlan) -> list[Columns]:
-    """Tables that tell which records a protection meets that works within a column randomized before it."""
-    tables, moved = [], set[str]()
+    tables, met, moved = list[Columns](), list[Columns](), set[str]()
     for protection in plan.protections:
-        columns = plan.columns_of(protection)
-        if (protection.bounds.asked() or protection.caps) and moved & {*columns[0]}:
-            tables.append(closure(plan, (*columns[0], *columns[1])))
+        within, variables = plan.columns_of(protection)
+        tables.append((*within, *variables))
+        tables += [(*variables, name) for name in protection.linked]
+        if (protection.bounds.asked() or protection.caps) and moved & {*within}:  # to know which records it meets
+            met.append(closure(plan, (*within, *variables)))
         moved |= {*protection.moved}
-    return tables
+    tables += [rule.columns for rule in plan.rules if isinstance(rule, Rule)]
+    return [*tables, *met, *([risk_columns(plan)] if plan.keys else [])]
 
 
 def compared_tables(plan: ReleasePlan) -> list[Columns]:
@@ -90,27 +88,6 @@ def closure(plan: ReleasePlan, columns: Sequence[str]) -> Columns:
                 needed |= dict.fromkeys((*within, *variables))
         if len(needed) == before:
             return tuple(needed)
-
-
-def wanted_tables(plan: ReleasePlan) -> list[tuple[str, ...]]:
-    """The tables that a file must be counted in to carry out a plan."""
-    tables: list[tuple[str, ...]] = []
-    for protection in plan.protections:
-        within, variables = plan.columns_of(protection)
-        tables.append((*within, *variables))
-        tables += [(*variables, name) for name in protection.linked]
-    tables += [rule.columns for rule in plan.rules if isinstance(rule, Rule)]
-    return [*dict.fromkeys(tables)]
-
-
-def count_file(
-    path: Rows,
-    plan: ReleasePlan,
-    progress: Progress | None = None,
-    beside: Follower | None = None,
-) -> Tables:
-    """Count a file or a table in all tables of a plan, in one pass; ``beside`` follows its unchanged columns."""
-    return count_records(path, plan, tables_of(plan), progress, beside)
 
 
 def count_records(
