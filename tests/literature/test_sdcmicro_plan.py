@@ -10,7 +10,7 @@ import pytest
 from maskwell.engines import Rows
 from maskwell.microdata import ReleasePlan, assess_file, plan_from_sdcmicro
 from maskwell.microdata.kept_bounds import check_match
-from maskwell.microdata.needed_tables import count_file
+from maskwell.microdata.needed_tables import count_records, tables_of
 from maskwell.microdata.plans.release_plan import read_plan
 from maskwell.microdata.stages.stage import Stage
 from maskwell.microdata.stages.stage_building import build_stages
@@ -30,7 +30,7 @@ FILES = {
 
 
 def stages_of(path: Path, plan: ReleasePlan) -> tuple[Stage, ...]:
-    return build_stages(plan, count_file(Rows.of(str(path)), plan))
+    return build_stages(plan, count_records(Rows.of(str(path)), plan, tables_of(plan)))
 
 
 def test_every_stratum_has_a_matrix_that_keeps_its_counts(shared: Path) -> None:

@@ -1,7 +1,4 @@
-"""Assessing a plan: its matrices, risk and utility, from the counts of records; nothing is written.
-
-The same functions judge a file once it is drawn.
-"""
+"""Assessing a plan: its matrices, risk and utility, from the counts of records; a drawn file is judged alike."""
 
 from __future__ import annotations
 
@@ -228,10 +225,9 @@ class Judge:
 
 
 def _in_any_sample(plan: ReleasePlan, risk: RiskReport) -> RiskReport:
-    """The risk with a tighter bound for people who may not be in the sample, where the plan has a limit and keeps it.
+    """With a limit that holds in every sample, nobody is sampled and found above it times the chance to be sampled.
 
-    Another sample in which the limit is broken would not be released. So nobody is sampled and found more often than
-    the limit times the chance to be sampled: as long as the limit is for looking where it is easiest.
+    That is where the limit is for looking where it is easiest: a sample in which it is broken would not be released.
     """
     after, inclusion = risk.after, risk.before.max_risk_sampled
     if after is None or after.sample is None or inclusion is None or plan.match is None:

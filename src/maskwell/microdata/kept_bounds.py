@@ -1,12 +1,12 @@
 """Whether a release keeps what its plan asks for: the bounds of every protection, and the chance of a correct match.
 
-A bound is for every record of the columns that it protects. Records that a method leaves as they are (the only value of
-their cell, missing values) break it, unless the plan exempts them; labels in ``exclude`` are exempt by being named.
+Records that a method leaves as they are break the bounds, unless the plan exempts them.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
@@ -79,10 +79,10 @@ def exempted(release: AnyRelease) -> list[str]:
         excluded, alone = _excluded(protection, stage), _alone(protection, stage)
         lacking = _without_value(release, protection)
         parts = [(int(stage.counts[excluded].sum()), "with an excluded label")]
-        parts += [(int(stage.counts[alone].sum()), "with the only value of their cell")] * (
-            "alone" in protection.exempt
-        )
-        parts += [(0 if lacking is None else lacking.n, "without a value")] * ("missing" in protection.exempt)
+        if "alone" in protection.exempt:
+            parts.append((int(stage.counts[alone].sum()), "with the only value of their cell"))
+        if "missing" in protection.exempt and lacking is not None:
+            parts.append((lacking.n, "without a value"))
         told = ", ".join(f"{n:,} {'record' if n == 1 else 'records'} {why}" for n, why in parts if n)
         if told:
             exemptions.append(f"the bounds of {protection.title} do not cover {told}")
@@ -106,17 +106,9 @@ def check_match(release: AnyRelease) -> None:
     plan, risk = release.plan, release.risk
     if plan.match is None or risk is None or risk.after is None:
         return
-    above = risk.after.records_above
-    if above:
-        worst = risk.after.max_risk
-        raise InfeasibleError(
-            "of-records-keep-a-chance-above",
-            hint=_match_hint(release),
-            above=above,
-            rows=release.rows,
-            match=float(plan.match),
-            nearest=worst,
-        )
+    if over := risk.after.records_above:
+        figures = {"above": over, "rows": release.rows, "match": float(plan.match), "nearest": risk.after.max_risk}
+        raise InfeasibleError("of-records-keep-a-chance-above", hint=_match_hint(release), **figures)
     plan.against.check_assessed(release, plan.match)
 
 
@@ -135,10 +127,7 @@ def is_kept_as_drawn(plan: ReleasePlan, risk: RiskReport | None, attempt: int, *
 
 
 def check_kept(release: AnyRelease) -> None:
-    """Raise unless a release keeps everything that its plan asks for in numbers.
-
-    Of a report that is randomized once more, by the first step alone, too: the second one wears out over many releases.
-    """
+    """Raise unless a release keeps all that its plan asks for in numbers, also by the first of two steps alone."""
     check_match(release)
     check_bounds(release)
     if any(stage.steps is not None for stage in release.stages):
@@ -169,12 +158,12 @@ def _of_protection(release: AnyRelease, number: int) -> Iterator[BoundKept]:
         without = missing
         if name == "match":
             value = _match(release, protection, stage, covered, lacking)
-            if lacking is not None and above(
-                value, Fraction(1, int(lacking.counts.min()))
-            ):  # others are found more easily
-                without = 0
+            if lacking is not None and above(value, Fraction(1, int(lacking.counts.min()))):
+                without = 0  # others are found more easily
         elif name in ("posterior_own", "odds"):
-            value = _posterior_or_odds(part, name, _capped(protection, stage))
+            value = float(own_posteriors(part)[~_capped(protection, stage)].max(initial=0.0))
+            if name == "odds":
+                value = value / (1 - value) if below(value, 1) else float(np.inf)
         else:
             value = achieved(part if name in TELLING else _only(stage, covered), name) or 0.0
         if (missing or arriving) and name in TELLING:
@@ -190,8 +179,7 @@ def _of_protection(release: AnyRelease, number: int) -> Iterator[BoundKept]:
 def _as_met(release: AnyRelease, number: int) -> tuple[Stage, dict[Hashable, float]]:
     """A stage with the records that it is expected to meet; how many come that it has no state for, by their label.
 
-    Where an earlier stage randomized a column within which this one works, the records of a cell are no longer those
-    of the original file. What a released value tells then follows from the expected ones.
+    Where an earlier stage randomized a column within which it works, these are not those of the original file.
     """
     protection, stage, before = release.plan.protections[number - 1], release.stages[number - 1], number - 1
     earlier = release.stages[:before]
@@ -206,16 +194,15 @@ def _as_met(release: AnyRelease, number: int) -> tuple[Stage, dict[Hashable, flo
     for label, n in zip(expected.labels(), expected.counts.tolist(), strict=True):
         if label in places:
             mass[places[label]] = n
-        elif not _is_left_out(release.plan, protection, dict(zip(stage.columns, label, strict=True))):
+            continue
+        levels = dict(zip(stage.columns, label, strict=True))
+        without_value = release.plan.missing != "category" and any(
+            levels[name] is None for name in protection.variables
+        )
+        excluded = any({*texts} & {*by_text([levels[name]])} for name, texts in protection.exclude.items())
+        if not without_value and not excluded:  # the plan leaves the others as they are
             coming[label[len(stage.within)]] += n
     return replace(stage, counts=mass, weights=None), coming
-
-
-def _is_left_out(plan: ReleasePlan, protection: Protection, label: dict[str, Hashable]) -> bool:
-    """Whether the plan leaves a combination without a state as it is: a missing value, or an excluded one."""
-    if plan.missing != "category" and any(label[name] is None for name in protection.variables):
-        return True
-    return any({*texts} & {*by_text([label[name]])} for name, texts in protection.exclude.items())
 
 
 def _match(
@@ -226,23 +213,14 @@ def _match(
     if risk is not None and risk.after is not None and covered.all():
         same = {*plan.keys} == {*stage.columns} and len(acting(release.stages, plan.keys)) == 1
         if same and "missing" not in protection.exempt:
-            after = risk.after
-            return plan.against.foretold(after)
+            return plan.against.foretold(risk.after)
     arrivals = SparseArrivals.from_design(np.asarray(stage.draw_counts, dtype=np.int64), stage.design)
     risks = swapped_risks(arrivals) if stage.exchanges else risks_of(arrivals)
     every = np.zeros(len(stage.states))
     every[risks.cells] = plan.against.chances(vars(risks))
     most = float(every[covered].max(initial=0.0))
-    open_ = lacking is not None and "missing" not in protection.exempt
-    return max(most, 1 / int(lacking.counts.min())) if open_ and lacking is not None else most
-
-
-def _posterior_or_odds(part: Stage, name: str, capped: Array) -> float:
-    """The largest chance that a released value is the true one, or its odds, of labels without a cap of their own."""
-    most = float(own_posteriors(part)[~capped].max(initial=0.0))
-    if name == "posterior_own":
-        return most
-    return most / (1 - most) if below(most, 1) else float(np.inf)
+    exempt = lacking is None or "missing" in protection.exempt
+    return most if exempt or lacking is None else max(most, 1 / int(lacking.counts.min()))
 
 
 def _only(stage: Stage, covered: Array) -> Stage:
@@ -298,10 +276,9 @@ def _without_value(release: AnyRelease, protection: Protection) -> CellTable | N
     within, variables = release.plan.columns_of(protection)
     table = release.tables[(*within, *variables)]
     lacking = np.zeros(len(table), dtype=bool)
-    for name in variables:
-        levels = table.levels[table.place(name)]
-        if levels and levels[-1] is None:
-            lacking |= table.codes[:, table.place(name)] == len(levels) - 1
+    for place in map(table.place, variables):
+        if table.levels[place][-1:] == (None,):
+            lacking |= table.codes[:, place] == len(table.levels[place]) - 1
     if not lacking.any():
         return None
     return CellTable(table.columns, table.levels, table.codes[lacking], table.counts[lacking])
@@ -314,9 +291,8 @@ def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
     asked = f"{broken.name} = {to_decimal(broken.asked)}"
     if broken.label is not None:
         asked = f"the cap {to_decimal(broken.asked)} of {shorten(broken.label, 24)!r}"
-    asked = (
-        asked.replace("match = ", "xi = ") if plan.protections[broken.number - 1].how.own_match is not None else asked
-    )
+    if plan.protections[broken.number - 1].how.own_match is not None:
+        asked = asked.replace("match = ", "xi = ")
     least, most = f"{round_down(broken.value, 3):g}", f"{round_up(broken.value, 3):g}"
     value = least if broken.name in FROM_BELOW else most
     reached = f"[[protect]] number {broken.number}: {asked} is broken ({value})"
@@ -366,18 +342,10 @@ def _match_hint(release: AnyRelease) -> str:
         return whole if len(whole) <= HINT else "unchanged columns show which records moved: drop them, or use linked"
     if has_exchange(release.stages, plan.keys) and not keeps_counts(release.stages, plan.keys):
         return "name all other keys in within of the swap: only then is it known what an exchange hides"
-    if _milder_is_kept(release):
+    after = None if release.risk is None else release.risk.after
+    own = math.inf if after is None else after.max_risk_strict
+    if after and plan.match and bound_is_kept("match", plan.match, own) and above(after.max_risk, own):
         return 'use method = "mixing", or say whom the limit is for: intruder = "own-key"'
     if len(plan.protections) > 1 or open_:
         return 'randomize all keys jointly with method = "mixing", or allow a larger match'
     return "name fewer columns in within, drop a key, or allow a larger match"
-
-
-def _milder_is_kept(release: AnyRelease) -> bool:
-    """Whether only somebody who looks under another value than the person's own breaks the bound."""
-    after = None if release.risk is None else release.risk.after
-    if after is None or release.plan.match is None:
-        return False
-    return bound_is_kept("match", release.plan.match, after.max_risk_strict) and above(
-        after.max_risk, after.max_risk_strict
-    )

@@ -21,34 +21,26 @@ Tables = dict[Columns, CellTable]
 
 
 def tables_of(plan: ReleasePlan) -> list[Columns]:
-    """All tables that a release needs, of the true file and, where a column is randomized, of the released one.
-
-    They are for its matrices, its risk and its utility.
-    """
+    """All tables that a release needs, of the true file and, where a column is randomized, of the released one."""
     return [*dict.fromkeys([*_required(plan), *compared_tables(plan)])]
 
 
 def _required(plan: ReleasePlan) -> list[Columns]:
     """Tables without which there are no matrices and no risk."""
-    return [*wanted_tables(plan), *_met_tables(plan), *([risk_columns(plan)] if plan.keys else [])]
-
-
-def _met_tables(plan: ReleasePlan) -> list[Columns]:
-    """Tables that tell which records a protection meets that works within a column randomized before it."""
-    tables, moved = [], set[str]()
+    tables, met, moved = list[Columns](), list[Columns](), set[str]()
     for protection in plan.protections:
-        columns = plan.columns_of(protection)
-        if (protection.bounds.asked() or protection.caps) and moved & {*columns[0]}:
-            tables.append(closure(plan, (*columns[0], *columns[1])))
+        within, variables = plan.columns_of(protection)
+        tables.append((*within, *variables))
+        tables += [(*variables, name) for name in protection.linked]
+        if (protection.bounds.asked() or protection.caps) and moved & {*within}:  # to know which records it meets
+            met.append(closure(plan, (*within, *variables)))
         moved |= {*protection.moved}
-    return tables
+    tables += [rule.columns for rule in plan.rules if isinstance(rule, Rule)]
+    return [*tables, *met, *([risk_columns(plan)] if plan.keys else [])]
 
 
 def compared_tables(plan: ReleasePlan) -> list[Columns]:
-    """Tables that are compared before and after: every column that matters, and pairs with a randomized one.
-
-    A pair comes with the columns that tell how it is randomized, so that its association can be foretold.
-    """
+    """Tables compared before and after: columns that matter, and pairs with what tells how they are randomized."""
     names = _compared_columns(plan)
     return [*dict.fromkeys([*((name,) for name in names), *(closure(plan, pair) for pair in _pairs(plan, names))])]
 
@@ -96,27 +88,6 @@ def closure(plan: ReleasePlan, columns: Sequence[str]) -> Columns:
                 needed |= dict.fromkeys((*within, *variables))
         if len(needed) == before:
             return tuple(needed)
-
-
-def wanted_tables(plan: ReleasePlan) -> list[tuple[str, ...]]:
-    """The tables that a file must be counted in to carry out a plan."""
-    tables: list[tuple[str, ...]] = []
-    for protection in plan.protections:
-        within, variables = plan.columns_of(protection)
-        tables.append((*within, *variables))
-        tables += [(*variables, name) for name in protection.linked]
-    tables += [rule.columns for rule in plan.rules if isinstance(rule, Rule)]
-    return [*dict.fromkeys(tables)]
-
-
-def count_file(
-    path: Rows,
-    plan: ReleasePlan,
-    progress: Progress | None = None,
-    beside: Follower | None = None,
-) -> Tables:
-    """Count a file or a table in all tables of a plan, in one pass; ``beside`` follows its unchanged columns."""
-    return count_records(path, plan, tables_of(plan), progress, beside)
 
 
 def count_records(

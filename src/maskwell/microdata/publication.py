@@ -1,8 +1,4 @@
-"""Releasing records: a plan is assessed on the counts of a file or of a table, and then carried out on its rows.
-
-One pass over a file counts it, and one releases it. Nothing is written before the plan is known to be met, and the
-folder appears whole or not at all.
-"""
+"""Releasing records: a plan is assessed on the counts of a file or of a table, and then carried out on its rows."""
 
 from __future__ import annotations
 
@@ -16,11 +12,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from maskwell.core.arguments import Flag, check_kind
-from maskwell.core.cells import CellTable, give_back_memory
+from maskwell.core.cells import give_back_memory
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.core.verdicts import at_least, at_most
-from maskwell.designs.design import Design
 from maskwell.engines.arrow_arrays import texts_array
 from maskwell.engines.cell_counts import part_of, write_cell_values
 from maskwell.engines.formula import read_formula
@@ -64,7 +59,6 @@ from maskwell.microdata.records.release_pass import RowsReleased, release_batche
 from maskwell.microdata.records.row_releaser import RowPlan
 from maskwell.microdata.records.stage_draws import row_plan
 from maskwell.microdata.release_values import Assessment, Draw, Origin, Release, ReleasedColumn
-from maskwell.microdata.stages.stage import Stage
 from maskwell.microdata.true_file import prepared
 from maskwell.microdata.utility.utility_measures import compare_regressions
 from maskwell.microdata.utility.utility_report import UtilityReport
@@ -108,10 +102,7 @@ def open_release(
     draw_anew: bool = False,
     progress: Progress | None = None,
 ) -> Iterator[OpenFolder]:
-    """Carry out a plan on a file; at the end of the ``with`` the folder of the release is checked and gets its name.
-
-    Parameters are those of :func:`maskwell.release`, for the path of a file and a new folder.
-    """
+    """Carry out a plan on a file as :func:`maskwell.release` does; after the ``with`` its folder gets its name."""
     source = _source(random, plan)
     check_key(plan, key)
     check_new_folder(folder)
@@ -144,7 +135,12 @@ def open_release(
         give_back_memory()
         yield open_folder
         if record_risks:
-            files.append(_write_records(release, path, partial / INTERNAL))
+            risk, declared = release.risk, plan.missing != "category"
+            if risk is None:
+                raise PlanError("the-risk-of-records-needs-keys")
+            columnar = release.file.ending in (".parquet", ".arrow", ".arrows")
+            files.append(partial / INTERNAL / f"records{'.parquet' if columnar else '.csv'}")
+            write_cell_values(path, str(files[-1]), risk.table, risk.per_cell, identity=plan.id, declared=declared)
         check_public(partial / PUBLIC, release)
         before = None if book is None else state_of(book, release)
         files.append(write_manifest(release, partial, open_folder.source, before))
@@ -163,7 +159,7 @@ def with_earlier(assessed: Assessment, ledger: Ledger, path: str | None) -> Asse
 def written_down(ledger: Ledger | None, folder: str) -> Iterator[list[int]]:
     """Where the number goes that a release gets in a ledger; at the end it says there how the release ended.
 
-    After an error, or an interruption, it was abandoned only if the folder did not get its name; else it stays begun.
+    After an error it was abandoned only if the folder did not get its name; else it stays begun.
     """
     entry = list[int]()
     try:
@@ -259,15 +255,15 @@ def _drawn(
     written: Callable[[], Rows],
     path: str | None = None,
 ) -> Draw:
-    """The records drawn and written; drawn again where the plan has a limit for the drawn file.
-
-    With the ``path`` of the true file, the columns of the released one are described, and regressions compared.
-    """
+    """The records drawn and written, again where the limit is for the drawn file; described where there is a path."""
     plan = assessed.plan
     for attempt in range(1, DRAWS + 1):
         rows = row_plan(assessed, source, key)
         done = write(rows)
-        tables = _released_tables(assessed, done)
+        tables = {
+            columns: part_of(columns, done.tables) if {*plan.randomized} & {*columns} else assessed.tables[columns]
+            for columns in counted_tables(plan, assessed.tables)
+        }
         give_back_memory()
         members = released_members(assessed, tables, written())
         judge = Judge(plan, assessed.stages, assessed.file, assessed.joined, tables, members)
@@ -279,7 +275,8 @@ def _drawn(
     described: dict[str, Any] = {}
     if path is not None:
         utility = _with_regressions(assessed, utility, path, InputFile.of(str(written()), done.form))
-        described = {"columns": _columns(path, rows, done), "labels": done.labels, "lost": done.lost, "form": done.form}
+        columns = [*_columns(path, rows, done)]
+        described = {"columns": columns, "labels": done.labels, "lost": done.lost, "form": done.form}
     return Draw(
         assessment=assessed,
         released_tables=tables,
@@ -293,61 +290,32 @@ def _drawn(
     )
 
 
-def _released_tables(assessed: Assessment, done: RowsReleased) -> dict[tuple[str, ...], CellTable]:
-    """The tables of the released file: counted where a column was randomized, else those of the true one."""
-    moved, tables = {*assessed.plan.randomized}, assessed.tables
-    counted = counted_tables(assessed.plan, tables)
-    return {columns: part_of(columns, done.tables) if moved & {*columns} else tables[columns] for columns in counted}
-
-
-def _columns(path: str, rows: RowPlan, done: RowsReleased) -> list[ReleasedColumn]:
-    """The columns of the released file."""
+def _columns(path: str, rows: RowPlan, done: RowsReleased) -> Iterator[ReleasedColumn]:
+    """The columns of the released file, with all labels; columns of texts that are numbers throughout are called so."""
     kinds = {column.name: column.kind for column in file_columns(Rows.of(path))}
-    return [_released_column(name, kinds[name], rows, done) for name in done.names]
-
-
-def _released_column(name: str, kind: str, rows: RowPlan, done: RowsReleased) -> ReleasedColumn:
-    """A column with all its labels; columns of texts that are numbers throughout are called so."""
-    if name in rows.levels:
-        labels = tuple(rows.levels[name])
-        of_text = text_kind(texts_array([one for one in labels if one is not None])) if kind == TEXT else None
-    else:
-        of_text, labels = done.values[name].kind, done.values[name].labels or ()
-    told = (of_text or kind) if kind == TEXT else kind
-    return ReleasedColumn(name, told, labels or None, "," if name in done.commas else ".")
+    for name in done.names:
+        kind = kinds[name]
+        if name in rows.levels:
+            labels = tuple(rows.levels[name])
+            of_text = text_kind(texts_array([one for one in labels if one is not None])) if kind == TEXT else None
+        else:
+            of_text, labels = done.values[name].kind, done.values[name].labels or ()
+        told = (of_text or kind) if kind == TEXT else kind
+        yield ReleasedColumn(name, told, labels or None, "," if name in done.commas else ".")
 
 
 def _with_regressions(assessed: Assessment, utility: UtilityReport, path: str, written: str) -> UtilityReport:
-    """The utility with the regressions of the plan on both files."""
-    if not assessed.plan.formulas:
+    """The utility with the regressions of the plan on both files, corrected by matrices of columns that users get."""
+    plan, compared = assessed.plan, []
+    if not plan.formulas:
         return utility
-    designs = {stage.variables[0]: stage.design for stage in assessed.stages if _is_known(assessed, stage)}
-    formulas = assessed.plan.formulas
-    return utility.with_regressions(
-        [compare_regressions(formula, path, written, designs=_used(designs, formula)) for formula in formulas]
-    )
-
-
-def _is_known(release: Assessment, stage: Stage) -> bool:
-    """Whether users get the matrix of a single variable, so that a regression can be corrected with it."""
-    return len(stage.columns) == 1 and stage.unit is None and release.plan.publishes(stage)
-
-
-def _used(designs: Mapping[str, Design], formula: str) -> dict[str, Design] | None:
-    """The designs of columns that a formula names."""
-    named = read_formula(formula)
-    return {name: one for name, one in designs.items() if name in (named.outcome, *named.columns)} or None
-
-
-def _write_records(release: Draw, path: str, folder: Path) -> Path:
-    """The risk of every record, in the order of the true file, with its id where there is one."""
-    if release.risk is None:
-        raise PlanError("the-risk-of-records-needs-keys")
-    output = folder / f"records{'.parquet' if release.file.ending in ('.parquet', '.arrow', '.arrows') else '.csv'}"
-    risk = release.risk
-    declared = release.plan.missing != "category"
-    write_cell_values(path, str(output), risk.table, risk.per_cell, identity=release.plan.id, declared=declared)
-    return output
+    single = [one for one in assessed.stages if len(one.columns) == 1 and one.unit is None and plan.publishes(one)]
+    designs = {stage.variables[0]: stage.design for stage in single}
+    for formula in plan.formulas:
+        named = read_formula(formula)
+        used = {name: one for name, one in designs.items() if name in (named.outcome, *named.columns)}
+        compared.append(compare_regressions(formula, path, written, designs=used or None))
+    return utility.with_regressions(compared)
 
 
 # ---- whether the order of the records tells what was randomized
@@ -359,8 +327,7 @@ _DEVIATIONS = 5
 def telling_order(release: Assessment, breaks: Mapping[str, int]) -> Iterator[str]:
     """Words for each column whose true labels stand together, where the order is kept.
 
-    In random order ``n - sum_c N_c^2 / n`` rows are expected to have another label than the
-    row before, where ``N_c`` of the n records have label c; ``breaks`` tells how many do. Source: derived.
+    In random order ``n - sum_c N_c^2 / n`` of n rows have another label than the row before. Source: derived.
     """
     if release.shuffled:
         return

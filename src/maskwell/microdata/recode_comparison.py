@@ -97,27 +97,20 @@ def _variants(plan: ReleasePlan) -> Iterator[tuple[str, ...]]:
 def _tried(records: Rows, release: AnyRelease, left_out: tuple[str, ...]) -> RecodeEffect:
     asked = release.plan.as_typed or release.plan
     lifted = tuple(n for n, rule in enumerate(asked.rules, 1) if any(c in left_out and x for c, x in rule.labels()))
-    tried = RecodeEffect(left_out=left_out, categories=_categories(release, left_out), lifted=lifted)
+    tried = RecodeEffect(
+        left_out=left_out, categories=tuple(release.file.recoded[one] for one in left_out), lifted=lifted
+    )
     try:
-        rows, plan = prepared(records, _without(asked, left_out, lifted))
+        recodes = {column: recode for column, recode in asked.recodes.items() if column not in left_out}
+        codebook = {column: labels for column, labels in asked.codebook.items() if column not in left_out}
+        rules = tuple(rule for number, rule in enumerate(asked.rules, 1) if number not in lifted)
+        rows, plan = prepared(records, replace(asked, recodes=recodes, codebook=codebook, rules=rules))
         tables = count_records(rows, plan, tables_of(plan))
         fits = column_fits(rows, plan, tables, release.file.others)
         assessed = assess_counts(TrueFile(tables=tables, fits=fits), plan)
     except MaskwellError as error:
         return replace(tried, note=error.message)
     return replace(_effect(assessed, left_out), categories=tried.categories, lifted=lifted)
-
-
-def _without(plan: ReleasePlan, left_out: tuple[str, ...], lifted: tuple[int, ...]) -> ReleasePlan:
-    """The plan without some recodes, and without what it says of the new categories of these columns."""
-    recodes = {column: recode for column, recode in plan.recodes.items() if column not in left_out}
-    codebook = {column: labels for column, labels in plan.codebook.items() if column not in left_out}
-    rules = tuple(rule for number, rule in enumerate(plan.rules, 1) if number not in lifted)
-    return replace(plan, recodes=recodes, codebook=codebook, rules=rules)
-
-
-def _categories(release: AnyRelease, columns: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
-    return tuple(release.file.recoded[column] for column in columns)
 
 
 def _effect(release: AnyRelease, left_out: tuple[str, ...]) -> RecodeEffect:

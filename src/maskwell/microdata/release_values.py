@@ -1,9 +1,4 @@
-"""A release as values, one a phase, each complete when it is made: assessment, draw and release.
-
-An :class:`Assessment` says what a plan would do to records, from their counts alone. A :class:`Draw` says what became
-of the records when they were drawn. A :class:`Release` is a draw that was written, with its files. All of them can be
-asked the same: :class:`AnyRelease`.
-"""
+"""A release as values, one a phase, each complete when it is made: assessment, draw and release."""
 
 from __future__ import annotations
 
@@ -12,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,49 +63,34 @@ PRIVATE = Origin()
 
 if TYPE_CHECKING:
 
+    @dataclass(frozen=True)
     class _Phase(Result):
-        """What each of them has, as a field or as a property."""
+        """What each of them has, as a field, a property or a constant."""
+
+        plan: ReleasePlan = field(init=False)
+        stages: tuple[Stage, ...] = field(init=False)
+        file: TrueFile = field(init=False)
+        tighter: Fraction | None = field(init=False)
+        joined: JoinedRisk | None = field(init=False)
+        risk: RiskReport | None = field(init=False)
+        utility: UtilityReport = field(init=False)
+        side_channel_risk: SideChannelRisk | None = field(init=False)
+        origin: Origin = field(init=False)
+        released_tables: Mapping[tuple[str, ...], CellTable] | None = field(init=False)
+        changed: Mapping[str, int] = field(init=False)
+        columns: Sequence[ReleasedColumn] = field(init=False)
+        labels: Any = field(init=False)
+        lost: tuple[str, ...] = field(init=False)
+        form: TextForm | None = field(init=False)
+        attempts: int = field(init=False)
+        files: tuple[str, ...] = field(init=False)
 
         @property
         def assessment(self) -> Assessment: ...
         @property
-        def plan(self) -> ReleasePlan: ...
-        @property
-        def stages(self) -> tuple[Stage, ...]: ...
-        @property
-        def file(self) -> TrueFile: ...
-        @property
-        def tighter(self) -> Fraction | None: ...
-        @property
-        def joined(self) -> JoinedRisk | None: ...
-        @property
-        def risk(self) -> RiskReport | None: ...
-        @property
-        def utility(self) -> UtilityReport: ...
-        @property
-        def side_channel_risk(self) -> SideChannelRisk | None: ...
-        @property
-        def origin(self) -> Origin: ...
-        @property
         def shuffled(self) -> bool: ...
         @property
         def warnings(self) -> tuple[str, ...]: ...
-        @property
-        def released_tables(self) -> Mapping[tuple[str, ...], CellTable] | None: ...
-        @property
-        def changed(self) -> Mapping[str, int]: ...
-        @property
-        def columns(self) -> Sequence[ReleasedColumn]: ...
-        @property
-        def labels(self) -> Any: ...
-        @property
-        def lost(self) -> tuple[str, ...]: ...
-        @property
-        def form(self) -> TextForm | None: ...
-        @property
-        def attempts(self) -> int: ...
-        @property
-        def files(self) -> tuple[str, ...]: ...
 
 else:
     _Phase = Result
@@ -187,10 +168,7 @@ class AnyRelease(_Phase):
         return "kept" if stage.steps is None else "kept, then fresh"
 
     def expected_change(self) -> float:
-        """Share of the records that are expected to change in at least one column.
-
-        Where no table has all columns that are randomized, as if each stage met the same mixture of records.
-        """
+        """Share of the records that are expected to change; where no table has all columns, as if independent."""
         share = expected_share(self.stages, self.tables.values(), [*self.variables])
         return 1 - math.prod(1 - stage.expected_changed() for stage in self.stages) if share is None else share
 
@@ -220,21 +198,31 @@ class AnyRelease(_Phase):
 
     def variable_facts(self) -> dict[str, dict[str, Any]]:
         """What was done to each variable, as plain values for JSON."""
-        return {
-            name: {**_about(stage, name, self.stages), **self._expected(name), **self._realised(name)}
-            for name, stage in self.variables.items()
+        return {name: self._facts(stage, name) for name, stage in self.variables.items()}
+
+    def _facts(self, stage: Stage, name: str) -> dict[str, Any]:
+        follows = name not in stage.variables
+        facts = {
+            "method": stage.method,
+            "variables": list(stage.variables),
+            "within": list(stage.within),
+            "linked": follows,
+            "invariant": is_kept(self.stages, [name]),
+            "invariance": stage.invariance,
+            "derived": stage.derived,
+            "states": len(stage.states),
+            "cells": int(stage.cells.max()) + 1 if len(stage.cells) else 0,
+            "expected_changed": stage.expected_changed(None if follows else name),
+            "max_posterior": stage.max_posterior(),
+            "least_kept": float(np.min(stage.keeps[stage.counts > 0], initial=1.0)),
+            "notes": list(stage.notes),
         }
-
-    def _expected(self, name: str) -> dict[str, Any]:
-        """What the tables of the file tell: of all records, also those without a value."""
-        if name not in self.utility.variables:
-            return {}
-        return {"expected_changed": self.utility.variables[name].expected_changed}
-
-    def _realised(self, name: str) -> dict[str, Any]:
-        if name not in self.changed:
-            return {}
-        return {"changed": self.changed[name], "realised_changed": self.changed[name] / self.rows if self.rows else 0.0}
+        if name in self.utility.variables:  # what the tables tell: of all records, also those without a value
+            facts["expected_changed"] = self.utility.variables[name].expected_changed
+        if name in self.changed:
+            n = self.changed[name]
+            facts |= {"changed": n, "realised_changed": n / self.rows if self.rows else 0.0}
+        return facts
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -288,119 +276,39 @@ class Assessment(AnyRelease):
         """Whether the records will come in random order."""
         return self.plan.order == "shuffled"
 
-    @property
-    def released_tables(self) -> None:
-        """Nothing is drawn yet."""
+    # nothing is drawn yet, and the next draw is the first
+    released_tables = labels = form = None
+    changed = MappingProxyType[str, int]({})
+    columns, lost, files = (), (), ()
+    attempts = 1
 
-    @property
-    def changed(self) -> Mapping[str, int]:
-        """Nothing is drawn yet, as below."""
-        return {}
 
-    @property
-    def columns(self) -> Sequence[ReleasedColumn]:
-        """None yet."""
-        return ()
-
-    @property
-    def labels(self) -> None:
-        """None yet."""
-
-    @property
-    def lost(self) -> tuple[str, ...]:
-        """Nothing yet."""
-        return ()
-
-    @property
-    def form(self) -> None:
-        """None yet."""
-
-    @property
-    def attempts(self) -> int:
-        """The next draw is the first."""
-        return 1
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """None yet."""
-        return ()
+def _assessed(name: str) -> Any:
+    """What was known of a draw when it was assessed."""
+    return cached_property(lambda draw: getattr(draw.assessment, name))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Draw(AnyRelease):
-    """What became of the records when they were drawn.
+    """What became of the records when they were drawn."""
 
-    Attributes
-    ----------
-    assessment
-        What was known of the release before.
-    released_tables
-        Counts of the released file by their columns.
-    changed
-        Records whose value was changed, by column.
-    columns
-        Of the released file; of a table in memory they are not told.
-    labels
-        What a labelled file (SPSS, Stata, SAS) tells besides its rows, or ``None``.
-    lost
-        What the true file told besides its rows and the released one cannot hold, in words.
-    form
-        How the text of a released CSV file is written.
-    attempts
-        How often the file was drawn until it kept the limit of the plan.
-    risk, utility
-        Of the file as it was drawn.
-    shuffled, told_by_order
-        Whether the records come in random order, and what their order tells, in words, where it is kept.
-    """
-
-    assessment: Assessment
-    released_tables: Mapping[tuple[str, ...], CellTable]
-    changed: Mapping[str, int] = field(default_factory=dict)
-    columns: Sequence[ReleasedColumn] = ()
+    assessment: Assessment  # What was known of the release before
+    released_tables: Mapping[tuple[str, ...], CellTable]  # Counts of the released file by their columns
+    changed: Mapping[str, int] = field(default_factory=dict)  # Records whose value was changed, by column
+    columns: Sequence[ReleasedColumn] = ()  # Of the released file; of a table in memory they are not told
+    # What a labelled file (SPSS, Stata, SAS) tells besides its rows, and what cannot be held of that, in words
     labels: Any = None
     lost: tuple[str, ...] = ()
-    form: TextForm | None = None
-    attempts: int = 1
-    risk: RiskReport | None
+    form: TextForm | None = None  # How the text of a released CSV file is written
+    attempts: int = 1  # How often the file was drawn until it kept the limit of the plan
+    risk: RiskReport | None  # Of the file as it was drawn, as is the utility
     utility: UtilityReport
-    shuffled: bool = True
+    shuffled: bool = True  # Whether the records come in random order; if not, what their order tells, in words
     told_by_order: tuple[str, ...] = ()
 
-    @cached_property
-    def plan(self) -> ReleasePlan:
-        """What was asked for."""
-        return self.assessment.plan
-
-    @cached_property
-    def stages(self) -> tuple[Stage, ...]:
-        """The randomizations that carried it out."""
-        return self.assessment.stages
-
-    @cached_property
-    def file(self) -> TrueFile:
-        """What was counted in the true records."""
-        return self.assessment.file
-
-    @cached_property
-    def tighter(self) -> Fraction | None:
-        """The part of the limit that matrices were made for."""
-        return self.assessment.tighter
-
-    @cached_property
-    def joined(self) -> JoinedRisk | None:
-        """How often somebody is right who weighs unchanged columns, where that was simulated."""
-        return self.assessment.joined
-
-    @cached_property
-    def side_channel_risk(self) -> SideChannelRisk | None:
-        """The risk of an intruder who knows unchanged columns that give something away."""
-        return self.assessment.side_channel_risk
-
-    @cached_property
-    def origin(self) -> Origin:
-        """Where the draws came from, and what earlier releases tell."""
-        return self.assessment.origin
+    plan, stages, file = _assessed("plan"), _assessed("stages"), _assessed("file")
+    tighter, joined = _assessed("tighter"), _assessed("joined")
+    side_channel_risk, origin = _assessed("side_channel_risk"), _assessed("origin")
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -411,10 +319,7 @@ class Draw(AnyRelease):
         told = [FORMULAS.format(columns=", ".join(formulas))] if formulas else []
         return (*self.assessment.warnings, *self.told_by_order, *told)
 
-    @property
-    def files(self) -> tuple[str, ...]:
-        """None is written yet, or none at all of a table in memory."""
-        return ()
+    files = ()  # none is written yet, or none at all of a table in memory
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -433,22 +338,3 @@ class Release(Draw):
     def of(cls, draw: Draw, files: Sequence[str] = ()) -> Release:
         """A draw that was written to these files."""
         return cls(**{one.name: getattr(draw, one.name) for one in fields(Draw)}, files=tuple(files))
-
-
-def _about(stage: Stage, name: str, stages: Sequence[Stage]) -> dict[str, Any]:
-    follows = name not in stage.variables
-    return {
-        "method": stage.method,
-        "variables": list(stage.variables),
-        "within": list(stage.within),
-        "linked": follows,
-        "invariant": is_kept(stages, [name]),
-        "invariance": stage.invariance,
-        "derived": stage.derived,
-        "states": len(stage.states),
-        "cells": int(stage.cells.max()) + 1 if len(stage.cells) else 0,
-        "expected_changed": stage.expected_changed(None if follows else name),
-        "max_posterior": stage.max_posterior(),
-        "least_kept": float(np.min(stage.keeps[stage.counts > 0], initial=1.0)),
-        "notes": list(stage.notes),
-    }

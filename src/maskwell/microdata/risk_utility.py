@@ -1,7 +1,4 @@
-"""A map of risk and change: the release that a plan asks for, beside the same plan under other bounds.
-
-Each is a :class:`RiskUtilityPoint`: what one bound would cost and what it would give.
-"""
+"""A map of risk and change: the release that a plan asks for, beside the same plan under other bounds."""
 
 from __future__ import annotations
 
@@ -51,13 +48,9 @@ class RiskUtilityPoint:
         Risk is the greatest of all records, how many are above the bound of the plan, and the matches to be expected.
         """
         check_kind(RiskUtilityPoint, other=other)
-        mine, theirs = self._costs, other._costs
-        no_worse = all(at_most(a, b) for a, b in zip(mine, theirs, strict=True))
+        costs = ("risk", "changed", "matches", "above")
+        no_worse = all(at_most(getattr(self, name), getattr(other, name)) for name in costs)
         return no_worse and (below(self.risk, other.risk) or below(self.changed, other.changed))
-
-    @property
-    def _costs(self) -> tuple[float, ...]:
-        return (self.risk, self.changed, self.matches, self.above)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -65,31 +58,19 @@ class RiskUtilityPoint:
 
 
 def beaten_by(points: Sequence[RiskUtilityPoint]) -> list[int | None]:
-    """For each point the place of one that beats it, with the least risk of those; None where nothing does.
-
-    >>> a, b = ("a", 0.5, 0.02), ("b", 0.6, 0.05)
-    >>> make = lambda p: RiskUtilityPoint(label=p[0], risk=p[1], changed=p[2], matches=1.0, above=0)
-    >>> beaten_by([make(a), make(b)])   # b has more risk than a and changes more
-    [None, 0]
-    """
-    return [_best_against(point, points) for point in points]
-
-
-def _best_against(point: RiskUtilityPoint, points: Sequence[RiskUtilityPoint]) -> int | None:
-    better = [i for i, other in enumerate(points) if other.beats(point)]
-    return min(better, key=lambda i: (points[i].risk, points[i].changed)) if better else None
+    """For each point the place of one that beats it, with the least risk of those; None where nothing does."""
+    return [
+        min(
+            (i for i, other in enumerate(points) if other.beats(point)),
+            key=lambda i: (points[i].risk, points[i].changed),
+            default=None,
+        )
+        for point in points
+    ]
 
 
-MATCHES = (
-    Fraction(3, 4),
-    Fraction(3, 5),
-    Fraction(1, 2),
-    Fraction(2, 5),
-    Fraction(7, 20),
-    Fraction(1, 5),
-    Fraction(1, 10),
-)
-STRENGTHS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1))
+MATCHES = tuple(map(Fraction, ("3/4", "3/5", "1/2", "2/5", "7/20", "1/5", "1/10")))
+STRENGTHS = tuple(map(Fraction, ("1/4", "1/2", "3/4", "1")))
 
 
 def risk_utility_map(
@@ -135,14 +116,21 @@ def _bound(plan: ReleasePlan, protection: Protection) -> Fraction | None:
 def _variants(plan: ReleasePlan) -> Iterator[tuple[str, ReleasePlan]]:
     if any(_bound(plan, protection) is not None for protection in plan.protections):
         for bound in MATCHES:
-            changed = tuple(_with_bound(plan, p, bound) for p in plan.protections)
-            yield f"match {to_decimal(bound)}", replace(plan, protections=changed, match=bound)
+            changed = []
+            for one in plan.protections:
+                if _bound(plan, one) is None:
+                    changed.append(one)
+                elif one.how.own_match is not None:
+                    changed.append(replace(one, how=one.how.with_own_match(bound)))
+                else:
+                    changed.append(replace(one, bounds=replace(one.bounds, match=bound)))
+            yield f"match {to_decimal(bound)}", replace(plan, protections=tuple(changed), match=bound)
         return
     if label_of(plan) == "the plan":
         return
     for strength in STRENGTHS:
-        changed = tuple(_mixed(p, strength) or p for p in plan.protections)
-        yield f"strength {to_decimal(strength)}", replace(plan, protections=changed)
+        mixed = tuple(_mixed(p, strength) or p for p in plan.protections)
+        yield f"strength {to_decimal(strength)}", replace(plan, protections=mixed)
 
 
 def _mixed(protection: Protection, strength: Fraction) -> Protection | None:
@@ -154,22 +142,12 @@ def _mixed(protection: Protection, strength: Fraction) -> Protection | None:
         return None
 
 
-def _with_bound(plan: ReleasePlan, protection: Protection, bound: Fraction) -> Protection:
-    if _bound(plan, protection) is None:
-        return protection
-    if protection.how.own_match is not None:
-        return replace(protection, how=protection.how.with_own_match(bound))
-    return replace(protection, bounds=replace(protection.bounds, match=bound))
-
-
 def _tried(release: AnyRelease, label: str, plan: ReleasePlan) -> RiskUtilityPoint:
     try:
         return point_of(assess_counts(release.file, plan, tighter=release.tighter), label, threshold=release.plan.match)
     except MaskwellError as error:
-        nothing = math.nan
-        return RiskUtilityPoint(
-            label=label, risk=nothing, changed=nothing, matches=nothing, above=0, note=error.message
-        )
+        nothing: dict[str, Any] = dict.fromkeys(("risk", "changed", "matches"), math.nan)
+        return RiskUtilityPoint(label=label, above=0, note=error.message, **nothing)
 
 
 def point_of(

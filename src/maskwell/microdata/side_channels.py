@@ -1,8 +1,6 @@
 """Side channels: columns that are published unchanged and give records or protected values away.
 
-All rows are looked at (:mod:`maskwell.microdata.records.dependence`). A column that identifies records, or restores
-a protected column more often than the plan's bounds allow, is refused unless the plan accepts it; a warning names
-weaker ones. What is published all the same enters the risk: that of an intruder who knows these columns too.
+Those that tell more than the plan allows are refused unless it accepts them, and weaker ones named in a warning.
 """
 
 from __future__ import annotations
@@ -92,11 +90,7 @@ class SideChannel:
 
     @property
     def words(self) -> str:
-        """What it gives away, with its figure.
-
-        >>> SideChannel("hid", "restores", "hsize", 1.0, 0.28, 1.0, "size").words
-        'hsize can be recomputed from hid by counting its records (right for 100 % of records, 28 % without it)'
-        """
+        """What it gives away, with its figure."""
         name = shorten(self.column, 30)
         if self.kind == "identifies":
             return f"{name} identifies records: {tenths(self.share, up=True)} {_groups(self.size)}"
@@ -129,11 +123,7 @@ class SideChannel:
 
     @property
     def short(self) -> str:
-        """The same in a few words, for an error that names several columns.
-
-        >>> SideChannel("hid", "restores", "hsize", 1.0, 0.28, 1.0, "size").short
-        'hsize 100 % by counting'
-        """
+        """The same in a few words, for an error that names several columns."""
         other = _ALONE.get(self.by, f" with {shorten(self.by, 20)}")
         told = {
             "identifies": f"{tenths(self.share, up=True)} {'alone' if self.size <= 2 else 'in small groups'}",
@@ -170,11 +160,7 @@ class SideChannelRisk:
 
     @property
     def words(self) -> str:
-        """One sentence.
-
-        >>> SideChannelRisk(("sex",), ("zip",), 0.5, True).words
-        'someone who knows zip as well as the keys finds a record with a chance of up to 50 %'
-        """
+        """One sentence."""
         known = listed([shorten(name, 30) for name in self.columns], len(self.columns), SHOWN)
         keys = " as well as the keys" if self.keys else ""
         return f"someone who knows {known}{keys} finds a record with a chance of up to {tenths(self.chance, up=True)}"
@@ -223,12 +209,7 @@ def linking_columns(plan: ReleasePlan, facts: Sequence[ColumnFacts], units: Unit
 
 
 def unit_channel(plan: ReleasePlan, units: UnitFacts, members: UnitMembers) -> SideChannel | None:
-    """What shows which records belong to one unit, and what follows from it; None where hardly anything does.
-
-    Units are published where the plan accepts their column; else unchanged columns that all records of a unit have in
-    common may show them. Whoever puts the records of a unit together can count them, see who differs from the others,
-    and see that there is no head of a household, or that there are two.
-    """
+    """What shows which records belong to one unit, and what follows from it; None where hardly anything does."""
     if plan.unit is not None and plan.unit not in plan.unpublished:  # what it restores is told as of any column
         return SideChannel(plan.unit, "shows units", plan.unit, 1.0, told=tuple(_told_once(units)), accepted=True)
     told = [*_told_by_units(plan, units)]
@@ -263,10 +244,7 @@ def _told_once(units: UnitFacts) -> Iterator[str]:
 
 
 def unit_guess(facts: Sequence[ColumnFacts]) -> tuple[str, str] | None:
-    """The column that probably names households or other units, and why in words; None where none looks like it.
-
-    Its values are shared by a few records each, which agree in a protected column, or can be counted to give one.
-    """
+    """The column whose values look like households, shared by a few records each, and why in words."""
     likely = [(len(same), one, same) for one in facts if _are_units(one) and (same := [*_same_in_units(one)])]
     if not likely:
         return None
@@ -289,11 +267,7 @@ def _same_in_units(facts: ColumnFacts) -> Iterator[str]:
 
 
 def identifies(plan: ReleasePlan, facts: ColumnFacts) -> int:
-    """The size below which groups are small, where most records are in such groups; else 0.
-
-    Small are groups in which a record is found with a chance above the bound on a match, and with many values those of
-    fewer than five records.
-    """
+    """The size below which groups are small, where most records are in such groups; else 0."""
     if facts.rows < FEWEST_RECORDS:
         return 0
     sizes = [_least_size(plan), *([SMALL_GROUP] if facts.values >= MANY_VALUES else [])]
@@ -372,10 +346,7 @@ class _Judge:
         ]
 
     def _ways(self, facts: ColumnFacts, target: str, figure: str) -> list[Restored]:
-        """How a column restores another one; two columns only where they tell clearly more than each of them.
-
-        What the matrices are made within may tell it alone, but not together with a third column.
-        """
+        """How a column restores another one; two columns only where they tell clearly more than each of them."""
         within, ways = {*self._within(target)}, [one for one in facts.restored if one.column == target]
         alone = [] if facts.column in within else [one for one in ways if one.by in _ALONE]
         if facts.column == self._plan.unit and self._is_drawn_by_unit(target):  # nobody differs from the others
@@ -416,11 +387,7 @@ class _Judge:
 
 
 def following_columns(plan: ReleasePlan, found: Sequence[SideChannel]) -> tuple[str, ...]:
-    """Unchanged columns that follow from a randomized key, but for those that the plan accepts.
-
-    Whoever knows the key knows them; a record that came from elsewhere shows by them that it did. So the risk of a
-    match is that of somebody who counts with them.
-    """
+    """Unchanged columns that follow from a randomized key: they show which records moved, and count in the risk."""
     keys = {*plan.keys} & {*plan.randomized}
     showing = (one for one in found if one.kind == "shows changes" and one.of in keys and not one.accepted)
     return tuple(dict.fromkeys(one.column for one in showing if one.column not in plan.keys))
@@ -446,11 +413,7 @@ def check_side_channels(found: Sequence[SideChannel]) -> None:
 
 
 def _hint(names: Sequence[str]) -> str:
-    """What to write.
-
-    >>> _hint(["hid"])
-    'add drop = ["hid"] to [release], or accept = ["hid"] if it may be published'
-    """
+    """What to write in the plan."""
     written = json.dumps([*names], ensure_ascii=False)
     which = "it" if len(names) == 1 else "they"
     whole = f"add drop = {written} to [release], or accept = {written} if {which} may be published"
@@ -501,9 +464,7 @@ def side_channel_risk(
 ) -> SideChannelRisk | None:
     """The risk of an intruder who knows the columns that were found too; ``count`` counts the file once more.
 
-    Somebody who is alone with an unchanged value is found for sure by whoever knows it. Otherwise the columns are
-    added to the keys. No randomization makes a match likelier than one in the records of the cell, which is the bound
-    where there are too many cells to work it out.
+    Who is alone with an unchanged value is found; else these columns are keys, or the smallest cell bounds the risk.
     """
     telling = [one for one in found if one.kind != "shows units" and (one.kind != "shows changes" or one.accepted)]
     named = dict.fromkeys(name for one in telling for name in (one.column, *({one.by} - {*_ALONE})))

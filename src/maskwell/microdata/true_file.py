@@ -1,7 +1,4 @@
-"""What a release reads of the true records before it draws: their counts, and what their unchanged columns give away.
-
-The tables that a plan needs are counted in one pass, together with what follows the unchanged columns.
-"""
+"""What a release reads of the true records before it draws: counts, and what unchanged columns give away."""
 
 from __future__ import annotations
 
@@ -100,11 +97,10 @@ class TrueFile:
 
 
 def prepared(records: Rows, plan: ReleasePlan) -> tuple[Rows, ReleasePlan]:
-    """The records with the columns recoded that a plan recodes, and the plan in the codes that the file holds.
-
-    Rules about columns that stay as they are ask further columns of the records, which are not published.
-    """
-    names = [column.name for column in file_columns(_on_disk(records))]
+    """The records recoded as a plan says, with the further columns that its rules ask; and the plan in their codes."""
+    if records.read_once:
+        raise ParameterError("a-release-reads-the-file-twice")
+    names = [column.name for column in file_columns(records)]
     plan.check(names)
     kept = plan.order == "kept"
     rows = recoded(records, Recoding(plan.recodes, follow_order=kept)) if plan.recodes else records
@@ -114,12 +110,6 @@ def prepared(records: Rows, plan: ReleasePlan) -> tuple[Rows, ReleasePlan]:
         return rows, plan
     plan, further = narrowed(plan, names)
     return recoded(records, Recoding(plan.recodes, further, follow_order=kept)), plan
-
-
-def _on_disk(records: Rows) -> Rows:
-    if records.read_once:
-        raise ParameterError("a-release-reads-the-file-twice")
-    return records
 
 
 def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Progress | None = None) -> TrueFile:
@@ -142,6 +132,11 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
         members = read_units(records, plan.unit, tables[(*risk_columns(plan), *seen)], seen=linking, declared=declared)
         together = unit_channel(plan, units, members)
         channels = (*channels, *([] if together is None else [together]))
+    notes = list[str]()  # which labels of groups did not occur, and what the order of the records tells
+    if recoding is not None:
+        for column, labels in recoding.not_met().items():
+            notes.append(NOT_MET.format(column=column, labels=listed(map(repr, labels), len(labels), 60)))
+        notes += [TOLD_BY_ORDER.format(column=column) for column in recoding.told_by_order()]
     return TrueFile(
         tables=tables,
         path=records.path or "",
@@ -153,17 +148,8 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
         channels=channels,
         recoded={} if recoding is None else recoding.categories(),
         further=() if recoding is None else tuple(recoding.further),
-        notes=() if recoding is None else _about_recodes(recoding),
+        notes=tuple(notes),
     )
-
-
-def _about_recodes(recoding: Recoding) -> tuple[str, ...]:
-    """Which labels of groups did not occur, and what the order of the records tells."""
-    labels = [
-        NOT_MET.format(column=column, labels=listed(map(repr, labels), len(labels), 60))
-        for column, labels in recoding.not_met().items()
-    ]
-    return (*labels, *(TOLD_BY_ORDER.format(column=column) for column in recoding.told_by_order()))
 
 
 def _sizes(records: Rows, plan: ReleasePlan, tables: Tables) -> UnitSizes:

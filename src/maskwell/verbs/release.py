@@ -30,7 +30,7 @@ from maskwell.microdata.folder.ledger import read_ledger
 from maskwell.microdata.folder.receipt import Receipt
 from maskwell.microdata.folder.release_folder import check_new_folder
 from maskwell.microdata.kept_bounds import check_kept
-from maskwell.microdata.needed_tables import count_file
+from maskwell.microdata.needed_tables import count_records, tables_of
 from maskwell.microdata.plans.plan_drafts import INVERSE_FREQUENCY, MATCH, MIXING, starting_plan
 from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan, load_plan, read_plan
@@ -360,7 +360,7 @@ def first_plan(
         looked_at = asked if drop is None else replace(asked, drop=drop, id=None)
         beside = dependence_counter(looked_at, names)
         here, rest = steps(rest, 2)
-        counted = count_file(path, asked, here, beside)
+        counted = count_records(path, asked, tables_of(asked), here, beside)
         facts = beside.facts()
         channels = side_channels(asked, facts)
         following = following_columns(asked, channels)

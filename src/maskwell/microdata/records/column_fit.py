@@ -1,11 +1,7 @@
 """How well the other columns of a record go with its keys: learned from a file as naive Bayes does, in one pass.
 
-For each other column and each key, the pass counts how often a value goes with a label. The log odds of a value v given
-a label l, ``log(P(v | l) / P(v))``, added up over all columns and keys, tell how well a record goes with a combination
-of keys: that is what somebody can weigh who looks for the record of a person among several. Somebody else learns what
-goes with the labels of two keys together: a child of 10 has no job, whatever is usual in the region. The log odds of
-pairs are added up over all pairs and divided by the number of keys less one, so that each key counts once. Of long
-files a part of the rows is counted. The values of some records are kept, a byte for each column.
+The log odds ``log(P(v | l) / P(v))`` of a value v given a label l are added up over all columns and keys. Those of
+pairs of keys are divided by the number of keys less one, so that each key counts once. Of long files a part is counted.
 """
 
 from __future__ import annotations
@@ -74,10 +70,7 @@ class ColumnFit:
         return np.asarray(np.sum(told, axis=0))
 
     def shown(self, records: Array, cells: Array) -> ColumnFit:
-        """What is learned from a file in which some of the kept records show the keys of these cells.
-
-        The records keep their places, so that they are no longer in order of their cells.
-        """
+        """What is learned where some of the kept records show the keys of these cells; records keep their places."""
         moved = self.counted[records] & (self.cells[records] != cells)
         some, shown = records[moved], self.cells.copy()
         shown[records] = cells
@@ -105,10 +98,7 @@ class ColumnFit:
         return np.asarray(np.arange(int(count.sum())) + np.repeat(first - ends + count, count))
 
     def fits(self, cells: Array, records: Array) -> Real:
-        """Shape (ways, cells, records): how well each record goes with the keys of each cell, as a sum of log odds.
-
-        They are learned from the other records. One way is to add up those of single keys, the other those of pairs.
-        """
+        """Shape (ways, cells, records): how well each record goes with each cell, learned from the others."""
         codes, own, values = self.labels.codes[cells], self.labels.codes[self.cells[records]], self.values[records]
         ways = self.labels.ways
         sums, itself = np.zeros((len(ways), len(cells), len(records))), np.zeros((own.shape[1], len(records)))
@@ -141,11 +131,9 @@ class ColumnFit:
         return sums
 
     def exchange_costs(self, cells: Array) -> Array:
-        """Shape (cells, cells): how much it shows if the records of two cells exchange their keys.
+        """Shape (cells, cells): how much it shows if the records of two cells exchange their keys, in log odds.
 
-        The size of the log odds that they did not: how much better the records go with their own keys than with those
-        of each other, on average over the records of a cell. Both ways to add up count alike. In whole millionths, so
-        that sums do not depend on the processor.
+        The mean over records and ways, in whole millionths, so that sums do not depend on the processor.
         """
         records, count = self.records_of(cells), self.kept[cells]
         fits, owner = self.fits(cells, records), np.repeat(np.arange(len(cells)), count)

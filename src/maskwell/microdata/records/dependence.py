@@ -217,10 +217,7 @@ class DependenceCounter:
 
 
 def pairs_by_size(sizes: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
-    """Pairs of places in the order of the product of their sizes, up to ``most``, and then of the places.
-
-    They come one by one: of ten thousand columns few of the fifty million pairs are wanted.
-    """
+    """Pairs of places by the product of their sizes, up to ``most``, one by one: few of many millions are wanted."""
     places: dict[int, list[int]] = {}
     for place, size in enumerate(sizes):
         places.setdefault(size, []).append(place)

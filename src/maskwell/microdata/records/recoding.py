@@ -1,8 +1,4 @@
-"""Columns that become coarser as they are read: groups of categories, classes of numbers, top codes, rounding.
-
-:func:`recoded` gives rows in which this has been done, wherever a path or a table in memory may stand: whoever counts,
-randomizes or writes them never sees what the columns held before. Each different value of a column is looked at once.
-"""
+"""Columns that become coarser as they are read: groups of categories, classes of numbers, top codes, rounding."""
 
 from __future__ import annotations
 
@@ -79,10 +75,7 @@ class Recode:
         return {old: new for new, labels in self.group.items() for old in labels}
 
     def _limited(self, value: Any) -> Any:
-        """A number within the limits, in its own type; one between them stays as it was written.
-
-        All numbers at a limit are written alike: "80.0" beside "80" would tell 80 from what is above it.
-        """
+        """A number within the limits, in its own type; all at a limit are written alike, others as they were."""
         number = new = _number(value)
         if self.step is not None:
             new = self.step * ((number / self.step + Fraction(1, 2)).__floor__())
@@ -297,9 +290,8 @@ class _Column:
 class FineOrder:
     """Whether the order of rows tells old values of a column beyond the new ones.
 
-    Looked at are rows with the same new value as the row before. In random order as many of them have a larger old
-    value as have a smaller one, and with N records of a new value, N_v of them of old value v, a share of
-    ``sum over v of (N_v / N)^2`` has the same. Source: derived.
+    Of rows with the same new value as the row before, as many rise as fall in random order; with N_v of N records of
+    old value v a share of ``sum over v of (N_v / N)^2`` stays the same. Source: derived.
     """
 
     SHARE, DEVIATIONS = 0.5, 5

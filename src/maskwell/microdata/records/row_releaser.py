@@ -1,8 +1,6 @@
-"""Each batch of the true file becomes one of the released file.
+"""Each batch of the true file becomes one of the released file, stage after stage.
 
-A stage reads the codes of its columns, finds the state of every row, draws the state that is released, and writes the
-codes of its variables. Later stages see what earlier ones released. Rows without a value in a column of the stage, and
-rows whose state never occurred in the true file, stay as they are. Memory follows the cells, not the rows.
+Rows without a value in a column of a stage, and rows whose state never occurred, stay as they are.
 """
 
 from __future__ import annotations
@@ -37,10 +35,7 @@ DENSE_STATES = 1 << 22  # states are found in a table up to so many combinations
 
 @dataclass(frozen=True)
 class Draws:
-    """Codes of released states for codes of true ones and the ids of the rows.
-
-    ``finish`` is called when all rows have come; it raises where rows are missing that the draws were made for.
-    """
+    """Released states for true ones and the ids of rows; ``finish`` raises where rows are missing."""
 
     draw: Callable[[Array, Array | None], Array]
     finish: Callable[[], object]
@@ -209,8 +204,7 @@ class RowReleaser:
     def _column(self, name: str, codes: Array, original: Any) -> Any:
         """Labels of the codes; a value that stands for a missing one stays as it was.
 
-        Where a missing value can be drawn, all of them become the same one: the true value stands in the rows that
-        have drawn it, and a mark of its own, such as NaN or 99, would tell the others from them.
+        Where a missing value can be drawn, all become one: a mark such as NaN or 99 would tell true ones apart.
         """
         arrow, labels = require(), self._labels[name]
         if isinstance(labels, arrow.DictionaryArray) and int(codes.min(initial=0)) > MISSING:
@@ -234,10 +228,7 @@ def _in_schema(columns: Sequence[Any], schema: Any) -> Any:
 
 
 def _label_array(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
-    """All labels of a column as an Arrow array of its own type.
-
-    The labels of a dictionary that is marked as ordered come in its order, or in that of the codebook.
-    """
+    """All labels of a column as an Arrow array of its own type."""
     arrow = require()
     if not arrow.types.is_dictionary(kind):
         return _values(column, without_views(kind), labels)

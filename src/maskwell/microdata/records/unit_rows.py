@@ -1,7 +1,4 @@
-"""Units that records belong to, such as households: which records are together, in which cells of a table they lie.
-
-Twenty bytes are kept of every record, for as long as the figures of the units are worked out.
-"""
+"""Units that records belong to, such as households: which records are together, in which cells of a table they lie."""
 
 from __future__ import annotations
 
@@ -47,10 +44,7 @@ class UnitMembers:
             yield units, order[first[units, None] + np.arange(size)]
 
     def share_shown(self, fewest: int) -> float:
-        """Share of the records that look, in the columns that are seen, like those of fewer than so many units.
-
-        Records that are alone in their unit have nobody to be put together with.
-        """
+        """Share of the records with others in their unit that look, in what is seen, like fewer than so many units."""
         if self.shown is None or not len(self.shown):
             return 0.0
         return float(((self.shown + 1 < fewest) & (self.sizes[self.units] > 1)).mean())
@@ -59,10 +53,7 @@ class UnitMembers:
 def read_units(
     records: Rows, unit: str, table: CellTable, *, seen: Sequence[str] = (), declared: bool = True
 ) -> UnitMembers:
-    """The units of the records of a file or of a table in memory, and the cells of a table that they lie in.
-
-    ``seen`` are columns that may show which records belong together; ``declared`` is as where the table was counted.
-    """
+    """The units of records and the cells of a table that they lie in; ``seen`` columns may show who is together."""
     units, cells, looks = list[Array](), list[Array](), list[Array]()
     with records.open_stored(table.columns) as source:
         finder = RowCells(source, str(records), table, declared=declared)

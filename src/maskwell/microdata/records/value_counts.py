@@ -1,8 +1,7 @@
 """How often the values of a column occur with labels of other columns beside them, in bounded memory.
 
-Tables that stay small are exact. Where a column has more values than its table may hold, a part of the values is
-followed through all rows, chosen by their numbers; a value that is followed is counted wholly. Figures of such columns
-are estimates, with a standard error below ``1 / sqrt(followed values)``, one in a hundred at the very most.
+Small tables are exact. Else a part of the values is followed wholly, chosen by their numbers: figures are estimates,
+with a standard error below ``1 / sqrt(followed values)``, one in a hundred at the very most.
 """
 
 from __future__ import annotations
@@ -199,11 +198,9 @@ class ValueCounter:
         return ColumnFacts(name, round(float(groups.sum())), float(weights.sum()), self.exact, groups)
 
     def restored(self, name: str, totals: Array, by: str = "value") -> Restored:
-        """What is guessed right of a label from the value.
+        """What is guessed right of a label from the most frequent one of the other records with the value.
 
-        The guess is the most frequent label of the other records with the same value; a tie is right one time in two.
-        Records that are alone with their value are left out: whether they are many is another question. Label 0 stands
-        for none, and does not count. ``totals`` has the records of each label in the whole file.
+        A tie is right one time in two. Records alone with their value are left out, and label 0, which stands for none.
         """
         values, labels, counts = self.cells[name].labelled()
         size, start = len(totals), starts(values)

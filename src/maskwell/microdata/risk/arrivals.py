@@ -1,8 +1,7 @@
 """Who arrives where after all stages of a release: listed one by one, or as a product of matrices.
 
-A stage within a column that an earlier stage randomized works on the released value of it, so both are one component,
-one matrix from the true labels of some columns to released labels of the key: the product of their matrices, the later
-one on the left [Adeshiyan2011, Theorem 4.2]. Components multiply.
+Stages that build on each other are one component, the product of their matrices, the later one on the left
+[Adeshiyan2011, Theorem 4.2]. Components multiply.
 """
 
 from __future__ import annotations
@@ -31,11 +30,7 @@ Arrivals = SparseArrivals | KroneckerArrivals
 def arrivals_of(
     stages: Sequence[Stage], table: CellTable, keys: Sequence[str], *, released: CellTable | None = None
 ) -> Arrivals:
-    """How the records of a table are released as cells of a key.
-
-    The probability that a cell j is released as x is the product of those of the components,
-    ``p_xj = prod_c P_c[x_c, j_c]`` [Adeshiyan2011, section 4.7.5].
-    """
+    """How records are released as cells of a key: ``p_xj = prod_c P_c[x_c, j_c]`` [Adeshiyan2011, section 4.7.5]."""
     table = true = table.project(needed_columns(stages, keys))
     cells = slice(len(true))  # others have no record
     if released is not None:
@@ -65,11 +60,7 @@ PART = 1 << 16  # cells of a file whose arrivals are in memory at once, where th
 def arrival_parts(
     stages: Sequence[Stage], table: CellTable, keys: Sequence[str], *, released: CellTable | None = None
 ) -> Iterator[tuple[Array, Arrivals]]:
-    """The same in parts that exchange no records, each with the cells of the table that it is about.
-
-    Where one stage randomizes all columns of the table together its blocks are such parts, some together; else there is
-    one part.
-    """
+    """The same in parts that exchange no records, each with its cells, where one stage has all columns; else in one."""
     table = table.project(needed_columns(stages, keys))
     moving, found = acting(stages, keys), None
     if len(table) > PART and len(moving) == 1 and {*table.columns} == {*moving[0].columns} == {*keys}:
@@ -98,10 +89,7 @@ def arrival_parts(
 def _states_and_reports(
     stage: Stage, table: CellTable, released: CellTable | None
 ) -> tuple[Sparse, Array, Array | None] | None:
-    """The design of a stage, the state of each cell of a table, and the records released with each report, if drawn.
-
-    None where cells are not states of it.
-    """
+    """The design of a stage, the state of each cell, and the records released with each report."""
     state, seen = states_of(stage, table), None
     if not isinstance(stage.design, Sparse) or (state < 0).any() or (stage.own < 0).any() or stage.linked:
         return None
@@ -122,10 +110,7 @@ def states_of(stage: Stage, table: CellTable) -> Array:
 
 
 def _with_released(table: CellTable, released: CellTable) -> tuple[CellTable, Array]:
-    """The cells of a table and, without a record, those of the key that only the released file has.
-
-    And for each cell of the released file one of these with its key.
-    """
+    """The cells of a table and those that only the released file has; and for each released cell one with its key."""
     levels, codes = list(table.levels), np.zeros(released.codes.shape, dtype=table.codes.dtype)
     at = [table.place(name) for name in released.columns]
     for column, place in enumerate(at):

@@ -1,13 +1,7 @@
 """What an intruder learns of a sensitive column: from the keys of a person, or from the report of a person.
 
-Diversity and closeness say what keys tell, whoever's record it is. Of a column of reports with the design P and the
-distribution pi of the answers,
-
-    Pr(X = j | Z = i) = p_ij pi_j / lam_i,     lam = P pi
-    D_P = sum_i max_j p_ij pi_j
-
-where D_P is the chance that the best guess from the report is right. It is never below the largest share pi_(1),
-because everybody can guess the largest category. Source: [Adeshiyan2011, eqs. (4.19) to (4.23), Definitions 4.1, 4.2].
+Of reports with the design P and answers pi, ``Pr(X = j | Z = i) = p_ij pi_j / lam_i``, and the best guess is right with
+``sum_i max_j p_ij pi_j``. Source: [Adeshiyan2011, eqs. (4.19) to (4.23), Definitions 4.1, 4.2].
 """
 
 from __future__ import annotations
@@ -84,12 +78,9 @@ class AttributeRisk:
 
 
 def attribute_risk(table: CellTable, keys: Sequence[str], sensitive: str) -> AttributeRisk:
-    """Diversity and closeness of a sensitive column in the cells of the keys, from counts of the file by these.
+    """Diversity and closeness of a sensitive column in the cells of the keys; records without a value are left out.
 
-        l_c = number of v with n_cv > 0,     t_c = 1/2 sum_v | n_cv / n_c - N_v / n |
-
-    where ``n_cv`` records of the cell c have the value v, and ``N_v`` of all. Records without a value are left out. The
-    distance is that of t-closeness (the earth mover's) where all values are equally far apart. Source: derived.
+    t_c = 1/2 sum_v | n_cv / n_c - N_v / n |     (the earth mover's distance of equally distant values; derived)
     """
     part = table.project([*keys, sensitive])
     known = part.counts > 0
@@ -148,10 +139,7 @@ class ReportedAttribute:
 def reported_attribute(sensitive: str, counts: Counts, design: Design) -> ReportedAttribute:
     """What the reports of a column imply about its true answers; by the parity alone where reports are sets.
 
-        max_j Pr(X = j | Z) <= gamma s / (1 + (gamma - 1) s)
-
-    where gamma is the parity of ``design`` and s the largest share of an answer, estimated from ``counts`` by maximum
-    likelihood, or for sets by moments. Source: derived.
+    max_j Pr(X = j | Z) <= gamma s / (1 + (gamma - 1) s),   gamma the parity, s the largest share (derived)
     """
     parity = design.parity_exact()
     if isinstance(design, CodedDesign):

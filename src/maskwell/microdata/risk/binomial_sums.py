@@ -1,24 +1,11 @@
-"""Sums of many independent binomials, row by row, in a short form from which their distributions follow.
+"""Sums ``T = sum_j Bin(N_j, p_j)`` of many independent binomials, row by row, from which distributions follow.
 
-A released cell receives ``T = sum_j Bin(N_j, p_j)`` records. What a row of such terms is worth is kept as
-
-* power sums ``sum N p^m`` of the many small p, and ``sum N (1 - p)^m`` of those near one, counted from above;
-* the few terms between, each for itself (at most ten for each true cell, since its probabilities sum to one).
-
-The logarithm of the characteristic function is then, with v = 1 - exp(i w) and its conjugate v~,
+A row is kept as power sums ``A_m = sum N p^m`` of small p and ``B_m = sum N (1 - p)^m`` of the C records near one, and
+the few terms between, each for itself. With v = 1 - exp(i w) and its conjugate v~,
 
     log phi(w) = i w C - sum_m (A_m v^m + B_m v~^m) / m + sum over listed terms of N log(1 - p v)
 
-where ``C`` counts the records with p near one, ``A_m`` and ``B_m`` are the power sums. Derived: the expansion of
-log(1 - p v), which for p <= 0.1 and |v| <= 2 is cut off below 1e-15. No term is ever divided out.
-
-For each target (a row of such sums and the probability p with which the target arrives there) the distribution of
-
-    T' = T without the target
-
-is found on a window that holds all but 1e-17 of it. Windows of one length are transformed together, and only at the
-frequencies where the characteristic function is above 1e-18: for large cells a few dozen, whatever their size.
-Source: derived; the window and the two real arrays of [Adeshiyan2011, section 4.7.4] computed as in the theory page.
+No term is ever divided out. Source: derived; after [Adeshiyan2011, section 4.7.4]; docs/theory/disclosure-risk.md.
 """
 
 from __future__ import annotations

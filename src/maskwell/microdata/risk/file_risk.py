@@ -167,10 +167,7 @@ def _chances(own: CellTable, parities: Mapping[str, Parity]) -> Real:
 def _before(
     own: CellTable, per_cell: Mapping[str, Real], counts: Array, threshold: float | None, *, of_reports: bool
 ) -> FileRisk:
-    """The original file: everybody in a cell is found with one chance in its size.
-
-    Of a file of reports matches are bounded, and how many true keys are unique is not known.
-    """
+    """The original file: one chance in the size of a cell; of reports a bound, and no true keys."""
     risk, population = per_cell["before"], per_cell.get("population")
     sample = None
     if population is not None:
@@ -252,10 +249,7 @@ def _as_released(
 def risks_as_released(
     table: CellTable, keys: Sequence[str], stages: Sequence[Stage], released: CellTable, factors: Real
 ) -> Real | None:
-    """Risks in the file as it came out, for somebody who compares all counts; ``factors`` as in `realised_risks`.
-
-    The table has the columns of :func:`needed_columns` in their order. ``None`` where not known.
-    """
+    """Risks of cells for who compares all counts, with ``factors`` as in `realised_risks`; None where not known."""
     risk = np.zeros(len(table))
     for cells, arrivals in arrival_parts(stages, table, keys, released=released):
         part = _as_released(arrivals, stages, keys, factors[cells])
@@ -298,10 +292,7 @@ def _after(
     per_cell: Mapping[str, Real],
     inclusion: float | None,
 ) -> FileRisk:
-    """The released file: as it came out where it is drawn, and as it may come out.
-
-    If it is not known who is in the sample, nobody is found more often than sampled, ``inclusion``.
-    """
+    """The released file as it came out or may; nobody is found more often than sampled, ``inclusion``."""
     risks, sample = whole.risks, None
     if "population" in per_cell:
         part = per_cell["population"] / per_cell["before"]
@@ -321,10 +312,7 @@ def _after(
 
 
 def largest_in_population(per_cell: Mapping[str, Real]) -> float:
-    """The largest chance of a match after a release if it is not known who is in the sample.
-
-    Chances are multiplied by what goes with not knowing it, as it was before.
-    """
+    """The largest chance of a match after a release if it is not known who is in the sample."""
     return float((per_cell["after"] * per_cell["population"] / per_cell["before"]).max())
 
 

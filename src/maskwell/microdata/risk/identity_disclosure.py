@@ -1,8 +1,4 @@
-"""Identity disclosure of all cells of a file at once.
-
-From who arrives where; under an exchange, where records are not drawn independently and T may be known; and with
-sampling weights, where the file is a sample and a target may or may not be in it.
-"""
+"""Identity disclosure of all cells of a file at once: with independent draws, an exchange, or sampling weights."""
 
 from __future__ import annotations
 
@@ -62,11 +58,7 @@ def cell_risks(counts: Any, design: Any, *, cells: Array | None = None, every_re
 def risks_of(
     arrivals: Arrivals, *, cells: Array | None = None, level: float = 0.95, every_release: bool = True
 ) -> CellRisks:
-    """Risks of cells, by default of all that have records, from who arrives where.
-
-    ``level`` is the probability of the range for the number of released records. Unless ``every_release`` is asked,
-    ``any_release`` is not looked for: it is ``strict``.
-    """
+    """Risks of cells, by default of all that have records; ``any_release`` is ``strict`` unless ``every_release``."""
     asked = np.flatnonzero(arrivals.counts > 0) if cells is None else cells
     rows, place = np.unique(arrivals.own[asked], return_inverse=True)
     counts, p = arrivals.counts[asked], arrivals.kept[asked]
@@ -134,10 +126,7 @@ def has_exchange(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
 def exchanged_risks(risks: CellRisks) -> CellRisks:
     """The risks where only a part of the key is exchanged: those that nothing can exceed, ``1 / N`` for a cell of N.
 
-    How many arrive then depends on who else does, and can tell who is there: of 36 records of six values, where each
-    value takes one record of every value, a sixth that is released with some other key proves that the one which had
-    it before has stayed. The N records of a cell are still alike. So of t released ones at most t / N of each are
-    expected, and none of them is found with more than 1 / N. Derived.
+    How many arrive then depends on who else does, and may prove who stayed. But the N are still alike. Derived.
     """
     most = 1 / risks.counts
     return replace(risks, in_range=most, strict=most, any_release=most)
@@ -177,16 +166,9 @@ def risks_of_stages(
 
 
 def individual_risk(records: Array, weights: Real) -> Real:
-    """The risk of each cell where the file is a sample, shape (cells,).
+    """The risk of each cell of f records where the file is a sample, with weights F: the mean of one over the count.
 
-    A cell of the key holds f records whose weights sum to F, the estimated number of people in the population. Given
-    f, the population count follows a negative binomial distribution with p = f / F, and the risk is the mean of one
-    over it,
-
-        r = p * integral from 0 to 1 of u^(f - 1) / (p + (1 - p) u) du
-          = (p / q) log(1 / p)                  for f = 1,     q = 1 - p,
-          = p / q - (p / q)^2 log(1 / p)        for f = 2,
-          ~ p / (f - q)                         for f >= 3, the usual approximation (0.5 % too high at f = 3, p = 0.01).
+        p = f / F:  (p / q) log(1 / p) for f = 1;  p / q - (p / q)^2 log(1 / p) for f = 2;  ~ p / (f - q) for f >= 3
 
     Source: after Benedetti, Capobianchi and Franconi, as sdcMicro computes it; the integral is derived.
     """
@@ -205,9 +187,7 @@ def individual_risk(records: Array, weights: Real) -> Real:
 def largest_inclusion(own: CellTable) -> float | None:
     """A bound on the chance of any person in the file to be in the sample, if weights are one over such chances.
 
-    A person is sampled and found at most as often as sampled. Of a cell of f records the sum and the sum of squares
-    of the weights are known; none of them is below ``mean - sqrt((f - 1) variance)`` (Samuelson's inequality), with
-    equality for two records and for equal weights. Derived.
+    No weight is below ``mean - sqrt((f - 1) variance)`` of its cell (Samuelson's inequality). Derived.
     """
     if own.weights is None or own.squares is None:
         return None
@@ -218,16 +198,9 @@ def largest_inclusion(own: CellTable) -> float | None:
 
 
 def match_bound_of_reports(alike: Real, candidates: Real, parity: Parity) -> Real:
-    """Upper bound on the probability of a correct match in a file whose key variables hold randomized reports.
+    """Upper bound on the chance of a correct match where keys are reports, whoever knows all true keys.
 
-        1 / (n_z + (n_u - n_z) / gamma^2)
-
-    where ``n_z`` (``alike``) records have the same reports and the same unchanged keys as the record, ``n_u``
-    (``candidates``) the same unchanged keys, and reports for the same keys: whether there is one may be known. gamma
-    (``parity``) is the product of the parities of the reported keys. It holds for every population and every intruder
-    whose only further knowledge are true keys, of all people in the file at most: exchanging the reports of two people
-    changes the likelihood of the file by a factor of gamma^2 at most, and not at all where the reports are the same.
-    Source: derived.
+    1 / (n_z + (n_u - n_z) / gamma^2)    n_z alike, n_u candidates with the same unchanged keys; derived
     """
     others = 0.0 if parity == math.inf else to_float(1 / Fraction(parity) ** 2)
     return np.asarray(1 / (alike + (candidates - alike) * others))

@@ -1,12 +1,8 @@
 """Intruders: who looks for the record of a person, what is said of them, and how their chance is worked out.
 
-All know the keys of a person, that the person is in the file, the matrices and the true counts. They differ in where
-they look and in what else they use. Of the records of a cell these chances of a correct match are measured:
-``any_release`` for the released value under which the person is found most easily, ``strict`` for the person's own
-keys, whatever number of records has them, ``in_range`` for the numbers that 95 % of the releases have, and
-``released_counts`` of a drawn file whose counts are compared with the true ones.
-
-A new intruder is a class and its place in :data:`INTRUDERS`. Nothing outside this file asks for the name of one.
+All know the keys of a person, that the person is in the file, the matrices and the true counts. Measured of a cell:
+``any_release`` under the released value where it is easiest, ``strict`` under the own keys for any number of records,
+``in_range`` for 95 % of the numbers, ``released_counts`` of a drawn file. A new intruder is a class in `INTRUDERS`.
 """
 
 from __future__ import annotations
@@ -136,10 +132,7 @@ class ReleasedCounts(Intruder):
 
 
 class AllColumns(Intruder):
-    """Also weighs how well the unchanged columns of a record go with the keys.
-
-    How often this is right is simulated: :mod:`maskwell.microdata.risk.joined_columns`.
-    """
+    """Also weighs how well the unchanged columns go with the keys, which is simulated (`joined_columns`)."""
 
     name = "all-columns"
     comment = "also not by someone who weighs how well the other columns go with the keys"

@@ -1,17 +1,8 @@
 """Somebody who weighs all unchanged columns together, simulated: how often they pick the right record.
 
-A record that was given the keys of another person still has its own job, income and language. Somebody who looks for a
-person takes, of the records released with the person's keys, the one whose other columns go best with these keys. This
-intruder knows the matrices and the counts, and learns from the released file what goes with what, as naive Bayes does
-(:mod:`maskwell.microdata.records.column_fit`): the chance that a record released in state o came from state d is
-
-    p_od N_d exp(t f_d) / sum_e p_oe N_e exp(t f_e),
-
-where f_d says how well its other columns go with the keys of d. The intruder looks for everybody whose keys few records
-have, in files drawn for this purpose. What is told is the share of right picks: of all, and of the tenth with the
-greatest chance. Several intruders are tried (:data:`ATTACKERS`), and what the best of them reaches is told: they learn
-of single keys or of pairs of keys, and trust what they learned (t = 1) or half of it, since columns that tell the same
-are counted more than once. Another way to learn may do better. Source: derived.
+A record released in state o came from d with ``p_od N_d exp(t f_d) / sum_e p_oe N_e exp(t f_e)``, where f_d says how
+well its other columns go with the keys of d (:mod:`maskwell.microdata.records.column_fit`), and t how far that is
+trusted. What the best of several intruders reaches is told; another way to learn may do better. Source: derived.
 """
 
 from __future__ import annotations
@@ -45,11 +36,7 @@ class Attacker(Protocol):
     """Weighs how well the other columns of a record go with keys; a new one is a class and its place in `ATTACKERS`."""
 
     def log_odds(self, fit: ColumnFit, cells: Array, records: Array) -> Iterator[Real]:
-        """``t f``, shape (pairs,), of a record and the keys of a cell at a time; once for each way to weigh.
-
-        ``fit`` is learned from the released file in which the records are looked for: its ``counts`` are the tables of
-        each key, and of pairs of keys, with each other column as they came out.
-        """
+        """``t f``, shape (pairs,), of a record and a cell at a time, once for each way; ``fit`` is of a drawn file."""
 
 
 class NaiveBayes:
@@ -89,10 +76,7 @@ class JoinedRisk:
 def joined_risk(
     stages: Sequence[Stage], keys: Sequence[str], fit: ColumnFit, below: float = SMALL
 ) -> JoinedRisk | None:
-    """The share of right picks of somebody who weighs the other columns; None where that cannot be simulated.
-
-    It can where one stage randomizes keys, with independent draws, and no other is involved.
-    """
+    """The share of right picks; None where that cannot be simulated: it takes one stage of keys drawn independently."""
     moving = [stage for stage in stages if {*stage.moved} & {*keys}]
     if len(moving) != 1 or fit.table.columns != tuple(moving[0].columns):
         return None
@@ -173,11 +157,7 @@ class _Search:
         )
 
     def _shares(self, people: int, draw: Array, true: Array, drawn: Array, chance: Real) -> tuple[float, float, int]:
-        """The share of right picks of all, and of the tenth with the greatest chance; and how many people that has.
-
-        Picked is the best record for each key in each draw. Of records that are equally good any is picked: their order
-        is that of their true cells.
-        """
+        """Right picks of all, and of the tenth with the greatest chance; equally good records are taken by lot."""
         look = draw.astype(np.int64) * (int(self.key.max()) + 1) + self.key[drawn]
         order = np.lexsort((np.random.default_rng(SEED).permutation(len(look)), -chance, look))
         best = order[np.flatnonzero(np.append(True, np.diff(look[order]) > 0))]
@@ -190,10 +170,7 @@ class _Search:
         return float((right * weight).sum() / people), share, int(weight[tenth].sum())
 
     def _parts(self) -> list[Array] | None:
-        """States that exchange records with each other, where somebody is looked for; None where they are many.
-
-        Of a large file some of them, chosen at random.
-        """
+        """States that exchange records where somebody is looked for, some of many; None where they are too large."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -215,10 +192,7 @@ class _Search:
         return int(self.holders[wanted][np.unique(self.key[wanted], return_index=True)[1]].sum())
 
     def _looks(self, looked: Array, draws: int) -> Iterator[tuple[Array, Array, Array, Real]]:
-        """Draw, true and released state of each record that is released with keys that are looked for.
-
-        And its chance to belong there, shape (records, intruders).
-        """
+        """Draw, true and released state of each record released with keys that are looked for, and its chances."""
         looked_at = np.zeros(len(self.stage.states), dtype=bool)
         looked_at[looked] = True
         looked_at &= self.wanted
@@ -238,10 +212,7 @@ class _Search:
                 yield np.full(len(some), draw), self.state[some], drawn[some], self._chances(fit, some, drawn[some])
 
     def _chances(self, fit: ColumnFit, records: Array, drawn: Array) -> Real:
-        """Shape (records, intruders): the chance that records have the keys of the states that they were released in.
-
-        Of the states that each of them may come from.
-        """
+        """Shape (records, intruders): the chance that records have the keys of the states they were released in."""
         if not len(records):
             return np.zeros((0, 1))
         origins = self._origins

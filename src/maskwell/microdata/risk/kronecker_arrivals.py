@@ -1,13 +1,9 @@
 """Arrivals under several matrices that act independently: never written out, worked on axis by axis.
 
-Row x of the product holds ``p_xj = prod_c P_c[x_c, j_c]`` for every nonempty cell j: too many to list, but their power
-sums follow from the matrices with each entry raised to the power,
+    sum_j N_j p_xj^m = (P_1^(m) x ... x P_C^(m)) N        (x: Kronecker product, ^(m): entry by entry)
 
-    sum_j N_j p_xj^m = (P_1^(m) x ... x P_C^(m)) N        (x: Kronecker product, ^(m): entry by entry).
-
-The cell's own term is kept out of the sum from the start (it may be near one), and the few other p above 0.1, at most
-nine for each cell, are found by following only the large entries of each matrix, taken out, and listed.
-Derived. The sums are exact up to rounding; the whole is as accurate as listing all entries (1e-12).
+The cell's own term is kept out of the sum from the start, and the few other p above 0.1 are taken out and listed.
+Derived; as accurate as listing all entries (1e-12).
 """
 
 from __future__ import annotations
@@ -48,11 +44,7 @@ class KroneckerArrivals:
 
     @classmethod
     def of(cls, table: CellTable, parts: Sequence[Component], fixed: Array) -> KroneckerArrivals:
-        """Blocks of cells that agree in the fixed part of the key.
-
-        Other columns within which is randomized are part of the states: whoever knows only the key sees the records of
-        all their cells together.
-        """
+        """Blocks of cells that agree in the fixed part of the key; other columns are part of the states."""
         order = np.argsort(fixed, kind="stable")
         cuts = np.flatnonzero(np.diff(fixed[order])) + 1
         return cls(table.counts, tuple(_block(table, parts, cells) for cells in np.split(order, cuts)))
@@ -153,10 +145,7 @@ class Block:
         return out
 
     def arrivals(self, m: int) -> Real:
-        """``sum N p^m`` over all cells whose own key it is not, for every released cell, flattened.
-
-        Along each axis records are kept apart that have been released as their own so far, and all others.
-        """
+        """``sum N p^m`` over all cells whose own key it is not, for every released cell, flattened."""
         same = self.grid(self.counts)
         same = same.reshape(len(same), -1)
         other = np.zeros_like(same)
@@ -205,10 +194,7 @@ class Block:
 
     @cached_property
     def large(self) -> tuple[Array, Array, Real]:
-        """Releases away from a cell's own key with probability above 0.1: place of the cell, released cell, p.
-
-        They are entries of the product of the matrices, of each of which only large entries are followed.
-        """
+        """Releases away from a cell's own key with probability above 0.1: place of the cell, released cell, p."""
         cell, row, p = np.arange(len(self.cells)), np.zeros(len(self.cells), np.int64), np.ones(len(self.cells))
         for P, states in zip(self.matrices, self.state.T, strict=True):
             part, state = np.nonzero(P > SMALL)
@@ -270,9 +256,8 @@ class Block:
     def easiest(self, own: Real) -> Real:
         """The strict risk of cells under the released value that is best for whoever looks; never below ``own``.
 
-        In released cell i the record with the largest odds o has the largest share of all, ``o / sum N o``, and that
-        is its risk. Any other shares i with at least one that is likelier to be there, so it has at most
-        ``1 / (N + 1)``, and no more than the largest share anywhere: this bound is taken.
+        The record with the largest odds o has the largest share, ``o / sum N o``. Any other has at most ``1 / (N + 1)``
+        and the largest share anywhere: this bound is taken.
         """
         place = self.grid(np.arange(1, len(self.cells) + 1)).astype(np.int64)
         highest = (place > 0).astype(np.float64)  # for every released cell the largest p of any true one, and which

@@ -1,25 +1,12 @@
 """The chance that a record is found: somebody known to be in the file is looked for among the released records.
 
-The target's true value is x. Of the T released records with value x one is picked at random. With N_j records of true
-value j, each released as x with probability ``p_xj``,
+With T released records of the target's value x, and T' the same without the target,
 
-    T  = sum_j Bin(N_j, p_xj),      T' = the same without the target,
+    Pr(correct | T = t) = (p_xx / t) Pr(T' = t - 1) / Pr(T = t),      Pr(correct) = p_xx E[1 / (1 + T')]
+    strict risk = o / sum_j N_j o_j        if p is the largest of its row and below one, o = p / (1 - p)
 
-    Pr(correct | T = t) = (p_xx / t) Pr(T' = t - 1) / Pr(T = t),      t >= 1,
-    Pr(correct)         = p_xx E[1 / (1 + T')].
-
-Source: derived; [Adeshiyan2011, eq. (4.24)] corrected, whose printed form gives values above one.
-
-The strict risk, that of the worst case, is the largest chance of a correct match over every t that is possible. Given
-T = t, the share of one record among those that arrived is q(t) / t, where q(t) is the chance that it is there. For two
-records with odds o and o' of arriving, q(t) / q'(t) = (o + o o' r) / (o' + o o' r) with r = e(t-2) / e(t-1), a ratio of
-elementary symmetric polynomials of the other odds, which rises with t. So the record with the largest odds loses share
-as t grows, its risk is largest at the smallest t, and
-
-    strict risk = o / sum_j N_j o_j        if p is the largest of its row, and below one.
-
-Without that condition the share of a record may rise first, but never above ``1 / sum_j N_j min(o_j / o, 1)``.
-Source: derived.
+and else never above ``1 / sum_j N_j min(o_j / o, 1)``. Source: derived (docs/theory/disclosure-risk.md);
+[Adeshiyan2011, eq. (4.24)] corrected, whose printed form gives values above one.
 """
 
 from __future__ import annotations
@@ -43,11 +30,7 @@ _LEAST = 1e-280  # below, digits are lost
 
 
 def target_risks(rows: BinomialSums, row: Array, p: Real, *, level: float = 0.95) -> tuple[Real, Real]:
-    """Two chances of a correct match of targets that each arrive in a row with probability p.
-
-    ``p E[1 / (1 + T')]``, where one of the released records that fit is picked, and the largest given T = t, over the t
-    in the range that holds T with the stated probability.
-    """
+    """``p E[1 / (1 + T')]`` of targets, and the largest chance given T = t over a range of this probability."""
     unconditional, in_range = np.zeros((2, len(row)))
     for window in count_distributions(rows, row, p):
         own, q = window.targets, p[window.targets]
@@ -61,12 +44,7 @@ def target_risks(rows: BinomialSums, row: Array, p: Real, *, level: float = 0.95
 
 
 def chance_given_arrivals(window: CountDistributions, p: Real) -> tuple[Real, Real]:
-    """Pr(T = t) and Pr(correct match | T = t), shape (targets, length), for t from ``window.first`` on.
-
-        Pr(correct | T = t) = (p / t) Pr(T' = t - 1) / Pr(T = t),   Pr(T = t) = (1 - p) Pr(T' = t) + p Pr(T' = t - 1)
-
-    Source: derived; [Adeshiyan2011, eq. (4.24)] corrected.
-    """
+    """Pr(T = t) and Pr(correct | T = t), shape (targets, length), for t from ``window.first`` on."""
     before = np.zeros_like(window.pmf)
     before[:, 1:] = window.pmf[:, :-1]
     stayed = p[:, None] * before
@@ -99,12 +77,9 @@ def strict_when_highest(rows: BinomialSums, row: Array, p: Real) -> Real:
 
 
 def strict_bound(rows: BinomialSums, row: Array, p: Real, counts: Array) -> Real:
-    """What the strict risk of targets cannot exceed, at once for many: ``max(o) / sum N o``, and ``1 / N``.
+    """What the strict risk of targets cannot exceed: ``max(o) / sum N o``, and ``1 / N`` of the target's own cell.
 
-    N counts the records of the target's own cell, which all arrive with its probability; records with the same key and
-    another probability do not hide it as well.
-    A target that may stay away cannot be found before all arrive that are certain to, so neither is it above
-    ``1 / (certain + 1)``.
+    A target that may stay away is not found before all who are certain to arrive: ``1 / (certain + 1)``.
     """
     highest, certain = rows.highest[row], rows.certain[row]
     free = (certain == 0) & (rows.odds[row] > 0)
@@ -120,11 +95,7 @@ def highest_share(n: Array, p: Real, target: float) -> float:
 
 
 def strict_risks(terms: Sequence[tuple[Array, Real]], targets: Real) -> Real:
-    """The strict risks of several records, each from all terms of its row.
-
-    Where the target is not the most likely to arrive, every t is looked at, from the smallest on, until 1 / t is no
-    more than what was found: the first few for many targets at once, further ones for each of those that are left.
-    """
+    """The strict risks of several records: t by t, the first few for many at once, until 1 / t is no more."""
     risks = np.zeros(len(terms))
     left: list[tuple[int, _Search]] = []
     for place, ((n, p), target) in enumerate(zip(terms, targets.tolist(), strict=True)):
@@ -185,10 +156,9 @@ def _in_parts(left: list[tuple[int, _Search]]) -> Iterator[list[tuple[int, _Sear
 def _by_first(searches: list[_Search], degree: int) -> Real:
     """The strict risks of targets for which no t above ``degree`` has to be looked at; NaN for the others.
 
-    Given T = t, a target with odds o is there with the chance ``o e(t-1) / (e(t) + o e(t-1))``, where e are the
-    elementary symmetric polynomials of the other odds: coefficients of a product of powers (1 + o_j z)^N_j. All odds
-    are multiplied by one factor, which changes no share and keeps the coefficients within the range of numbers. All
-    terms are 0 or more, so that no digit is lost. Derived.
+        o e(t-1) / (e(t) + o e(t-1)),    e: elementary symmetric polynomials of the other odds
+
+    All odds are multiplied by one factor, which changes no share and keeps numbers in range. Derived.
     """
     n, odds, of_target, near = _tables(searches, mean=degree / 2)
     e = _polynomials(n, odds, degree)
@@ -257,8 +227,7 @@ class _Row:
 def _searched(row: _Row, target: float, certain: int) -> float:
     """The largest share over all t beyond those that are certain.
 
-    Distributions are tilted so that their mean lies near t: odds are multiplied by a common factor, which leaves
-    everything given T = t as it is, and keeps small probabilities accurate.
+    All odds are multiplied by a common factor, so that the mean lies near t: that keeps small probabilities accurate.
     """
     n, p = row.n, row.p
     most, best = int(n.sum()), 0.0

@@ -1,29 +1,15 @@
-"""The risk of the very file that is released: somebody knows all true counts, and sees all released ones.
+"""The risk of the very file that is released: somebody knows all true counts, and sees all released ones, m.
 
-Whoever conditions on the numbers m of records released with every value, and not only on those with one of them,
-finds a record of true cell x among the ``m_i`` released as i with chance
+    Pr(correct | m) = (p_ix / m_i) [z^m] z_i F(z) / (sum_l p_lx z_l)  /  [z^m] F(z),    F = prod_j (sum_i p_ij z_i)^N_j
 
-    Pr(correct | m) = E(records of x released as i | m) / (m_i N_x)
-                    = (p_ix / m_i) [z^m] z_i F(z) / (sum_l p_lx z_l)  /  [z^m] F(z)
+Small blocks of cells that exchange no records are multiplied out. Where a record of cell x stays, or leaves with rate
+``a_x`` and is dealt to i with chance ``w_i`` wherever it came from, an integral tells it: with s that stayed,
+d = m - s and l = N - s, and the weights ``C(N, s) (1 - a)^s a^(N - s) (u w)^d / d!`` of a cell,
 
-where ``F(z) = prod_j (sum_i p_ij z_i)^N_j`` and ``[z^m]`` takes a coefficient. Blocks of cells that exchange no
-records are worked on one by one. Small ones by multiplying the polynomials out, where nothing is subtracted. No record
-of a cell of N is found with more than ``1 / N``, so blocks of large cells need no work.
+    looking at x:  E_u[ E(s_x) + E(l_x d_x) / u ] / (m_x N_x)        at i != x:  E_u[ E(l_x) E(d_i) / u ] / (m_i N_x)
 
-Blocks in which a record either stays or is dealt out need an integral, whatever their size. A record of cell x leaves
-with rate ``a_x`` and is then dealt to released value i, its own among them, with chance ``w_i``, wherever it came from:
-``p_xx = 1 - a_x + a_x w_x``, ``p_ix = a_x w_i``. Mixing is of this kind, and with equal w Method 1 and the
-inverse-frequency method are. With s records of a cell that did not leave and ``d = m - s`` that were dealt to it,
-``L = sum (N - s) = sum d``, the weight of all s is ``L! prod C(N, s) (1 - a)^s a^(N - s) w^d / d!``. With
-``L! = int_0^inf u^L e^-u du`` it is a product over cells under an integral of one variable:
-
-    Pr(correct | m), looking at x:         E_u[ E(s_x) + E(l_x d_x) / u ] / (m_x N_x)
-                     looking at i != x:    E_u[ E(l_x) E(d_i) / u ] / (m_i N_x)
-
-where l = N - s records left, inner means are over the weights ``C(N, s) (1 - a)^s a^(N - s) (u w)^d / d!`` of a cell,
-and u has the density that is proportional to e^-u times the product of their sums.
-
-Source: derived; [Adeshiyan2011, eq. (4.24)] conditions on one of the counts alone.
+where u has the density proportional to e^-u times the product of the sums of the weights. No record of a cell of N is
+found with more than ``1 / N``. Source: derived; [Adeshiyan2011, eq. (4.24)] conditions on one count alone.
 """
 
 from __future__ import annotations
@@ -62,8 +48,7 @@ _EQUAL = 1e-9
 def realised_risks(arrivals: SparseArrivals, factors: Real | None = None) -> Real | None:
     """The chance of a correct match of each cell that has records, looking where it is easiest; None if not known.
 
-    Cells that cannot be the worst have ``1 / N``, which they do not exceed. Where somebody is right with a part of the
-    chance only, ``factors`` has this part for every cell, shape (cells,), and the worst is that of the products.
+    Cells that cannot be the worst have ``1 / N``; the worst is of products with the ``factors`` of cells, if given.
     """
     part = np.ones(len(arrivals.counts)) if factors is None else factors
     blocks = _Blocks(arrivals, part)
@@ -122,10 +107,7 @@ class _Blocks:
         return bool((records == row_sums(self.of_row, listed.seen, self.count)).all())
 
     def dealt(self) -> Array:
-        """Which blocks deal records out: all entries are there, and in proportion in all columns but for the own ones.
-
-        What they are dealt with is kept: :attr:`_rates` of the cells, and :attr:`_shares` of the released values.
-        """
+        """Which blocks deal records out, with which rates and shares: columns in proportion but for own entries."""
         listed = self._listed
         there = listed.counts > 0
         entries = np.bincount(self.of_cell[listed.cell], minlength=self.count)
@@ -276,10 +258,7 @@ class _Block:
 
 
 def _dealt_shares(P: Real, own: Array) -> Real:
-    """Shares with which records are dealt, from matrices of shape (blocks, r, c) and the own row of each column.
-
-    A column is in proportion to the shares but for its own row, which another column tells.
-    """
+    """Shares with which records are dealt, from matrices of shape (blocks, r, c) and the own row of each column."""
     block, r = np.arange(len(P)), P.shape[1]
     first, second = own[:, 0], own[:, 1]
     if r == 2:  # any would do: one with which both cells have the same rate

@@ -1,17 +1,10 @@
-"""Two releases of one record: what they tell together.
-
-Each randomized anew, more releases always tell more. One draw for each record, variable, design and truth, used again
-in every release, is the remedy while truths do not change. Where they may, a record has a *path* of truths (a, a'), and
-two releases with the matrix P report (z, z') with the chance
+"""Two releases of one record, with truths (a, a') and reports (z, z'): what they tell together.
 
     fresh draws                        p_za p_z'a'
     kept draws, same truth             p_za where z = z', else 0;  any other path as for fresh draws
     kept draws randomized once more    sum_y c_zy c_z'y p_ya for the same truth;  else (C P)_za (C P)_z'a'
 
-The parity of two paths is the largest ratio of these chances over all pairs of reports. With kept draws it is infinite
-between (a, a) and (a, b): a report that changed proves that the truth did.
-
-Source: [Adeshiyan2011, Definition 4.2] for the joint release; derived.
+The parity of two paths is the largest ratio of these. Source: [Adeshiyan2011, Definition 4.2]; derived.
 """
 
 from __future__ import annotations
@@ -51,11 +44,7 @@ class PathParities:
 
 
 def two_releases(design: Any, *, kept: bool, again: Any = None) -> PathParities:
-    """What two releases with one design, or its matrix, tell of a record together.
-
-    ``kept`` says whether draws are kept by key; ``again`` is a second, fresh randomization of the reports of each
-    release, if any.
-    """
+    """What two releases with one design tell of a record; ``again`` is a fresh randomization of each kept report."""
     P = design_of(design).exact_matrix()
     C = None if again is None else design_of(again).exact_matrix()
     rows = P if C is None else _products(C, [*zip(*P, strict=True)])
@@ -85,12 +74,7 @@ def _of_different(row: Sequence[Fraction], other: Sequence[Fraction]) -> tuple[F
 
 
 def path_parities(stage: Stage, *, kept: bool) -> PathParities | None:
-    """What two releases with the design of one stage tell; None where it cannot be said.
-
-    That is where no state can be released as another, or where the states are too many for exact fractions. Paths are
-    compared among states that can be released as each other: any others are told apart by each release.
-    ``kept`` says whether the draws of the stage, or of its first step, are kept by key.
-    """
+    """What two releases with one stage tell, of states that can be released as each other; None where unknown."""
     first, then = stage.steps if kept and stage.steps is not None else (stage.design, None)
     blocks = _blocks(stage)
     if not blocks or sum(len(states) ** (3 if then is None else 4) for states in blocks) > EXACT_LIMIT:

@@ -191,11 +191,7 @@ class RiskReport(Result):
 
     @property
     def headline(self) -> dict[str, Any]:
-        """The figure that stands above the release, for whom, and whether the limit is kept.
-
-        ``worst`` and ``worst_unit`` are for whoever finds most; ``covers_released_counts`` says whether somebody who
-        compares all released counts with the true ones is among those.
-        """
+        """The figure that stands above the release, for whom, whether the limit is kept, and the worst known."""
         now = self.now
         return {
             "risk": now.max_risk,

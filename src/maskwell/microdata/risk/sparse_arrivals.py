@@ -101,10 +101,7 @@ class SparseArrivals:
         return risks
 
     def above(self, cells: Array, least: float) -> tuple[Array, Array, Real]:
-        """Looks under another value by which cells are found with a chance above ``least``: cell, row, risk.
-
-        Where too many would have to be looked for, a bound from above stands for the risk.
-        """
+        """Looks under another value that find with a chance, or a bound of it, above ``least``: cell, row, risk."""
         target, row, p, bound = self._elsewhere(cells, np.full(len(cells), least))
         rows, place = np.unique(row, return_inverse=True)
         risk = strict_when_highest(self.summands(rows), place.ravel(), p) if len(rows) else bound
@@ -116,10 +113,7 @@ class SparseArrivals:
         return cells[target[more]], row[more], risk[more]
 
     def _search(self, risks: Real, target: Array, row: Array, p: Real, bound: Real) -> None:
-        """Raise risks to the strict risks of targets that are not the likeliest of their row.
-
-        Those that could be found most easily come first; after so many, their bound stands for the rest.
-        """
+        """Raise risks to the strict risks of targets that are not the likeliest of their row, the easiest first."""
         known: dict[tuple[int, float], float] = {}
         order = np.argsort(-bound, kind="stable")
         while len(order):
@@ -134,10 +128,7 @@ class SparseArrivals:
             order = order[bound[order] > risks[target[order]] * _NEAR]
 
     def _elsewhere(self, cells: Array, least: Real) -> tuple[Array, Array, Real, Real]:
-        """Targets (place in ``cells``, row, p, bound) that may be found more easily under another value than their own.
-
-        Left out is every release whose strict risk is, by the bounds of the share, no more than ``least`` of its cell.
-        """
+        """Targets (place, row, p, bound) that may be found more easily under another value, as far as bounds tell."""
         if not len(cells):
             return cells, cells, least, least
         place = np.full(len(self.counts), -1)

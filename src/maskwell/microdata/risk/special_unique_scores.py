@@ -1,27 +1,12 @@
 """Special uniques: records that few of their keys tell apart from all others (SUDA).
 
-A set of keys is a *minimal sample unique* of a record if no other record has the same labels there, and if that is true
-of no smaller part of the set. The fewer keys it takes, and the more such sets there are, the more special is the
-record. With K keys, of which sets of up to M are looked at, a set of k keys counts
+A set of k of K keys that tells a record apart, and of which no part does, counts ``prod over i = k .. M of (K - i)`` in
+its score (without a factor 0). Of U records alone and P in pairs, with the share f of the population sampled,
 
-    prod over i = k .. M of (K - i)
-
-and the score of a record is the sum over its sets. Where M = K, the last factor would be 0 and is left out: so does
-sdcMicro, which always looks at all sets. The share that a key has in the score counts the sets with the key.
-
-The chance that a record which is alone in the sample is alone in the population is estimated for all such records
-together, from those that are alone and those that come in pairs,
-
-    d = U f / (U f + P (1 - f))
-
-where ``U`` records are alone, ``P`` records are one of two alike, and ``f`` is the share of the population that was
-sampled. It is then spread over the records by their scores s, with the sum over all that have one,
-
-    d_r = 1 / (1 + (U / d - U) / (s_r^q sum s^-q)),     q = 1 + (8 - K) / 20
+    d = U f / (U f + P (1 - f)),     d_r = 1 / (1 + (U / d - U) / (s_r^q sum s^-q)),     q = 1 + (8 - K) / 20
 
 Source: after Elliot, Manning, Mayes, Gurd and Bane, and Skinner and Elliot, as the SDC Practice Guide of the World Bank
-(scores, with the product up to M) and the documentation and tests of sdcMicro give them; nobody promises that d_r is a
-chance. A missing value tells nobody apart.
+and sdcMicro give them; nobody promises that d_r is a chance. A missing value tells nobody apart.
 """
 
 from __future__ import annotations
@@ -102,10 +87,7 @@ class SpecialUniques:
 def special_uniques(
     table: CellTable, keys: Sequence[str], *, fraction: float = FRACTION, largest: int | None = None
 ) -> SpecialUniques:
-    """SUDA and DIS-SUDA scores of the records of a file, from its counts by the keys and maybe other columns.
-
-    ``fraction`` is the share of the population that was sampled. A set has ``largest`` keys at most, else all of them.
-    """
+    """SUDA and DIS-SUDA scores; ``fraction`` of the population was sampled, and a set has ``largest`` keys at most."""
     own, most = table.project(keys), len(keys) if largest is None else largest
     number_of_sets = sum(math.comb(len(keys), size) for size in range(1, most + 1))
     if number_of_sets > SETS:

@@ -1,21 +1,13 @@
 """The risk of a match where all records of a unit, such as a household, have one draw.
 
-A unit has a *make-up*: for each combination of the unchanged columns that somebody sees, how many of its records have
-it. Units of one make-up are records of a file of units, whose draws are independent, and whoever finds a unit with the
-chance r finds the c records of it that have the keys of a person with ``r / c`` each.
+A unit has a *make-up*: for each combination of the unchanged columns that are seen, how many of its records have it.
+Units of one make-up are records of a file of units, with independent draws. Who sees which records belong together
+finds a record with ``s r / c``: r for the unit, c records alike in it, s of all records alike in such units. Who does
+not sees ``m = A M``, make-ups by columns; where these are dependent, all ways to m are listed,
 
-*Who sees which records belong together* counts released units by their make-up, and looks at those of one make-up. Of
-the records with the keys x the share ``s`` is in units of this make-up, so the chance is ``s r / c``.
+    Pr(the unit is released as i | m) = p_ij [z^m] z^a_ij F(z) / f_j(z) / [z^m] F(z),   f_j = sum_i p_ij z^a_ij
 
-*Who does not* sees ``m = A M``, where the columns of A are make-ups and M counts units. Where the columns of A are
-independent, M follows from m; one make-up for each combination, as in households of one size that have all keys in
-common, is the simplest case. Else all ways are listed in which units can have become m: with the types j of units,
-``N_j`` of each, and a step ``a_ij`` in the space of m for each value i that a unit may be released with,
-
-    Pr(the unit of the person is released as i | m) = p_ij [z^m] z^a_ij F(z) / f_j(z) / [z^m] F(z)
-
-where ``f_j(z) = sum_i p_ij z^a_ij`` and ``F = prod f_j^N_j``. One of the ``m_ik`` records that look like the person is
-then taken. Source: derived.
+Source: derived (docs/theory/disclosure-risk.md).
 """
 
 from __future__ import annotations
@@ -67,18 +59,11 @@ def have_one_draw(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
 
 
 def drawn_together(report: RiskReport, stages: Sequence[Stage], units: DrawnUnits) -> tuple[RiskReport, float | None]:
-    """The risk of a match where all records of a unit have one draw, from that of a report for draws apart.
+    """The risk of a match where all records of a unit have one draw: at most ``max over c of r / c``.
 
-    Let c records of a unit have the keys x. They come to a released cell together or not at all. Somebody who sees
-    which of the records there are one unit's counts units with c records, whose draws are independent, and finds that
-    of a record with the chance r of a release of units, with c among the keys; then the record with 1 / c. Who does
-    not see it knows less. So the chance of one look is at most ``max over c of r / c``. Source: derived.
-
-    Beside it comes the largest chance to find a whole unit for somebody who knows the keys of all its records and sees
-    which belong together; ``None`` where nothing smaller than one in the units alike can be claimed.
-
-    Keys that each record has its own draw of are taken as seen unchanged, which bounds one look. What all released
-    counts tell is not known then.
+    Beside it the largest chance to find a whole unit for who knows all its keys and sees which records are one unit's;
+    ``None`` where nothing smaller than one in the units alike can be claimed. Keys with draws of single records are
+    taken as unchanged, and what all counts tell is not known then. Source: derived.
     """
     if any(stage.unit is None for stage in acting(stages, report.keys)):
         units = replace(units, released=None, released_members=None)
@@ -186,10 +171,7 @@ class _MadeUp:
         return {name: report.per_cell[name][place] for name in _ONE_LOOK}
 
     def parts(self, *, shown: bool) -> Real:
-        """By type, which part of the chance to find a unit is that to find a record of it.
-
-        Of somebody who sees make-ups where ``shown``; else chances times these parts are bounds.
-        """
+        """By type, which part of the chance to find a unit is that to find a record of it, or a bound of it."""
         return (self.share if shown else 1.0) / self.alike
 
     def _compared(self, stages: Sequence[Stage], released: CellTable, factors: Real) -> Real | None:
@@ -205,11 +187,7 @@ class _MadeUp:
     def whole(
         self, stages: Sequence[Stage], units: DrawnUnits, released: CellTable | None, one_look: Real
     ) -> float | None:
-        """The largest chance to find a whole unit, for somebody who sees which records belong together.
-
-        ``None`` where nothing smaller than one in the units alike can be claimed: keys differ within units, and the
-        units are not counted in the released file.
-        """
+        """The largest chance to find a whole unit; ``None`` where keys differ in units that are not counted."""
         sizes = np.array([len(make_up) for make_up in self.make_ups])
         in_common = (self.alike == sizes[self.of_units.codes[self.record, -1]]).all()
         if not in_common and units.released_members is None:
@@ -313,10 +291,7 @@ def _blocks(make_ups: Sequence[MakeUp]) -> list[list[int]]:
 
 
 def _listed_risks(made_up: _MadeUp, stages: Sequence[Stage], units: DrawnUnits) -> Real | None:
-    """The chances of records, by type, from all ways in which units can have become the released counts.
-
-    Those that cannot be the worst have a bound. None where there are too many ways.
-    """
+    """Chances of records, by type, from all ways to the released counts; None where these are too many."""
     assert units.released is not None
     unmoved = [name for name in made_up.keys if name not in made_up.moved]
     kept, seen = ([units.table.place(name) for name in names] for names in (unmoved, made_up.unchanged))

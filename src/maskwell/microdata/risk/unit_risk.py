@@ -1,17 +1,8 @@
 """The risk of units, such as households: that at least one of their records is found, and that all are found together.
 
-A unit u with the records i in u, each found with the chance r_i, has the risk
+    h_u = 1 - prod over i in u of (1 - r_i)        at most sum r_i, whatever depends on what
 
-    h_u = 1 - prod over i in u of (1 - r_i)
-
-if its records are matched independently of each other. Whatever depends on what, it is at most ``sum r_i``. Drawn
-apart and published without anything that shows which records belong together, the records of a unit are found as
-others with the same keys are: the law of the released file depends on the counts of the cells alone.
-
-Where it can be seen which records belong together, somebody who knows the keys of all records of a unit looks for the
-whole combination. With N_X units of the same combination, which are randomized alike, the chance is at most ``1 / N_X``
-before and after the release; nothing smaller is claimed.
-
+Who sees which records belong together, and knows all keys, finds a unit with at most one in the units alike.
 Source: the product as sdcMicro computes it (its hierarchical risk); the bounds are derived.
 """
 
@@ -87,10 +78,7 @@ def with_units(
     seen_share: float = 0.0,
     together: float | None = None,
 ) -> RiskReport:
-    """A report that tells the risk of units as well; ``members`` are those of its table.
-
-    ``together`` is the largest chance to find a whole unit, where that is known to be below one in those alike.
-    """
+    """A report that tells the risk of units as well; ``together`` is the chance to find a whole one, if known."""
     risks, after = report.per_cell, None
     keys = cells_in(report.table, report.table.project(report.keys))
     own, alike = (
