@@ -425,10 +425,8 @@ def _handle(token: bytes) -> str:
 class Waits:
     """Who has to wait after wrong passwords: kept in memory, and forgotten after an hour.
 
-    Wrong passwords are counted three times: for the name from this address, for the name from everywhere, and for all
-    names together. Only the first makes longer and longer waits; the others let one try through every few seconds, so
-    that many addresses together guess slowly. An address from which somebody has signed in under the name is not kept
-    waiting by what others do. Addresses are neither logged nor stored.
+    Wrong ones are counted for the name from this address, which waits longer and longer, and for the name and for all
+    names, where one try is let through every few seconds. Addresses are neither logged nor stored.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -439,10 +437,7 @@ class Waits:
 
     @contextmanager
     def one_try(self, address: str, name: str) -> Iterator[Callable[[], None]]:
-        """One try, which is wrong unless it is called right; AccessError while a wait lasts.
-
-        It is counted before the password is looked at, so that many at once are no way around.
-        """
+        """One try: counted as wrong, before the password is looked at, unless called right; AccessError in a wait."""
         who = (address, name)
         with self._lock:
             counted: list[tuple[tuple[str, ...], Callable[[int], int]]] = [(who, wait_after)]
@@ -493,9 +488,5 @@ def _pace(tries: int, seconds: int) -> Callable[[int], int]:
 
 
 def wait_after(wrong: int) -> int:
-    """Seconds to wait after so many wrong passwords.
-
-    >>> [wait_after(wrong) for wrong in (0, 4, 5, 6, 7, 12, 1000)]
-    [0, 0, 1, 2, 4, 128, 300]
-    """
+    """Seconds to wait after so many wrong passwords."""
     return 0 if wrong < TRIES else min(LONGEST_WAIT, 2 ** min(wrong - TRIES, 20))

@@ -20,10 +20,7 @@ def accepted_languages(header: str) -> list[str]:
 
 
 def check_words(survey: Survey, asked: Iterable[str]) -> dict[str, Any]:
-    """What the template needs: texts in the first language asked for that there is, else in the survey's first one.
-
-    A language that a survey brings by itself may lack the texts of this page; English stands for a survey of such ones.
-    """
+    """What the template needs, in the first language asked for that has this page, else the survey's, else English."""
     spoken = [one for one in survey.languages if texts_in(one, "check", survey.texts)] or ["en"]
     language = next((one for one in asked if one in spoken), spoken[0])
     page = texts_in(language, "page", survey.texts) or package_texts("page")["en"]

@@ -97,10 +97,7 @@ class Client:
         return Survey.from_dict(self._ask("GET", f"/s/{quote(code)}/survey.json")["survey"])
 
     def answer(self, code: str, answers: Mapping[str, Hashable], *, invitation: str | None = None) -> dict[str, Any]:
-        """Randomize true answers here, and send the reports; what was sent comes back. The answers stay here.
-
-        A submission that may not have arrived must be sent again as it is, with :meth:`send`, never drawn again.
-        """
+        """Randomize true answers here, and send the reports. What was sent comes back: :meth:`send` it again, never redraw."""
         survey = self.survey(code)
         submission = draw_submission(survey, answers, invitation=invitation)
         self._submit(code, padded(survey, submission))

@@ -146,11 +146,7 @@ class Desk:
     def import_file(
         self, code: str, path: str | Path, source: str | None = None, *, again: bool = False
     ) -> dict[str, Any]:
-        """Take reports from elsewhere: an export of a platform, of a tablet, or a table; all rows, or none.
-
-        Rows that have ids are counted once, however often they are imported; a file without ids is refused the second
-        time, unless it is to be counted ``again``.
-        """
+        """Take all rows of a file from elsewhere, or none; one without ids is taken twice only where ``again`` says so."""
         stored = self.store.survey(code)
         check_taking(stored)
         done = import_reports(self.store, stored, path, source, again=again)

@@ -34,29 +34,7 @@ _LARGEST_LOG = 700
 
 
 def survey_text(form: Mapping[str, Any]) -> str:
-    """The file of a form: one demand for the whole survey, shared equally by its sensitive questions.
-
-    >>> print(survey_text({"title": "Work", "demand": {"word": "gamma", "value": "4"}, "questions": [
-    ...     {"ask": "Paid in cash?", "answers": ["yes", "no"], "sensitive": True},
-    ...     {"ask": "All declared?", "answers": ["yes", "no"], "sensitive": True}]}))
-    [survey]
-    title = "Work"
-    access = "open"
-    demand = { gamma = "4" }
-    <BLANKLINE>
-    [[question]]
-    name = "paid_in_cash"
-    ask = "Paid in cash?"
-    answers = ["yes", "no"]
-    design = { gamma = "2" }
-    <BLANKLINE>
-    [[question]]
-    name = "all_declared"
-    ask = "All declared?"
-    answers = ["yes", "no"]
-    design = { gamma = "2" }
-    <BLANKLINE>
-    """
+    """The file of a form: one demand for the whole survey, shared equally by its sensitive questions."""
     questions = [table(one, "question") for one in tables(form.get("questions", []), "question")]
     if len(questions) > MOST_QUESTIONS:
         raise PlanError("the-survey-has-questions", questions_count=len(questions), most_questions=MOST_QUESTIONS)
@@ -166,15 +144,7 @@ def _name(words: str, taken: list[str]) -> str:
 
 
 def form_of(content: str) -> dict[str, Any] | None:
-    """The form that stands for a file; None where the file says more than the form can hold, such as single designs.
-
-    >>> form = {"title": "Work", "demand": {"word": "gamma", "value": "4"}, "questions": [
-    ...     {"ask": "Paid in cash?", "answers": ["yes", "no"], "sensitive": True}]}
-    >>> form_of(survey_text(form))["questions"][0]["answers"]
-    ['yes', 'no']
-    >>> form_of(survey_text(form).replace('design = { gamma = "4" }', 'design = { gamma = "2" }')) is None
-    True
-    """
+    """The form that stands for a file; None where the file says more than the form can hold, such as single designs."""
     try:
         survey, written = Survey.from_toml(content), from_toml(content)
         form = _form(survey, written)
@@ -237,18 +207,7 @@ def _form_question(question: Question, written: Mapping[str, Any], language: str
 
 
 def consequences(content: str, n: Any = None, share: Any = None, margin: Any = None) -> dict[str, Any]:
-    """What follows from a draft: what each question reveals, and how exact its shares will be; or what is wrong.
-
-    ``share`` is the true share that margins are for; without it they hold for every share.
-
-    >>> draft = survey_text({"title": "Work", "demand": {"word": "gamma", "value": "4"}, "questions": [
-    ...     {"ask": "Paid in cash?", "answers": ["yes", "no"], "sensitive": True}]})
-    >>> what = consequences(draft, 1000)
-    >>> what["factor"], round(what["questions"][0]["margin"], 3)
-    ('4', 0.052)
-    >>> round(consequences(draft, 1000, share=0.05)["questions"][0]["margin"], 3)
-    0.043
-    """
+    """What follows from a draft: what each question reveals, and how exact its shares will be; or what is wrong."""
     planned = n if isinstance(n, int) and 1 <= n <= 10**9 else PLANNED
     at = share if isinstance(share, float) and 0 < share < 1 else None
     half = margin if isinstance(margin, float) and 0 < margin < 1 else MARGIN

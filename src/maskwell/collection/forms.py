@@ -33,10 +33,7 @@ Row = dict[str, "str | dict[str, str]"]
 
 
 def form_bytes(survey: Survey, device: str) -> bytes:
-    """The file (.xlsx) with the sheets survey, choices and settings.
-
-    Written with XlsxWriter, which only writes, needs no other package and gives the same bytes every time.
-    """
+    """The file (.xlsx) with the sheets survey, choices and settings; the same bytes every time."""
     if device not in DEVICES:
         raise ParameterError("there-are-no-forms", device=device, devices=", ".join(DEVICES))
     form = _Form(survey, device)

@@ -46,12 +46,7 @@ class DamagedError(InputError):
 
 
 def leaf_text(lines: Iterable[str], room: int = ROOM) -> str:
-    r"""A leaf: its lines in their own order, then blanks.
-
-    >>> leaf = leaf_text(["b 2", "a 1"])
-    >>> leaf.rstrip(" "), len(leaf)
-    ('a 1\nb 2\n', 960)
-    """
+    """A leaf: its lines in their own order, then blanks."""
     text = "".join([f"{line}\n" for line in sorted(lines)])
     return text.ljust(max(1, -(-len(text) // room)) * room)
 
@@ -67,12 +62,7 @@ def record_lines(records: Mapping[bytes, str]) -> list[str]:
 
 
 def records_of(leaves: Iterable[str]) -> dict[bytes, str]:
-    """The reports of leaves, by their ids.
-
-    >>> leaf = leaf_text(record_lines({bytes(16): "0,1", bytes(15) + b"a": ",1"}))
-    >>> records_of([leaf]) == {bytes(16): "0,1", bytes(15) + b"a": ",1"}, content_at(leaf, bytes(16))
-    (True, '0,1')
-    """
+    """The reports of leaves, by their ids."""
     return {id_of(line): line[_ID_DIGITS + 1 :] for leaf in leaves for line in lines_of(leaf)}
 
 
@@ -105,12 +95,7 @@ def room_of(longest: int) -> int:
 
 @dataclass(frozen=True)
 class Leaves:
-    """Which of the leaves of a survey an id belongs to, while there are so many ids in all.
-
-    >>> leaves = Leaves(0, b"key", 960)
-    >>> leaves.count(0), leaves.count(7), leaves.count(8), leaves.count(40)
-    (1, 1, 2, 6)
-    """
+    """Which of the leaves of a survey an id belongs to, while there are so many ids in all."""
 
     first: int  # the place of the first leaf
     salt: bytes  # the key of the hash
@@ -133,11 +118,7 @@ class Leaves:
 
 
 def _ancestor(leaf: int, before: int) -> int:
-    """The leaf, of so many before, that held what a new one gets.
-
-    >>> [_ancestor(leaf, 3) for leaf in range(3, 8)]
-    [1, 0, 1, 2, 1]
-    """
+    """The leaf, of so many before, that held what a new one gets."""
     while leaf >= before:
         leaf -= 1 << (leaf.bit_length() - 1)
     return leaf

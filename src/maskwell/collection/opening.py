@@ -45,11 +45,7 @@ class NoAnswerError(InputError):
 
 
 def open_store(url: str, *, new: bool = False, reads: bool = False) -> Store:
-    """A database with its tables brought up to date.
-
-    Unless a ``new`` one may be made, a database that is a file must be there. One that cannot be written is opened
-    where the command only ``reads``.
-    """
+    """A database that is there, or ``new``, brought up to date; one that cannot be written where a command ``reads``."""
     try:
         store = Store(url)
         if not (new or store.is_there):

@@ -48,8 +48,7 @@ class TooLargeError(Exception):
 class BoundedProtocol(HttpToolsProtocol):
     """One connection: a request whose headers are too many or too long is answered with 431, and the connection closed.
 
-    The parser keeps what it reads of a header line until the line ends, whatever its length. Everything of a request
-    but its body is counted here: the first line, headers, and what frames or follows the parts of a body.
+    The parser keeps a header line until it ends, whatever its length: so all of a request but its body is counted here.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -500,10 +500,7 @@ class Store:
     # ---- reports
 
     def accept(self, batch: Sequence[Submission]) -> list[Verdict]:
-        """Take many submissions in one transaction: all are on disk when this returns.
-
-        A submission that is already there with the same content is accepted again and changes nothing.
-        """
+        """Take many submissions in one transaction: all are on disk when this returns."""
         with self.writing(*{one.survey for one in batch}) as connection:
             return self.take(connection, batch)
 

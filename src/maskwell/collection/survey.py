@@ -119,21 +119,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Survey:
-    """Questions that are asked together, and the demand that all reports of one person must keep.
-
-    >>> survey = Survey.from_toml('''
-    ... [survey]
-    ... title = "Working life"
-    ... demand = { epsilon = 1 }
-    ... [[question]]
-    ... name = "cash"
-    ... ask = "Were you paid in cash last month?"
-    ... answers = ["yes", "no"]
-    ... design = { gamma = 2 }
-    ... ''')
-    >>> survey.parity, survey.questions[0].design.kind
-    (Fraction(2, 1), 'uniform')
-    """
+    """Questions that are asked together, and the demand that all reports of one person must keep."""
 
     title: Texts
     questions: tuple[Question, ...]

@@ -50,15 +50,7 @@ class Move:
 
 
 def moves_of(groups: Sequence[Group], columns: Sequence[str]) -> tuple[Move, ...]:
-    """What the groups that move some of the columns did at most, in the order in which they were carried out.
-
-    >>> from maskwell.microdata.folder.receipt import Group
-    >>> roof = Group(variables=("roof",), within=("town",), linked=(), method="pram", invariance="counts",
-    ...              most_changed=0.02)
-    >>> [move] = moves_of([roof], ["roof", "sex"])
-    >>> move.changed, move.bias(Weights.alike())
-    (0.02, 0.01)
-    """
+    """What the groups that move some of the columns did at most, in the order in which they were carried out."""
     changed: list[float] = []
     moves = []
     for place, group in enumerate(groups):
@@ -111,9 +103,6 @@ class Weights:
         """At most the part of all weight that a share of the records has.
 
         From the variation v alone it is at most ``x + v sqrt(x (1 - x))`` for a share x. Source: standard.
-
-        >>> round(Weights(WEIGHTS, np.array([3.0, 1.0]), np.array([10.0, 70.0])).heaviest(0.25), 3)   # 20 of 80 records
-        0.4
         """
         if self.variation is not None:
             return min(1.0, share + self.variation * math.sqrt(share * (1 - share)))
@@ -142,10 +131,7 @@ class Distortion:
 
     @classmethod
     def of(cls, moves: Sequence[Move], weights: Weights, part: float = 1.0) -> Distortion:
-        """Of a table that these groups moved, counted in this part of the released records.
-
-        All records that changed may be in the part, and a table that is kept in the file need not be kept there.
-        """
+        """Of a table that these groups moved, counted in a part of the records, which may have all that changed."""
         if part < 1:
             return cls.of([replace(move, alone=False) for move in moves], weights).within(part)
         changed = min(1.0, sum(move.changed for move in moves))
@@ -167,11 +153,7 @@ class Distortion:
 
 
 def reach_of(clusters: CellTable, *, strata: bool) -> float:
-    """``F w``: the share w of the heaviest cluster, and F the largest ``n_h / (n_h - 1)`` over strata of n_h clusters.
-
-    ``clusters`` counts records by stratum, if there are ``strata``, and cluster. A stratum with one cluster counts as
-    one with two.
-    """
+    """``F w``: the share w of the heaviest cluster, and F the largest ``n_h / (n_h - 1)`` over strata, at most 2."""
     mass = np.asarray(clusters.mass, dtype=np.float64)
     drawn = np.bincount(clusters.codes[:, 0] if strata else np.zeros(len(mass), dtype=np.int64))
     fewest = max(2, int(drawn[drawn > 0].min()))
@@ -184,9 +166,7 @@ def under_plan(usual: SurveyEstimate, most: Distortion, reach: float) -> SurveyE
         se <= se_usual + min(d + b, sqrt(F w (1 + b) (d + b)))
 
     where d is the share of the weight that changed, b the bound of the bias, and ``reach`` F w, infinite with
-    replicates. Released values may vary less between clusters than true ones; a standard error under a plan is a
-    distance from zero, so it is wrong by at most that of the differences. Source: derived,
-    docs/theory/after-release.md.
+    replicates. Source: derived, docs/theory/after-release.md.
     """
     together = most.weight + most.bias
     more = min(together, math.sqrt(reach * (1 + most.bias) * together)) if together else 0.0

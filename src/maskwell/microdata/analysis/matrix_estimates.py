@@ -89,10 +89,7 @@ def _known_masses(route: Route) -> Real:
 
 
 def _estimated_masses(route: Route, cells: CellTable | None) -> Real | None:
-    """Records, or squared weights, of the true states as far as the released file tells them; None where it does not.
-
-    Counts of these states must be kept, too. Sums of squared weights are not kept, but turned back by the matrix.
-    """
+    """Records, or squared weights, of the true states as far as the file tells them; None where it does not."""
     first = route.groups[0]
     if cells is None or not is_kept(route.groups, first.columns):
         return None
@@ -231,10 +228,7 @@ def _moments(categories: list[Cell], G: Real, data: Released, target: str, rest:
 
 
 def composed(groups: Sequence[Group], columns: Sequence[str], cells: Sequence[Cell]) -> tuple[Any, Sequence[Cell]]:
-    """The matrix that takes true cells (columns of the matrix) to released ones, and the texts of the released cells.
-
-    ``columns`` are those of the cells; they hold all that tell the states of the groups.
-    """
+    """The matrix that takes true cells, of these columns, to released ones, and the texts of the released cells."""
     from scipy.sparse import csc_array, identity
 
     P = identity(len(cells), format="csc")

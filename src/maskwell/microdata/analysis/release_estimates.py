@@ -190,15 +190,7 @@ def estimate_each_released(
     interval: str | None = None,
     progress: Progress | None = None,
 ) -> ReleasedColumns:
-    """Shares of every randomized column on its own; what cannot be estimated is said, unless nothing can.
-
-    >>> from maskwell.microdata import release_table
-    >>> from maskwell.microdata import ReleasePlan
-    >>> plan = ReleasePlan.of([{"variables": [name], "method": "method1", "theta": "1/2"} for name in ("sex", "job")])
-    >>> released = release_table({"sex": ["f", "m"] * 50, "job": ["baker"] * 60 + ["clerk"] * 40}, plan)
-    >>> [table.route.columns for table in estimate_each_released(released.data, released.receipt()).tables]
-    [('sex',), ('job',)]
-    """
+    """Shares of every randomized column on its own; what cannot be estimated is said, unless nothing can."""
     check_kind(Receipt, receipt=receipt)
     options: dict[str, Any] = {"weights": weights, "target": target, "missing": missing}
     tables, refused, first = [], {}, None
@@ -359,11 +351,7 @@ def _counted(route: Route, table: CellTable, cells: CellTable | None, target: st
 
 
 def _bounded(route: Route, table: CellTable, most: Distortion, target: str, *, still: bool) -> Estimate:
-    """Shares as they stand with a bound of their bias; no more of a cell moved than its block has.
-
-    The latter holds where the records are ``still`` the same ones: a part of them that released values tell, such as
-    a domain of a column that was moved, has lost records of a block to other parts.
-    """
+    """Shares as they stand with a bound of their bias; where records are ``still`` the same, within their blocks."""
     blocks, mass = _blocks(route, table), np.asarray(table.mass, dtype=np.float64)
     in_block = np.bincount(blocks, mass)[blocks] / mass.sum()
     sums = {"weights": table.weights, "squares": table.squares}

@@ -73,11 +73,7 @@ class Route:
 
     @property
     def to_solve(self) -> Route | None:
-        """The part of a bounded table that can be solved for: what the groups with known matrices did to it.
-
-        None where there is none, or where these groups and the others moved columns that the others worked with: then
-        one cannot be undone without the other.
-        """
+        """What groups with known matrices did to a bounded table; None where hidden ones cannot be told apart from it."""
         known = tuple(group for group in self.groups if group.design is not None)
         hidden = [group for group in self.groups if group.design is None]
         crossing = any({*a.moved} & {*b.columns} or {*b.moved} & {*a.columns} for a in known for b in hidden)
@@ -87,10 +83,7 @@ class Route:
 
 
 def route_of(receipt: Receipt, columns: Sequence[str], *, weighted: bool = False) -> Route:
-    """How the table of these columns is estimated; ParameterError where it cannot be.
-
-    A table whose counts are kept is solved for where it is to be ``weighted`` and all matrices are known.
-    """
+    """How the table of these columns is estimated, ``weighted`` or not; ParameterError where it cannot be."""
     groups = acting(receipt.groups, columns)
     linked = {name for group in groups for name in group.linked}
     cells = tuple(name for name in needed_columns(groups, columns) if name not in linked)
@@ -104,10 +97,7 @@ def route_of(receipt: Receipt, columns: Sequence[str], *, weighted: bool = False
 
 
 def _of_one_column(route: Route, *, weighted: bool = False) -> Route:
-    """The route of a column that had one draw for whole units: its published inflation counts with that, nothing else.
-
-    Raises where the table is another one, or not of numbers of records.
-    """
+    """The route of one column drawn for whole units: its inflation counts with that. Raises for any other table."""
     one = len(route.columns) == len(route.groups) == 1 and route.columns[0] in route.groups[0].inflation
     if not one or route.kind != KEPT or route.weighted or weighted:
         check_drawn_apart(route.groups)
@@ -277,10 +267,7 @@ def has_plan(sampling: Mapping[str, Any]) -> bool:
 
 
 def check_release_sampling(sampling: Mapping[str, Any], receipt: Receipt, route: Route) -> None:
-    """Raise where errors under a sampling plan are not known for a released file.
-
-    They are known for columns that were not moved; for others with weights, strata, clusters or replicates.
-    """
+    """Raise where errors under a plan are not known: with a withheld matrix, all but weights, strata, clusters."""
     check_unmoved(sampling, {name for group in receipt.groups for name in group.moved})
     check_drawn_apart(route.groups)
     more = [name for name, value in sampling.items() if value and name not in BOUNDED_PLANS]
@@ -293,8 +280,7 @@ def check_release_sampling(sampling: Mapping[str, Any], receipt: Receipt, route:
 def assigned(route: Route) -> list[tuple[tuple[str, ...], CodedDesign]] | None:
     """The columns of each matrix where each is a design of its own columns, all of them in the table; else None.
 
-    Then reports are estimated as those of a survey with these designs, under any sampling plan. Not so with a matrix
-    that was worked out from the file: errors of a survey do not hold for it.
+    Not so with a matrix that was worked out from the file: errors of a survey do not hold for it.
     """
     designs = []
     for group in route.groups:

@@ -215,11 +215,7 @@ def begin(ledger: Ledger, release: AnyRelease, partial: Path, folder: str, sourc
 
 
 def state_of(ledger: Ledger, release: AnyRelease) -> dict[str, Any]:
-    """What a manifest tells of the ledger as it was before its release: how long it was, and the hash of its end.
-
-    The hash of the manifest goes into the next line. So each vouches for the other, and who signed a manifest signed
-    all lines before it.
-    """
+    """The length and the end of the ledger before a release: its manifest and the next line vouch for each other."""
     return {**_name_of(ledger, release), "lines": len(ledger.lines), "head": ledger.last}
 
 
@@ -228,11 +224,7 @@ def _name_of(ledger: Ledger, release: AnyRelease) -> dict[str, Any]:
 
 
 def check_not_cut(ledger: Ledger, release: AnyRelease, folder: str) -> None:
-    """Raise where a folder is found of a release that was written down in this ledger and is not in it any more.
-
-    Its end was cut off then, or an older copy was brought back. Looked at are folders beside the one that is to be
-    written, and beside those that the ledger names. What was moved away from there, or deleted, is not missed.
-    """
+    """Raise where a folder is found of a release that was written down in this ledger and is not in it any more."""
     known = {one.manifest for one in ledger.releases}
     places = dict.fromkeys([Path(folder).absolute().parent, *(Path(one.folder).parent for one in ledger.releases)])
     for manifest in (path for place in places for path in _manifests(place)):
@@ -364,10 +356,7 @@ class DrawnAgain:
 
 
 def drawn_again(release: AnyRelease, ledger: Ledger, path: str | None = None) -> tuple[DrawnAgain, ...]:
-    """What earlier releases of the same data set tell together with a release that is planned.
-
-    With the ``path`` of the true file, releases of that file count under whatever name of the data set.
-    """
+    """What earlier releases of the same data set tell together with a release that is planned."""
     earlier = ledger.of_dataset(release.plan.dataset, path)
     return tuple(one for stage in release.stages for one in _of_stage(release, stage, earlier, path))
 
@@ -419,8 +408,7 @@ def _of_stage(
 def _is_recoded_alike(release: AnyRelease, stage: Stage, others: Sequence[StageRecord]) -> bool:
     """Whether earlier releases had the same true states, so that it can be said what all tell together.
 
-    Otherwise a state of one release may be a part of a state of another. And where one key keeps draws under one
-    matrix, a report that differs proves that the state does: then no ratio of chances is a bound.
+    Where one key keeps draws under one matrix, a report that differs proves a different state: no ratio is a bound.
     """
     basis = _basis(release, stage)
     return all(one.basis.get(name) == basis[name] for one in others for name in (RECODES, RULES))
@@ -429,8 +417,7 @@ def _is_recoded_alike(release: AnyRelease, stage: Stage, others: Sequence[StageR
 def _is_same_draw(release: AnyRelease, stage: Stage, record: ReleaseRecord, one: StageRecord) -> bool:
     """Whether a draw of an earlier release is this one: kept by one key, under one matrix, of the same true states.
 
-    A column that is drawn within one whose draw is new has new states, and so a new draw, too. Reports that are
-    randomized once more tell less than the kept ones, and bounds are checked for these, too.
+    A column that is drawn within one whose draw is new has new states, and so a new draw, too.
     """
     kept = release.draws_of(stage) == one.draws != "fresh"
     basis = _basis(release, stage)
@@ -535,10 +522,7 @@ def check_again(again: Sequence[DrawnAgain], *, allowed: bool) -> None:
 
 
 def _match_together(stage: Stage, others: Sequence[tuple[ReleaseRecord, StageRecord]]) -> float | None:
-    """The largest chance of a match from this release and the others; None where a matrix is not at hand.
-
-    Of one look: at the records with one combination of reports, or at those with one report in one of the releases.
-    """
+    """The largest chance of a match from this release and the others; None where a matrix is not at hand."""
     parts = [stage.transitions]
     for record, one in others:
         earlier = _stage_of(record, one)

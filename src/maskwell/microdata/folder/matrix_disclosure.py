@@ -32,9 +32,7 @@ EXACT = 0.005
 def check_matrix(plan: ReleasePlan, stage: Stage) -> None:
     """Raise where the public receipt would hold a matrix that tells the counts of the file, without a clearance.
 
-    A matrix that keeps the counts of the file tells them, wherever it came from and however it was rounded: somebody
-    may have worked it out elsewhere and given it as a fixed one. So the counts are worked out from every matrix, as a
-    reader would, and compared with those of the file (:func:`told`).
+    Wherever it came from: counts are worked out from every matrix as a reader would (:func:`told`), and compared.
     """
     if not plan.publishes(stage) or (plan.protection_of(stage).clearance or "").strip():
         return
@@ -68,22 +66,14 @@ def _masses(stage: Stage) -> list[tuple[Real, Real]]:
 
 @dataclass(frozen=True)
 class Told:
-    """How closely counts follow from a matrix.
-
-    ``off_by`` is the largest error of all counts, or of the better half of them where only these follow (``half``);
-    ``released`` is the standard error of a released count, in the middle of all.
-    """
+    """How closely counts, or ``half`` of them, follow from a matrix: their error, and that of a released count."""
 
     off_by: float
     released: float
     half: bool = False
 
     def in_words(self) -> str:
-        """For a message; counts themselves are not for it.
-
-        >>> Told(0.42, 10.1).in_words()
-        'the true counts to within 0.42 (the released file: 10)'
-        """
+        """For a message; counts themselves are not for it."""
         what = "half of the true counts" if self.half else "the true counts"
         within = f"to within {Printed(self.off_by):.2g}" if at_least(self.off_by, EXACT) else "exactly"
         return f"{what} {within} (the released file: {Printed(self.released):.2g})"
@@ -170,10 +160,7 @@ _GRID, _OFF = 1e9, 0.2718  # shares are the same on this grid, whose lines lie a
 
 
 def _sums(every: Sequence[Array], x: Real, counts: Real, spread: Real) -> list[_Sums]:
-    """By matrix, told apart by the shares that follow from it: the same one in many cells is one matrix.
-
-    It is ``flat`` where the shares are equal: those follow for any file if a matrix treats its states alike.
-    """
+    """By matrix, told apart by the shares that follow from it; equal ones (``flat``) follow for any file."""
     by_shares: dict[tuple[float, ...], _Sums] = {}
     for states in every:
         if not np.isfinite(x[states]).all() or not x[states].sum() > 0:

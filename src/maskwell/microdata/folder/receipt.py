@@ -34,10 +34,7 @@ INTERNAL, PUBLIC = "internal", "public"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Group(RandomizedColumns):
-    """Columns that were randomized together, as far as the reader of a receipt is told.
-
-    No :class:`Stage`: a public receipt has no counts, and may withhold the matrix.
-    """
+    """Columns that were randomized together, as far as a receipt tells: a public one has no counts, maybe no matrix."""
 
     linked: tuple[str, ...]
     # The matrix with the labels of its truths and reports, where the receipt has it

@@ -62,13 +62,7 @@ BY_UNIT = (
 
 
 def advice_of(groups: Sequence[PublicGroup], weights: str | None) -> list[str]:
-    """Sentences for users of the file.
-
-    >>> group = {"method": "pram", "variables": ["roof"], "within": ["region"], "linked": [], "matrix": "withheld",
-    ...          "invariance": "counts"}
-    >>> print(advice_of([group], None)[0])
-    roof was randomized within region: counts of tables of region and roof are unbiased as they stand.
-    """
+    """Sentences for users of the file."""
     sentences = [_of_group(groups, place, weights) for place in range(len(groups))]
     if groups:
         sentences.append(
@@ -269,10 +263,7 @@ def _head(release: AnyRelease, audience: str) -> dict[str, Any]:
 
 
 def public_labels(release: AnyRelease, column: ReleasedColumn) -> list[Hashable]:
-    """The labels of a column that users may know: declared in the plan, in a published matrix, or of a released record.
-
-    Any other would tell that somebody has it, or had it before the file was made.
-    """
+    """The labels that users may know: declared, in a published matrix, or of a released record. No other is told."""
     labels = [label for label in column.labels or () if label is not None]
     tables = [table for columns, table in (release.released_tables or {}).items() if column.name in columns]
     stages = [stage for stage in release.stages if column.name in stage.columns and release.plan.publishes(stage)]
@@ -378,31 +369,19 @@ def _blocks(stage: Stage) -> int:
 def rounded_share(share: float, rows: int) -> float | None:
     """A share of the records in steps that are coarse for few of them; None for very few.
 
-    Some methods have no other number in them: of ``sequential`` the share of the largest category follows. So the step
-    tells less than the released file does: see :func:`~maskwell.microdata.stages.stage.share_step`.
-
-    >>> rounded_share(0.4783, 50_000), rounded_share(0.4783, 2_000), rounded_share(0.4783, 23)
-    (0.48, 0.5, None)
+    Of ``sequential`` the share of the largest category follows: so the step tells less than the released file does.
     """
     step = share_step(rows)
     return None if step is None else round(round(share / step) * step, DIGITS)
 
 
 def rounded_up(value: float) -> float:
-    """Two significant digits, so that nobody relies on more precision than there is.
-
-    >>> rounded_up(1.213), rounded_up(2.0), rounded_up(123.4)
-    (1.3, 2.0, 130.0)
-    """
+    """Two significant digits, so that nobody relies on more precision than there is."""
     return _rounded(value, math.ceil)
 
 
 def rounded_down(value: float) -> float:
-    """Two significant digits, never more than the value.
-
-    >>> rounded_down(2378.0), rounded_down(11.66)
-    (2300.0, 11.0)
-    """
+    """Two significant digits, never more than the value."""
     return _rounded(value, math.floor)
 
 
@@ -417,19 +396,7 @@ def _rounded(value: float, towards: Any) -> float:
 
 
 def stage_to_dict(stage: Stage) -> dict[str, Any]:
-    """All of a stage, with the counts of the original file: never to be published.
-
-    >>> import numpy as np
-    >>> from maskwell.designs import Uniform
-    >>> from maskwell.core import Categories
-    >>> states = [("no",), ("yes",)]
-    >>> stage = Stage(variables=("smokes",), states=states, outputs=states, counts=np.array([30, 10]),
-    ...               design=Uniform.from_gamma(3, Categories.of(["no", "yes"])), cells=np.zeros(2, dtype=int),
-    ...               method="uniform", invariance="none", derived=False)
-    >>> from maskwell.microdata.folder.receipt import stage_from_dict
-    >>> stage_from_dict(stage_to_dict(stage)).counts.tolist()   # what went in comes back
-    [30, 10]
-    """
+    """All of a stage, with the counts of the original file: never to be published."""
     return _stage_content(stage, lambda values, form: form(values), lambda design: numbered(design).to_dict())
 
 
@@ -469,11 +436,7 @@ def numbered(design: CodedDesign) -> CodedDesign:
 
 
 def labels_json(states: Sequence[State]) -> list[list[Any]]:
-    """Labels of states; a missing value is ``null``.
-
-    >>> labels_json([("a", 1), ("b", None)])
-    [['a', 1], ['b', None]]
-    """
+    """Labels of states; a missing value is ``null``."""
     return [[label_json(label) for label in state] for state in states]
 
 
@@ -521,11 +484,7 @@ MISSING_LABEL = "missing"
 
 
 def matrix_tables(groups: Sequence[PublicGroup]) -> dict[str, str]:
-    """The matrices that a public receipt includes as tables in plain decimals, by the names of their files.
-
-    A line for each report and a column for each truth; labels of several columns are joined by dots, as R does. They
-    are read off the receipt itself, so that they tell no more than it does.
-    """
+    """The included matrices as CSV by file name: a line for each report, a column for each truth, labels with dots."""
     return {name: _matrix_table(group) for name, group in _written(groups).items()}
 
 
@@ -573,10 +532,7 @@ def recipes(groups: Sequence[PublicGroup], data: str, ending: str) -> dict[str, 
 
 
 def _inflated(group: PublicGroup, kept: Sequence[str]) -> list[tuple[str, float, bool]]:
-    """Columns whose counts are kept by a matrix that is withheld, their inflation, and whether missing values count.
-
-    It is 2 at most, but for columns of which all records of a unit have one draw.
-    """
+    """Columns whose counts are kept by a matrix that is withheld, their inflation, and whether missing values count."""
     if group["invariance"] != "counts" or group["matrix"] != WITHHELD or group["method"] == "swap":
         return []
     named = [name for name in kept if name in group["vif"] and IN_R.fullmatch(name)]

@@ -52,8 +52,7 @@ def verify_release(
 ) -> Verified:
     """Check that the files of a release are those that were signed.
 
-    ``sha256`` is the hash of the manifest (of ``SHA256SUMS`` for a public part) that was signed. Without it the checks
-    tell that the folder agrees with itself: whoever can change a file can change the list, too.
+    Without ``sha256``, the hash of the list that was signed, a folder can only agree with itself.
     """
     check_kind(str | Path | None, source=source)
     check_kind(str | Path | ReleasePlan | None, plan=plan)

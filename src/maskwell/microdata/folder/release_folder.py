@@ -78,17 +78,7 @@ if TYPE_CHECKING:
 def release_folder(path: str | Path) -> Iterator[Path]:
     """A new folder under another name, with ``public`` and ``internal`` in it, that gets its name when all went well.
 
-    What is written is on the disk before the folder is renamed. Until then only its owner may look into it; after
-    that the internal part stays closed to others, and the public part is as open as the umask leaves it. After an
-    error, or a signal that ends the program with one, nothing is left; after a loss of power at most a hidden folder
-    whose name says that it is partial, which the next run to the same place finds.
-
-    >>> import tempfile
-    >>> place = Path(tempfile.mkdtemp()) / "labour-2025"
-    >>> with release_folder(place) as partial:
-    ...     written = (partial / "public" / "README.md").write_text("How to analyse these data")
-    >>> sorted(part.name for part in place.iterdir())   # finished: now it has its name
-    ['internal', 'public']
+    Until then only its owner may look into it, after that into the internal part. After an error nothing is left.
     """
     target = check_new_folder(path)
     try:
@@ -278,11 +268,7 @@ _UP = 1e-12
 
 
 def _numbers(values: Real) -> list[str]:
-    """Seven digits are plenty for a chance; what lies half way is rounded up, whatever its last bits.
-
-    >>> _numbers(np.array([1 / 3, 1.0, 0.12345675]))
-    ['0.3333333', '1', '0.1234568']
-    """
+    """Seven digits are plenty for a chance; what lies half way is rounded up, whatever its last bits."""
     texts_of_values: list[str] = np.char.mod("%.7g", values * (1 + _UP)).tolist()
     return texts_of_values
 
@@ -317,10 +303,7 @@ def write_public(release: AnyRelease, folder: Path) -> list[Path]:
 def write_manifest(
     release: AnyRelease, folder: Path, source: Sequence[tuple[str, str]], ledger: Mapping[str, Any] | None = None
 ) -> Path:
-    """Write the list of all files of a release, when they are there, with their hashes and those of the source.
-
-    ``ledger`` tells what the ledger of the data set was before the release.
-    """
+    """Write the list of all files of a release, when they are there, with their hashes and those of the source."""
     path = folder / INTERNAL / MANIFEST
     path.write_text(manifest_text(folder, source, release.plan, ledger), encoding="utf-8", newline="\n")
     return path
@@ -347,10 +330,7 @@ def _json(content: Any) -> str:
 
 
 def check_rows(path: Path, release: AnyRelease, secrets: Sequence[str] = ()) -> None:
-    """Raise unless the columns of a released file, and what it says about them, may be published.
-
-    ``secrets`` are texts in lower case that its metadata must not hold.
-    """
+    """Raise unless the columns of a released file, and what it says about them, may be published."""
     with open_source(InputFile.of(str(path), release.form), exact=True) as source:
         _check_columns(source.schema.names, release, path.name)
         _check_traces(source.schema, release, path.name, secrets)
@@ -381,11 +361,7 @@ def _check_traces(schema: Any, release: AnyRelease, file: str, secrets: Sequence
 
 
 def _told(text: str) -> set[str]:
-    """The texts that a note holds: all values where it is JSON, without the names of its fields.
-
-    >>> sorted(_told('{"columns": [{"name": "age"}]}')), _told("age")
-    (['age'], {'age'})
-    """
+    """The texts that a note holds: all values where it is JSON, without the names of its fields."""
     try:
         return set(_values(json.loads(text)))
     except ValueError:
@@ -401,10 +377,7 @@ def _values(content: Any) -> Iterator[str]:
 
 
 def _check_identifiers(source: Any, release: AnyRelease) -> None:
-    """Raise for a column whose values tell the records apart, in all rows: an id, a copy of one, or a number.
-
-    Columns that were randomized, keys, whose risk is known, and what the plan accepts are not looked at.
-    """
+    """Raise for a column whose values tell the records apart in all rows, unless randomized, a key, or accepted."""
     plan = release.plan
     known = {*release.variables, *plan.keys, *plan.accept}
     names = source.schema.names

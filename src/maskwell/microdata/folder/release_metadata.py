@@ -103,10 +103,7 @@ def codebook_json(entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def codebook_csv(entries: Sequence[Entry]) -> str:
-    """The text of ``codebook.csv``: a line for each category of each column, one for a column without.
-
-    It is for people: what a spreadsheet would take for a formula gets an apostrophe. Programs read the JSON.
-    """
+    """The text of ``codebook.csv``, for people: a line for each category; formulas of spreadsheets are quoted."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["column", "kind", "label", "role", "value", "value_label"])
@@ -191,10 +188,7 @@ _CHUNK = 1 << 20
 def datapackage(
     receipt: Mapping[str, Any], entries: Sequence[Entry], data: Path, form: TextForm | None = None
 ) -> dict[str, Any]:
-    """The content of ``datapackage.json``, from the public receipt, the codebook and the released file.
-
-    ``form`` says how the text of a CSV file is written, where that is not the usual way.
-    """
+    """The content of ``datapackage.json``, from the public receipt, the codebook and the released file."""
     tabular = _delimited(data.name) is not None
     resource = {
         "name": "data",
@@ -272,11 +266,7 @@ def _delimited(name: str) -> tuple[str, str, str] | None:
 
 
 def _slug(text: str) -> str:
-    """A name as Data Packages allow it.
-
-    >>> _slug("Labour force 2025")
-    'labour-force-2025'
-    """
+    """A name as Data Packages allow it."""
     return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-") or "release"
 
 
@@ -431,10 +421,7 @@ def signed_hashes(public: Path, source: Sequence[tuple[str, str]], plan: Release
 def manifest_text(
     folder: Path, source: Sequence[tuple[str, str]], plan: ReleasePlan, ledger: Mapping[str, Any] | None = None
 ) -> str:
-    """The manifest of a folder that is complete but for it; ``ledger`` tells what its ledger was before it.
-
-    The day is that of ``SOURCE_DATE_EPOCH``, where it is set, so that a release can be made again bit for bit.
-    """
+    """The manifest of a folder that is complete but for it; ``ledger`` tells what its ledger was before it."""
     files = [{"file": name, "sha256": sha256_of(path)} for name, path in sorted(files_in(folder).items())]
     content = {
         "maskwell": "manifest",
@@ -450,14 +437,7 @@ def manifest_text(
 
 
 def plan_hash(plan: ReleasePlan) -> str:
-    """The hash of what a plan says; comments and order of its file do not count.
-
-    >>> from maskwell.microdata import Protection
-    >>> from maskwell import ReleasePlan
-    >>> plan = ReleasePlan.of([Protection.of(["sex"], "method1", theta="1/2")])
-    >>> plan_hash(plan) == plan_hash(ReleasePlan.from_dict(plan.to_dict()))
-    True
-    """
+    """The hash of what a plan says; comments and order of its file do not count."""
     return hashlib.sha256(canonical_text(plan.to_dict()).encode()).hexdigest()
 
 

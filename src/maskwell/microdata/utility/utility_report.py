@@ -289,13 +289,11 @@ def _flags(
 
 
 def expected_share(stages: Sequence[Stage], tables: Iterable[CellTable], columns: Sequence[str]) -> float | None:
-    """The expected share of all records that are changed in at least one of some columns.
+    """The expected share of records that are changed in at least one of some columns; None where it cannot be told.
 
         1 - sum_c N_c Pr(all labels kept | c) / n
 
-    over the cells c of the smallest table that has these columns and all that tell how they are randomized. Stages
-    meet the same records, so shares of single stages do not multiply. Records without a value count among all. ``None``
-    where no table has the columns, or where it is too large. Source: derived.
+    over the cells c of the smallest table with these columns and all that tell how they are randomized. Source: derived.
     """
     needed = {*needed_columns(stages, columns)}
     fits = [table for table in tables if needed <= {*table.columns} and table.n]
