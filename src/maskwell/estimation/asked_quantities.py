@@ -20,9 +20,7 @@ from maskwell.core.phrases import HINT, Printed, listed, option, shorten
 from maskwell.errors import LabelError, ParameterError, UnknownCategoryError, WrongTypeError
 
 Kind: TypeAlias = Literal["combination", "contrast", "ratio", "groups"]
-Sum: TypeAlias = list[tuple[float, str]]
-"""Factors and names."""
-
+Sum: TypeAlias = list[tuple[float, str]]  # factors and names
 _FACTOR = re.compile(r"(\d+(?:\.\d+)?(?:/\d+)?|\.\d+)\s*\*\s*")
 EXAMPLES = {"combine": "any=once+often", "contrast": "gap=often-never", "ratio": "heavy=often/once+often"}
 CODE = {
@@ -30,8 +28,7 @@ CODE = {
     "contrast": '{"gap": {"often": 1, "never": -1}}',
     "ratio": '{"heavy": ("often", ["once", "often"])}',
 }
-PARAMETERS = ("lie-detector", "cheating-detection")
-"""Procedures that have parameters of their own."""
+PARAMETERS = ("lie-detector", "cheating-detection")  # procedures that have parameters of their own
 
 
 @dataclass(frozen=True)
@@ -75,12 +72,7 @@ def _named(what: str, text: str) -> Asked:
 
 
 def parameters_of(procedure: str | None, categories: Sequence[Hashable], taken: Sequence[str]) -> list[Asked]:
-    """What a procedure is there for, in terms of its three kinds of people; nothing for other procedures.
-
-    A lie detector has honest carriers, lying carriers and others: pi is the share of all carriers, t the part of them
-    who are honest. Cheating detection has an honest yes, an honest no and people who always say no: pi is at least the
-    share of the first and at most that with the third. Names that are ``taken`` are left to who took them.
-    """
+    """What a procedure is there for: pi and t of a lie detector, pi and cheaters of cheating detection."""
     if procedure not in PARAMETERS or len(categories) != 3:
         return []
     first, second, third = categories
@@ -96,11 +88,7 @@ def parameters_of(procedure: str | None, categories: Sequence[Hashable], taken: 
 
 
 class Terms(NamedTuple):
-    """What is asked for, by the codes of the categories.
-
-    ``factors`` of a combination or a contrast, shape (k,); of a ratio those of its numerator, and ``below`` those of
-    its denominator. For groups, ``groups`` has the factor of each.
-    """
+    """What is asked for, by codes of categories: ``factors`` of a sum or numerator, ``below`` of a denominator."""
 
     name: str
     kind: Kind

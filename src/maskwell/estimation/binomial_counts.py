@@ -1,22 +1,13 @@
 """The binomial count behind an estimated share.
 
-Where a share is told by one count x of n reports, of those in a set that belongs to it,
-
-    lam = b + (a - b) pi,     pi_hat = (x / n - b) / (a - b),     n Var(pi_hat) = lam (1 - lam) / (a - b)^2
-
-with a and b the chances of such a report if the share is one and if it is zero. So it is for two truths and two
-reports, for designs that tell the truth or draw a report at random, and for designs that report sets.
-
-Any other unbiased linear estimate is given the count that it matches: a and b are such that the variance is the same
-where the share is zero, ``v0 / n``, and where it is one, ``v1 / n``:
+Where a share is told by one count x of n reports, ``lam = b + (a - b) pi``, a and b the chances of such a report if the
+share is one and if it is zero. Any other unbiased linear estimate is given the count whose variance is the same where
+the share is zero, ``v0 / n``, and where it is one, ``v1 / n``:
 
     a - b = 1 / R,     b = (1 - s / R) / 2,     s = v1 + 1 - v0,     R = sqrt(s^2 + 4 v0)
 
-For one sample the variances then agree at every share between, because both are ``(1 - t) v0 + t v1 + t (1 - t)``.
 Several samples have a factor kappa of 1 or more before ``t (1 - t)``: their count is one of n / kappa reports. The
-other categories share what is left as the estimates say, with one report more, spread evenly, so that none is ruled
-out. The count ``x = n (b + (a - b) pi_hat)`` need not be whole. Derived; docs/theory/coverage.md says how well
-intervals of such counts cover.
+count ``x = n (b + (a - b) pi_hat)`` need not be whole. Derived; docs/theory/coverage.md says how well intervals cover.
 """
 
 from __future__ import annotations
@@ -38,12 +29,10 @@ if TYPE_CHECKING:
     from maskwell.estimation.share_estimate import Estimate
 
 WHOLE = 1e-9  # a count this close to 0 or n differs from it by rounding
-ENTRIES = 4 * 10**6
-"""Left inverses with more entries than this are not written out for sums."""
+ENTRIES = 4 * 10**6  # left inverses with more entries than this are not written out for sums
 FEW = 10
 FEW_BY_CHANCE = 5
-FEW_PEOPLE = 30
-"""With fewer in a category Wald intervals under a sampling plan covered .90 to .94 (docs/theory/coverage.md)."""
+FEW_PEOPLE = 30  # with fewer, Wald intervals under a sampling plan covered .90 to .94 (docs/theory/coverage.md)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +91,7 @@ def smoothed(pi_hat: Real, n: float) -> Real:
 
 
 class Part(NamedTuple):
-    """Reports of one design among those behind an estimate.
-
-    ``weight`` is what their variance counts for, so that ``sum_g weight_g V_g`` is n times the variance of the estimate
-    where V_g is that of one report. ``inverse`` replaces the left inverse of the design.
-    """
+    """Reports of one design behind an estimate; n times its variance is ``sum_g weight_g V_g``."""
 
     design: Design
     weight: float

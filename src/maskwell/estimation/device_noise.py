@@ -1,13 +1,9 @@
-"""Variances that are never below the part that the device adds.
+"""Variances that are never below the part that the device adds: estimates of a variance may come out far too small.
 
-Unbiased estimates of a variance may come out far too small, or zero: of a category without reports, of one stratum with
-one unit, of an estimate outside [0, 1]. The device is known, and given the nearest shares t inside [0, 1] it adds
-
-    (sum_g w_g V_g(t) - t (1 - t)) / n
+    (sum_g w_g V_g(t) - t (1 - t)) / n        at the nearest shares t inside [0, 1]
 
 where V_g is the variance of the recovery from one report of design g, w_g its share of the squared weights and n the
-number of reports of equal weight. Covariances stay the unbiased ones; sums and contrasts use those of ``raised_to``.
-Derived.
+number of reports of equal weight. Covariances stay unbiased; sums and contrasts use those of ``raised_to``. Derived.
 """
 
 from __future__ import annotations
@@ -25,10 +21,7 @@ from maskwell.estimation.share_estimate import ROUNDING, Estimate
 
 
 def with_device_noise(estimate: Estimate) -> Estimate:
-    """The estimate, and those of its domains, with variances of at least what the device adds, and a flag that says so.
-
-    The part of the sampling is not a number where it would be negative: there the two parts cannot be separated.
-    """
+    """The estimate, and those of its domains, with variances of at least what the device adds."""
     more: dict[str, Any] = {}
     if isinstance(estimate, SurveyEstimate) and estimate.domains:
         more["domains"] = {label: with_device_noise(one) for label, one in estimate.domains.items()}

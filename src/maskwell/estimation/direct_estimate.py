@@ -1,18 +1,12 @@
 """Shares read off a released file whose records were randomized so that counts stay the same on average.
 
-A matrix P with ``P N = N`` makes the released shares ``p = M / n`` unbiased without any correction. What remains is
-their variance. With the covariance C of the released shares given the file (the data holder),
+The released shares p are unbiased as they are. With the covariance C of these given the file (the data holder), or
+without the matrix P (everybody else), their variance is, or is at most,
 
-    V = (D_p - p p' + C) / (n - 1) + C
+    V = (D_p - p p' + C) / (n - 1) + C,        V_max = (2n - 1) / (n - 1)^2 (D_p - p p')
 
-is unbiased. Without P (everybody else) the variance of every sum of shares at most doubles,
-``V(a'p) <= (2 - 1/n) V_open(a'p)``, and
-
-    V_max = (2n - 1) / (n - 1)^2 (D_p - p p')
-
-is at least that on average. Where the file itself is the target, as for a census, only the part of randomization
-counts. Records never leave their block where P has blocks, so the bound holds block by block and totals of blocks are
-exact. With weights the spread of records is ``sum w^2 (e - p)(e - p)'``.
+Where the file itself is the target only the part of randomization counts. The bound holds block by block where records
+never leave theirs. With weights the spread of records is ``sum w^2 (e - p)(e - p)'``.
 
 Source: [Adeshiyan2011, section 4.6, eqs. (4.10) to (4.18)], [NayakZhangAdeshiyan2016, Theorem 2.1]; V, V_max, weights
 and blocks derived.
@@ -40,10 +34,7 @@ TARGETS = ("population", "file")
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """Released records, the sums of their weights and of their squared weights by category, each of shape (k,).
-
-    Without weights all three are the counts.
-    """
+    """Released records, with sums of weights and of squared weights by category; the counts where unweighted."""
 
     counts: Real
     weights: Real
@@ -119,10 +110,7 @@ def estimate_moved(
     weights: Any = None,
     squares: Any = None,
 ) -> DirectEstimate:
-    """Shares from a released file that kept its counts on average, by somebody who knows how much records moved.
-
-    where ``covariance`` is C, that of the released shares given the file, or an unbiased estimate of it, shape (k, k).
-    """
+    """Shares of a file that kept its counts on average, with the ``covariance`` that moving records adds, (k, k)."""
     data = Released.of(released, weights, squares)
     parts = _sampling(data, covariance, full=True), covariance
     negative = any((np.diagonal(part) < -1e-15).any() for part in parts)
@@ -138,15 +126,7 @@ def estimate_unknown(
     weights: Any = None,
     squares: Any = None,
 ) -> DirectEstimate:
-    """Shares from a released file that kept its counts on average, by somebody who does not know the matrix.
-
-    Standard errors are bounds that hold whatever the matrix was; any sum of categories is a case of this too.
-    ``blocks`` has the number of its block for each category, where records are known never to have left their block.
-
-    >>> shares = estimate_unknown([110, 60, 30], categories=["a", "b", "c"])
-    >>> shares.confidence_interval()[0].round(3).tolist()   # 200 released records tell at least as much as 100
-    [0.453, 0.644]
-    """
+    """Shares of a file that kept its counts on average, by somebody without the matrix: errors are bounds."""
     data = Released.of(released, weights, squares)
     k = len(data.counts)
     codes = np.zeros(k, dtype=np.int64) if blocks is None else np.unique(blocks, return_inverse=True)[1]
@@ -167,14 +147,7 @@ def estimate_changed(
     weights: Any = None,
     squares: Any = None,
 ) -> DirectEstimate:
-    """Shares from a released file that did not keep its counts, by somebody who knows how many records changed at most.
-
-        abs(E p_c - N_c / n) <= b_c,     C_cc <= min(d, p_c (1 - p_c)) / n
-
-    where b is ``bias`` and d is ``changed``, the share of the records (of the squared weights) expected to have changed
-    their category at most: one that changed left or reached the cell c, and the share of one record has at most the
-    variance of its chance to change. Source: derived, docs/theory/after-release.md.
-    """
+    """Shares of a file that kept no counts: ``abs(E p_c - N_c / n) <= bias_c``, a share ``changed`` of it moved."""
     data = Released.of(released, weights, squares)
     k, by_weight = len(data.counts), data.weighted and target == "population"
     bounds = np.broadcast_to(as_floats(bias, "bias"), k)

@@ -2,13 +2,9 @@
 
     X2 = sum (x_i - n lam_i)^2 / (n lam_i),     G2 = 2 sum x_i ln(x_i / (n lam_i)),     lam = P pi
 
-at the most likely proportions. With more reports than categories and an estimate inside the simplex both follow the
-chi-square distribution with ``m - k`` degrees of freedom. At the boundary they follow a mixture: half a chi-square with
-one degree for two categories and two reports, a parametric bootstrap else. The bootstrap also serves where reports are
-too few for the chi-square distribution: some report is expected less than once, or more than a fifth of them less than
-five times.
-
-Source: derived and standard; the boundary test speaks where a report occurs less often than the design alone makes it.
+at the most likely proportions: chi-square with ``m - k`` degrees of freedom inside the simplex. At the boundary half a
+chi-square for two categories and two reports, else a parametric bootstrap, which serves sparse reports, too.
+Source: derived and standard.
 """
 
 from __future__ import annotations
@@ -122,10 +118,7 @@ _EXACTLY = 1e-9  # of a report: below this, G2 is rounding
 
 
 def _is_sparse(expected: Real) -> bool:
-    """Whether so few reports are expected that the chi-square distribution would give false alarms.
-
-    Source: standard, the rule of thumb of Cochran.
-    """
+    """Whether too few reports are expected for the chi-square distribution. Source: Cochran's rule of thumb."""
     return below(float(expected.min()), 1) or above(float(below(expected, 5).mean()), 0.2)
 
 

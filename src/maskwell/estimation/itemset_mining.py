@@ -1,13 +1,7 @@
 """Itemsets that many baskets hold, found level by level from reported baskets, and the rules among them.
 
-A set can be frequent only if all its parts are. Estimates need not obey that: a part may be estimated below the
-threshold by chance although the whole is above it. So a set is searched further unless even
-
-    sigma_hat + slack * standard error < threshold
-
-and only sets whose own estimate reaches the threshold are reported. Every count that a candidate needs, besides its
-own, was taken for its parts before.
-
+A part of a frequent set may be estimated below the threshold by chance, so that a set is searched further unless even
+``sigma_hat + slack * standard error < threshold``; only sets whose own estimate reaches the threshold are reported.
 Source: derived; the search by levels is the usual one of frequent itemsets.
 """
 
@@ -26,18 +20,13 @@ from maskwell.errors import ParameterError
 from maskwell.estimation.itemset_sampling import SampledBaskets
 from maskwell.estimation.itemset_supports import Itemset, ReportedBaskets, Rule, confidence_of, estimate_of
 
-MOST_CANDIDATES = 500_000
-"""Sets of one size that are counted; more of them mean that noise, not data, keeps them in the search."""
-AT_ONCE = 1 << 21
-"""Counts of parts that are worked on at once."""
+MOST_CANDIDATES = 500_000  # sets of one size that are counted; more mean that noise keeps them in the search
+AT_ONCE = 1 << 21  # counts of parts that are worked on at once
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """What was counted of sets of one size: places of their items, inclusion counts, and estimates.
-
-    ``kept`` marks the sets that may be frequent and are searched further.
-    """
+    """What was counted of sets of one size; ``kept`` marks those searched further."""
 
     sets: Array
     counts: Array

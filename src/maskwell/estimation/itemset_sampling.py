@@ -1,15 +1,10 @@
 """Supports of itemsets where the baskets were sampled with weights, strata, clusters or replicate weights.
 
-With f_i = prod_{a in S} w_a(y_ia), the estimate of whether basket i holds all items of S, and sampling weights d_i,
+    sigma_hat(S) = sum_i d_i f_i / sum_i d_i,    f_i = prod_{a in S} w_a(y_ia),    d_i the sampling weights
 
-    sigma_hat(S) = sum_i d_i f_i / D,    D = sum_i d_i
-
-and its variance is that of the total of d_i (f_i - sigma_hat) / D under the sampling. Of a finite population the
-differences between draws leave out a part of the randomization, which is added: f_i^2 - f_i is unbiased for the
-variance of f_i given the true basket, because the square of 0 or 1 is itself. A confidence is a ratio of two supports,
-with the same for ``u - c v``.
-
-Source: derived from the variance of a ratio under a sampling design and from [NayakZhangAdeshiyan2016, section 4].
+has the variance of the total of ``d_i (f_i - sigma_hat) / D`` under the sampling; of a finite population f_i^2 - f_i,
+unbiased for the variance of f_i given the basket, adds what differences between draws leave out. A confidence is a
+ratio of two supports. Source: derived from the variance of a ratio and [NayakZhangAdeshiyan2016, section 4].
 """
 
 from __future__ import annotations
@@ -96,10 +91,7 @@ class SampledBaskets(ReportedBaskets):
         return ratio, self._error(away, away, ((1 - 2 * ratio) * u + ratio**2 * v) / below**2), True
 
     def _error(self, values: Real, centred: Real, square_of_truth: Real) -> float:
-        """The standard error of a mean of values; ``square_of_truth`` is unbiased for the square of what they estimate.
-
-        With replicates the means are taken again; what is centred has the mean zero with the weights themselves.
-        """
+        """The standard error of a mean of values; ``square_of_truth`` is unbiased for the squared truth."""
         sampling, rest = self.sampling, values**2 - square_of_truth
         if sampling.replicates is None or sampling.rule is None:
             scores = (self._weights_of_rows * centred)[:, None]

@@ -1,16 +1,10 @@
 """How many baskets hold a set of items, from baskets whose bits were kept or flipped.
 
-Let y_a be the reported bit of item a, s_a = Pr(1 | 1), t_a = Pr(0 | 0), and
-
     w_a(y) = (y - (1 - t_a)) / (s_a + t_a - 1),    sigma_hat(S) = mean over baskets of prod_{a in S} w_a(y_a)
 
-which is unbiased for the share of baskets that hold all items of S, whatever the dependence among items. Its variance
-is estimated by that of the products, over n - 1. Nothing but *inclusion counts* is needed: n(T), the number of reports
-that have a 1 for every item of T, for all T within S, because the mean of a product of functions of single bits is
-linear in them. They are whole numbers, counted with the processor's population count in columns of 64 baskets a word.
-
-The confidence of S => T is sigma_hat(S and T) / sigma_hat(S); its standard error is that of a ratio of means. It is not
-defined where sigma_hat(S) is within two standard errors of zero.
+with s_a = Pr(1 | 1) and t_a = Pr(0 | 0), unbiased whatever the dependence among items. It needs *inclusion counts*
+only: how many reports have a 1 for every item of T, for all T within S. A confidence sigma_hat(S and T) / sigma_hat(S)
+is not defined where sigma_hat(S) is within two standard errors of zero.
 
 Source: after [NayakZhangAdeshiyan2016, section 4]; estimator, variance and ratio derived.
 """
@@ -30,14 +24,10 @@ from maskwell.core.verdicts import above
 from maskwell.designs.basket_bits import ItemBits
 from maskwell.errors import InputError, LabelError, ReportError, TooLargeError, UnknownCategoryError
 
-MOST_ITEMS = 12
-"""Items of a set whose support is asked for: 2 to this power counts are taken."""
-BLOCK_ROWS = 1 << 16
-"""Baskets that are turned from rows into columns at once."""
-BLOCK_WORDS = 1 << 12
-"""Words of each column that are worked on at once: those of a few hundred columns stay in the cache."""
-DEFINED = 2.0
-"""Standard errors that a support must be away from zero to be divided by."""
+MOST_ITEMS = 12  # items of a set whose support is asked for: 2 to this power counts are taken
+BLOCK_ROWS = 1 << 16  # baskets that are turned from rows into columns at once
+BLOCK_WORDS = 1 << 12  # words of each column at once: those of a few hundred columns stay in the cache
+DEFINED = 2.0  # standard errors that a support must be away from zero to be divided by
 
 
 @dataclass(frozen=True)
@@ -70,12 +60,9 @@ class Rule:
 
 
 def mean_of_products(shares: Any, low: Any, high: Any) -> Any:
-    """The mean over baskets of a product of one function for each bit.
+    """``sum_T share(T) prod_{a in T} (high_a - low_a) prod_{a not in T} low_a``, the mean of ``prod_a f_a(y_a)``.
 
-        mean of prod_a f_a(y_a) = sum_T share(T) prod_{a in T} (f_a(1) - f_a(0)) prod_{a not in T} f_a(0)
-
-    where ``shares[..., T]`` is the share of reports with a 1 for all items of T, the first item being the highest bit
-    of T, and ``low`` and ``high`` hold f(0) and f(1), shape (..., items). Fractions stay fractions.
+    ``shares[..., T]`` is the share of reports with a 1 for all of T, whose highest bit is the first item.
     """
     table = shares
     for item in range(low.shape[-1]):
@@ -170,10 +157,7 @@ class ReportedBaskets:
     # ---- many sets
 
     def inclusion_counts(self, sets: Sequence[Sequence[int]]) -> Array:
-        """How many reports have a 1 for all items of each set, given by the places of the items; all of one size.
-
-        Sets that share all items but the last are best given one after the other.
-        """
+        """How many reports have a 1 for all items of each set, given by the places of the items; all of one size."""
         counts = np.zeros(len(sets), dtype=np.int64)
         for prefix, first, last in _runs(sets):
             ends = [sets[i][-1] for i in range(first, last)]
@@ -191,14 +175,7 @@ class ReportedBaskets:
         return counts
 
     def pair_supports(self) -> tuple[Real, Real]:
-        """Supports of all pairs of items, shape (M, M), and their standard errors; single items on the diagonal.
-
-        With the counts n_ab of reports that have both bits, and d_a = w_a(1) - w_a(0), the centred product is
-
-            sum over baskets of w_a w_b = d_a d_b n_ab + d_a w_b(0) n_a + w_a(0) d_b n_b + w_a(0) w_b(0) n
-
-        and the same with the squares of w gives the variance.
-        """
+        """Supports of all pairs of items, shape (M, M), and their standard errors; single items on the diagonal."""
         items = len(self.names)
         both = np.zeros((items, items))
         for place in range(items):
@@ -222,11 +199,7 @@ def estimate_of(shares: Real, w0: Real, w1: Real, n: int) -> tuple[Real, Real]:
 
 
 def confidence_of(shares: Real, w0: Real, w1: Real, before: Array, n: int) -> tuple[Real, Real, Array]:
-    """Confidence of a rule, its standard error, and whether it is defined; ``before`` marks the items of the condition.
-
-    With u and v the products over all items and over those of the condition, the ratio of means c = u / v has the
-    variance of ``u - c v`` over v^2, divided by n - 1.
-    """
+    """Confidence of a rule, its error, and whether it is defined; ``before`` marks the items of the condition."""
     ones = np.ones_like(w0)
     whole = mean_of_products(shares, w0, w1)
     part, squares = (

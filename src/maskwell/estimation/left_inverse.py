@@ -1,10 +1,7 @@
 """Left inverses: with more reports than categories there are many unbiased linear estimates, and this chooses one.
 
-Any L with ``L P = I`` gives the unbiased ``pi_hat = L lam_hat``. Its summed variance at true shares ``pi`` is
-
-    n tr Cov = sum_j pi_j tau_j - |pi|^2,    tau_j = sum_i P[i, j] |L_i|^2        (L_i: column i of L)
-
-of which ``sum_j pi_j tau_j - 1`` is the work of randomization. With as many reports as categories there is one L only.
+Any L with ``L P = I`` gives the unbiased ``pi_hat = L lam_hat``, whose summed variance at true shares ``pi`` is
+``(sum_j pi_j tau_j - |pi|^2) / n`` with ``tau_j = sum_i P[i, j] |L_i|^2`` (L_i: column i of L).
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
 """Intervals that need the design and the counts: by the profile of the likelihood, and by the bootstrap.
 
-A profile interval holds all shares of a category that the reports do not speak against,
-
-    { t : 2 (l* - l_p(t)) <= chi2 },     l_p(t) = the largest log-likelihood with pi_j = t
-
-where l* is the largest log-likelihood of all. The ends are found along ``sqrt(2 (l* - l_p(t)))``, which is nearly a
-straight line on either side of the maximum.
-
-A bootstrap interval comes from the estimates of reports that might have come instead.
+A profile interval is ``{ t : 2 (l* - l_p(t)) <= chi2 }``, l_p(t) the largest log-likelihood with pi_j = t. Its ends are
+found along ``sqrt(2 (l* - l_p(t)))``, nearly a straight line on either side of the maximum. A bootstrap interval comes
+from the estimates of reports that might have come instead.
 """
 
 from __future__ import annotations
@@ -27,19 +22,12 @@ from maskwell.estimation.maximisation.maximum import Maximum, maximise
 from maskwell.estimation.share_estimate import Estimate, Intervals, Sample
 from maskwell.notes import Note
 
-LIMIT = 500
-"""With more categories than this, profile intervals are refused: each needs a dozen maximisations."""
-
-Loss = Callable[[float], float]
-"""The square root of twice the fall of the log-likelihood when a share is held at t."""
+LIMIT = 500  # with more categories than this, profile intervals are refused: each needs a dozen maximisations
+Loss = Callable[[float], float]  # the square root of twice the fall of the log-likelihood when a share is held at t
 
 
 def profile(estimate: Estimate, level: float) -> Intervals:
-    """Profile likelihood intervals, for one sample or several, any number of categories and reports.
-
-    An end is 0 or 1 where the likelihood never falls far enough. They fit estimates at the boundary, which have no
-    standard error, and cover a little more than stated there. Standard.
-    """
+    """Profile likelihood intervals; an end is 0 or 1 where the likelihood never falls far enough. Standard."""
     samples, k = estimate.counted_samples("profile"), len(estimate.categories)
     if not estimate.is_of_categories:
         raise ParameterError("no-profile-interval-these-estimates")
@@ -100,10 +88,7 @@ def _log_likelihood(samples: Sequence[Sample], pi: Real) -> float:
 
 
 def distance(loss: Loss, most: float, reach: float, step: float, exact: float = 1e-10) -> float:
-    """How far from the maximum the loss reaches ``reach``, or ``most`` if it never does.
-
-    ``exact`` is how closely, in units of the parameter.
-    """
+    """How far from the maximum the loss reaches ``reach``, or ``most`` if it never does."""
     from scipy.optimize import brentq
 
     inner, outer, at_inner = 0.0, min(step, most), 0.0
@@ -215,12 +200,9 @@ def _by_moments(estimate: Estimate, counts: Array) -> Real:
 
 
 def _bca(estimate: Estimate, values: Real, tails: Real) -> Real:
-    """The probabilities whose quantiles are the ends, shape (k, 2).
+    """The probabilities ``Phi(z0 + (z0 + z) / (1 - a (z0 + z)))`` whose quantiles are the ends, shape (k, 2).
 
-        Phi(z0 + (z0 + z) / (1 - a (z0 + z)))
-
-    where z0 is the normal quantile of the share of replicates below the estimate, and the acceleration a comes from
-    the skewness of one report's recovery, ``sum d^3 / (6 (sum d^2)^1.5)`` with ``d = L_i - pi_hat``.
+    The acceleration is ``a = sum d^3 / (6 (sum d^2)^1.5)`` with ``d = L_i - pi_hat`` of each report.
     """
     from scipy.special import ndtr, ndtri
 

@@ -31,15 +31,7 @@ WRITTEN_LIMIT = 10**7
 
 
 def fisher_information(design: Design, pi: Real | None = None) -> Real:
-    """Information of one report about the first k - 1 proportions, the last being one minus their sum.
-
-        I[j, l] = sum_i (P[i, j] - P[i, k]) (P[i, l] - P[i, k]) / lam[i],     lam = P pi
-
-    Its inverse bounds ``n Cov`` of any unbiased estimate of them. For two categories it is one number. Uniform ``pi``
-    by default. A report that cannot occur at ``pi`` but could close to it tells everything about the proportions that
-    it depends on: their diagonal is infinite. Returns shape (k - 1, k - 1). Source: [Adeshiyan2011, section 2.5 and eq.
-    (3.4)], corrected.
-    """
+    """Information of one report about the first k - 1 proportions; infinite where an absent report would tell all."""
     P = design.matrix()
     lam = P @ (design.uniform_prior() if pi is None else design.check_distribution(pi))
     contrast = P[:, :-1] - P[:, -1:]
@@ -73,14 +65,7 @@ class UnitCovariance:
 
 
 def unit_covariance(designs: Sequence[CodedDesign], weights: Sequence[float], pi: Real) -> UnitCovariance:
-    """``n Cov`` of the most likely proportions of one or several samples, at proportions ``pi``.
-
-        n Cov = M^-1 - pi pi',      M = sum_g w_g P_g' diag(P_g pi)^-1 P_g
-
-    where ``w_g`` is the share of sample g among all reports. Structured designs are not written out: one square design
-    gives ``L diag(lam) L'``, and designs that act as a number on contrasts give a diagonal. Derived from
-    [Adeshiyan2011, eq. (3.4)], corrected.
-    """
+    """``n Cov`` of the most likely proportions: ``M^-1 - pi pi'`` with ``M = sum_g w_g P_g' diag(P_g pi)^-1 P_g``."""
     k = len(pi)
     if len(designs) == 1 and designs[0].m == k and designs[0].identifiable:
         return _of_square(designs[0], pi)
@@ -137,17 +122,7 @@ def _of_moments(designs: Sequence[CodedDesign], weights: Sequence[float], pi: Re
 
 
 def estimate_by_likelihood(counts: Counts, design: Design) -> Estimate:
-    """The proportions under which the reports are most likely; never outside [0, 1].
-
-    For as many reports as categories it is the moment estimate wherever that lies in the simplex, and with two
-    categories the moment estimate cut to [0, 1]; in general, cutting and rescaling does not give it.
-
-    >>> from maskwell.designs import Dense
-    >>> P = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
-    >>> estimate = estimate_by_likelihood(Counts(np.array([5, 60, 35]), 100, P.fingerprint), P)
-    >>> estimate.pi_hat.round(4).tolist(), estimate.moments.round(4).tolist()   # the raw estimate was below zero
-    ([0.0, 0.6416, 0.3584], [-0.1181, 0.7014, 0.4167])
-    """
+    """The proportions under which the reports are most likely; never outside [0, 1]."""
     raw = estimate_by_moments(counts, design)
     estimate = likelihood_of([Sample(counts, design)], raw.pi_hat)
     about_fit = ("misfit", "outside", "boundary")

@@ -25,8 +25,7 @@ from maskwell.estimation.left_inverse import LeftInverse
 from maskwell.estimation.outside_estimates import DOUBTFUL, Flag, Recovered, chance_given_truth, flags_of_moments
 from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, Estimate, Sample
 
-WEAK = 1e-3
-"""A smallest singular value below this is flagged."""
+WEAK = 1e-3  # a smallest singular value below this is flagged
 
 
 def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse | None = None) -> Estimate:
@@ -80,10 +79,7 @@ def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse 
 
 
 def _boundary_test(counts: Counts, design: Design, pi_hat: Real, chance: float) -> tuple[str, ...]:
-    """Estimates outside [0, 1] come with the chance of such reports if the instructions were followed.
-
-    For two categories and two reports it is that of :func:`goodness_of_fit`, and the evidence that of the exact test.
-    """
+    """Estimates outside [0, 1] come with the chance of such reports if the instructions were followed."""
     if not is_outside(pi_hat).any():
         return ()
     if not design.reports_are_sets and design.k == design.m == 2:

@@ -86,10 +86,7 @@ class Quantity(Result):
 def quantities_of(
     base: Estimate, between: Sequence[Real], asked: Sequence[Asked], level: float, interval: str | None
 ) -> tuple[Quantity, ...]:
-    """The quantities that were asked for, of everyone and of each domain.
-
-    ``between`` has the covariances of the sums of domains, in the order in which they were asked for.
-    """
+    """The quantities that were asked for, of everyone and of each domain."""
     domains = base.domains if isinstance(base, SurveyEstimate) else {}
     terms = QuantityTerms.of(asked, base.categories, [*domains])
     whole: list[tuple[Hashable | None, Estimate]] = [(None, base), *domains.items()]
@@ -173,10 +170,7 @@ def ratio_of(estimate: Estimate, term: Terms, level: float) -> Quantity:
 def groups_of(
     estimates: Mapping[Hashable, Estimate], covariance: Real, term: Terms, level: float, combinations: Sequence[Terms]
 ) -> list[Quantity]:
-    """A sum of the shares of groups with factors: for every category, and for every combination.
-
-    ``covariance`` is that of the sum, shape (k, k).
-    """
+    """A sum of the shares of groups with factors: for every category, and for every combination."""
     first = next(estimates[label] for label in term.groups)
     theta = np.asarray(sum(factor * estimates[label].pi_hat for label, factor in term.groups.items()))
     rows = [*zip(first.categories, np.eye(len(theta)), strict=True), *((one.name, one.factors) for one in combinations)]

@@ -1,19 +1,14 @@
 """Estimates outside [0, 1]: what is said of them, and whether chance explains them.
 
-Given the true answers of a sample, the reports are independent and the expected recoveries of each category sum to its
-share of the sample, which lies in [0, 1]. So the distance of an estimate from [0, 1] is randomization alone, whatever
-the sampling plan, the weights and the shares. Where one count tells a share (a and b are the chances that a report
-counts) and weights are equal, that distance has a binomial tail,
+Given the true answers of a sample the expected recoveries of a category sum to its share, which lies in [0, 1]: the
+distance of an estimate from [0, 1] is randomization alone. Where one count tells a share (a and b are the chances that
+a report counts) and weights are equal it has a binomial tail, else the inequality of Bennett bounds it:
 
     Pr(x or fewer) <= Bin(x; n, b),     Pr(x or more) <= 1 - Bin(x - 1; n, a),
+    Pr(distance >= t) <= exp(-(V / s^2) h(t s / V)),     V = v sum w_i^2,     h(u) = (1 + u) ln(1 + u) - u
 
-else the inequality of Bennett bounds it, with v the largest variance of a recovery given the truth and s its largest
-step,
-
-    Pr(distance >= t) <= exp(-(V / s^2) h(t s / V)),     V = v sum w_i^2,     h(u) = (1 + u) ln(1 + u) - u.
-
-The smallest of these tails, times their number, bounds the chance of the farthest estimate. What accuses the data has
-the level 1 % for all categories and all estimates of one result together. Source: standard inequalities; derived.
+with v the largest variance of a recovery given the truth and s its largest step. What accuses the data has the level
+1 % for all estimates of one result together. Source: standard inequalities; derived.
 """
 
 from __future__ import annotations
@@ -33,15 +28,9 @@ from maskwell.estimation.left_inverse import LeftInverse
 from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, ROUNDING
 from maskwell.notes import Note
 
-DOUBTFUL = 0.01
-"""The chance that right data are accused of not fitting the design, for all estimates of one result together."""
-
-MISFIT = NormalDist().cdf(-4)
-"""Reports that are rarer than this are said not to fit, and not only to be doubtful: four standard errors."""
-
-FINE = 0.3
-"""Estimates to which one report adds at most this share of their standard error are judged as normal."""
-
+DOUBTFUL = 0.01  # the chance that right data are accused of not fitting, for all estimates of a result together
+MISFIT = NormalDist().cdf(-4)  # rarer reports are said not to fit, and not only to be doubtful
+FINE = 0.3  # estimates to which one report adds at most this share of their standard error are judged as normal
 FlagKind: TypeAlias = Literal[
     "misfit", "outside", "boundary", "inconsistent", "no-error", "least-error", "no-interval", "small-sampling"
 ]
@@ -88,11 +77,7 @@ class Flag(str):
 def flags_of_moments(
     pi_hat: Real, variance: Real, sampling: Real, *, full: bool, n: int = 1, chance: float | None = None
 ) -> tuple[str, ...]:
-    """What a reader of moment estimates should know; ``full`` where covariances were worked out.
-
-    ``n`` is the number of reports, over which a variance of rounding alone is divided; ``chance`` is that of the
-    farthest estimate outside [0, 1], judged as normal where it is not given.
-    """
+    """What a reader of moment estimates should know; ``full`` where covariances were worked out."""
     flags: list[str] = []
     if is_outside(pi_hat).any():
         if chance is None:
@@ -216,12 +201,7 @@ def _noise(design: Design, inverse: LeftInverse | None) -> tuple[tuple[Real, Rea
 
 
 def chance_of_farthest(pi_hat: Real, variance: Real, error: Real, steps: Real | None = None) -> float:
-    """The chance of an estimate as far outside [0, 1], one side, times the number of estimates.
-
-    ``error`` holds standard errors if the nearest shares inside [0, 1] were true, and ``steps`` at most how much one
-    report adds to each estimate. Normal where one report is small against the standard error. Where tables are sparse
-    it is not, and a bound serves that holds for any shares.
-    """
+    """The chance of an estimate so far outside, times their number: normal where ``steps`` are small, else a bound."""
     outside = np.maximum(-pi_hat, pi_hat - 1)
     fine = np.ones(len(pi_hat), dtype=bool) if steps is None else at_most(steps, FINE * error)
     chances = [0.5]
@@ -237,15 +217,7 @@ def chance_of_farthest(pi_hat: Real, variance: Real, error: Real, steps: Real | 
 
 
 def _bounded_chance(outside: Real, error: Real, steps: Real, count: int) -> float:
-    """The least chance of estimates of independent reports this far outside, whatever the true shares.
-
-        Pr(outside >= t) <= exp(-x)   where   (v / s^2) h(t s / v) = x,   v = (error + s sqrt(2 x))^2
-
-    with ``h(u) = (1 + u) ln(1 + u) - u``, s the largest step of a report, and v above the true variance but for a
-    chance of ``exp(-x)``. The farthest is looked for at the x that would be evidence among ``count`` estimates.
-
-    Source: derived, from the inequality of Bennett and the bound on a standard deviation of Maurer and Pontil.
-    """
+    """The least chance of estimates this far outside: ``exp(-x)`` where ``_exponent(x) = x``. Derived."""
     evidence = math.log(2 * count / DOUBTFUL)
     farthest = int(np.argmax(_exponent(evidence, outside, error, steps)))
     at_farthest = [float(values[farthest]) for values in (outside, error, steps)]

@@ -427,9 +427,7 @@ class Estimate(Result):
 
 # ---- what is said of estimates
 
-COVARIANCE_LIMIT = 2000
-"""With more categories than this only variances are kept."""
-
+COVARIANCE_LIMIT = 2000  # with more categories than this only variances are kept
 ROUNDING = 1e-12
 
 
@@ -449,17 +447,13 @@ def diagonal(values: Real) -> Real:
     return values if values.ndim == 1 else np.diagonal(values).copy()
 
 
-SUM_TO_ONE = 1e-9
-"""Covariances whose sum is below this part of their trace are those of shares that sum to one."""
+SUM_TO_ONE = 1e-9  # covariances whose sum is below this part of their trace are those of shares that sum to one
 
 
 def raised_to(variance: Real, covariance: Real | None) -> Real | None:
-    """The covariance for sums and contrasts, where variances were raised above its diagonal.
+    """``V + c^2 C D_e C``, ``C = I - 11'/k``, ``c = k / (k - 1)``, where e is what the diagonal of V lacks. Derived.
 
-        V + c^2 C D_e C,     C = I - 11'/k,  c = k / (k - 1)
-
-    where e is what the diagonal of V lacks, so that shares that sum to one still do; ``V + D_e`` where they need not.
-    Source: derived.
+    Shares that sum to one then still do; ``V + D_e`` where they need not.
     """
     if covariance is None:
         return None

@@ -38,11 +38,7 @@ NO_DEGREES = Flag(
 
 
 def wald(estimate: Estimate, level: float) -> Intervals:
-    """``pi_hat +- z SE``, not cut to [0, 1]; z is the normal quantile, or that of t where the estimate says so.
-
-    Each interval stands for its own category, not for all of them together. Source: [Adeshiyan2011, section 3.3];
-    standard.
-    """
+    """``pi_hat +- z SE``, not cut to [0, 1], z of the normal or t. [Adeshiyan2011, section 3.3]; standard."""
     return symmetric(estimate, estimate.critical_value((1 + level) / 2), "wald", level)
 
 
@@ -56,10 +52,7 @@ def symmetric(estimate: Estimate, factor: float, method: str, level: float) -> I
 
 
 def logit(estimate: Estimate, level: float) -> Intervals:
-    """``expit(logit(pi_hat) +- z SE / (pi_hat (1 - pi_hat)))`` where 0 < pi_hat < 1, and NaN with a flag elsewhere.
-
-    Do not use it near 0 or 1: it covers less than it says there (see docs/theory/intervals.md). Standard.
-    """
+    """``expit(logit(pi_hat) +- z SE / (pi_hat (1 - pi_hat)))``; NaN with a flag unless 0 < pi_hat < 1. Standard."""
     p, error = estimate.pi_hat, estimate.standard_error
     inside = is_inside(p)
     q = np.where(inside, p, 0.5)
@@ -73,11 +66,7 @@ def logit(estimate: Estimate, level: float) -> Intervals:
 
 
 def wilson_effective(estimate: Estimate, level: float) -> Intervals:
-    """All shares s with ``|p - s| <= b + z sqrt(s (1 - s) / n_e)``, where n_e is the effective number of records.
-
-    where b is the bound of the bias, if there is one. They lie within [0, 1] and exist for categories that no released
-    record has. Source: Wilson's interval, standard; with the effective number of records and a bias derived.
-    """
+    """All s with ``|p - s| <= b + z sqrt(s (1 - s) / n_e)``: Wilson's, with effective records and a bias b. Derived."""
     sizes: Real | None = getattr(estimate, "effective", None)
     if sizes is None:
         raise ParameterError("no-wilson-interval-this-estimate", method=estimate.method)
@@ -113,11 +102,8 @@ INCONSISTENT = Flag(
     "inconsistent",
 )
 
-Ends = Callable[[Real, Real, float], tuple[Real, Real]]
-"""Intervals for the chances behind counts x of n, that reach as far as z standard errors of a normal number."""
-
-FARTHEST = 8.0
-"""Normal tails beyond this are smaller than rounding; quantiles of t with few degrees of freedom may be larger."""
+Ends = Callable[[Real, Real, float], tuple[Real, Real]]  # for the chances behind counts x of n, up to z errors
+FARTHEST = 8.0  # normal tails beyond this are rounding; quantiles of t with few degrees of freedom may be larger
 
 
 def counts_for(estimate: Estimate, method: str) -> BinomialCounts:
@@ -144,14 +130,9 @@ def carried_back(estimate: Estimate, ends: Ends, method: str, level: float, *, c
 
 
 def _reach(counts: BinomialCounts, end: Real, beyond: Real, z: float) -> Real:
-    """How far from the share 0 or 1 the interval goes at least, where the estimate lies beyond that end.
+    """How far from the share 0 or 1 the interval goes at least, where the estimate lies beyond that end. Derived.
 
-    With d(t) the distance of the reports from the share t, in standard errors at the end, these are all shares with
-
-        d(t)^2 - d(end)^2 <= min(z, d(end))^2
-
-    which is less than a score interval has unless hardly a share fits. Not zero, so that no interval is a point, and
-    it grows with the level. Derived: a likelihood ratio interval, in the normal approximation.
+    All shares with ``d(t)^2 - d(end)^2 <= min(z, d(end))^2``, d their distance from the reports in errors at the end.
     """
     error = np.sqrt(end * (1 - end) / counts.n)
     d = np.divide(np.maximum(beyond, 0), error, out=np.zeros(beyond.shape), where=error > 0)
@@ -159,14 +140,7 @@ def _reach(counts: BinomialCounts, end: Real, beyond: Real, z: float) -> Real:
 
 
 def score(estimate: Estimate, level: float, *, cut: bool = True) -> Intervals:
-    """Score intervals: all shares that a score test on the count behind each share keeps.
-
-    For two categories and two reports, and for designs that report the truth, a random category or a set, that count
-    is binomial; for others it is the one with the same variance (:mod:`maskwell.estimation.binomial_counts`). Cut to
-    [0, 1] unless ``cut`` is false; where nothing is left, the shares that fit nearly as well as the nearest, with the
-    flag ``inconsistent_with_design``. Source: Wilson's interval, standard; carried back by the map of
-    [Adeshiyan2011, eq. (2.4)], derived.
-    """
+    """Wilson's intervals of the counts, cut if asked. Carried back as [Adeshiyan2011, eq. (2.4)], derived."""
     return carried_back(estimate, wilson, "score", level, cut=cut)
 
 
@@ -179,22 +153,14 @@ def wilson(x: Real, n: Real, z: float) -> tuple[Real, Real]:
 
 
 def exact(estimate: Estimate, level: float, *, cut: bool = True) -> Intervals:
-    """Intervals that cover with at least the chance stated, whatever the share and n; longer than score intervals.
-
-    For designs where one binomial count tells each share; cut and flagged like :func:`score`. Source: Clopper and
-    Pearson's interval, standard; carried back by the map of [Adeshiyan2011, eq. (2.4)], derived.
-    """
+    """Clopper and Pearson's where one count tells each share. Carried back as [Adeshiyan2011, eq. (2.4)], derived."""
     if not counts_for(estimate, "exact").exact:
         raise ParameterError("no-exact-interval-under-this-design", method="exact")
     return carried_back(estimate, clopper_pearson, "exact", level, cut=cut)
 
 
 def matched(estimate: Estimate, level: float, *, cut: bool = True) -> Intervals:
-    """Exact intervals of the binomial count that has the same variance as the estimate at every true share.
-
-    They are those of :func:`exact` where there is such a count. Elsewhere nothing guarantees their level; worked out
-    for many designs, they cover at least as often as they say (docs/theory/coverage.md). Derived.
-    """
+    """Exact intervals of the binomial count with the same variance as the estimate at every true share. Derived."""
     return carried_back(estimate, clopper_pearson, "matched", level, cut=cut)
 
 
@@ -251,8 +217,7 @@ def with_seed(method: str | None, seed: int | None) -> str | None:
     return seeded
 
 
-WITH_BIAS = ("wald", "wilson", "bonferroni", "scheffe")
-"""Methods that allow for the bound of a bias."""
+WITH_BIAS = ("wald", "wilson", "bonferroni", "scheffe")  # methods that allow for the bound of a bias
 
 
 def intervals_of(estimate: Estimate, level: float, method: str, **options: Any) -> Intervals:
@@ -282,15 +247,7 @@ def intervals_of(estimate: Estimate, level: float, method: str, **options: Any) 
 
 
 def default_method(estimate: Estimate) -> str:
-    """The method that keeps its level, and is short where two do.
-
-    ``score`` where the counts behind the shares are known; where they are sparse, ``exact`` if one binomial count tells
-    each share, else ``matched``. Maximum likelihood estimates at 0 or 1 have no standard error: these get ``profile``,
-    but for two categories and two reports. ``wald`` where no counts are known and, as in other software, under a
-    sampling plan with many people in and outside of every category; with few, ``score`` with an effective number of
-    reports, or ``matched``. docs/adr/0030-default-intervals.md and 0051-errors-of-shares.md
-    say why.
-    """
+    """The method that keeps its level, and is short where two do: docs/adr/0030-default-intervals.md and 0051."""
     if estimate.bias is not None:
         return "wald"
     profiled = estimate.method == "ml" and len(estimate.categories) <= LIMIT and estimate.is_of_categories

@@ -1,15 +1,10 @@
 """Several samples of one population, each with a design of its own, in one estimate.
 
-    lam_g = P_g pi     for each sample g, n_g reports
-
-By moments, the stacked shares are turned around by least squares that weigh every report by ``n_g / lam_gi``:
-
     pi_hat = sum_g L_g lam_hat_g,     Cov = sum_g L_g (D_lam_g - lam_g lam_g') L_g' / n_g
 
-with weights at the most likely proportions (two steps). When the samples just suffice, the weights do not matter and
-the estimate is the exact solution of the equations. What the samples do not tell apart is summed over: pairs of an own
-and an unrelated answer give the share of each answer. Samples too large to stack, each identifiable, are pooled with
-weights that do not depend on the reports.
+by least squares that weigh every report by ``n_g / lam_gi`` at the most likely proportions. When the samples just
+suffice the weights do not matter. What the samples do not tell apart is summed over: pairs of an own and an unrelated
+answer give the share of each answer. Samples too large to stack, each identifiable, are pooled.
 
 Source: derived; for two samples it gives the estimate of Greenberg et al. (1969), for decks of statements that of
 Abul-Ela, Greenberg and Horvitz (1967), both named in [Adeshiyan2011, sections 2.1 and 3.1].
@@ -93,11 +88,7 @@ def _sums(labels: Sequence[Hashable], names: Sequence[str]) -> dict[str, dict[tu
 
 
 def pool(estimates: Sequence[Estimate], samples: Sequence[Sample]) -> Estimate:
-    """``sum_g w_g pi_hat_g`` with ``w_g`` in the ratio of ``n_g / v_g``: exactly unbiased.
-
-    ``v_g`` is the summed variance of one report of sample g at equal shares. Used where the stacked matrices would be
-    too large to write out, or where sets are reported. Derived.
-    """
+    """``sum_g w_g pi_hat_g`` with weights that do not depend on the reports: exactly unbiased. Derived."""
     weights = pooled_weights(samples)
     pi_hat = np.asarray(sum(w * one.pi_hat for w, one in zip(weights, estimates, strict=True)))
     variance = np.asarray(sum(w**2 * one.variance for w, one in zip(weights, estimates, strict=True)))
@@ -130,8 +121,7 @@ def pooled_weights(samples: Sequence[Sample]) -> Real:
     return np.asarray(precision / precision.sum())
 
 
-STACK_LIMIT = 4 * 10**6
-"""Stacks with more entries than this are not written out: identifiable samples are pooled instead."""
+STACK_LIMIT = 4 * 10**6  # entries of a stack that is written out; larger identifiable samples are pooled
 
 
 def estimate_samples(samples: Sequence[Sample], *, method: str = "moments") -> Estimate:
@@ -213,10 +203,7 @@ def _by_moments(samples: Sequence[Sample], estimand: Estimand) -> Estimate:
 
 
 def best_inverses(designs: Sequence[Design], counts: Sequence[Array], estimand: Estimand) -> tuple[list[Real], bool]:
-    """``L_g`` of each sample, and whether the reports were asked for the weights because there are more than needed.
-
-    ``counts`` need not be whole: where rows have weights, shares times an effective number of reports serve as well.
-    """
+    """``L_g`` of each sample, and whether the reports were asked for the weights; ``counts`` need not be whole."""
     spare = sum(len(one) - 1 for one in counts) > estimand.rank - 1
     guess = _guess(designs, counts) if spare else designs[0].uniform_prior()
     n = np.array([float(one.sum()) for one in counts])
@@ -249,10 +236,7 @@ def _covariance(L: Sequence[Real], lam: Sequence[Real], n: Array) -> Real:
 def chance_of_stack(
     designs: Sequence[Design], counts: Sequence[Array], theta: Real, variance: Real, L: Sequence[Real]
 ) -> float:
-    """The chance of the farthest estimate outside [0, 1], judged by standard errors at the most likely shares.
-
-    ``variance`` counts where it is larger, as under a sampling plan.
-    """
+    """The chance of the farthest estimate outside [0, 1]; errors are those at the most likely shares, or larger."""
     if not is_outside(theta).any():
         return 1.0
     n, pi = np.array([float(one.sum()) for one in counts]), maximise(designs, counts).pi
@@ -262,11 +246,9 @@ def chance_of_stack(
 
 
 def variance_along(samples: Sequence[Sample], raw: Real) -> tuple[Real, Real, float | Real]:
-    """How the variance of each estimate depends on its share t: v0, v1 and kappa.
+    """v0, v1 and kappa of ``n Var = (1 - t) v0 + t v1 + kappa t (1 - t)``, ``kappa = sum_g (n / n_g) d_g^2``. Derived.
 
-        n Var = (1 - t) v0 + t v1 + kappa t (1 - t),     kappa = sum_g (n / n_g) d_g^2
-
-    where n counts all reports and d_g is the difference that the share makes to the part of sample g. Derived.
+    n counts all reports, and d_g is the difference that the share t makes to the part of sample g.
     """
     n = sum(sample.n for sample in samples)
     if any(s.design.reports_are_sets for s in samples) or not _fits(samples):

@@ -1,17 +1,9 @@
 """Margins: the shares of some of the variables of a table, or of one place of categories that are tuples.
 
-For independent devices the margin of the unbiased joint estimate is the estimate from the margin of the reports,
-exactly: ``1' L = 1'``, so that summing over the true categories of a variable is summing over its reports. Margins of
-most likely tables are the most likely shares for the reports of these variables alone; where cells are at their bound,
-or there are more reports than categories, the cells of the table sum to others, which is flagged. Margins of estimates
-that do not rest on plain counts, and of variables that share a device with others, are sums of cells, with their
-covariance:
-
-    theta = C pi_hat,     Cov(theta) = C Cov(pi_hat) C'
-
-where C has a row of 0 and 1 for each answer. So are those of designs whose truths are pairs, such as an own and an
-unrelated answer, which note which of the two is wanted.
-
+For independent devices the margin of the unbiased joint estimate is the estimate from the margin of the reports:
+``1' L = 1'``. Margins of most likely tables are the most likely shares for these reports alone; where the cells sum to
+others that is flagged. Everything else is sums of cells, ``theta = C pi_hat`` with ``C Cov(pi_hat) C'``, where C has a
+row of 0 and 1 for each answer; so for designs whose truths are pairs, such as an own and an unrelated answer.
 Source: [Adeshiyan2011, section 3.3]; derived.
 """
 
@@ -114,8 +106,7 @@ def _summed_square(V: Real, shape: Sequence[int], axes: Sequence[int]) -> Real:
     return part.reshape(size, size)
 
 
-SUMMED = ("wald", "logit", "bonferroni", "scheffe")
-"""Intervals that need no more than a standard error, and so can be had for sums."""
+SUMMED = ("wald", "logit", "bonferroni", "scheffe")  # intervals that need a standard error only, as sums have
 
 
 def of_sums(interval: str | None) -> str | None:
@@ -124,10 +115,7 @@ def of_sums(interval: str | None) -> str | None:
 
 
 def wanted_margin(estimate: Estimate, design: Design) -> tuple[str, Estimate] | None:
-    """The variable that a design of pairs is there for, by name, and its shares; None for any other design.
-
-    Samples that tell only margins have shares of several variables, named (variable, category).
-    """
+    """The variable that a design of pairs is there for, by name, and its shares; None for any other design."""
     place = design.wanted_place
     if place is None:
         return None
@@ -140,10 +128,7 @@ def wanted_margin(estimate: Estimate, design: Design) -> tuple[str, Estimate] | 
 
 
 def margin_of(estimate: Estimate, place: int) -> Estimate:
-    """The shares of the answers in one place of the categories, which are tuples, with the errors of sums.
-
-    Under a sampling plan totals and domains are summed too; the two parts of the variance are then not told apart.
-    """
+    """The shares of the answers in one place of the categories, which are tuples, with the errors of sums."""
     answers = [label[place] for label in cast(Sequence[tuple[Hashable, ...]], estimate.categories)]
     different = tuple(dict.fromkeys(answers))
     C = np.array([[float(one == answer) for one in answers] for answer in different])

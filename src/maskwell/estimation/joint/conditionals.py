@@ -1,24 +1,10 @@
-"""Conditional shares, and their differences between groups.
+"""Conditional shares ``Pi_hat[i, j] / Pi_hat[i, +]``, and their differences between groups.
 
-    pi_hat[j | i] = Pi_hat[i, j] / Pi_hat[i, +],     d = pi_hat[j | u] - pi_hat[j | v]
-
-the distribution of some variables within each category of others, and how much more frequent something is in one
-category than in another; errors of a difference are by the delta method from the covariance of all cells.
-
-Both are ratios of unbiased estimates (:class:`Ratios`):
-
-    r = a / b,     Var(r) = (Var a - 2 r Cov(a, b) + r^2 Var b) / b^2
-
-Fieller's set holds every r for which a - r b may be zero: ``(a - r b)^2 <= z^2 Var(a - r b)``. It has no end where b is
-not clearly different from zero.
-
-Cells a = Pi[i, j], totals b = Pi[i, +], and the variances and covariances of both (:func:`slices_of`) are read off the
-covariance of all cells or, for tables too large to have one, found by the operators of the designs: with U the unbiased
-indicator of one report,
+Both are ratios r = a / b of unbiased estimates, with ``Var(r) = (Var a - 2 r Cov(a, b) + r^2 Var b) / b^2``. Fieller's
+set holds every r with ``(a - r b)^2 <= z^2 Var(a - r b)``, and has no end where b may be zero. Variances are read off
+the covariance of all cells or, for tables too large to have one, found by operators, U the indicator of one report:
 
     E[U_ij U_i+]  =  sum_z lam[z] L_x[i, z_x]^2 L_y[j, z_y]
-
-the left inverse with squared entries along the given axes, the plain one along the others.
 
 Source: the delta method and Fieller's interval are standard; [Adeshiyan2011, section 3.3] for the covariances; the
 operators are derived from [NayakZhangAdeshiyan2016, eq. (1.3)].
@@ -46,10 +32,7 @@ from maskwell.notes import Note
 
 
 def slices_of(estimate: Estimate, layout: Layout, order: Sequence[int], fixed: int) -> list[Real]:
-    """``a, b, Var a, Cov(a, b), Var b``, all of shape (slices, cells in a slice).
-
-    ``order`` names the axes, those of the given variables first; ``fixed`` says how many these are.
-    """
+    """``a, b, Var a, Cov(a, b), Var b``, shape (slices, cells); the ``fixed`` given axes come first in ``order``."""
     counted = estimate.covariance is None and estimate.method == "moments" and len(estimate.samples) == 1
     operators = counted and layout.whole_devices(sorted(order[:fixed])) is not None
     terms = (_from_operators if operators else _from_covariance)(estimate, layout, order, fixed)
@@ -82,8 +65,7 @@ def _from_operators(estimate: Estimate, layout: Layout, order: Sequence[int], fi
 
 
 NO_ERROR = "a share of the table is most likely 0 or 1, or a variance is estimated below zero"
-UNSTABLE = 2
-"""A denominator within so many standard errors of zero makes a ratio unstable."""
+UNSTABLE = 2  # a denominator within so many standard errors of zero makes a ratio unstable
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,11 +155,7 @@ class Conditional(Result):
         return self.ratios.unstable
 
     def confidence_interval(self, level: float = 0.95, method: str = "wald") -> Real:
-        """Intervals with two ends as the last axis.
-
-        ``wald``: from the standard error. ``fieller``: also right where the given category is rare; it has no end where
-        that category might not exist at all.
-        """
+        """Intervals with two ends as the last axis."""
         check_level(level)
         if method not in METHODS:
             raise ParameterError("method-method", method=method, methods=", ".join(METHODS))

@@ -1,44 +1,19 @@
 """Tests that variables are independent of each other.
 
-With independent devices the reports are independent exactly when the truths are: ``Lam = P_1 Pi P_2'``, so
-``Lam = lam_1 lam_2'`` if and only if ``Pi = pi_1 pi_2'`` (for designs of full column rank). The ordinary test on the
-table of *reports* is therefore valid (the first tests below); randomization only costs power. A chi-square of the
-*recovered* table, as if it held counts, would be wrong and is not offered. With a shared device the reports depend on
-each other whatever the truth, and only tests that know the device are valid. Source: derived.
-
-On the table of reports, valid when every variable has a device of its own:
+With independent devices the reports are independent exactly when the truths are, so that the ordinary tests on the
+table of *reports* are valid; a chi-square of the *recovered* table would be wrong. On the reports
 
     X2 = sum (x - e)^2 / e,     G2 = 2 sum x ln(x / e),     e = n prod_t (share of the report of variable t)
 
-with ``prod m_t - 1 - sum (m_t - 1)`` degrees of freedom, (m_1 - 1)(m_2 - 1) for two variables; reports that never occur
-do not count. The statistics are standard.
+with ``prod m_t - 1 - sum (m_t - 1)`` degrees of freedom. Weighted reports need the second-order correction of Rao and
+Scott by the eigenvalues of ``(C' D^-1 C / n)^-1  C' D^-1 V D^-1 C``, with the shares D, their covariance V and all
+contrasts C that the margins leave free: with their sum T and sum of squares S, ``X2 / T`` is about F with ``T^2 / S``
+and ``f T^2 / S`` degrees of freedom (f: of the plan), or ``X2 T / S`` about chi-square. By the likelihood of the true
+table ``G2 = 2 (l(Pi_hat) - l(pi_1_hat x pi_2_hat x ...))``, with a bootstrap at the bounds. By Wald, for any devices,
 
-On a weighted table of reports the chi-square is too large by generalised design effects (Rao and Scott), the
-eigenvalues of
+    h = Pi - pi_1 x pi_2 x ...,      W = h' (H V H')^-1 h,      H the slope of h in all cells, V their covariance.
 
-    (C' D^-1 C / n)^-1  C' D^-1 V D^-1 C
-
-where D holds the shares of the reports, V their covariance under the sampling plan, and C all contrasts between cells
-that the margins leave free. With their sum T and the sum of their squares S, ``X2 / T`` is about F with ``T^2 / S`` and
-``f T^2 / S`` degrees of freedom (f: of the sampling plan), or ``X2 T / S`` about chi-square.
-
-Source: the second-order correction of Rao and Scott, standard; on the reports it is valid because independent devices
-keep independence.
-
-By the likelihood of the true table:
-
-    G2 = 2 (l(Pi_hat) - l(pi_1_hat x pi_2_hat x ...))
-
-both maximised over what is possible, which is sharper than the table of reports where a design has more reports than
-categories. Its distribution is chi-square with ``prod k_t - 1 - sum (k_t - 1)`` degrees of freedom while no share is
-at its bound; else tables are drawn under independence and judged the same way (parametric bootstrap). Source: standard.
-
-By Wald, whether the cells are what their margins make of them:
-
-    h = Pi - pi_1 x pi_2 x ...,      W = h' (H V H')^-1 h
-
-over the cells outside the last category of at least two variables, where H is the slope of h in all cells and V their
-covariance. Valid for any devices, shared ones too, and for weighted tables. Source: standard.
+Source: standard; on the reports derived.
 """
 
 from __future__ import annotations
@@ -70,13 +45,10 @@ SPOKEN = {
     "rao-scott": "Rao-Scott",
     "bootstrap": "bootstrapped likelihood ratio",
 }
-SMALL = 5
-"""Expected counts below this make the chi-square distribution doubtful."""
-ABSENT = 1e-12
-"""Shares of reports at or below this are zero but for rounding."""
+SMALL = 5  # expected counts below this make the chi-square distribution doubtful
+ABSENT = 1e-12  # shares of reports at or below this are zero but for rounding
 SINGULAR = 1e-12
-FEWEST = 99
-"""Replicates of a bootstrap."""
+FEWEST = 99  # replicates of a bootstrap
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,13 +1,7 @@
 """Table: estimated shares of all combinations of several variables.
 
-Counts of reports, one axis for each variable, are turned around one axis at a time:
-
-    Pi_hat = Lam_hat x_1 L_1 x_2 L_2 ...        (two variables: Pi_hat = L_1 Lam_hat L_2')
-
-where L_t is the left inverse of the design of variable t, the identity for a variable that was asked directly. The
-Kronecker product of the L_t is never written out.
-
-Source: [Adeshiyan2011, Example 3.2 and section 3.3].
+Counts of reports are turned around one axis at a time, ``Pi_hat = Lam_hat x_1 L_1 x_2 L_2 ...``, with the left inverse
+of each design, the identity for a variable that was asked directly. Source: [Adeshiyan2011, Example 3.2, section 3.3].
 """
 
 from __future__ import annotations

@@ -2,16 +2,10 @@
 
     ln OR = ln Pi_11 - ln Pi_12 - ln Pi_21 + ln Pi_22,     Var = s' V s,   s = (1/Pi_11, -1/Pi_12, -1/Pi_21, 1/Pi_22)
 
-where V is the covariance of the four cells. An unbiased estimate may have a cell of zero or less: it then has no odds
-ratio, and the most likely table is used instead, with an interval from the profile of the likelihood: how likely the
-reports can be made for each value phi of the log odds ratio.
-
-    l_p(phi) = max { sum_i x_i ln (P pi)_i :  pi a distribution with  ln(pi_a pi_d / (pi_b pi_c)) = phi }
-
-The shares are written as ``pi = softmax(B alpha + phi e_a)``: the cells a, b, c, d of the two by two table have logits
-``r + s + phi, r, s, 0``, every other cell a logit of its own. The interval holds all phi with
-``2 (l* - l_p(phi)) <= chi2``. It has no end where the likelihood never falls so far: towards infinity it falls to that
-of the most likely table with nobody in b, or with nobody in c, which is a concave problem for each cell of the table.
+An unbiased estimate with a cell of zero or less has none; the most likely table is used instead, with an interval of
+all phi with ``2 (l* - l_p(phi)) <= chi2``, where ``l_p(phi)`` is the highest log-likelihood of tables with the log odds
+ratio phi. Shares are written as ``pi = softmax(B alpha + phi e_a)``. The interval has no end where the likelihood of
+the best table with nobody in b, or nobody in c, does not fall so far.
 
 Source: standard; derived for randomized reports by the delta method; the parametrisation is derived.
 """
@@ -38,8 +32,7 @@ from maskwell.estimation.share_estimate import Estimate
 from maskwell.estimation.summed_shares import covariance_of
 from maskwell.notes import Note
 
-FARTHEST = 40.0
-"""Log odds ratios beyond this are taken for infinite."""
+FARTHEST = 40.0  # log odds ratios beyond this are taken for infinite
 _STARTS = (1e-3, 0.1, 0.5)  # shares of the uniform distribution in the tables that a climb starts from
 MOST_STEPS = 200  # of a climb
 WARM = 1e-6  # the same where a climb starts from the end of another
@@ -224,8 +217,7 @@ def two_by_two(cells: Real, phi: float) -> Real:
 
 Pair = tuple[Hashable, Hashable]
 SIGNS = np.array([1.0, -1.0, -1.0, 1.0])
-PROFILED = 36
-"""Cells of a table for which profile intervals of all odds ratios are made; a hundred cells would take ten seconds."""
+PROFILED = 36  # cells of a table with profile intervals for all odds ratios; a hundred would take ten seconds
 ON_REQUEST = (
     f"in tables of more than {PROFILED} cells profile intervals are made for one odds ratio at a time, by "
     "odds_ratio(rows, columns) in Python"

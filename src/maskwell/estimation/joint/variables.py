@@ -19,8 +19,7 @@ from maskwell.designs.design import Design
 from maskwell.designs.kronecker import Kronecker, check_coded
 from maskwell.errors import LabelError, ParameterError, WrongTypeError
 
-Names = str | tuple[str, ...]
-"""One variable, or those that share a device."""
+Names = str | tuple[str, ...]  # one variable, or those that share a device
 
 
 @dataclass(frozen=True)

@@ -1,27 +1,13 @@
 """Ways up a concave log-likelihood on the simplex: active-set Newton, EM with strides, and both for large problems.
 
-Newton: each step maximises the quadratic model on the free categories F (those above zero, or at zero with a slope that
-calls them in), with ``sum d = 0``:
+Newton: ``H_F d + nu 1 = g_F``, ``sum d = 0`` on the free categories F (above zero, or called in by their slope); what
+would fall below zero is brought to zero and the rest solved again, then a line search. Where that does not lead
+upwards, part of EM's curvature ``1 / pi`` is added, and if that fails too the step goes towards the steepest category.
+The certificate is ``f* - f(pi) <= mass max_j g_j - sum_j pi_j g_j`` over the movable categories, by concavity.
 
-    H_F d + nu 1 = g_F
-
-Categories that would fall below zero are brought to zero and the rest is solved again; then comes a line search. Where
-that does not lead upwards, part of the curvature ``1 / pi``, whose step is that of EM, is added to the model, and if
-that fails too the step goes towards the category with the steepest slope.
-
-The certificate: ``f* - f(pi) <= mass max_j g_j - sum_j pi_j g_j`` over the movable categories, by concavity.
-
-EM and its acceleration SQUAREM are slow, steady, and content with products ``P x`` and ``P' x``:
-
-    pi_j <- pi_j g_j
-
-never lowers the likelihood, never leaves the simplex and never leaves a zero. SQUAREM strides along the path of two EM
-steps and takes what EM gives whenever the stride leads outside or downwards.
-
-Large problems go by columns: only the categories that matter are written out, the others are asked by operators. A
-table with a million cells and fewer reports has a most likely distribution with few cells above zero. SQUAREM finds
-about which; Newton settles their shares; one product ``P' x`` over all cells then either certifies the answer or names
-the cells that were missing.
+EM, ``pi_j <- pi_j g_j``, never lowers the likelihood; SQUAREM strides along two EM steps and takes what EM gives
+whenever the stride leads outside or downwards. Of large problems SQUAREM finds about which cells matter, Newton settles
+the shares of these columns alone, and one product ``P' x`` certifies the answer or names the cells that were missing.
 
 Source: [Adeshiyan2011, section 3.3.1] for the equations; method and certificate derived; SQUAREM is standard.
 """
@@ -211,10 +197,8 @@ FIRST_STEPS = 60
 ROUNDS = 60
 _AT_ONCE = 200
 _WORTH = 0.01  # shares below this part of the mean are left out at first; what is missing calls
-LAST_STEPS, LAST_WORK = (300, 10_000), 5 * 10**7
-"""Steps of the last resort: from so many to so many, as the work on k categories allows."""
-COLUMN_LIMIT = 4 * 10**7
-"""Entries of the columns that are written out at once."""
+LAST_STEPS, LAST_WORK = (300, 10_000), 5 * 10**7  # steps of the last resort, from and to, and the work they may cost
+COLUMN_LIMIT = 4 * 10**7  # entries of the columns that are written out at once
 
 
 def generate(f: Operators, pi: Real, movable: Array, gap: float) -> tuple[Climbed, str]:

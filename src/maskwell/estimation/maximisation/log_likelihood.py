@@ -20,11 +20,8 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError
 
-WRITTEN_LIMIT = 4 * 10**6
-"""Matrices with at most this many entries are written out; larger ones stay operators."""
-
-Curvature = Real
-"""H written out, shape (k, k), or its diagonal, shape (k,), where it is diagonal for directions that sum to zero."""
+WRITTEN_LIMIT = 4 * 10**6  # matrices with at most this many entries are written out; larger ones stay operators
+Curvature = Real  # H, shape (k, k), or (k,) where it is diagonal for directions that sum to zero
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -151,10 +148,7 @@ def _scale(design: CodedDesign) -> float:
 
 
 def log_likelihood(designs: Sequence[Design], counts: Sequence[Array]) -> Written | Operators:
-    """The log-likelihood of counts of reports, one list of m counts for each design; errors for what cannot be.
-
-    Designs whose report is a set are written out; their counts are those of every possible set.
-    """
+    """The log-likelihood of counts of reports, one list of m counts for each design; errors for what cannot be."""
     checked = checked_counts(designs, counts)
     total = sum(float(x.sum()) for x in checked)
     if total <= 0:

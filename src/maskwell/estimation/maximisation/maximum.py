@@ -1,12 +1,7 @@
-"""Maximum likelihood: the proportions under which the reports are most likely.
+"""Maximum likelihood: ``maximise sum_g sum_i x_gi ln (P_g pi)_i`` over all distributions pi, with a certificate.
 
-    maximise  l(pi) = sum_g sum_i x_gi ln (P_g pi)_i     over pi >= 0, sum pi = 1
-
-for one sample or several that share their proportions. The answer carries a certificate: how much the log-likelihood
-of one report could still rise. At the optimum ``g_j <= 1`` for all j, with equality where ``pi_j > 0``. The search
-begins where the data say, so that the answer is the same each time.
-
-Source: [Adeshiyan2011, eq. (3.3)], with the indices put right; certificate derived.
+At the optimum ``g_j <= 1`` for all j, with equality where ``pi_j > 0``. The search begins where the data say, so that
+the answer is the same each time. Source: [Adeshiyan2011, eq. (3.3)], with the indices put right; certificate derived.
 """
 
 from __future__ import annotations
@@ -31,8 +26,7 @@ from maskwell.estimation.maximisation.log_likelihood import (
     value,
 )
 
-INTERIOR = 0.1
-"""Share of the uniform distribution in a start that would otherwise lie outside the simplex."""
+INTERIOR = 0.1  # share of the uniform distribution in a start that would otherwise lie outside the simplex
 
 
 def begin(
@@ -160,10 +154,7 @@ def _separate(design: Design) -> tuple[CodedDesign, ...]:
 
 
 def _by_part(parts: Sequence[CodedDesign], counts: Real, gap: float) -> Maximum:
-    """Parts whose reports never meet: each on its own, and its whole share is that of its reports.
-
-    The slope of a category is the one within its part, so that the largest gap of the parts is that of the whole.
-    """
+    """Parts whose reports never meet: each on its own, and its whole share is that of its reports."""
     n, stretches = float(counts.sum()), np.split(counts, np.cumsum([part.m for part in parts])[:-1])
     if n <= 0:
         raise no_reports()
@@ -226,10 +217,7 @@ def _told_apart(designs: Sequence[Design], counts: Sequence[Array]) -> bool:
 
 
 def _is_unique(f: LogLikelihood, climbed: Climbed, movable: Array) -> bool:
-    """Whether the columns that a solution may use are independent on the reports that were seen.
-
-    ``P pi`` is the same at every solution, and a solution uses only categories of the steepest slope.
-    """
+    """Whether the columns that a solution may use are independent on the reports that were seen."""
     if climbed.gap > _SETTLED:
         return False
     steepest = float(climbed.slope[movable].max(initial=0.0))

@@ -1,15 +1,12 @@
 """Respondents who do not pay attention, and the anchor question that tells how many they are.
 
-A respondent is attentive with probability ``gamma`` and otherwise answers at random, each of the two reports with 1/2.
-The anchor question uses the same kind of device for a trait that nobody (or a known share) has, so that its reports
-tell gamma alone:
+A respondent is attentive with probability ``gamma`` and else answers at random. The anchor question uses the same kind
+of device for a trait that nobody (or a known share) has, so that its reports tell gamma alone:
 
     Pr(first report | truth j) = gamma P[0, j] + (1 - gamma) / 2,    Pr(first anchor report) = gamma a + (1 - gamma) / 2
 
 where ``a`` is the chance of the first anchor report from somebody attentive.
-
 Source: derived; the correction is known from the work of Atsusaka and Stevenson on the crosswise model.
-In a regression the trait and attention each have a linear predictor.
 """
 
 from __future__ import annotations
@@ -38,10 +35,7 @@ from maskwell.notes import Note
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AnchoredEstimate(Coefficients):
-    """Shares corrected for respondents who did not pay attention.
-
-    The three coefficients are ``naive`` (as if all paid attention), ``corrected`` and ``attentive`` (gamma).
-    """
+    """Shares corrected for inattention: the coefficients ``naive``, ``corrected`` and ``attentive`` (gamma)."""
 
     n: int = 0  # Number of respondents
     flags: tuple[str, ...] = ()  # What a reader should know, in words
@@ -167,15 +161,10 @@ ATTENTIONS = ("separate", "shared")
 
 @dataclass(frozen=True, eq=False)
 class AnchorRows:
-    """Two predictors: eta of the first category, zeta of attention.
+    """Predictors eta of the first category and zeta of attention ``gamma = sigma(zeta)``. Derived.
 
-    With ``u = s (f - 1/2)`` and ``v = s' (a - 1/2)``, where ``f = b + (p - b) sigma(eta)``, ``gamma = sigma(zeta)``
-    and the signs s, s' are + for the first report and - for the second:
-
-        separate   l = ln(1/2 + gamma u) + ln(1/2 + gamma v)                    each question finds its own attention
-        shared     l = ln(gamma (1/2 + u)(1/2 + v) + (1 - gamma) / 4)           one attention for both questions
-
-    Source: derived.
+    l = ln(1/2 + gamma u) + ln(1/2 + gamma v), or shared: ln(gamma (1/2 + u)(1/2 + v) + (1 - gamma) / 4),
+    with ``u = +-(b + (p - b) sigma(eta) - 1/2)`` and ``v = +-(a - 1/2)``, + for the first report.
     """
 
     first: Real

@@ -1,16 +1,10 @@
 """The search for the maximum of a log-likelihood, at a finite point or in the limit along a direction to infinity.
 
-It is Newton's, for log-likelihoods that are not concave: Newton's step where the observed information is positive
-definite, Fisher's step elsewhere, both with backtracking, from deterministic starts.
-
-At a finite maximum Newton's steps vanish. Where the log-likelihood approaches its limit like ``l - A exp(-m s)``, with
-s the distance in a linear predictor, each step is 1 / m, however flat it is: m is 1 in general, and 2 where reports are
-exactly as frequent as the design produces them for nobody. Such a direction d is confirmed by the log-likelihood
-itself: at ``theta + s d`` for a large s, with all else maximised, it is not lower.
-
-The information of the rows there is exact up to exp(-s). Coefficients that depend on directions without information run
-to infinity, or may have any value, and have no standard error. The others keep theirs.
-Source: standard (directions of recession); derived for likelihoods of reports.
+Newton's step where the observed information is positive definite, Fisher's elsewhere, both with backtracking, from
+deterministic starts. At a finite maximum Newton's steps vanish; where the log-likelihood approaches a limit like
+``l - A exp(-m s)`` each step is 1 / m, however flat it is. Such a direction d is confirmed by the log-likelihood
+itself: at ``theta + s d`` for a large s, with all else maximised, it is not lower. Coefficients that depend on
+directions without information there have no standard error. Source: standard; derived for likelihoods of reports.
 """
 
 from __future__ import annotations
@@ -23,9 +17,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real
 
-TOLERANCE = 1e-8
-"""The search ends when no component of the gradient exceeds this share of the sum of weights."""
-
+TOLERANCE = 1e-8  # the search ends when no component of the gradient exceeds this share of the sum of weights
 STEPS = 100
 LONGEST = 10.0
 SLACK = 1e-14
@@ -33,27 +25,16 @@ SINGULAR = 1e-10
 TWO_PEAKS = 1e-6
 
 LAST_STEPS = 12
-VANISHED = 1e-3
-"""Change of a linear predictor by Newton's step below which the next one squares it."""
-
-REACHES = (64.0, 1024.0, 16384.0)
-"""How far a linear predictor is moved to see the limit; further only where slower rows still carry information."""
-
+VANISHED = 1e-3  # change of a linear predictor by Newton's step below which the next one squares it
+REACHES = (64.0, 1024.0, 16384.0)  # moves of a predictor to see the limit; further only where slower rows still inform
 ADJUSTING = 30
-LEVEL = 1e-9
-"""Share of a log-likelihood that counts as no difference."""
-
-NOTHING = 1e-12
-"""Information per row, in a standardised direction, that is zero in the limit."""
-
+LEVEL = 1e-9  # share of a log-likelihood that counts as no difference
+NOTHING = 1e-12  # information per row, in a standardised direction, that is zero in the limit
 OTHER_SIDE = 1.05
 
 FAR_OUT = 8.0
-LITTLE = 1e-6
-"""A linear predictor, and a share of the information, at which the limit may be as likely as the maximum."""
-
-APART = 1e-6
-"""Part of a coefficient's own scale below which a direction leaves it alone."""
+LITTLE = 1e-6  # a linear predictor, and a share of the information, at which the limit may be as likely as the maximum
+APART = 1e-6  # part of a coefficient's own scale below which a direction leaves it alone
 
 
 @dataclass(frozen=True, eq=False)

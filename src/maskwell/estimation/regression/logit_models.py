@@ -33,8 +33,7 @@ from maskwell.estimation.sampling.sampling_description import Sampling
 
 START_STEPS = 2
 
-FARTHEST = 25.0
-"""Log odds beyond which a chance is 0 or 1."""
+FARTHEST = 25.0  # log odds beyond which a chance is 0 or 1
 
 
 def fit_logistic(
@@ -197,13 +196,7 @@ def regress_lie_detector(
     designs: Sequence[Design],
     variance: str | None,
 ) -> Regression:
-    """The odds of being a carrier, with one chance t for all of them to be honest, from checked parts.
-
-        Pr(carrier | x) = expit(x' beta),     Pr(honest | carrier) = t
-
-    Both are told by two samples with different shares of cards. t is searched for as its log odds; where these run
-    away, all carriers are estimated to be honest, or all to lie, and the coefficients take that as given.
-    """
+    """``Pr(carrier | x) = expit(x' beta)``, with one chance t for all carriers to be honest, from checked parts."""
     check_outcome(evidence, len(values))
     _check_lie_detector(designs)
     matrix = ModelMatrix.of([values], names, sampled.weights)

@@ -1,15 +1,11 @@
 """Logistic regression with a random intercept, behind a randomized outcome with two categories.
 
-    Pr(first category | x_i, group g) = expit(x_i' beta + s v_g),   v_g ~ N(0, 1)
     L_g = integral of prod_i lam_i(x_i' beta + s v) phi(v) dv,      lam_i(eta) = a_i expit(eta) + b_i expit(-eta)
 
-where ``s`` is the standard deviation of the intercepts and a_i, b_i the row of P that belongs to the report; it may be
-another P in each row. The integral is a sum over nodes of a Gauss-Hermite rule, which for each group is moved to the
-mean and stretched to the standard deviation of v given its reports.
-
-The likelihood is the same for s and -s, so that s is searched for without a bound: where the groups do not differ more
-than chance makes them, the search ends at s = 0. Source: standard (adaptive Gauss-Hermite quadrature, as in R's lme4
-and GLMMRR); derivatives derived, by Louis's form of the information with the nodes held.
+where ``s`` is the standard deviation of the intercepts and a_i, b_i the row of P that belongs to the report. The nodes
+of a Gauss-Hermite rule are moved to the mean, and stretched to the standard deviation, of v given a group's reports.
+The likelihood is the same for s and -s, so that s is searched for without a bound. Source: standard (as in R's lme4 and
+GLMMRR); derivatives derived, by Louis's form of the information with the nodes held.
 """
 
 from __future__ import annotations
@@ -39,40 +35,24 @@ from maskwell.estimation.regression.row_likelihoods import Logit, Slopes
 from maskwell.estimation.regression.row_sampling import RowSampling, kind_of_variance
 from maskwell.notes import Note
 
-NODES = ((1.5, 25), (3.0, 51), (math.inf, 101))
-"""Of the quadrature in each group, by the largest standard deviation of the intercept for which they are enough.
-
-Errors of the log-likelihood are then below 1e-6 up to 1.5 and below 1e-4 up to 3, as tried with groups of 2 to 200.
-"""
-
-MEAN_NODES = 41
-"""Of the quadrature over all groups, for predictions."""
-
+NODES = ((1.5, 25), (3.0, 51), (math.inf, 101))  # of each group's quadrature, up to which deviation of the intercept
+# Errors of the log-likelihood are then below 1e-6 up to 1.5 and below 1e-4 up to 3, as tried with groups of 2 to 200
+MEAN_NODES = 41  # of the quadrature over all groups, for predictions
 MODE_STEPS = 12
 ROUNDS = 15
 ROUND_STEPS = 5
 LEAST_SPREAD = 0.05
-STARTS = (0.5, 2.0)
-"""Standard deviations of the intercept with which the search begins."""
-
-WIDEST = 10.0
-"""A standard deviation beyond which a profile is not followed: most chances are 0 or 1 then."""
-
-LATENT = math.pi**2 / 3
-"""Variance of the logistic distribution."""
-
+STARTS = (0.5, 2.0)  # standard deviations of the intercept with which the search begins
+WIDEST = 10.0  # a standard deviation beyond which a profile is not followed: most chances are 0 or 1 then
+LATENT = math.pi**2 / 3  # variance of the logistic distribution
 JOINED = '{"any": ["once", "often"]}'
 FEW = 10
-NOTHING = 1e-8
-"""Gain in log-likelihood, as a share of it, below which there is no variance between groups."""
+NOTHING = 1e-8  # gain in log-likelihood, as a share of it, below which there is no variance between groups
 
 
 @dataclass(frozen=True, eq=False)
 class MixedLikelihood:
-    """The log-likelihood of rows in groups; rows come group after group.
-
-    theta holds the coefficients on the common scale, then the standard deviation of the intercept.
-    """
+    """The log-likelihood of rows, group after group; theta holds coefficients, then the spread of intercepts."""
 
     rows: Logit  # What each row says
     matrix: ModelMatrix  # The model matrix
@@ -249,10 +229,7 @@ def regress_mixed(
     variance: str | None,
     with_ones: bool,
 ) -> Regression:
-    """Logistic regression with a random intercept for each group, from checked parts.
-
-    ``groups`` are numbers 0, 1, ... without a gap, and ``column`` says what they are.
-    """
+    """Logistic regression with a random intercept for each group, from checked parts."""
     check_outcome(evidence, len(values))
     sizes = np.bincount(groups)
     _check(evidence, sampled, sizes, column, variance)
@@ -358,10 +335,7 @@ def _with_intercept(
     without: Regression,
     flag: str = "",
 ) -> Regression:
-    """A fit with all that belongs to its random intercept; ``without`` is the fit without one.
-
-    The two are tested against each other where both searches came to their end.
-    """
+    """A fit with all that belongs to its random intercept; ``without`` is the fit without one."""
     groups, both = len(hill.sizes), result.converged and without.converged
     few = f"{groups} groups of {shorten(column, 24)} tell little about the variance between groups"
     error = math.sqrt(covariance[-1, -1]) if deviation else None

@@ -17,15 +17,9 @@ from maskwell.core.arguments import Array, Real, as_array, as_list
 from maskwell.core.phrases import MESSAGE, listed, shorten
 from maskwell.errors import InputError, MissingValueError
 
-BLOCK = 1 << 12
-"""Rows at a time: a block of a dozen columns stays in the processor's cache."""
-
-COLLINEAR = 1e-11
-"""Share of a column's variance that must be its own; below it the column is a combination of the others."""
-
-STILL = 1e-24
-"""Mean square around the mean, in squares of the mean, below which a column is constant up to rounding."""
-
+BLOCK = 1 << 12  # rows at a time: a block of a dozen columns stays in the processor's cache
+COLLINEAR = 1e-11  # a column with less variance of its own than this share is a combination of the others
+STILL = 1e-24  # mean square around the mean, in squares of the mean, below which a column is constant up to rounding
 _PARTS = (slice(0, 1000), slice(1000, None))
 
 
@@ -79,10 +73,7 @@ class ModelMatrix:
         return len(self.names)
 
     def block(self, where: slice, version: int = 0) -> Real:
-        """Rows with the shift taken off, one line for each column: shape (p, rows).
-
-        To divide by the scale is left to whoever adds up.
-        """
+        """Rows with the shift taken off, not yet divided by the scale, one line for each column: shape (p, rows)."""
         values, first = self.versions[version][where], int(self.with_ones)
         out = np.empty((self.p, len(values)))
         out[:first] = 1.0

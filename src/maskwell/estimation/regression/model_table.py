@@ -142,13 +142,7 @@ def fit_model_table(
     model: str | None = None,
     interval: str | None = None,
 ) -> Regression:
-    """Fit what the table calls for.
-
-    ``model`` may ask for one of :data:`MODELS` in place of what the outcome calls for by itself.
-
-    Where nothing was randomized it is an ordinary regression, by the same code. With a rule for the replicate weights
-    of the table the model is fitted once more with each of them, and variances come from the spread.
-    """
+    """Fit what the table, or one of :data:`MODELS`, calls for; with replicate weights once more for each of them."""
     n = len(table.versions[0])
     _check_model(table, model)
     check_interval(interval, "replicate weights" if replicates else "a linear regression" if _is_linear(table) else "")
@@ -240,10 +234,7 @@ def _in_order(outcome: OutcomeColumn) -> Evidence:
 def _replicated(
     table: ModelTable, replicates: Real, rule: ReplicateRule, variance: str | None, model: str | None
 ) -> Regression:
-    """``V = sum_r c_r (b_r - b)(b_r - b)'`` with the factors c_r of the method.
-
-    Source: standard, as in R's survey package (withReplicates, mse as the rule says).
-    """
+    """``V = sum_r c_r (b_r - b)(b_r - b)'`` with the factors of the rule. Standard, as in R's withReplicates."""
     if variance is not None:
         raise ParameterError("variance-with-replicate-weights", variance=variance)
     n, count = replicates.shape

@@ -29,10 +29,7 @@ FLAT = (
 
 @dataclass(frozen=True)
 class WaldTest(Result):
-    """A test that some combinations of coefficients have stated values.
-
-    ``statistic`` is chi-squared with ``df`` degrees of freedom, or, with ``df_denominator``, F.
-    """
+    """A test of combinations of coefficients: chi-squared or, with ``df_denominator``, F."""
 
     statistic: float
     df: int
@@ -107,11 +104,7 @@ class Coefficients(Result):
         return self.estimates / self.standard_error
 
     def flat(self, level: float = LEVEL) -> Array:
-        """Which finite estimates have no standard error, because their profile interval has no end, shape (p,).
-
-        The likelihood then falls too little on that side. Intervals at ``level`` and at 95 % decide, of which one
-        holds the other.
-        """
+        """Which finite estimates have no standard error, because their profile interval has no end, shape (p,)."""
         reach = self._reach((1 + max(check_level(level, highest=1), LEVEL)) / 2)
         found = np.zeros(len(self.terms), dtype=bool)
         for j in np.flatnonzero(self.by_profile & np.isfinite(np.diag(self.covariance))):
@@ -160,10 +153,7 @@ class Coefficients(Result):
         return float(stdtrit(self.degrees_of_freedom, probability))
 
     def rows(self, level: float = 0.95, *, exponentiate: bool = False) -> list[dict[str, Any]]:
-        """One plain dictionary for each coefficient; with ``exponentiate`` odds ratios, errors by the delta method.
-
-        A threshold of an ordinal model is neither a ratio nor compared with zero: it stays as it is, without a p-value.
-        """
+        """One dictionary for each coefficient; ``exponentiate`` gives odds ratios, but of thresholds."""
         values, errors, intervals = self.shown, self.errors(level), self.confidence_interval(level)
         tested = ~self.is_threshold
         if exponentiate:

@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 
 METHODS = ("likelihood-ratio", "wald")
 
-WITHIN = 1e-9
-"""Share of a column's squares that may be left when the columns of the larger model explain it."""
-
-WORSE = 1e-6
-"""How far the log-likelihood of the larger model may be below that of the smaller one, by rounding."""
+WITHIN = 1e-9  # share of a column's squares that may be left when the columns of the larger model explain it
+WORSE = 1e-6  # how far the log-likelihood of the larger model may be below that of the smaller one, by rounding
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,15 +53,7 @@ class NestedTest(WaldTest):
 
 
 def compare_nested(larger: Regression, smaller: Regression, *, method: str | None = None) -> NestedTest:
-    """Test a model against a special case of it, fitted to the same rows.
-
-        likelihood ratio:  2 (l1 - l0) ~ chi2(q)          Wald:  (R b)' (R V R')^-1 R b ~ chi2(q), or q F(q, df)
-
-    where ``R beta = 0`` is what makes the larger model the smaller one: it is found from the columns of both. A
-    likelihood ratio has no meaning under weights, strata or clusters, where rows are not an independent sample, nor
-    where the two models explain different reports; then the Wald test is made, and ``reason`` says why.
-    Source: standard.
-    """
+    """Test a model against a special case of it: ``2 (l1 - l0)``, or Wald's where likelihoods do not compare."""
     from maskwell.estimation.regression.regression_result import Regression
 
     check_kind(Regression, larger=larger, smaller=smaller)

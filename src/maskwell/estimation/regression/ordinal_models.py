@@ -40,19 +40,13 @@ from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_likelihoods import Pairs, Slopes, expit_pair, randomization_of
 from maskwell.estimation.regression.row_sampling import RowSampling
 
-FAR = 30.0
-"""A threshold beyond this, without a standard error, is infinite."""
-
-RAREST = 0.02
-"""Share of a category with which the search begins at least."""
+FAR = 30.0  # a threshold beyond this, without a standard error, is infinite
+RAREST = 0.02  # share of a category with which the search begins at least
 
 
 @dataclass(frozen=True, eq=False)
 class CurveRows:
-    """A predictor z_q for each threshold, ``Pr(Y > c_q) = expit(z_q)``: odds need not be proportional.
-
-    dl / dz_q = d_q U_q (1 - U_q) / lam,   d_q = P[z, q + 1] - P[z, q]
-    """
+    """A predictor z_q for each threshold, ``Pr(Y > c_q) = expit(z_q)``: odds need not be proportional."""
 
     evidence: Evidence
 
@@ -97,14 +91,10 @@ class CurveRows:
 
 @dataclass(frozen=True, eq=False)
 class OrdinalRows(CurveRows):
-    """Predictors ``x' beta - alpha_b`` of a base threshold b, and the logarithms of the gaps between thresholds.
+    """A base threshold and the logarithms of gaps: ``z_q = eta_1 + sum_r A[q, r] exp(eta_r)``.
 
-        z_q = eta_1 + sum_r A[q, r] exp(eta_r)
-
-    where A is -1 for the gaps between b and a higher threshold q, and 1 for those between a lower one and b. With
-    ``m_1 = 1``, ``m_r = exp(eta_r)``, ``G = A' g`` and D the part of the second derivatives that is diagonal, the
-    gradient is ``m_r G_r``, the Hessian ``m_r m_s ((A' D A)_rs - G_r G_s) + [r = s > 1] m_r G_r``. Thresholds far away
-    from the base may be infinite, which leaves it alone.
+    With ``m_1 = 1``, ``m_r = exp(eta_r)`` and ``G = A' g`` the gradient is ``m_r G_r``, the Hessian
+    ``m_r m_s ((A' D A)_rs - G_r G_s) + [r = s > 1] m_r G_r``, D the diagonal part of the second derivatives.
     """
 
     base: int = 0
@@ -137,11 +127,7 @@ def gap_signs(width: int, base: int) -> Real:
 
 
 def curve_slopes(z: Real, gaps: Real, chances: Real) -> Slopes:
-    """Of a report with these chances given each category, shape (k, rows), where ``Pr(Y > c_q) = expit(z_q)``.
-
-    ``gaps`` are ``z_(q-1) - z_q``, shape (k - 1, rows), so that small chances keep all their digits:
-    ``expit(a) - expit(b) = expit(a) expit(-b) (1 - exp(b - a))``.
-    """
+    """Of a report with these chances (k, rows), where ``Pr(Y > c_q) = expit(z_q)``; ``gaps`` are ``z_(q-1) - z_q``."""
     above, below = expit_pair(z)
     between = above[:-1] * below[1:] * -np.expm1(-gaps[1:])
     pi = np.concatenate([below[:1], between, above[-1:]])
@@ -289,10 +275,7 @@ def _with_closed_gaps(fitted: Fitted, p: int, labels: Sequence[Hashable]) -> tup
 
 
 def _jacobian(kept: Array, constant: int, p: int, gaps: Real) -> Real:
-    """Derivatives of coefficients and thresholds by the coefficients with the intercept, and the logarithms of gaps.
-
-    ``gaps`` is what each of these adds to the predictor of each threshold, shape (k - 1, k - 2).
-    """
+    """Derivatives of coefficients and thresholds by what was searched for, given those of thresholds by log gaps."""
     J = np.zeros((len(kept) + len(gaps), p + gaps.shape[1]))
     J[np.arange(len(kept)), kept] = 1.0
     J[len(kept) :, constant] = -1.0
@@ -325,10 +308,7 @@ def _unit(matrix: ModelMatrix) -> float:
 
 
 def _proportional_odds(fitted: Fitted, matrix: ModelMatrix, rows: OrdinalRows) -> tuple[NestedTest, ...]:
-    """The score test against coefficients that differ between thresholds: ``g' I^-1 g`` at the fit.
-
-    Source: standard; ``I`` is the expected information of the larger model.
-    """
+    """The score test ``g' I^-1 g`` against coefficients that differ between thresholds. Source: standard."""
     evidence, thresholds, slopes = rows.evidence, rows.width, matrix.p - 1
     if not slopes or not fitted.converged:
         return ()

@@ -115,12 +115,9 @@ class SoftmaxChances:
 
 @dataclass(frozen=True, eq=False)
 class CurveChances:
-    """Chances that are sums of logistic curves of one linear predictor.
+    """``pi_c = rest_c + sum_q mix[c, q] expit(z_q)``, ``z_q = sign x' beta + offsets[q] alpha``, theta = (beta, alpha).
 
-        pi_c = rest_c + sum_q mix[c, q] expit(z_q),     z_q = sign x' beta + offsets[q] alpha,    theta = (beta, alpha)
-
-    An ordinal model has a curve for each threshold; a random intercept has one for each node of a quadrature over the
-    groups, which makes these chances means over all groups.
+    A curve for each threshold of an ordinal model, or for each node of a quadrature over random intercepts.
     """
 
     # Of shape (k, Q), and of shape (k,)

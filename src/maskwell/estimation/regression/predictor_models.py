@@ -1,16 +1,11 @@
 """Regression with a randomized predictor: logistic and multinomial outcomes by likelihood, linear by moments.
 
-The linear one solves corrected normal equations. Let ``d_j`` be the row of the model matrix if the true category is j,
-and U the recovered indicators of the category, ``E(U) = indicator``. Then
+Let ``d_j`` be the row of the model matrix if the true category is j, and U its recovered indicators. The linear one is
 
     G = sum_i w_i sum_j U_ij d_ij d_ij',     b = sum_i w_i sum_j U_ij d_ij y_i,     beta = G^-1 b
 
-because ``sum_j U_j d_j d_j'`` is unbiased for ``d d'`` of the true category. With U in place of the indicators in an
-ordinary regression ``U U'`` would stand where ``D_U`` belongs, and the slopes would be wrong however many rows there
-are. Errors are those of an estimating equation: ``G^-1 V(sum w psi) G^-1'`` with
-``psi_i = sum_j U_ij d_ij (y_i - d_ij' beta)``.
-
-Source: derived.
+because ``sum_j U_j d_j d_j'`` is unbiased for ``d d'``; U in place of the indicators would give wrong slopes. Errors:
+``G^-1 V(sum w psi) G^-1'`` with ``psi_i = sum_j U_ij d_ij (y_i - d_ij' beta)``. Source: derived.
 """
 
 from __future__ import annotations
@@ -36,8 +31,7 @@ from maskwell.estimation.regression.row_likelihoods import MixtureRows, Recovere
 from maskwell.estimation.regression.row_sampling import RowSampling
 from maskwell.notes import Note
 
-FEW = 0.02
-"""A share of a category below this, or within two errors of zero, makes its coefficient shaky."""
+FEW = 0.02  # a share of a category below this, or within two errors of zero, makes its coefficient shaky
 
 
 @dataclass(frozen=True, eq=False)

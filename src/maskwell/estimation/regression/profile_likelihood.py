@@ -1,11 +1,7 @@
-"""Profile likelihood intervals of coefficients, also where the maximum is at infinity.
+"""Profile likelihood intervals ``{b : 2 (l - l_p(b)) <= c^2 r}`` of coefficients, also with the maximum at infinity.
 
-    {b : 2 (l - l_p(b)) <= c^2 r},     l_p(b) = max of the log-likelihood over all theta with T_j theta = b
-
-where c is the normal or t quantile, and r is 1 for a likelihood, and for a pseudo-likelihood under a sampling plan the
-variance of the coefficient by the sandwich over that by the information, both at the maximum. At infinity there is no
-such ratio, and hence no interval under a sampling plan.
-
+c is the normal or t quantile, and r is 1 for a likelihood; for a pseudo-likelihood under a sampling plan the variance
+by the sandwich over that by the information. At infinity there is no such ratio, and hence no interval under a plan.
 Source: standard; r as in the working likelihood ratio of Rao and Scott, for one coefficient at a time.
 """
 
@@ -23,18 +19,11 @@ from maskwell.estimation.regression.likelihood_search import Hill, Within, climb
 
 STEPS = 40
 EXACT = 1e-6
-FARTHEST = 300.0
-"""Change of a linear predictor beyond which a profile has no end."""
-
+FARTHEST = 300.0  # change of a linear predictor beyond which a profile has no end
+# Fall of the log-likelihood at an end of Wald's interval over that of a parabola, up to which Wald is used: intercepts
+# are then covered as by the profile (docs/theory/coverage.md)
 CURVED = 1.15
-"""Ratio of the fall of the log-likelihood at an end of Wald's interval to that of a parabola, up to which Wald is used.
-
-Chosen so that the coverage of an intercept is that of the profile (docs/theory/coverage.md).
-"""
-
-STRAIGHT = 0.3
-"""Change of a linear predictor within Wald's interval below which the log-likelihood is a parabola."""
-
+STRAIGHT = 0.3  # change of a linear predictor within Wald's interval below which the log-likelihood is a parabola
 USUAL = 1.96
 
 
@@ -144,10 +133,7 @@ class Walk:
 def profile_ends(
     hill: Hill, theta: Real, top: float, place: int, level: float, *, step: float, low: float, high: float
 ) -> tuple[float, float]:
-    """The ends of the profile likelihood interval of one parameter, or the limits where it reaches so far.
-
-    ``theta`` is where the log-likelihood has its maximum ``top``, ``step`` the first guess of half the width.
-    """
+    """The ends of a profile interval of one parameter, or the limits; ``step`` is a guess of half the width."""
     reach = NormalDist().inv_cdf((1 + level) / 2)
     centre, unit = float(theta[place]), np.eye(len(theta))[place]
     down = Walk(hill, theta, top, unit, -unit).end(reach, step, centre - low, EXACT)

@@ -1,20 +1,13 @@
 """The log-likelihood of all rows, the search for its maximum, and the covariance of what is found there.
 
-    l = sum_i w_i l_i(eta_i),   eta_iq = x_iq' theta_q,   gradient sum_q X_q' (w dl/deta_q),   and so on
-
-is added up block by block: memory beyond the data does not grow with the number of rows. The search is on the scale of
-the standardised columns.
-
-The covariance is the inverse of an information, or the sandwich ``A^-1 B A^-1``, where ``A`` is the observed
-information and ``B`` the variance of the total score ``sum_i w_i s_i`` under the sampling:
+``l = sum_i w_i l_i(eta_i)``, ``eta_iq = x_iq' theta_q``, is added up block by block, on the scale of the standardised
+columns. The covariance is the inverse of an information, or the sandwich ``A^-1 B A^-1`` with the observed information
+``A`` and the variance of the total score ``sum_i w_i s_i`` under the sampling,
 
     B = sum_h (1 - f_h) n_h / (n_h - 1) sum_c (t_hc - mean_h)(t_hc - mean_h)'  +  sum_i f_h(i) w_i^2 V_R(s_i)
 
 where ``t_hc`` is the sum of weighted scores in cluster c of stratum h, ``f_h`` the sampling fraction and ``V_R`` the
-unbiased estimate of the variance that the randomization gives a score. Without a finite population the second sum is
-zero: the differences between draws hold the randomization already. With simple random sampling in strata the factor
-``f w^2`` of the second sum is w, as in the variance of an estimated total.
-
+unbiased estimate of the variance that the randomization gives a score.
 Source of B: derived, after [Adeshiyan2011, Theorem 3.2], corrected.
 """
 
@@ -49,8 +42,7 @@ from maskwell.notes import Note
 PART = 1 << 12
 COARSER = 16
 
-FAR = 15.0
-"""A linear predictor beyond this is a chance within 3e-7 of 0 or 1."""
+FAR = 15.0  # a linear predictor beyond this is a chance within 3e-7 of 0 or 1
 
 
 @dataclass(frozen=True)
@@ -234,10 +226,7 @@ class Kept(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Coefficients of the columns as they were given, their covariance, and how they were found.
-
-    ``infinite`` is -1 or 1 for a coefficient that runs to infinity, NaN for one that could be anything, else 0.
-    """
+    """What a search found; ``infinite`` is -1 or 1 where a coefficient runs away, NaN where any value would do."""
 
     estimates: Real
     covariance: Real
@@ -289,10 +278,7 @@ def described(
     words: str,
     is_simple: bool,
 ) -> Fitted:
-    """What was found at the end of a search; ``scores`` gives the variance of the total score for the sandwich.
-
-    ``is_simple`` says that the log-likelihood is one, so that its profile needs no scaling.
-    """
+    """What a search found; ``scores``: the sandwich's middle; ``is_simple``: the profile needs no scaling."""
     peak, limit = settled(hill, peak)
     information, T = _information(hill, peak, limit, kind), hill.back
     bread = limit.known @ np.linalg.solve(limit.known.T @ information @ limit.known, limit.known.T)
@@ -389,11 +375,7 @@ def _running_away(hill: Hill, lost: Sequence[str], infinite: Real, low: int, hig
 
 
 def maximise(likelihood: Likelihood, starts: Callable[[Likelihood], Sequence[Real]]) -> Optimum:
-    """The highest point that the starts lead to.
-
-    With many rows the starts are followed on a part of them first, and only the best end goes on with more of them: it
-    is a few standard errors of the part away, so that two or three steps remain.
-    """
+    """The highest point that the starts lead to; with many rows they are followed on a part of them first."""
     step = min(COARSER, likelihood.n // PART)
     if step > 1:
         first = maximise(likelihood.thinned(step), starts)

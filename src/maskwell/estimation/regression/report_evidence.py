@@ -1,7 +1,6 @@
-"""What each report says about the truth: the row of P that belongs to it, for designs that may differ between rows.
+"""What each report says about the truth: the row ``P[z, :]`` of the design that its row used.
 
-Everything a regression needs of the randomization is, for each respondent, the row ``P[z, :]`` of the design that was
-used. There are few different rows; they are kept once, and each respondent keeps the number of its row.
+There are few different rows; they are kept once, and each respondent keeps the number of its row.
 """
 
 from __future__ import annotations
@@ -23,8 +22,7 @@ from maskwell.errors import NotIdentifiableError, ParameterError, ReportError, W
 
 RANK_TOLERANCE = 1e-12
 WEAK = 1e-3
-LIKELY_ALIKE = 1e-12
-"""Chances of a report that differ by no more are the same but for rounding."""
+LIKELY_ALIKE = 1e-12  # chances of a report that differ by no more are the same but for rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +38,7 @@ class Evidence:
     def of(
         cls, reports: Any, designs: Design | Sequence[Design], groups: Any = None, *, codes: bool = False
     ) -> Evidence:
-        """From reports, one design for all, or several with the number of the design of each row.
-
-        Reports are labels, or codes 0..m-1 where ``codes`` says so.
-        """
+        """From reports, one design for all, or several with the number of the design of each row."""
         chosen = [designs] if isinstance(designs, Design) else list_of(Design, designs, "designs")
         check_kind(Flag, codes=codes)
         values = _check_column(reports, chosen)
@@ -71,12 +66,7 @@ class Evidence:
         return replace(self, table=self.table[:, order], categories=Categories.of(labels))
 
     def combined(self, groups: Sequence[tuple[Hashable, Sequence[int]]]) -> Evidence:
-        """With some categories put together, each group under its label; the groups come first, then the other ones.
-
-        Reports that are not equally likely from all categories of a group are put together, too: under a k-ary design
-        "once" and "often" become one report. Where even these are not equally likely, what a group reports depends on
-        shares within it, which no regression of the group knows, and it is refused.
-        """
+        """With categories put together under new labels, and with them the reports that tell them apart."""
         taken = {code for _, codes in groups for code in codes}
         left = [(label, [code]) for code, label in enumerate(self.categories.labels) if code not in taken]
         parts = [*((label, list(codes)) for label, codes in groups), *left]
@@ -209,10 +199,7 @@ def _check_column(reports: Any, designs: Sequence[Design]) -> Any:
 
 
 def report_codes(reports: Any, design: Design, *, codes: bool, name: str = "reports") -> Array:
-    """Codes of a column of reports: of labels, of :class:`Reports`, or as they are where ``codes`` says so.
-
-    Whole numbers are never taken for codes unasked: 0 would be the first report, which is "yes" as often as not.
-    """
+    """Codes of labels, of :class:`Reports`, or as they are where ``codes`` says so: numbers are never codes unasked."""
     if isinstance(reports, Reports):
         return reports_of(design, reports).astype(np.intp)
     if codes:

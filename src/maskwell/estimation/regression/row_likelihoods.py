@@ -1,11 +1,8 @@
-"""The log-likelihood of one row as a function of its linear predictors, with first and second derivatives.
+"""The log-likelihood l(eta) of one row in its linear predictors eta_1 .. eta_Q, with first and second derivatives.
 
-Every model here is of one form: a row has Q linear predictors eta_1 .. eta_Q, and the report has a log-likelihood
-l(eta). What the assembly needs is l, its gradient and its Hessian in eta, for a block of rows at a time; arrays are one
-for each predictor (or pair of predictors), each of shape (rows,).
-
-Source: derived; gradient ``tau - pi`` and Hessian ``(D_tau - tau tau') - (D_pi - pi pi')`` are those of a mixture whose
-weights are a softmax, with ``tau`` the posterior of the categories.
+They come for a block of rows at a time, one array of shape (rows,) for each predictor or pair of predictors. Source:
+derived; gradient ``tau - pi`` and Hessian ``(D_tau - tau tau') - (D_pi - pi pi')`` are those of a mixture whose weights
+are a softmax, with ``tau`` the posterior of the categories.
 """
 
 from __future__ import annotations
@@ -20,9 +17,7 @@ from maskwell.core.arguments import Real
 from maskwell.errors import InputError
 from maskwell.estimation.regression.report_evidence import Evidence
 
-STEEPEST = 700.0
-"""Beyond this exp overflows; the likelihood there does not differ from its limit."""
-
+STEEPEST = 700.0  # beyond this exp overflows; the likelihood there does not differ from its limit
 Pairs = dict[tuple[int, int], Real]
 
 
@@ -52,20 +47,14 @@ class RowModel(Protocol):
         """Expected information of each row: minus the mean Hessian over all reports that it could have made."""
 
     def randomization(self, eta: list[Real], where: slice) -> Pairs:
-        """Unbiased estimate of the variance that the randomization gives the gradient of each row.
-
-        ``sum_j U_j Cov(dl | category j)``, where U are the recovered indicators. Source: derived.
-        """
+        """Unbiased variance that the randomization gives each gradient, ``sum_j U_j Cov(dl | category j)``. Derived."""
 
 
 @dataclass(frozen=True, eq=False)
 class Logit:
-    """Two categories, one predictor: ``Pr(first category) = expit(eta)``.
+    """``Pr(first category) = expit(eta)``; a and b are the chances of the report given either category.
 
-        lam = a sigma + b (1 - sigma),   dl = sigma (1 - sigma) (a - b) / lam,
-        -ddl = sigma (1 - sigma) (1 - a b / lam^2)
-
-    where ``a`` and ``b`` are the chances of the report given the first and the second category.
+    lam = a sigma + b (1 - sigma),  dl = sigma (1 - sigma) (a - b) / lam,  -ddl = sigma (1 - sigma) (1 - a b / lam^2)
     """
 
     evidence: Evidence
@@ -148,11 +137,9 @@ class Softmax:
 
 @dataclass(frozen=True, eq=False)
 class LieDetectorRows:
-    """Honest carriers, lying carriers and others: eta of being a carrier, zeta of being honest as a carrier.
+    """Predictors eta of being a carrier and zeta of being honest: ``t = expit(zeta)``. Derived.
 
-        lam = sigma (t h + (1 - t) l) + (1 - sigma) c,     sigma = expit(eta),   t = expit(zeta)
-
-    where ``h``, ``l`` and ``c`` are the chances of the report given each of the three kinds. Source: derived.
+    lam = sigma (t h + (1 - t) l) + (1 - sigma) c, with the chances given honest and lying carriers and others
     """
 
     evidence: Evidence
@@ -205,23 +192,15 @@ class LieDetectorRows:
 
 @dataclass(frozen=True, eq=False)
 class MixtureRows:
-    """Outcome with categories (randomized or not), predictor with categories that was randomized.
+    """``L = sum_j P[z, j] pi_j(zeta) f(y | eta_j)``, ``rho_j = summand / L``: a mixture over a randomized predictor.
 
-    A mixture over the true category of the predictor:
-
-        L_i = sum_j P[z, j] pi_j(zeta_i) f(y_i | eta_ij),    rho_ij = summand / L_i
-
-    where ``eta_ij`` are the predictors of the outcome if the true category is j, and ``zeta_i`` those of the category
-    itself. With ``g_j, H_j`` the gradient and Hessian of ``ln f`` in eta_j, the derivatives of ``ln L`` are
+    With ``g_j, H_j`` the gradient and Hessian of ``ln f`` in eta_j, the derivatives of ``ln L`` are (derived)
 
         by eta_j: rho_j g_j               by zeta: rho - pi
         eta_j eta_l: [j = l] rho_j (H_j + g_j g_j') - rho_j rho_l g_j g_l'
         eta_j zeta_l: rho_j g_j ([j = l] - rho_l)     zeta zeta: (D_rho - rho rho') - (D_pi - pi pi')
 
-    which is the observed information in Louis's form. Source: derived.
-
-    Predictors come in this order: for each category j of the predictor the k_y - 1 predictors of the outcome, then the
-    k_x - 1 predictors of the category.
+    Predictors: for each category j the k_y - 1 of the outcome, then the k_x - 1 of the category.
     """
 
     outcome: Evidence
@@ -286,10 +265,7 @@ class MixtureRows:
 
 @dataclass(frozen=True, eq=False)
 class Recovered:
-    """Quasi-likelihood of the recovered indicators, ``sum_j U_j eta_j - ln sum exp(eta)``: concave, for starts.
-
-    Its gradient ``U - pi`` has mean zero at the true coefficients, because U is unbiased for the truth.
-    """
+    """Quasi-likelihood of the recovered indicators, ``sum_j U_j eta_j - ln sum exp(eta)``: concave, for starts."""
 
     evidence: Evidence
 

@@ -58,11 +58,7 @@ class RowSampling:
         lonely: str = "error",
         auxiliary: Any = None,
     ) -> RowSampling:
-        """Check and number what was given.
-
-        ``population`` is the number of rows (with clusters: of clusters) in the population, or in the stratum of each
-        row; giving it means that they were drawn without replacement. Weights follow from it unless they are given.
-        """
+        """Check and number what was given; a ``population`` means draws without replacement, with their weights."""
         check_kind(str, lonely=lonely)
         if lonely not in LONELY:
             raise ParameterError("lonely-lonely", lonely_shown=", ".join(LONELY), lonely=lonely)
@@ -184,11 +180,7 @@ class RowSampling:
         return np.zeros(self.n, dtype=np.intp) if self.stratum is None else self.stratum
 
     def variance_of_total(self, scores: Real) -> Real:
-        """Variance of the sum of weighted scores (n, p) under the sampling, shape (p, p).
-
-        For calibrated weights ``w = d g`` the residuals of a regression on the auxiliary values x take the place of the
-        scores: ``w_i (s_i - B' x_i)`` with ``B = (sum d x x')^-1 sum d x s'``. Source: standard, as for shares.
-        """
+        """Variance of the sum of weighted scores (n, p); calibrated weights leave ``w_i (s_i - B' x_i)``. Standard."""
         if self.auxiliary is not None and self.weights is not None:
             x, base = self.auxiliary[:, :-1], self.weights / self.auxiliary[:, -1]
             slope = np.linalg.lstsq((x.T * base) @ x, x.T @ (scores / self.auxiliary[:, -1:]), rcond=None)[0]

@@ -1,12 +1,8 @@
 """Recovery: what reports say about the truth, and sums of it over groups of cells, without a recovery for every row.
 
-A report z of a unit is read as its recovery U = L e_z, the column of the left inverse; it is unbiased for the indicator
-of the true category whatever the sample, and ``U U' - D_U`` is unbiased for its randomization variance.
-
-Everything a variance needs are sums ``sum a e`` over groups and ``sum a e e'`` over all, where e is a score of a unit:
-its recovery U, perhaps minus a centre (ratios) or a fitted value (calibration), and zero outside a domain; or any other
-numbers (:class:`LineScores`).
-
+A report z is read as its recovery U = L e_z, unbiased for the indicator of the true category whatever the sample, and
+``U U' - D_U`` is unbiased for its randomization variance. A variance needs ``sum a e`` over groups and ``sum a e e'``
+over all, where e is a score of a unit: U, perhaps minus a centre or a fitted value, and zero outside a domain.
 Source: [Adeshiyan2011, Theorem 3.1]; the statement on the variance is derived.
 """
 
@@ -39,11 +35,7 @@ BLOCK = 1 << 22  # entries of temporary arrays
 
 @dataclass(frozen=True, eq=False)
 class CodedReading:
-    """A design whose report is one code; ``inverse`` replaces the design's own left inverse.
-
-    Of sums ``a`` by report code it gives sums of recoveries U: ``sum_z a_z U_z``, and with a centre c
-    ``sum_z a_z (U_z - c)(U_z - c)'``.
-    """
+    """A design whose report is one code; ``inverse`` replaces the design's own left inverse."""
 
     design: CodedDesign
     inverse: LeftInverse | None = None
@@ -81,11 +73,7 @@ class CodedReading:
 
 @dataclass(frozen=True, eq=False)
 class SetReading:
-    """A design whose report is a set: code j stands for naming category j, code k for the report itself.
-
-    ``U = (x - r) / (p - r)`` for the indicators x of the named categories. Squares are not known from such sums; their
-    mean given the truth is, and takes their place.
-    """
+    """A design whose report is a set: code j stands for naming category j, code k for the report itself."""
 
     design: SetDesign
     inverse: LeftInverse | None = None
@@ -189,11 +177,7 @@ class Recovery:
         return np.asarray(self._table[self._row[lines]] - centre * self.cells.is_row[lines, None])
 
     def recovered(self, lines: Array) -> list[Recovered]:
-        """For each sample with rows among the lines: its design, and its weights where those of all rows sum to one.
-
-        Of the rows of one line only sums are known, and no weight is larger than their mean and ``n - 1`` standard
-        deviations over the root of that (Samuelson's inequality).
-        """
+        """For each sample among the lines its design and weights; the largest of a line by Samuelson's inequality."""
         cells, size = self.cells, float(self.cells.weight[lines].sum())
         n, mean = np.maximum(cells.n, 1), cells.weight / np.maximum(cells.n, 1)
         spread = np.maximum(cells.square / n - mean**2, 0)
@@ -221,11 +205,7 @@ class Recovery:
 
 @dataclass(frozen=True, eq=False)
 class LineScores:
-    """Scores of some lines of cells, zero for all others: any r numbers that are said of a unit.
-
-    They are worked out a block of lines at a time. Where every row has numbers of its own, ``Cells.of(np.arange(n))``
-    has a line for each row, whose report is the number of the row.
-    """
+    """Scores of some lines of cells, zero for all others: any k numbers said of a unit, worked out by blocks."""
 
     lines: Array  # Which lines have scores that are not zero
     k: int  # How many numbers are said of a unit
@@ -317,11 +297,7 @@ def _blocks(n: int, width: int) -> Iterator[slice]:
 class Calibrated:
     """Auxiliary values x and the factors g by line; the labels of ``cells.auxiliary`` hold both, g last.
 
-    In the variance, the residuals of a regression on the auxiliary values take the place of the scores:
-
-        B = (sum d x x')^-1 sum d x e',     e_i - B' x_i     with the weights w = d g
-
-    Source: standard; the variance is a linearisation, not exact.
+    Residuals ``e_i - B' x_i``, ``B = (sum d x x')^-1 sum d x e'``, w = d g, take the place of scores. Standard.
     """
 
     recovery: Recovery

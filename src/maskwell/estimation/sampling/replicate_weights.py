@@ -2,15 +2,10 @@
 
     V = scale sum_r rscale_r (theta_r - theta)(theta_r - theta)'
 
-where theta_r is the estimate with the r-th set of weights, applied to the same reports; nothing is randomized anew.
-theta is the estimate with all rows (``mse``, as in R's survey package with ``mse = TRUE``), or else the mean of the
-theta_r (``mse = FALSE``, R's default). The
-spread between replicates holds the randomization, so there is no correction, unless the replicates were scaled for a
-finite population. Standard; for totals jackknife, balanced half samples and ultimate clusters coincide.
-
-The weights also tell how they were made. A replicate of a jackknife leaves out one unit of one stratum and raises the
-weights of the others there; in every other stratum the weights stay as they are. So the stratum of a replicate is the
-only one whose sums of weights differ.
+where theta_r is the estimate with the r-th set of weights from the same reports, and theta that with all rows
+(``mse = TRUE`` in R's survey package) or the mean of the theta_r (its default). The spread holds the randomization,
+unless the replicates were scaled for a finite population. Standard. The weights also tell how they were made: a
+replicate of a jackknife changes the weights of one stratum only.
 """
 
 from __future__ import annotations
@@ -165,19 +160,13 @@ class ReplicateTotals:
         return cls(totals, weights[lines[cells.is_row[lines]]].sum(axis=0))
 
 
-ALONE = 1e-8
-"""Replicates whose square is this part of the largest in a direction of their own differ by rounding there."""
-ROUNDING = 1e-6
-"""Replicate weights in files are often rounded; a left-out unit changes sums far more than that."""
-NEAR = 0.05
-"""How far from a whole number, as a share of it, the number of units may lie that rounded weights tell."""
+ALONE = 1e-8  # replicates whose square is this part of the largest in a direction of their own differ by rounding there
+ROUNDING = 1e-6  # replicate weights in files are often rounded; a left-out unit changes sums far more than that
+NEAR = 0.05  # how far from a whole number, as a share of it, the number of units may lie that rounded weights tell
 
 
 def rank_of_replicates(products: Real) -> int:
-    """The rank of replicate weights, from :func:`maskwell.core.cells.products_of_replicates`.
-
-    Each replicate keeps one of two units in each of two strata: two degrees of freedom, one for each stratum.
-    """
+    """The rank of replicate weights, from :func:`maskwell.core.cells.products_of_replicates`."""
     values = np.linalg.eigvalsh(products)
     return int((values > ALONE * values[-1]).sum())
 
@@ -200,11 +189,7 @@ def strata_of_replicates(cells: Cells) -> tuple[Any, ...]:
 
 
 def factors_of_replicates(ratios: Real) -> tuple[float, ...]:
-    """The factor ``(n_h - 1) / n_h`` of each replicate, where strata are not known, from how it raises weights.
-
-    A replicate raises the weights that it changes by ``n_h / (n_h - 1)``, n_h the units of its stratum: of all rows
-    where there is one stratum, of some where there are several.
-    """
+    """``(n_h - 1) / n_h`` of each replicate, which raises the weights in its stratum by ``n_h / (n_h - 1)``."""
     units = np.divide(ratios[1], ratios[1] - 1, out=np.zeros(ratios.shape[1]), where=ratios[1] > 1 + ROUNDING)
     whole = np.round(units)
     wrong = np.flatnonzero((whole < 2) | (np.abs(units - whole) > NEAR * units))
@@ -219,10 +204,7 @@ def factors_of_replicates(ratios: Real) -> tuple[float, ...]:
 
 
 def fay_factor(ratios: Real) -> float:
-    """Fay's rho, from the smallest and the largest ratio of replicate weights to the weights, shape (2, R).
-
-    A replicate multiplies the weights of one half by ``2 - rho`` and of the other by ``rho``.
-    """
+    """Fay's rho from the ratios of weights, shape (2, R): ``2 - rho`` in one half of the rows, ``rho`` in the other."""
     low, high = float(ratios[0].min()), float(ratios[1].max())
     rho = round(2 - high, 6)
     even = np.ptp(ratios[1]) <= NEAR * high and (rho < ROUNDING or abs(low - rho) <= NEAR)

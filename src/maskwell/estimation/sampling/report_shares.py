@@ -4,18 +4,11 @@ Several samples that tell the shares only together, under a sampling plan:
 
     lam_g = sum_g w_i 1{report of i} / N_g,      theta = sum_g L_g lam_g,      sum_g L_g P_g = C
 
-where ``N_g`` is the sum of the weights of sample g and C pi the shares that are told: all of them, or those of single
-variables. The variance is that of the linearised sum of ``w_i e_i`` under the plan,
+where ``N_g`` is the sum of the weights of sample g and C pi the shares that are told. The variance is that of the sum
+of ``w_i e_i`` under the plan, ``e_i = L_g (1{report of i} - lam_g) / N_g`` for a row i of sample g; plans that need a
+randomization correction are refused. Source: derived; without a plan :mod:`maskwell.estimation.stacked_samples`.
 
-    e_i = L_g (1{report of i} - lam_g) / N_g      for a row i of sample g.
-
-A single report has no recovery here, so that the randomization of a row cannot be estimated from it; plans whose
-variance needs that correction are refused. Source: derived; without a plan it is
-:mod:`maskwell.estimation.stacked_samples`.
-
-Domains of a simple sample: without weights, strata, clusters or populations every domain is a sample of its own.
-Whole and domains are estimated from plain counts, as files with these rows alone would be, by moments or by maximum
-likelihood, and keep the intervals of plain counts. Totals are numbers of rows: with theta the shares and n_d of n rows,
+Domains of a simple sample are estimated from plain counts. Totals are numbers of rows: with n_d of n rows in a domain
 
     Cov(n_d theta) = n / (n - 1) (n_d (n_d - 1) Cov(theta) + n_d (1 - n_d / n) theta theta')
 
@@ -200,10 +193,7 @@ class _Shares:
         return cls(cells, codes, tuple(used), tuple(lam), tuple(sizes), tuple(counts))
 
     def replicated(self, L: Sequence[Real], lines: Array) -> tuple[Real, Real]:
-        """The estimates and sums of weights under each set of replicate weights, shapes (R, r) and (R,).
-
-        L stays as it is: how much it would change does not matter to the first order.
-        """
+        """Estimates (R, r) and sums of weights (R,) by replicate; L is kept: it does not matter to the first order."""
         weights = self.cells.replicates
         thetas = np.zeros((weights.shape[1], len(L[0])))
         for code, design, left in zip(self.codes, self.designs, L, strict=True):

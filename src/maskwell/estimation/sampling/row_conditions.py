@@ -28,8 +28,7 @@ _ORDER: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
 }
-OUTSIDE = ("outside",)
-"""The label of the rows that do not fit; no domain has it, because those of one column are no tuples of one."""
+OUTSIDE = ("outside",)  # label of the rows that do not fit; no domain of one column is a tuple of one
 
 
 @dataclass(frozen=True)

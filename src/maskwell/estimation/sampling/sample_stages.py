@@ -3,13 +3,9 @@
     V_open = sum over stages of  prod(f above) sum_g (1 - f_g) n_g / (n_g - 1) sum_c (t_c - mean_g)(t_c - mean_g)'
 
 where ``t_c`` is the weighted sum of scores of unit c, drawn with n_g - 1 others from group g (a stratum, then a
-cluster), and f = n / N. With f = 0 only the first stage is left: draws with replacement, or ultimate clusters. Simple
-random sampling is one stage, one group.
-
-    kept share of a unit's squared weight = prod f over the stages
-
-is what the open variance misses of the randomization: it vanishes with replacement, because there the spread between
-draws holds all of it. Source: [Adeshiyan2011, Theorem 3.2 corrected]; the form with V_open is derived.
+cluster), and f = n / N. With f = 0 only the first stage is left. ``prod f`` over the stages is the share of a unit's
+squared weight that the open variance misses of the randomization.
+Source: [Adeshiyan2011, Theorem 3.2 corrected]; the form with V_open is derived.
 """
 
 from __future__ import annotations
@@ -118,11 +114,7 @@ class Stage:
 
 
 def stages_of(cells: Cells, *, with_replacement: bool = False) -> list[Stage]:
-    """All stages that tell something about the variance.
-
-    With replacement, or where no population is known, the first stage tells all. Rows are a stage of their own where
-    there are no clusters, or where their population is known; otherwise the last clusters were taken whole.
-    """
+    """All stages that tell something about the variance: the first alone with replacement or without populations."""
     levels: list[Level] = []  # strata, then the clusters of each stage; lines are sorted by them
     changed = np.zeros(len(cells), dtype=bool)
     changed[:1] = True

@@ -324,8 +324,7 @@ class Sampling:
         return f"Sampling({', '.join([*parts, *(f'{name}=array' for name in self.arrays)])})"
 
 
-MOST_STAGES = 4
-"""Of sampling whose columns can be named by a list."""
+MOST_STAGES = 4  # of sampling whose columns can be named by a list
 BY_STAGE = ("clusters", "population")
 WEIGHTS = ("weights", "inclusion", "draw_probabilities", "joint_inclusion")
 ONE_COLUMN = (
@@ -354,10 +353,7 @@ def _is_given(value: Any) -> bool:
 
 
 def _columns(columns: Any) -> tuple[Any, ...]:
-    """One column, or a tuple of columns, as a tuple of columns.
-
-    A short list of different strings names columns: as values it would be a sample in which each row is a cluster.
-    """
+    """One column, or several, as a tuple; a short list of different strings names columns."""
     if isinstance(columns, tuple):
         return columns
     if isinstance(columns, list) and all(isinstance(one, str) for one in columns) and len(columns) <= MOST_STAGES:

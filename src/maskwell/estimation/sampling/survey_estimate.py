@@ -61,10 +61,7 @@ class SurveyEstimate(Estimate):
 
     @property
     def design_effects(self) -> Real:
-        """Variances over those of a simple random sample of as many reports, which are randomized too.
-
-        Source: standard, as in R's survey package (deff = "replace"), with recoveries in place of answers.
-        """
+        """Variances over those of a simple random sample of as many reports. Source: standard (R: deff = "replace")."""
         if self.simple_covariance is None:
             return super().design_effects
         simple = diagonal(self.simple_covariance)
@@ -112,11 +109,7 @@ class SurveyEstimate(Estimate):
         )
 
     def function(self, value: Callable[[Real], float], gradient: Callable[[Real], Real] | None = None) -> Combination:
-        """A smooth function of the totals with its linearised standard error ``sqrt(grad' Cov(T) grad)``.
-
-        The gradient is worked out by differences where it is not given. Source: standard; the randomization correction
-        of the totals goes through the same gradient.
-        """
+        """A smooth function of the totals with its linearised standard error ``sqrt(grad' Cov(T) grad)``. Standard."""
         if self.total_covariance is None:
             raise TooLargeError("covariances-of-the-totals-were-left")
         at = self.total
@@ -208,11 +201,7 @@ def flags_of(
     base: float,
     chance: float,
 ) -> tuple[str, ...]:
-    """What a reader should know; ``v_share`` is a covariance matrix or its diagonal.
-
-    ``size`` is the sum of the weights, ``base`` what shares are divided by; ``chance`` is that of the farthest estimate
-    outside [0, 1].
-    """
+    """What a reader should know; ``size`` is the sum of the weights, ``base`` what shares are divided by."""
     variance = diagonal(v_share)
     sampling, full = variance - randomization, v_share.ndim == 2
     flags = list(flags_of_moments(share, variance, sampling, full=full, chance=chance))

@@ -1,23 +1,12 @@
-"""Open variance of rows drawn with unequal chances.
+"""Open variance of rows drawn with unequal chances, y_i = w_i e_i.
 
-Poisson sampling takes each unit with its own chance ``pi_i``, independently of the others:
+    Poisson         sum (1 - pi_i) y_i y_i'
+    Hajek-Deville   sum c_i (y_i - A)(y_i - A)',   c_i = (1 - pi_i) n / (n - 1),   A = sum c_i y_i / sum c_i
+    HT              sum_i sum_j (pi_ij - pi_i pi_j) / pi_ij  y_i y_j',             pi_ii = pi_i
+    SYG             sum_{i<j} (pi_i pi_j - pi_ij) / pi_ij (y_i - y_j)(y_i - y_j)'
 
-    V_open = sum (1 - pi_i) w_i^2 e_i e_i'
-
-The Hajek-Deville approximation serves samples of fixed size with large entropy, when pairwise probabilities are unknown
-or too many:
-
-    V_open = sum c_i (w_i e_i - A)(w_i e_i - A)',   c_i = (1 - pi_i) n / (n - 1),   A = sum c_i w_i e_i / sum c_i
-
-Where they are known, there are the forms of Horvitz-Thompson and Sen-Yates-Grundy, worked out block by block:
-
-    HT:   sum_i sum_j (pi_ij - pi_i pi_j) / pi_ij  y_i y_j'            y_i = w_i e_i,  pi_ii = pi_i
-    SYG:  sum_{i<j} (pi_i pi_j - pi_ij) / pi_ij (y_i - y_j)(y_i - y_j)'
-
-The last needs a sample of fixed size, and is then the steadier one. All leave ``pi_i w_i^2`` of each squared weight to
-the randomization correction.
-
-Source: [Adeshiyan2011, Theorem 3.2 corrected], Poisson sampling as a case of it; the approximation is standard.
+The second approximates samples of fixed size with large entropy, the last needs a fixed size. All leave ``pi_i w_i^2``
+of each squared weight to the randomization correction. Source: [Adeshiyan2011, Theorem 3.2 corrected]; standard.
 """
 
 from __future__ import annotations

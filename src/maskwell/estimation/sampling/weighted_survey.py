@@ -108,16 +108,7 @@ def estimate_cells(
     denominator: float | None = None,
     between: Sequence[Mapping[Any, float]] = (),
 ) -> SurveyEstimate:
-    """The same from sums that were counted elsewhere, such as in a file; ``design`` by the labels of the samples.
-
-    ``between`` asks for the covariance of sums of the shares of domains, with a factor for each domain.
-
-    >>> from maskwell.designs import Dense
-    >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]])
-    >>> half = Cells.of([0, 1], count=[60, 90], weight=[2.0, 2.0])
-    >>> estimate_cells(half + half, warner).pi_hat.round(4).tolist()
-    [0.25, 0.75]
-    """
+    """The same from sums counted elsewhere; ``between`` asks for covariances of sums of domains, with factors."""
     designs = designs_of(cells.sample.labels.tolist(), design) if isinstance(design, Mapping) else [design]
     return _estimate(Recovery(cells, readings_of(designs)), scheme or Scheme(), denominator, between)
 
@@ -207,10 +198,7 @@ def _estimate(
 
 
 def _between(survey: _Survey, terms: Mapping[Any, tuple[Array, float]], domains: Mapping[Any, SurveyEstimate]) -> Real:
-    """The covariance of ``sum_d f_d share_d``: linearised, one score for each row of any of these domains.
-
-    e_i = f_d (U_i - share_d) / N_d     for a row i of domain d
-    """
+    """The covariance of ``sum_d f_d share_d`` from scores ``f_d (U_i - share_d) / N_d`` of the rows of the domains."""
     if not survey.recovery.full or survey.calibrated is not None:
         raise TooLargeError("covariances-between-groups-were-left-out")
     if survey.scheme.replicates is not None:
@@ -283,8 +271,7 @@ def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEsti
     )
 
 
-FULL_EFFECTS = 200
-"""With more categories than this only the design effects of single categories are worked out."""
+FULL_EFFECTS = 200  # with more categories than this only the design effects of single categories are worked out
 
 
 def _simple(survey: _Survey, lines: Array, share: Real, size: float) -> Real | None:
