@@ -24,8 +24,7 @@ from maskwell.core.phrases import fault_of, named_encoding, shorten
 from maskwell.core.report_data import bytes_of, masks_of_characters, masks_of_width, missing_reports, split_sets
 from maskwell.errors import DataFileError, MaskwellError, ReportError, WrongTypeError
 
-KEY = b"maskwell"
-"""Under this key the metadata of a column say which design made it."""
+KEY = b"maskwell"  # under this key the metadata of a column say which design made it
 
 
 def require(name: str = "pyarrow") -> Any:
@@ -138,8 +137,8 @@ def without_traces(
 ) -> Any:
     """The schema without notes about the file that could tell of the true values in these columns.
 
-    Of the notes of pandas only those on the other columns are kept, so that an index is found again, unless it is one
-    of the columns that are ``dropped``, or a range without ``row_numbers``: one tells which rows of a table these were.
+    Notes of pandas on other columns are kept, so that an index is found again, unless it is one of the columns that are
+    ``dropped``, or a range without ``row_numbers``: one tells which rows of a table these were.
     """
     notes = _pandas_notes(schema)
     if notes is None:
@@ -160,10 +159,7 @@ def _pandas_notes(schema: Any) -> dict[str, Any] | None:
 
 
 def numbers_array(values: Array, lost: Array | None = None) -> Any:
-    """Numbers as an Arrow array that shares their memory, without those that are lost, if any.
-
-    ``pyarrow.array`` would load pandas, which takes long.
-    """
+    """Numbers as an Arrow array in the same memory, without the lost ones; ``pyarrow.array`` would load pandas."""
     arrow, held = require(), np.ascontiguousarray(values)
     there = None if lost is None else arrow.py_buffer(np.packbits(~lost, bitorder="little"))
     return arrow.Array.from_buffers(arrow.from_numpy_dtype(held.dtype), len(held), [there, arrow.py_buffer(held)])
@@ -184,10 +180,7 @@ def masks_from_bits(bits: Bits) -> Any:
 
 
 def arrow_values(values: Any) -> Any:
-    """One column of a table in memory as Arrow has it; NaN and None are missing values, whatever else is there.
-
-    Set reports in NumPy, whose type Arrow does not know, become fixed-size binary.
-    """
+    """One column of a table in memory as Arrow has it; NaN and None are missing values, whatever else is there."""
     arrow = require()
     if hasattr(values, "to_arrow"):
         values = values.to_arrow()
@@ -289,10 +282,7 @@ def numbers_in_memory(values: Any) -> Array:
 
 
 def without_views(kind: Any) -> Any:
-    """The plain type of texts and bytes that polars keeps as views: these share buffers with rows that went elsewhere.
-
-    Runs of equal values become the values, one by one: few functions of Arrow take such columns.
-    """
+    """The plain type of views, which share buffers with rows that went elsewhere, and of runs of equal values."""
     arrow = require()
     types = arrow.types
     if str(kind) in ("string_view", "binary_view"):
@@ -350,15 +340,11 @@ def coming_schema(coming: Any, schema: Any) -> Any:
     return schema
 
 
-FEW_ROWS = 1 << 12
-"""Rows in which all values of most columns occur."""
+FEW_ROWS = 1 << 12  # rows in which all values of most columns occur
 
 
 def first_used(values: Any) -> Any:
-    """A dictionary array whose dictionary holds the values that occur, in the order in which they do, and no others.
-
-    One that is ordered keeps its order, which has a meaning.
-    """
+    """A dictionary array with the values that occur only, in the order in which they do; an ordered one keeps its."""
     arrow, compute = require(), require("pyarrow.compute")
     used = _first_places(values.indices, len(values.dictionary))
     used = used.take(compute.sort_indices(used)) if values.type.ordered else used
@@ -387,8 +373,7 @@ def with_dictionary(values: Any, dictionary: Any) -> Any:
 class SortedDictionary:
     """Sorts the dictionary of a column, batch after batch: its order often tells whose value stood first in the file.
 
-    What a later batch adds comes after the values of those before it, so that a file may go on with its dictionary. One
-    that is ordered keeps its order, which has a meaning.
+    What a later batch adds comes behind, so that a file may go on with its dictionary; an ordered one keeps its order.
     """
 
     def __init__(self) -> None:
@@ -422,11 +407,7 @@ def _in_order(values: Any) -> Any:
 
 
 def exact_batch(batch: Any, schema: Any) -> Any:
-    """The rows and nothing else.
-
-    An Arrow array may carry what once stood where a value is missing now, and is written with some bytes of the rows
-    that it was cut from.
-    """
+    """The rows and nothing else: an array may carry what stood where a value is missing, and bytes of rows cut off."""
     arrays = (_exact(array, field.type) for array, field in zip(in_schema(batch, schema).columns, schema, strict=True))
     return require().RecordBatch.from_arrays([*arrays], schema=schema)
 
@@ -487,8 +468,7 @@ ROWS_PER_BYTE = 1 << 17
 LARGE, EXPANSION = 1 << 30, 2000
 """Bytes that are unpacked from fewer than a part in so many of them are meant to fill the memory."""
 
-DEEPEST = 64
-"""Levels of lists and structs within each other."""
+DEEPEST = 64  # levels of lists and structs within each other
 
 _OUTSIDE = re.compile(
     r"offset|out of bounds|too small|indices invalid|references buffer|larger than|smaller than|run end|missing|null$",
@@ -497,10 +477,7 @@ _OUTSIDE = re.compile(
 
 
 def validated(batch: Any, path: str) -> Any:
-    """The batch, after a look at every offset, index, length and text of every column, nested ones too.
-
-    Labels that a dictionary holds twice are one there afterwards.
-    """
+    """The batch, after a look at every offset, index, length and text, nested ones too; it has each label once then."""
     arrow = require()
     try:
         batch.validate()
@@ -554,10 +531,7 @@ def _damage_text(field: Any, path: str, error: Exception) -> tuple[str, str]:
 
 
 def validated_values(values: Any) -> Any:
-    """An Arrow array, or a table, that a caller made or read: one made from buffers may point anywhere too.
-
-    Labels that a dictionary holds twice are one there afterwards.
-    """
+    """The same for an array or a table that a caller made: one made from buffers may point anywhere too."""
     arrow = require()
     try:
         if not isinstance(values, arrow.Table):

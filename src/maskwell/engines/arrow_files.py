@@ -35,8 +35,7 @@ from maskwell.errors import DataFileError
 
 READ_BYTES = 1 << 20
 GROUP_ROWS = 1 << 20
-GROUP_BYTES = 1 << 24
-"""A row group is written when it has so many rows or bytes: what a writer must hold in memory."""
+GROUP_BYTES = 1 << 24  # a row group is written when it has so many rows or bytes: what a writer must hold in memory
 
 
 class ParquetSource:
@@ -44,7 +43,7 @@ class ParquetSource:
 
     style = None
 
-    def __init__(self, path: str, coded: Sequence[str], *, copied: bool = False) -> None:
+    def __init__(self, path: str, ending: str, *, coded: Coded, exact: bool, copied: bool) -> None:
         self._path, parquet = path, require("pyarrow.parquet")
         if path == "-":
             raise DataFileError("parquet-cannot-be-read-from-standard")
@@ -79,7 +78,7 @@ class ParquetSource:
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="maskwell-reader")
 
     def _is_coded(self, about: Any, place: int) -> bool:
-        """Whether a column of texts is stored as places in dictionaries: as texts, each takes more than four bytes."""
+        """Whether texts are stored as places in dictionaries: as texts, each takes more than four bytes."""
         name = about.schema.column(place).path
         if str(self.schema.field(name).type) not in ("string", "large_string"):
             return False
@@ -130,12 +129,11 @@ class ParquetSource:
 class ParquetSink:
     """Writes rows as Parquet.
 
-    A column of texts may come as a dictionary of them: Parquet keeps most texts so, and writing the places is several
-    times faster than looking up each text again. The file is the same as if texts had come: of each row group, the
-    dictionary holds what is in its rows, in their order.
+    A dictionary of texts is written several times faster than texts, and makes the same file: in each row group, it
+    holds what is in its rows, in their order.
     """
 
-    def __init__(self, file: BinaryIO, schema: Any) -> None:
+    def __init__(self, file: BinaryIO, ending: str, schema: Any, *, style: Any) -> None:
         self._file, self._schema, self._rows, self._bytes = file, schema_without_views(schema), 0, 0
         self._waiting: list[Any] = []
         self._writer: Any = None
@@ -143,10 +141,16 @@ class ParquetSink:
     def write(self, batch: Any) -> None:
         """Add rows."""
         with file_errors("write", "the output"):
-            coming = coming_schema(batch.schema, self._schema) if _takes_dictionaries() else self._schema
-            batch = exact_batch(batch, coming)
+            # Older versions of pyarrow cannot write dictionaries into a file that says texts.
+            takes_dictionaries = hasattr(require("pyarrow.parquet").ParquetWriter, "add_key_value_metadata")
+            batch = exact_batch(
+                batch, coming_schema(batch.schema, self._schema) if takes_dictionaries else self._schema
+            )
         self._waiting.append(batch)
-        self._rows, self._bytes = self._rows + len(batch), self._bytes + _bytes_of(batch)
+        # How long a dictionary is does not count, since it depends on how the input was cut.
+        is_dictionary = require().types.is_dictionary
+        self._bytes += sum((one.indices if is_dictionary(one.type) else one).nbytes for one in batch.columns)
+        self._rows += len(batch)
         if self._rows >= GROUP_ROWS or self._bytes >= GROUP_BYTES:
             self._flush()
 
@@ -183,38 +187,14 @@ class ParquetSink:
         return self._writer
 
 
-def _bytes_of(batch: Any) -> int:
-    """Bytes of the rows; how long a dictionary is does not count, since it depends on how the input was cut."""
-    is_dictionary = require().types.is_dictionary
-    return sum((one.indices if is_dictionary(one.type) else one).nbytes for one in batch.columns)
-
-
 def _takes_dictionaries() -> bool:
     """Whether Parquet can be written from dictionaries while the file says texts; older versions of pyarrow cannot."""
     return hasattr(require("pyarrow.parquet").ParquetWriter, "add_key_value_metadata")
 
 
-def open_parquet_source(
-    path: str,
-    ending: str,  # noqa: ARG001
-    *,
-    coded: Coded,
-    exact: bool,  # noqa: ARG001
-    copied: bool,
-) -> ParquetSource:
-    """Open a Parquet file for reading."""
-    return ParquetSource(path, list(coded), copied=copied)
-
-
-def open_parquet_sink(file: BinaryIO, ending: str, schema: Any, *, style: Any) -> ParquetSink:  # noqa: ARG001
-    """Start a Parquet file."""
-    return ParquetSink(file, schema)
-
-
 # ---- Arrow's own format
 
-MAGIC = b"ARROW1"
-"""How a file begins that is not a stream."""
+MAGIC = b"ARROW1"  # how a file begins that is not a stream
 
 
 class _StandardInput:
@@ -242,13 +222,12 @@ class _StandardInput:
 class IpcSource:
     """Rows of an Arrow file, one stored batch after another.
 
-    The file is read, not mapped into memory: a mapped file that somebody cuts short ends the process, and one that
-    somebody changes is no longer what was checked.
+    It is read, not mapped: a mapped file that is cut short ends the process, and a changed one is not what was checked.
     """
 
     style = None
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, ending: str, *, coded: Coded, exact: bool, copied: bool) -> None:
         self._path, self._done = path, 0.0
         with file_errors("read", path):
             self._file = _StandardInput() if path == "-" else require().OSFile(path)
@@ -310,13 +289,10 @@ class IpcSource:
 
 
 class IpcSink:
-    """Writes rows as an Arrow file, or as a stream, which can be read from its beginning on before it is whole.
+    """Writes rows as an Arrow file, or as a stream, which can be read from its beginning on before it is whole."""
 
-    Dictionaries come as they are, those of a design whole, unless somebody asks to :meth:`leave_out_unused`.
-    """
-
-    def __init__(self, file: BinaryIO, schema: Any, *, stream: bool) -> None:
-        self._file, self._schema, self._stream = file, schema_without_views(schema), stream
+    def __init__(self, file: BinaryIO, ending: str, schema: Any, *, style: Any) -> None:
+        self._file, self._schema, self._stream = file, schema_without_views(schema), ending == ".arrows"
         self._used: dict[int, _UsedValues] = {}
         self._waiting: BinaryIO | None = None
         self._started: Any = None
@@ -329,7 +305,10 @@ class IpcSink:
         is_dictionary = require().types.is_dictionary
         self._used = {i: _UsedValues() for i, field in enumerate(self._schema) if is_dictionary(field.type)}
         with file_errors("write", "the output"):
-            self._waiting = None if self._stream or not self._used else _file_beside(self._file)
+            if self._used and not self._stream:
+                name = getattr(self._file, "name", None)
+                beside = Path(name).parent if isinstance(name, str) else None
+                self._waiting = cast("BinaryIO", tempfile.TemporaryFile(dir=beside))  # noqa: SIM115 (closed with the rows)
 
     @property
     def _writer(self) -> Any:
@@ -341,7 +320,13 @@ class IpcSink:
         """Add rows."""
         with file_errors("write", "the output"):
             batch = exact_batch(batch, self._schema)
-            self._writer.write_batch(self._without_unused(batch) if self._used else batch)
+            columns = batch.columns
+            for place, used in self._used.items():
+                used.add(columns[place])
+                columns[place] = first_used(columns[place])
+            self._writer.write_batch(
+                require().RecordBatch.from_arrays(columns, schema=self._schema) if self._used else batch
+            )
 
     def close(self) -> None:
         """Write what is left; the file itself stays open."""
@@ -362,13 +347,6 @@ class IpcSink:
         ipc = require("pyarrow.ipc")
         return (ipc.new_stream if self._stream or file is not self._file else ipc.new_file)(file, self._schema)
 
-    def _without_unused(self, batch: Any) -> Any:
-        columns = batch.columns
-        for place, used in self._used.items():
-            used.add(columns[place])
-            columns[place] = first_used(columns[place])
-        return require().RecordBatch.from_arrays(columns, schema=self._schema)
-
     def _write_waiting(self, waiting: BinaryIO) -> None:
         """The rows that wait, with one dictionary for each column."""
         waiting.seek(0)
@@ -379,13 +357,6 @@ class IpcSink:
                 for place, values in dictionaries.items():
                     columns[place] = with_dictionary(columns[place], values)
                 writer.write_batch(require().RecordBatch.from_arrays(columns, schema=self._schema))
-
-
-def _file_beside(file: BinaryIO) -> BinaryIO:
-    """A file without a name where another lies, which is gone once it is closed."""
-    name = getattr(file, "name", None)
-    folder = Path(name).parent if isinstance(name, str) else None
-    return cast("BinaryIO", tempfile.TemporaryFile(dir=folder))
 
 
 class _UsedValues:
@@ -412,15 +383,5 @@ class _UsedValues:
         return self._listed.filter(require("pyarrow.compute").is_in(self._listed, value_set=self._used))
 
 
-def open_ipc_source(path: str, ending: str, *, coded: Coded, exact: bool, copied: bool) -> IpcSource:  # noqa: ARG001
-    """Open an Arrow file for reading."""
-    return IpcSource(path)
-
-
-def open_ipc_sink(file: BinaryIO, ending: str, schema: Any, *, style: Any) -> IpcSink:  # noqa: ARG001
-    """Start an Arrow file, or a stream."""
-    return IpcSink(file, schema, stream=ending == ".arrows")
-
-
-PARQUET = Engine(open_parquet_source, open_parquet_sink, holds_bytes=True, takes_dictionaries=True)
-IPC = Engine(open_ipc_source, open_ipc_sink, holds_bytes=True)
+PARQUET = Engine(ParquetSource, ParquetSink, holds_bytes=True, takes_dictionaries=True)
+IPC = Engine(IpcSource, IpcSink, holds_bytes=True)

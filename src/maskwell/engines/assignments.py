@@ -38,10 +38,7 @@ SAMPLES_LIMIT = 10_000
 
 @dataclass(frozen=True)
 class Assignment:
-    """A design and its column, or its columns: one for each factor of a product, one for each answer of a report.
-
-    ``when`` names the rows that used it, by columns and their values: all of them when it is empty.
-    """
+    """A design and its column, or its columns: one for each factor of a product, one for each answer of a report."""
 
     columns: tuple[str, ...]
     design: Design
@@ -327,8 +324,7 @@ class Answers:
 
 # ---- columns that were asked directly
 
-MOST_DIRECT_VALUES = 1000
-"""Different values of a column that was asked directly."""
+MOST_DIRECT_VALUES = 1000  # different values of a column that was asked directly
 
 
 def direct_design(table: Rows, name: str) -> Uniform:
@@ -347,10 +343,7 @@ def direct_design(table: Rows, name: str) -> Uniform:
 
 
 def different_rows(table: Rows, names: Sequence[str], most: int) -> list[tuple[str | None, ...]]:
-    """The different rows of some columns, as texts, in the order in which they first come; None for a missing value.
-
-    More than ``most`` of them are refused.
-    """
+    """The different rows of some columns, as texts in the order of the table; None for a missing value."""
     rows: dict[Any, None] = {}
     for part in table.in_parts(_Rows(tuple(names), str(table), most), coded=dict.fromkeys(names)):
         rows.update(part.values)
@@ -461,13 +454,7 @@ def _order(source: Source, name: str, where: str) -> list[Any]:
 
 
 def given_order(source: Source, name: str, column: Any) -> list[Any]:
-    """The labels of a column in an order that somebody gave them; nothing where there is none.
-
-    ``column`` is a piece of it; None where it is no dictionary.
-
-    A dictionary that is marked as ordered has one, categories of pandas do, and codes of SPSS, Stata and SAS give one
-    to their labels.
-    """
+    """The labels of a column, of which ``column`` is a piece, in an order that somebody gave them; none without one."""
     if isinstance(source.style, Labels):
         return source.style.columns[name].in_order if name in source.style.columns else []
     if column is None or not require().types.is_dictionary(column.type):

@@ -118,10 +118,7 @@ def _first(count: int) -> str:
 
 
 class BasketCoder:
-    """Turns one column of baskets into rows of bits, batch after batch; what cannot be used is in ``problems``.
-
-    ``missing`` is ``"error"``, or ``"drop"`` the rows; an empty basket is a basket like others.
-    """
+    """Turns one column of baskets into rows of bits, batch after batch; what cannot be used is in ``problems``."""
 
     def __init__(self, column: str, items: Sequence[str], missing: str = "error") -> None:
         if missing == "category":
@@ -230,10 +227,7 @@ class BasketRows:
 
 
 def basket_columns(rows: Rows, bits: ItemBits) -> tuple[str, ...]:
-    """Where the baskets are when nobody says it: the columns of the items, or the one that holds reports of the design.
-
-    A column named "items" will do as well.
-    """
+    """Where baskets are when nobody says it: columns of items, one of reports of the design, or one named "items"."""
     if rows.read_once:
         raise ParameterError("standard-input-can-be-read-once", design_of=design_of("COLUMN", "DESIGN"))
     schema = rows.schema

@@ -39,16 +39,10 @@ DENSE_CELLS, DENSE_SHARE = 1 << 21, 8
 are known, an array also does with so many possible cells for each that occurs: adding up lists takes more memory."""
 
 MERGED_CELLS = 1 << 17
-ALL_MERGED_CELLS = 1 << 23
-"""Tables are counted as one where together they have at most so many possible cells."""
-
-MOST_LISTED = 20_000
-"""Labels of a column that are told apart where all columns of a file are looked at."""
-
+ALL_MERGED_CELLS = 1 << 23  # tables are counted as one where together they have at most so many possible cells
+MOST_LISTED = 20_000  # labels of a column that are told apart where all columns of a file are looked at
 KEPT_PIECES = 1 << 20
-
-MOST_OPTIONAL = 1 << 20
-"""Cells of a table up to which it is counted where smaller ones can take its place."""
+MOST_OPTIONAL = 1 << 20  # cells of a table up to which it is counted where smaller ones can take its place
 
 
 @runtime_checkable
@@ -151,11 +145,7 @@ def count_rows(
     progress: Progress | None = None,
     first_row: int | None = None,
 ) -> list[CellTable]:
-    """The same for rows that are open already; ``name`` is what messages call them.
-
-    Of the labels of a column ``most`` are told apart, if given; else too many are an error. ``first_row`` is how many
-    rows of the table came before, where these are a part of it.
-    """
+    """The same for rows that are open already; of the labels of a column ``most`` are told apart, if given."""
     coders = coders_of(source, _names_in(tables), declared=declared)
     for coder in coders.values():
         coder.most = most
@@ -167,10 +157,7 @@ def count_rows(
 
 
 def count_columns(rows: Rows, *, progress: Progress | None = None) -> list[CellTable]:
-    """Count every column of a file or a table alone; of one with very many labels only the first ones are told apart.
-
-    Columns that hold neither texts nor numbers nor dates, such as lists, are passed over.
-    """
+    """Count every column alone, but for lists and the like; of very many labels only the first ones are told apart."""
     with rows.open_stored([]) as source:
         names = [field.name for field in source.schema if has_values(field.type)]
         twice = [name for name, times in Counter(source.schema.names).items() if times > 1]
@@ -476,10 +463,7 @@ def write_cell_values(
 
 
 def cells_of_records(rows: Rows, table: CellTable) -> Array:
-    """The cell of a table that each record lies in, in the order of the records, -1 where the table has none.
-
-    Of a table of Spark every partition finds those of its records, and sends their numbers.
-    """
+    """The cell of a table that each record lies in, in the order of the records, -1 where the table has none."""
     parts = rows.in_parts(_CellLookup(table, str(rows)), stored=table.columns)
     return np.concatenate([part.cells for part in parts])
 

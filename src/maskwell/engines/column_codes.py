@@ -31,17 +31,10 @@ NAMED_LABELS = 10
 LIKE_MISSING = {"na", "n/a", "#n/a", "nan", "null", "none", "nil", "."}
 """Texts that often stand for a missing value; here they are labels like any other."""
 KEPT_OFFENDERS = 1000
-
-MOST_LEVELS = 10**5
-"""Labels that a column may have to count as a category."""
-
-MISSING = -1
-"""The code of a row without a value."""
-UNKNOWN = -2
-"""The code of a value that is none of those that were given."""
-
-MISSING_NUMBER = np.uint64(0x9E3779B97F4A7C15)
-"""The number of a missing value."""
+MOST_LEVELS = 10**5  # labels that a column may have to count as a category
+MISSING = -1  # the code of a row without a value
+UNKNOWN = -2  # the code of a value that is none of those that were given
+MISSING_NUMBER = np.uint64(0x9E3779B97F4A7C15)  # the number of a missing value
 
 Label = Hashable
 
@@ -73,10 +66,7 @@ def ids_of(column: Any, name: str) -> Array:
 
 
 class CategoryCoder:
-    """Turns one column into codes of known categories, batch after batch; what cannot be used is in ``problems``.
-
-    ``missing`` is ``"error"``, ``"drop"`` the rows, or ``"category"``: the category "missing" of the design.
-    """
+    """Turns one column into codes of known categories, batch after batch; what cannot be used is in ``problems``."""
 
     def __init__(self, column: str, categories: Categories, missing: str, *, role: str = "category") -> None:
         self.column, self.categories, self._missing = column, categories, missing
@@ -271,10 +261,7 @@ def separate_codes(joint: Array, sizes: Sequence[int]) -> list[Array]:
 
 
 class LevelCoder:
-    """Turns one column into codes, batch after batch; labels get their codes as they are met.
-
-    With ``levels`` the labels are given (``fixed``), and any other is an error.
-    """
+    """Turns one column into codes, batch after batch, as labels are met; given ``levels`` are the only ones allowed."""
 
     def __init__(self, column: str, levels: Sequence[Label] | None = None, about: ColumnLabels | None = None) -> None:
         self.column = column
@@ -462,10 +449,7 @@ _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
 
 
 def numbers_of(column: Any, name: str, row: int) -> Real:
-    """A column of numbers, shape (n,); a text, a missing or an infinite value is refused with its row.
-
-    ``row`` is the number of rows before this batch.
-    """
+    """A column of numbers, after ``row`` others; a text, a missing or an infinite value is refused with its row."""
     arrow = require()
     if arrow.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)

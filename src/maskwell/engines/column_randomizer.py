@@ -76,14 +76,12 @@ Draws: TypeAlias = RandomSource | KeyedRandom
 MOST_ROWS_EACH = 100
 """Rows of one person, on average over the first rows, from which on a column is not taken to name persons."""
 
-CHECKED_ROWS = 1 << 14
-"""Rows over which this is looked at, at least, however small the batches are in which they come."""
+CHECKED_ROWS = 1 << 14  # rows over which this is looked at, at least, however small the batches are in which they come
 
 MOST_CODED = 1 << 12
 """Labels of a dictionary that is handed to a sink: few enough that each piece of the rows may hold all of them."""
 
-MOST_AXES = 32
-"""Factors of a product that draw from one number for each row: NumPy before version 2 takes no more axes."""
+MOST_AXES = 32  # factors of a product that draw from one number for each row: NumPy before version 2 takes no more axes
 
 
 @dataclass(frozen=True)
@@ -111,8 +109,7 @@ class Randomized:
     output: str
     parity_joint_exact: Parity | None = None
     """The product of the parities where several columns were randomized: what all reports of a row reveal together."""
-    lost: tuple[str, ...] = ()
-    """What the input told besides its rows and the output cannot hold, in words."""
+    lost: tuple[str, ...] = ()  # what the input told besides its rows and the output cannot hold, in words
 
     @property
     def private(self) -> bool:

@@ -95,10 +95,7 @@ class TableInMemory(Table):
         return self.data.schema.field(name) if isinstance(self.data, require().Table) else None
 
     def with_columns(self, columns: Mapping[str, Any], kept: Array | None, notes: Mapping[str, dict[str, Any]]) -> Any:
-        """A table of the same kind with some columns in place of its own, and of the others the kept rows only.
-
-        ``notes`` are what an Arrow table says about the new columns.
-        """
+        """The same table with other columns, described by ``notes`` in Arrow, and of the others the kept rows only."""
         data, kind = self.data, type(self.data).__module__.partition(".")[0]
         if kind == "pandas":
             return (data if kept is None else data[kept]).assign(**columns)
@@ -133,10 +130,7 @@ class TableInMemory(Table):
 
 
 class TableInFile(Table):
-    """A file that is open, or a table of Spark; only the columns that are asked for are read.
-
-    ``most_bytes`` is how much memory they may take here, ``None`` for all that there is.
-    """
+    """A file that is open, or a table of Spark, of which ``most_bytes`` may come here; only some columns are read."""
 
     def __init__(self, where: str, source: Source, *, texts_only: bool = False, most_bytes: int | None = None) -> None:
         self.names, self.where = list(source.schema.names), where

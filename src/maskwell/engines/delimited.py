@@ -48,7 +48,7 @@ from maskwell.engines.input_file import (
     say_form,
     separator_of,
 )
-from maskwell.engines.row_sources import Coded, Engine
+from maskwell.engines.row_sources import Engine
 from maskwell.errors import DataFileError
 
 TAB = "\t"
@@ -74,7 +74,9 @@ class Style:
 class DelimitedSource:
     """Rows of a CSV or TSV file, all as text; columns that hold categories come as dictionaries."""
 
-    def __init__(self, path: str, ending: str, coded: Collection[str] = ()) -> None:
+    def __init__(
+        self, path: str, ending: str, *, coded: Collection[str] = (), exact: bool = False, copied: bool = False
+    ) -> None:
         arrow, form = require(), InputFile.of(path).form
         self._coded = coded
         self._path, self._rows = path, 0
@@ -262,7 +264,8 @@ def _decimal_commas(path: str, form: TextForm, separator: str) -> DecimalCommas 
 class DelimitedSink:
     """Writes rows as CSV or TSV."""
 
-    def __init__(self, file: BinaryIO, ending: str, schema: Any, style: Style) -> None:
+    def __init__(self, file: BinaryIO, ending: str, schema: Any, *, style: Any = None) -> None:
+        style = style if isinstance(style, Style) else Style()
         self._file: Any = _compressed(file, ending)
         usual = separator(ending)
         self._separator = usual if usual == TAB else style.separator or usual
@@ -364,23 +367,6 @@ class DelimitedSink:
         return compute.if_else(needed, quoted, column)
 
 
-def open_source(
-    path: str,
-    ending: str,
-    *,
-    coded: Coded,
-    exact: bool,  # noqa: ARG001
-    copied: bool,  # noqa: ARG001
-) -> DelimitedSource:
-    """Open a CSV or TSV file, or standard input (``-``), for reading; every column is text."""
-    return DelimitedSource(path, ending, coded)
-
-
-def open_sink(file: BinaryIO, ending: str, schema: Any, *, style: Any) -> DelimitedSink:
-    """Start a CSV or TSV file in the style of the source, if that was one."""
-    return DelimitedSink(file, ending, schema, style if isinstance(style, Style) else Style())
-
-
 def _uncompressed(raw: BinaryIO, ending: str) -> Any:
     """The bytes of a file as they were before somebody compressed them."""
     if ending.endswith(".gz"):
@@ -478,32 +464,22 @@ def _has_empty(column: Any) -> bool:
     return bool(compute.min(compute.binary_length(column)).as_py() == 0)
 
 
-DELIMITED = Engine(open_source, open_sink, texts_only=True, shows_cuts=False, takes_dictionaries=True)
+DELIMITED = Engine(DelimitedSource, DelimitedSink, texts_only=True, shows_cuts=False, takes_dictionaries=True)
 
 
 # ---- bytes in blocks of whole records
 
-FEW_LABELS = 1 << 8
-"""Labels of a column that comes as a dictionary however few its rows are."""
-
+FEW_LABELS = 1 << 8  # labels of a column that comes as a dictionary however few its rows are
 EVEN_BYTES = 1 << 18
 LINES_AT_ONCE = 1 << 13
 """Lines that Arrow makes at a time: eight times as many as by default, which takes a third less time."""
 
-PARSERS = 2
-"""Blocks that are parsed at a time: parsing takes twice as long as writing, which is done in one thread."""
-
+PARSERS = 2  # blocks that are parsed at a time: parsing takes twice as long as writing, which is done in one thread
 BLOCK_BYTES = 1 << 22
-LONGEST_RECORD = 1 << 24
-"""Bytes that a row, or the column names, may take: memory stays bounded whatever a file holds."""
-
-PAUSE = 0.05
-"""Seconds without a byte on standard input after which the rows that are there are read."""
-
+LONGEST_RECORD = 1 << 24  # bytes that a row, or the column names, may take: memory stays bounded whatever a file holds
+PAUSE = 0.05  # seconds without a byte on standard input after which the rows that are there are read
 _QUOTES = re.compile(rb'""*')  # much faster than "+, which is not sought as a letter
-_TAIL = 1 << 9
-"""Bytes at the end of a block in which the end of its last record is sought first."""
-
+_TAIL = 1 << 9  # bytes at the end of a block in which the end of its last record is sought first
 _LONG = f" is longer than {LONGEST_RECORD >> 20} MiB"
 
 

@@ -26,9 +26,7 @@ from maskwell.errors import DataFileError, MaskwellError
 if TYPE_CHECKING:
     from maskwell.engines.row_sources import Source
 
-NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-"""The partition of rows without a value."""
-
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # the partition of rows without a value
 SAME_COLUMNS = "write all files with the same columns, of the same types, in the same order"
 
 
@@ -89,10 +87,7 @@ def _keys(path: str) -> tuple[tuple[str, str | None], ...]:
 
 
 class PartRows:
-    """The rows of several files, one file after the other.
-
-    ``open_part`` opens one of them; the columns ``coded``, or with ``copied`` all, may come as dictionaries.
-    """
+    """The rows of several files, one after the other; columns ``coded``, or with ``copied`` all, may be coded."""
 
     def __init__(
         self, parts: Sequence[Part], open_part: Callable[[str], Source], *, coded: Collection[str], copied: bool
@@ -212,10 +207,7 @@ class PartRows:
 
 @contextmanager
 def same_files(rows: PartRows, output: str, open_file: Callable[[str], AbstractContextManager[Any]]) -> Iterator[Any]:
-    """Write rows into a new folder, into files of the names that they came from; it gets its name when it is whole.
-
-    ``open_file`` starts one file. What the folders of the files tell of their rows is not written into them.
-    """
+    """Write rows into a new folder, into files of the names that they came from; it gets its name when it is whole."""
     target = _check_new(output)
     with partial_folder(target) as partial:
         with ExitStack() as stack:
@@ -284,8 +276,7 @@ def _taken(output: str) -> DataFileError:
 _ROW = re.compile(r"\bdata row ([0-9][0-9,]*)")
 
 
-LINE = 92
-"""Characters that a line with an error has room for."""
+LINE = 92  # characters that a line with an error has room for
 
 
 def _end_of(name: str, room: int) -> str:

@@ -31,13 +31,9 @@ from maskwell.engines.formula_functions import FUNCTIONS, checked, columns_of
 from maskwell.errors import InputError, WrongTypeError
 
 MOST_TERMS = 1_000
-MOST_FACTORS = 12
-"""Of one term, such as ``a:b:c``."""
-
+MOST_FACTORS = 12  # of one term, such as ``a:b:c``
 MOST_POWER = 10
-_MOST_PRODUCTS = 50_000
-"""Products of two terms that are tried while a formula is written out."""
-
+_MOST_PRODUCTS = 50_000  # products of two terms that are tried while a formula is written out
 _WRITE = "write it as: outcome ~ predictor + predictor"
 _RANDOM = "write it as: outcome ~ predictor + (1 | firm)"
 

@@ -24,10 +24,7 @@ Contrast: TypeAlias = Callable[[Sequence[Any]], Coded]
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """Several columns that stand for one: values of shape (n, columns), and the name of each.
-
-    ``spans_intercept`` says that they add up to one; then the first can be left out.
-    """
+    """Several columns for one, shape (n, columns), and their names; where they add up to one, one can be left out."""
 
     values: Real
     names: Sequence[Any]
@@ -56,11 +53,8 @@ def standardize(x: Real, state: State, *, center: bool = True, rescale: bool = T
 def poly(x: Real, state: State, *, degree: int = 1, raw: bool = False) -> Basis:
     """Powers of x; unless ``raw``, polynomials that are orthonormal over the rows of the fit.
 
-    The monic polynomials follow from p_0 = 1 by
-
-        p_k = (x - a_k) p_{k-1} - b_k p_{k-2}
-
-    where ``a_k = <x p_{k-1}, p_{k-1}> / |p_{k-1}|^2`` and ``b_k = |p_{k-1}|^2 / |p_{k-2}|^2`` over the rows of the fit.
+    From p_0 = 1, p_k = (x - a_k) p_{k-1} - b_k p_{k-2}, where ``a_k = <x p_{k-1}, p_{k-1}> / |p_{k-1}|^2``
+    and ``b_k = |p_{k-1}|^2 / |p_{k-2}|^2`` over the rows of the fit.
     """
     if raw:
         return Basis(np.stack([np.power(x, power) for power in range(1, degree + 1)], axis=1), range(degree))

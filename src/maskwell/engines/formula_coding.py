@@ -32,11 +32,8 @@ from maskwell.engines.formula_functions import (
 from maskwell.engines.predictor_columns import CategoryColumn, Predictors
 from maskwell.errors import InputError, MissingValueError, TooLargeError
 
-MOST_COLUMNS = 2_000
-"""Of a model matrix, all categories counted."""
-
-MOST_BYTES = 4 << 30
-"""Of a model matrix, with its copies for the categories of randomized predictors."""
+MOST_COLUMNS = 2_000  # of a model matrix, all categories counted
+MOST_BYTES = 4 << 30  # of a model matrix, with its copies for the categories of randomized predictors
 
 MOST_WORK = 20_000
 """Of finding which categories to leave out, about two seconds: four times as much for each column of a product."""
@@ -72,8 +69,7 @@ class Factor:
         return columns_of(self.expression)
 
 
-Term: TypeAlias = tuple[Factor, ...]
-"""Factors that are multiplied; none of them for the intercept."""
+Term: TypeAlias = tuple[Factor, ...]  # factors that are multiplied; none of them for the intercept
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +84,7 @@ class Coding:
 
     @classmethod
     def learn(cls, terms: Iterable[Term], table: Predictors, *, copies: int = 1) -> tuple[Coding, Real]:
-        """From the rows of the fit: levels of categories, centres and scales; and the columns of these rows.
-
-        ``copies`` is how many such matrices will be needed.
-        """
+        """From the rows of the fit, for so many copies: levels, centres and scales; and the columns of these rows."""
         terms, states = tuple(terms), dict[str, dict[str, Any]]()
         _check_bytes(sum(least_columns(factor.expression) for term in terms for factor in term), len(table))
         values = _values(terms, table, states)
@@ -281,8 +274,7 @@ def _quiet() -> Iterator[None]:
 
 # --- what an expression gives for the rows of a table -----------------------------------------------------------------
 
-_OF_ANYTHING = {"C", "I", "lag", "np.where"}
-"""Functions that also take categories."""
+_OF_ANYTHING = {"C", "I", "lag", "np.where"}  # functions that also take categories
 
 
 @dataclass(frozen=True, eq=False)

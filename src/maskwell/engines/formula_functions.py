@@ -21,15 +21,9 @@ from maskwell.core.expressions import Constant, Items, Name, NotAllowedError, Op
 from maskwell.core.phrases import HINT, listed, shorten
 from maskwell.engines import formula_bases as bases
 
-MOST_CHARACTERS = 200
-"""Of a string in quotes."""
-
-MOST_ITEMS = 200
-"""Of a list."""
-
-MOST_COLUMNS = 100
-"""That one spline or polynomial may have."""
-
+MOST_CHARACTERS = 200  # of a string in quotes
+MOST_ITEMS = 200  # of a list
+MOST_COLUMNS = 100  # that one spline or polynomial may have
 LARGEST = 2**53
 LARGEST_POWER = 100
 MOST_SHIFTED = 10_000

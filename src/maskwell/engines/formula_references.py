@@ -50,10 +50,7 @@ class References:
         return bool(self.columns or self.labels)
 
     def places(self, known: Mapping[str, Sequence[Any]], terms: Iterable[Term]) -> dict[str, int]:
-        """The place of the reference among the categories of each column that has one.
-
-        ``known`` are the categories of all columns of the formula, none for numbers. A category is found by its text.
-        """
+        """The place of the reference among the ``known`` categories of each column that has one, found by its text."""
         columns = {**self.columns}
         for label in self.labels:
             name = _only_column(label, known)

@@ -89,10 +89,7 @@ def csv_file(
 
 
 class InputFile(str):
-    """The path of a file wherever a path can stand, which also says how the file is to be read.
-
-    ``os.fspath`` keeps the rest, ``str`` and ``Path`` do not.
-    """
+    """The path of a file, and how it is to be read; ``os.fspath`` keeps the rest, ``str`` and ``Path`` do not."""
 
     __slots__ = ("form", "view")
 
@@ -125,10 +122,7 @@ CALLED = {"cp1252": "Windows-1252", "iso8859-1": "Latin-1", "utf-16": "UTF-16"}
 
 
 def encoding_of(start: bytes) -> str:
-    """The encoding of a file that begins so: UTF-8 where it can be, or UTF-16 by its mark, Windows-1252 or Latin-1.
-
-    A text that is UTF-8 for the most part is called UTF-8: whoever reads it says where it is damaged.
-    """
+    """The encoding of a file that begins so: UTF-8 where it can be for the most part, or what its bytes speak for."""
     mark = WIDE_MARKS.get(start[:2])
     if mark is not None and start[2:4] != b"\0\0":
         return mark
@@ -143,10 +137,7 @@ def encoding_of(start: bytes) -> str:
 
 
 def separator_of(start: bytes, path: str = "the file") -> str:
-    r"""What stands between the fields of a file that begins so, in UTF-8; a comma where nothing speaks against it.
-
-    DataFileError where two signs would do: nothing tells which of them belongs to texts or numbers.
-    """
+    r"""What stands between the fields of a file that begins so, in UTF-8; a comma where nothing speaks against it."""
     first, _, _ = start.partition(b"\n")
     candidates = [sign for sign in (",", ";", "\t", "|") if sign.encode() in first]
     if candidates in ([], [","]):

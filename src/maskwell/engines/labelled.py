@@ -44,15 +44,13 @@ SKIPS_SLOWLY = {".xpt"}
 
 
 class LabelledSource:
-    """Rows of an SPSS, Stata or SAS file, read in a process of its own (:func:`serve`).
-
-    On a damaged file pyreadstat may crash, which then ends that process.
+    """Rows of an SPSS, Stata or SAS file, read in a process of its own (:func:`serve`), which a damaged file may crash.
 
     Columns in ``coded`` come as the labels of their values where the categories asked for are labels. In an ``exact``
     copy the other columns come as they are stored: dates as numbers, missing codes as numbers or letters.
     """
 
-    def __init__(self, path: str, ending: str, coded: Coded, *, exact: bool) -> None:
+    def __init__(self, path: str, ending: str, *, coded: Coded, exact: bool, copied: bool) -> None:
         if not is_installed("pyreadstat"):
             raise missing_extra("pyreadstat", WHAT)
         self._path, self._ending, self._exact = path, ending, exact
@@ -69,7 +67,9 @@ class LabelledSource:
             self._reader.end()
             raise
         self._busy = False
-        meta = _meta_from(json.loads(about))
+        told = json.loads(about)
+        labels = {name: dict(pairs) for name, pairs in told["variable_value_labels"].items()}
+        meta = SimpleNamespace(**{**told, "variable_value_labels": labels})
         self.style, self._rows = Labels.of(meta, ending), meta.number_rows
         self._coded = {name: self.style.columns[name].speaks(c) for name, c in coded.items() if name in self._names}
         self.schema = require().schema([(name, self._type(name)) for name in self._names])
@@ -130,7 +130,10 @@ def _answers(question: dict[str, Any]) -> Iterator[bytes]:
     with labelled_errors("read", called, LookupError, AttributeError):
         labels = Labels.of(meta, ending)
     if "columns" not in question:
-        yield json.dumps(_meta_to(meta)).encode()
+        # Labels of values go as pairs, since JSON has no mappings from numbers.
+        pairs = {name: [*values.items()] for name, values in meta.variable_value_labels.items()}
+        told = {**{name: getattr(meta, name) for name in _TOLD}, "variable_value_labels": pairs}
+        yield json.dumps(told).encode()
         return
     names = [name for name, _, _ in question["columns"]]
     for piece in _pieces(read, names, ending):
@@ -186,22 +189,14 @@ _TOLD = (
 """What :meth:`Labels.of` looks at, besides the labels of values."""
 
 
-def _meta_to(meta: Any) -> dict[str, Any]:
-    """What pyreadstat tells of a file, as JSON has it: labels of values as pairs, since values may be numbers."""
-    labels = {name: [*values.items()] for name, values in meta.variable_value_labels.items()}
-    return {**{name: getattr(meta, name) for name in _TOLD}, "variable_value_labels": labels}
-
-
-def _meta_from(told: dict[str, Any]) -> Any:
-    labels = {name: dict(pairs) for name, pairs in told["variable_value_labels"].items()}
-    return SimpleNamespace(**{**told, "variable_value_labels": labels})
-
-
 class LabelledSink:
     """Writes rows as an SPSS, Stata or SAS transport file, all at the end."""
 
-    def __init__(self, file: BinaryIO, ending: str, schema: Any, labels: Labels) -> None:
-        self._file, self._ending, self._schema, self._labels = file, ending, schema, labels
+    def __init__(self, file: BinaryIO, ending: str, schema: Any, *, style: Any) -> None:
+        if ending not in _WRITERS:
+            raise DataFileError("files-can-be-read-not-written", ending=ending)
+        self._file, self._ending, self._schema = file, ending, schema
+        self._labels = style if isinstance(style, Labels) else Labels(ending, {})
         self._batches: list[Any] = []
         self._pandas = _library("pandas")
 
@@ -235,18 +230,6 @@ class LabelledSink:
         self._batches.clear()
         frame = self._pandas.DataFrame({name: series for name, (series, _) in columns.items()})
         _WRITERS[self._ending](frame, path, {name: about for name, (_, about) in columns.items()}, self._labels)
-
-
-def open_source(path: str, ending: str, *, coded: Coded, exact: bool, copied: bool) -> LabelledSource:  # noqa: ARG001
-    """Open an SPSS, Stata or SAS file for reading."""
-    return LabelledSource(path, ending, coded, exact=exact)
-
-
-def open_sink(file: BinaryIO, ending: str, schema: Any, *, style: Any) -> LabelledSink:
-    """Start an SPSS, Stata or SAS transport file, with the labels of the source if that had any."""
-    if ending not in _WRITERS:
-        raise DataFileError("files-can-be-read-not-written", ending=ending)
-    return LabelledSink(file, ending, schema, style if isinstance(style, Labels) else Labels(ending, {}))
 
 
 def _check_whole(path: Path, rows: int) -> None:
@@ -462,4 +445,4 @@ def _receive(back: Any) -> tuple[bytes, bytes]:
     return kind, content
 
 
-LABELLED = Engine(open_source, open_sink, holds_codes=True)
+LABELLED = Engine(LabelledSource, LabelledSink, holds_codes=True)

@@ -21,8 +21,7 @@ from maskwell.core.phrases import shorten
 from maskwell.engines.arrow_arrays import describe, require
 from maskwell.errors import DataFileError
 
-MISSING = "missing"
-"""The category for missing values; as a report it is written as a missing value."""
+MISSING = "missing"  # the category for missing values; as a report it is written as a missing value
 
 KEEPS = {
     ".sav": {"variable labels", "value labels", "missing codes", "measurement levels", "formats", "notes"},
@@ -164,7 +163,6 @@ _DAY = 86_400
 _1970 = date(1970, 1, 1)
 _SINCE_1582 = (_1970 - date(1582, 10, 14)).days
 _SINCE_1960 = (_1970 - date(1960, 1, 1)).days
-
 SPSS_DATES = {"DATE", "ADATE", "EDATE", "JDATE", "SDATE"}
 SPSS_TIMES = {"DATETIME", "YMDHMS"}
 SAS_DATES = {"DATE", "DDMMYY", "MMDDYY", "YYMMDD", "E8601DA", "IS8601DA", "B8601DA"}
@@ -302,11 +300,7 @@ def _dictionary(codes: Any, texts: Any) -> Any:
 
 
 def as_factor(values: Any, about: ColumnLabels) -> Any | None:
-    """A column as the labels of its values, in the order of the values; None unless every value has a label.
-
-    Labels that only repeat the values, and labels of some values alone (``99 = 99 and older``), leave numbers as they
-    are.
-    """
+    """A column as labels in the order of its values; None unless each has one, and some say more than the value."""
     arrow = require()
     spoken = arrow.types.is_dictionary(values.type)
     coded = values if spoken else values.dictionary_encode()

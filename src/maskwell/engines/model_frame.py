@@ -25,16 +25,14 @@ from maskwell.engines.rows import Rows
 from maskwell.engines.survey_columns import ColumnRoles, RoleReader, SampleReader, some_rows
 from maskwell.errors import InputError, MissingValueError, ParameterError
 
-STEP = 1e-5
-"""Of differences that stand for a slope, in standard deviations of a column."""
+STEP = 1e-5  # of differences that stand for a slope, in standard deviations of a column
 
 
 def _dropped() -> str:
     return f"leave such rows out: {option('missing', 'drop')}"
 
 
-MOST_CATEGORIES = 64
-"""Categories of all randomized predictors together; each costs a copy of the model matrix."""
+MOST_CATEGORIES = 64  # categories of all randomized predictors together; each costs a copy of the model matrix
 
 
 Groups: TypeAlias = Sequence[tuple[Hashable, Sequence[int]]]
@@ -223,9 +221,7 @@ def read_model_frame(
     """Read what a regression needs from a table in memory or from a file.
 
     ``latent`` is a formula such as ``~ age`` for the categories of a randomized predictor; by default all terms of the
-    formula without it. ``missing`` is "error" or "drop". Without ``randomized_columns`` there need be no assignment.
-    ``reference`` chooses categories that the others of their column are compared with, ``combine`` those of the outcome
-    that count as one, by its labels.
+    formula without it. ``combine`` chooses categories of the outcome that count as one, by its labels.
     """
     _check_missing(missing)
     parsed, plan = read_formula(formula, random=True), plan or ColumnRoles()
@@ -452,10 +448,7 @@ class _Reader:
         return self._kept
 
     def covariate(self, name: str, kept: Array) -> Any:
-        """A column of numbers, or of categories in their natural order.
-
-        Numbers that all have labels are categories, unless a function needs the numbers: ``I(x)`` asks for them.
-        """
+        """Numbers, or categories in their natural order; labelled numbers are categories unless in a function."""
         column, arrow = _filtered(self._columns[name], kept), require()
         column = column if "function" in self._uses.get(name, ()) else self._labelled(name, column)
         kind = column.type

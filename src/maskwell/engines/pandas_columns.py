@@ -14,8 +14,7 @@ from maskwell.core.categories import Column, Versions, first_fit, label_array, n
 from maskwell.engines.arrow_arrays import masks_from_bits, require, sets_of_column, validated_values
 from maskwell.errors import InputError
 
-LARGEST_ARRAY = 1 << 30
-"""Bytes of one Arrow array of binary values, which counts them in 32 bits."""
+LARGEST_ARRAY = 1 << 30  # bytes of one Arrow array of binary values, which counts them in 32 bits
 
 
 def split(values: Any) -> Column:

@@ -66,10 +66,7 @@ def _split_text(values: pl.Series) -> Column:
 
 
 def _split_categorical(values: pl.Series) -> Column:
-    """Renumber by the labels that occur: the numbers behind a categorical are shared by the whole process.
-
-    As for texts, those of the first rows are tried first.
-    """
+    """Renumber by the labels that occur: the numbers behind a categorical are shared by the whole process."""
     numbers, nulls = _filled(values.to_physical()), _nulls(values)
     distinct = values.head(FIRST_ROWS).drop_nulls().unique()
     positions = _renumbered(numbers, distinct)

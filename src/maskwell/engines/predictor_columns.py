@@ -17,10 +17,7 @@ from maskwell.errors import UnknownCategoryError
 
 @dataclass(frozen=True, eq=False)
 class CategoryColumn:
-    """A category for each row, by its place in a list; -1 where it is not known.
-
-    ``contrast``, ``levels`` and ``spans_intercept`` are what ``C`` says about how to code it in a formula.
-    """
+    """A category for each row, by its place in a list; -1 where it is not known; and what ``C`` says of its coding."""
 
     codes: Array
     categories: Sequence[Any]

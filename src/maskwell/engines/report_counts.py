@@ -44,11 +44,8 @@ from maskwell.engines.survey_columns import ColumnRoles, RoleReader, SampleReade
 from maskwell.errors import MissingValueError, ParameterError, ReportError
 
 ROWS_AT_ONCE = 1 << 18
-NEAR = 0.01
-"""Weights are often rounded: their sum may differ from the population by this share of it."""
-
-WAITING_CELLS = 64
-"""Batches whose cells are put together in one step."""
+NEAR = 0.01  # weights are often rounded: their sum may differ from the population by this share of it
+WAITING_CELLS = 64  # batches whose cells are put together in one step
 
 
 @dataclass(frozen=True)
@@ -105,11 +102,7 @@ def tally_file(
     counts: str | None = None,
     progress: Progress | None = None,
 ) -> Tally:
-    """Count the reports of the assigned columns, jointly when there are several.
-
-    ``counts`` names a column with the number of reports that each row stands for. ``missing`` is ``"error"``,
-    ``"drop"`` the rows, or ``"category"``: count them as the report "missing" of the design.
-    """
+    """Count the reports of the assigned columns, jointly if there are several; the column ``counts`` says how often."""
     check_assignments(assignments)
     counter = _counter_of(assignments, missing)
     rows, (counter,) = _count(table, [counter], counts, progress)
@@ -188,10 +181,7 @@ class _CountedPart:
 
 @dataclass(frozen=True)
 class _Counting:
-    """Lets counters see all rows of a source, in one pass; ``counts`` names the column that says how often each counts.
-
-    ``where`` is what messages call the table.
-    """
+    """Lets counters see all rows of a source, in one pass; the column ``counts`` says how often each counts."""
 
     counters: Sequence[Any]
     counts: str | None
@@ -571,10 +561,7 @@ def _products(plan: dict[str, Any], before: Real | None) -> Real | None:
 
 
 def _sized(cells: Cells, plan: ColumnRoles) -> Cells:
-    """The cells with the sizes of the strata, where one number was given for the whole population.
-
-    The size of a stratum is then the sum of its weights, and all of them must add up to the population.
-    """
+    """The cells with sizes of strata, sums of weights, where one number was given for the whole population."""
     numbers = [size for size in plan.population if not isinstance(size, str)]
     if plan.strata is None or not numbers or cells.stratum.size == 1:
         return cells

@@ -17,8 +17,7 @@ from maskwell.core.cells import give_back_memory
 from maskwell.core.randomness import RandomSource, random_order
 from maskwell.engines.arrow_arrays import file_errors, numbers_array, require
 
-MOST_TEXT = 1 << 26
-"""Bytes of texts that wait to be written together."""
+MOST_TEXT = 1 << 26  # bytes of texts that wait to be written together
 TEXTS = ("string", "large_string", "binary", "large_binary")
 
 
@@ -33,11 +32,9 @@ class Writes(Protocol):
 
 
 class EvenRows:
-    """Hands rows on in pieces of one length, whatever the lengths they came in.
+    """Hands rows on in pieces of one length: those of a text file are cut by bytes, and so tell about the true values.
 
-    A reader cuts a text file by bytes, so that the lengths of its batches depend on the true values. Were they kept,
-    the cuts of the output would tell about the truth. Where values are long, a piece ends earlier, at a row that the
-    rows handed on tell.
+    Where values are long, a piece ends earlier, at a row that the rows handed on tell.
     """
 
     def __init__(self, sink: Writes, rows: int) -> None:
@@ -156,9 +153,8 @@ MOST_BUCKETS = 256
 class ShuffledRows:
     """Takes rows and gives them back in random order.
 
-    ``rows`` is how many there will be, ``bytes_of_a_row`` about what each needs at least (the first rows tell more);
-    what does not fit a bucket waits in temporary files beside the output, in ``folder``. They have no name, and so
-    nothing is left of them however the process ends: their order is that of the true file.
+    What does not fit a bucket waits in temporary files in ``folder``. They have no name, so that nothing is left of
+    them however the process ends: their order is that of the true file.
     """
 
     def __init__(self, schema: Any, rows: int, bytes_of_a_row: float, folder: Path, random: RandomSource) -> None:

@@ -15,15 +15,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, TypeAlias
+from typing import Any, BinaryIO, Protocol, TypeAlias, cast
 
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import HINT, listed
-from maskwell.engines.arrow_arrays import (
-    VALUES,
-    check_column_type,
-)
+from maskwell.engines.arrow_arrays import VALUES, check_column_type
 from maskwell.engines.file_parts import PartRows, parts_of
 from maskwell.engines.input_file import InputFile
 from maskwell.errors import DataFileError
@@ -31,14 +29,9 @@ from maskwell.errors import DataFileError
 Coded: TypeAlias = Mapping[str, Categories | None]
 """Columns that hold categories, with the categories that are looked for in them."""
 
-BATCH_ROWS = 1 << 16
-"""Rows at a time: small enough for the processor's cache, large enough that Python does not count."""
-
-BATCH_CELLS = 1 << 22
-"""Values at a time, so that memory stays flat in files of thousands of columns too."""
-
-MOST_COLUMNS = 50_000
-"""Columns that a file to be written may have."""
+BATCH_ROWS = 1 << 16  # rows at a time: small enough for the processor's cache, large enough that Python does not count
+BATCH_CELLS = 1 << 22  # values at a time, so that memory stays flat in files of thousands of columns too
+MOST_COLUMNS = 50_000  # columns that a file to be written may have
 
 
 def rows_of_cells(columns: int) -> int:
@@ -113,42 +106,22 @@ class Engine:
     takes_dictionaries: bool = False  # its sink writes a dictionary of texts as it writes texts
 
 
-def _delimited() -> Engine:
-    from maskwell.engines.delimited import DELIMITED
-
-    return DELIMITED
+def _engine(module: str, name: str) -> Engine:
+    return cast(Engine, getattr(import_module(f"maskwell.engines.{module}"), name))
 
 
-def _parquet() -> Engine:
-    from maskwell.engines.arrow_files import PARQUET
-
-    return PARQUET
-
-
-def _ipc() -> Engine:
-    from maskwell.engines.arrow_files import IPC
-
-    return IPC
-
-
-def _labelled() -> Engine:
-    from maskwell.engines.labelled import LABELLED
-
-    return LABELLED
-
-
-COMPRESSED = (".gz", ".bz2", ".zst")
-"""Endings behind those of text files."""
+_IPC, _LABELLED = partial(_engine, "arrow_files", "IPC"), partial(_engine, "labelled", "LABELLED")
+COMPRESSED = (".gz", ".bz2", ".zst")  # endings behind those of text files
 
 ENGINES: Mapping[str, Callable[[], Engine]] = {
-    **{kind + packed: _delimited for kind in (".csv", ".tsv") for packed in ("", *COMPRESSED)},
-    ".parquet": _parquet,
-    ".arrow": _ipc,
-    ".arrows": _ipc,
-    ".sav": _labelled,
-    ".dta": _labelled,
-    ".sas7bdat": _labelled,
-    ".xpt": _labelled,
+    **{
+        kind + packed: partial(_engine, "delimited", "DELIMITED")
+        for kind in (".csv", ".tsv")
+        for packed in ("", *COMPRESSED)
+    },
+    ".parquet": partial(_engine, "arrow_files", "PARQUET"),
+    **dict.fromkeys((".arrow", ".arrows"), _IPC),
+    **dict.fromkeys((".sav", ".dta", ".sas7bdat", ".xpt"), _LABELLED),
 }
 """The engine of each ending of a file name, loaded when it is called."""
 
@@ -158,15 +131,11 @@ KNOWN = f"known endings: .csv .tsv (or {' '.join(COMPRESSED)}) {' '.join(_OTHERS
 STREAMS = {"csv": ".csv", "arrow": ".arrows"}
 """Kinds of rows on standard output, with the endings of files that hold the same."""
 
-LONG_NAME = 200
-"""A longer name is not compared with those there are: that takes long, and helps nobody."""
+LONG_NAME = 200  # a longer name is not compared with those there are: that takes long, and helps nobody
 
 
 def ending_of(path: str) -> str:
-    """The ending that tells what a file is; ``-`` stands for CSV on standard input or output.
-
-    A folder may have the ending of its files, as Spark writes them; if not, the first of its files tells.
-    """
+    """The ending that tells what a file is, or the files of a folder; ``-`` stands for CSV on standard streams."""
     if path == "-":
         return ".csv"
     name = Path(path).name.lower()
@@ -191,7 +160,7 @@ def open_source(
 ) -> Iterator[Source]:
     """Open a file of any known kind; the other arguments are those of :class:`OpensSource`."""
     asked = InputFile.of(path)
-    ending, engine, expected = ending_of(path), _ipc() if _is_arrow_stream(path) else engine_of(path), coded
+    ending, engine, expected = ending_of(path), _IPC() if _is_arrow_stream(path) else engine_of(path), coded
     if not isinstance(expected, Mapping):
         expected = dict.fromkeys(expected)
 
@@ -252,6 +221,9 @@ def file_state(path: str) -> tuple[int, ...] | None:
     return None if status is None else (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
+_STREAM = b"\xff\xff\xff\xff"
+
+
 def _is_arrow_stream(path: str) -> bool:
     """Whether standard input begins as a stream of Arrow does, and no text."""
     peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
@@ -264,15 +236,15 @@ def _is_arrow_stream(path: str) -> bool:
     return bool(start) and _STREAM.startswith(start)
 
 
-_STREAM = b"\xff\xff\xff\xff"
-
-
 def _check_part(file: str, ending: str, path: str) -> None:
     """Raise for what is no file with rows in it, or is of another kind than the rest of its folder."""
     if file == "-":
         return
     if not Path(file).is_file():
-        raise _no_file(file)
+        hint = "CSV from a pipe is read with - in place of the path"
+        if Path(file).exists():
+            raise DataFileError("is-a-pipe-or-a-device", hint=hint, path=file)
+        raise DataFileError("does-not-exist", hint="give the path of a data file", path=file)
     if not file.lower().endswith(ending):
         raise DataFileError("holds-which-is-no-file", path_shown=path, ending=ending, path=file)
     if Path(file).stat().st_size == 0:
@@ -296,15 +268,11 @@ def steps(progress: Progress | None, count: int) -> list[Progress | None]:
     return [step(place) for place in range(count)]
 
 
-PIECE_BYTES = 1 << 22
-"""Bytes that what is made of the rows at hand may take."""
+PIECE_BYTES = 1 << 22  # bytes that what is made of the rows at hand may take
 
 
 class RowPass:
-    """One pass over the rows of a source, in batches of at most so many rows; a source without rows is refused.
-
-    ``first_row`` is how many rows of the table came before, where the source is one of its parts, which may be empty.
-    """
+    """One pass over rows in batches; a source without rows is refused, but as a part behind ``first_row`` others."""
 
     def __init__(
         self,
@@ -341,14 +309,6 @@ def pieces(batches: Iterator[Any], rows: int) -> Iterator[Any]:
     for batch in batches:
         for start in range(0, len(batch), rows):
             yield batch.slice(start, rows)
-
-
-def _no_file(path: str) -> DataFileError:
-    place, hint = Path(path), "give the path of a data file"
-    if place.exists():
-        hint = "CSV from a pipe is read with - in place of the path"
-        return DataFileError("is-a-pipe-or-a-device", hint=hint, path=path)
-    return DataFileError("does-not-exist", hint=hint, path=path)
 
 
 @contextmanager

@@ -22,8 +22,7 @@ from maskwell.errors import DataFileError, MaskwellError, ParameterError, WrongT
 if TYPE_CHECKING:
     from maskwell.engines.input_file import View
 
-WRITTEN_AS = {".sas7bdat": ".xpt"}
-"""Kinds of file that can only be read, and the kind that takes their place."""
+WRITTEN_AS = {".sas7bdat": ".xpt"}  # kinds of file that can only be read, and the kind that takes their place
 
 
 class Part(Protocol):
@@ -45,11 +44,7 @@ class Work(Protocol[PartT_co]):
         """The columns that it needs, after a look whether they can be used."""
 
     def __call__(self, source: Source, first_row: int | None, progress: Callable[..., None] | None) -> PartT_co:
-        """What the rows of a part give; ``first_row`` of the table came before.
-
-        None says that there is one part only: then values that cannot be used are an error here, while the file is
-        open; of several parts they are put together first.
-        """
+        """What the rows of a part give, behind so many others; in the only part (None), unusable values raise."""
 
 
 class Rows(ABC):
@@ -127,10 +122,7 @@ class Rows(ABC):
         stored: Sequence[str] | None = None,
         progress: Progress | None = None,
     ) -> list[PartT]:
-        """Do some work on the rows where they are: one part, but for each partition of a table of Spark.
-
-        ``stored`` are columns of categories that :meth:`open_stored` opens, ``coded`` those of :meth:`open`.
-        """
+        """Do some work on the rows where they are: one part, but for each partition of a table of Spark."""
         opened = self.open(coded=coded or {}) if stored is None else self.open_stored(stored)
         with opened as source:
             return [work(source, None, progress)]
@@ -290,10 +282,7 @@ class MemoryRows:
         """Nothing is open."""
 
     def has_categories(self, name: str) -> bool:
-        """Whether pandas or polars lists the categories of a column: somebody may have put them in order.
-
-        Arrow is not told so by older versions of polars.
-        """
+        """Whether pandas or polars lists the categories of a column: somebody may have put them in order."""
         listed = {"pandas": "CategoricalDtype", "polars": "Enum"}.get(type(self._given).__module__.partition(".")[0])
         return listed is not None and type(self._given[name].dtype).__name__ == listed
 

@@ -169,10 +169,7 @@ class PartitionRows:
 
 
 class GatheredRows:
-    """The rows of a table of Spark on this machine, in the order of ``frame.collect()``.
-
-    One partition is in memory here, and the next one on its way.
-    """
+    """The rows of a table of Spark on this machine, as in ``frame.collect()``; one partition is in memory here."""
 
     style = None
 
@@ -268,10 +265,9 @@ def _first_rows(frame: Any, schema: Any) -> dict[int, int]:
 
 @contextmanager
 def files_unchanged(frame: Any, needed: Collection[str]) -> Iterator[None]:
-    """Raise where a Parquet file behind a table lacks a column that others have, or a file is changed in the block.
+    """Raise where a Parquet file lacks a column that others have, or a file behind the table is changed in the block.
 
-    Spark fills such a column with missing values, and reads whatever a file holds when its turn comes. Only files that
-    this machine can look at are watched.
+    Spark fills such a column with missing values, and reads whatever a file holds when its turn comes.
     """
     before = {path: file_state(path) for path in _files_here(frame)}
     for files in _files_by_table(frame):
@@ -537,9 +533,6 @@ def _written_once(
     frame: Any, output: str, inputs: Sequence[str], watched: AbstractContextManager[None], *, force: bool
 ) -> Any:
     """Write a table to a folder of Parquet files that gets its name when it is whole, and read it.
-
-    ``force`` replaces what has the name, unless the table is read from there. The files that it is read from are
-    ``watched`` while rows are written.
 
     Of every partition the files of one attempt are taken, however often Spark computes it: the first version of the
     commit protocol moves the files of an attempt when the driver has let it, and no other afterwards.

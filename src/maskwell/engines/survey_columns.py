@@ -301,8 +301,7 @@ def _not_whole(values: list[Any], row: int) -> tuple[str, str]:
 
 # ---- reports
 
-Columns = Mapping[str, Any]
-"""The columns of a batch by their names, as Arrow arrays."""
+Columns = Mapping[str, Any]  # the columns of a batch by their names, as Arrow arrays
 
 
 class SampleReader:
@@ -450,10 +449,7 @@ def _placed(encoded: Encoded | None, rows: int) -> Array:
 
 
 class ReportReader:
-    """Reads the reports of one design from its columns, gathering what cannot be used.
-
-    They stand in one column or, where they are tuples of answers, in one for each answer.
-    """
+    """Reads the reports of one design from one column, or one for each answer; what cannot be used is gathered."""
 
     def __init__(self, reports: Categories, names: Sequence[str], missing: str) -> None:
         self.names, self.reports = tuple(names), reports
