@@ -1,10 +1,4 @@
-"""Questions with several answers, asked by cards.
-
-- Greenberg and others' device: a sensitive question with several answers, or an unrelated one with as many.
-- Abul-Ela, Greenberg and Horvitz' device: a deck with one statement for each category, in several samples.
-- Greenberg and others' deck: a statement for each category and an unrelated question, in several samples.
-- Bourke and Dalenius' deck: every card lists all categories in its own order; report the place of yours.
-"""
+"""Questions with several answers, asked by cards."""
 
 from __future__ import annotations
 
@@ -139,17 +133,10 @@ def greenberg_statements(
     different decks give all shares.
     Source: after Greenberg et al. (1969), named in [Adeshiyan2011, section 3.1]; P derived from the instruction.
 
-    >>> three = Categories.of(["never", "late", "in time"])
-    >>> [str(x) for x in greenberg_statements(three, ["0.5", "0.2", "0.1"], "0.2", "1/2").exact_matrix()[0]]
-    ['3/5', '3/10', '1/5']
-
     Without ``beta`` the design is over pairs of the category and the unrelated answer y, 1 for yes, and one sample more
     is needed:
 
         Pr(yes | j, y) = p_j + p_0 y
-
-    >>> greenberg_statements(three, ["0.5", "0.2", "0.1"], "0.2").k   # three categories, each with yes and with no
-    6
     """
     check_two(categories)
     k = len(categories)
@@ -176,11 +163,7 @@ def greenberg_statements(
 
 
 def _samples(k: int, *, unknown: bool) -> str:
-    """What must come together.
-
-    >>> _samples(3, unknown=True)
-    'one of 3 samples or more: 3 shares and an unknown beta need 3 different decks'
-    """
+    """What must come together."""
     need = k if unknown else k - 1
     what = f"{k} shares and an unknown beta" if unknown else f"{k} shares"
     return f"one of {need} samples or more: {what} need {need} different decks"

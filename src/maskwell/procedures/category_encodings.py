@@ -1,12 +1,4 @@
-"""Reports made for a privacy demand: one category, a set of them, or a bit for each category or item.
-
-- k-ary randomized response: the truth, or any category with equal chance.
-- Subset selection: name several categories, the true one more often among them than not.
-- Local l-diversity: name your category and some random others.
-- Basic RAPPOR: one bit for each category, every bit kept or flipped with the same chance.
-- Optimised unary encoding: the true bit is a fair coin, the others are rarely set.
-- Bits: a set of items as one bit for each, every bit kept or flipped on its own.
-"""
+"""Reports made for a privacy demand: one category, a set of them, or a bit for each category or item."""
 
 from __future__ import annotations
 
@@ -222,11 +214,7 @@ def bits(
 
 
 def check_keep(value: Number, name: str) -> Fraction:
-    """A probability strictly between 1/2 and 1.
-
-    >>> check_keep("0.9", "p")
-    Fraction(9, 10)
-    """
+    """A probability strictly between 1/2 and 1."""
     keep = check_probability(value, name, open_=True)
     if keep <= Fraction(1, 2):
         raise ParameterError("a-bit-must-be-kept-more", name=name, value=value)

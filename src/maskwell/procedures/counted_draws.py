@@ -1,9 +1,4 @@
-"""Yes-or-no questions with more than two reports: a number is drawn, and reported by the group one belongs to.
-
-- Kuk's device: draw cards from one of two decks and tell how many are red.
-- Chow's device: draw balls from an urn and tell how many are red, or how many are blue.
-- Christofides' device: a number by chance; one group reports it, the other counts from the far end.
-"""
+"""Yes-or-no questions with more than two reports: a number is drawn, and reported by the group one belongs to."""
 
 from __future__ import annotations
 

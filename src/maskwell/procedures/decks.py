@@ -1,9 +1,4 @@
-"""Decks of cards that realise a design exactly: draw a card unseen, find your true answer on it, report what it says.
-
-A card is a map from truths to reports, so a deck is P written as a sum of such maps, each as often as its card. Dice
-tables and spinners are made from decks.
-Truths and reports are printed and said as texts, every one a text of its own.
-"""
+"""Decks of cards that realise a design exactly: draw a card unseen, find your answer on it, report what it says."""
 
 from __future__ import annotations
 
@@ -29,12 +24,7 @@ NONE = ("none", "none of them", "none of all these")
 
 
 def truth_labels(design: Design) -> list[str]:
-    """The true categories in words; those of several questions with commas.
-
-    >>> from maskwell.procedures.statement_cards import warner
-    >>> truth_labels(warner("0.7"))
-    ['yes', 'no']
-    """
+    """The true categories in words; those of several questions with commas."""
     return _texts(design.inputs.labels)
 
 
@@ -237,11 +227,7 @@ def _check_size(columns: Columns, most: int) -> None:
 
 
 def _smaller_deck(size: int) -> str:
-    """The exact way first, where one can be followed: four ten-sided dice stand for 10,000 cards.
-
-    >>> _smaller_deck(10_000)
-    'exact with dice: dice=True, faces=10, deck=10000; or round it: deck=N'
-    """
+    """The exact way first, where one can be followed: four ten-sided dice stand for 10,000 cards."""
     if size <= MOST_BY_DICE:
         dice = in_language(f"--dice --faces 10 --deck {size}", f"dice=True, faces=10, deck={size}")
         return f"exact with dice: {dice}; or round it: {option('deck', 'N', 'N')}"
@@ -253,11 +239,7 @@ def _integers(column: Sequence[Fraction], size: int) -> list[int]:
 
 
 def lay_out(columns: Sequence[Sequence[int]]) -> tuple[Card, ...]:
-    """Kinds of cards from how many cards send each truth to each report, one list for each truth.
-
-    >>> lay_out([[7, 3], [3, 7]])[0]
-    Card(answers=(0, 0), copies=3, face='table')
-    """
+    """Kinds of cards from how many cards send each truth to each report, one list for each truth."""
     ends = [list(accumulate(column)) for column in columns]
     cuts = sorted({0, *chain.from_iterable(ends)})
     return tuple(

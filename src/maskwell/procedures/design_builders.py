@@ -52,11 +52,7 @@ def check_shares(shares: Mapping[str, Number]) -> tuple[list[Fraction], float]:
 
 
 def _summed(names: Sequence[str]) -> str:
-    """The sum in words: all names when few, the ends when many.
-
-    >>> _summed(["a", "b"]), _summed(list("abcdef"))
-    ('a + b', 'a + b + ... + f')
-    """
+    """The sum in words: all names when few, the ends when many."""
     return " + ".join(names if len(names) <= 4 else [*names[:2], "...", names[-1]])
 
 
@@ -71,9 +67,6 @@ def one_for_each(
     """List entries under the names that errors use, as many as there are categories or the like.
 
     ``said`` is what the error counts; the name of the list if left out.
-
-    >>> one_for_each([0.2, 0.8], "weights", 2)
-    {'weights[0]': 0.2, 'weights[1]': 0.8}
     """
     entries = numbered(values, name)
     if len(entries) != count:
@@ -219,10 +212,7 @@ def _text(value: Any) -> str:
 
 
 def one_way(**ways: object) -> None:
-    """Raise unless one is given, of several ways to say how often reports are true.
-
-    >>> one_way(keep=None, gamma=3)
-    """
+    """Raise unless one is given, of several ways to say how often reports are true."""
     stated = [name for name, value in ways.items() if value is not None]
     if len(stated) != 1:
         both = " cannot be combined with ".join(map(option, stated[:2]))
@@ -234,11 +224,7 @@ def one_way(**ways: object) -> None:
 
 
 def one_demand(*, gamma: Number | None, epsilon: Number | None) -> tuple[str, Number]:
-    """The one of the two that was given, with its name.
-
-    >>> one_demand(gamma=3, epsilon=None)
-    ('gamma', 3)
-    """
+    """The one of the two that was given, with its name."""
     demands = [(name, value) for name, value in (("gamma", gamma), ("epsilon", epsilon)) if value is not None]
     if len(demands) != 1:
         said = "both gamma and epsilon" if demands else "no privacy demand"
@@ -251,20 +237,12 @@ UNRELATED = "unrelated answer"
 
 
 def with_unrelated(answers: Categories = YES_NO) -> Categories:
-    """Pairs of an own and an unrelated answer, the own one slowest.
-
-    >>> with_unrelated().labels
-    (('yes', 'yes'), ('yes', 'no'), ('no', 'yes'), ('no', 'no'))
-    """
+    """Pairs of an own and an unrelated answer, the own one slowest."""
     return Categories.of(product(answers.labels, YES_NO.labels))
 
 
 def of_pairs(first: str) -> dict[str, Any]:
-    """What is noted where truths are such pairs: the names of both, and that shares of the first are estimated.
-
-    >>> of_pairs("category")
-    {'variables': ['category', 'unrelated answer'], 'wanted': 'category'}
-    """
+    """What is noted where truths are such pairs: the names of both, and that shares of the first are estimated."""
     return {"variables": [first, UNRELATED], "wanted": first}
 
 
@@ -274,9 +252,6 @@ def yes_or_no(chances: Sequence[Fraction], truths: Categories) -> Dense:
         P[yes, j] = chances[j],   P[no, j] = 1 - chances[j]
 
     where ``chances``, shape (k,), are those of a yes for each of the k ``truths``. Source: derived, by definition.
-
-    >>> yes_or_no([Fraction(1), Fraction(1, 3)], YES_NO).matrix()[1].round(3).tolist()   # two in three say no
-    [0.0, 0.667]
     """
     return Dense.of([list(chances), [1 - chance for chance in chances]], truths, YES_NO)
 
@@ -319,11 +294,7 @@ def one_of_several(
 
 
 def one_source(design: Dense) -> str:
-    """A warning where a report can come from one truth only; empty where none can.
-
-    >>> one_source(yes_or_no([Fraction(1), Fraction(1, 2)], YES_NO)), one_source(Dense.of([[1, 0], [0, 1]]))
-    ('some reports can only come from one category', 'no protection')
-    """
+    """A warning where a report can come from one truth only; empty where none can."""
     sources = [sum(p > 0 for p in row) for row in design.exact_matrix() if any(row)]
     if max(sources) == 1:
         return NO_PROTECTION

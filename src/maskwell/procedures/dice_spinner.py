@@ -1,8 +1,4 @@
-"""Dice, coins and spinners in place of cards.
-
-- Dice and coins in place of cards: each outcome of several throws stands for a card, the rest for "roll again".
-- A spinner in place of cards: a sector of the circle for each kind of card.
-"""
+"""Dice, coins and spinners in place of cards."""
 
 from __future__ import annotations
 
@@ -150,11 +146,7 @@ def _in_range(value: int, name: str, low: int, high: int) -> int:
 
 
 def _enough(cards: int, faces: int) -> int:
-    """The fewest dice with as many outcomes as there are cards.
-
-    >>> _enough(36, 6), _enough(37, 6), _enough(1, 6)
-    (2, 3, 1)
-    """
+    """The fewest dice with as many outcomes as there are cards."""
     dice = 1
     while faces**dice < cards:
         dice += 1
@@ -177,11 +169,7 @@ def _by_sums(
 
 
 def _reached(low: int, weight: int) -> int | None:
-    """The sum up to which the outcomes from ``low`` on make the weight.
-
-    >>> _reached(2, 6), _reached(2, 5)
-    (4, None)
-    """
+    """The sum up to which the outcomes from ``low`` on make the weight."""
     total = 0
     for high in range(low, 13):
         total += SUMS_OF_TWO[high]

@@ -1,10 +1,4 @@
-"""Chance tells some respondents what to say; some follow the rules, some do not.
-
-- Forced response: dice say whether to answer truthfully, to say yes, or to say no.
-- Liu and Chow's jar: a red ball asks for the truth, a white one says what to report.
-- Cheating detection: forced yes in two samples, and a third kind of respondent who says no whatever happens.
-- Stochastic lie detector: carriers of a trait say yes or lie, the others use Warner's cards; two samples.
-"""
+"""Chance tells some respondents what to say; some follow the rules, some do not."""
 
 from __future__ import annotations
 

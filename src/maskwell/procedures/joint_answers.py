@@ -1,8 +1,4 @@
-"""Several answers of one person, kept together.
-
-- Several questions answered by one draw: the device is shared, so the reports hang together.
-- The same person asked more than once: several devices, one truth.
-"""
+"""Several answers of one person, kept together."""
 
 from __future__ import annotations
 

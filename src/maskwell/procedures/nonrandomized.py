@@ -1,10 +1,4 @@
-"""Two questions at once, and one answer to both: no device is needed.
-
-- Crosswise model: whether the answers to the two agree.
-- Triangular model: whether any of the two applies.
-
-How far an estimate moves when the innocuous trait is less, or more, common than was assumed, is its sensitivity.
-"""
+"""Two questions at once, and one answer to both: no device is needed."""
 
 from __future__ import annotations
 

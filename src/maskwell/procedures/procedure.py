@@ -1,7 +1,4 @@
-"""Procedure: what a program needs to know to offer a named device to a person.
-
-Each builder of this room is followed by one such record; :mod:`maskwell.procedures.registry` collects them.
-"""
+"""Procedure: what a program needs to know to offer a named device to a person."""
 
 from __future__ import annotations
 
@@ -62,13 +59,7 @@ def demand(*, required: bool = True) -> Parameter:
 
 @dataclass(frozen=True)
 class Procedure:
-    """A named device and how to build its design.
-
-    >>> from maskwell.procedures.registry import PROCEDURES
-    >>> design = PROCEDURES["warner"].design({"p": "3/4"}, categories=Categories.of(["user", "not"]))
-    >>> design.inputs.labels, design.outputs.labels, design.parity_exact()   # "yes" is three times likelier from users
-    (('user', 'not'), ('yes', 'no'), Fraction(3, 1))
-    """
+    """A named device and how to build its design."""
 
     name: str  # the family, as typed on the command line and kept in the provenance of the design
     # parameters in, design out. Builders of free categories take them first, as ``categories``
@@ -174,11 +165,7 @@ class Procedure:
 
 
 def single_answers(reports: Categories) -> list[Hashable]:
-    """The answers that occur in reports that are tuples, in the order in which they first come; else none.
-
-    >>> single_answers(Categories.of([("yes", "no"), ("no", "no")])), single_answers(Categories.of(["yes", "no"]))
-    (['yes', 'no'], [])
-    """
+    """The answers that occur in reports that are tuples, in the order in which they first come; else none."""
     if not all(isinstance(label, tuple) for label in reports.labels):
         return []
     return [*dict.fromkeys(one for label in reports.labels for one in cast(Sequence[Hashable], label))]

@@ -228,15 +228,7 @@ def _simple(deck: Deck) -> Deck | None:
 
 
 def instructed(deck: Deck) -> Design | None:
-    """The design of the instructions, where the truths of a design are kinds of people who may not follow them.
-
-    Nobody can be asked whether they always say no; they are asked as if everybody followed the rule.
-
-    >>> from maskwell.procedures.forced_answers import cheating
-    >>> from maskwell.procedures import make_deck
-    >>> instructed(make_deck(cheating("1/5"))).provenance["family"]   # one card in five says: say yes
-    'forced'
-    """
+    """The design of the instructions, where the truths of a design are kinds of people who may not follow them."""
     known, chances = known_procedure(deck.wish), deck.realised.exact_matrix()[0]
     if known is None or known.family not in ("cheating-detection", "lie-detector"):
         return None

@@ -1,8 +1,4 @@
-"""Every named procedure, by the name typed on the command line.
-
-A new procedure is a builder and its :class:`~maskwell.procedures.procedure.Procedure` in the file of its kind, and one
-line here.
-"""
+"""Every named procedure, by the name typed on the command line."""
 
 from __future__ import annotations
 

@@ -147,11 +147,7 @@ def _float_error(columns: Real, size: int) -> float:
 
 
 def _largest_remainder(column: Sequence[int], denominator: int, size: int) -> list[int]:
-    """Counts that sum to the size: all rounded down, then those with the largest remainders up, the first on ties.
-
-    >>> _largest_remainder([2, 1, 1], 4, 3)
-    [1, 1, 1]
-    """
+    """Counts that sum to the size: all rounded down, then those with the largest remainders up, the first on ties."""
     parts = [divmod(n * size, denominator) for n in column]
     counts = [whole for whole, _ in parts]
     for i in sorted(range(len(column)), key=lambda i: (-parts[i][1], i))[: size - sum(counts)]:

@@ -1,11 +1,4 @@
-"""Warner's cards, which say the sensitive statement or its opposite, and the devices built on them.
-
-- Warner's device: a deck of two statements, one the opposite of the other.
-- Kim and Warde's procedure: Warner's device in every stratum, each with a deck of its own.
-- Mangat and Singh's device: the direct question, or Warner's cards.
-- Mangat's device: members of the sensitive group say yes, the others use Warner's cards.
-- Singh and Joarder's device: Warner's cards, and a second card for members who were about to say no.
-"""
+"""Warner's cards, which say the sensitive statement or its opposite, and the devices built on them."""
 
 from __future__ import annotations
 

@@ -1,12 +1,4 @@
-"""Yes-or-no questions that hide behind an unrelated one.
-
-- Simmons' device: the sensitive question, or an unrelated one whose yes-rate is known or is estimated too.
-- Soberanis-Cruz' device: the sensitive question, or an unrelated one whose yes-rate is known for everybody.
-- Devore's device: the sensitive question, or one that everybody answers with yes.
-- Mangat, Singh and Singh's device: members say yes, the others use cards with an unrelated question.
-- Simmons' device used twice by the same person, with an unrelated question whose yes-rate nobody knows.
-- Mangat, Singh and Singh's device used twice by the same person, with a trait whose share nobody knows.
-"""
+"""Yes-or-no questions that hide behind an unrelated one."""
 
 from __future__ import annotations
 
@@ -41,10 +33,6 @@ def simmons(p: Number, beta: Number | None = None, *, allow_unidentifiable: bool
     membership of A; with beta = 1 every member of A says yes.
     Source: [Adeshiyan2011, eq. (2.3)], after Greenberg et al. (1969).
 
-    >>> design = simmons("0.8", "0.1")
-    >>> design.parity_exact()   # far less protection than Warner's 4 with the same p
-    Fraction(41, 1)
-
     Without ``beta`` the design is over the pairs of own and unrelated answer (x, y), each 1 for yes:
 
         Pr(yes | x, y) = p x + (1 - p) y
@@ -53,10 +41,6 @@ def simmons(p: Number, beta: Number | None = None, *, allow_unidentifiable: bool
     truth that is protected: to someone who knows y, a report may settle x. To someone who only knows how common y is,
     it is the design with that beta.
     Source: after Greenberg et al. (1969), named in [Adeshiyan2011, Remark 2.3]; P derived from the instruction.
-
-    >>> unknown = simmons("3/4")
-    >>> [str(x) for x in unknown.exact_matrix()[0]], unknown.identifiable   # one of two samples
-    (['1', '3/4', '1/4', '0'], False)
     """
     p = check_probability(p, "p")
     if beta is None:  # p = 0 asks only the unrelated question, which a second sample may well do
@@ -171,19 +155,12 @@ def mangat_singh_singh(p: Number, alpha: Number | None = None, *, allow_unidenti
     Source: after Mangat, Singh and Singh (1992); P derived, and it reproduces the published total 1206.5 of 802 answers
     with p = 0.6 and alpha = 0.5.
 
-    >>> design = mangat_singh_singh("0.6", "0.5")
-    >>> [str(x) for x in design.exact_matrix()[0]]   # one outsider in five gives cover to the members
-    ['1', '1/5']
-
     Without ``alpha`` there are three kinds of people, (own, unrelated): members, and others with and without the trait.
 
         Pr(yes) = 1, 1 - p, 0   for (yes, any), (no, yes), (no, no)
 
     A second sample with another p, or a second answer of the same people
     (:func:`~maskwell.procedures.unrelated_questions.mangat_singh_singh_twice`), gives their shares.
-
-    >>> mangat_singh_singh("0.6").matrix()[0].tolist()
-    [1.0, 0.4, 0.0]
     """
     p = check_probability(p, "p")
     if alpha is None:

@@ -1,7 +1,4 @@
-"""Demands and promises in sentences: what a demand asks for, in symbols and rows, and what a design promises with it.
-
-Sentences for respondents say the promise for every way to ask for privacy, so that anyone can read it.
-"""
+"""Demands and promises in sentences: what a demand asks for, in symbols and rows, and what a design promises."""
 
 from __future__ import annotations
 
@@ -41,22 +38,14 @@ def in_symbols(demand: Demand) -> str:
 
 
 def asked(demand: Demand) -> str:
-    """The parity that a demand allows, rounded down.
-
-    >>> asked(Demand.from_rho("0.1", "0.5"))
-    'γ = 9 (ε = 2.197)'
-    """
+    """The parity that a demand allows, rounded down."""
     if isinstance(demand.gamma_exact, float):
         return "γ = ∞"
     return f"γ = {factor_down(demand.gamma_exact)} (ε = {round_down(log_of(demand.gamma_exact), 3):.12g})"
 
 
 def kept(parity: Parity) -> str:
-    """The parity that a design has, rounded up.
-
-    >>> kept(Demand.from_gamma(9).gamma_exact), kept(float("inf"))
-    ('parity 9 (ε = 2.198)', 'no bound on parity')
-    """
+    """The parity that a design has, rounded up."""
     if isinstance(parity, float):
         return "no bound on parity"
     return f"parity {factor_up(parity)} (ε = {round_up(log_of(parity), 3):.12g})"
@@ -83,12 +72,7 @@ def _case(row: list[str]) -> str:
 
 
 def demand_rows(demand: Demand) -> list[list[str]]:
-    """For a few beliefs: what the demand calls a breach, and what parity B leaves possible.
-
-    >>> row = demand_rows(Demand.from_rho("0.1", "0.5"))[2]
-    >>> [cell.replace(SPACE, " ") for cell in row]   # nothing is said of 50 %, and still it is protected
-    ['50 %', '0 %', '100 %', '10 %', '90 %']
-    """
+    """For a few beliefs: what the demand calls a breach, and what parity B leaves possible."""
     implied = [[f"{text}{SPACE}%" for text in range_in_words(demand.gamma_exact, p)] for p in PRIORS]
     return [
         [before, *bounds, least, most]
@@ -97,11 +81,7 @@ def demand_rows(demand: Demand) -> list[list[str]]:
 
 
 def demand_bounds(demand: Demand) -> list[list[str]]:
-    """For the same beliefs: the least and the most that a belief may become, as the demand states it, rounded inwards.
-
-    >>> [cell.replace(SPACE, " ") for cell in demand_bounds(Demand.from_beta(4))[1]]
-    ['2.5 %', '40 %']
-    """
+    """For the same beliefs: the least and the most that they may become, as the demand states it, rounded inwards."""
     at = np.array([float(p) for p in PRIORS])
     limits = zip(demand.lower(at).tolist(), demand.upper(at).tolist(), strict=True)
     return [[bound_in_percent(low, up=True), bound_in_percent(high, up=False)] for low, high in limits]
@@ -114,24 +94,16 @@ SPOKEN = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 def explain(design: Design, demand: Demand | AverageSecurity | None = None) -> list[str]:
     """Sentences for respondents: what happens to an answer, what anyone can conclude, and what to keep in mind."""
     parity = stands_for(design)
-    sentences = [*_how_it_works(design), promise(parity)]
+    words = HOW_IT_WORKS.get(design.kind)
+    sentences = [*([] if words is None else [words(design)]), promise(parity)]
     if not isinstance(parity, float):
         sentences += [concrete(parity, belief) for belief in SPOKEN]
     sentences += _as_asked(design, parity, demand)
     return [*sentences, repetition(parity)]
 
 
-def _how_it_works(design: Design) -> list[str]:
-    words = HOW_IT_WORKS.get(design.kind)
-    return [] if words is None else [words(design)]
-
-
 def _chance(share: Fraction, *, up: bool) -> str:
-    """A chance in percent, as a bound where it is rounded: sounding more revealing is the safe side.
-
-    >>> _chance(Fraction(3, 4), up=True).replace(SPACE, " "), _chance(Fraction(9, 11), up=True).replace(SPACE, " ")
-    ('75 %', 'at most 81.9 %')
-    """
+    """A chance in percent, as a bound where it is rounded: sounding more revealing is the safe side."""
     percent = percent_bound(share, up=up)
     bound = "" if Fraction(percent) == 100 * share else "at most " if up else "at least "
     return f"{bound}{percent}{SPACE}%"

@@ -1,7 +1,4 @@
-"""Numbers, labels and promises in plain words, rounded so that no promise sounds better than it is.
-
-Upper bounds are rounded up and lower bounds down, from the exact fractions.
-"""
+"""Numbers, labels and promises in plain words, rounded so that no promise sounds better than it is."""
 
 from __future__ import annotations
 
@@ -78,24 +75,12 @@ def with_article(name: str) -> str:
 
 
 def factor_up(parity: Parity) -> str:
-    """What a design does, as a factor with four digits: never below its value.
-
-    >>> factor_up(Fraction(8, 3)), factor_up(Fraction(3)), factor_up(math.inf)
-    ('2.667', '3', 'infinity')
-    >>> factor_up(2 + Fraction(1, 10**12))   # 2.001 would say something else
-    '2.000000000001'
-    """
+    """What a design does, as a factor with four digits: never below its value."""
     return _factor(parity, ROUND_CEILING)
 
 
 def factor_down(gamma: Parity) -> str:
-    """What is allowed, as a factor with four digits: never above its value, but for the last bits of a float.
-
-    >>> factor_down(Fraction(8, 3)), factor_down(Fraction(9)), factor_down(math.inf)
-    ('2.666', '9', 'infinity')
-    >>> factor_down(Fraction(2.4)), factor_down(9 - Fraction(1, 10**8))   # 2.399 and 8.999 would say something else
-    ('2.4', '8.99999999')
-    """
+    """What is allowed, as a factor with four digits: never above its value, but for the last bits of a float."""
     return _factor(gamma, ROUND_FLOOR)
 
 
@@ -124,11 +109,7 @@ def _quotient(value: Fraction, digits: int, rounding: str) -> Decimal:
 
 
 def range_in_words(parity: Parity, prior: Fraction) -> tuple[str, str, str]:
-    """A belief in percent before, and the least and greatest it can be after one report.
-
-    >>> range_in_words(Fraction(5), Fraction(1, 10))
-    ('10', '2.1', '35.8')
-    """
+    """A belief in percent before, and the least and greatest it can be after one report."""
     low, high = posterior_range(parity, prior)
     return percent_bound(prior, up=False), percent_bound(low, up=False), percent_bound(high, up=True)
 
@@ -137,12 +118,7 @@ def range_in_words(parity: Parity, prior: Fraction) -> tuple[str, str, str]:
 
 
 def promise(parity: Parity) -> str:
-    """What a design promises each respondent, in one sentence.
-
-    >>> promise(Fraction(3))
-    'Whatever anyone believes about you now, your report can change the odds of any statement about your answer
-    by at most a factor of 3, up or down.'
-    """
+    """What a design promises each respondent, in one sentence."""
     if isinstance(parity, float):
         return (
             "Some reports rule out some answers: from such a report, alone or with other knowledge, someone could "
@@ -155,12 +131,7 @@ def promise(parity: Parity) -> str:
 
 
 def concrete(parity: Parity, prior: Fraction, answer: str = "") -> str:
-    """The same promise for one belief, about the answer that is named or about any.
-
-    >>> concrete(Fraction(5), Fraction(1, 10)).replace(SPACE, " ")
-    'Someone who thinks there is a 10 % chance that a certain answer is yours would think between 2.1 % and 35.8 %
-    after seeing your report.'
-    """
+    """The same promise for one belief, about the answer that is named or about any."""
     before, low, high = range_in_words(parity, prior)
     what = f"your true answer is “{answer}”" if answer else "a certain answer is yours"
     return (
@@ -170,21 +141,12 @@ def concrete(parity: Parity, prior: Fraction, answer: str = "") -> str:
 
 
 def beta_promise(parity: Parity) -> str:
-    """The promise in terms of probabilities instead of odds.
-
-    >>> beta_promise(Fraction(4))
-    "No one's estimated chance about you can become more than 4 times larger or smaller."
-    """
+    """The promise in terms of probabilities instead of odds."""
     return f"No one's estimated chance about you can become more than {factor_up(parity)} times larger or smaller."
 
 
 def rho_promise(parity: Parity, rho1: Fraction, rho2: Fraction | None = None, *, closed: bool = False) -> str:
-    """The promise about one suspicion; ``rho2`` is what it can become at most, unless a larger value was agreed on.
-
-    >>> rho_promise(Fraction(9), Fraction(1, 10)).replace(SPACE, " ")
-    'Anyone who thinks something about you has less than a 10 % chance cannot come to think it has more than 50 %, and
-    the reverse.'
-    """
+    """The promise about one suspicion; ``rho2`` is what it can become at most, unless a larger value was agreed on."""
     before = percent_bound(rho1, up=False)
     if rho2 is None:
         most_after = posterior_range(parity, rho1)[1]
@@ -199,12 +161,7 @@ def rho_promise(parity: Parity, rho1: Fraction, rho2: Fraction | None = None, *,
 
 
 def average_promise(phi: float) -> str:
-    """What average security says, and what it does not.
-
-    >>> average_promise(1.5)
-    'On average a yes/no guess about you gets at most 1.5 times as reliable; some reports may still reveal your answer
-    completely.'
-    """
+    """What average security says, and what it does not."""
     return (
         f"On average a yes/no guess about you gets at most {factor_up(as_decimal(phi))} times as reliable; some "
         "reports may still reveal your answer completely."
@@ -212,11 +169,7 @@ def average_promise(phi: float) -> str:
 
 
 def repetition(parity: Parity) -> str:
-    """What happens when the same person is asked again.
-
-    >>> repetition(Fraction(3))
-    'The protection holds for one report. Two separate reports about the same question multiply the factor: 3 × 3 = 9.'
-    """
+    """What happens when the same person is asked again."""
     if isinstance(parity, float):
         return "Separate reports about the same question reveal more each time."
     once, twice = factor_up(parity), factor_up(parity * parity)

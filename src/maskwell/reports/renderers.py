@@ -1,8 +1,4 @@
-"""What draws and prints results when they are asked to show themselves, by name (core/display.py).
-
-A result finds its report, its tables for a paper and its picture by its class; a class of the verbs, which stand above
-this room, gives them itself.
-"""
+"""What draws and prints results when they are asked to show themselves, by name (core/display.py)."""
 
 from __future__ import annotations
 

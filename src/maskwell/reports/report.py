@@ -1,9 +1,4 @@
-"""What a command answers, as one value: a headline, facts, tables, notes and what to do next; and how it is written.
-
-A result is turned into a :class:`Report` once; a terminal, a notebook, a paper and a page write the same value. In a
-terminal the first line answers, a table follows, the last line says what to do next: at most 100 columns wide, numbers
-aligned on the point. Pages fill templates (``reports/templates``).
-"""
+"""What a command answers, as one value: a headline, facts, tables, notes and what to do next; and how it is written."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A device in words: what it is, what it realises, how its answers are estimated from, and what to do with it.
-
-The report is for who makes the device; the record is the sheet that is kept with the answers.
-"""
+"""A device in words: what it is, what it realises, how its answers are estimated from, and what to do with it."""
 
 from __future__ import annotations
 
@@ -30,21 +27,18 @@ def device_report(
     device: Device, path: str, *, output: str | None, realised: str | None, remarks: Sequence[str], command: str
 ) -> Report:
     """What was made; ``command`` is what was typed, for the line that says what comes next."""
+    nearness = f"realises {path} exactly" if device.general.exact else f"realises a design near {path}"
     written = "" if output is None else f", written to {output}"
-    notes = [*device.warnings(), *_as_private(device), *remarks]
+    notes = [
+        *device.warnings(),
+        *([f"{option('not_less_private')} rounds to the side of privacy"] if device.general.less_private else []),
+        *remarks,
+    ]
     return Report(
-        f"{_thing(device)} {_nearness(device, path)}{written}.",
+        f"{_thing(device)} {nearness}{written}.",
         [Facts(_facts(device, realised)), *_instructions(device), Notes(notes)],
         next_step=_after_device(device, path, output, realised, command),
     )
-
-
-def _as_private(device: Device) -> list[str]:
-    return [f"{option('not_less_private')} rounds to the side of privacy"] if device.general.less_private else []
-
-
-def _nearness(device: Device, path: str) -> str:
-    return f"realises {path} exactly" if device.general.exact else f"realises a design near {path}"
 
 
 def _thing(device: Device) -> str:

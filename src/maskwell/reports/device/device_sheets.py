@@ -1,10 +1,4 @@
-"""Sheets to print: how to answer, what the interviewer does, the record of the device, and cards, table or spinner.
-
-One file that needs no other, black on white, for A4 and Letter alike. Every label is escaped.
-
-Procedures that are carried out in their own way have a ``Script`` by name: two questions at once, questions on cards,
-counted cards. Here are their facts; their sentences are in ``templates/device``.
-"""
+"""Sheets to print: how to answer, what the interviewer does, the record of the device, and cards, table or spinner."""
 
 from __future__ import annotations
 
@@ -20,11 +14,11 @@ from maskwell.core.exact import Parity, common_denominator, to_decimal
 from maskwell.core.languages import direction_of
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
-from maskwell.privacy.strength import Strength, strength_of
+from maskwell.privacy.strength import strength_of
 from maskwell.procedures.decks import report_labels, truth_labels
 from maskwell.procedures.design_builders import UNRELATED
 from maskwell.procedures.procedure import single_answers
-from maskwell.procedures.realisation import Device, Known
+from maskwell.procedures.realisation import Device
 from maskwell.reports.device.device_report import record_of
 from maskwell.reports.device.device_words import (
     MOST_LISTED,
@@ -202,12 +196,12 @@ def _fitted(content: dict[str, Any]) -> dict[str, Any]:
 def _content(device: Device, options: SheetOptions, say: Wording) -> dict[str, Any]:
     script, design = _script(device, options), device.deck.realised
     words = words_for(device) if script is None else script.words()
-    strength = _strength(design, options)
+    strength = strength_of(max(design.parity_exact(), options.all_reports))
     sentences = {
         "title": _title(device) if script is None else script.title,
         "steps": words.steps,
         "rules": words.rules,
-        "rule": rule_by_chance(strength) if _is_by_chance(device) else "",
+        "rule": rule_by_chance(strength) if (device.procedure is None and device.deck.form not in TRUTHFUL) else "",
         "questions": _questions(device, options) if script is None else script.questions,
         "most_listed": MOST_LISTED,
         "truths": truth_labels(design),
@@ -223,11 +217,6 @@ def _content(device: Device, options: SheetOptions, say: Wording) -> dict[str, A
     return {**say.all_of(sentences), "spinner": spinner, **record_of(device, options.design_file)}
 
 
-def _strength(design: Design, options: SheetOptions) -> Strength:
-    """The protection of what one person says: of this device, or of all questions together where that is weaker."""
-    return strength_of(max(design.parity_exact(), options.all_reports))
-
-
 def _heading(design: Design) -> str:
     """What is looked up on a card: the true answer, or the answers to several questions."""
     if has_unrelated(design):
@@ -239,7 +228,9 @@ def _heading(design: Design) -> str:
 def _script(device: Device, options: SheetOptions) -> Script | None:
     if device.procedure is None:
         return None
-    return script_for(device.procedure, device.realised, Asked(options.question, options.innocuous))
+    return SCRIPTS[device.procedure.family](
+        device.procedure.parameters, device.realised, Asked(options.question, options.innocuous)
+    )
 
 
 def _questions(device: Device, options: SheetOptions) -> tuple[Question, ...]:
@@ -257,11 +248,6 @@ def sheet_notes(device: Device, options: SheetOptions) -> list[str]:
         asked = Asked(options.question, options.innocuous)
         return list(other_question(None, asked)[1]) if has_unrelated(device.deck.wish) else []
     return list(script.notes)
-
-
-def _is_by_chance(device: Device) -> bool:
-    """Whether people may be told to say what is not true; two questions at once are always answered truthfully."""
-    return device.procedure is None and device.deck.form not in TRUTHFUL
 
 
 def _title(device: Device) -> str:
@@ -324,11 +310,6 @@ class Script:
     def words(self) -> Words:
         """What both sides are told."""
         return words_of(self.template, self.facts, self.design, thing=self.thing)
-
-
-def script_for(known: Known, design: Design, asked: Asked) -> Script:
-    """The words and sheets of a procedure that is carried out without cards that tell what to say."""
-    return SCRIPTS[known.family](known.parameters, design, asked)
 
 
 def has_unrelated(design: Design) -> bool:

@@ -1,8 +1,4 @@
-"""What respondents and interviewers are told about a device: the facts that the sentences of ``templates/device`` hold.
-
-Respondents read short sentences that say what to do, what anyone could conclude and what we cannot know; interviewers
-what to prepare, what to do with each person, and what to do when something goes wrong.
-"""
+"""What respondents and interviewers are told about a device: the facts that ``templates/device`` put into sentences."""
 
 from __future__ import annotations
 
@@ -59,7 +55,16 @@ class Question:
 def words_for(device: Device) -> Words:
     """The words for cards, dice or a spinner."""
     deck = device.deck
-    facts: dict[str, Any] = {"deck": _deck_facts(deck)}
+    facts: dict[str, Any] = {
+        "deck": {
+            "form": deck.form,
+            "truths": deck.truths,
+            "reports": deck.reports,
+            "together": all(isinstance(label, tuple) for label in deck.realised.inputs.labels),
+            "in_one_table": in_one_table(deck),
+            "place_word": place_word(deck),
+        }
+    }
     if device.dice is not None:
         name, facts = "dice", facts | _dice_facts(device.dice)
     elif device.spinner is not None:
@@ -72,40 +77,17 @@ def words_for(device: Device) -> Words:
 def words_of(
     name: str, facts: Mapping[str, Any], design: Design, *, thing: str, spoken: Sequence[str] | None = None
 ) -> Words:
-    """The words of one file of templates, between the rules of every device.
-
-    ``thing`` is what nobody may see, ``spoken`` what people say, in the order of the rows of the design.
-    """
-    device, every = Sentences(name, facts), Sentences("rules", _report_facts(design, spoken) | {"thing": thing})
+    """The words of one file of templates, between the rules of every device."""
+    said, written = list(spoken or report_labels(design)), list(written_reports(design))
+    pairs = [f"{s} = {w}" for s, w in zip(said[:MOST_LISTED], written, strict=False)]
+    told = {"spoken": said, "as_spoken": said == written, "few": len(said) <= MOST_LISTED, "pairs": pairs}
+    device, every = Sentences(name, facts), Sentences("rules", told | {"thing": thing})
     each = (*every.lines("opening"), *device.lines("each"), *every.lines("written_down"))
     rules = (device.lines("before"), each, every.lines("when_wrong"))
     return Words(device.lines("steps"), tuple(zip(every.constant("HEADINGS"), rules, strict=True)))
 
 
-def _report_facts(design: Design, spoken: Sequence[str] | None) -> dict[str, Any]:
-    """What people say, and what is written down."""
-    said, written = list(spoken or report_labels(design)), list(written_reports(design))
-    pairs = [f"{s} = {w}" for s, w in zip(said[:MOST_LISTED], written, strict=False)]
-    return {"spoken": said, "as_spoken": said == written, "few": len(said) <= MOST_LISTED, "pairs": pairs}
-
-
 # ---- the device
-
-
-def asked_together(deck: Deck) -> bool:
-    """Whether a truth is made of answers to several questions."""
-    return all(isinstance(label, tuple) for label in deck.realised.inputs.labels)
-
-
-def _deck_facts(deck: Deck) -> dict[str, Any]:
-    return {
-        "form": deck.form,
-        "truths": deck.truths,
-        "reports": deck.reports,
-        "together": asked_together(deck),
-        "in_one_table": in_one_table(deck),
-        "place_word": place_word(deck),
-    }
 
 
 def in_one_table(deck: Deck) -> bool:
@@ -157,22 +139,17 @@ def protection(deck: Deck, hidden_by: str, strength: Strength) -> list[str]:
     """
     parity = stands_for(deck.realised)
     if isinstance(parity, float):
-        return [promise(parity), *_ruled_out(deck)]
+        sentences, said = Sentences("promise"), []
+        for report, row in zip(deck.reports, deck.realised.exact_matrix(), strict=True):
+            left = [truth for truth, p in zip(deck.truths, row, strict=True) if p]
+            if 0 < len(left) < len(row):
+                out = [truth for truth in deck.truths if truth not in left]
+                said.append(sentences.text("ruled_out", report, left, out, FEW))
+        more = len(said) - MOST_KINDS
+        return [promise(parity), *(said if more <= 0 else [*said[:MOST_KINDS], sentences.text("more_ruled_out", more)])]
     hidden = Sentences("promise").text("hidden", hidden_by, strength)
     answer = deck.truths[0] if len(deck.truths) == 2 else ""
     return [hidden, *(concrete(parity, belief, answer) for belief in SPOKEN)]
-
-
-def _ruled_out(deck: Deck) -> list[str]:
-    """Which reports rule out which truths, the first of them."""
-    sentences, said = Sentences("promise"), []
-    for report, row in zip(deck.reports, deck.realised.exact_matrix(), strict=True):
-        left = [truth for truth, p in zip(deck.truths, row, strict=True) if p]
-        if 0 < len(left) < len(row):
-            out = [truth for truth in deck.truths if truth not in left]
-            said.append(sentences.text("ruled_out", report, left, out, FEW))
-    more = len(said) - MOST_KINDS
-    return said if more <= 0 else [*said[:MOST_KINDS], sentences.text("more_ruled_out", more)]
 
 
 def learned(strength: Strength) -> str:

@@ -1,7 +1,4 @@
-"""The sheets that explain a device: what throws mean, where a pointer stops, and what letters stand for.
-
-With the drawing of a spinner: a circle to print, cut out and spin a paper clip on.
-"""
+"""The sheets that explain a device: what throws mean, where a pointer stops, and what letters stand for."""
 
 from __future__ import annotations
 
@@ -102,13 +99,21 @@ def throws_of(table: DiceTable) -> dict[str, Any]:
     sums, faces = table.sums(), faces_of(table.deck)
     throws: list[tuple[str, int | None]]
     if sums is None and table.faces != 2 and table.dice == 2 and table.faces <= GRID_FACES:
-        return {"kind": "square", "rows": _square(table), "faces": range(1, table.faces + 1)}
+        cells = [_meaning(run.kind) for run in table.runs() for _ in range(run.first, run.last + 1)]
+        size = table.faces
+        return {
+            "kind": "square",
+            "rows": [(row + 1, cells[row * size : (row + 1) * size]) for row in range(size)],
+            "faces": range(1, table.faces + 1),
+        }
     if sums is not None:
         head, throws = "Sum", [(_range(low, high), kind) for low, high, kind in sums]
     elif table.faces == 2:
         head, throws = "Coins: H heads, T tails", _coins(table)
     else:
-        head, throws = "The die shows" if table.dice == 1 else "The dice in order", _ranges(table)
+        runs = [(faces_in_words(table, run.first), faces_in_words(table, run.last), run.kind) for run in table.runs()]
+        head = "The die shows" if table.dice == 1 else "The dice in order"
+        throws = [(first if first == last else f"{first} to {last}", kind) for first, last, kind in runs]
     rows = [(throw, _meaning(kind), None if kind is None else faces[kind]) for throw, kind in throws]
     return {"kind": "list", "head": head, "rows": rows}
 
@@ -120,17 +125,6 @@ def _range(low: int, high: int) -> str:
 
 def _meaning(kind: int | None) -> str:
     return "again" if kind is None else letter(kind)
-
-
-def _square(table: DiceTable) -> list[tuple[int, list[str]]]:
-    cells = [_meaning(run.kind) for run in table.runs() for _ in range(run.first, run.last + 1)]
-    size = table.faces
-    return [(row + 1, cells[row * size : (row + 1) * size]) for row in range(size)]
-
-
-def _ranges(table: DiceTable) -> list[tuple[str, int | None]]:
-    runs = [(faces_in_words(table, run.first), faces_in_words(table, run.last), run.kind) for run in table.runs()]
-    return [(first if first == last else f"{first} to {last}", kind) for first, last, kind in runs]
 
 
 def _coins(table: DiceTable) -> list[tuple[str, int | None]]:

@@ -1,7 +1,4 @@
-"""What is printed on cards, how much room it takes, generously counted, and how cards share a sheet of paper.
-
-Nothing on a card but its instruction tells its kind: no number, no mark. A sheet fits both A4 and Letter.
-"""
+"""What is printed on cards, how much room it takes, generously counted, and how cards share a sheet of paper."""
 
 from __future__ import annotations
 
@@ -119,12 +116,9 @@ def _statement(deck: Deck, card: Card) -> Face:
     truths, reports = deck.truths, deck.reports
     note = if_right(reports)
     if deck.form == "mangat":
-        note = f"If your true answer is {quoted(truths[0])}, always say {quoted(reports[0])}. Otherwise: {_small(note)}"
+        otherwise = note[0].lower() + note[1:]
+        note = f"If your true answer is {quoted(truths[0])}, always say {quoted(reports[0])}. Otherwise: {otherwise}"
     return Face(card.copies, f"“My true answer is: {truths[int(card.face.split()[1])]}.”", note)
-
-
-def _small(sentence: str) -> str:
-    return sentence[0].lower() + sentence[1:]
 
 
 def _order(deck: Deck, card: Card) -> Face:

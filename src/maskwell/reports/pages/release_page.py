@@ -1,10 +1,4 @@
-"""The report of a release for a disclosure board: one file that needs no other.
-
-Two pages of answers come first: what is released, who could find whom with what chance, what users can and cannot do,
-and the decision, with a place to sign. The appendix has what they rest on: the plan, risk before and after, what stays
-as it was, what the file is good for, the matrices, how users analyse it and what must stay secret. Internal: it tells
-counts of the original file.
-"""
+"""The report of a release for a disclosure board: one file that needs no other."""
 
 from __future__ import annotations
 
@@ -89,14 +83,24 @@ def release_page(release: AnyRelease, *, signed: Sequence[tuple[str, str]] = ())
     check_kind(AnyRelease, release=release)
     signed = [tuple(one) for one in list_of(tuple, signed, "signed")]
     figures = _figures(release)
+    randomized = in_words([name for stage in release.stages for name in stage.moved])
+    utility = release.utility
+    compared = utility.regressions
+    withheld = [columns_of(stage) for stage in release.stages if not release.plan.publishes(stage)]
+    secrets = list(SECRETS)
+    if withheld:
+        secrets.append(
+            f"The matrices of {in_words(withheld)}, and their parameters with many digits: the counts of the original "
+            "file follow from them."
+        )
     return (
         environment()
         .get_template("release.html")
         .render(
             css=page_style(),
             version=version_text(),
-            title=_title(release),
-            subtitle=_subtitle(release),
+            title=f"Release of {release.plan.title or release.file.source_name or 'a file'}",
+            subtitle=f"{counted(release.rows, 'record', 'records')}; {randomized} randomized",
             lead=lead(release),
             warnings=_warnings(release),
             key_figures=_key_figures(release),
@@ -110,12 +114,16 @@ def release_page(release: AnyRelease, *, signed: Sequence[tuple[str, str]] = ())
             figures=figures,
             risk=_risk(release),
             unprotected=_unprotected(release),
-            utility=_utility(release),
+            utility={
+                "rows": utility_rows(release),
+                "regressions": [{"formula": one.formula, "rows": regression_rows(one)} for one in compared],
+                "flags": utility.flags,
+            },
             changing=_changing(release.stages),
             stages=_stages(release, 1 + sum(picture is not None for picture in figures.values())),
             advice=public_receipt(release)["advice"],
             commands=_commands(release),
-            secrets=_secrets(release),
+            secrets=secrets,
             source=release.file.source_name,
             rows=f"{release.rows:,}",
             signed=signed,
@@ -178,9 +186,12 @@ def _finding(release: AnyRelease) -> list[tuple[str, str]]:
     if risk is None or risk.after is None:
         return [("Not measured", "the plan names no keys, so nobody was taken to look for a record")]
     open_ = [name for name in plan.sensitive if name not in plan.randomized]
+    units = "The matrices, the true counts of records and units, and which records belong together, where that shows."
+    said = assumptions(risk, release).replace(OF_UNITS, units)
+    weighing = f" {weighing_in_words(risk)}" if risk.joined is not None else ""
     facts = [
         ("Who looks", f"someone who knows {in_words(risk.keys)} of a person, and that the person is in the file"),
-        ("What they know besides", _known_besides(risk, release)),
+        ("What they know besides", said.replace(ASSUMED, "The matrices and the true counts.").replace(weighing, "")),
         ("Whom they find", _found(risk, risk.after)),
         ("Weighing other columns", weighing_in_words(risk, whole=True)),
         ("In the whole file", _found_in_all(risk.before, risk.after)),
@@ -188,14 +199,6 @@ def _finding(release: AnyRelease) -> list[tuple[str, str]]:
         ("What they learn", f"{in_words(open_)} of whoever is found: not randomized" if open_ else ""),
     ]
     return [(name, value) for name, value in facts if value]
-
-
-def _known_besides(risk: RiskReport, release: AnyRelease) -> str:
-    """What is assumed, without what the line before says already."""
-    units = "The matrices, the true counts of records and units, and which records belong together, where that shows."
-    said = assumptions(risk, release).replace(OF_UNITS, units)
-    weighing = f" {weighing_in_words(risk)}" if risk.joined is not None else ""
-    return said.replace(ASSUMED, "The matrices and the true counts.").replace(weighing, "")
 
 
 def _found(risk: RiskReport, after: FileRisk) -> str:
@@ -209,11 +212,7 @@ def _found(risk: RiskReport, after: FileRisk) -> str:
 
 
 def _at_most(number: float) -> str:
-    """An expected number, rounded up: some matches are not none.
-
-    >>> _at_most(0.2), _at_most(1234.0)
-    ('1', '1,234')
-    """
+    """An expected number, rounded up: some matches are not none."""
     return f"{Printed(round_up(number, 0)):,.0f}"
 
 
@@ -277,15 +276,6 @@ def _users_cannot(release: AnyRelease) -> list[str]:
     if any(every - {*kept_columns(release.stages, stage)} for stage in release.stages):
         sentences.append("Trust associations of randomized columns with others outside these tables: they look weaker.")
     return sentences
-
-
-def _title(release: AnyRelease) -> str:
-    return f"Release of {release.plan.title or release.file.source_name or 'a file'}"
-
-
-def _subtitle(release: AnyRelease) -> str:
-    randomized = in_words([name for stage in release.stages for name in stage.moved])
-    return f"{counted(release.rows, 'record', 'records')}; {randomized} randomized"
 
 
 def _warnings(release: AnyRelease) -> list[tuple[str, str]]:
@@ -380,16 +370,6 @@ def _risk(release: AnyRelease) -> dict[str, Any]:
         "without": key_rows(release.risk),
         "labels": label_rows(release.risk, release.labels),
         "flags": risk_notes(release.risk),
-    }
-
-
-def _utility(release: AnyRelease) -> dict[str, Any]:
-    utility = release.utility
-    compared = utility.regressions
-    return {
-        "rows": utility_rows(release),
-        "regressions": [{"formula": one.formula, "rows": regression_rows(one)} for one in compared],
-        "flags": utility.flags,
     }
 
 
@@ -505,7 +485,10 @@ def _stage_facts(release: AnyRelease, stage: Stage) -> list[tuple[str, str]]:
         ("Draws", _drawn(release, stage)),
         ("Two releases tell", _two_releases(release, stage)),
         ("Moves along", in_words(list(stage.linked))),
-        ("Stay as they are", _excluded(protection.exclude)),
+        (
+            "Stay as they are",
+            "; ".join(f"{name}: {', '.join(map(label, labels))}" for name, labels in protection.exclude.items()),
+        ),
         ("Strength", "" if protection.strength == 1 else f"{to_decimal(protection.strength)} of the randomization"),
         ("Matrix", "in the public receipt" if included else "withheld from users"),
         ("Cleared because", protection.clearance or ""),
@@ -551,10 +534,6 @@ def _told(stage: Stage) -> str:
     return f"{sure}; the best guess from it is right for {bound_value('guess', guess)} of the records"
 
 
-def _excluded(exclude: Any) -> str:
-    return "; ".join(f"{name}: {', '.join(map(label, labels))}" for name, labels in exclude.items())
-
-
 def _commands(release: AnyRelease) -> list[tuple[str, str]]:
     file = f"public/data{release.file.ending}"
     column = next((stage.variables[0] for stage in release.stages), None)
@@ -570,14 +549,3 @@ def _commands(release: AnyRelease) -> list[tuple[str, str]]:
             "The same for the agency, which has the matrices: narrower intervals.",
         ),
     ]
-
-
-def _secrets(release: AnyRelease) -> list[str]:
-    withheld = [columns_of(stage) for stage in release.stages if not release.plan.publishes(stage)]
-    secrets = list(SECRETS)
-    if withheld:
-        secrets.append(
-            f"The matrices of {in_words(withheld)}, and their parameters with many digits: the counts of the original "
-            "file follow from them."
-        )
-    return secrets

@@ -1,8 +1,4 @@
-"""A page for people: one file that needs no other, from an estimate and the design behind it.
-
-The page holds its own style and drawings, asks no server for anything, follows the reader's light and prints well.
-Every label is escaped.
-"""
+"""A page for people: one file that needs no other, from an estimate and the design behind it."""
 
 from __future__ import annotations
 

@@ -1,15 +1,8 @@
-"""The unit square of beliefs, before a report across and after it upwards: regions, curves, their ends, the worst case.
-
-A curve is sampled at points that are even in log-odds, at 0 and 1, and at each break and just beside it, so that a
-drawing has its corners and jumps where the demand has them, and the side on which a value holds is known. The worst
-case is the belief from which a report leads farthest into what a demand forbids, in numbers true as they are written.
-
-Source: [ChaiNayak2018, eq. (3.5)] for what a report can lead to.
-"""
+"""The unit square of beliefs, before a report across and after it upwards: regions, curves, the worst case."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -107,12 +100,7 @@ class Outline:
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """The breach region of a demand: what lies above ``upper`` and below ``lower``.
-
-    >>> region = Region.of(Demand.from_rho("0.1", "0.5"))
-    >>> [(jump.at, jump.left, jump.here) for jump in region.upper.jumps]   # below 10 %, more than 50 % is a breach
-    [(0.1, 0.5, 1.0)]
-    """
+    """The breach region of a demand: what lies above ``upper`` and below ``lower``."""
 
     lower: Outline
     upper: Outline
@@ -132,8 +120,9 @@ class Region:
         Source: [ChaiNayak2018, Lemma 3.1, Definition 3.1].
         """
         grid = Grid.around(demand.breaks)
-        lower, upper = _canonical(demand.lower, demand.upper, grid)
-        return cls(Outline.on(grid, lower), Outline.on(grid, upper))
+        high = np.minimum(demand.upper(grid.prior), 1 - demand.lower(grid.mirror))
+        low = np.maximum(demand.lower(grid.prior), 1 - demand.upper(grid.mirror))
+        return cls(Outline.on(grid, low), Outline.on(grid, high))
 
     @classmethod
     def at_parity(cls, gamma: Parity, *, like: Region | None = None) -> Region:
@@ -151,12 +140,6 @@ class Region:
         """Whether two regions on the same grid are the same."""
         pairs = ((self.lower, other.lower), (self.upper, other.upper))
         return all(np.allclose(a.value, b.value, rtol=0, atol=SAME) for a, b in pairs)
-
-
-def _canonical(lower: Callable[[Real], Real], upper: Callable[[Real], Real], grid: Grid) -> tuple[Real, Real]:
-    high = np.minimum(upper(grid.prior), 1 - lower(grid.mirror))
-    low = np.maximum(lower(grid.prior), 1 - upper(grid.mirror))
-    return low, high
 
 
 VISIBLE = 1e-6
@@ -189,13 +172,7 @@ class Worst:
 
 
 def find_worst(parity: Parity, demand: Demand, reached: Region, stated: Region) -> Worst | None:
-    """The belief with the largest excess; None where there is none that can be seen.
-
-    >>> demand = Demand.from_rho("0.1", "0.5")
-    >>> stated = Region.of(demand)
-    >>> print(find_worst(Fraction(16), demand, Region.at_parity(Fraction(16), like=stated), stated))
-    from just below 10 % a report can lead up to 64 %, where the demand allows no more than 50 %
-    """
+    """The belief with the largest excess; None where there is none that can be seen."""
     rise = reached.upper.value - stated.upper.value
     fall = stated.lower.value - reached.lower.value
     upwards = bool(rise.max() >= fall.max())

@@ -1,8 +1,4 @@
-"""Picture: what a figure shows, as arrays, as words and as a drawing.
-
-The arrays and the words exist without any drawing library; a drawing is made only when one is asked for, on a
-:class:`~maskwell.reports.pictures.sheet.Sheet`.
-"""
+"""Picture: what a figure shows, as arrays, as words and as a drawing."""
 
 from __future__ import annotations
 
@@ -102,7 +98,12 @@ class Picture:
         check_kind(str, title=title)
         chosen = {name: _checked_colour(name, one) for name, one in as_mapping(colours or {}, "colours").items()}
         inches = None if size is None else as_real(size, "size", low=1, high=100)
-        made = replace(self, style=Style(title, chosen, inches, _checked_axes(ax)))
+        if ax is not None:
+            from matplotlib.axes import Axes
+
+            check_kind(Axes, ax=ax)
+        checked: Axes | None = ax
+        made = replace(self, style=Style(title, chosen, inches, checked))
         if ax is not None:
             made.figure()
         return made
@@ -153,7 +154,9 @@ class Picture:
         """A drawing to stand alone."""
         raw = self._rendered("svg", page).decode("utf-8")
         return _described(
-            _fonts(raw[raw.index("<svg") :]), self, prefix=f"{self.name}-{page + 1}" if page else self.name
+            re.sub(rf"'{MEASURED}'[^;\"]*", TEXT_FONTS, raw[raw.index("<svg") :]),
+            self,
+            prefix=f"{self.name}-{page + 1}" if page else self.name,
         )
 
     def inline_svg(self) -> str:
@@ -241,15 +244,6 @@ def _checked_colour(name: Any, one: Any) -> str:
         raise ParameterError("one-is-no-colour-for-name", one=one, name=name) from error
 
 
-def _checked_axes(ax: Any) -> Axes | None:
-    if ax is not None:
-        from matplotlib.axes import Axes
-
-        check_kind(Axes, ax=ax)
-    checked: Axes | None = ax
-    return checked
-
-
 def numbered(path: str | Path, page: int) -> str:
     """The name of the file of a further page."""
     whole = Path(path)
@@ -303,11 +297,6 @@ def _house_style() -> AbstractContextManager[None]:
     paints = {"figure.facecolor": paper, "axes.facecolor": "none", "legend.borderaxespad": 0.3}
     files = {"svg.fonttype": "none", "svg.hashsalt": "maskwell", "axes.unicode_minus": True}
     return style.context(["default", letters | words | places | frames | spines | ticks | paints | files])
-
-
-def _fonts(svg: str) -> str:
-    """The reader's own fonts instead of the one that measured the text."""
-    return re.sub(rf"'{MEASURED}'[^;\"]*", TEXT_FONTS, svg)
 
 
 def _described(svg: str, picture: Picture, *, prefix: str) -> str:

@@ -1,10 +1,4 @@
-"""*Choosing*: privacy on one axis, error on the other, every design a line and, at the demand, a point.
-
-Lines over privacy stand above, the designs side by side at the demand below. Designs that are not admissible are grey,
-with an arrow to what beats them.
-
-Source: [NayakZhai2019, section 3.2] for the minimax design; errors as :mod:`maskwell.planning.candidates` gives them.
-"""
+"""*Choosing*: privacy on one axis, error on the other, every design a line and, at the demand, a point."""
 
 from __future__ import annotations
 
@@ -315,7 +309,11 @@ def _gamma(epsilon: float) -> str:
 def _points(axes: Axes, scene: Scene, rows: Sequence[Row]) -> None:
     """A row for each design: its error from zero, and an arrow to what beats it."""
     axes.set_xlim(0, scene.span)
-    _scale_from_zero(axes)
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: scale_number(100 * x) if x else "0"))
+    axes.axvline(0, color=colour("muted"), linewidth=1)
     for (entry, error), y in zip(scene.points(), write_rows(axes, rows), strict=True):
         axes.plot([0, error], [y, y], color=colour("rule"), linewidth=1.4, zorder=2)
         axes.plot([error], [y], **_point(entry.tone), clip_on=False)
@@ -331,14 +329,6 @@ def _figures(error: float, least: float) -> str:
     times = (error / least) ** 2
     shown = f"{Printed(times):.2f}" if times < 10 else scale_number(float(f"{Printed(times):.3g}"))
     return f"{scale_number(float(f'{Printed(100 * error):.3g}'))},  {shown} ×"
-
-
-def _scale_from_zero(axes: Axes) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: scale_number(100 * x) if x else "0"))
-    axes.axvline(0, color=colour("muted"), linewidth=1)
 
 
 def _arrow(axes: Axes, start: float, end: float, y: float) -> None:

@@ -1,10 +1,4 @@
-"""Breach regions of privacy demands: which changes of belief a demand forbids, and what it really asks for.
-
-And the family of exact boundaries: what every design of parity gamma leaves possible, for several gammas at once.
-
-Source: [ChaiNayak2018, Figures 1, 2 and 3, Definition 2.2, Lemma 3.1, Theorem 3.1] for the regions, [ChaiNayak2018,
-Figure 4, eq. (3.5)] for the family.
-"""
+"""Breach regions of privacy demands: which changes of belief a demand forbids, and what it really asks for."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""*What we learn from everyone*: estimates with intervals, and what their width would be without randomization.
-
-A line for each category of everyone, or of everyone and each domain.
-"""
+"""*What we learn from everyone*: estimates with intervals, and what their width would be without randomization."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""What randomization costs: variance against categories and parity, width of intervals against respondents.
-
-The first picture is about the best subset design; the second, *how exact a survey will be*, about a planned sample,
-with and without randomization.
-
-Source: [NayakZhai2019, eq. (3.3), Table 1] for the variance; where the best size changes is derived from it.
-"""
+"""What randomization costs: variance against categories and parity, width of intervals against respondents."""
 
 from __future__ import annotations
 
@@ -305,10 +299,11 @@ def plot_margins(plan: SamplePlan) -> Picture:
     check_kind(SamplePlan, plan=plan)
     curve = _curve(plan)
     rows = [[f"{n:,}", *(f"{Printed(m):.3g}" for m in _margins(plan, n))] for n in _few(plan.n)]
+    said = "; ".join(f"{n} respondents give {margin}, asked directly {direct}" for n, margin, direct in rows)
     return Picture(
         name="margins",
         title="How exact a survey will be",
-        text=_margins_in_words(plan, rows),
+        text=f"Half width of the {Printed(100 * plan.level):g} % interval of the share of {label(plan.label)}: {said}.",
         data={"n": curve.n, "margin": curve.margin, "direct_margin": curve.direct},
         columns=("respondents", f"within, {Printed(100 * plan.level):g} %", "asked directly"),
         rows=rows,
@@ -332,17 +327,6 @@ def _few(n: int) -> list[int]:
     return [max(1, round(n / 4)), max(1, round(n / 2)), n, 2 * n, 4 * n]
 
 
-def _own_margin(plan: SamplePlan) -> str:
-    who = shorten(label(plan.label), 24)
-    within, directly = f"{Printed(plan.margin):.3g}", f"{Printed(plan.direct_margin):.3g}"
-    return f"{plan.n:,} respondents: share of {who} within {within}, asked directly {directly}"
-
-
-def _margins_in_words(plan: SamplePlan, rows: list[list[str]]) -> str:
-    said = "; ".join(f"{n} respondents give {margin}, asked directly {direct}" for n, margin, direct in rows)
-    return f"Half width of the {Printed(100 * plan.level):g} % interval of the share of {label(plan.label)}: {said}."
-
-
 def _draw_margins(sheet: Sheet, plan: SamplePlan, curve: _Curve) -> None:
     (axes,) = sheet.plots(MARGIN_HEIGHT)
     axes.set(xscale="log", xlim=(curve.n[0], curve.n[-1]), ylim=(0, float(curve.margin[0]) * 1.06))
@@ -356,8 +340,12 @@ def _draw_margins(sheet: Sheet, plan: SamplePlan, curve: _Curve) -> None:
     axes.axhline(0, color=colour("muted"), linewidth=1)
     axes.set_title(f"{Printed(100 * plan.level):g} % interval within ±")
     axes.set_xlabel("Respondents")
+    who = shorten(label(plan.label), 24)
+    within, directly = f"{Printed(plan.margin):.3g}", f"{Printed(plan.direct_margin):.3g}"
     sheet.below += [
-        LegendEntry(_own_margin(plan), line_mark(**_dot())),
+        LegendEntry(
+            f"{plan.n:,} respondents: share of {who} within {within}, asked directly {directly}", line_mark(**_dot())
+        ),
         LegendEntry("randomized", area_mark(**added_area())),
         LegendEntry("asked openly", area_mark(**sampling_area())),
     ]

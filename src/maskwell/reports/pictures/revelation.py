@@ -64,20 +64,16 @@ def plot_revealed(parity: Parity, *, demand: Demand | None = None, name: str = "
     check_kind(Flag, decimals=decimals)
     check_kind(Demand | None, demand=demand)
     check_kind(str, name=name)
-    _check_parity(parity)
+    if isinstance(parity, bool) or not isinstance(parity, Fraction | float | int):
+        raise WrongTypeError("parity-is-no-number", parity=shown_short(parity))
+    if not parity >= 1:
+        raise ParameterError("parity-is-below-1", parity=shown_short(parity))
     stated = None if demand is None else Region.of(demand)
     region = Region.at_parity(parity, like=stated)
     title = shorten(name, NAME_WIDTH)
     if demand is None or stated is None:
         return _alone(parity, region, title)
     return _against(parity, region, demand, stated, title, decimals=decimals)
-
-
-def _check_parity(parity: object) -> None:
-    if isinstance(parity, bool) or not isinstance(parity, Fraction | float | int):
-        raise WrongTypeError("parity-is-no-number", parity=shown_short(parity))
-    if not parity >= 1:
-        raise ParameterError("parity-is-below-1", parity=shown_short(parity))
 
 
 def _alone(parity: Parity, region: Region, name: str) -> Picture:
@@ -107,12 +103,19 @@ def _alone(parity: Parity, region: Region, name: str) -> Picture:
 def _against(parity: Parity, region: Region, demand: Demand, stated: Region, name: str, *, decimals: bool) -> Picture:
     met, bound = demand.allows(parity, decimals=decimals), demand.gamma_exact
     worst = None if met else find_worst(parity, demand, region, stated)
-    answer, reason = ("Met", _why_met(demand)) if met else ("Not met", str(worst or "by less than can be drawn"))
+    answer, reason = "Not met", str(worst or "by less than can be drawn")
+    if met:
+        answer = "Met"
+        reason = "nothing is asked" if isinstance(demand.gamma_exact, float) else "no report leads into a breach"
 
     def draw(sheet: Sheet) -> None:
         axes = square(sheet)
         _draw_reach(axes, region)
-        _draw_demand(axes, region, stated)
+        shade(axes, region.upper.prior, stated.upper.value, region.upper.value, **_broken())
+        shade(axes, region.lower.prior, region.lower.value, stated.lower.value, **_broken())
+        shade_outside(axes, stated.lower, stated.upper, **breach())
+        for curve in (stated.lower, stated.upper):
+            trace(axes, curve, **breach_line())
         if worst is not None:
             _bar(axes, parity, worst.before)
         notes = [
@@ -146,10 +149,6 @@ def _heading(name: str, parity: Parity) -> str:
     return f"{name}: {kept(parity)}" if name else f"A design with {kept(parity)}"
 
 
-def _why_met(demand: Demand) -> str:
-    return "nothing is asked" if isinstance(demand.gamma_exact, float) else "no report leads into a breach"
-
-
 def _arrays(region: Region) -> dict[str, Array]:
     return {"prior": region.upper.prior, "lower": region.lower.value, "upper": region.upper.value}
 
@@ -177,14 +176,6 @@ def _draw_reach(axes: Axes, region: Region) -> None:
     shade_outside(axes, region.lower, region.upper, **_unreachable())
     for curve in (region.lower, region.upper):
         trace(axes, curve, **at_parity())
-
-
-def _draw_demand(axes: Axes, region: Region, stated: Region) -> None:
-    shade(axes, region.upper.prior, stated.upper.value, region.upper.value, **_broken())
-    shade(axes, region.lower.prior, region.lower.value, stated.lower.value, **_broken())
-    shade_outside(axes, stated.lower, stated.upper, **breach())
-    for curve in (stated.lower, stated.upper):
-        trace(axes, curve, **breach_line())
 
 
 def _bar(axes: Axes, parity: Parity, prior: Fraction) -> None:

@@ -1,8 +1,4 @@
-"""*Before and after a release*: risk per record as two distributions with the bound drawn, and what it costs beside it.
-
-The curves count records: how many have at least a given chance of being found. A curve that ends left of the bound says
-that no record is above it. Beside them a bar for each group of columns shows the share of records that change.
-"""
+"""*Before and after a release*: risk per record as two distributions with the bound drawn, and what it costs."""
 
 from __future__ import annotations
 
@@ -178,7 +174,12 @@ def _draw(sheet: Sheet, before: RiskSpread, after: RiskSpread, bound: float | No
 
 def _curves(axes: Axes, before: RiskSpread, after: RiskSpread, bound: float | None) -> None:
     axes.set(xlim=(0, 1), ylim=(FLOOR, 1.6 * before.n), yscale="log")
-    _scales(axes, before.n)
+    from matplotlib.ticker import NullLocator
+
+    powers = [x for x in round_numbers(1, max(10, before.n)) if f"{Printed(x):g}"[0] == "1"]
+    axes.set_yticks(powers, [f"{x:,}" if x < LARGE_COUNT else scale_number(x) for x in powers])
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1], ["0", "20", "40", "60", "80", "100"])
     if bound is not None:
         axes.axvspan(bound, 1, **_beyond())
         axes.axvline(bound, color=colour("risk"), linewidth=1.4, zorder=3)
@@ -194,15 +195,6 @@ def _curves(axes: Axes, before: RiskSpread, after: RiskSpread, bound: float | No
 
 FLOOR = 0.6
 """Where the scale of records ends; below one record there is none."""
-
-
-def _scales(axes: Axes, n: int) -> None:
-    from matplotlib.ticker import NullLocator
-
-    powers = [x for x in round_numbers(1, max(10, n)) if f"{Printed(x):g}"[0] == "1"]
-    axes.set_yticks(powers, [f"{x:,}" if x < LARGE_COUNT else scale_number(x) for x in powers])
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1], ["0", "20", "40", "60", "80", "100"])
 
 
 def _curve(axes: Axes, spread: RiskSpread, style: dict[str, Any]) -> None:

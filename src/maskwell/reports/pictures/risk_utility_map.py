@@ -1,7 +1,4 @@
-"""*Choosing a bound for a release*: risk on one axis, change on the other, each bound a labelled point.
-
-Points that another one beats on both sides are grey, with an arrow to it.
-"""
+"""*Choosing a bound for a release*: risk on one axis, change on the other, each bound a labelled point."""
 
 from __future__ import annotations
 

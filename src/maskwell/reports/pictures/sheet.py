@@ -92,7 +92,11 @@ class Sheet:
         for notes, edge in ((self.above, "upper"), (self.below, "lower")):
             if notes:
                 self.keys.append(self._key(notes, edge))
-        _make_visible([*self.frames, *self.keys])
+        from matplotlib.text import Text
+
+        for text in (text for part in [*self.frames, *self.keys] for text in part.findobj(Text)):
+            text.set_parse_math(False)
+            text.set_text(visible_lines(text.get_text()))
         if self._scale != 1:
             _rescale([one for axes in self.frames for one in axes.findobj()], self._scale)
             for axes in self.frames:
@@ -152,15 +156,6 @@ class Sheet:
         whole = self.figure.transFigure.inverted()
         shown = [axes.get_window_extent() for axes in self.frames] + [key.get_window_extent() for key in self.keys]
         return [box.transformed(whole) for box in shown]
-
-
-def _make_visible(parts: Sequence[Artist]) -> None:
-    """Write signs that no drawing can hold as escapes, and take no text for mathematics: labels are not ours."""
-    from matplotlib.text import Text
-
-    for text in (text for part in parts for text in part.findobj(Text)):
-        text.set_parse_math(False)
-        text.set_text(visible_lines(text.get_text()))
 
 
 def _rescale(artists: Iterable[Artist], factor: float) -> None:

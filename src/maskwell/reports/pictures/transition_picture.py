@@ -1,9 +1,4 @@
-"""Where answers and records go: the reports that a truth may become, and the matrix of one randomization of a release.
-
-*Where your answer goes* has truths on the left and reports on the right, width = probability. *Where records go* draws
-a small matrix whole: truths are columns, reports are rows, staying blue and moving orange, stronger where it is
-likelier. Of a large one each state is a dot: how many records it has, and the chance that they keep their labels.
-"""
+"""Where answers and records go: the reports that a truth may become, and the matrix of one randomization."""
 
 from __future__ import annotations
 
@@ -85,20 +80,16 @@ def _whole_matrix(stage: Stage, labels: Labels | None) -> Picture:
     truths, reports = (
         [name_of(state, stage.columns, labels) for state in states] for states in (stage.states, stage.outputs)
     )
+    said = "; ".join(f"{truth} becomes {_reports_in_words(P[:, j], reports)}" for j, truth in enumerate(truths))
     return Picture(
         name="matrix",
         title=f"Where the records of {columns_of(stage)} go",
-        text=_whole_in_words(P, truths, reports),
+        text=f"Chances of the reports for each truth: {said}.",
         data={"probability": P},
         columns=["report", *(f"if the truth is {label}" for label in truths)],
         rows=[[label, *(in_percent(float(p)) for p in row)] for label, row in zip(reports, P, strict=True)],
         draw=lambda sheet: _draw_whole(sheet, P, truths, reports),
     )
-
-
-def _whole_in_words(P: Real, truths: list[str], reports: list[str]) -> str:
-    said = "; ".join(f"{truth} becomes {_reports_in_words(P[:, j], reports)}" for j, truth in enumerate(truths))
-    return f"Chances of the reports for each truth: {said}."
 
 
 def _reports_in_words(chances: Real, reports: list[str]) -> str:
@@ -209,7 +200,13 @@ def _draw_large(sheet: Sheet, counts: Array, keeps: Real) -> None:
     (axes,) = sheet.plots(DOTS_HEIGHT)
     most = float(max(counts.max(), 10))
     axes.set(xscale="log", xlim=(0.7, most * 1.5), ylim=(0, 1.04))
-    _dot_scales(axes, most)
+    from matplotlib.ticker import NullLocator
+
+    powers = [x for x in round_numbers(1, most) if f"{Printed(x):g}"[0] == "1"]
+    axes.set_xticks(powers, [f"{x:,}" if x < 10**6 else scale_number(x) for x in powers])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1], ["0", "20", "40", "60", "80", "100"])
+    axes.axhline(0, color=colour("muted"), linewidth=1)
     places = _few(counts, keeps)
     axes.plot(np.maximum(counts[places], 0.7), keeps[places], **_dot())
     axes.set_title("Chance to stay as it is, %")
@@ -224,16 +221,6 @@ def _few(counts: Array, keeps: Real) -> Array:
     if len(places) <= MOST_DOTS:
         return np.asarray(places)
     return np.asarray(places[np.linspace(0, len(places) - 1, MOST_DOTS).astype(np.int64)])
-
-
-def _dot_scales(axes: Axes, most: float) -> None:
-    from matplotlib.ticker import NullLocator
-
-    powers = [x for x in round_numbers(1, most) if f"{Printed(x):g}"[0] == "1"]
-    axes.set_xticks(powers, [f"{x:,}" if x < 10**6 else scale_number(x) for x in powers])
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1], ["0", "20", "40", "60", "80", "100"])
-    axes.axhline(0, color=colour("muted"), linewidth=1)
 
 
 def _dot() -> dict[str, Any]:
@@ -277,7 +264,17 @@ def plot_flows(design: Design, *, truth: Hashable | None = None) -> Picture:
     check_kind(Design, design=design)
     truth = 0 if truth is None else design.inputs.find(truth, "truth")
     whole = design.k <= MOST_TRUTHS and design.m <= MOST_REPORTS
-    flow = _whole_flow(design, truth) if whole else _single(design, truth)
+    flow = (
+        _Flow(
+            truths=[str(label) for label in design.inputs.labels],
+            reports=_report_names(design),
+            probability=design.matrix(),
+            focus=truth,
+            note="",
+        )
+        if whole
+        else _single(design, truth)
+    )
     return Picture(
         name="flows",
         title="Where an answer goes",
@@ -294,16 +291,6 @@ def plot_flows(design: Design, *, truth: Hashable | None = None) -> Picture:
 
 def _lines(name: str) -> list[str]:
     return textwrap.wrap(visible(name), LETTERS) or [""]
-
-
-def _whole_flow(design: Design, truth: int) -> _Flow:
-    return _Flow(
-        truths=[str(label) for label in design.inputs.labels],
-        reports=_report_names(design),
-        probability=design.matrix(),
-        focus=truth,
-        note="",
-    )
 
 
 def _report_names(design: Design) -> list[str]:

@@ -1,8 +1,4 @@
-"""What a release does to associations and to the precision of shares: two pictures of its utility.
-
-Numbers before and after stand on lines, one under the other: before is a blue triangle, after an orange ring, as truth
-and report are in every picture; a bar joins the two.
-"""
+"""What a release does to associations and to the precision of shares: two pictures of its utility."""
 
 from __future__ import annotations
 
@@ -18,7 +14,7 @@ from maskwell.core.arguments import as_count, check_kind
 from maskwell.core.phrases import Printed
 from maskwell.core.verdicts import largest
 from maskwell.errors import InputError
-from maskwell.microdata.utility.utility_measures import Association, Inflation
+from maskwell.microdata.utility.utility_measures import Association
 from maskwell.microdata.utility.utility_report import UtilityReport, VariableUtility
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
@@ -75,10 +71,16 @@ def plot_associations(utility: UtilityReport, *, most: int | None = None) -> Pic
         high=min(1.0, max(0.1, 1.08 * largest)),
         names=("original file", "released file", "expected after the release"),
     )
+    pairs = "; ".join(
+        f"{_names(p)} {_v(p.before)} before, {_v(p.expected)} expected, {_v(p.after)} after" for p in ranked[:SHOWN]
+    )
+    left = len(ranked) - SHOWN
+    where = "they are on further pages" if len(drawn) == len(ranked) else "not all of them are drawn"
+    more = f" {count(left)} more pairs lose less; {where}." if left > 0 else ""
     return Picture(
         name="associations",
         title="What goes with what, before and after",
-        text=_associations_in_words(ranked, len(drawn)),
+        text=f"Strength of association (Cramér's V) of pairs of columns: {pairs}.{more}",
         data={name: np.array([_value(getattr(p, name)) for p in ranked]) for name in ("before", "expected", "after")},
         columns=["columns", "before", "expected", "after"],
         rows=[[_names(p), *(_v(x) for x in (p.before, p.expected, p.after))] for p in drawn],
@@ -134,16 +136,6 @@ def _pair_line(pair: Association) -> PairLine:
     return PairLine(names, _value(pair.before), _value(pair.after), _value(pair.expected), words)
 
 
-def _associations_in_words(ranked: Sequence[Association], drawn: int) -> str:
-    pairs = "; ".join(
-        f"{_names(p)} {_v(p.before)} before, {_v(p.expected)} expected, {_v(p.after)} after" for p in ranked[:SHOWN]
-    )
-    left = len(ranked) - SHOWN
-    where = "they are on further pages" if drawn == len(ranked) else "not all of them are drawn"
-    more = f" {count(left)} more pairs lose less; {where}." if left > 0 else ""
-    return f"Strength of association (Cramér's V) of pairs of columns: {pairs}.{more}"
-
-
 def plot_inflation(utility: UtilityReport) -> Picture:
     """By which factor the variances of shares grow: the least and the most inflated category of each variable.
 
@@ -168,10 +160,14 @@ def plot_inflation(utility: UtilityReport) -> Picture:
         bars=True,
         shown=lambda x: f"{Printed(x):.4g}",
     )
+    factors = "; ".join(
+        f"{name} from {least} to {most}, most for {category}"
+        for name, least, most, category, _ in map(_inflation_row, ranked)
+    )
     return Picture(
         name="inflation",
         title="What randomization costs in precision",
-        text=_inflation_in_words(ranked),
+        text=f"Factor by which the variances of shares grow, over the categories of a column: {factors}.",
         data={
             "least": np.array([_factors(one)[0] for one in ranked]),
             "most": np.array([_factors(one)[1] for one in ranked]),
@@ -184,11 +180,12 @@ def plot_inflation(utility: UtilityReport) -> Picture:
 
 def drawn_variables(utility: UtilityReport) -> list[VariableUtility]:
     """Variables whose inflation is known and can be drawn."""
-    return [one for one in utility.variables.values() if one.inflation is not None and _is_finite(one.inflation)]
-
-
-def _is_finite(inflation: Inflation) -> bool:
-    return len(inflation.factors) > 0 and bool(np.isfinite(inflation.factors).all())
+    return [
+        one
+        for one in utility.variables.values()
+        if one.inflation is not None
+        and (len(one.inflation.factors) > 0 and bool(np.isfinite(one.inflation.factors).all()))
+    ]
 
 
 def _factors(one: VariableUtility) -> tuple[float, float]:
@@ -214,14 +211,6 @@ def _inflation_row(one: VariableUtility) -> list[str]:
     least, most = _factors(one)
     worth = 0 if one.inflation is None else int(one.inflation.n / most)
     return [one.name, factor_text(least), factor_text(most), worst_category(one), count(worth)]
-
-
-def _inflation_in_words(ranked: Sequence[VariableUtility]) -> str:
-    factors = "; ".join(
-        f"{name} from {least} to {most}, most for {category}"
-        for name, least, most, category, _ in map(_inflation_row, ranked)
-    )
-    return f"Factor by which the variances of shares grow, over the categories of a column: {factors}."
 
 
 # ---- numbers before and after, one under the other

@@ -66,7 +66,12 @@ def crosstab_report(joint: Table, level: float, given: str | None = None) -> Rep
         remarks.append(OWN_MARGIN)
     if given is not None or _is_small(joint):
         conditional = joint.conditional(given=given or joint.names[0])
-        body += [GAP, _conditional_grid(conditional), GAP]
+        header, rows = _conditional_cells(conditional)
+        body += [
+            GAP,
+            _fitting(lambda n: Grid(header[: n + 1], [row[: n + 1] for row in rows[:SHOWN_ROWS]]), len(header) - 1)[1],
+            GAP,
+        ]
         remarks += conditional.flags
     if _is_small(joint):
         telling, silent = telling_odds(joint, level)
@@ -115,10 +120,7 @@ def conditional_table(conditional: Conditional, level: float) -> paper_tables.Ta
 def crosstab_table(
     joint: Table, level: float, given: str | None = None, *, devices: Sequence[str] = ()
 ) -> paper_tables.Table:
-    """The table to paste into a paper: rows by columns, standard errors in brackets, the test below.
-
-    With ``given``, shares within the categories of that variable; ``devices`` tell how each column was randomized.
-    """
+    """The table to paste into a paper: rows by columns, standard errors in brackets, the test below."""
     header, rows = (
         _cells(joint, joint.shape[-1], width=None)
         if given is None
@@ -141,12 +143,6 @@ def _grid(joint: Table) -> Grid:
     columns, widest = _fitting(lambda count: Grid(*_cells(joint, count, SHOWN_ROWS)), joint.shape[-1])
     hidden = joint.pi_hat.size - min(SHOWN_ROWS, joint.pi_hat.size // joint.shape[-1]) * columns
     return replace(widest, more=f"  ... and {hidden:,} more cells: {gives_all()}" if hidden > 0 else "")
-
-
-def _conditional_grid(conditional: Conditional) -> Grid:
-    """Shares within each category of the variables that are given."""
-    header, rows = _conditional_cells(conditional)
-    return _fitting(lambda n: Grid(header[: n + 1], [row[: n + 1] for row in rows[:SHOWN_ROWS]]), len(header) - 1)[1]
 
 
 def _conditional_cells(

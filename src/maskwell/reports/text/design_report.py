@@ -15,7 +15,7 @@ from maskwell.core.exact import parity_text, rounded, to_text
 from maskwell.core.percentages import percent_exact
 from maskwell.core.phrases import Printed, shorten
 from maskwell.core.report_data import Reports
-from maskwell.designs.basket_bits import ItemBits, find_item_bits
+from maskwell.designs.basket_bits import find_item_bits
 from maskwell.designs.design import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.uniform import Uniform
@@ -171,21 +171,16 @@ def what_is_reported(design: Design, before: str = "") -> list[tuple[str, str]]:
     """Categories and reports, with what stands ``before`` the categories; for baskets the items, which are fewer."""
     items = find_item_bits(design)
     if items is not None:
-        return _items(items)
+        named = [label(name) for name in items.names]
+        first = ", ".join(named[:SHOWN_LABELS]) + (", ..." if len(named) > SHOWN_LABELS else "")
+        kept = {percent_exact(chance) for chance in (*items.present, *items.absent)}
+        chances = f"with {kept.pop()} %" if len(kept) == 1 else "with a chance of its own"
+        return [
+            ("items", f"{len(items):,}{f': {first}' if named else ''}"),
+            ("what it does", f"keeps the bit of each item {chances}, otherwise flips it"),
+            ("parity, one item", rounded(items.item_parity, 10, up=True)),
+        ]
     return [("categories", f"{before}{labels_of(design.inputs)}"), ("reports", reports_of(design))]
-
-
-def _items(bits: ItemBits) -> list[tuple[str, str]]:
-    """The items of a basket, what happens to the bit of one, and what that promises."""
-    named = [label(name) for name in bits.names]
-    first = ", ".join(named[:SHOWN_LABELS]) + (", ..." if len(named) > SHOWN_LABELS else "")
-    kept = {percent_exact(chance) for chance in (*bits.present, *bits.absent)}
-    chances = f"with {kept.pop()} %" if len(kept) == 1 else "with a chance of its own"
-    return [
-        ("items", f"{len(bits):,}{f': {first}' if named else ''}"),
-        ("what it does", f"keeps the bit of each item {chances}, otherwise flips it"),
-        ("parity, one item", rounded(bits.item_parity, 10, up=True)),
-    ]
 
 
 def promise_note(design: Design) -> Notes:

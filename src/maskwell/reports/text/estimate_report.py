@@ -43,12 +43,7 @@ def estimate_report(
     grid: Report | None = None,
     quantities: Sequence[Quantity] = (),
 ) -> Report:
-    """Estimated shares with their errors.
-
-    ``interval`` names the method of the intervals, ``by`` the domains; ``wanted`` is the margin that answers the
-    question, with its name, where categories are tuples; ``grid`` shows a table of two variables better than a list;
-    ``quantities`` are those that were asked for by name.
-    """
+    """Estimated shares with their errors."""
     intervals = estimate.intervals(level, interval)
     headline = Paragraph(_answer(estimate, intervals, variables, level))
     body: list[Block] = []
@@ -306,16 +301,20 @@ def estimate_table(
     made_of: Mapping[str, str] | None = None,
     chosen: Sequence[Any] | None = None,
 ) -> Table:
-    """The estimates as a table for a paper: shares, errors and intervals, domains below each other.
-
-    ``exact`` for programs: all digits; ``devices`` tell how each column was randomized. ``sums`` are the shares of
-    combined categories, and ``made_of`` says which these are; ``chosen`` are the labels of the lines that are printed.
-    """
+    """The estimates as a table for a paper: shares, errors and intervals, domains below each other."""
     shown = _Shown(level, interval, exact, has_effects(estimate), None if chosen is None else [*map(label, chosen)])
     known = [label(one) for part in (estimate, sums) if part is not None for one in part.categories]
-    _check_chosen(shown.chosen, known)
+    unknown = [name for name in shown.chosen or () if name not in known]
+    if unknown or shown.chosen == []:
+        raise LabelError(
+            f"no category {shorten(repr(unknown[0]), 40)}" if unknown else "no category for the table",
+            hint=f"known: {listed(known, len(known), HINT - len('known: '))}",
+        )
     effects, grouped = ["deff"] * shown.effects, isinstance(estimate, SurveyEstimate) and bool(estimate.domains)
-    caption = _caption(estimate, variables)
+    what = " by ".join(variables)
+    if len(estimate.pi_hat) == 2 and isinstance(estimate, SurveyEstimate) and estimate.domains:
+        what += f" = {label(estimate.categories[0])}"
+    caption = f"Estimated shares: {what}"
     if isinstance(estimate, SurveyEstimate) and grouped:
         if shown.chosen is None and sums is None and len(estimate.pi_hat) == 2:
             shown = replace(shown, chosen=[label(estimate.categories[0])])
@@ -355,15 +354,6 @@ class _Shown:
         return rows if self.chosen is None else [by_label[name] for name in self.chosen]
 
 
-def _check_chosen(chosen: Sequence[str] | None, known: Sequence[str]) -> None:
-    unknown = [name for name in chosen or () if name not in known]
-    if unknown or chosen == []:
-        raise LabelError(
-            f"no category {shorten(repr(unknown[0]), 40)}" if unknown else "no category for the table",
-            hint=f"known: {listed(known, len(known), HINT - len('known: '))}",
-        )
-
-
 def _rows_of_domains(estimate: SurveyEstimate, sums: Estimate | None, shown: _Shown, columns: int) -> list[list[str]]:
     """The lines of each domain, with its name and its reports, then those of everyone."""
     inner = sums.domains if isinstance(sums, SurveyEstimate) else {}
@@ -384,28 +374,16 @@ def _with_level(header: Sequence[str], level: float) -> list[str]:
     return [named.get(one, one) for one in header]
 
 
-def _caption(estimate: Estimate, variables: Sequence[str]) -> str:
-    what = " by ".join(variables)
-    if len(estimate.pi_hat) == 2 and isinstance(estimate, SurveyEstimate) and estimate.domains:
-        what += f" = {label(estimate.categories[0])}"
-    return f"Estimated shares: {what}"
-
-
 def _about(estimate: Estimate, level: float, interval: str | None) -> str:
     how = {"moments": "moment estimates", "ml": "maximum likelihood"}.get(estimate.method, estimate.method)
-    names = _interval_names(estimate, level, interval)
-    return f"n = {estimate.n:,} randomized responses; {how}, {names}; {sampled(estimate)}."
-
-
-def _interval_names(estimate: Estimate, level: float, interval: str | None) -> str:
-    """The intervals of everyone, and of the domains that have others."""
     usual = estimate.intervals(level, interval).name
     others: dict[str, list[Hashable]] = {}
     for domain, one in estimate.domains.items() if isinstance(estimate, SurveyEstimate) else ():
         if not np.isnan(one.pi_hat).all() and (name := one.intervals(level, interval).name) != usual:
             others.setdefault(name, []).append(domain)
     said = [f"{name} for {listed(map(label, domains), len(domains), 60)}" for name, domains in others.items()]
-    return f"{usual} intervals" + (f" ({'; '.join(said)})" if said else "")
+    names = f"{usual} intervals" + (f" ({'; '.join(said)})" if said else "")
+    return f"n = {estimate.n:,} randomized responses; {how}, {names}; {sampled(estimate)}."
 
 
 def sampled(estimate: Estimate) -> str:
@@ -556,10 +534,5 @@ def _shares(
         for category, *values in numbers:
             cells = [decimals(float(x), digits) for x in values]
             rows.append([*(label(part) for part in domain), label(category), *cells])
-    named = [*header, *_parts(biased=biased)]
+    named = [*header, *([*PARTS[:2], "bias up to", *PARTS[2:]] if biased else PARTS)]
     return Grid(named, rows[:SHOWN_ROWS], title=title, more=_more(len(rows)), names=len(header))
-
-
-def _parts(*, biased: bool) -> list[str]:
-    """The headers of estimates, with the bound of a bias before the interval."""
-    return [*PARTS[:2], "bias up to", *PARTS[2:]] if biased else [*PARTS]

@@ -34,6 +34,9 @@ from maskwell.reports.text.design_report import (
 
 NAME_WIDTH = 28
 MOST_PROOF_ROWS = 6
+ACQUITS = (
+    "makes one report a certain acquittal and the other the only ambiguous answer: whoever gives it may feel accused"
+)
 SHOWN_REPORTS, SHOWN_CATEGORIES, SHORT_NAME, SHORT_COLUMN = 12, 6, 14, 10
 
 
@@ -48,9 +51,19 @@ def compare_report(comparison: FairComparison, first: str, second: str) -> Repor
     body += [GAP, *_proofs("As they are:", comparison.given, names)]
     if comparison.equalised is not None and comparison.changed is not None:
         body += _proofs("At equal protection:", comparison.equalised, names)
+    fair = comparison.equalised or comparison.given
     body += [
         *_beliefs(comparison, names),
-        Notes([*_compared_remarks(comparison, names), *_cautions(comparison, names)]),
+        Notes(
+            [
+                *_compared_remarks(comparison, names),
+                *[
+                    f"{name} {ACQUITS}"
+                    for name, design in zip(names, (fair.first, fair.second), strict=True)
+                    if design.k == 2 and design.m == 2 and _acquits(design)
+                ],
+            ]
+        ),
     ]
     worse = _worse(comparison, first, second)
     return Report(
@@ -173,17 +186,6 @@ def _belief_rows(name: str, design: Design, after: Real, prior: Real) -> list[li
     ]
 
 
-def _cautions(comparison: FairComparison, names: tuple[str, str]) -> list[str]:
-    """What must be said of designs for two categories in which a report rules the sensitive one out."""
-    fair = comparison.equalised or comparison.given
-    return [
-        f"{name} makes one report a certain acquittal and the other the only ambiguous answer: whoever gives it may "
-        "feel accused"
-        for name, design in zip(names, (fair.first, fair.second), strict=True)
-        if design.k == 2 and design.m == 2 and _acquits(design)
-    ]
-
-
 def _acquits(design: Design) -> bool:
     rows = design.exact_matrix()
     return any(not a and b for a, b in rows) and not any(a and not b for a, b in rows)
@@ -198,7 +200,15 @@ def _proofs(title: str, compared: Comparison, names: tuple[str, str]) -> list[Bl
     one, two = names
     order = compared.order
     asked = [(one, two, order.first_for_second), (two, one, order.second_for_first)]
-    reasons = Facts([(f"{b} from {a}", f"{_yes_or_no(answer.holds)}: {answer.reason}") for a, b, answer in asked])
+    reasons = Facts(
+        [
+            (
+                f"{b} from {a}",
+                f"{'undecided' if answer.holds is None else 'yes' if answer.holds else 'no'}: {answer.reason}",
+            )
+            for a, b, answer in asked
+        ]
+    )
     designs = [(compared.first, compared.second), (compared.second, compared.first)]
     proofs = [_proof(answer, (a, P), (b, A)) for (a, b, answer), (P, A) in zip(asked, designs, strict=True)]
     return [line(title), reasons, *(grid for proof in proofs for grid in proof)]
@@ -222,10 +232,6 @@ def _proof(answer: Sufficiency, source: tuple[str, Design], target: tuple[str, D
     )
     heads = [corner, *(shorten(name, SHORT_COLUMN) for name in columns)]
     return [Grid(heads, body, title=f"{what}:", indent="    ")]
-
-
-def _yes_or_no(holds: bool | None) -> str:  # noqa: FBT001
-    return "undecided" if holds is None else "yes" if holds else "no"
 
 
 def _compared_remarks(comparison: FairComparison, names: tuple[str, str]) -> list[str]:

@@ -21,11 +21,30 @@ from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Parag
 from maskwell.reports.text.design_report import made_as, promise_note, typed_categories
 
 DOMINATED = "*"
+LEGEND = (
+    "V_R: n times the variance that randomization adds; {}guess: how often the best guess of the truth is right; bits, "
+    "sent: size of a report, at least and as it is sent"
+)
+ERRORS = "error: root mean square error of a share; n: respondents for the same margin; "
 
 
 def choice_report(choice: Choice, path: str | None, demand: str) -> Report:
     """What to take and what it costs; ``demand`` is how the demand was typed, ``path`` where the design was written."""
-    body: list[Block] = [Facts(_choice_facts(choice)), GAP, Grid(*_options(choice)), _legend(choice)]
+    ranked = choice.ranked
+    columns = {"V_R": _figures([o.added_variance or 0.0 for o in ranked])}
+    if choice.n is not None:
+        columns["error"] = _figures([o.rms_error or 0.0 for o in ranked])
+        columns["margin"] = _figures([o.margin or 0.0 for o in ranked])
+        columns["n"] = _figures([o.n or 0 for o in ranked], decimals=1)
+    columns["guess"] = _figures([o.guess_probability for o in ranked], decimals=1)
+    columns["bits"] = _sizes([o.design.report_bits() for o in ranked])
+    columns["sent"] = _sizes([o.candidate.wire_bits for o in ranked])
+    body: list[Block] = [
+        Facts(_choice_facts(choice)),
+        GAP,
+        Grid(["design", *columns], [list(row) for row in zip(map(_name, ranked), *columns.values(), strict=True)]),
+        Paragraph(LEGEND.format("" if choice.n is None else ERRORS), indent="  "),
+    ]
     remarks = [Notes(choice.warnings, word="warning"), Notes([*_remarks(choice)]), promise_note(choice.design)]
     return Report(_choice_answer(choice, path), [*body, *remarks], next_step=_after_plan(choice, path, demand))
 
@@ -45,9 +64,12 @@ def _choice_answer(choice: Choice, path: str | None) -> str:
 def _choice_facts(choice: Choice) -> list[tuple[str, str]]:
     shares = "equal shares" if choice.pi is None else f"shares {_planned_shares(choice)}"
     level = "" if choice.n is None else f", {Printed(100 * choice.level):g} % intervals"
+    demand = choice.demand
+    gamma, limit = (demand.gamma_exact, "below") if demand.strict else (choice.gamma, "at most")
+    factor = factor_down(gamma)
     facts = [
         ("why", choice.reason),
-        ("parity", _allowed(choice)),
+        ("parity", f"{limit} {rounded(gamma, 15, up=False) if factor == '1' else factor}"),
         ("planned for", f"{shares}{level}"),
         *_meant(choice),
         *_sampling(choice.sampling),
@@ -68,30 +90,9 @@ def _meant(choice: Choice) -> list[tuple[str, str]]:
     return [("category", f"{_named(choice.category)}{', the hardest to estimate' if choice.hardest else ''}")]
 
 
-def _allowed(choice: Choice) -> str:
-    """The parity that designs may have; with more digits where it is close to 1."""
-    demand = choice.demand
-    gamma, limit = (demand.gamma_exact, "below") if demand.strict else (choice.gamma, "at most")
-    factor = factor_down(gamma)
-    return f"{limit} {rounded(gamma, 15, up=False) if factor == '1' else factor}"
-
-
 def _planned_shares(choice: Choice) -> str:
     shares = [f"{Printed(float(p)):.4g}" for p in choice.pi or ()]
     return ", ".join(shares if len(shares) <= 8 else [*shares[:7], "..."])
-
-
-def _options(choice: Choice) -> tuple[list[str], list[list[str]]]:
-    ranked = choice.ranked
-    columns = {"V_R": _figures([o.added_variance or 0.0 for o in ranked])}
-    if choice.n is not None:
-        columns["error"] = _figures([o.rms_error or 0.0 for o in ranked])
-        columns["margin"] = _figures([o.margin or 0.0 for o in ranked])
-        columns["n"] = _figures([o.n or 0 for o in ranked], decimals=1)
-    columns["guess"] = _figures([o.guess_probability for o in ranked], decimals=1)
-    columns["bits"] = _sizes([o.design.report_bits() for o in ranked])
-    columns["sent"] = _sizes([o.candidate.wire_bits for o in ranked])
-    return ["design", *columns], [list(row) for row in zip(map(_name, ranked), *columns.values(), strict=True)]
 
 
 def _name(option: Option) -> str:
@@ -112,15 +113,6 @@ def _sizes(bits: Sequence[float]) -> list[str]:
     return [f"{Printed(size / 1000):,.0f}k" if at_least(size, 1e5) else f"{Printed(size):,.0f}" for size in bits]
 
 
-def _legend(choice: Choice) -> Paragraph:
-    errors = "error: root mean square error of a share; n: respondents for the same margin; "
-    return Paragraph(
-        f"V_R: n times the variance that randomization adds; {'' if choice.n is None else errors}guess: how often the "
-        "best guess of the truth is right; bits, sent: size of a report, at least and as it is sent",
-        indent="  ",
-    )
-
-
 def _remarks(choice: Choice) -> Iterable[str]:
     """What must be known about some of the lines."""
     dominated = next((option for option in choice.options if option.dominated_by is not None), None)
@@ -136,17 +128,12 @@ def _remarks(choice: Choice) -> Iterable[str]:
 def _after_plan(choice: Choice, path: str | None, demand: str) -> str:
     if path is not None:
         return f"maskwell audit {shlex.quote(path)} {demand}".rstrip()
-    command = _command(choice, demand)
-    return command if len(command) <= WIDTH - len("Next: ") else "keep it with -o design.json"
-
-
-def _command(choice: Choice, demand: str) -> str:
-    """The command that makes the recommended design."""
     design = choice.design
     parameters = design.provenance["parameters"]
     size = f" --size {parameters['size']}" if "size" in parameters else ""
     family = choice.recommended.candidate.family
-    return f"maskwell design {family} {typed_categories(design.inputs)}{size} {demand} -o design.json"
+    command = f"maskwell design {family} {typed_categories(design.inputs)}{size} {demand} -o design.json"
+    return command if len(command) <= WIDTH - len("Next: ") else "keep it with -o design.json"
 
 
 MOST_SHARES = 6
@@ -173,11 +160,6 @@ def sample_report(plan: SamplePlan, path: str) -> Report:
     give = "gives" if plan.n == 1 else "give"
     what = f"the share of {_named(plan.label)} within {number(plan.margin, 3)}"
     answer = f"With {file_name(path)}, {_respondents(plan.n)} {give} {what}."
-    body: list[Block] = [Facts(_sample_facts(plan)), Notes(plan.warnings(), word="warning")]
-    return Report(answer, body, next_step=f"maskwell audit {shlex.quote(path)}")
-
-
-def _sample_facts(plan: SamplePlan) -> list[tuple[str, str]]:
     worst = "the worst shares there can be: " if plan.worst_case else ""
     facts = [
         ("design", made_as(plan.design)),
@@ -188,7 +170,11 @@ def _sample_facts(plan: SamplePlan) -> list[tuple[str, str]]:
     if plan.worst_n is not None and plan.worst_margin is not None and not plan.worst_case:
         facts.append(("whatever the shares", _either(plan.worst_margin, plan.worst_n, plan.margin)))
     direct = _either(plan.direct_margin, plan.direct_n, plan.margin)
-    return [*facts, ("asked directly", f"{direct}, but without protection")]
+    body: list[Block] = [
+        Facts([*facts, ("asked directly", f"{direct}, but without protection")]),
+        Notes(plan.warnings(), word="warning"),
+    ]
+    return Report(answer, body, next_step=f"maskwell audit {shlex.quote(path)}")
 
 
 def _either(margin: float, n: int, asked: float) -> str:
@@ -267,10 +253,20 @@ def allocation_report(allocation: Allocation) -> Report:
     ]
     unused = [name for name, n in zip(allocation.names, allocation.counts, strict=True) if not n]
     not_needed = [f"{shorten(name, 40)} is not needed: the others are more informative" for name in unused]
-    table = Grid([parts, "n", "best share", *_stratum_columns(allocation)], rows)
+    table = Grid(
+        [parts, "n", "best share", *(["of all", "variance, times n"] if allocation.kind == "strata" else [])], rows
+    )
+    facts = [("variance", number(allocation.variance, 4))]
+    if allocation.plain_variance is not None:
+        plain = "divided by size" if allocation.kind == "strata" else "divided equally"
+        more = allocation.plain_variance / allocation.variance - 1
+        beside = f"{number(100 * abs(more), 3)} % {'more' if more >= 0 else 'less'}"
+        facts.append((plain, f"{number(allocation.plain_variance, 4)}, {beside}"))
+    if allocation.cost != allocation.n:
+        facts.append(("cost", f"{Printed(allocation.cost):,.10g}"))
     return Report(
         answer,
-        [table, Facts(_allocation_facts(allocation)), Notes([*not_needed, *allocation.details.get("notes", ())])],
+        [table, Facts(facts), Notes([*not_needed, *allocation.details.get("notes", ())])],
         next_step=_after_allocation(allocation),
     )
 
@@ -281,24 +277,8 @@ def _after_allocation(allocation: Allocation) -> str:
     return "ask them, then maskwell estimate FILE --design 'y[group=1]=D1' --design 'y[group=2]=D2'"
 
 
-def _stratum_columns(allocation: Allocation) -> list[str]:
-    return ["of all", "variance, times n"] if allocation.kind == "strata" else []
-
-
 def _of_stratum(allocation: Allocation, i: int) -> list[str]:
     if allocation.kind != "strata":
         return []
     part = allocation.details["unit_variances"][i]
     return [f"{Printed(part['share']):.4f}", f"{Printed(part['total']):.4f}"]
-
-
-def _allocation_facts(allocation: Allocation) -> list[tuple[str, str]]:
-    facts = [("variance", number(allocation.variance, 4))]
-    if allocation.plain_variance is not None:
-        plain = "divided by size" if allocation.kind == "strata" else "divided equally"
-        more = allocation.plain_variance / allocation.variance - 1
-        beside = f"{number(100 * abs(more), 3)} % {'more' if more >= 0 else 'less'}"
-        facts.append((plain, f"{number(allocation.plain_variance, 4)}, {beside}"))
-    if allocation.cost != allocation.n:
-        facts.append(("cost", f"{Printed(allocation.cost):,.10g}"))
-    return facts

@@ -1,7 +1,4 @@
-"""Privacy in words: what a design promises, one demand in every language, what came of checking a certificate.
-
-What is allowed is rounded down, what can happen rounded up.
-"""
+"""Privacy in words: what a design promises, one demand in every language, what came of checking a certificate."""
 
 from __future__ import annotations
 
@@ -134,13 +131,17 @@ def _sufficient(asked: Mapping[str, Any]) -> Parity:
 
 
 def _audit_facts(audit: Mapping[str, Any], design: Design) -> list[tuple[str, str]]:
+    right, blind = audit["guess_probability"], number(audit["guess_without_report"])
     facts = [
         ("made as", made_as(design)),
         *what_is_reported(design, f"{count(audit['k'])}: "),
         *what_it_does(design),
         ("parity", parity_of(design)),
         ("epsilon", number(audit["epsilon"], 10)),
-        ("best guess is right", _guess(audit)),
+        (
+            "best guess is right",
+            f"{'not worked out' if right is None else f'{number(right)} of the time'} ({blind} without the report)",
+        ),
         *_solvable(audit),
         ("admissible", _admissible(audit)),
         ("added variance", _added_variance(audit)),
@@ -167,11 +168,6 @@ def _solvable(audit: Mapping[str, Any]) -> list[tuple[str, str]]:
         return [("identifiable", "not worked out")]
     answer = "yes" if audit["identifiable"] else f"no: rank {audit['rank']} for {audit['k']} categories"
     return [("identifiable", answer), ("condition", number(audit["condition"]))]
-
-
-def _guess(audit: Mapping[str, Any]) -> str:
-    right, blind = audit["guess_probability"], number(audit["guess_without_report"])
-    return f"{'not worked out' if right is None else f'{number(right)} of the time'} ({blind} without the report)"
 
 
 def _on_average(audit: Mapping[str, Any]) -> str:
@@ -242,17 +238,19 @@ def convert_report(languages: Mapping[str, Any], option: str) -> Report:
         nothing = f"{languages['stated']} allows any parity: nothing is asked, and every design meets it."
         return Report(nothing, next_step="a demand that protects: maskwell convert --epsilon 1")
     strict = languages["closed"] and languages["attained"]
-    return Report(
-        _converted_answer(languages, gamma, strict=strict),
-        [Facts(_language_facts(languages, gamma, strict=strict)), GAP, _rises(languages, gamma, strict=strict)],
-        next_step=_after_convert(languages, gamma, option),
-    )
-
-
-def _converted_answer(languages: Mapping[str, Any], gamma: Fraction, *, strict: bool) -> str:
     limit = "below" if strict else "at most"
     says = "is as accurate as subset selection of parity" if "l" in languages else f"means that parity is {limit}"
-    return f"{languages['stated']} {says} {rounded(gamma, 10, up=False)}."
+    rows = [[number(float(p)), rounded(posterior_range(gamma, p)[1], 6, up=True)] for p in RHO_EXAMPLES]
+    whose = "with subset selection " if "l" in languages else ""
+    return Report(
+        f"{languages['stated']} {says} {rounded(gamma, 10, up=False)}.",
+        [
+            Facts(_language_facts(languages, gamma, strict=strict)),
+            GAP,
+            Grid(["a suspicion of", f"{whose}{'stays below' if strict else 'can rise to at most'}"], rows),
+        ],
+        next_step=_after_convert(languages, gamma, option),
+    )
 
 
 def _language_facts(languages: Mapping[str, Any], gamma: Fraction, *, strict: bool) -> list[tuple[str, str]]:
@@ -271,13 +269,6 @@ def _language_facts(languages: Mapping[str, Any], gamma: Fraction, *, strict: bo
     if "l_real" in languages:
         pairs.append((f"as accurate as l, k = {languages['k']}", _matching_l(languages)))
     return pairs
-
-
-def _rises(languages: Mapping[str, Any], gamma: Parity, *, strict: bool) -> Grid:
-    """What a suspicion can become; local diversity bounds nothing, so that the table is that of subset selection."""
-    rows = [[number(float(p)), rounded(posterior_range(gamma, p)[1], 6, up=True)] for p in RHO_EXAMPLES]
-    whose = "with subset selection " if "l" in languages else ""
-    return Grid(["a suspicion of", f"{whose}{'stays below' if strict else 'can rise to at most'}"], rows)
 
 
 def _after_convert(languages: Mapping[str, Any], gamma: Fraction, option: str) -> str:

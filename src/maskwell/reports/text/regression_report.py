@@ -42,7 +42,8 @@ def regression_report(
     hidden = len(regression.terms) - MOST_TERMS
     more = f"  ... and {hidden:,} more: {gives_all()}" if hidden > 0 else ""
     head, rows = _cells(regression, level, exponentiate=exponentiate, most=MOST_TERMS)
-    terms, thresholds = _parted(regression, rows)
+    marked = [*zip(rows, regression.is_threshold, strict=False)]
+    terms, thresholds = ([row for row, one in marked if one == above] for above in (False, True))
     body: list[Block] = [Grid(head, terms, more=more)]
     if thresholds:
         body += [GAP, Grid([head[0], "estimate", *head[2:]], thresholds, title="  thresholds (log odds)")]
@@ -123,12 +124,6 @@ def coefficients_table(part: Coefficients, level: float) -> Table:
         caption=caption,
         notes=[*rows_told, *getattr(part, "flags", ()), *part.flat_notes(level)],
     )
-
-
-def _parted(regression: Regression, rows: list[list[str]]) -> tuple[list[list[str]], list[list[str]]]:
-    """The rows of coefficients, and those of the thresholds of an ordinal model."""
-    marked = [*zip(rows, regression.is_threshold, strict=False)]
-    return [row for row, threshold in marked if not threshold], [row for row, threshold in marked if threshold]
 
 
 def _with_level(head: Sequence[str], level: float) -> list[str]:
@@ -212,11 +207,8 @@ def _cells(
 
 def _line(row: Mapping[str, Any]) -> list[str]:
     values = [row["estimate"], row["standard_error"], *row["interval"]]
-    return [row["term"], *(_number(value, _decimals(row)) for value in values), _p_text(row["p_value"])]
-
-
-def _p_text(p: float | None) -> str:
-    return "—" if p is None else p_text(p)
+    p = row["p_value"]
+    return [row["term"], *(_number(value, _decimals(row)) for value in values), "—" if p is None else p_text(p)]
 
 
 def _digits(row: Mapping[str, Any]) -> list[str]:
@@ -245,7 +237,11 @@ def _number(value: float | None, decimals: int | None = 4) -> str:
 
 
 def _facts(regression: Regression) -> list[tuple[str, str]]:
-    pairs = [("standard errors", regression.variance), ("intervals", _intervals(regression))]
+    words = [interval_words(part) for part in (regression, regression.latent) if part is not None]
+    pairs = [
+        ("standard errors", regression.variance),
+        ("intervals", words[0] if len({*words}) == 1 else f"{words[0]}; in the second table {words[1]}"),
+    ]
     if regression.degrees_of_freedom is not None:
         pairs.append(("degrees of freedom", f"{regression.degrees_of_freedom:,}"))
     if regression.family == "ordinal":
@@ -258,12 +254,6 @@ def _facts(regression: Regression) -> list[tuple[str, str]]:
     if not math.isnan(regression.log_likelihood):
         pairs.append(("log-likelihood", f"{Printed(regression.log_likelihood):.4f}"))
     return pairs
-
-
-def _intervals(regression: Regression) -> str:
-    """The method of the intervals in the table, and in that of the latent model where it differs."""
-    words = [interval_words(part) for part in (regression, regression.latent) if part is not None]
-    return words[0] if len({*words}) == 1 else f"{words[0]}; in the second table {words[1]}"
 
 
 def _parameters(regression: Regression, level: float) -> list[tuple[str, str]]:

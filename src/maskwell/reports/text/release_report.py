@@ -1,7 +1,4 @@
-"""A release in words: what came of it, what several bounds would give and cost; and the risk of a file.
-
-The risk tells who is found, how surely, and by which keys.
-"""
+"""A release in words: what came of it, what several bounds would give and cost; and the risk of a file."""
 
 from __future__ import annotations
 
@@ -58,7 +55,7 @@ BEATEN = "under that bound risk, matches and records above are no more, and no m
 
 def release_report(release: AnyRelease, folder: str | None) -> Report:
     """What was released, with which risk and at what cost; ``folder`` is where it was written, if it was."""
-    where = "" if folder is None else f" to {_folder(folder)}"
+    where = "" if folder is None else f" to {folder if folder.endswith('/') else f'{folder}/'}"
     first = f"Released {counted(release.rows, 'record', 'records')}{where}. {_release_answer(release)}"
     body = _changes(release)
     body += [] if release.risk is None else [GAP, risk_grid(release.risk)]
@@ -120,7 +117,18 @@ def dry_run_report(
     """
     refused = refusal(release)
     first = _would_be(release) if refused is None else _would_not_be(release, refused)
-    body = [*map_table(points), *_map_notes(release, points), *recode_table(recodes), GAP, *_changes(release)]
+    remarks: list[Block] = [Notes([f"{point.label}: {point.note}" for point in points if point.note])]
+    bound = release.plan.match
+    if bound is not None and any(point.above for point in points):
+        remarks.append(Notes([ABOVE.format(bound=_plain(bound_value("match", float(bound))))], word="above"))
+    remarks.append(Notes([BEATEN] if any(i is not None for i in _beaten(points)) else [], word="beaten by"))
+    body = [
+        *map_table(points),
+        *remarks,
+        *recode_table(recodes),
+        GAP,
+        *_changes(release),
+    ]
     more = "".join(f" {name} {shlex.quote(value)}" for name, value in (given or {}).items() if value is not None)
     command = f"maskwell release {shlex.quote(source)} --plan {shlex.quote(plan)}{more}"
     if refused is None:
@@ -128,10 +136,6 @@ def dry_run_report(
         return Report(first, body, next_step=f"{command} -o {shlex.quote(folder)}")
     body += [Notes(_remarks(release)), Notes([refused.hint], word="to keep the limit")]
     return Report(first, body, next_step=f"change the plan, then: {command} --dry-run")
-
-
-def _folder(name: str) -> str:
-    return name if name.endswith("/") else f"{name}/"
 
 
 def _assumptions(release: AnyRelease) -> list[Paragraph]:
@@ -162,15 +166,6 @@ def _would_not_be(release: AnyRelease, refused: InfeasibleError) -> list[Paragra
     above = above_in_words(after.records_above, release.rows, after.max_risk, float(bound))
     worst = sentence(f"{easiest(risk, release.labels)}.")
     return [sentence(f"The plan would be refused: {above}."), worst]
-
-
-def _map_notes(release: AnyRelease, points: Sequence[RiskUtilityPoint]) -> list[Block]:
-    """Why bounds are not possible; and words of the table that are not clear by themselves, where they occur."""
-    remarks: list[Block] = [Notes([f"{point.label}: {point.note}" for point in points if point.note])]
-    bound = release.plan.match
-    if bound is not None and any(point.above for point in points):
-        remarks.append(Notes([ABOVE.format(bound=_plain(bound_value("match", float(bound))))], word="above"))
-    return [*remarks, Notes([BEATEN] if any(i is not None for i in _beaten(points)) else [], word="beaten by")]
 
 
 def map_table(points: Sequence[RiskUtilityPoint]) -> list[Grid]:
@@ -260,16 +255,15 @@ def _changes(release: AnyRelease) -> list[Block]:
 def _kept(stages: Sequence[Stage]) -> list[Paragraph]:
     """What stays right on average, each group of columns once."""
     pairs = [(one, kept_columns(stages, one)) for one in stages]
-    kept = [f"{KEPT[one.invariance]} of {_table(one, columns)}" for one, columns in pairs if columns]
+    kept = [
+        f"{KEPT[one.invariance]} of {_columns(one) if {*one.columns} <= {*columns} else names_in_short(columns)}"
+        for one, columns in pairs
+        if columns
+    ]
     lost = [_columns(one) for one, columns in pairs if not columns]
     said = [f"Right on average: {'; '.join(kept)}."] if kept else []
     said += [f"Not right as they stand, users need the matrix: {'; '.join(lost)}."] if lost else []
     return [Paragraph(text, indent="  ") for text in said]
-
-
-def _table(stage: Stage, kept: Sequence[str]) -> str:
-    """The stage where all its columns are kept together, else those that are."""
-    return _columns(stage) if {*stage.columns} <= {*kept} else names_in_short(kept)
 
 
 def _columns(stage: Stage) -> str:
@@ -406,7 +400,10 @@ def special_table(special: SpecialUniques) -> list[Block]:
         ["Highest DIS-SUDA score", f"{Printed(float(special.dis_scores.max())):.3f}"],
         ["Share of the population in the file", f"{percent(special.fraction)} %"],
     ]
-    shares = [[shorten(name, 30), f"{percent(share)} %"] for name, share in _largest_first(special.shares)]
+    shares = [
+        [shorten(name, 30), f"{percent(share)} %"]
+        for name, share in sorted(special.shares.items(), key=lambda one: -one[1])
+    ]
     return [
         GAP,
         Grid(["special uniques, in the file", ""], rows),
@@ -416,14 +413,12 @@ def special_table(special: SpecialUniques) -> list[Block]:
     ]
 
 
-def _largest_first(shares: Mapping[str, float]) -> list[tuple[str, float]]:
-    return sorted(shares.items(), key=lambda one: -one[1])
-
-
 def _risk_answer(report: RiskReport) -> str:
     """Whether the bound is kept, where there is one; else who is found, and how surely."""
     if report.after is not None:
-        return f"{headline(report)[:-1]}; before the release: {_before(report)}.{_verdict(report.after)}"
+        both_sure = is_sure(report.after.max_risk)
+        before = count(report.before.uniques or 0) if both_sure else bound_value("match", report.before.max_risk)
+        return f"{headline(report)[:-1]}; before the release: {before}.{_verdict(report.after)}"
     who = f"who knows {names_in_short(report.keys)} of a person"
     if report.threshold is None:
         return f"W{who[1:]} finds {_who_is_found(report)}."
@@ -453,12 +448,6 @@ def _who_is_found(report: RiskReport) -> str:
         return f"no record with a chance above {bound_value('match', now.max_risk)}"
     sure = f"{count(found_for_sure(report))} of {counted(now.records, 'record', 'records')} for sure"
     return f"{sure}: nobody else is like them"
-
-
-def _before(report: RiskReport) -> str:
-    """What it was before a release, in the terms of what is said of the release."""
-    both_sure = report.after is not None and is_sure(report.after.max_risk)
-    return count(report.before.uniques or 0) if both_sure else bound_value("match", report.before.max_risk)
 
 
 def _file_grid(report: RiskReport) -> Grid:

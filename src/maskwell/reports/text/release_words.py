@@ -1,8 +1,4 @@
-"""A release in words and numbers as people read them: what was asked and what came of it, its risk and its utility.
-
-What stays right, which rules hold, which bounds are kept; risk and utility as rows, the risk of a match in sentences.
-States are named by the labels of their values, where the file has such labels.
-"""
+"""A release in words and numbers as people read them: what was asked and what came of it, its risk and its utility."""
 
 from __future__ import annotations
 
@@ -89,18 +85,13 @@ def promises(release: AnyRelease) -> list[Promise]:
 
 def _matching(release: AnyRelease) -> Promise:
     asked = release.plan.match
-    most = greatest_risk(release)
+    after = None if release.risk is None else release.risk.after
+    most = None if after is None else float(after.max_risk)
     where = f"someone who knows {in_words(release.plan.keys)}{release.plan.against.words}"
     if asked is None or most is None:
         return Promise(BOUNDS["match"], where, _bound_text("match", asked or Fraction(1)), "–", None)
     kept = bound_is_kept("match", asked, most)
     return Promise(BOUNDS["match"], where, _bound_text("match", asked), bound_value("match", most), kept)
-
-
-def greatest_risk(release: AnyRelease) -> float | None:
-    """The greatest chance of a correct match after the release, against the intruder of the plan; None without keys."""
-    after = None if release.risk is None else release.risk.after
-    return None if after is None else float(after.max_risk)
 
 
 def _promise(one: BoundKept) -> Promise:
@@ -244,12 +235,11 @@ UNIT_MEASURES: tuple[tuple[str, Callable[[UnitFigures], str]], ...] = (
     ("… whatever depends on what, at most", lambda one: bound_value("match", one.max_bound)),
     ("Units with a record found, expected", lambda one: expected_number(one.expected_units)),
     ("… records in them", lambda one: expected_number(one.expected_records)),
-    ("… not knowing who is in the sample", lambda one: _sampled(one.expected_reidentifications)),
+    (
+        "… not knowing who is in the sample",
+        lambda one: NONE if one.expected_reidentifications is None else expected_number(one.expected_reidentifications),
+    ),
 )
-
-
-def _sampled(matches: float | None) -> str:
-    return NONE if matches is None else expected_number(matches)
 
 
 def unit_rows(units: UnitRisk | None) -> list[tuple[str, str, str]]:
@@ -265,11 +255,7 @@ def _read(read: Read, file: FileRisk | None) -> str:
 
 
 def riskiest(release: AnyRelease) -> list[list[str]]:
-    """Cells whose records have the greatest risk after the release: labels of the keys, records, before, after.
-
-    Where records with the same keys are randomized differently, the labels that tell them apart come second, and the
-    number of all records with the same keys after that of the cell.
-    """
+    """Cells whose records have the greatest risk after the release: labels of the keys, records, before, after."""
     risk = release.risk
     if risk is None or risk.after is None:
         return []
@@ -417,7 +403,8 @@ def unit_headline(risk: RiskReport) -> list[str]:
     said += " by someone who looks once for each"
     said += ", if they are matched independently" if below(now.max_risk, now.max_bound) else ""
     if now.worst_risk is not None and above(now.worst_risk, now.max_risk, scale=1):
-        said += f"; {bound_value('match', now.worst_risk)} for someone who {_finds_most(risk)}"
+        finds_most = INTRUDERS[risk.intruder].outdone(counts="released_counts" in risk.per_cell)
+        said += f"; {bound_value('match', now.worst_risk)} for someone who {finds_most}"
     said += "; the limit is for single records." if risk.threshold is not None else "."
     if not units.seen_share:
         return [said]
@@ -427,11 +414,6 @@ def unit_headline(risk: RiskReport) -> list[str]:
         f" up to {bound_value('match', units.known_together)}."
     )
     return [said, together]
-
-
-def _finds_most(risk: RiskReport) -> str:
-    """What somebody does who finds more of a unit than the intruder of the headline."""
-    return INTRUDERS[risk.intruder].outdone(counts="released_counts" in risk.per_cell)
 
 
 def _who_finds_more(risk: RiskReport) -> Iterator[str]:
