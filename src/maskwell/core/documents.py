@@ -77,11 +77,7 @@ def standard_input() -> Any:
 
 
 def read_document(path: str | Path, *, error: type[InputError], hint: str, largest: int = LARGEST) -> str:
-    """The text of a file, a pipe or standard input (``-``); ``error`` where it cannot be read.
-
-    That is, also where it is too large or not UTF-8. A mark of the order of bytes at its beginning is left out. No more
-    than ``largest`` bytes are read, and one.
-    """
+    """The text of a file, a pipe or standard input (``-``); ``error`` where it cannot be read."""
     try:
         with nullcontext(standard_input()) if path == STANDARD_INPUT else Path(path).open("rb") as file:
             content = _up_to(file.read, largest + 1)

@@ -78,11 +78,7 @@ def is_inside(share: float) -> bool: ...
 @overload
 def is_inside(share: Numbers) -> NDArray[np.bool_]: ...
 def is_inside(share: Any) -> Any:
-    """Whether an estimated share lies between 0 and 1, and is neither.
-
-    >>> is_inside(0.5), is_inside(1e-17), is_inside(1 - 1e-16)
-    (True, False, False)
-    """
+    """Whether an estimated share lies between 0 and 1, and is neither."""
     return above(share, 0, scale=1) & below(share, 1)
 
 
@@ -91,11 +87,7 @@ def is_outside(share: float) -> bool: ...
 @overload
 def is_outside(share: Numbers) -> NDArray[np.bool_]: ...
 def is_outside(share: Any) -> Any:
-    """Whether an estimated share lies below 0 or above 1.
-
-    >>> is_outside(-0.01), is_outside(-1e-17), is_outside(1 + 1e-15)
-    (True, False, False)
-    """
+    """Whether an estimated share lies below 0 or above 1."""
     return below(share, 0, scale=1) | above(share, 1)
 
 
@@ -135,12 +127,7 @@ def _to_float(value: Any) -> float:
 
 
 def ranked(values: Numbers) -> NDArray[np.intp]:
-    """Places of numbers, the largest first; those that are tied with the next keep the order in which they are given.
-
-    >>> import numpy as np
-    >>> ranked(np.array([0.3, 0.1, 0.1 + 0.2, 2.0])).tolist()
-    [3, 0, 2, 1]
-    """
+    """Places of numbers, the largest first; those that are tied with the next keep the order in which they came."""
     import numpy as np
 
     order = np.argsort(-values, kind="stable")
@@ -149,30 +136,17 @@ def ranked(values: Numbers) -> NDArray[np.intp]:
 
 
 def largest(values: Numbers) -> int:
-    """The first place whose number is the largest, or tied with it.
-
-    >>> import numpy as np
-    >>> largest(np.array([0.1, 0.3, 0.1 + 0.2]))
-    1
-    """
+    """The first place whose number is the largest, or tied with it."""
     return int(at_least(values, values.max()).argmax())
 
 
 def ceil_of(value: float | Fraction) -> int:
-    """The least whole number that is not below a computed one, but for its last bits; exact for a fraction.
-
-    >>> ceil_of(5 + 1e-13), ceil_of(5.001), ceil_of(Fraction(10**12 + 1, 10**12)), ceil_of(1e15 + 0.25)
-    (5, 6, 2, 1000000000000001)
-    """
+    """The least whole number that is not below a computed one, but for its last bits; exact for a fraction."""
     if isinstance(value, Rational):
         return math.ceil(value)
     return math.ceil(value - min(SLACK * abs(value), _MOST_OF_A_STEP))
 
 
 def floor_of(value: float | Fraction) -> int:
-    """The greatest whole number that is not above a computed one, but for its last bits; exact for a fraction.
-
-    >>> floor_of(5 - 1e-13), floor_of(4.999)
-    (5, 4)
-    """
+    """The greatest whole number that is not above a computed one, but for its last bits; exact for a fraction."""
     return -ceil_of(-value)

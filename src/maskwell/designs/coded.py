@@ -72,10 +72,7 @@ class CodedDesign(Design):
         return entries
 
     def largest_in_rows(self, scale: Real) -> tuple[Real, Array]:
-        """``max_j P[i, j] scale_j`` for each report i, and the first truth j that reaches it; both of shape (m,).
-
-        For scales of 0 or more; truth 0 where all are zero.
-        """
+        """``max_j P[i, j] scale_j`` for each report i, and the first truth j that reaches it; both of shape (m,)."""
         self._check_size(ENTRY_LIMIT)
         most, where, reports = np.full(self.m, -np.inf), np.zeros(self.m, dtype=np.int64), np.arange(self.m)
         batch = max(1, ENTRY_WORK // self.m)
@@ -120,10 +117,7 @@ class CodedDesign(Design):
         return self.forward(self.check_distribution(pi))
 
     def solve(self, share: Real) -> Real:
-        """True proportions ``L share`` from shares of reports, shape (k,).
-
-        Source: [NayakZhangAdeshiyan2016, eq. (1.2)].
-        """
+        """True proportions ``L share`` from shares of reports, shape (k,)."""
         self.check_identifiable()
         return self.backward(self._check_share(share))
 

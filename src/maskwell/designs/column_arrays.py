@@ -273,10 +273,7 @@ class ColumnTable:
 
 
 def leading_bits(numerators: Array, denominators: Array, last: Array) -> Array:
-    """The first 64 bits of ``numerators / denominators``, all ones at the places ``last``, where the quotient is 1.
-
-    Long division in steps of as many bits as 64-bit numbers leave room for; one by one beyond them.
-    """
+    """The first 64 bits of ``numerators / denominators``, all ones at the places ``last``, where the quotient is 1."""
     if numerators.dtype == object or denominators.dtype == object:
         pairs = zip(numerators.tolist(), denominators.tolist(), strict=True)
         return np.array([threshold64(n, d) for n, d in pairs], dtype=np.uint64)

@@ -34,10 +34,6 @@ class Garbling:
     """A transition matrix by its positive entries.
 
     ``columns[u]`` lists pairs (i, n): report u becomes report i with probability n over the sum of all n of the column.
-
-    >>> merge = Garbling.of(3, [{0: 1, 1: 1}, {2: 5}])
-    >>> merge.exact()[0], merge.matrix().tolist()
-    ([Fraction(1, 2), Fraction(0, 1)], [[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]])
     """
 
     rows: int

@@ -89,12 +89,7 @@ def reduce_rows(rows: Rows) -> Reduction:
 
 
 def reduce_rows_near(rows: Rows, rtol: float = RTOL) -> Reduction:
-    """The same for fractions that came from floats: rows are alike when their entries, normalised, agree within rtol.
-
-    >>> near = [[Fraction(1, 4), Fraction(1, 2)], [Fraction(3, 4) - Fraction(1, 10**12), Fraction(3, 2)]]
-    >>> reduce_rows(near), reduce_rows_near(near)
-    (Reduction(2 rows to 2), Reduction(2 rows to 1, not exactly))
-    """
+    """The same for fractions of floats: rows are alike when their entries, normalised, agree within rtol."""
     return _reduction(rows, _near_groups(rows, rtol))
 
 

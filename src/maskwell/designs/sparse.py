@@ -70,10 +70,7 @@ def ranks(stack: Stack, values: Real) -> Array:
 
 
 def left_inverses(stack: Stack) -> Real:
-    """L with L P = I for each component, shape (count, s, r): the inverse, else best at equal shares.
-
-    Source: [NayakZhai2019, eq. (6.3)], as for a whole matrix: the sums that it is made of do not cross components.
-    """
+    """L with L P = I for each component, shape (count, s, r): the inverse, else best at equal shares."""
     r, s = stack.P.shape[1:]
     if r == s:
         return np.asarray(np.linalg.inv(stack.P))

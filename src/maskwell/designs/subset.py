@@ -250,11 +250,7 @@ def wrong_size(name: str, size: object, k: int) -> ParameterError:
 
 
 def sizes_allowed(k: int) -> str:
-    """The hint for an l that is not possible.
-
-    >>> sizes_allowed(2), sizes_allowed(3), sizes_allowed(5)
-    ('use at least 3 categories', 'give l = 2', 'give l from 2 to 4')
-    """
+    """The hint for an l that is not possible."""
     if k < 3:
         return "use at least 3 categories"
     return "give l = 2" if k == 3 else f"give l from 2 to {k - 1}"

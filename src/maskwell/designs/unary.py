@@ -58,11 +58,7 @@ ESTIMATORS: tuple[Estimator, ...] = ("per-bit", "centred", "best-linear")
 
 
 def square_means(estimator: Estimator, k: int, p: Fraction, r: Fraction) -> tuple[float, float]:
-    """T and O: the mean of U_i^2 when the truth is category i, and when it is another one.
-
-    >>> square_means("per-bit", 3, Fraction(2, 3), Fraction(1, 3))
-    (3.0, 2.0)
-    """
+    """T and O: the mean of U_i^2 when the truth is category i, and when it is another one."""
     if estimator == "best-linear":
         return _best_linear_means(k, p, r)
     own, other = (q * (1 - q) / (p - r) ** 2 for q in (p, r))
@@ -92,11 +88,8 @@ def _told_by(s: Real, k: int, inverse: Fraction) -> Real:
 
 
 def _deviations(s: Real, k: int, inverse: Fraction) -> tuple[Real, Real]:
-    """``x_i - 1`` inside and outside of a report of size s: ``(k - s) (gamma - 1) / D_s`` and ``-s (gamma - 1) / D_s``.
-
-    The empty report tells nothing; where 1 / gamma underflows its formula would read 0 / 0.
-    """
-    size = np.maximum(s, 1)
+    """``x_i - 1`` inside and outside of a report of size s: ``(k - s) (gamma - 1) / D_s``, ``-s (gamma - 1) / D_s``."""
+    size = np.maximum(s, 1)  # the empty report tells nothing; where 1 / gamma underflows it would read 0 / 0
     apart = float(1 - inverse) / (size + (k - size) * float(inverse))
     return (k - size) * apart, -s * apart
 
@@ -134,11 +127,7 @@ def binomial_bulk(n: int, p: float) -> tuple[Real, Real]:
 
 
 def _ends(chance: Fraction) -> bool:
-    """Whether a probability ends within 16 bits, so that a half that equals it settles the bit.
-
-    >>> _ends(Fraction(1, 4)), _ends(Fraction(1, 3))
-    (True, False)
-    """
+    """Whether a probability ends within 16 bits, so that a half that equals it settles the bit."""
     return (chance.numerator << 16) % chance.denominator == 0
 
 

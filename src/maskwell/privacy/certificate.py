@@ -205,11 +205,7 @@ def _stated(demand: Demand) -> dict[str, Any]:
 def claims_of(
     design: Design, demand: Mapping[str, Any] | None = None, improvement: Improves | None = None
 ) -> dict[str, Any]:
-    """Everything that is claimed of a design, worked out from its exact integers.
-
-    ``demand`` holds what was ``stated``, whether that was in ``decimals``, and, for curves that are functions of a
-    program, the bound ``gamma`` as given.
-    """
+    """Everything that is claimed of a design, worked out from its exact integers."""
     parity = design.parity_exact()
     claims: dict[str, Any] = {"parity": to_text(parity)}
     if demand is not None:
@@ -221,14 +217,7 @@ def claims_of(
 
 
 def answer_of(demand: Mapping[str, Any], parity: Parity, *, decimals: bool) -> dict[str, Any]:
-    """The claims about a stated demand: its bound, whether a parity meets it, and the slack where that decides.
-
-    ``decimals`` tells that the design was given as decimals.
-
-    >>> stated = {"stated": {"language": "gamma", "gamma": "2"}, "decimals": False}
-    >>> answer_of(stated, 2 + Fraction(1, 10**12), decimals=True)["slack"]
-    {'relative': '1/1000000000', 'given_as_decimals': ['design']}
-    """
+    """The claims about a stated demand: its bound, whether a parity meets it, and the slack where that decides."""
     bound, gamma = bound_of(demand)
     decimal_sides = {"design": decimals, "demand": bool(demand.get("decimals"))}
     answer = verdict(parity, gamma, decimals=any(decimal_sides.values()), strict=bound["strict"])

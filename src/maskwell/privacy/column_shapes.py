@@ -40,12 +40,7 @@ MOST_BITS = 1 << 32
 
 @dataclass(frozen=True)
 class Shape:
-    """Rows of P that are proportional to each other, or one row for each set of categories of some sizes.
-
-    >>> from maskwell.core import Categories
-    >>> next(shapes(Uniform.from_gamma(3, Categories.numbered(4)))).parity
-    Fraction(3, 1)
-    """
+    """Rows of P that are proportional to each other, or one row for each set of categories of some sizes."""
 
     rows: tuple[int, ...]  # the numbers of the rows in the matrix, from 0; empty where there is one for each set
     truths: tuple[int, ...]  # the truths whose entry is the largest; empty where they are the members of the set
@@ -71,10 +66,7 @@ class Shape:
 
 @singledispatch
 def shapes(design: Design) -> Iterator[Shape]:
-    """The rows of a design, alike ones together, in the order of the first row of each.
-
-    The matrix is written out for designs of no known symmetry; TooLargeError when it would be huge.
-    """
+    """The rows of a design, alike ones together, in the order of the first row of each."""
     yield from _merged(design)
 
 

@@ -268,10 +268,7 @@ def _on_average(design: Design) -> dict[str, Any]:
 
 
 def wear_out(parity: Parity, times: Sequence[int] = REPETITIONS) -> list[dict[str, Any]]:
-    """How protection wears out when the same person is asked again, each time with fresh randomness: ``parity**t``.
-
-    Source: derived; reached when every report comes out the same.
-    """
+    """How protection wears out when the same person is asked again, each time with fresh randomness: ``parity**t``."""
     powers = [(t, parity if isinstance(parity, float) else parity**t) for t in times]
     return [{"reports": t, "parity": to_float(power), "epsilon": log_of(power)} for t, power in powers]
 

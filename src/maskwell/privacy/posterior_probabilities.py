@@ -65,10 +65,7 @@ def posterior(design: Design, prior: Real | None = None) -> Real:
 
 
 def posterior_of(design: Design, report: Hashable, prior: Real | None = None) -> Real:
-    """The same for one report, by its label, or by its code where no label is a whole number.
-
-    Raises ParameterError when the report cannot occur under the prior.
-    """
+    """The same for one report, by its label, or by its code where no label is a whole number."""
     after, outputs = posterior(design, prior), design.outputs
     if isinstance(outputs, Categories):
         beliefs = after[outputs.find(report, "report")]
@@ -211,10 +208,7 @@ def jeopardy(design: Design) -> Jeopardy:
 
 
 def from_jeopardy(u: Number, v: Number, categories: Categories) -> Dense:
-    """The yes-or-no design in which a yes speaks u fold for the first category and a no v fold for the second.
-
-    ``math.inf`` for v makes the design with the largest information at that u.
-    """
+    """The yes-or-no design in which a yes speaks u fold for the first category and a no v fold for the second."""
     check_kind(Categories, categories=categories)
     return Jeopardy(_above_one(u, "u"), _above_one(v, "v")).design(categories)
 

@@ -167,15 +167,7 @@ def _name(design: Design, shape: Shape) -> str:
 
 
 def proof_of(design: Design, level: Parity) -> dict[str, Any] | None:
-    """Whether a design is admissible at a level, with the proof in exact text.
-
-    None where nothing is claimed: without a bound on parity, and for products, whose rows are not looked at one by one.
-
-    >>> from maskwell.designs import Dense
-    >>> from fractions import Fraction
-    >>> proof_of(Dense.of([["2/3", "1/3"], ["1/3", "2/3"]]), Fraction(2))["witness"]
-    [{'rows': [0], 'set': [0], 'weight': '1/3'}, {'rows': [1], 'set': [1], 'weight': '1/3'}]
-    """
+    """Whether a design is admissible at a level, with the proof in exact text."""
     if isinstance(level, float) or isinstance(design, Kronecker):
         return None
     judged = list(judged_rows(design, level))
@@ -244,14 +236,7 @@ Entry = tuple[int, int, Fraction]
 
 @dataclass(frozen=True, eq=False)
 class Improves:
-    """The design that is replaced, and the entries of C that are not zero, by rows and then by columns.
-
-    >>> from maskwell.designs import Dense
-    >>> original, better = Dense.of([["1/2", "1/4"], ["1/2", "3/4"]]), Dense.of([["2/3", "1/3"], ["1/3", "2/3"]])
-    >>> Improves.of(original, [(0, 0, "3/4"), (1, 0, "1/4"), (1, 1, 1)]).fault(better)
-    >>> Improves.of(original, [(0, 0, "2/3"), (1, 0, "1/3"), (1, 1, 1)]).fault(better)
-    'the entry for report 0 and truth 0 is 4/9 after garbling, not 1/2'
-    """
+    """The design that is replaced, and the entries of C that are not zero, by rows and then by columns."""
 
     original: Design
     entries: tuple[Entry, ...]
