@@ -1,14 +1,8 @@
 """What is kept of rows in place of the rows: counts and sums of weights by cell, never the empty cells.
 
-:class:`CellTable` says how many records lie in each cell that occurs, over one or more columns of a file.
-
-:class:`Cells` is the mergeable table of sums that a survey estimate needs of its rows, and nothing else of them. One
-line for each combination of stratum, clusters, domain, sample and report that occurs, with the number of rows, the sum
-of their weights and the sum of their squared weights. Time is that of one pass; memory grows with the combinations, not
-with the rows. Batches are merged with ``+``: numbers of rows are exact, sums of weights as exact as sums of floats are
-(exactly so when the weights are whole numbers).
-
-Without clusters a row is its own sampling unit and needs no line of its own. Clusters are nested: the same cluster
+:class:`Cells` is the mergeable table of sums that a survey estimate needs of its rows: one line for each combination of
+stratum, clusters, domain, sample and report that occurs. Numbers of rows are exact, sums of weights as exact as sums of
+floats are. Without clusters a row is its own sampling unit and needs no line of its own. Clusters are nested: the same
 label in two strata, or in two clusters of the stage above, names two clusters.
 """
 

@@ -1,11 +1,8 @@
 """Documents that somebody else wrote: read whole, up to a size, as UTF-8, and taken apart as JSON or TOML.
 
-Designs, certificates, plans, receipts, matrices and small tables all come in here. What cannot be one of them is told
-in a line before any work is done: a file without an end, text that is not UTF-8, nesting without an end, a key that
-occurs twice, half a character, a number with a million digits.
-
-For what maskwell writes itself there are values in the form that JSON can hold, the version that wrote them, and
-fingerprints: a design is named by a hash of its canonical JSON form.
+What cannot be one is told in a line before any work is done: a file without an end, text that is not UTF-8, nesting
+without an end, a key that occurs twice, half a character, a number with a million digits. For what maskwell writes
+itself there are values in the form that JSON can hold, and fingerprints: a hash of the canonical JSON form.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """Rows put into groups: by the labels of one column (Factor), or by the codes of several at once (Groups, keys).
 
-The labels of a factor come sorted, numbers before texts, so that its codes do not depend on the order of the rows or of
-the batches. Integers, texts and objects of any kind are coded here; who has codes already (a dictionary column of
-Arrow, a pandas categorical) gives them with :meth:`Factor.from_codes` and saves the search.
-
-A key is one number for each combination of codes, in mixed radix, the first column slowest, so that keys rise with the
-combinations. A machine word holds keys below :data:`LARGEST_KEY`; what needs more is renumbered on the way
-(:func:`number_cells`, :class:`Groups`) or counted in Python's integers (:func:`joint_keys`).
+The labels of a factor come sorted, so that its codes do not depend on the order of the rows or of the batches. A key is
+one number for each combination of codes, in mixed radix, the first column slowest. A machine word holds keys below
+:data:`LARGEST_KEY`; what needs more is renumbered on the way, or counted in Python's integers (:func:`joint_keys`).
 """
 
 from __future__ import annotations

@@ -1,17 +1,9 @@
 """Texts that people read: parts of messages, numbers as they are printed, and what somebody else wrote made harmless.
 
-A message and its hint are one line each, of at most 100 columns after ``error:`` and ``hint:``. Long texts are cut in
-the middle, lists end where the line does. A parameter is called what it is called where the message is read: an option
-on the command line, a keyword in Python.
-
-In a printed number the last bit of a computation decides nothing. A sum taken in another order differs in its last
-bits, and linear algebra orders its sums as the processor likes best. Where a value lies half way between two that can
-be printed, such as 1.3125 with three decimals, those bits would decide which of the two is shown. So values that close
-to half way are rounded away from zero, and bounds are not moved to the next number by less than the slack of
-:mod:`maskwell.core.verdicts`.
-
-A label of somebody else may hold an escape sequence for a terminal, a tag for a browser, markup for a page or a formula
-for a spreadsheet. Data files keep it exactly; everything that people look at gets it from here.
+A message and its hint are one line each, of at most 100 columns after ``error:`` and ``hint:``. In a printed number the
+last bit of a computation decides nothing: values that close to half way are rounded away from zero, and bounds are not
+moved to the next number by less than the slack of :mod:`maskwell.core.verdicts`. A label of somebody else may hold an
+escape sequence, a tag, markup or a formula: data files keep it exactly, what people look at gets it from here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Reports as they leave a design, canonical data that say what they are, and their counts, small and mergeable.
 
 Nothing in the form of a report depends on the truth beyond what the design allows: a report is one code or one mask.
-Counts are what an estimate needs to know of the reports.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Comparing a computed number with a limit: the last bit of a computation decides nothing.
 
-A sum taken in another order differs in its last bits, and linear algebra orders its sums as the processor likes best. A
-bare ``value <= limit`` would then give one verdict here and another one there wherever the exact value equals the
-limit. So whatever is met or not, refused or released, enough or too little is decided here:
+A sum taken in another order differs in its last bits, so a bare ``value <= limit`` would give one verdict here and
+another one there wherever the exact value equals the limit. Whatever is met or not, refused or released is decided
+here:
 
     tied       value = limit                              where both are integers or fractions
                |value - limit| <= 1e-9 scale              otherwise
@@ -10,12 +10,9 @@ limit. So whatever is met or not, refused or released, enough or too little is d
     at_least   above or tied        above    >  and not tied
 
 where ``scale`` is the larger size of the two numbers, or that of the numbers they were computed from if the caller
-gives it: a probability near zero that is one minus another one has the errors of one. Numbers that are tied count as
-equal, so a promise that includes its limit is kept at the limit. A caller that must err chooses the comparison
-that counts a tie for the safe side. A number that is not one (NaN) is neither below, above nor tied.
-
-Fractions are not rounded before they are compared: keep a limit as the fraction that was typed, and a count as an
-integer, and the verdict is exact.
+gives it: a probability near zero that is one minus another one has the errors of one. A caller that must err chooses
+the comparison that counts a tie for the safe side. NaN is neither below, above nor tied. Fractions are not rounded
+before they are compared: keep a limit as the fraction that was typed, and the verdict is exact.
 """
 
 from __future__ import annotations

@@ -2,10 +2,7 @@
 
 Column j has the entries ``starts[j]`` to ``starts[j + 1]``: the rows where it is not zero, increasing, and integers in
 the ratio of its probabilities. Integers are kept in 64 bits where every column sums to less than ``2**63``, else as
-Python integers.
-
-The kernels draw from threshold tables, another form of the same columns, dense or by their non-zeros. Components are
-blocks of a matrix that share no truth and no report.
+Python integers. The kernels draw from threshold tables, another form of the same columns.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
-"""Garbling: how the reports of one design are made into reports of another, kept by its positive entries.
+"""Garblings ``A = C P``: how reports of one design are made into reports of another, kept by their positive entries.
 
-    A = C P
-
-C[i, u] is the chance of making report u of P into report i of A. Its columns sum to one. A C with thousands of rows and
-columns has few positive entries, so that only these are kept, as integers for each column.
+C[i, u] is the chance of making report u of P into report i of A; its columns sum to one.
 
 Source: [ChaiNayak2018, Definition 4.1].
 """

@@ -1,15 +1,10 @@
 """Kronecker product: several variables, each randomized by a design of its own, independently.
 
-The first variable is slowest: the code of (x, y) is ``x * k_y + y``. The matrix is never written out; everything acts
-on one axis of a table at a time. Parity is the product of the parities.
+The first variable is slowest: the code of (x, y) is ``x * k_y + y``. The matrix is never written out: each linear
+operator works on one axis of a table at a time, the first axis is put last, then the next, until all are in order
+again. Neighbouring short axes are worked on together. Parity is the product of the parities.
 
-Source: [Adeshiyan2011, Example 3.2]; parity derived in closed form.
-
-**Along axes.** One linear operator for each axis of a table is applied without writing out their product. The first
-axis is worked on and put last, then the next, until all are in order again: every step reads one long run of memory.
-Neighbouring short axes are worked on together, as one small matrix.
-
-Source: [Adeshiyan2011, section 3.3] for the product; the order of work is derived.
+Source: [Adeshiyan2011, Example 3.2 and section 3.3]; parity in closed form and the order of work are derived.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Linear algebra without rounding: small matrices of fractions kept as lists of rows.
-
-Products and eliminations run on integers over common denominators, because sums of fractions spend their time on
-greatest common divisors.
-"""
+"""Linear algebra without rounding: small matrices of fractions as lists of rows, worked on over common denominators."""
 
 from __future__ import annotations
 

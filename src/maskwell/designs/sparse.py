@@ -1,14 +1,4 @@
-"""Sparse design: a transition matrix of which only the non-zeros are kept, column by column, as exact integers.
-
-Matrices of releases are of this kind: many states, each of which can become only a few others. A report that a column
-does not list never comes from that truth.
-
-Linear algebra goes by components: blocks that share no truth and no report. Those of one shape are worked on together,
-as a stack of small dense matrices, so that a hundred thousand cells of five states cost no more than one matrix of
-their entries.
-
-Source: [ChaiNayak2018, section 1]; the left inverse for more reports than categories is [NayakZhai2019, eq. (6.3)].
-"""
+"""Sparse design: any transition matrix by its non-zeros, as exact integers, with its file and its labels."""
 
 from __future__ import annotations
 

@@ -7,18 +7,15 @@ tell nothing, so these designs are never admissible; they are here for compariso
 
 Source: after [Erlingsson2014] (basic RAPPOR) and [Wang2017] (optimised unary); formulas derived from the parity.
 
-**Three unbiased estimators** of shares from independent bits: ``per-bit`` is ``(V_i / n - r) / (p - r)``; ``centred``
-shifts it so that the shares sum to one; ``best-linear`` weighs each report by its size s, which is best among linear
-estimators at equal shares:
+**Three unbiased estimators** of shares: ``per-bit`` is ``(V_i / n - r) / (p - r)``; ``centred`` shifts it so that the
+shares sum to one; ``best-linear`` weighs each report by its size s, best among linear estimators at equal shares:
 
     U_i = 1/k + (x_i - 1) / mu,    x_i = k gamma / D_s for categories in the report, k / D_s for the others
-
-where ``D_s = s gamma + k - s`` and mu is the eigenvalue of ``P' D^-1 P`` at equal shares that belongs to contrasts.
-With each of them the mean of U_i^2 is one number when the truth is i and another one when it is not, so that
-
     n Var(pi_hat_i) = pi_i T + (1 - pi_i) O - pi_i^2,      V_R = T + (k - 1) O - 1
 
-Source: derived, the last estimator from [NayakZhai2019, eqs. (3.3) and (6.3)].
+where ``D_s = s gamma + k - s``, mu is the eigenvalue of ``P' D^-1 P`` at equal shares that belongs to contrasts, and T
+and O are the mean of U_i^2 when the truth is i and when it is not. Source: derived, the last estimator from
+[NayakZhai2019, eqs. (3.3) and (6.3)].
 """
 
 from __future__ import annotations

@@ -4,20 +4,14 @@ A certificate is JSON::
 
     {"maskwell": "certificate", "version": 1, "design": ..., "claims": ..., "seal": "sha256:..."}
 
-The design is the content of its file. The claims are exact: fractions as text, no floats. They are a function of what
-is given (the design, the demand as stated, and for an improvement the original design and the garbling), so that
-whoever works them out anew and finds the same text has checked them. Where a demand is met only within the slack for
-decimals, the claim ``slack`` says how much that is, and what was given as decimals. The seal is the SHA-256 of
-everything else; it shows a slip, while a forger can make a new one: what convinces is checking the claims.
+The claims are exact: fractions as text, no floats. They are a function of what is given (the design, the demand as
+stated, and for an improvement the original design and the garbling), so that whoever works them out anew and finds the
+same text has checked them. Where a demand is met only within the slack for decimals, the claim ``slack`` says so. The
+seal is the SHA-256 of everything else; it shows a slip, while a forger can make a new one.
 
-Source: parity and its bounds are [ChaiNayak2018, Theorem 3.1], admissibility Theorems 4.2 and 4.3, improvement
-Definition 4.1 there.
+A demand is worked out anew from exact text, as in ``{"language": "epsilon", "epsilon": "1"}``.
 
-A demand is worked out anew from the words in which it was stated: exact text, so that another program can do the same::
-
-    {"language": "epsilon", "epsilon": "1"}
-    {"language": "rho", "rho1": "1/10", "rho2": "1/2", "closed": false}
-    {"language": "curves", "lower": null, "upper": {"steps": {"edges": [...], "values": [...]}}, "closed": false}
+Source: [ChaiNayak2018, Theorem 3.1] for parity and its bounds, Theorems 4.2 and 4.3 for admissibility.
 """
 
 from __future__ import annotations

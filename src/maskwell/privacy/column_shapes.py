@@ -1,11 +1,9 @@
 """Rows of P that are alike, in exact numbers: all that parity and admissibility depend on.
 
-Rows that are proportional to each other tell the same and are added up. In a design that treats all categories alike
-the rows are all sets of one size; they are described together, by their sum over those sets, so that no binomial
-coefficient and no matrix is needed.
+Rows that are proportional tell the same and are added up. In a design that treats all categories alike the rows are all
+sets of one size; they are described together, by their sum over those sets, without binomial coefficients.
 
 Source: merging is [ChaiNayak2018, Remark 4.1]; the sums over sets of one size are derived.
-A checker works parity, and whether every column of P sums to one, out once more from the rows as they are drawn.
 """
 
 from __future__ import annotations

@@ -2,29 +2,19 @@
 
     Pr(truth j | report i) = a_j P[i, j] / sum_l a_l P[i, l]
 
-where a is the prior. The *hazard* of a category is how many times its probability grew. For a set of sensitive
-categories the hazard of report i is the posterior probability of the set, and
+where a is the prior. The *hazard* of report i for a set of sensitive categories is the posterior probability of the
+set, and ``R = max over reports i, sensitive j, other l of P[i, j] / P[i, l]`` bounds it whatever the prior: a set of
+prior s becomes at most ``1 / (1 + (1 - s) / (s R))``. R looks one way only: at what speaks for the sensitive set.
 
-    R = max over reports i, sensitive j, other l of P[i, j] / P[i, l]
-
-bounds it whatever the prior: a set of prior s becomes at most ``1 / (1 + (1 - s) / (s R))``. R looks one way only: it
-bounds how far a report can speak for the sensitive set, not against it.
-
-Source: [ChaiNayak2018, eq. (1.2)], [Adeshiyan2011, eq. (2.5), (2.17), (3.13)].
-
-**Jeopardy** is two numbers instead of two probabilities: how far each answer of a yes-or-no design speaks for it.
+**Jeopardy** is how far each answer of a yes-or-no design speaks for it:
 
     u = a / b,    v = (1 - b) / (1 - a),        a = Pr(yes | A),  b = Pr(yes | not A),  a > b
+    b = (v - 1) / (u v - 1),    a = u b
 
-u is how much likelier a yes is from members of A, v how much likelier a no is from the others; both above 1, and any
-two such numbers belong to one design:
+u infinite means that a yes gives members away, v infinite that a no acquits. Parity is the larger of the two.
 
-    b = (v - 1) / (u v - 1),    a = u b,        n Var(pi_hat) = (u pi + 1 - pi) (pi + v (1 - pi)) / ((u - 1) (v - 1))
-
-u infinite means that a yes gives members away, v infinite that a no acquits. Parity is the larger of the two, the
-one-sided ratio R is u.
-
-Source: after Leysieffer and Warner (1976), as given in [Adeshiyan2011, Remark 2.1]; the variance is derived.
+Source: [ChaiNayak2018, eq. (1.2)], [Adeshiyan2011, eq. (2.5), (2.17), (3.13)]; jeopardy after Leysieffer and Warner
+(1976), as given in [Adeshiyan2011, Remark 2.1].
 """
 
 from __future__ import annotations
