@@ -18,13 +18,13 @@ import numpy as np
 
 from maskwell.core.exact import Parity, common_denominator
 from maskwell.designs.blocks import Blocks
+from maskwell.designs.by_columns import ByColumns
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import EXACT_LIMIT, Design
 from maskwell.designs.kronecker import Kronecker, product_of
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.patterns import Patterns
-from maskwell.designs.sparse import ByColumns
 from maskwell.designs.subset import FixedSizeSets
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
