@@ -27,14 +27,7 @@ TYPED: ContextVar[bool] = ContextVar("typed", default=False)
 
 
 class Note(str):
-    """A sentence of a result, as its text; ``code`` and ``values`` say the same to programs.
-
-    >>> note = Note("example-share-is-small", share=0.0123)
-    >>> note
-    'a share of 1.2% is small'
-    >>> note.code, note.values
-    ('example-share-is-small', {'share': 0.0123})
-    """
+    """A sentence of a result, as its text; ``code`` and ``values`` say the same to programs."""
 
     __slots__ = ("code", "values")
     code: str
@@ -56,13 +49,7 @@ class Note(str):
 
 
 def sentence(code: str, values: Mapping[str, object], part: str = "text", *, typed: bool) -> str:
-    """The text or the hint of a code with its values; a text that is no code says itself.
-
-    >>> sentence("example-share-is-small", {}, "hint", typed=True)
-    'ask more people: --n 1000'
-    >>> sentence("no {code}", {}, typed=True), sentence("no {code}", {}, "hint", typed=True)
-    ('no {code}', '')
-    """
+    """The text or the hint of a code with its values; a text that is no code says itself."""
     entry = entry_of(code)
     if entry is None:
         return code if part == "text" else ""

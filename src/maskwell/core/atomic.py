@@ -1,12 +1,9 @@
 """Files and folders that appear whole or not at all: written beside under another name, brought to disk, then renamed.
 
-Whatever happens on the way, afterwards there is the whole output, what was there before, or nothing. A name that is
-free is taken without replacing what somebody else may have put there meanwhile; ``force`` replaces a regular file,
-and nothing else. Devices and pipes are written into, at the end and all at once.
-
-Until it has its name only its owner may look into an output. A run that is ended by a signal takes back what it began.
-What a run leaves that was killed outright is found by the next one that writes to the same place, by its name; it is
-thrown away if nobody is writing to it any more, and named in a :class:`LeftoverWarning` in any case.
+Afterwards there is the whole output, what was there before, or nothing. A free name is taken without replacing what
+somebody else may have put there meanwhile; ``force`` replaces a regular file, and nothing else. Devices and pipes are
+written into, at the end and all at once. Until it has its name only its owner may look into an output. What a run left
+that was killed outright is found by the next one that writes to the same place (:mod:`maskwell.core.leftovers`).
 """
 
 from __future__ import annotations
@@ -14,29 +11,20 @@ from __future__ import annotations
 import errno
 import functools
 import os
-import re
-import secrets
 import shutil
 import stat
 import sys
 import tempfile
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
-from maskwell.core.phrases import in_language, visible
-from maskwell.errors import DataFileError, LeftoverWarning
-
-locks: Any
-try:
-    import fcntl as locks
-except ImportError:  # on Windows nothing tells whether a file is still being written
-    locks = None
-
+from maskwell.core.leftovers import clear_leftovers, is_locked, partial_name, throw_away
+from maskwell.core.phrases import in_language
+from maskwell.errors import DataFileError
 
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system says where there is no room."""
@@ -138,10 +126,8 @@ def partial_folder(target: Path) -> Iterator[Path]:
 def scratch_file(target: Path, name: str, write: Callable[[Path], None]) -> Iterator[Path]:
     """A path that ``write`` puts true records in, for this process to read; they are gone when the process is.
 
-    The records lie in a file without a name, which the system frees however the process ends. What can be seen is a
-    link to it, in a folder beside ``target``: a kill leaves the link, which leads nowhere, and the next run to the same
-    place throws it away. Only on systems without such links (those without ``/proc``) the path is a file in that
-    folder, which nobody but its owner may enter.
+    They lie in a file without a name, which the system frees however the process ends. What a kill leaves is a link to
+    it in a folder beside ``target``; only where there is no ``/proc`` the path is a file in that folder.
     """
     with ExitStack() as stack:
         try:
@@ -208,7 +194,11 @@ def check_output(
         return
     target = Path(path)
     status = _found(target)
-    _check_working_folder(target)
+    if not target.is_absolute():
+        try:
+            os.getcwd()  # noqa: PTH109 - only whether there is one
+        except OSError as error:
+            raise DataFileError("cannot-write-the-working-folder-does", path=path) from error
     for source in inputs:
         if source != "-" and _is_same(target, Path(source)):
             raise DataFileError("the-output-is-also-an-input", path=path)
@@ -226,15 +216,6 @@ def check_output(
         raise _exists(path, again)
 
 
-def _check_working_folder(path: Path) -> None:
-    if path.is_absolute():
-        return
-    try:
-        os.getcwd()  # noqa: PTH109 - only whether there is one
-    except OSError as error:
-        raise DataFileError("cannot-write-the-working-folder-does", path=path) from error
-
-
 def _found(path: Path) -> os.stat_result | None:
     """What has this name, links followed; None where nothing has."""
     try:
@@ -250,14 +231,6 @@ def _found(path: Path) -> os.stat_result | None:
     except OSError as error:
         reason = _reason(error)
     raise DataFileError("cannot-write", reason=reason, path=path)
-
-
-def _is_stream(path: str | Path) -> bool:
-    """Whether something is written into, rather than replaced."""
-    if path == "-":
-        return True
-    status = _found(Path(path))
-    return status is not None and _is_writable_stream(status)
 
 
 def _is_writable_stream(status: os.stat_result) -> bool:
@@ -357,14 +330,16 @@ class _Partial:
         _sync_folder(self.target.parent)
 
 
-def _opened(path: str | Path) -> AbstractContextManager[_Spool | _Partial]:
-    return _spool(path) if _is_stream(path) else _partial_file(path)
-
-
 @contextmanager
-def _spool(path: str | Path) -> Iterator[_Spool]:
-    with tempfile.TemporaryFile() as file:
-        yield _Spool(path, cast(BinaryIO, file))
+def _opened(path: str | Path) -> Iterator[_Spool | _Partial]:
+    """What is written into, as standard output is, gets a spool; what is replaced gets a file beside it."""
+    status = None if path == "-" else _found(Path(path))
+    if path == "-" or (status is not None and _is_writable_stream(status)):
+        with tempfile.TemporaryFile() as file:
+            yield _Spool(path, cast(BinaryIO, file))
+    else:
+        with _partial_file(path) as partial:
+            yield partial
 
 
 @contextmanager
@@ -376,7 +351,7 @@ def _partial_file(path: str | Path) -> Iterator[_Partial]:
     try:
         for _ in range(TRIES):
             tried.append(partial_name(target))
-            file = _new_file(tried[-1])
+            file = open(tried[-1], "xb", opener=_for_owner)  # noqa: SIM115 - closed below, also after a fork
             if is_locked(file.fileno()) and os.fstat(file.fileno()).st_nlink:
                 break
             file.close()  # somebody took it for a leftover in the moment before it was locked
@@ -388,21 +363,12 @@ def _partial_file(path: str | Path) -> Iterator[_Partial]:
             if file is not None and os.name == "nt":
                 file.close()  # there, an open file cannot be thrown away
             throw_away(tried)
-        elif file is not None:
-            _divert(file)
+        elif file is not None:  # in a copy made by a fork, what is still to be written is the other one's business
+            with Path(os.devnull).open("wb") as nowhere:
+                os.dup2(nowhere.fileno(), file.fileno())
         if file is not None:
             with suppress(OSError):
                 file.close()
-
-
-def _divert(file: BinaryIO) -> None:
-    """In a copy of the process made by a fork: what is still to be written is the other one's business."""
-    with Path(os.devnull).open("wb") as nowhere:
-        os.dup2(nowhere.fileno(), file.fileno())
-
-
-def _new_file(place: Path) -> BinaryIO:
-    return open(place, "xb", opener=_for_owner)
 
 
 def _for_owner(path: str, flags: int) -> int:
@@ -496,111 +462,3 @@ def _sync_folder(place: Path) -> None:
     """Bring a new name to the disk, where the system lets us; the output is complete in any case."""
     with suppress(OSError):
         _sync(place)
-
-
-# ---- unfinished outputs: their names, who is writing them, and those that a killed run left
-
-
-_LONGEST = 100
-
-
-def partial_name(target: Path) -> Path:
-    """A name that nobody can guess, and that tells what it is to become."""
-    return target.with_name(f".{_start(target)}.{secrets.token_hex(16)}.partial")
-
-
-def _start(target: Path) -> str:
-    return os.fsdecode(os.fsencode(target.name)[:_LONGEST])
-
-
-def target_of(partial: Path) -> Path:
-    """What a file or folder with the name of a partial one is to become."""
-    match = re.fullmatch(r"\.(.+)\.[0-9a-f]{32}\.partial", partial.name)
-    return partial.with_name(match.group(1)) if match else partial
-
-
-def is_locked(handle: int) -> bool:
-    """Lock it for as long as it is open, and say whether that went well; where there are no locks it did."""
-    if locks is None:
-        return True
-    try:
-        locks.flock(handle, locks.LOCK_EX | locks.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
-
-
-def throw_away(places: Sequence[Path]) -> None:
-    """Remove files and folders, also where a signal comes in between."""
-    try:
-        _remove(places)
-    except BaseException:
-        _remove(places)
-        raise
-
-
-def _remove(places: Sequence[Path]) -> None:
-    for place in places:
-        if place.is_dir() and not place.is_symlink():
-            shutil.rmtree(place, ignore_errors=True)
-        else:
-            with suppress(OSError):
-                place.unlink()
-
-
-def clear_leftovers(target: Path) -> None:
-    """Look for what killed runs left that were to write this file or folder; throw it away if safe, and say so."""
-    mine = re.compile(rf"\.{re.escape(_start(target))}\.(?P<number>[0-9a-f]{{8,32}}\.partial|partial-[0-9a-f]+)")
-    with suppress(OSError):
-        for name in sorted(os.listdir(target.parent)):  # noqa: PTH208 - names are enough
-            match = mine.fullmatch(name)
-            if match is not None:
-                _clear(target.with_name(name), whole=len(match.group("number")) == len(".partial") + 32)
-
-
-def _clear(place: Path, *, whole: bool) -> None:
-    path = visible(str(place))
-    gone = whole and _is_abandoned(place)
-    if gone and place.is_dir():
-        shutil.rmtree(place, ignore_errors=True)
-    elif gone:
-        with suppress(OSError):
-            place.unlink()
-    if not os.path.lexists(place):
-        if gone:
-            warnings.warn(f"a run that was killed had left {path}; it was deleted", LeftoverWarning, stacklevel=4)
-        return
-    if not gone and _is_being_written(place):
-        return
-    warnings.warn(
-        f"an earlier run may have left {path}, with data in it; delete it if no other run is writing there",
-        LeftoverWarning,
-        stacklevel=4,
-    )
-
-
-def _is_abandoned(place: Path) -> bool:
-    """Whether it is a file or folder of this user that nobody holds a lock on."""
-    status = place.lstat()
-    plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-    return locks is not None and plain and status.st_uid == os.geteuid() and not _is_being_written(place)
-
-
-def _is_being_written(place: Path) -> bool:
-    if locks is None:
-        return False
-    try:
-        handle = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-    except OSError:
-        return False
-    try:
-        locks.flock(handle, locks.LOCK_EX | locks.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return True  # without locks nobody can tell
-    finally:
-        os.close(handle)
-    return False

@@ -131,15 +131,7 @@ class Categories:
         return code
 
     def find(self, named: Hashable, what: str = "category") -> int:
-        """Code of a category that is named by its label, or by the text of it.
-
-        A code never stands for a label: 1 is "yes" as often as not.
-
-        >>> Categories.of(["no", "yes"]).find("yes")
-        1
-        >>> Categories.of([1, 2, 3]).find(1), Categories.of([1, 2, 3]).find("1")
-        (0, 0)
-        """
+        """Code of a category that is named by its label, or by the text of it."""
         for match in ("value", "text"):
             with suppress(LabelError):  # labels whose texts clash cannot be matched by text at all
                 code = int(self._finder("O", match)([plain(named)])[0])
@@ -198,11 +190,7 @@ class Categories:
         return Encoded(codes.astype(code_type(len(self)), copy=False), 0 if lost is None else len(lost), kept, self)
 
     def typed_codes(self, labels: Sequence[Hashable], name: str) -> list[int]:
-        """Codes of labels that somebody typed, found by their text; ``name`` is what the error calls them.
-
-        >>> Categories.of(["never", 1]).typed_codes(["1"], "category")
-        [1]
-        """
+        """Codes of labels that somebody typed, found by their text; ``name`` is what the error calls them."""
         try:
             return [int(code) for code in self.encode(labels, match="text").codes]
         except UnknownCategoryError as error:
@@ -246,22 +234,14 @@ class Categories:
         return join_column(codes.astype(code_type(len(self)), copy=False), versions, like, kept)
 
     def to_json(self) -> list[Any] | dict[str, int]:
-        """JSON form: the list of labels (dates and tuples tagged), or the count of numbered ones.
-
-        >>> Categories.of(["no", "yes"]).to_json(), Categories.numbered(3).to_json()
-        (['no', 'yes'], {'count': 3})
-        """
+        """JSON form: the list of labels (dates and tuples tagged), or the count of numbered ones."""
         if isinstance(self.labels, range):
             return {"count": len(self)}
         return [rules.to_json(label) for label in self.labels]
 
     @classmethod
     def from_json(cls, form: Any) -> Categories:
-        """Categories from their JSON form.
-
-        >>> Categories.from_json({"count": 3}) == Categories.of([0, 1, 2])
-        True
-        """
+        """Categories from their JSON form."""
         if isinstance(form, dict) and set(form) == {"count"}:
             return cls.numbered(form["count"])
         if isinstance(form, list):
@@ -426,10 +406,7 @@ def split_array(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) 
 
 
 def first_fit(versions: Versions, build: Callable[[Any], T], to_list: Callable[[T], list[Any]]) -> T | None:
-    """Build a column of labels from the first version that the column's type holds unchanged; None if none does.
-
-    For ``range`` labels only the ends are compared, so that a million of them cost nothing.
-    """
+    """Build a column of labels from the first version that the column's type holds unchanged; None if none does."""
     for labels in versions:
         numbered = isinstance(labels, range)
         ends = [labels[0], labels[-1]] if numbered else list(labels)

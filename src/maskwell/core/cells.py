@@ -1,14 +1,8 @@
 """What is kept of rows in place of the rows: counts and sums of weights by cell, never the empty cells.
 
-:class:`CellTable` says how many records lie in each cell that occurs, over one or more columns of a file.
-
-:class:`Cells` is the mergeable table of sums that a survey estimate needs of its rows, and nothing else of them. One
-line for each combination of stratum, clusters, domain, sample and report that occurs, with the number of rows, the sum
-of their weights and the sum of their squared weights. Time is that of one pass; memory grows with the combinations, not
-with the rows. Batches are merged with ``+``: numbers of rows are exact, sums of weights as exact as sums of floats are
-(exactly so when the weights are whole numbers).
-
-Without clusters a row is its own sampling unit and needs no line of its own. Clusters are nested: the same cluster
+:class:`Cells` is the mergeable table of sums that a survey estimate needs of its rows: one line for each combination of
+stratum, clusters, domain, sample and report that occurs. Numbers of rows are exact, sums of weights as exact as sums of
+floats are. Without clusters a row is its own sampling unit and needs no line of its own. Clusters are nested: the same
 label in two strata, or in two clusters of the stage above, names two clusters.
 """
 
@@ -105,12 +99,7 @@ class CellTable:
 
     @classmethod
     def total(cls, parts: Sequence[CellTable]) -> CellTable:
-        """The cells of several parts of a file together.
-
-        >>> one, two = CellTable.of(["sex"], {("f",): 3}), CellTable.of(["sex"], {("d",): 1, ("f",): 2})
-        >>> CellTable.total([one, two]).labels(), CellTable.total([one, two]).counts.tolist()
-        ([('d',), ('f',)], [1, 5])
-        """
+        """The cells of several parts of a file together."""
         tables: list[CellTable] = list_of(CellTable, parts, "parts")
         if not tables or any(one.columns != tables[0].columns for one in tables):
             raise InputError("cells-of-several-parts-are-added")
@@ -131,12 +120,7 @@ class CellTable:
         return cls(tables[0].columns, levels, distinct, *sums)
 
     def in_order(self, orders: Mapping[str, Sequence[str]]) -> CellTable:
-        """The same cells, with the labels of some columns in an order that was given, as texts.
-
-        >>> table = CellTable.of(["pay"], {("high",): 1, ("low",): 5, ("middle",): 3})
-        >>> table.in_order({"pay": ["low", "middle", "high"]}).labels()
-        [('low',), ('middle',), ('high',)]
-        """
+        """The same cells, with the labels of some columns in an order that was given, as texts."""
         as_mapping(orders, "orders")
         if not any(name in orders for name in self.columns):
             return self
@@ -563,10 +547,7 @@ def _check_constant(sizes: Array, groups: Groups, stage: int) -> None:
 
 
 def products_of_replicates(replicates: Real, weight: Real | None) -> Real:
-    """Sums over rows of products of the ratios of two replicate weights to the weight, shape (R, R).
-
-    Their rank is that of the replicate weights. Rows of weight zero tell nothing.
-    """
+    """Sums over rows of products of the ratios of two replicate weights to the weight, shape (R, R)."""
     column = np.ones((len(replicates), 1)) if weight is None else np.asarray(weight)[:, None]
     ratio = np.divide(replicates, column, out=np.zeros(np.shape(replicates)), where=column > 0)
     return np.asarray(ratio.T @ ratio)

@@ -105,13 +105,7 @@ class Summary(str):
 
 
 def flat_lines(content: Mapping[str, Any], lines: str = "") -> list[dict[str, Any]]:
-    """Plain values as rows of a table: the lines of that name, or all single values as one line.
-
-    The first value of a line that has a name, or is a single number, is that name or its place.
-
-    Values within values get the names of both; the two ends of an interval are ``low`` and ``high``, and lists that are
-    no intervals are left out.
-    """
+    """Plain values as rows of a table: the lines of that name, or all single values as one line."""
     if not lines:
         return [_flat(content)]
     rows = content[lines]

@@ -1,11 +1,8 @@
 """Documents that somebody else wrote: read whole, up to a size, as UTF-8, and taken apart as JSON or TOML.
 
-Designs, certificates, plans, receipts, matrices and small tables all come in here. What cannot be one of them is told
-in a line before any work is done: a file without an end, text that is not UTF-8, nesting without an end, a key that
-occurs twice, half a character, a number with a million digits.
-
-For what maskwell writes itself there are values in the form that JSON can hold, the version that wrote them, and
-fingerprints: a design is named by a hash of its canonical JSON form.
+What cannot be one is told in a line before any work is done: a file without an end, text that is not UTF-8, nesting
+without an end, a key that occurs twice, half a character, a number with a million digits. For what maskwell writes
+itself there are values in the form that JSON can hold, and fingerprints: a hash of the canonical JSON form.
 """
 
 from __future__ import annotations
@@ -77,11 +74,7 @@ def standard_input() -> Any:
 
 
 def read_document(path: str | Path, *, error: type[InputError], hint: str, largest: int = LARGEST) -> str:
-    """The text of a file, a pipe or standard input (``-``); ``error`` where it cannot be read.
-
-    That is, also where it is too large or not UTF-8. A mark of the order of bytes at its beginning is left out. No more
-    than ``largest`` bytes are read, and one.
-    """
+    """The text of a file, a pipe or standard input (``-``); ``error`` where it cannot be read."""
     try:
         with nullcontext(standard_input()) if path == STANDARD_INPUT else Path(path).open("rb") as file:
             content = _up_to(file.read, largest + 1)

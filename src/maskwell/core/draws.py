@@ -19,14 +19,7 @@ WORD_BITS = 32
 
 
 class WordReader:
-    """Random words handed out one by one: first those of the row, then as many further ones as are needed.
-
-    ``more`` gives further words for 0, 1, 2, ... when the row's own are used up.
-
-    >>> words = WordReader([7, 0, 5])
-    >>> words.pair(), words.next()
-    (7, 5)
-    """
+    """Random words handed out one by one: first those of the row, then as many further ones as are needed."""
 
     def __init__(
         self, words: Sequence[int], *, more: Callable[[int], Sequence[int]] | None = None, bits: int = WORD_BITS
@@ -64,11 +57,7 @@ def _further(more: Callable[[int], Sequence[int]] | None) -> Iterator[int]:
 
 
 def settle(leading: int, bits: int, probability: Fraction, words: WordReader) -> bool:
-    """Whether U < probability, where the first ``bits`` bits of U are ``leading`` and further words follow.
-
-    >>> [settle(0b10, 2, Fraction(5, 8), WordReader([following], bits=2)) for following in (0b01, 0b10)]
-    [True, False]
-    """
+    """Whether U < probability, where the first ``bits`` bits of U are ``leading`` and further words follow."""
     digit, rest = divmod(probability.numerator << bits, probability.denominator)
     while leading == digit and rest:
         leading = words.next()
@@ -77,11 +66,7 @@ def settle(leading: int, bits: int, probability: Fraction, words: WordReader) ->
 
 
 def coin(probability: Fraction, words: WordReader) -> bool:
-    """True with exactly the given probability.
-
-    >>> coin(Fraction(1, 2), WordReader([0, 1 << 31]))
-    False
-    """
+    """True with exactly the given probability."""
     return settle(words.pair(), 2 * words.bits, probability, words)
 
 
@@ -89,9 +74,6 @@ def choice(count: int, words: WordReader) -> int:
     """One of 0..count-1, each with exactly the same probability.
 
     Source: after [Lemire2019], with rejection.
-
-    >>> choice(6, WordReader([3 << 30]))
-    4
     """
     return choice_from(words.next(), count, words)
 
@@ -106,11 +88,7 @@ def choice_from(word: int, count: int, words: WordReader) -> int:
 
 
 def interval(numerators: Sequence[int], denominator: int, words: WordReader) -> int:
-    """How many of the increasing thresholds ``numerators / denominator`` are at or below U.
-
-    >>> interval([1, 3], 4, WordReader([0, 1 << 31]))
-    1
-    """
+    """How many of the increasing thresholds ``numerators / denominator`` are at or below U."""
     leading, bits = words.pair(), 2 * words.bits
     while True:
         low = bisect_right(numerators, leading * denominator >> bits)
@@ -124,9 +102,6 @@ def others(count: int, total: int, words: WordReader) -> set[int]:
     """A set of ``count`` of 0..total-1, all sets equally likely.
 
     Source: Floyd's method, after [Bentley1987].
-
-    >>> sorted(others(2, 3, WordReader([1 << 31, 1 << 31])))
-    [1, 2]
     """
     chosen: set[int] = set()
     for last in range(total - count, total):

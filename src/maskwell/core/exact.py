@@ -42,9 +42,6 @@ def as_fraction(value: Number, name: str = "number") -> Fraction:
     """The exact fraction that a number stands for.
 
     A float is read by its shortest decimal text, so that ``0.7`` means 7/10, as the person who typed it meant.
-
-    >>> as_fraction("1/6"), as_fraction(0.7), as_fraction("2.5")
-    (Fraction(1, 6), Fraction(7, 10), Fraction(5, 2))
     """
     if type(value) is Fraction and type(value.numerator) is type(value.denominator) is int:
         return value  # the common case among a million; others may hold integers of NumPy
@@ -83,11 +80,7 @@ def _ascii(text: str) -> str:
 
 
 def _without_sign(given: object) -> str:
-    """What to write instead of a number with a percent sign; empty for anything else.
-
-    >>> _without_sign("70%")
-    'numbers are typed without a percent sign: 0.7 for 70 %'
-    """
+    """What to write instead of a number with a percent sign; empty for anything else."""
     match = re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*%\s*", str(given))
     return f"numbers are typed without a percent sign: {_hundredth(match[1])} for {match[1]} %" if match else ""
 
@@ -97,11 +90,7 @@ def _hundredth(number: object) -> str:
 
 
 def percent_meant(*values: Number) -> str:
-    """A remark for numbers that were perhaps meant in percent, in front of a space; empty where they were not.
-
-    >>> percent_meant(70), percent_meant("1.2"), percent_meant(10, 50)
-    (' (70 for 70 %? write 0.7)', '', ' (10 50 for 10 % and 50 %? write 0.1 0.5)')
-    """
+    """A remark for numbers that were perhaps meant in percent, in front of a space; empty where they were not."""
     if not all(2 <= as_fraction(value) <= 100 for value in values):
         return ""
     typed = [to_decimal(as_fraction(value)) for value in values]
@@ -113,10 +102,7 @@ _POWER = re.compile(r"[eE]\s*([+-]?[0-9_]+)")
 
 
 def check_digits(text: str, name: str) -> None:
-    """Raise for a number of more than a thousand digits, or such as 1e1000000000, whose digits would fill the memory.
-
-    >>> check_digits("1/6", "p")
-    """
+    """Raise for a number of over a thousand digits, or such as 1e1000000000, whose digits would fill the memory."""
     if sum(map(str.isdigit, text)) > MOST_DIGITS:
         raise _too_long(name)
     power = _POWER.search(text)
@@ -134,19 +120,12 @@ def safe_below(value: Number, name: str = "number") -> Fraction:
     """A fraction that exceeds neither reading of a float: its decimal text or its binary value.
 
     ``0.1`` is stored as a little more than one tenth, ``0.3`` as a little less; a privacy bound must hold for both.
-
-    >>> safe_below(0.1) == Fraction(1, 10), safe_below(0.3) < Fraction(3, 10)
-    (True, True)
     """
     return min(_readings(value, name))
 
 
 def safe_above(value: Number, name: str = "number") -> Fraction:
-    """A fraction that is below neither reading of a float.
-
-    >>> safe_above(0.1) > Fraction(1, 10), safe_above(0.3) == Fraction(3, 10)
-    (True, True)
-    """
+    """A fraction that is below neither reading of a float."""
     return max(_readings(value, name))
 
 
@@ -173,11 +152,7 @@ class GivenDecimal(Fraction):
 
 
 def is_decimal(value: object) -> bool:
-    """Whether a number was given as a decimal or a float, and not as an integer or a fraction.
-
-    >>> [is_decimal(value) for value in (0.5, "0.5", Decimal("0.5"), "1e-3", "1/2", "2", 2, Fraction(1, 2))]
-    [True, True, True, True, False, False, False, False]
-    """
+    """Whether a number was given as a decimal or a float, and not as an integer or a fraction."""
     if type(value) in (Fraction, int):
         return False
     if isinstance(value, str | Decimal):
@@ -186,21 +161,12 @@ def is_decimal(value: object) -> bool:
 
 
 def as_given(exact: Fraction, *values: object) -> Fraction:
-    """The same fraction, remembering where one of the values that it was read from is a decimal.
-
-    >>> is_decimal(as_given(Fraction(1, 2), "0.5")), is_decimal(as_given(Fraction(1, 2), "1/2"))
-    (True, False)
-    """
+    """The same fraction, remembering where one of the values that it was read from is a decimal."""
     return GivenDecimal(exact) if any(map(is_decimal, values)) else exact
 
 
 def exp_below(epsilon: Fraction) -> Fraction:
-    """A fraction just below ``e**epsilon`` (relative gap under 1e-50).
-
-    >>> gap = math.e - float(exp_below(Fraction(1)))
-    >>> 0 <= gap < 1e-15
-    True
-    """
+    """A fraction just below ``e**epsilon`` (relative gap under 1e-50)."""
     context = Context(prec=_DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)
     exponent = context.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))
     value = context.exp(exponent)
@@ -209,11 +175,7 @@ def exp_below(epsilon: Fraction) -> Fraction:
 
 
 def root_below(value: Fraction, degree: int, places: int) -> Fraction:
-    """The largest multiple of ``2**-places`` whose power ``degree`` does not exceed ``value``, which is 1 or more.
-
-    >>> root_below(Fraction(8), 3, 4), root_below(Fraction(2), 2, 4)
-    (Fraction(2, 1), Fraction(11, 8))
-    """
+    """The largest multiple of ``2**-places`` whose power ``degree`` does not exceed ``value``, which is 1 or more."""
     return Fraction(_integer_root((value.numerator << places * degree) // value.denominator, degree), 1 << places)
 
 
@@ -226,11 +188,7 @@ def _integer_root(number: int, degree: int) -> int:
 
 
 def floor_to(value: Fraction, bits: int) -> Fraction:
-    """The largest multiple of ``2**-bits`` that does not exceed ``value``.
-
-    >>> floor_to(Fraction(1, 3), 4)
-    Fraction(5, 16)
-    """
+    """The largest multiple of ``2**-bits`` that does not exceed ``value``."""
     return Fraction((value.numerator << bits) // value.denominator, 1 << bits)
 
 
@@ -239,20 +197,13 @@ def resolution(gamma: Fraction, k: int) -> int:
 
     The relative loss of parity is at most about ``k * gamma / 2**bits``: below 1e-10 with this choice. Two words serve
     until k or gamma is large.
-
-    >>> resolution(Fraction(3), 1000), resolution(Fraction(10**30), 2)
-    (64, 160)
     """
     beyond = math.ceil(gamma).bit_length() + k.bit_length() - 28
     return 64 + 32 * -(-max(0, beyond) // 32)
 
 
 def check_probability(value: Number, name: str, *, open_: bool = False) -> Fraction:
-    """A probability as a fraction, which remembers whether it was given as a decimal; ``open_`` excludes 0 and 1.
-
-    >>> check_probability("3/4", "p")
-    Fraction(3, 4)
-    """
+    """A probability as a fraction, which remembers whether it was given as a decimal; ``open_`` excludes 0 and 1."""
     probability = as_fraction(value, name)
     part, whole = probability.numerator, probability.denominator
     inside = 0 < part < whole if open_ else 0 <= part <= whole
@@ -283,11 +234,7 @@ _INSIDE: dict[str, Callable[[Fraction], bool]] = {
 def check_range(
     value: Fraction, name: str, allowed: str = SHARE, *, error: type[MaskwellError] = ParameterError
 ) -> Fraction:
-    """A number that lies in one of the ranges, or an error of the kind that is asked for.
-
-    >>> check_range(Fraction(1, 4), "theta")
-    Fraction(1, 4)
-    """
+    """A number that lies in one of the ranges, or an error of the kind that is asked for."""
     if not _INSIDE[allowed](value):
         percent = percent_meant(value) if allowed in (SHARE, OPEN_SHARE) else ""
         raise error(
@@ -297,20 +244,12 @@ def check_range(
 
 
 def common_denominator(values: Iterable[Fraction]) -> int:
-    """The smallest integer that all ``values`` can be written over.
-
-    >>> common_denominator([Fraction(1, 4), Fraction(1, 6)])
-    12
-    """
+    """The smallest integer that all ``values`` can be written over."""
     return math.lcm(*(value.denominator for value in values))
 
 
 def sum_of(values: Iterable[Fraction]) -> Fraction:
-    """The sum, with all of one denominator added first: a million fractions over few denominators take no time.
-
-    >>> sum_of([Fraction(1, 4), Fraction(1, 6), Fraction(1, 4)])
-    Fraction(2, 3)
-    """
+    """The sum, with all of one denominator added first: a million fractions over few denominators take no time."""
     numerators: dict[int, int] = {}
     for value in values:
         numerators[value.denominator] = numerators.get(value.denominator, 0) + value.numerator
@@ -318,11 +257,7 @@ def sum_of(values: Iterable[Fraction]) -> Fraction:
 
 
 def to_float(value: Parity) -> float:
-    """The nearest float, for people and plots; decisions are taken on the fraction.
-
-    >>> to_float(Fraction(1, 3)), to_float(Fraction(10**400))
-    (0.3333333333333333, inf)
-    """
+    """The nearest float, for people and plots; decisions are taken on the fraction."""
     try:
         return float(value)
     except OverflowError:
@@ -330,11 +265,7 @@ def to_float(value: Parity) -> float:
 
 
 def to_text(value: Parity) -> str:
-    """A fraction as text, ``"inf"`` for infinity.
-
-    >>> to_text(Fraction(7, 3)), to_text(math.inf)
-    ('7/3', 'inf')
-    """
+    """A fraction as text, ``"inf"`` for infinity."""
     if isinstance(value, float):
         return "inf"
     whole = value.denominator == 1
@@ -342,11 +273,7 @@ def to_text(value: Parity) -> str:
 
 
 def to_decimal(value: Fraction) -> str:
-    """A number as people type it: a short decimal, else a fraction.
-
-    >>> to_decimal(Fraction(3, 10)), to_decimal(Fraction(1, 3)), to_decimal(Fraction(-5))
-    ('0.3', '1/3', '-5')
-    """
+    """A number as people type it: a short decimal, else a fraction."""
     context = Context(prec=_TYPED_DIGITS)
     decimal = context.divide(Decimal(value.numerator), Decimal(value.denominator))
     short = abs(decimal.adjusted()) < _TYPED_DIGITS and Fraction(decimal) == value
@@ -354,13 +281,7 @@ def to_decimal(value: Fraction) -> str:
 
 
 def rounded(value: Parity, digits: int, *, up: bool) -> str:
-    """A number to so many significant digits as a bound: never below it if ``up``, else never above it.
-
-    >>> rounded(Fraction(8, 3), 10, up=False), rounded(Fraction(8, 3), 10, up=True), rounded(Fraction(100), 6, up=True)
-    ('2.666666666', '2.666666667', '100')
-    >>> rounded(Fraction(2, 3 * 10**9), 3, up=True), rounded(Fraction(10**400 + 1), 6, up=True)
-    ('6.67e-10', '1.00001e+400')
-    """
+    """A number to so many significant digits as a bound: never below it if ``up``, else never above it."""
     if isinstance(value, float):
         return "infinite"
     rule = ROUND_CEILING if up else ROUND_FLOOR
@@ -373,15 +294,7 @@ def rounded(value: Parity, digits: int, *, up: bool) -> str:
 
 
 def parity_text(parity: Parity, digits: int = 6) -> str:
-    """A parity to so many digits; to more of them where it would look like a smaller, rounder number than it is.
-
-    >>> parity_text(Fraction(8, 3)), parity_text(Fraction(10**400)), parity_text(math.inf)
-    ('2.66667', '1e+400', 'infinite')
-    >>> parity_text(1 + Fraction(1, 10**6)), parity_text(2 + Fraction(1, 10**15))
-    ('1.000001', '2.000000000000001')
-    >>> parity_text(Fraction(10**6, 10**6 - 1)), parity_text(Fraction(10**6, 10**6 - 1), 10)
-    ('1.000001', '1.000001')
-    """
+    """A parity to so many digits; to more of them where it would look like a smaller, rounder number than it is."""
     nearest = to_float(parity)
     if isinstance(parity, float) or math.isinf(nearest):
         return rounded(parity, digits, up=True)
@@ -400,13 +313,7 @@ def _with_tail(value: Fraction, rounder: str, digits: int) -> str:
 
 
 def told_apart(one: Parity, two: Parity) -> tuple[str, str]:
-    """Two numbers with as many digits as tell them apart; one by its distance from the other where digits do not.
-
-    >>> told_apart(Fraction(3), Fraction("2.718281828")), told_apart(Fraction("8.999999998"), Fraction(9))
-    (('3', '2.71828'), ('8.999999998', '9'))
-    >>> told_apart(2 + Fraction(1, 10**20), Fraction(2)), told_apart(Fraction(2), 2 - Fraction(1, 10**20))
-    (('2 plus 1e-20', '2'), ('2', '2 minus 1e-20'))
-    """
+    """Two numbers with as many digits as tell them apart; one by its distance from the other where digits do not."""
     for digits in (6, 10, 12, 15):
         texts = tuple("infinite" if isinstance(x, float) else f"{to_float(x):.{digits}g}" for x in (one, two))
         if texts[0] != texts[1]:
@@ -421,11 +328,7 @@ def told_apart(one: Parity, two: Parity) -> tuple[str, str]:
 
 
 def log_of(value: Parity) -> float:
-    """The natural logarithm of a number of 1 or more, without loss near 1 or for huge fractions.
-
-    >>> log_of(Fraction(1)), log_of(math.inf), log_of(1 + Fraction(1, 10**20))
-    (0.0, inf, 1e-20)
-    """
+    """The natural logarithm of a number of 1 or more, without loss near 1 or for huge fractions."""
     if isinstance(value, float):
         return math.inf
     if value < 2:
@@ -435,20 +338,12 @@ def log_of(value: Parity) -> float:
 
 
 def to_digits(number: int) -> str:
-    """An integer of any length in decimal digits.
-
-    >>> len(to_digits(10**5000))
-    5001
-    """
+    """An integer of any length in decimal digits."""
     return str(number) if number.bit_length() < _PLAIN_BITS else f"{Decimal(number):f}"
 
 
 def from_digits(text: Any) -> int:
-    """The integer of 0 or more that decimal digits stand for; ValueError for anything else.
-
-    >>> from_digits("12")
-    12
-    """
+    """The integer of 0 or more that decimal digits stand for; ValueError for anything else."""
     if not (isinstance(text, str) and text.isascii() and text.isdigit()):
         raise ValueError(f"{text!r:.50} is not an integer of 0 or more in decimal digits")
     if len(text) > MOST_EXACT_DIGITS:
@@ -457,11 +352,7 @@ def from_digits(text: Any) -> int:
 
 
 def all_from_digits(texts: Any) -> list[int]:
-    """The same for a list of them; a million short ones at once.
-
-    >>> all_from_digits(["12", "0"])
-    [12, 0]
-    """
+    """The same for a list of them; a million short ones at once."""
     if not isinstance(texts, list) or set(map(type, texts)) - {str}:
         raise ValueError("not a list of integers of 0 or more in decimal digits")
     joined = "".join(texts)
@@ -471,21 +362,13 @@ def all_from_digits(texts: Any) -> list[int]:
 
 
 def all_to_digits(numbers: Iterable[int]) -> list[str]:
-    """Integers of any length in decimal digits; a million short ones at once.
-
-    >>> all_to_digits([12, 0])
-    ['12', '0']
-    """
+    """Integers of any length in decimal digits; a million short ones at once."""
     integers = list(numbers)
     return list(map(str if max(integers, default=0).bit_length() < _PLAIN_BITS else to_digits, integers))
 
 
 def from_text(text: Any) -> Fraction:
-    """The fraction of 0 or more that :func:`to_text` writes so; ValueError for anything else, "2/4" and "03" included.
-
-    >>> from_text("7/3")
-    Fraction(7, 3)
-    """
+    """The fraction of 0 or more that :func:`to_text` writes so; ValueError for others, "2/4" and "03" included."""
     whole, _, part = text.partition("/") if isinstance(text, str) else ("", "", "")
     divisor = from_digits(part) if part else 1
     fraction = Fraction(from_digits(whole), divisor) if divisor else None

@@ -331,10 +331,7 @@ def written(node: Node, functions: Container[str] = (), least: int = 0) -> str:
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether a name needs no backticks in an expression: an identifier, or several joined by dots, as R has them.
-
-    Parts with two underscores at the start need backticks: they look like an attack, and never are meant.
-    """
+    """Whether a name needs no backticks in an expression: an identifier, or several joined by dots, as R has them."""
     parts = name.split(".")
     if len(parts) == 1:
         return name.isidentifier() and not iskeyword(name)

@@ -1,12 +1,8 @@
 """Rows put into groups: by the labels of one column (Factor), or by the codes of several at once (Groups, keys).
 
-The labels of a factor come sorted, numbers before texts, so that its codes do not depend on the order of the rows or of
-the batches. Integers, texts and objects of any kind are coded here; who has codes already (a dictionary column of
-Arrow, a pandas categorical) gives them with :meth:`Factor.from_codes` and saves the search.
-
-A key is one number for each combination of codes, in mixed radix, the first column slowest, so that keys rise with the
-combinations. A machine word holds keys below :data:`LARGEST_KEY`; what needs more is renumbered on the way
-(:func:`number_cells`, :class:`Groups`) or counted in Python's integers (:func:`joint_keys`).
+The labels of a factor come sorted, so that its codes do not depend on the order of the rows or of the batches. A key is
+one number for each combination of codes, in mixed radix, the first column slowest. A machine word holds keys below
+:data:`LARGEST_KEY`; what needs more is renumbered on the way, or counted in Python's integers (:func:`joint_keys`).
 """
 
 from __future__ import annotations
@@ -204,10 +200,7 @@ def separate_codes(keys: Array, sizes: Sequence[int]) -> list[Array]:
 
 
 def number_cells(sizes: Sequence[int], *tables: Array) -> list[Array]:
-    """Numbers that rise with the combinations, first column slowest; equal in all tables where the codes are.
-
-    They are keys where a machine word holds these, and never more than it holds.
-    """
+    """Numbers that rise with the combinations, first column slowest; equal in all tables where the codes are."""
     stacked = np.concatenate(tables)
     keys, _ = _word_keys(zip(stacked.T, sizes, strict=True), len(stacked))
     return _split_like(keys, tables)
@@ -226,10 +219,7 @@ def renumber(space: int, *keys: Array) -> tuple[list[Array], int]:
 
 
 class KeyFinder:
-    """Finds where keys stand among known ones: the first place of each, -1 for a key that is not known.
-
-    Where all keys lie in 0..space-1, and ``space`` is at most ``dense``, they are looked up in a table.
-    """
+    """Finds where keys stand among known ones: the first place of each, -1 for a key that is not known."""
 
     def __init__(self, known: Array, space: int | None = None, *, dense: int = 0) -> None:
         self._table: Array | None = None
@@ -270,10 +260,7 @@ def distinct_rows(columns: Sequence[Array], rows: int) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Rows put together by a key: ``key`` (n,) below ``space``, of which only the values ``used`` occur.
-
-    Sums take one pass when the codes are few, and a sort otherwise.
-    """
+    """Rows put together by a key: ``key`` (n,) below ``space``, of which only the values ``used`` occur."""
 
     key: Array
     space: int

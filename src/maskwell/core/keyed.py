@@ -158,16 +158,6 @@ class DerivedKeys(KeyedRandom):
 
     Whoever has them can repeat these draws and no others: the key cannot be worked out from them, nor can the words of
     another variable, another design or another data set.
-
-    >>> keyed = KeyedRandom.of("000102030405060708090a0b0c0d0e0f", "labour-2025")
-    >>> sent = keyed.derived([("sex", "design 1")])
-    >>> here, there = (one.stream("sex", "design 1").words(one.names([7]), [0], 2) for one in (keyed, sent))
-    >>> bool((here == there).all())
-    True
-    >>> sent.stream("age", "design 1")
-    Traceback (most recent call last):
-    maskwell.errors.ParameterError: the subkey "words" for age was not sent along
-    hint: name every variable and its design where the subkeys are derived
     """
 
     def __init__(self, dataset: str, subkeys: Mapping[tuple[str, ...], bytes]) -> None:
@@ -264,11 +254,7 @@ def _checked_name(name: str, what: str) -> str:
 
 
 def checked_key(key: bytes | str) -> bytes:
-    """A key of at least 128 bits as bytes, from bytes or hexadecimal digits.
-
-    >>> len(checked_key("000102030405060708090a0b0c0d0e0f"))
-    16
-    """
+    """A key of at least 128 bits as bytes, from bytes or hexadecimal digits."""
     if not isinstance(key, bytes | str):
         raise WrongTypeError("a-key-must-be-bytes")
     secret = _from_digits(key) if isinstance(key, str) else key
@@ -348,11 +334,7 @@ class Records(NamedTuple):
 
 
 def read_ids(ids: Any) -> Records:
-    """Ids as numbers of 64 bits where they are whole numbers, also in a text or a float, and as texts elsewhere.
-
-    >>> read_ids(["12", 7, 3.0, "07", "b-1"])
-    Records(numbers=array([12,  7,  3,  0,  0]), rows=[3, 4], texts=['07', 'b-1'])
-    """
+    """Ids as numbers of 64 bits where they are whole numbers, also in a text or a float, and as texts elsewhere."""
     array = _as_array(ids)
     if array.ndim != 1:
         raise WrongTypeError("ids-of-shape", shape=array.shape)

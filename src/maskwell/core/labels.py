@@ -32,11 +32,7 @@ SORTED_TEXTS = 64  # up to this many fixed-width texts a binary search beats a d
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether a value is None, NaN, NaT or pandas' NA.
-
-    >>> is_missing(None), is_missing(float("nan")), is_missing("")
-    (True, True, False)
-    """
+    """Tell whether a value is None, NaN, NaT or pandas' NA."""
     if value is None:
         return True
     try:
@@ -50,11 +46,7 @@ def is_missing(value: object) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """Turn a numpy scalar into the Python value it stands for, and leave anything else alone.
-
-    >>> plain(np.int64(3)), plain(np.datetime64("2024-05-01")), plain("a")
-    (3, datetime.date(2024, 5, 1), 'a')
-    """
+    """Turn a numpy scalar into the Python value it stands for, and leave anything else alone."""
     if not isinstance(value, np.generic):
         return value
     if isinstance(value, np.datetime64 | np.timedelta64) and isinstance(value.item(), int):
@@ -126,13 +118,7 @@ def _clash(a: object, b: object) -> str:
 
 
 def texts(value: Any) -> tuple[str, ...]:
-    """List the texts that stand for a value, its ``str()`` first.
-
-    Whole floats also read as integers, booleans in the three usual spellings, midnight as its day, bytes as UTF-8.
-
-    >>> texts(1), texts(1.0), texts(True)
-    (('1',), ('1.0', '1'), ('True', 'true', 'TRUE'))
-    """
+    """List the texts that stand for a value, its ``str()`` first."""
     value = plain(value)
     if isinstance(value, bool):
         return (str(value), str(value).lower(), str(value).upper())
@@ -150,11 +136,7 @@ _WHOLE_FLOAT = re.compile(r"(-?[1-9][0-9]{0,14}|0)\.0")  # as every program writ
 
 
 def matched_texts(value: Any) -> tuple[str, ...]:
-    """The texts by which a value is found: a text that is a whole float, as in a CSV file, is found as one.
-
-    >>> matched_texts("1.0"), matched_texts("1.5")
-    (('1.0', '1'), ('1.5',))
-    """
+    """The texts by which a value is found: a text that is a whole float, as in a CSV file, is found as one."""
     whole = isinstance(value, str) and _WHOLE_FLOAT.fullmatch(value)
     return (str.__str__(value), value[:-2]) if whole else texts(value)
 
@@ -173,11 +155,7 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def read_text(label: object, kind: str) -> Any:
-    """Value of that kind which one of the label's texts stands for, or None.
-
-    >>> read_text("1", "integer"), read_text("1.5", "integer"), read_text("true", "boolean")
-    (1, None, True)
-    """
+    """Value of that kind which one of the label's texts stands for, or None."""
     for text in matched_texts(label):
         try:
             value = READERS[kind](text)
@@ -189,15 +167,7 @@ def read_text(label: object, kind: str) -> Any:
 
 
 def in_one_type(levels: Sequence[Any]) -> list[Any]:
-    """The values of a column in one type, the same whatever held them: a CSV file has texts, SPSS has floats only.
-
-    They are integers where all can be read as such, else floats, truth values, dates or times; else as they are.
-
-    >>> in_one_type(["1", "2"]), in_one_type([1.0, 2.0]), in_one_type(["1.0", "2.5"]), in_one_type(["01", "2"])
-    ([1, 2], [1, 2], [1.0, 2.5], ['01', '2'])
-    >>> in_one_type([datetime(2024, 5, 1)]), in_one_type(["a", "nan"]), in_one_type(["1", "1.0"])
-    ([datetime.date(2024, 5, 1)], ['a', 'nan'], ['1', '1.0'])
-    """
+    """The values of a column in one type, the same whatever held them: a CSV file has texts, SPSS has floats only."""
     for kind in READERS:
         typed = [read_text(level, kind) for level in levels]
         if None not in typed and len({*typed}) == len(typed) and not any(map(is_missing, typed)):
@@ -206,11 +176,7 @@ def in_one_type(levels: Sequence[Any]) -> list[Any]:
 
 
 def to_json(label: Any) -> Any:
-    """JSON form of a label: text, integers and booleans as they are, the rest as an object with one tag.
-
-    >>> to_json("yes"), to_json((1, 2.0)), to_json(date(2024, 5, 1))
-    ('yes', {'tuple': [1, {'float': '2.0'}]}, {'date': '2024-05-01'})
-    """
+    """JSON form of a label: text, integers and booleans as they are, the rest as an object with one tag."""
     if isinstance(label, bool):
         return label
     if isinstance(label, str):
@@ -230,11 +196,7 @@ def to_json(label: Any) -> Any:
 
 
 def from_json(form: Any) -> Hashable:
-    """Label from its JSON form.
-
-    >>> from_json({"tuple": [1, "a"]})
-    (1, 'a')
-    """
+    """Label from its JSON form."""
     if isinstance(form, str | bool | int | float):
         return form
     if isinstance(form, Mapping) and len(form) == 1:
@@ -254,11 +216,6 @@ def sorted_levels(labels: Iterable[Hashable], given: Iterable[Hashable] = ()) ->
 
     In that order numbers come first, also those that a text is or begins with, by value; then texts, and a missing
     label last.
-
-    >>> sorted_levels(["10", "9", "N"]), sorted_levels(["b", None, "a"]), sorted_levels(["10-14", "65 or more", "5-9"])
-    (['9', '10', 'N'], ['a', 'b', None], ['5-9', '10-14', '65 or more'])
-    >>> sorted_levels(["high", "low", "unknown", "middle"], given=["low", "middle", "high"])
-    ['low', 'middle', 'high', 'unknown']
     """
     return sorted(labels, key=level_key(given))
 
@@ -336,11 +293,7 @@ def _text_codes(labels: Sequence[Hashable]) -> dict[str, int]:
 
 
 def are_bits(labels: Sequence[Hashable]) -> bool:
-    """Whether the labels are the numbers 1 and 0, for which truth values may stand.
-
-    >>> are_bits((1, 0)), are_bits(range(2)), are_bits(("1", "0"))
-    (True, True, False)
-    """
+    """Whether the labels are the numbers 1 and 0, for which truth values may stand."""
     return len(labels) == 2 and {*labels} == {0, 1} and all(type(label) is int for label in labels)
 
 

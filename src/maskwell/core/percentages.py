@@ -21,11 +21,7 @@ TINY = Fraction(1, 10**7)
 
 
 def percent(share: float, decimals: int = 1) -> str:
-    """A share in percent, without the sign for percent; a dash where there is none.
-
-    >>> percent(0.1234), percent(-0.01), percent(math.nan)
-    ('12.3', '−1.0', '–')
-    """
+    """A share in percent, without the sign for percent; a dash where there is none."""
     if not math.isfinite(share):
         return NONE
     text = f"{Printed(100 * share):.{decimals}f}"
@@ -35,22 +31,12 @@ def percent(share: float, decimals: int = 1) -> str:
 
 
 def in_percent(share: float | None, decimals: int = 1) -> str:
-    r"""The same with its sign; a dash alone where there is no share.
-
-    >>> in_percent(0.1234), in_percent(None)
-    ('12.3\xa0%', '–')
-    """
+    """The same with its sign; a dash alone where there is no share."""
     return NONE if share is None else f"{percent(share, decimals)}{SPACE}%"
 
 
 def percent_bound(share: Fraction, *, up: bool) -> str:
-    """A probability in percent as a bound: one decimal, two significant digits close to 0 and 100, at most six.
-
-    >>> percent_bound(Fraction(1, 3), up=True), percent_bound(Fraction(1, 3), up=False)
-    ('33.4', '33.3')
-    >>> percent_bound(Fraction(1, 300), up=False), percent_bound(Fraction(9999, 10000), up=True)
-    ('0.33', '99.99')
-    """
+    """A probability in percent as a bound: one decimal, two significant digits close to 0 and 100, at most six."""
     value = 100 * share
     edge = min(value, 100 - value)
     places = 1 if edge >= 1 or edge <= 0 else DECIMALS_LIMIT
@@ -63,45 +49,25 @@ def percent_bound(share: Fraction, *, up: bool) -> str:
 
 
 def bound_in_percent(share: Fraction | float, *, up: bool) -> str:
-    r"""The same with its sign; a float is the decimal it stands for.
-
-    >>> bound_in_percent(0.1, up=True), bound_in_percent(Fraction(1, 3), up=False)
-    ('10\xa0%', '33.3\xa0%')
-    """
+    """The same with its sign; a float is the decimal it stands for."""
     exact = share if isinstance(share, Fraction) else as_decimal(share)
     return f"{percent_bound(exact, up=up)}{SPACE}%"
 
 
 def as_decimal(value: float) -> Fraction:
-    """A probability as the decimal it stands for, so that 0.1 is not rounded up to 10.1 percent.
-
-    >>> as_decimal(0.1)
-    Fraction(1, 10)
-    """
+    """A probability as the decimal it stands for, so that 0.1 is not rounded up to 10.1 percent."""
     return Fraction(f"{Printed(value):.12f}")
 
 
 def tenths(share: Fraction | float, *, up: bool) -> str:
-    """A share in percent for messages, to a tenth where it is not whole: rounded up, or to the nearest tenth.
-
-    >>> tenths(0.9991, up=True), tenths(0.28, up=True), tenths(0.0001, up=True)
-    ('100 %', '28 %', '0.1 %')
-    >>> tenths(Fraction(1, 3), up=False), tenths(Fraction(1, 2), up=False)
-    ('33.3 %', '50 %')
-    """
+    """A share in percent for messages, to a tenth where it is not whole: rounded up, or to the nearest tenth."""
     if up:
         return f"{round_up(100 * float(share), 1):g} %"
     return f"{Printed(share):.1%}".replace(".0%", "%").replace("%", " %")
 
 
 def percent_exact(share: Fraction) -> str:
-    """A probability of a design: one decimal, or two digits where it is small, and nothing certain that is not.
-
-    >>> percent_exact(Fraction(1, 3)), percent_exact(Fraction(1, 300000)), percent_exact(Fraction(1, 10**12))
-    ('33.3', '0.00033', '1e-10')
-    >>> percent_exact(1 - Fraction(1, 10**12)), percent_exact(Fraction(1)), percent_exact(Fraction(0))
-    ('nearly 100', '100.0', '0.0')
-    """
+    """A probability of a design: one decimal, or two digits where it is small, and nothing certain that is not."""
     if 0 < share < TINY:
         return rounded(100 * share, 2, up=False)
     if 1 - TINY < share < 1:

@@ -1,17 +1,9 @@
 """Texts that people read: parts of messages, numbers as they are printed, and what somebody else wrote made harmless.
 
-A message and its hint are one line each, of at most 100 columns after ``error:`` and ``hint:``. Long texts are cut in
-the middle, lists end where the line does. A parameter is called what it is called where the message is read: an option
-on the command line, a keyword in Python.
-
-In a printed number the last bit of a computation decides nothing. A sum taken in another order differs in its last
-bits, and linear algebra orders its sums as the processor likes best. Where a value lies half way between two that can
-be printed, such as 1.3125 with three decimals, those bits would decide which of the two is shown. So values that close
-to half way are rounded away from zero, and bounds are not moved to the next number by less than the slack of
-:mod:`maskwell.core.verdicts`.
-
-A label of somebody else may hold an escape sequence for a terminal, a tag for a browser, markup for a page or a formula
-for a spreadsheet. Data files keep it exactly; everything that people look at gets it from here.
+A message and its hint are one line each, of at most 100 columns after ``error:`` and ``hint:``. In a printed number the
+last bit of a computation decides nothing: values that close to half way are rounded away from zero, and bounds are not
+moved to the next number by less than the slack of :mod:`maskwell.core.verdicts`. A label of somebody else may hold an
+escape sequence, a tag, markup or a formula: data files keep it exactly, what people look at gets it from here.
 """
 
 from __future__ import annotations
@@ -30,68 +22,33 @@ from maskwell.notes import TYPED, is_number, option_in_words
 
 
 def option(name: str, value: str = "", code: str = "") -> str:
-    """The name of a parameter as its reader would write it, with an example of a value where one is given.
-
-    In Python a value that is no number is a text, unless ``code`` says how it is written.
-
-    >>> option("replicate_method"), option("lonely", "centre"), option("categories", "a,b", '["a", "b"]')
-    ('replicate_method', 'lonely="centre"', 'categories=["a", "b"]')
-    >>> with as_typed():
-    ...     option("replicate_method"), option("lonely", "centre"), option("categories", "a,b", '["a", "b"]')
-    ('--replicate-method', '--lonely centre', '--categories a,b')
-    """
+    """The name of a parameter as its reader would write it, with an example of a value where one is given."""
     return option_in_words(name, value, code, typed=TYPED.get())
 
 
 def together(*options: str) -> str:
-    """Several options as their reader would write them: words of a command line, or arguments of a call.
-
-    >>> together(option("interval", "bootstrap"), option("seed", "1"))
-    'interval="bootstrap", seed=1'
-    >>> with as_typed():
-    ...     together(option("interval", "bootstrap"), option("seed", "1"))
-    '--interval bootstrap --seed 1'
-    """
+    """Several options as their reader would write them: words of a command line, or arguments of a call."""
     return (" " if TYPED.get() else ", ").join(options)
 
 
 def design_of(columns: str, file: str = "design.json") -> str:
-    """How a column, or a group of rows of it, is given its design.
-
-    >>> design_of("y[wave=1]")
-    '{"y[wave=1]": design}'
-    >>> with as_typed():
-    ...     design_of("y"), design_of("y[wave=1]", "D.json")
-    ('--design y=design.json', "--design 'y[wave=1]=D.json'")
-    """
+    """How a column, or a group of rows of it, is given its design."""
     quote = "'" if "[" in columns else ""
     return in_language(f"--design {quote}{columns}={file}{quote}", f'{{"{columns}": design}}')
 
 
 def shows_values() -> str:
-    """What lists the values of the data that are in the way: they are not part of messages.
-
-    >>> shows_values()
-    'error.values lists'
-    """
+    """What lists the values of the data that are in the way: they are not part of messages."""
     return in_language("--show-values lists", "error.values lists")
 
 
 def named_encoding(encoding: str) -> str:
-    """How the encoding of a text file is named.
-
-    >>> named_encoding("utf-16")
-    "csv_file(path, encoding='utf-16')"
-    """
+    """How the encoding of a text file is named."""
     return in_language(f"--encoding {encoding}", f"csv_file(path, encoding={encoding!r})")
 
 
 def file_name(path: str) -> str:
-    """What a sentence calls a file.
-
-    >>> file_name("design.json"), file_name("-")
-    ('design.json', 'standard input')
-    """
+    """What a sentence calls a file."""
     return "standard input" if path == "-" else path
 
 
@@ -133,22 +90,12 @@ _PASSWORD = re.compile(r"(?i)([?&;](?:password|passwd|pwd|sslpassword)=)[^\n&;]*
 
 
 def masked(text: str) -> str:
-    """A text without the passwords of addresses in it, which may hold blanks and signs: rather too much is hidden.
-
-    >>> masked("postgresql+psycopg://ann:p@ss/word@db/surveys and //x?user=a&password=word")
-    'postgresql+psycopg://ann:***@db/surveys and //x?user=a&password=***'
-    >>> masked("postgresql://ann:two words@db/x?password=two words&user=a")
-    'postgresql://ann:***@db/x?password=***&user=a'
-    """
+    """A text without the passwords of addresses in it, which may hold blanks and signs: rather too much is hidden."""
     return _PASSWORD.sub(r"\1***", _WITH_PASSWORD.sub(r"\1:***@", text))
 
 
 def shorten(text: str, width: int = 40) -> str:
-    """A text cut in the middle to fit.
-
-    >>> shorten("abcdefghij", 7)
-    'abc…hij'
-    """
+    """A text cut in the middle to fit."""
     if len(text) <= width:
         return text
     tail = (width - 1) // 2
@@ -156,11 +103,7 @@ def shorten(text: str, width: int = 40) -> str:
 
 
 def short_repr(value: object, instead: str = "...") -> str:
-    """A value as it could be typed, where it is short; a table or an array is not.
-
-    >>> short_repr([1, 2]), short_repr(list(range(100)))
-    ('[1, 2]', '...')
-    """
+    """A value as it could be typed, where it is short; a table or an array is not."""
     try:
         written = repr(value)
     except ValueError:  # an integer with more digits than Python writes
@@ -169,13 +112,7 @@ def short_repr(value: object, instead: str = "...") -> str:
 
 
 def listed(items: Iterable[str], total: int, width: int, *, at_least: bool = False) -> str:
-    """The first of many items, as many as fit the width, and how many there are where some are left out.
-
-    What an item says in brackets at its end, such as how often it occurs, is never cut.
-
-    >>> listed(["'a'", "'b'"], 2, 20), listed((str(i) for i in range(1000)), 1000, 30)
-    ("'a', 'b'", '0, 1, 2, 3, ... (1,000 in all)')
-    """
+    """The first of many items, as many as fit the width, and how many there are where some are left out."""
     ending = f", ... ({total:,} {'or more' if at_least else 'in all'})"
     first = [_shorten_name(item, max(LEAST, width - len(ending))) for item in islice(items, max(1, width // 3 + 2))]
     whole = ", ".join(first)
@@ -187,22 +124,14 @@ def listed(items: Iterable[str], total: int, width: int, *, at_least: bool = Fal
 
 
 def shown_values(times: Mapping[Any, int], *, at_least: bool = False) -> str:
-    """Values and how often each occurs, for those who ask to see them: the ``values`` of an error.
-
-    >>> shown_values({"maybe": 12, "?": 1})
-    "'maybe' (12 times), '?' (1 time)"
-    """
+    """Values and how often each occurs, for those who ask to see them: the ``values`` of an error."""
     common = sorted(times.items(), key=lambda item: -item[1])
     items = (f"{value!r} ({count:,} {'time' if count == 1 else 'times'})" for value, count in common)
     return listed(items, len(times), VALUES, at_least=at_least)
 
 
 def _shorten_name(item: str, width: int) -> str:
-    """An item cut to fit, but not the brackets at its end.
-
-    >>> _shorten_name("'a very long label' (9,718 times)", 24)
-    "'a ver…abel' (9,718 times)"
-    """
+    """An item cut to fit, but not the brackets at its end."""
     name, opening, rest = item.rpartition(" (")
     if not opening or not rest.endswith(")"):
         return shorten(item, width)
@@ -210,11 +139,7 @@ def _shorten_name(item: str, width: int) -> str:
 
 
 def fault_of(error: BaseException, width: int = 44) -> str:
-    """What another library found wrong, in short: its first sentence, and the place in a text.
-
-    >>> fault_of(ValueError("Magic bytes not found. Is this a file?"))
-    'Magic bytes not found'
-    """
+    """What another library found wrong, in short: its first sentence, and the place in a text."""
     if isinstance(error, json.JSONDecodeError):
         return f"{_first_sentence(error.msg, width)}, line {error.lineno}, column {error.colno}"
     return _first_sentence(str(error), width)
@@ -225,35 +150,20 @@ def _first_sentence(text: str, width: int) -> str:
 
 
 def p_text(value: float | None) -> str:
-    """A p-value with four decimals, never zero.
-
-    >>> p_text(0.04321), p_text(0.00018), p_text(1e-9), p_text(None)
-    ('0.0432', '0.0002', '<0.0001', 'n/a')
-    """
+    """A p-value with four decimals, never zero."""
     if value is None or math.isnan(value):
         return "n/a"
     return f"{Printed(value):.4f}" if at_least(value, P_LEAST) else f"<{P_LEAST}"
 
 
 def p_equals(value: float) -> str:
-    """A p-value in a sentence.
-
-    >>> p_equals(0.04321), p_equals(1e-9)
-    ('p = 0.0432', 'p < 0.0001')
-    """
+    """A p-value in a sentence."""
     text = p_text(value)
     return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
 
 
 class Printed(float):
-    """A computed number, formatted as any float but for values half way, which are rounded away from zero; never -0.
-
-    >>> below, above = 1.3125 - 2e-16, 1.3125 + 2e-16
-    >>> [f"{value:.3f}" for value in (below, above)], [f"{Printed(value):.3f}" for value in (below, above)]
-    (['1.312', '1.313'], ['1.313', '1.313'])
-    >>> f"{Printed(-1e-17):.2f} {Printed(0.125):.1%} {Printed(2.5):.0f} {Printed(1e6 / 3):,.1f}"
-    '0.00 12.5% 3 333,333.3'
-    """
+    """A computed number, formatted as any float but for values half way, which are rounded away from zero; never -0."""
 
     __slots__ = ()
 
@@ -278,11 +188,7 @@ def _off_half_way(value: float, spec: str) -> float:
 
 @lru_cache
 def _precision(spec: str) -> tuple[int | None, bool]:
-    """How many digits a format shows, and whether they are significant digits or places behind the point.
-
-    >>> _precision(",.1f"), _precision("8.2%"), _precision(".3g"), _precision(".1e"), _precision(",")
-    ((1, False), (4, False), (3, True), (2, True), (None, False))
-    """
+    """How many digits a format shows, and whether they are significant digits or places behind the point."""
     match = _SPEC.search(spec)
     if match is None:
         return None, False
@@ -291,11 +197,7 @@ def _precision(spec: str) -> tuple[int | None, bool]:
 
 
 def round_up(value: float, places: int) -> float:
-    """The least number with so many decimals that is not below a computed value, but for its last bits.
-
-    >>> round_up(0.5001, 3), round_up(0.5 + 1e-16, 3), round_up(0.5, 3)
-    (0.501, 0.5, 0.5)
-    """
+    """The least number with so many decimals that is not below a computed value, but for its last bits."""
     if not math.isfinite(value):
         return value
     scale = 10.0**places
@@ -303,20 +205,12 @@ def round_up(value: float, places: int) -> float:
 
 
 def round_down(value: float, places: int) -> float:
-    """The greatest number with so many decimals that is not above a computed value, but for its last bits.
-
-    >>> round_down(0.4999, 3), round_down(0.5 - 1e-16, 3)
-    (0.499, 0.5)
-    """
+    """The greatest number with so many decimals that is not above a computed value, but for its last bits."""
     return -round_up(-value, places) + 0.0
 
 
 def magnitude(value: float) -> int:
-    """The power of ten of the first digit of a computed value above 0: its last bits do not make 0.001 a 0.0009.
-
-    >>> magnitude(0.001), magnitude(0.001 * (1 - 1e-15)), magnitude(99.0)
-    (-3, -3, 1)
-    """
+    """The power of ten of the first digit of a computed value above 0: its last bits do not make 0.001 a 0.0009."""
     return math.floor(math.log10(value) + SLACK)
 
 
@@ -342,12 +236,9 @@ _FORMULA = "=+-@＝＋－＠\t\r\n"
 
 
 def visible(text: str) -> str:
-    r"""A text in which signs that a terminal would obey, or that nobody would see, are written as escapes.
+    """A text in which signs that a terminal would obey, or that nobody would see, are written as escapes.
 
     What is left can stand in any XML or HTML file, once ``<`` and ``&`` are escaped.
-
-    >>> print(visible("no\x1b[2J"), visible("a\u202eb"), visible("né"))
-    no\x1b[2J a\u202eb né
     """
     return text if text.isprintable() else _UNSEEN.sub(lambda match: _escaped(match.group()), text)
 
@@ -377,21 +268,13 @@ _IN_ASCII = {
 
 
 def in_ascii(text: str) -> str:
-    r"""A text for a terminal that cannot show it: signs spelled with others, letters as escapes.
-
-    >>> print(in_ascii("x ≤ 1…"), in_ascii("né"))
-    x <= 1... n\xe9
-    """
+    """A text for a terminal that cannot show it: signs spelled with others, letters as escapes."""
     spelled = "".join(_IN_ASCII.get(sign, sign) for sign in text)
     return spelled.encode("ascii", "backslashreplace").decode("ascii")
 
 
 def visible_lines(text: str) -> str:
-    r"""The same for a text that may have several lines.
-
-    >>> visible_lines("a\nb\x07")
-    'a\nb\\x07'
-    """
+    """The same for a text that may have several lines."""
     return text if text.isprintable() else "\n".join(map(visible, text.split("\n")))
 
 
@@ -400,20 +283,12 @@ def _escaped(sign: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""A name or a label without line breaks and other signs that would break a table.
-
-    >>> one_line("north\nof the river\t"), one_line("no\x1b")
-    ('north of the river', 'no\\x1b')
-    """
+    """A name or a label without line breaks and other signs that would break a table."""
     return text if text.isprintable() else visible(" ".join(text.split()))
 
 
 def in_json(text: str) -> str:
-    r"""JSON, as a whole, in which such signs are written as JSON writes them.
-
-    >>> print(in_json('{"label": "no\x9b2J"}'))
-    {"label": "no\u009b2J"}
-    """
+    """JSON, as a whole, in which such signs are written as JSON writes them."""
     return text if text.isprintable() else _UNSEEN.sub(_in_json_string, text)
 
 
@@ -423,50 +298,28 @@ def _in_json_string(match: re.Match[str]) -> str:
 
 
 def in_toml(text: str) -> str:
-    r"""A text in the quotes of TOML; signs that an editor would obey, or not show, are written as escapes.
-
-    >>> print(in_toml('a "b"\u202e'))
-    "a \"b\"\U0000202e"
-    """
+    """A text in the quotes of TOML; signs that an editor would obey, or not show, are written as escapes."""
     quoted = json.dumps(text, ensure_ascii=False)  # JSON quotes as TOML does
     return quoted if quoted.isprintable() else _UNSEEN.sub(lambda match: f"\\U{ord(match.group()):08x}", quoted)
 
 
 def in_markdown(text: str) -> str:
-    r"""Text on one line, with what Markdown would read as markup or as HTML protected.
-
-    >>> print(in_markdown("<b>a_b</b> *now*"))
-    \<b>a_b\</b> \*now\*
-    """
+    """Text on one line, with what Markdown would read as markup or as HTML protected."""
     return start_of_line(_MARKUP.sub(r"\\\1", one_line(text)))
 
 
 def start_of_line(text: str) -> str:
-    r"""A line of Markdown that is the rest of a longer one, and so must not start a list or a heading.
-
-    >>> print(start_of_line("# of rooms"), start_of_line("1. floor"), start_of_line("-0.5"))
-    \# of rooms 1\. floor -0.5
-    """
+    """A line of Markdown that is the rest of a longer one, and so must not start a list or a heading."""
     return _FIRST.sub(r"\1\\\2", text)
 
 
 def in_spreadsheet(text: str) -> str:
-    """A cell that a spreadsheet shows and does not work out: an apostrophe before what would be a formula.
-
-    Numbers stay numbers.
-
-    >>> in_spreadsheet("=1+1"), in_spreadsheet("-0.5"), in_spreadsheet("- none")
-    ("'=1+1", '-0.5', "'- none")
-    """
+    """A cell that a spreadsheet shows and does not work out: an apostrophe before what would be a formula."""
     return f"'{text}" if is_formula(text) else text
 
 
 def is_formula(text: str) -> bool:
-    """Whether a spreadsheet would take this cell for a formula, or might after removing blanks.
-
-    >>> is_formula("@SUM(A1)"), is_formula("+3"), is_formula("a=b")
-    (True, False, False)
-    """
+    """Whether a spreadsheet would take this cell for a formula, or might after removing blanks."""
     start = text.lstrip(" ")
     return start[:1] != "" and start[0] in _FORMULA and not is_number(start)
 
@@ -476,20 +329,12 @@ LEAST_EXPECTED = 0.0001
 
 
 def expected_number(number: float) -> str:
-    """An expected number: to one decimal, and to two digits where it is below one.
-
-    >>> [expected_number(number) for number in (1234.56, 0.25, 0.0404, 0.00001, 0.0)]
-    ['1,234.6', '0.25', '0.04', 'under 0.0001', '0']
-    """
+    """An expected number: to one decimal, and to two digits where it is below one."""
     if number > 0 and below(number, LEAST_EXPECTED):
         return f"under {LEAST_EXPECTED}"
     return f"{Printed(number):,.1f}" if at_least(number, 1) else f"{Printed(number):.2g}"
 
 
 def in_words(names: Sequence[str]) -> str:
-    """Names as a sentence has them.
-
-    >>> in_words(["sex"]), in_words(["sex", "age"]), in_words(["sex", "age", "roof"])
-    ('sex', 'sex and age', 'sex, age and roof')
-    """
+    """Names as a sentence has them."""
     return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)

@@ -67,11 +67,7 @@ class Held(NamedTuple):
 
 
 class Stream:
-    """Random words by row, for one pass over one column. Not to be shared between threads.
-
-    >>> SeededRandom(1).stream().words(0, 2, 2).shape
-    (2, 2)
-    """
+    """Random words by row, for one pass over one column. Not to be shared between threads."""
 
     def __init__(self, key: bytes, number: int, *, secure: bool) -> None:
         self._secure = secure
@@ -108,14 +104,7 @@ class Stream:
         return words
 
     def further(self, rows: Array, refills: int) -> Words:
-        """The first ``refills`` times four words of :meth:`spill` for each of these rows, shape (n, 4 refills).
-
-        Counter mode encrypts the counters; rows that lie apart have theirs encrypted side by side.
-
-        >>> stream = SeededRandom(1).stream()
-        >>> stream.further(np.array([5, 9]), 2)[1].tolist() == stream.spill(9, 0) + stream.spill(9, 1)
-        True
-        """
+        """The first ``refills`` times four words of :meth:`spill` for each of these rows, shape (n, 4 refills)."""
         if refills > SPILL_BLOCKS or int(rows.max(initial=0)) >= (_SPILL // SPILL_BLOCKS):
             raise OverflowError("there are no further words behind 2**16 blocks of a row, nor for 2**47 rows")
         counters = np.empty((len(rows), refills, 2), dtype=">u8")
@@ -210,10 +199,7 @@ SECURE = SecureRandom()
 
 
 def random_order(stream: Stream, first: int, size: int) -> Array:
-    """The numbers 0..size-1 in an order of which all are equally likely: sorted by random numbers of 64 bits.
-
-    Where two of these are equal, further words decide.
-    """
+    """The numbers 0..size-1 in an order of which all are equally likely: sorted by random numbers of 64 bits."""
     keys = stream.words(first, size, 2).copy().view("<u8").ravel()
     order, alike = _by_first_bits(keys)
     order[alike] = order[alike][np.argsort(keys[order[alike]])]
@@ -224,10 +210,7 @@ def random_order(stream: Stream, first: int, size: int) -> Array:
 
 
 def _by_first_bits(keys: Array) -> tuple[Array, Array]:
-    """The order by the first 32 bits, and the places in it that have these in common with a neighbour.
-
-    Sorted by counting, 16 bits at a time, in half the time of comparisons.
-    """
+    """The order by the first 32 bits, and the places in it that have these in common with a neighbour."""
     second, first = ((keys >> np.uint64(bits)).astype(np.uint16) for bits in (32, 48))
     order = np.argsort(second, kind="stable")
     order = order[np.argsort(first[order], kind="stable")]
@@ -244,11 +227,7 @@ def _compared(stream: Stream, first: int, a: int, b: int) -> int:
 
 
 def _tied(keys: Array) -> list[tuple[int, int]]:
-    """Stretches of equal numbers in a sorted column.
-
-    >>> _tied(np.array([1, 2, 2, 3, 5, 5, 5]))
-    [(1, 3), (4, 7)]
-    """
+    """Stretches of equal numbers in a sorted column."""
     same = np.concatenate([[False], keys[1:] == keys[:-1], [False]]).view(np.int8)
     changes = np.diff(same)
     starts, ends = (np.flatnonzero(changes == change).tolist() for change in (1, -1))

@@ -1,7 +1,6 @@
 """Reports as they leave a design, canonical data that say what they are, and their counts, small and mergeable.
 
 Nothing in the form of a report depends on the truth beyond what the design allows: a report is one code or one mask.
-Counts are what an estimate needs to know of the reports.
 """
 
 from __future__ import annotations
@@ -103,11 +102,7 @@ SETS = ("packed", "texts")
 
 
 def join_sets(reports: Reports, like: Any = None, kept: Array | None = None, *, sets: str = "packed") -> Any:
-    """Set reports as a column of the kind of ``like`` (None: a NumPy array).
-
-    Packed, a report is ``ceil(k/8)`` bytes: fixed-size binary in Arrow, binary in pandas and polars, the type
-    ``V{ceil(k/8)}`` in NumPy, ``bytes`` in lists. As texts it is k characters 0 or 1.
-    """
+    """Set reports as a column of the kind of ``like`` (None: a NumPy array)."""
     check_option("sets", sets, SETS)
     masks = _as_bytes(reports.data, "V")
     if sets == "texts":

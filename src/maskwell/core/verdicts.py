@@ -1,8 +1,8 @@
 """Comparing a computed number with a limit: the last bit of a computation decides nothing.
 
-A sum taken in another order differs in its last bits, and linear algebra orders its sums as the processor likes best. A
-bare ``value <= limit`` would then give one verdict here and another one there wherever the exact value equals the
-limit. So whatever is met or not, refused or released, enough or too little is decided here:
+A sum taken in another order differs in its last bits, so a bare ``value <= limit`` would give one verdict here and
+another one there wherever the exact value equals the limit. Whatever is met or not, refused or released is decided
+here:
 
     tied       value = limit                              where both are integers or fractions
                |value - limit| <= 1e-9 scale              otherwise
@@ -10,12 +10,9 @@ limit. So whatever is met or not, refused or released, enough or too little is d
     at_least   above or tied        above    >  and not tied
 
 where ``scale`` is the larger size of the two numbers, or that of the numbers they were computed from if the caller
-gives it: a probability near zero that is one minus another one has the errors of one. Numbers that are tied count as
-equal, so a promise that includes its limit is kept at the limit. A caller that must err chooses the comparison
-that counts a tie for the safe side. A number that is not one (NaN) is neither below, above nor tied.
-
-Fractions are not rounded before they are compared: keep a limit as the fraction that was typed, and a count as an
-integer, and the verdict is exact.
+gives it: a probability near zero that is one minus another one has the errors of one. A caller that must err chooses
+the comparison that counts a tie for the safe side. NaN is neither below, above nor tied. Fractions are not rounded
+before they are compared: keep a limit as the fraction that was typed, and the verdict is exact.
 """
 
 from __future__ import annotations
@@ -78,11 +75,7 @@ def is_inside(share: float) -> bool: ...
 @overload
 def is_inside(share: Numbers) -> NDArray[np.bool_]: ...
 def is_inside(share: Any) -> Any:
-    """Whether an estimated share lies between 0 and 1, and is neither.
-
-    >>> is_inside(0.5), is_inside(1e-17), is_inside(1 - 1e-16)
-    (True, False, False)
-    """
+    """Whether an estimated share lies between 0 and 1, and is neither."""
     return above(share, 0, scale=1) & below(share, 1)
 
 
@@ -91,11 +84,7 @@ def is_outside(share: float) -> bool: ...
 @overload
 def is_outside(share: Numbers) -> NDArray[np.bool_]: ...
 def is_outside(share: Any) -> Any:
-    """Whether an estimated share lies below 0 or above 1.
-
-    >>> is_outside(-0.01), is_outside(-1e-17), is_outside(1 + 1e-15)
-    (True, False, False)
-    """
+    """Whether an estimated share lies below 0 or above 1."""
     return below(share, 0, scale=1) | above(share, 1)
 
 
@@ -135,12 +124,7 @@ def _to_float(value: Any) -> float:
 
 
 def ranked(values: Numbers) -> NDArray[np.intp]:
-    """Places of numbers, the largest first; those that are tied with the next keep the order in which they are given.
-
-    >>> import numpy as np
-    >>> ranked(np.array([0.3, 0.1, 0.1 + 0.2, 2.0])).tolist()
-    [3, 0, 2, 1]
-    """
+    """Places of numbers, the largest first; those that are tied with the next keep the order in which they came."""
     import numpy as np
 
     order = np.argsort(-values, kind="stable")
@@ -149,30 +133,17 @@ def ranked(values: Numbers) -> NDArray[np.intp]:
 
 
 def largest(values: Numbers) -> int:
-    """The first place whose number is the largest, or tied with it.
-
-    >>> import numpy as np
-    >>> largest(np.array([0.1, 0.3, 0.1 + 0.2]))
-    1
-    """
+    """The first place whose number is the largest, or tied with it."""
     return int(at_least(values, values.max()).argmax())
 
 
 def ceil_of(value: float | Fraction) -> int:
-    """The least whole number that is not below a computed one, but for its last bits; exact for a fraction.
-
-    >>> ceil_of(5 + 1e-13), ceil_of(5.001), ceil_of(Fraction(10**12 + 1, 10**12)), ceil_of(1e15 + 0.25)
-    (5, 6, 2, 1000000000000001)
-    """
+    """The least whole number that is not below a computed one, but for its last bits; exact for a fraction."""
     if isinstance(value, Rational):
         return math.ceil(value)
     return math.ceil(value - min(SLACK * abs(value), _MOST_OF_A_STEP))
 
 
 def floor_of(value: float | Fraction) -> int:
-    """The greatest whole number that is not above a computed one, but for its last bits; exact for a fraction.
-
-    >>> floor_of(5 - 1e-13), floor_of(4.999)
-    (5, 4)
-    """
+    """The greatest whole number that is not above a computed one, but for its last bits; exact for a fraction."""
     return -ceil_of(-value)

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -72,10 +72,7 @@ class CodedDesign(Design):
         return entries
 
     def largest_in_rows(self, scale: Real) -> tuple[Real, Array]:
-        """``max_j P[i, j] scale_j`` for each report i, and the first truth j that reaches it; both of shape (m,).
-
-        For scales of 0 or more; truth 0 where all are zero.
-        """
+        """``max_j P[i, j] scale_j`` for each report i, and the first truth j that reaches it; both of shape (m,)."""
         self._check_size(ENTRY_LIMIT)
         most, where, reports = np.full(self.m, -np.inf), np.zeros(self.m, dtype=np.int64), np.arange(self.m)
         batch = max(1, ENTRY_WORK // self.m)
@@ -120,10 +117,7 @@ class CodedDesign(Design):
         return self.forward(self.check_distribution(pi))
 
     def solve(self, share: Real) -> Real:
-        """True proportions ``L share`` from shares of reports, shape (k,).
-
-        Source: [NayakZhangAdeshiyan2016, eq. (1.2)].
-        """
+        """True proportions ``L share`` from shares of reports, shape (k,)."""
         self.check_identifiable()
         return self.backward(self._check_share(share))
 
@@ -159,6 +153,16 @@ class CodedDesign(Design):
         high, low = self.singular_range()
         return high / low if self.identifiable else math.inf
 
+    def not_identifiable(self, direction: Real) -> NotIdentifiableError:
+        """The error for a direction that reports cannot show."""
+        return NotIdentifiableError(
+            "shares-cannot-be-estimated-the-matrix",
+            hint=self.provenance.get("samples") or "choose a design whose columns are linearly independent",
+            rank=self.rank(),
+            k=self.k,
+            null_direction=direction,
+        )
+
     def _check_share(self, share: Real) -> Real:
         values = as_floats(share, "share", finite=False)
         if values.shape != (self.m,) or not np.isfinite(values).all():
@@ -191,6 +195,31 @@ class CodedDesign(Design):
         counts = np.zeros(self.m, dtype=np.int64)
         tally_codes(codes, counts)
         return Counts(counts, len(codes), self.fingerprint, reports.private if made else True)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class OwnLabels(CodedDesign):
+    """A design that keeps the labels of its truths and of its reports."""
+
+    truths: Categories
+    reports: Categories
+
+    @property
+    def inputs(self) -> Categories:
+        """The categories of the true value."""
+        return self.truths
+
+    @property
+    def outputs(self) -> Categories:
+        """The possible reports."""
+        return self.reports
+
+    def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
+        """The same probabilities under other labels; reports take the input labels unless they differ in number."""
+        if outputs is None:
+            outputs = inputs if self.m == self.k else self.reports
+        check_label_counts(self.k, self.m, inputs, outputs)
+        return replace(self, truths=inputs, reports=outputs)
 
 
 def codes_of(outputs: Categories, reports: Any, match: str = "value") -> Codes:
@@ -287,16 +316,8 @@ class WrittenOut(CodedDesign):
 
     def check_identifiable(self) -> None:
         """Raise, naming a direction that reports cannot show, unless the columns are safely independent."""
-        if self.identifiable:
-            return
-        direction = np.linalg.svd(self._P)[2][-1]
-        raise NotIdentifiableError(
-            "shares-cannot-be-estimated-the-matrix",
-            hint=self.provenance.get("samples") or "choose a design whose columns are linearly independent",
-            rank=self.rank(),
-            k=self.k,
-            null_direction=direction,
-        )
+        if not self.identifiable:
+            raise self.not_identifiable(np.linalg.svd(self._P)[2][-1])
 
     def left_inverse(self, pi_0: Real | None = None) -> Real:
         """L with L P = I, shape (k, m): the inverse, or for m > k the linear estimator that is best at ``pi_0``.

@@ -2,10 +2,7 @@
 
 Column j has the entries ``starts[j]`` to ``starts[j + 1]``: the rows where it is not zero, increasing, and integers in
 the ratio of its probabilities. Integers are kept in 64 bits where every column sums to less than ``2**63``, else as
-Python integers.
-
-The kernels draw from threshold tables, another form of the same columns, dense or by their non-zeros. Components are
-blocks of a matrix that share no truth and no report.
+Python integers. The kernels draw from threshold tables, another form of the same columns.
 """
 
 from __future__ import annotations
@@ -273,10 +270,7 @@ class ColumnTable:
 
 
 def leading_bits(numerators: Array, denominators: Array, last: Array) -> Array:
-    """The first 64 bits of ``numerators / denominators``, all ones at the places ``last``, where the quotient is 1.
-
-    Long division in steps of as many bits as 64-bit numbers leave room for; one by one beyond them.
-    """
+    """The first 64 bits of ``numerators / denominators``, all ones at the places ``last``, where the quotient is 1."""
     if numerators.dtype == object or denominators.dtype == object:
         pairs = zip(numerators.tolist(), denominators.tolist(), strict=True)
         return np.array([threshold64(n, d) for n, d in pairs], dtype=np.uint64)

@@ -1,9 +1,6 @@
-"""Composition: the report of one design is randomized again by a second.
+"""Composition ``A = C P``: the report of one design P is randomized again by a second design C.
 
-    A = C P,  P first, then C
-
-Parity never exceeds that of P. The matrix of the whole is worked out exactly when it is small; the draws always go
-through both steps.
+Parity never exceeds that of P. The matrix is worked out exactly when it is small; draws always go through both steps.
 
 Source: [ChaiNayak2018, Lemma 4.1].
 """

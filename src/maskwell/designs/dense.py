@@ -6,8 +6,8 @@ Source: [ChaiNayak2018, section 1].
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -18,7 +18,7 @@ import numpy as np
 from maskwell.core.arguments import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, all_from_digits, all_to_digits
-from maskwell.designs.coded import CodedDesign, WrittenOut, check_label_counts
+from maskwell.designs.coded import CodedDesign, OwnLabels, WrittenOut, check_label_counts
 from maskwell.designs.matrix_reading import DENSE_LIMIT, exact_columns, read_rows, too_many_entries
 from maskwell.errors import MatrixError, WrongTypeError
 
@@ -28,7 +28,7 @@ _NEAR, _FLOAT = Fraction(10**8), Fraction(1, 2**50)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Dense(WrittenOut):
+class Dense(OwnLabels, WrittenOut):
     """Any design with few enough entries to be written out.
 
     ``numerators[j][i] / denominators[j]`` is the chance of report i for truth j: one tuple for each truth.
@@ -40,8 +40,6 @@ class Dense(WrittenOut):
 
     numerators: tuple[tuple[int, ...], ...]
     denominators: tuple[int, ...]
-    truths: Categories
-    reports: Categories
     kind: ClassVar[str] = "dense"
 
     @classmethod
@@ -77,18 +75,11 @@ class Dense(WrittenOut):
         if outputs is None:
             outputs = inputs if m == k else Categories.numbered(m)
         check_label_counts(k, m, inputs, outputs)
-        reduced = tuple(map(_in_lowest_terms, numerators))
+        divisors = (math.gcd(*column) for column in numerators)
+        reduced = tuple(
+            tuple(c) if d == 1 else tuple(n // d for n in c) for c, d in zip(numerators, divisors, strict=True)
+        )
         return cls(numerators=reduced, denominators=tuple(map(sum, reduced)), truths=inputs, reports=outputs)
-
-    @property
-    def inputs(self) -> Categories:
-        """The categories of the true value."""
-        return self.truths
-
-    @property
-    def outputs(self) -> Categories:
-        """The possible reports."""
-        return self.reports
 
     def _floats(self) -> Real:
         return np.array([[n / d for n in column] for column, d in self._columns()]).T
@@ -131,11 +122,6 @@ class Dense(WrittenOut):
             ends[i] = most(chances, key=lambda pair: Fraction(*pair)) if len(chances) > 1 else ends[i]
         return ends
 
-    def different_chances(self) -> Iterator[list[Fraction]]:
-        """For each report its different chances."""
-        for row in zip(*self.numerators, strict=True):
-            yield [Fraction(*pair) for pair in set(zip(row, self.denominators, strict=True))]
-
     def parity_exact(self) -> Parity:
         """The largest row parity."""
         return self._largest
@@ -149,9 +135,11 @@ class Dense(WrittenOut):
 
     def is_admissible(self) -> bool:
         """Rows that can occur all take two values in the ratio of the parity; within 1e-8 for decimals."""
+        rows = zip(*self.numerators, strict=True)
         if self._largest == math.inf:
-            return takes_two_values(zip(*self.numerators, strict=True), math.inf, decimals=self.decimals)
-        return takes_two_values(self.different_chances(), self._largest, decimals=self.decimals)
+            return takes_two_values(rows, math.inf, decimals=self.decimals)
+        different = ([Fraction(*pair) for pair in set(zip(row, self.denominators, strict=True))] for row in rows)
+        return takes_two_values(different, self._largest, decimals=self.decimals)
 
     def _cumulative(self) -> tuple[list[list[int]], Sequence[int]]:
         return [list(accumulate(column))[:-1] for column in self.numerators], self.denominators
@@ -170,29 +158,12 @@ class Dense(WrittenOut):
             raise MatrixError("the-integers-of-a-column-do")
         return cls.from_integers(columns, inputs, outputs)
 
-    def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
-        """The same probabilities under other labels; reports take the input labels unless they differ in number."""
-        if outputs is None:
-            outputs = inputs if self.m == self.k else self.reports
-        check_label_counts(self.k, self.m, inputs, outputs)
-        return replace(self, truths=inputs, reports=outputs)
-
-
-def _in_lowest_terms(column: Sequence[int]) -> tuple[int, ...]:
-    divisor = math.gcd(*column)
-    return tuple(column) if divisor == 1 else tuple(n // divisor for n in column)
-
 
 def takes_two_values(rows: Iterable[Row], parity: Parity, *, decimals: bool) -> bool:
     """Whether every row that can occur takes two values in the ratio of the parity; rows are exact, to any scale.
 
     Proportional rows need not be merged: they take two values alike. Exactly, unless the design was given as decimals:
     then each value may lie within 1e-8 of one of the two, relative to that one and to what lies between them.
-
-    >>> takes_two_values([[10**12, 1], [1, 10**12]], Fraction(10**12), decimals=False)
-    True
-    >>> takes_two_values([[10**12, 2, 1], [1, 2, 10**12]], Fraction(10**12), decimals=True)   # 2 is neither
-    False
     """
     some = (row for row in rows if any(row))
     if isinstance(parity, float):

@@ -477,11 +477,7 @@ class Design(ABC):
 
 
 def _listed(values: Real, most: int = 4) -> str:
-    """Numbers as they could be typed, the first of them where they are many.
-
-    >>> _listed(np.array([0.5, 0.2, 0.2]))
-    '[0.5, 0.2, 0.2]'
-    """
+    """Numbers as they could be typed, the first of them where they are many."""
     if values.ndim != 1 or not values.size:
         return f"an array of shape {values.shape}" if values.size else "no list of numbers"
     numbers = ", ".join(f"{x:.6g}" for x in values[:most])

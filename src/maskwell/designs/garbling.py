@@ -1,9 +1,6 @@
-"""Garbling: how the reports of one design are made into reports of another, kept by its positive entries.
+"""Garblings ``A = C P``: how reports of one design are made into reports of another, kept by their positive entries.
 
-    A = C P
-
-C[i, u] is the chance of making report u of P into report i of A. Its columns sum to one. A C with thousands of rows and
-columns has few positive entries, so that only these are kept, as integers for each column.
+C[i, u] is the chance of making report u of P into report i of A; its columns sum to one.
 
 Source: [ChaiNayak2018, Definition 4.1].
 """
@@ -34,10 +31,6 @@ class Garbling:
     """A transition matrix by its positive entries.
 
     ``columns[u]`` lists pairs (i, n): report u becomes report i with probability n over the sum of all n of the column.
-
-    >>> merge = Garbling.of(3, [{0: 1, 1: 1}, {2: 5}])
-    >>> merge.exact()[0], merge.matrix().tolist()
-    ([Fraction(1, 2), Fraction(0, 1)], [[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]])
     """
 
     rows: int

@@ -36,10 +36,7 @@ class Coefficients:
 
 
 class WeightedSystem:
-    """``A W A' y + B p = b`` and ``B' y = 0`` for y and p in integers over a power of two.
-
-    Floats suggest corrections, residuals have no error: each step adds the digits that floats have.
-    """
+    """``A W A' y + B p = b`` and ``B' y = 0`` for y and p in integers over a power of two."""
 
     def __init__(self, A: Coefficients, B: Coefficients, weights: Array, rows: int) -> None:
         self.A, self.B, self.weights, self.rows = A, B, weights, rows
@@ -62,10 +59,7 @@ class WeightedSystem:
         return scale, _factors(K)
 
     def solve(self, right: Array, start: Array) -> tuple[Array, Array, Array] | None:
-        """The unknowns y and p over the power of two that b is over, and what the equations are then off by.
-
-        Where equations depend on each other, the part of y that they leave open stays as it was at the ``start``.
-        """
+        """The unknowns y and p over the power of two that b is over, and what the equations are then off by."""
         z = np.concatenate([start, np.array([0] * self.B.unknowns, dtype=object)])
         best = None
         for _ in range(_STEPS):

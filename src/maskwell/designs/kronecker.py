@@ -1,15 +1,10 @@
 """Kronecker product: several variables, each randomized by a design of its own, independently.
 
-The first variable is slowest: the code of (x, y) is ``x * k_y + y``. The matrix is never written out; everything acts
-on one axis of a table at a time. Parity is the product of the parities.
+The first variable is slowest: the code of (x, y) is ``x * k_y + y``. The matrix is never written out: each linear
+operator works on one axis of a table at a time, the first axis is put last, then the next, until all are in order
+again. Neighbouring short axes are worked on together. Parity is the product of the parities.
 
-Source: [Adeshiyan2011, Example 3.2]; parity derived in closed form.
-
-**Along axes.** One linear operator for each axis of a table is applied without writing out their product. The first
-axis is worked on and put last, then the next, until all are in order again: every step reads one long run of memory.
-Neighbouring short axes are worked on together, as one small matrix.
-
-Source: [Adeshiyan2011, section 3.3] for the product; the order of work is derived.
+Source: [Adeshiyan2011, Example 3.2 and section 3.3]; parity in closed form and the order of work are derived.
 """
 
 from __future__ import annotations
@@ -40,13 +35,7 @@ TOGETHER = 16
 
 
 def along_axes(x: Real, shape: Sequence[int], operators: Sequence[Operator]) -> Real:
-    """Operators along the axes of tables that are written out in the last axis of ``x``, first axis slowest.
-
-        X  ->  X x_1 A_1 x_2 A_2 ...   =   (A_1 kron A_2 kron ...) vec X
-
-    where ``shape`` holds the sizes of the axes and ``operators`` the A_t. The cost is that of the operators, never that
-    of their product.
-    """
+    """Operators along the axes of tables that are written out in the last axis of ``x``, first axis slowest."""
     batch = x.shape[:-1]
     table = x.reshape(*batch, -1)
     for size, operate in _merged(shape, operators):
@@ -142,10 +131,7 @@ class Kronecker(CodedDesign):
         return product_of(f.parity_exact() for f in self.factors)
 
     def is_admissible(self) -> bool:
-        """Only when a single factor says anything, since the rows of a product of two take more than two values.
-
-        Without a bound on parity, only telling the truth is admissible.
-        """
+        """Only when a single factor says anything, since the rows of a product of two take more than two values."""
         if self.parity_exact() == math.inf:
             return all(f.k == 1 or (f.parity_exact() == math.inf and f.is_admissible()) for f in self.factors)
         informative = [f for f in self.factors if f.parity_exact() > 1]
@@ -287,11 +273,7 @@ def _repeated_entries(factor: CodedDesign, reports: Array, truths: Array) -> Rea
 
 
 def product_of(parities: Iterable[Parity]) -> Parity:
-    """The product of parities; a fraction that no float holds is not multiplied with infinity, which is a float.
-
-    >>> product_of([Fraction(10**400), math.inf]), product_of([Fraction(3), Fraction(1, 2)])
-    (inf, Fraction(3, 2))
-    """
+    """The product of parities; a fraction that no float holds is not multiplied with infinity, which is a float."""
     factors = list(parities)
     return math.inf if math.inf in factors else math.prod(factors, start=Fraction(1))
 

@@ -26,10 +26,7 @@ Columns = list[list[Fraction]]
 
 
 def exact_columns(P: Any) -> tuple[list[list[int]], dict[str, Any]]:
-    """Integers for each truth in the ratio of its probabilities, and what to note of them.
-
-    Noted are that decimals or floats were ``given``, and the largest change that ``settled`` the sums of the columns.
-    """
+    """Integers for each truth in the ratio of its probabilities, and what to note of them."""
     values = _values(P)
     typed = _transposed([[_entry(value, i, j) for j, value in enumerate(row)] for i, row in enumerate(values)])
     check_columns(typed)
@@ -43,11 +40,7 @@ def exact_columns(P: Any) -> tuple[list[list[int]], dict[str, Any]]:
 
 
 def read_shares(shares: Sequence[Number], name: str, k: int) -> Real:
-    """Shares of k categories, shape (k,), that were given one by one; they sum to 1, and nothing is rescaled.
-
-    >>> read_shares(["1/4", "0.75"], "pi", 2).tolist()
-    [0.25, 0.75]
-    """
+    """Shares of k categories, shape (k,), that were given one by one; they sum to 1, and nothing is rescaled."""
     if len(shares) != k:
         raise ParameterError(
             "has-share-for-categories", name=name, shares_count=len(shares), value="s" * (len(shares) != 1), k=k

@@ -1,13 +1,9 @@
 """Checking, in fractions, that one design tells all that another does, or that it does not.
 
-A design P is *sufficient* for a design A on the same categories when ``A = C P`` for a transition matrix C: whoever has
-the report of P can make a report of A from it. The matrix C, the *garbling*, proves it. What disproves it is a decision
-problem in which A wins more than P can: a *gain matrix* G with
+A design P is *sufficient* for a design A on the same categories when ``A = C P`` for a transition matrix C, the
+*garbling*. What disproves it is a *gain matrix* G, a decision problem in which A wins more than P can:
 
     sum_ij G_ij a_ij  >  sum_u max_i sum_j G_ij p_uj
-
-On the left somebody acts on the report i of A and gains ``G_ij`` when the truth is j; on the right the best action is
-chosen for every report u of P. A garbling of P could never win more than P.
 
 Source: [ChaiNayak2018, Definition 4.1] for the order; the gain matrix is the dual of that definition, derived.
 """

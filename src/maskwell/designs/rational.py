@@ -1,8 +1,4 @@
-"""Linear algebra without rounding: small matrices of fractions kept as lists of rows.
-
-Products and eliminations run on integers over common denominators, because sums of fractions spend their time on
-greatest common divisors.
-"""
+"""Linear algebra without rounding: small matrices of fractions as lists of rows, worked on over common denominators."""
 
 from __future__ import annotations
 
@@ -39,10 +35,7 @@ def _integers(values: Sequence[Fraction]) -> tuple[list[int], int]:
 
 
 def independent_rows(rows: Rows, order: Iterable[int] | None = None, prime: int | None = None) -> list[int]:
-    """The rows that do not depend on those before them, in the order given: as many as the rank.
-
-    With a ``prime`` the work is done modulo it: quick, and the rows found are independent, but some may be missed.
-    """
+    """The rows that do not depend on those before them, in the order given: as many as the rank."""
     numbers, chosen = _over_columns(rows)[0], []
     echelon: list[tuple[int, list[int]]] = []
     for i in range(len(rows)) if order is None else order:
@@ -138,10 +131,7 @@ class Frame:
 
 
 def solve_sparse(equations: Iterable[Equation]) -> dict[int, Fraction] | None:
-    """The only solution of sparse equations; None where there is none, or more than one.
-
-    Short equations are used first, which keeps the rest short.
-    """
+    """The only solution of sparse equations; None where there is none, or more than one."""
     left = [(dict(terms), value) for terms, value in equations]
     unknowns = {j for terms, _ in left for j in terms}
     solved: list[tuple[int, dict[int, Fraction], Fraction]] = []

@@ -6,15 +6,10 @@ never comes. Merging a group G of proportional rows into their sum gives
     original = C merged,       C[i, G] = |row i| / |sum of G|  for i in G
     merged   = C_star original,   C_star[G, i] = 1  for i in G
 
-Both C and C_star have columns that sum to one, so the two matrices are equivalent. A row of zeros of the original gives
-a row of zeros of C, and any column of C_star.
+Both C and C_star have columns that sum to one. **Canonical order** is the same design with reports and categories in an
+order that does not depend on who wrote it down.
 
-Source: [ChaiNayak2018, Remark 4.1 and Theorem 4.1].
-
-**Canonical order** is the same design with reports and categories in an order that does not depend on who wrote it
-down.
-
-Source: [Adeshiyan2011, Remarks 2.2 and 2.4, section 3.2]; which rows are merged is [ChaiNayak2018, Remark 4.1].
+Source: [ChaiNayak2018, Remark 4.1 and Theorem 4.1]; for the order [Adeshiyan2011, Remarks 2.2 and 2.4, section 3.2].
 """
 
 from __future__ import annotations
@@ -89,12 +84,7 @@ def reduce_rows(rows: Rows) -> Reduction:
 
 
 def reduce_rows_near(rows: Rows, rtol: float = RTOL) -> Reduction:
-    """The same for fractions that came from floats: rows are alike when their entries, normalised, agree within rtol.
-
-    >>> near = [[Fraction(1, 4), Fraction(1, 2)], [Fraction(3, 4) - Fraction(1, 10**12), Fraction(3, 2)]]
-    >>> reduce_rows(near), reduce_rows_near(near)
-    (Reduction(2 rows to 2), Reduction(2 rows to 1, not exactly))
-    """
+    """The same for fractions of floats: rows are alike when their entries, normalised, agree within rtol."""
     return _reduction(rows, _near_groups(rows, rtol))
 
 

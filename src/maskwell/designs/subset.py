@@ -2,16 +2,11 @@
 
 **Subset selection** names q categories. With probability ``p = q gamma / (q gamma + k - q)`` the set holds the truth
 and q - 1 random others, else q random others. Every set is gamma times more likely when it holds the truth.
-Source: [NayakZhai2019, section 3.2], after Chai and Nayak 2019; formulas in closed form, never binomials of large k.
 
-**Local l-diversity** names the true category and l - 1 random others. Someone who can rule out the others learns the
-truth, so **parity is infinite**: there is no bound of the epsilon kind. It is the limit of subset selection with q = l
+**Local l-diversity** names the true category and l - 1 random others, so that **parity is infinite**: it is the limit
 as gamma grows. Repeated reports intersect to the truth: keep one answer for each respondent.
-Source: [NayakZhai2019, section 4].
 
-How many sets there are comes from prime factors: the exponent of a prime p in C(n, q) is the sum of
-``n // p^i - q // p^i - (n - q) // p^i`` over i. Multiplying primes, halves first, is an order of magnitude faster than
-dividing factorials once there are many.
+Source: [NayakZhai2019, sections 3.2 and 4], after Chai and Nayak 2019.
 """
 
 from __future__ import annotations
@@ -250,11 +245,7 @@ def wrong_size(name: str, size: object, k: int) -> ParameterError:
 
 
 def sizes_allowed(k: int) -> str:
-    """The hint for an l that is not possible.
-
-    >>> sizes_allowed(2), sizes_allowed(3), sizes_allowed(5)
-    ('use at least 3 categories', 'give l = 2', 'give l from 2 to 4')
-    """
+    """The hint for an l that is not possible."""
     if k < 3:
         return "use at least 3 categories"
     return "give l = 2" if k == 3 else f"give l from 2 to {k - 1}"

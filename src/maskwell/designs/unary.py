@@ -7,18 +7,15 @@ tell nothing, so these designs are never admissible; they are here for compariso
 
 Source: after [Erlingsson2014] (basic RAPPOR) and [Wang2017] (optimised unary); formulas derived from the parity.
 
-**Three unbiased estimators** of shares from independent bits: ``per-bit`` is ``(V_i / n - r) / (p - r)``; ``centred``
-shifts it so that the shares sum to one; ``best-linear`` weighs each report by its size s, which is best among linear
-estimators at equal shares:
+**Three unbiased estimators** of shares: ``per-bit`` is ``(V_i / n - r) / (p - r)``; ``centred`` shifts it so that the
+shares sum to one; ``best-linear`` weighs each report by its size s, best among linear estimators at equal shares:
 
     U_i = 1/k + (x_i - 1) / mu,    x_i = k gamma / D_s for categories in the report, k / D_s for the others
-
-where ``D_s = s gamma + k - s`` and mu is the eigenvalue of ``P' D^-1 P`` at equal shares that belongs to contrasts.
-With each of them the mean of U_i^2 is one number when the truth is i and another one when it is not, so that
-
     n Var(pi_hat_i) = pi_i T + (1 - pi_i) O - pi_i^2,      V_R = T + (k - 1) O - 1
 
-Source: derived, the last estimator from [NayakZhai2019, eqs. (3.3) and (6.3)].
+where ``D_s = s gamma + k - s``, mu is the eigenvalue of ``P' D^-1 P`` at equal shares that belongs to contrasts, and T
+and O are the mean of U_i^2 when the truth is i and when it is not. Source: derived, the last estimator from
+[NayakZhai2019, eqs. (3.3) and (6.3)].
 """
 
 from __future__ import annotations
@@ -58,11 +55,7 @@ ESTIMATORS: tuple[Estimator, ...] = ("per-bit", "centred", "best-linear")
 
 
 def square_means(estimator: Estimator, k: int, p: Fraction, r: Fraction) -> tuple[float, float]:
-    """T and O: the mean of U_i^2 when the truth is category i, and when it is another one.
-
-    >>> square_means("per-bit", 3, Fraction(2, 3), Fraction(1, 3))
-    (3.0, 2.0)
-    """
+    """T and O: the mean of U_i^2 when the truth is category i, and when it is another one."""
     if estimator == "best-linear":
         return _best_linear_means(k, p, r)
     own, other = (q * (1 - q) / (p - r) ** 2 for q in (p, r))
@@ -92,11 +85,8 @@ def _told_by(s: Real, k: int, inverse: Fraction) -> Real:
 
 
 def _deviations(s: Real, k: int, inverse: Fraction) -> tuple[Real, Real]:
-    """``x_i - 1`` inside and outside of a report of size s: ``(k - s) (gamma - 1) / D_s`` and ``-s (gamma - 1) / D_s``.
-
-    The empty report tells nothing; where 1 / gamma underflows its formula would read 0 / 0.
-    """
-    size = np.maximum(s, 1)
+    """``x_i - 1`` inside and outside of a report of size s: ``(k - s) (gamma - 1) / D_s``, ``-s (gamma - 1) / D_s``."""
+    size = np.maximum(s, 1)  # the empty report tells nothing; where 1 / gamma underflows it would read 0 / 0
     apart = float(1 - inverse) / (size + (k - size) * float(inverse))
     return (k - size) * apart, -s * apart
 
@@ -134,11 +124,7 @@ def binomial_bulk(n: int, p: float) -> tuple[Real, Real]:
 
 
 def _ends(chance: Fraction) -> bool:
-    """Whether a probability ends within 16 bits, so that a half that equals it settles the bit.
-
-    >>> _ends(Fraction(1, 4)), _ends(Fraction(1, 3))
-    (True, False)
-    """
+    """Whether a probability ends within 16 bits, so that a half that equals it settles the bit."""
     return (chance.numerator << 16) % chance.denominator == 0
 
 

@@ -104,10 +104,7 @@ def _read(content: Content) -> Design:
 
 
 def _check_size(content: Any) -> None:
-    """Raise for designs within designs without an end, which every question about the whole would go down.
-
-    And for so many parts, labels, or chances of mixtures, that an audit would take minutes.
-    """
+    """Raise for designs within designs without an end, which every question about the whole would go down."""
     level, parts, fixed, labels = [content], 0, 0, 0
     for _ in range(MOST_LEVELS):
         fixed += sum(map(_chances_of_mixture, level))
@@ -252,12 +249,7 @@ def load_design(path: str | Path) -> Design:
 
 
 def read_design(design: Design | str | os.PathLike[str], name: str = "design") -> Design:
-    """The design, read from its file where a path is given; the path is in the error.
-
-    >>> from maskwell.designs import Dense
-    >>> read_design(Dense.of([[1, 0], [0, 1]])).k
-    2
-    """
+    """The design, read from its file where a path is given; the path is in the error."""
     if not isinstance(design, str | os.PathLike):
         check_kind(Design, **{name: design})
         return design

@@ -27,8 +27,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, BinaryIO
 
-from maskwell.core.atomic import partial_folder, target_of
+from maskwell.core.atomic import partial_folder
 from maskwell.core.extras import is_installed, missing_extra, require_library
+from maskwell.core.leftovers import target_of
 from maskwell.core.phrases import fault_of
 from maskwell.engines.arrow_arrays import file_errors, in_schema, reason_of, require, validated
 from maskwell.engines.labelled_columns import ColumnLabels, Labels, column_type, read_column, written_column

@@ -4,20 +4,14 @@ A certificate is JSON::
 
     {"maskwell": "certificate", "version": 1, "design": ..., "claims": ..., "seal": "sha256:..."}
 
-The design is the content of its file. The claims are exact: fractions as text, no floats. They are a function of what
-is given (the design, the demand as stated, and for an improvement the original design and the garbling), so that
-whoever works them out anew and finds the same text has checked them. Where a demand is met only within the slack for
-decimals, the claim ``slack`` says how much that is, and what was given as decimals. The seal is the SHA-256 of
-everything else; it shows a slip, while a forger can make a new one: what convinces is checking the claims.
+The claims are exact: fractions as text, no floats. They are a function of what is given (the design, the demand as
+stated, and for an improvement the original design and the garbling), so that whoever works them out anew and finds the
+same text has checked them. Where a demand is met only within the slack for decimals, the claim ``slack`` says so. The
+seal is the SHA-256 of everything else; it shows a slip, while a forger can make a new one.
 
-Source: parity and its bounds are [ChaiNayak2018, Theorem 3.1], admissibility Theorems 4.2 and 4.3, improvement
-Definition 4.1 there.
+A demand is worked out anew from exact text, as in ``{"language": "epsilon", "epsilon": "1"}``.
 
-A demand is worked out anew from the words in which it was stated: exact text, so that another program can do the same::
-
-    {"language": "epsilon", "epsilon": "1"}
-    {"language": "rho", "rho1": "1/10", "rho2": "1/2", "closed": false}
-    {"language": "curves", "lower": null, "upper": {"steps": {"edges": [...], "values": [...]}}, "closed": false}
+Source: [ChaiNayak2018, Theorem 3.1] for parity and its bounds, Theorems 4.2 and 4.3 for admissibility.
 """
 
 from __future__ import annotations
@@ -205,11 +199,7 @@ def _stated(demand: Demand) -> dict[str, Any]:
 def claims_of(
     design: Design, demand: Mapping[str, Any] | None = None, improvement: Improves | None = None
 ) -> dict[str, Any]:
-    """Everything that is claimed of a design, worked out from its exact integers.
-
-    ``demand`` holds what was ``stated``, whether that was in ``decimals``, and, for curves that are functions of a
-    program, the bound ``gamma`` as given.
-    """
+    """Everything that is claimed of a design, worked out from its exact integers."""
     parity = design.parity_exact()
     claims: dict[str, Any] = {"parity": to_text(parity)}
     if demand is not None:
@@ -221,14 +211,7 @@ def claims_of(
 
 
 def answer_of(demand: Mapping[str, Any], parity: Parity, *, decimals: bool) -> dict[str, Any]:
-    """The claims about a stated demand: its bound, whether a parity meets it, and the slack where that decides.
-
-    ``decimals`` tells that the design was given as decimals.
-
-    >>> stated = {"stated": {"language": "gamma", "gamma": "2"}, "decimals": False}
-    >>> answer_of(stated, 2 + Fraction(1, 10**12), decimals=True)["slack"]
-    {'relative': '1/1000000000', 'given_as_decimals': ['design']}
-    """
+    """The claims about a stated demand: its bound, whether a parity meets it, and the slack where that decides."""
     bound, gamma = bound_of(demand)
     decimal_sides = {"design": decimals, "demand": bool(demand.get("decimals"))}
     answer = verdict(parity, gamma, decimals=any(decimal_sides.values()), strict=bound["strict"])

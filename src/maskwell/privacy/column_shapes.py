@@ -1,11 +1,9 @@
 """Rows of P that are alike, in exact numbers: all that parity and admissibility depend on.
 
-Rows that are proportional to each other tell the same and are added up. In a design that treats all categories alike
-the rows are all sets of one size; they are described together, by their sum over those sets, so that no binomial
-coefficient and no matrix is needed.
+Rows that are proportional tell the same and are added up. In a design that treats all categories alike the rows are all
+sets of one size; they are described together, by their sum over those sets, without binomial coefficients.
 
 Source: merging is [ChaiNayak2018, Remark 4.1]; the sums over sets of one size are derived.
-A checker works parity, and whether every column of P sums to one, out once more from the rows as they are drawn.
 """
 
 from __future__ import annotations
@@ -20,13 +18,13 @@ import numpy as np
 
 from maskwell.core.exact import Parity, common_denominator
 from maskwell.designs.blocks import Blocks
+from maskwell.designs.by_columns import ByColumns
 from maskwell.designs.composed import Composed
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import EXACT_LIMIT, Design
 from maskwell.designs.kronecker import Kronecker, product_of
 from maskwell.designs.mixture import Mixture
 from maskwell.designs.patterns import Patterns
-from maskwell.designs.sparse import ByColumns
 from maskwell.designs.subset import FixedSizeSets
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
@@ -40,12 +38,7 @@ MOST_BITS = 1 << 32
 
 @dataclass(frozen=True)
 class Shape:
-    """Rows of P that are proportional to each other, or one row for each set of categories of some sizes.
-
-    >>> from maskwell.core import Categories
-    >>> next(shapes(Uniform.from_gamma(3, Categories.numbered(4)))).parity
-    Fraction(3, 1)
-    """
+    """Rows of P that are proportional to each other, or one row for each set of categories of some sizes."""
 
     rows: tuple[int, ...]  # the numbers of the rows in the matrix, from 0; empty where there is one for each set
     truths: tuple[int, ...]  # the truths whose entry is the largest; empty where they are the members of the set
@@ -71,10 +64,7 @@ class Shape:
 
 @singledispatch
 def shapes(design: Design) -> Iterator[Shape]:
-    """The rows of a design, alike ones together, in the order of the first row of each.
-
-    The matrix is written out for designs of no known symmetry; TooLargeError when it would be huge.
-    """
+    """The rows of a design, alike ones together, in the order of the first row of each."""
     yield from _merged(design)
 
 

@@ -82,13 +82,7 @@ def verdict(value: Parity, limit: Parity, *, decimals: bool, strict: bool = Fals
 
 
 def stands_for(design: Design) -> Parity:
-    """The parity to show to people: for decimals the number of at most six digits that it is within slack of, if any.
-
-    >>> from maskwell.designs import Dense
-    >>> thirds = Dense.of([["0.6666666666666667", "0.3333333333333333"], ["0.3333333333333333", "0.6666666666666667"]])
-    >>> thirds.parity_exact() == 2, stands_for(thirds)
-    (False, Fraction(2, 1))
-    """
+    """The parity to show to people: for decimals a number of at most six digits that it is within slack of, if any."""
     parity = design.parity_exact()
     if isinstance(parity, float) or not design.decimals:
         return parity
@@ -368,10 +362,7 @@ def average_security_bound(gamma: Parity) -> float:
 
 
 def largest_shift(gamma: Parity) -> float:
-    """The most by which a report can raise or lower a probability: ``(sqrt(gamma) - 1) / (sqrt(gamma) + 1)``.
-
-    It is reached at the prior ``1 / (1 + sqrt(gamma))``. Source: derived from [ChaiNayak2018, eq. (3.5)].
-    """
+    """The most by which a report can raise or lower a probability: ``(sqrt(gamma) - 1) / (sqrt(gamma) + 1)``."""
     return math.tanh(log_of(gamma) / 4)
 
 

@@ -118,9 +118,6 @@ class Boundary(Curve):
     """The curve of a bound on parity: ``odds(h(p)) = gamma odds(p)`` upwards, ``odds(p) / gamma`` downwards.
 
     Source: [ChaiNayak2018, eq. (3.5)].
-
-    >>> Boundary(Fraction(5), upward=True).values(np.array([0.1])).round(6).tolist()
-    [0.357143]
     """
 
     gamma: Parity

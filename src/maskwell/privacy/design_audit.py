@@ -4,10 +4,8 @@
 
     l1 = max over truths j, l of sum_i |P[i, j] - P[i, l]|,     phi = 1 + l1 / 2
 
-A design is phi-average secure when a yes-or-no guess about a person becomes at most phi times as reliable on average.
-Single reports may still reveal the answer for sure: the best phi-secure binary design tells the plain truth with
-probability phi - 1 and nothing otherwise. A bound gamma on parity gives phi <= 2 gamma / (gamma + 1); no phi bounds
-parity.
+A yes-or-no guess about a person becomes at most phi times as reliable on average, while single reports may still reveal
+the answer for sure. A bound gamma on parity gives phi <= 2 gamma / (gamma + 1); no phi bounds parity.
 
 Source: [NayakZhai2019, Definition 2.4, Theorems 2.1 and 3.1], after Boreale and Paolini.
 """
@@ -268,10 +266,7 @@ def _on_average(design: Design) -> dict[str, Any]:
 
 
 def wear_out(parity: Parity, times: Sequence[int] = REPETITIONS) -> list[dict[str, Any]]:
-    """How protection wears out when the same person is asked again, each time with fresh randomness: ``parity**t``.
-
-    Source: derived; reached when every report comes out the same.
-    """
+    """How protection wears out when the same person is asked again, each time with fresh randomness: ``parity**t``."""
     powers = [(t, parity if isinstance(parity, float) else parity**t) for t in times]
     return [{"reports": t, "parity": to_float(power), "epsilon": log_of(power)} for t, power in powers]
 

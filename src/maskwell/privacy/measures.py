@@ -7,12 +7,8 @@ name        value of a design                                           no repor
 parity      largest ratio of two entries of a row; both ways            1          infinite
 ratio       R, largest ``P[i, s] / P[i, l]`` for one sensitive s        1          infinite
 sensitive   R_S, the same for a set of sensitive categories             1          infinite
-hazard      largest posterior probability of the sensitive set, for     the prior  1
-            somebody who held a given prior
+hazard      largest posterior probability of the sensitive set          the prior  1
 ==========  ==========================================================  =========  ========
-
-For two categories the last three rank all designs alike: ``hazard = 1 / (1 + (1 - pi) / (pi R))``. They look one way
-only, at what speaks for the sensitive set. Parity looks both ways.
 
 Every measure is a bound c on rows: row i keeps to it when its *excess* is 0 or less, and a row of pure chance, equal
 for all truths, lies below it by its *room*. That is all that is needed to see how far a design must be diluted.

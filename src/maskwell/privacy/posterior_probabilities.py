@@ -2,29 +2,19 @@
 
     Pr(truth j | report i) = a_j P[i, j] / sum_l a_l P[i, l]
 
-where a is the prior. The *hazard* of a category is how many times its probability grew. For a set of sensitive
-categories the hazard of report i is the posterior probability of the set, and
+where a is the prior. The *hazard* of report i for a set of sensitive categories is the posterior probability of the
+set, and ``R = max over reports i, sensitive j, other l of P[i, j] / P[i, l]`` bounds it whatever the prior: a set of
+prior s becomes at most ``1 / (1 + (1 - s) / (s R))``. R looks one way only: at what speaks for the sensitive set.
 
-    R = max over reports i, sensitive j, other l of P[i, j] / P[i, l]
-
-bounds it whatever the prior: a set of prior s becomes at most ``1 / (1 + (1 - s) / (s R))``. R looks one way only: it
-bounds how far a report can speak for the sensitive set, not against it.
-
-Source: [ChaiNayak2018, eq. (1.2)], [Adeshiyan2011, eq. (2.5), (2.17), (3.13)].
-
-**Jeopardy** is two numbers instead of two probabilities: how far each answer of a yes-or-no design speaks for it.
+**Jeopardy** is how far each answer of a yes-or-no design speaks for it:
 
     u = a / b,    v = (1 - b) / (1 - a),        a = Pr(yes | A),  b = Pr(yes | not A),  a > b
+    b = (v - 1) / (u v - 1),    a = u b
 
-u is how much likelier a yes is from members of A, v how much likelier a no is from the others; both above 1, and any
-two such numbers belong to one design:
+u infinite means that a yes gives members away, v infinite that a no acquits. Parity is the larger of the two.
 
-    b = (v - 1) / (u v - 1),    a = u b,        n Var(pi_hat) = (u pi + 1 - pi) (pi + v (1 - pi)) / ((u - 1) (v - 1))
-
-u infinite means that a yes gives members away, v infinite that a no acquits. Parity is the larger of the two, the
-one-sided ratio R is u.
-
-Source: after Leysieffer and Warner (1976), as given in [Adeshiyan2011, Remark 2.1]; the variance is derived.
+Source: [ChaiNayak2018, eq. (1.2)], [Adeshiyan2011, eq. (2.5), (2.17), (3.13)]; jeopardy after Leysieffer and Warner
+(1976), as given in [Adeshiyan2011, Remark 2.1].
 """
 
 from __future__ import annotations
@@ -65,10 +55,7 @@ def posterior(design: Design, prior: Real | None = None) -> Real:
 
 
 def posterior_of(design: Design, report: Hashable, prior: Real | None = None) -> Real:
-    """The same for one report, by its label, or by its code where no label is a whole number.
-
-    Raises ParameterError when the report cannot occur under the prior.
-    """
+    """The same for one report, by its label, or by its code where no label is a whole number."""
     after, outputs = posterior(design, prior), design.outputs
     if isinstance(outputs, Categories):
         beliefs = after[outputs.find(report, "report")]
@@ -211,10 +198,7 @@ def jeopardy(design: Design) -> Jeopardy:
 
 
 def from_jeopardy(u: Number, v: Number, categories: Categories) -> Dense:
-    """The yes-or-no design in which a yes speaks u fold for the first category and a no v fold for the second.
-
-    ``math.inf`` for v makes the design with the largest information at that u.
-    """
+    """The yes-or-no design in which a yes speaks u fold for the first category and a no v fold for the second."""
     check_kind(Categories, categories=categories)
     return Jeopardy(_above_one(u, "u"), _above_one(v, "v")).design(categories)
 

@@ -1,41 +1,17 @@
 """What a certificate can prove of a design: that it is admissible, or improves another one; all in exact numbers.
 
-**Admissible** or not, and why: the witness of every row, or the row that fails.
+A design of finite parity gamma is admissible (no design of the same parity tells more) exactly when the row of every
+report that can occur C1 has parity gamma itself, and C2 takes two values, so that it is
+``theta (1 + (gamma - 1) [j in S])``: the set S and the weight theta are its witness. Proportional rows are merged
+first. Without a bound on parity only the truth is admissible. Where all categories are treated alike, one witness
+stands for all sets of one size, with the sum over those sets.
 
-A design of finite parity gamma is admissible (no design of the same parity tells more) exactly when every report that
-can occur satisfies
+Designs made of steps, of open cells or of non-zeros go into a certificate as one matrix, which a short program can
+check; ``provenance["written_out"]`` names the design that it was made from. An improvement ``A = C P`` of an original A
+by a better design P is proved by the entries of C, whose columns sum to one.
 
-    C1  its row has parity gamma itself,
-    C2  its row takes two values,
-
-so that the row is ``theta (1 + (gamma - 1) [j in S])``: the set S and the weight theta are its witness. Rows that are
-proportional to each other are merged first; that changes neither condition. Without a bound on parity only the truth is
-admissible: every report leaves one truth possible.
-
-What is certified is admissibility at the design's own parity. A demand that allows more may be used better by another
-design.
-
-Source: [ChaiNayak2018, Theorems 4.2 and 4.3]; products are derived: a row of a product of two rows that are not
-constant takes at least three values.
-
-**The proof** that goes into a certificate is the witness of every row, or one row that fails. Rows with the same set
-are proportional and share a witness, with the sum of their weights; a row of zeros has none. Where all categories are
-treated alike, one witness stands for all sets of one size, with the sum over those sets.
-
-**The form** in which a design goes into a certificate is one that a short program can check. Designs made of steps, of
-open cells or of non-zeros are written out as one matrix. In a proof of improvement, where every row counts, so are
-products and designs whose reports are sets. The matrix is another design file with a fingerprint of its own;
-``provenance["written_out"]`` names the design that it was made from.
-
-**An improvement** is proved by how the reports of a better design, randomized again, become those of the design it
-replaces.
-
-    A = C P
-
-where A is the original, P the better design and C has columns that sum to one. Whoever has a report of P can make one
-of A from it, so P tells at least as much. C is kept sparse, as entries (report of A, report of P, probability).
-
-Source: [ChaiNayak2018, Definition 4.1].
+Source: [ChaiNayak2018, Theorems 4.2 and 4.3, Definition 4.1]; products are derived: a row of a product of two rows that
+are not constant takes at least three values.
 """
 
 from __future__ import annotations
@@ -167,15 +143,7 @@ def _name(design: Design, shape: Shape) -> str:
 
 
 def proof_of(design: Design, level: Parity) -> dict[str, Any] | None:
-    """Whether a design is admissible at a level, with the proof in exact text.
-
-    None where nothing is claimed: without a bound on parity, and for products, whose rows are not looked at one by one.
-
-    >>> from maskwell.designs import Dense
-    >>> from fractions import Fraction
-    >>> proof_of(Dense.of([["2/3", "1/3"], ["1/3", "2/3"]]), Fraction(2))["witness"]
-    [{'rows': [0], 'set': [0], 'weight': '1/3'}, {'rows': [1], 'set': [1], 'weight': '1/3'}]
-    """
+    """Whether a design is admissible at a level, with the proof in exact text."""
     if isinstance(level, float) or isinstance(design, Kronecker):
         return None
     judged = list(judged_rows(design, level))
@@ -244,14 +212,7 @@ Entry = tuple[int, int, Fraction]
 
 @dataclass(frozen=True, eq=False)
 class Improves:
-    """The design that is replaced, and the entries of C that are not zero, by rows and then by columns.
-
-    >>> from maskwell.designs import Dense
-    >>> original, better = Dense.of([["1/2", "1/4"], ["1/2", "3/4"]]), Dense.of([["2/3", "1/3"], ["1/3", "2/3"]])
-    >>> Improves.of(original, [(0, 0, "3/4"), (1, 0, "1/4"), (1, 1, 1)]).fault(better)
-    >>> Improves.of(original, [(0, 0, "2/3"), (1, 0, "1/3"), (1, 1, 1)]).fault(better)
-    'the entry for report 0 and truth 0 is 4/9 after garbling, not 1/2'
-    """
+    """The design that is replaced, and the entries of C that are not zero, by rows and then by columns."""
 
     original: Design
     entries: tuple[Entry, ...]

@@ -1,15 +1,9 @@
 """How far reports are protected, in four steps: a text for respondents belongs to a step and is true for all of it.
 
 The steps are ranges of gamma, the largest likelihood ratio of all reports of one person together. Someone to whom a
-statement about the person was as likely as not before can become sure of it up to gamma / (1 + gamma) by the reports:
-
-    strong     gamma <= 4      4 in 5 at most
-    moderate   gamma <= 20     20 in 21 at most
-    weak       gamma <= 100    100 in 101 at most, and above 20 in 21 in the worst case
-    none       above that, or without any bound
-
-Limits are compared as exact fractions; a gamma that equals a limit belongs to the stronger step. The page in the
-browser has the same limits (``static/pieces.js``), and a test compares the two.
+statement was as likely as not before can become sure of it up to gamma / (1 + gamma): 4 in 5 at most where protection
+is strong, 20 in 21 where it is moderate, 100 in 101 where it is weak. A gamma that equals a limit belongs to the
+stronger step. The page in the browser has the same limits (``static/pieces.js``), and a test compares the two.
 """
 
 from __future__ import annotations

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from maskwell.core.atomic import atomic_file, clear_leftovers, partial_folder
+from maskwell.core.atomic import atomic_file, partial_folder
+from maskwell.core.leftovers import clear_leftovers
 from maskwell.errors import DataFileError, LeftoverWarning
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="permissions and locks of POSIX")

@@ -161,10 +161,7 @@ def tally_codes(codes: Array, counts: Array) -> None:
 
 
 def tally_bits(bits: Bits, size: int, counts: Array) -> int:
-    """Add to ``counts`` how many reports hold each category.
-
-    Returns the first row that does not hold ``size`` categories (any number when negative), or -1.
-    """
+    """Add to ``counts`` how many reports hold each category."""
     for start in range(0, len(bits), 4096):
         ones = np.unpackbits(bits[start : start + 4096], axis=1, count=len(counts), bitorder="little")
         if size >= 0 and (wrong := np.flatnonzero(ones.sum(axis=1, dtype=np.int64) != size)).size:
