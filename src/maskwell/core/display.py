@@ -151,6 +151,15 @@ def plain_label(label: Hashable) -> Any:
     return label if isinstance(label, str | int | float | bool) else str(label)
 
 
+def entries(value: object, names: str) -> dict[str, Any]:
+    """Attributes of these names, with blanks between them, as JSON can hold them."""
+    found = {name: getattr(value, name) for name in names.split()}
+    return {
+        name: list(one) if isinstance(one, tuple) else one.tolist() if hasattr(one, "tolist") else one
+        for name, one in found.items()
+    }
+
+
 def number_or_none(value: float) -> float | None:
     """A number, or None for NaN, which JSON has no word for."""
     return None if math.isnan(value) else float(value)

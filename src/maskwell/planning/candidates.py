@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -39,19 +39,19 @@ class Candidate:
     label: str
     family: str  # what ``maskwell design`` calls it
     design: Design
-
-    @property
-    def estimator(self) -> Estimator | None:
-        """Which of several estimators, where there are several."""
-        return None
+    estimator: Estimator | None = None  # of a unary encoding, which of its three
 
     def added_variance(self, pi: Real | None = None) -> float:
         """V_R of the estimator, at equal shares by default."""
-        return self.design.added_variance(pi)
+        if self.estimator is None:
+            return self.design.added_variance(pi)
+        return cast(Unary, self.design).added_variance_of(self.estimator)
 
     def share_variance(self, pi: Real) -> Real:
         """``n Var(pi_hat_j)`` for each category."""
-        return self.design.share_variance(pi)
+        if self.estimator is None:
+            return self.design.share_variance(pi)
+        return cast(Unary, self.design).share_variance_of(self.estimator, pi)
 
     @property
     def spoken(self) -> str:
@@ -65,27 +65,6 @@ class Candidate:
 
     def __repr__(self) -> str:
         return f"Candidate({self.label!r}, {self.design!r})"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class UnaryCandidate(Candidate):
-    """A unary encoding with one of its three estimators."""
-
-    bits: Unary
-    used: Estimator
-
-    @property
-    def estimator(self) -> Estimator | None:
-        """The one that is used."""
-        return self.used
-
-    def added_variance(self, pi: Real | None = None) -> float:
-        """V_R of the estimator, whatever the shares."""
-        return self.bits.added_variance_of(self.used)
-
-    def share_variance(self, pi: Real) -> Real:
-        """``n Var(pi_hat_j)`` for each category."""
-        return self.bits.share_variance_of(self.used, pi)
 
 
 def gamma_diagonal(categories: Categories, demand: Demand) -> Candidate:
@@ -102,22 +81,16 @@ def minimax_subset(categories: Categories, demand: Demand) -> Candidate:
 
 def unary_encodings(categories: Categories, demand: Demand) -> list[Candidate]:
     """Basic RAPPOR and optimised unary, each with three estimators."""
-    candidates: list[Candidate] = []
-    for family, label in UNARY.items():
-        design = _make(family, categories, demand)
-        assert isinstance(design, Unary)
-        candidates += [
-            UnaryCandidate(f"{family}, {used}", f"{label}, {used.replace('-', ' ')}", family, design, design, used)
-            for used in ESTIMATORS
-        ]
-    return candidates
+    return [
+        Candidate(f"{family}, {used}", f"{label}, {used.replace('-', ' ')}", family, design, used)
+        for family, label in UNARY.items()
+        for design in [_make(family, categories, demand)]
+        for used in ESTIMATORS
+    ]
 
 
 def matching_diversity(categories: Categories, demand: Demand) -> Candidate | None:
-    """Local l-diversity at the l that is just as accurate as the best subset design; None where there is none.
-
-    Its parity is infinite: it meets no demand.
-    """
+    """Local l-diversity, which meets no demand, at the l as accurate as the best subset design; None without one."""
     l = matching_l(len(categories), gamma_of(demand)).floor  # noqa: E741 (the literature's name)
     if not 2 <= l <= len(categories) - 1:
         return None

@@ -36,7 +36,7 @@ from maskwell.designs.unary import Unary
 from maskwell.errors import TooLargeError
 from maskwell.estimation.maximum_likelihood import fisher_information, mutual_information
 from maskwell.planning.order import Order, check_same_categories, order_of
-from maskwell.planning.tuning import Equalised, at_level
+from maskwell.planning.tuning import at_level
 from maskwell.privacy.criteria import alike
 from maskwell.privacy.measures import PARITY, Measure
 from maskwell.privacy.posterior_probabilities import posterior
@@ -216,7 +216,10 @@ class Comparison(Result):
             "guess_probability": _both(*(d.guess_probability() for d in (self.first, self.second))),
             "measure": self._measured(),
             "efficiency": None if self.efficiency is None else self.efficiency.to_dict(),
-            "posterior": {"prior": self.prior.tolist(), **_both(*map(_beliefs, self.posteriors))},
+            "posterior": {
+                "prior": self.prior.tolist(),
+                **_both(*(None if table is None else plain_numbers(table) for table in self.posteriors)),
+            },
         }
 
     def _measured(self) -> dict[str, Any]:
@@ -266,49 +269,18 @@ def compare(
     measure: Measure | str = "parity",
     at: Literal["first", "second"] | Number | None = None,
 ) -> FairComparison:
-    """Compare two designs over the same categories, as they are and at equal protection.
-
-    Parameters
-    ----------
-    pi
-        Shares at which variances and information are evaluated; equal by default.
-    measure
-        How protection is measured: ``parity``, ``ratio`` (for the first category), or a
-        :class:`~maskwell.privacy.measures.Measure`.
-    at
-        The protection at which they are compared: that of the better protected one by default, that of the first or of
-        the second, or a number. A design that has to tell more than it does needs a family it can be tuned in.
-
-    >>> from maskwell.procedures.unrelated_questions import simmons
-    >>> from maskwell.procedures.statement_cards import warner
-    >>> fair = compare(warner("0.8"), simmons("0.8", "0.1"))
-    >>> fair.given.added_variances[0] > fair.given.added_variances[1], fair.given.winner_by_variance   # parity 4, 41
-    (True, None)
-    >>> fair.changed, fair.equalised.order.verdict   # at equal parity Warner's device tells more
-    ('second', 'first')
-    >>> compare(warner("0.8"), simmons("0.8", "0.1"), measure="ratio", at="second").how   # Lanke's equaliser
-    'warner with p = 41/42'
-    """
+    """Compare two designs over the same categories; arguments as in :func:`maskwell.compare`."""
     check_kind(Design, first=first, second=second)
     check_kind(Measure | str, measure=measure)
     check_same_categories(first, second)
-    _check_work(first, second)
+    if not (first.has_quick_rank() and second.has_quick_rank()):  # which variances need, and may take minutes
+        raise TooLargeError("designs-over-categories-too-many", k=first.k)
     shares = None if pi is None else first.check_distribution(pi)
     pair = Comparison(first, second, shares, Measure.of(measure) if isinstance(measure, str) else measure)
     if at is None and pair.equally_private:
         infinite = pair.protections[0] == pair.measure.limit
         why = NO_BOUND.format(pair.measure.spoken) if infinite else None
         return FairComparison(pair, None if infinite else pair, None, "unchanged", why)
-    return _equalised(pair, at)
-
-
-def _check_work(*designs: Design) -> None:
-    """Raise where the rank, which variances need, would take minutes."""
-    if not all(design.has_quick_rank() for design in designs):
-        raise TooLargeError("designs-over-categories-too-many", k=designs[0].k)
-
-
-def _equalised(pair: Comparison, at: Literal["first", "second"] | Number | None) -> FairComparison:
     target = _target(pair, at)
     if not pair.measure.blank < target < pair.measure.limit:
         return FairComparison(pair, None, None, "unchanged", _why_not(pair, target))
@@ -316,7 +288,10 @@ def _equalised(pair: Comparison, at: Literal["first", "second"] | Number | None)
         changes = [at_level(design, pair.measure, Fraction(target)) for design in (pair.first, pair.second)]
     except TooLargeError as error:
         return FairComparison(pair, None, None, "unchanged", error.message)
-    return _with(pair, *changes)
+    hows = {name: one.how for name, one in zip(("first", "second"), changes, strict=True) if one.how != "unchanged"}
+    fair = replace(pair, first=changes[0].design, second=changes[1].design)
+    changed = cast("Which | None", "both" if len(hows) == 2 else next(iter(hows), None))
+    return FairComparison(pair, fair, changed, " and ".join(hows.values()) or "unchanged", None)
 
 
 def _why_not(pair: Comparison, target: Parity) -> str:
@@ -336,22 +311,10 @@ def _target(pair: Comparison, at: Literal["first", "second"] | Number | None) ->
     return pair.measure.read(at)
 
 
-def _with(pair: Comparison, one: Equalised, two: Equalised) -> FairComparison:
-    hows = {name: change.how for name, change in (("first", one), ("second", two)) if change.how != "unchanged"}
-    fair = replace(pair, first=one.design, second=two.design)
-    changed = cast("Which | None", "both" if len(hows) == 2 else next(iter(hows), None))
-    return FairComparison(pair, fair, changed, " and ".join(hows.values()) or "unchanged", None)
-
-
 def _added_variance(design: Design, pi: Real | None) -> float | None:
     if not design.identifiable:
         return None
     return design.added_variance_of("best-linear") if isinstance(design, Unary) else design.added_variance(pi)
-
-
-def _beliefs(table: Real | None) -> list[Any] | None:
-    """For JSON; null after a report that cannot occur."""
-    return None if table is None else plain_numbers(table)
 
 
 def _both(first: Any, second: Any) -> dict[str, Any]:

@@ -24,7 +24,7 @@ import numpy as np
 
 from maskwell.core.arguments import Real, check_kind, check_level
 from maskwell.core.categories import Categories
-from maskwell.core.display import Result, plain_label
+from maskwell.core.display import Result, entries, plain_label
 from maskwell.core.exact import Number, to_float, to_text
 from maskwell.core.phrases import Printed, option
 from maskwell.core.verdicts import at_most, largest
@@ -41,6 +41,7 @@ from maskwell.planning.candidates import (
 from maskwell.planning.extremal import LIMIT, extremal_design
 from maskwell.planning.respondent_variance import SIMPLE, Sampling
 from maskwell.planning.sample_size import (
+    Respondents,
     check_margin,
     check_n,
     margin_of,
@@ -130,29 +131,34 @@ class Choice(Result):
     LINES = "designs"
 
     demand: Demand
-    gamma: Fraction
     options: tuple[Option, ...]  # ranked by added variance, those that cannot be compared last
     recommended: Option  # one of them
     reason: str  # why, in words
-    level: float
-    # n, margin, level: how many respondents, the half width of the intervals of the recommended design, and their
-    # level; n and margin are None when neither was given
-    n: int | None
-    margin: float | None
+    level: float  # of the intervals
+    respondents: Respondents | None  # that the recommended design needs; None where neither n nor margin was given
     pi: tuple[Fraction, ...] | None  # the shares that were assumed; None for equal shares
     notes: tuple[str, ...]  # notes, warnings: what must be known about the table, and what the margin cannot tell
     warnings: tuple[str, ...] = ()
-    # worst_n, worst_margin: the same for the recommended design whatever the true shares are
-    worst_n: int | None = None
-    worst_margin: float | None = None
-    # direct_n, direct_margin: the same if the question were asked directly, without any protection
-    direct_n: int | None = None
-    direct_margin: float | None = None
     # category, hardest: the category that n and margin are about, and whether it is meant because it is the hardest to
     # estimate; None where all are alike
     category: Hashable | None = None
     hardest: bool = False
     sampling: Sampling = SIMPLE  # how the sample differs from a simple random one
+
+    @property
+    def gamma(self) -> Fraction:
+        """The parity that designs were made with."""
+        return gamma_of(self.demand)
+
+    @property
+    def n(self) -> int | None:
+        """Respondents; None where neither n nor a margin was given."""
+        return None if self.respondents is None else self.respondents.n
+
+    @property
+    def margin(self) -> float | None:
+        """Half width of the intervals of the recommended design."""
+        return None if self.respondents is None else self.respondents.margin
 
     @property
     def design(self) -> Design:
@@ -166,22 +172,19 @@ class Choice(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
+        sizes = self.respondents
         return {
             "k": self.design.k,
             "demand": self.demand.to_dict(),
             "gamma": to_float(self.gamma),
-            "n": self.n,
-            "margin": self.margin,
-            "level": self.level,
+            **entries(self, "n margin level"),
             "category": None if self.category is None else plain_label(self.category),
             **self.sampling.to_dict(),
             "pi": None if self.pi is None else list(map(to_text, self.pi)),
             "recommended": self.recommended.name,
-            "reason": self.reason,
-            "notes": list(self.notes),
-            "warnings": list(self.warnings),
-            "worst_case": {"n": self.worst_n, "margin": self.worst_margin},
-            "asked_directly": {"n": self.direct_n, "margin": self.direct_margin},
+            **entries(self, "reason notes warnings"),
+            "worst_case": {"n": sizes and sizes.worst_n, "margin": sizes and sizes.worst_margin},
+            "asked_directly": {"n": sizes and sizes.direct_n, "margin": sizes and sizes.direct_margin},
             "designs": [option.to_dict() for option in self.options],
             "design": self.design.to_dict(),
         }
@@ -196,10 +199,7 @@ SIMPLER = 0.05
 
 
 def recommend(options: Iterable[Option], sampling: float) -> tuple[Option, str]:
-    """The simpler design if it costs little, else the one that adds least variance.
-
-    ``sampling`` is the summed variance of the open question, for each part that randomization adds.
-    """
+    """The simpler design if it costs little; ``sampling`` is the summed variance of the open question."""
     by_name = {option.name: option for option in options}
     diagonal, subset = by_name["k-ary"], by_name.get("subset")
     least = "adds the least variance in the worst case of all designs of this parity"
@@ -221,11 +221,7 @@ def recommend(options: Iterable[Option], sampling: float) -> tuple[Option, str]:
 
 
 def _more(share: float) -> str:
-    """How many more, in percent, or as a multiple when it is much.
-
-    >>> _more(0.05), _more(0.3417), _more(12.3)
-    ('5 % more', '34 % more', '13.3 times as many')
-    """
+    """How many more, in percent, or as a multiple when it is much."""
     times = f"{Printed(1 + share):.3g}" if share < 999 else f"{Printed(1 + share):,.0f}"
     return f"{Printed(100 * share):.2g} % more" if share < 1 else f"{times} times as many"
 
@@ -240,67 +236,39 @@ def choose(
     level: Number = 0.95,
     categories: Categories | None = None,
     category: Hashable | None = None,
-    deff: Number | None = None,
-    cv_weights: Number | None = None,
-    icc: Number | None = None,
-    cluster_size: Number | None = None,
+    sampling: Sampling = SIMPLE,
 ) -> Choice:
-    """The designs for k categories under a demand, ranked, and which one to take.
-
-    Parameters
-    ----------
-    demand
-        What is asked for; a number is a bound gamma on parity.
-    n, margin
-        The number of respondents, or the half width of intervals that is wanted; at most one of them.
-    pi
-        True shares to plan for, equal by default. With them, the extremal design for these shares is in the table.
-    level
-        Of the intervals.
-    categories
-        The labels of the k categories; 0, 1, 2, ... by default.
-    category
-        The category that n and margin are about, by its label; by default the one that is hardest to estimate.
-    deff, cv_weights, icc, cluster_size
-        Of a complex sample: the design effect of the open question and the coefficient of variation of the weights; or,
-        in place of the first, intraclass correlation and size of the clusters, from which it follows.
-
-    >>> choose(10, Demand.from_gamma(2)).recommended.label
-    'subset selection of size 3'
-    """
+    """The designs for k categories under a demand, ranked, and which one to take; arguments as in the verb."""
     check_kind(Categories | None, categories=categories)
+    check_kind(Sampling, sampling=sampling)
     categories = _check_labels(check_k(k), categories)
     demand = demand if isinstance(demand, Demand) else Demand.from_gamma(demand)
-    gamma, sure = gamma_of(demand), check_level(level)
+    sure = check_level(level)
     if n is not None and margin is not None:
         raise ParameterError("n-and-margin-are-both-given")
-    wanted_n = None if n is None else check_n(n)
-    wanted_margin = None if margin is None else check_margin(margin)
+    size = (None if n is None else check_n(n)), (None if margin is None else check_margin(margin))
     shares = None if pi is None else _check_shares(pi, len(categories))
     at = np.full(len(categories), 1 / len(categories)) if shares is None else np.array(list(map(float, shares)))
-
-    sampling = Sampling.of(deff, cv_weights, icc, cluster_size)
     code = None if category is None else _code(categories, category)
     aim = _Aim(at, sampling, code)
     options, notes = _lines(categories, demand, shares, aim)
     recommended, reason = recommend(options, sampling.deff / sampling.weighting * float(at @ (1 - at)))
-    planned = _Plan.of(recommended, sure, wanted_n, wanted_margin)
-    options = [planned.filled(line, aim) for line in options]
-    meant = code if code is not None or shares is None else aim.hardest(recommended.candidate)
+    planned = None if size == (None, None) else _respondents(recommended, size, sure, aim)
+    options = options if planned is None else [_filled(line, planned, sure, aim) for line in options]
+    meant = code if code is not None or shares is None else largest(aim.variances(recommended.candidate))
     return Choice(
         demand=demand,
-        gamma=gamma,
         options=tuple(options),
         recommended=next(line for line in options if line.candidate is recommended.candidate),
         reason=reason,
         level=sure,
+        respondents=planned,
         pi=shares,
         notes=tuple(notes),
-        warnings=() if planned.margin is None else margin_warnings(planned.margin, at if code is None else at[[code]]),
+        warnings=() if planned is None else margin_warnings(planned.margin, at if code is None else at[[code]]),
         category=None if meant is None else categories.labels[meant],
         hardest=code is None,
         sampling=sampling,
-        **planned.summary(recommended, aim),
     )
 
 
@@ -323,10 +291,6 @@ class _Aim:
 
     def _total(self, added: Real | float) -> Real:
         return np.asarray(self.sampling.deff * self.at * (1 - self.at) + self.sampling.weighting * added)
-
-    def hardest(self, candidate: Candidate) -> int:
-        """The code of the category with the largest variance."""
-        return largest(self.variances(candidate))
 
     def of(self, variances: Real) -> float:
         """That of the category, or the largest."""
@@ -408,46 +372,23 @@ def _alike(first: Design, second: Design) -> bool:
 # ---- numbers of respondents
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """Respondents and margin of the recommended design, where one of them was given."""
+def _respondents(recommended: Option, size: tuple[int | None, float | None], level: float, aim: _Aim) -> Respondents:
+    assert recommended.variance is not None
+    worst = worst_share_variance(recommended.design, aim.sampling)
+    return Respondents.of(size, level, recommended.variance, worst=worst, direct=aim.direct())
 
-    level: float
-    n: int | None
-    margin: float | None
 
-    @classmethod
-    def of(cls, recommended: Option, level: float, n: int | None, margin: float | None) -> _Plan:
-        assert recommended.variance is not None
-        if n is not None:
-            return cls(level, n, margin_of(recommended.variance, n, level))
-        if margin is not None:
-            return cls(level, needed_n(recommended.variance, margin, level), margin)
-        return cls(level, None, None)
-
-    def filled(self, option: Option, aim: _Aim) -> Option:
-        """A line with its errors at this n, and the n that it would need for this margin."""
-        if self.n is None or self.margin is None or option.variance is None or option.added_variance is None:
-            return option
-        total = float(aim.variances(option.candidate).sum())
-        return replace(
-            option,
-            rms_error=math.sqrt(total / (len(aim.at) * self.n)),
-            margin=margin_of(option.variance, self.n, self.level),
-            n=needed_n(option.variance, self.margin, self.level),
-        )
-
-    def summary(self, recommended: Option, aim: _Aim) -> dict[str, Any]:
-        """N and margin, and both of them in the worst case and without protection."""
-        if self.n is None or self.margin is None:
-            return {"n": None, "margin": None}
-        worst = worst_share_variance(recommended.design, aim.sampling)
-        variances = {"worst": worst, "direct": aim.direct()}
-        content: dict[str, Any] = {"n": self.n, "margin": self.margin}
-        for name, variance in variances.items():
-            content[f"{name}_n"] = needed_n(variance, self.margin, self.level)
-            content[f"{name}_margin"] = margin_of(variance, self.n, self.level)
-        return content
+def _filled(line: Option, planned: Respondents, level: float, aim: _Aim) -> Option:
+    """A line with its errors at this n, and the n that it would need for this margin."""
+    if line.variance is None or line.added_variance is None:
+        return line
+    total = float(aim.variances(line.candidate).sum())
+    return replace(
+        line,
+        rms_error=math.sqrt(total / (len(aim.at) * planned.n)),
+        margin=margin_of(line.variance, planned.n, level),
+        n=needed_n(line.variance, planned.margin, level),
+    )
 
 
 # ---- checks

@@ -18,18 +18,7 @@ Source: after [Kairouz2016], as given in [ChaiNayak2018, section 4.2]; averaging
 
 **Utilities**: what a report is worth when the true shares are known. A utility is ``U(P) = sum_i mu(row i)`` with mu
 convex and ``mu(c v) = c mu(v)``: splitting a row never loses, and the best designs are made of rows that take two
-values. For shares pi and ``m = sum_j pi_j v_j``:
-
-====================  =======================================  ====================================================
-name                  mu(v)                                    U(P) is
-====================  =======================================  ====================================================
-mutual-information    ``sum_j pi_j v_j ln(v_j / m)``           what a report tells about the truth, in nats
-chi-square            ``sum_j pi_j (v_j - m)^2 / m``           the same by chi-square; least added variance at equal pi
-total-variation       ``sum_j pi_j |v_j - m|``                 the same by absolute differences
-guess                 ``max_j pi_j v_j``                       the chance that the best guess of the truth is right
-====================  =======================================  ====================================================
-
-Source: after [Kairouz2016], as given in [ChaiNayak2018, section 4.2]; all but the last are f-divergences of the rows.
+values. All but ``guess``, the chance that the best guess of the truth is right, are f-divergences of the rows.
 """
 
 from __future__ import annotations
@@ -63,7 +52,7 @@ Utility: TypeAlias = Callable[[Real, Real], Real]
 
 
 def mutual_information(rows: Real, pi: Real) -> Real:
-    """``sum_j pi_j v_j ln(v_j / m)`` for each row v."""
+    """``sum_j pi_j v_j ln(v_j / m)`` for each row v, with ``m = sum_j pi_j v_j``: in nats."""
     mean = rows @ pi
     return np.asarray((rows * np.log(rows / mean[:, None])) @ pi)
 
@@ -90,15 +79,6 @@ UTILITIES: dict[str, Utility] = {
     "total-variation": total_variation,
     "guess": guess,
 }
-
-
-def utility_named(name: Any) -> Utility:
-    """The utility of that name, or an error that lists them all."""
-    if not isinstance(name, str) or name not in UTILITIES:
-        raise ParameterError(
-            "no-utility-is-called", name=shown_short(name), utilities=", ".join(UTILITIES), utility=name
-        )
-    return UTILITIES[name]
 
 
 LIMIT = 14
@@ -198,16 +178,21 @@ def extremal_design(
     """
     check_kind(Flag, average=average)
     check_kind(Categories | None, categories=categories)
-    worth = utility_named(utility)
+    if str(utility) not in UTILITIES:
+        raise ParameterError(
+            "no-utility-is-called", name=shown_short(utility), utilities=", ".join(UTILITIES), utility=utility
+        )
     shares = tuple(check_shares(numbered(pi, "pi"))[0])
     k, gamma = _check_size(len(shares)), short_gamma(gamma_of(demand))
     if gamma > _LARGEST_GAMMA:
         raise ParameterError("demand-allows-too-large-a-gamma")
     categories = Categories.numbered(k) if categories is None else categories
-    _check_categories(categories, k)
+    check_two(categories)
+    if len(categories) != k:
+        raise ParameterError("shares-for-categories", categories_count=len(categories), k=k)
     floats = np.array([float(p) for p in shares])
     program = _Program.of(k, float(gamma))
-    worths = worth(program.patterns, floats)
+    worths = UTILITIES[str(utility)](program.patterns, floats)
     sets, bound = program.solve(worths)
     weights = _corner_weights(sets, k)
     weights = _averaged(weights, shares) if average else weights
@@ -233,10 +218,8 @@ class _Program:
     def solve(self, worth: Real) -> tuple[list[int], float]:
         """The sets that best designs are made of, and what no design can exceed.
 
-        With weights as shares ``x_S = theta_S mean(v_S)`` of all reports, the columns sum to one exactly when the
-        shares do and ``sum_S x_S (v_S / mean(v_S) - 1) = 0``. That, and gains between 0 and 1, keep the numbers near
-        one when gamma is not. Multipliers y and w of the equations that fall short by at most s on every pattern prove
-        that no gain exceeds ``w + s``.
+        Weights as shares ``x_S = theta_S mean(v_S)`` of all reports keep the numbers near one when gamma is not.
+        Multipliers y and w that fall short by at most s on every pattern prove that no gain exceeds ``w + s``.
         """
         from scipy.optimize import linprog
 
@@ -255,16 +238,9 @@ class _Program:
 
 
 def _corner_weights(sets: Sequence[int], k: int) -> Weights:
-    """Weights w with ``sum_S w_S [j in S] = 1`` for every category j at one corner; heavy sets first.
-
-    All columns of P sum to the same exactly when the sets that hold a category weigh the same for all of them, whatever
-    gamma is.
-
-    >>> _corner_weights([0b001, 0b110, 0b011], 3)
-    {1: Fraction(1, 1), 6: Fraction(1, 1)}
-    """
+    """Weights w with ``sum_S w_S [j in S] = 1`` for every category j at one corner; heavy sets first."""
     table = Tableau.of(np.array([[mask >> j & 1 for mask in sets] for j in range(k)], dtype=np.int64))
-    table.improve(table.gains_of_missing)
+    table.improve(lambda: table.rows[np.array(table.basis) >= table.columns, : table.columns].sum(axis=0))
     if table.missing:
         raise ArithmeticError("the best sets make no design: please report these shares")
     found: Weights = {}
@@ -276,11 +252,7 @@ def _corner_weights(sets: Sequence[int], k: int) -> Weights:
 
 
 def set_numbers(sets: Sequence[int], number: int) -> Array:
-    """A fixed number below 2**32 for each set, without any order: bits of the set and of ``number``, well mixed.
-
-    >>> set_numbers([1, 2, 3], 0).tolist()
-    [4165420229, 4271088161, 2490290992]
-    """
+    """A fixed number below 2**32 for each set, without any order: bits of the set and of ``number``, well mixed."""
     x = np.asarray(sets, dtype=np.uint64) + np.uint64(number << 32)
     for times in _MIXING:
         x = (x ^ (x >> np.uint64(30))) * np.uint64(times)
@@ -322,10 +294,6 @@ class Tableau:
                 return
             self._exchange(int(np.argmax(gain if step < _STEPS else gain > 0)))
 
-    def gains_of_missing(self) -> Array:
-        """What less would be missing with more of each column."""
-        return np.asarray(self.rows[np.array(self.basis) >= self.columns, : self.columns].sum(axis=0))
-
     def gains(self, costs: Array) -> Array:
         """What less the columns would cost with more of each."""
         spent = np.append(costs, np.zeros(len(self.basis), dtype=np.int64))[self.basis]
@@ -348,10 +316,7 @@ class Tableau:
 
 
 def _averaged(weights: Weights, pi: Sequence[Fraction]) -> Weights:
-    """The mean over all exchanges of categories of equal share: every set shares its weight with those alike.
-
-    Two sets are alike when they hold equally many categories of each share.
-    """
+    """The mean over all exchanges of categories of equal share: sets that hold as many of each share weigh alike."""
     classes = [[j for j, p in enumerate(pi) if p == share] for share in dict.fromkeys(pi)]
     by_kind: dict[tuple[int, ...], Fraction] = {}
     for mask, weight in weights.items():
@@ -403,11 +368,7 @@ def _with_assumption(
 
 
 def _stated(demand: Demand | Number) -> dict[str, str]:
-    """The demand as it was stated, by name.
-
-    >>> _stated(Demand.from_rho("0.1", "0.5")), _stated(3)
-    ({'rho1': '1/10', 'rho2': '1/2'}, {'gamma': '3'})
-    """
+    """The demand as it was stated, by name."""
     if not isinstance(demand, Demand):
         return {"gamma": str(demand)}
     numbers = {name: value for name, value in demand.stated.items() if isinstance(value, str) and name != "language"}
@@ -420,9 +381,3 @@ def _check_size(k: int) -> int:
     if k > LIMIT:
         raise TooLargeError("categories-give-2-2-sets", limit=LIMIT, k=k)
     return k
-
-
-def _check_categories(categories: Categories, k: int) -> None:
-    check_two(categories)
-    if len(categories) != k:
-        raise ParameterError("shares-for-categories", categories_count=len(categories), k=k)

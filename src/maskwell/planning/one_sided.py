@@ -39,7 +39,7 @@ from maskwell.designs.row_reduction import equivalent
 from maskwell.errors import ParameterError
 from maskwell.planning.replacement import Replacement
 from maskwell.privacy.curves import odds_ratio
-from maskwell.privacy.posterior_probabilities import check_sensitive, find_sensitive, hazard_of
+from maskwell.privacy.posterior_probabilities import find_sensitive, hazard_of
 
 Rows = list[list[Fraction]]
 
@@ -119,7 +119,16 @@ def improve_one_sided(design: Design, *, sensitive: Hashable | None = None) -> O
     ratio, rows = hazard_of(design, (chosen,)).ratio, design.exact_matrix()
     if design.k == 2 and ratio == 1:
         raise ParameterError("the-design-carries-no-information-every")
-    report = next((r for r, row in enumerate(rows) if _is_worst(row, rows, chosen)), None)
+    # the one that speaks for the sensitive category at least as strongly as any other, against every category
+    report = next(
+        (
+            r
+            for r, row in enumerate(rows)
+            if row[chosen] > 0
+            and all(p * other[chosen] <= q * row[chosen] for other in rows for p, q in zip(row, other, strict=True))
+        ),
+        None,
+    )
     reason = _fault(rows, report, chosen, design)
     facts: dict[str, Any] = {"sensitive": chosen, "report": report, "ratio": ratio, "reason": reason}
     if report is None or reason is not None:
@@ -139,16 +148,12 @@ def improve_one_sided(design: Design, *, sensitive: Hashable | None = None) -> O
     return OneSided(original=design, design=made, improved=True, sparse=sparse, **facts)
 
 
-def _is_worst(row: list[Fraction], rows: Rows, s: int) -> bool:
-    """Whether no report speaks for the sensitive category more strongly, against any other one."""
-    return row[s] > 0 and all(p * other[s] <= q * row[s] for other in rows for p, q in zip(row, other, strict=True))
-
-
 def _fault(rows: Rows, report: int | None, s: int, design: Design) -> str | None:
     """Why the theorem does not apply; None where it does."""
     others = [j for j in range(design.k) if j != s]
     if report is None:
-        worst = {j: _worst_against(j, rows, s) for j in others}
+        possible = [i for i, row in enumerate(rows) if row[s]]
+        worst = {j: min(possible, key=lambda i: rows[i][j] / rows[i][s]) for j in others}
         apart = next(j for j in others if worst[j] != worst[others[0]])
         names = [f"against {label_of(design, j)} it is {report_label(design, worst[j])}" for j in (others[0], apart)]
         return f"no report is the most incriminating one against every other category: {', '.join(names)}"
@@ -156,12 +161,6 @@ def _fault(rows: Rows, report: int | None, s: int, design: Design) -> str | None
     if equal is None:
         return None
     return f"no report is likelier for {label_of(design, s)} than for {label_of(design, equal)}"
-
-
-def _worst_against(other: int, rows: Rows, s: int) -> int:
-    """The report with the smallest ``P[i, other] / P[i, s]``; the first of equals."""
-    possible = [i for i, row in enumerate(rows) if row[s]]
-    return min(possible, key=lambda i: rows[i][other] / rows[i][s])
 
 
 def _star(a: list[Fraction], s: int) -> Rows:
@@ -207,25 +206,6 @@ def ratio_for(prior: Number, bound: Number) -> Fraction:
     if high <= low:
         raise ParameterError("bound-is-not-above-prior", bound=bound, prior=prior)
     return Fraction(odds_ratio(high, low))
-
-
-def incriminating_order(design: Design, *, sensitive: int = 0) -> list[int]:
-    """The reports that can occur, from the most incriminating to the least.
-
-    For two categories by ``P[i, s] / P[i, l]`` and then ``P[i, s]``, falling; for more by ``P[i, s]`` and then by the
-    others in turn. Source: [Adeshiyan2011, Remark 2.4].
-    """
-    (s,) = check_sensitive(design, [sensitive])
-    rows = design.exact_matrix()
-    turned = [[row[s], *(p for j, p in enumerate(row) if j != s)] for row in rows]
-    possible = [i for i, row in enumerate(rows) if any(row)]
-    if design.k > 2:
-        return sorted(possible, key=lambda i: turned[i], reverse=True)
-    return sorted(possible, key=lambda i: (_odds(*turned[i]), turned[i][0]), reverse=True)
-
-
-def _odds(high: Fraction, low: Fraction) -> Parity:
-    return high / low if low else math.inf
 
 
 def label_of(design: Design, code: int) -> Any:

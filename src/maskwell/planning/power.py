@@ -21,13 +21,13 @@ from statistics import NormalDist
 from typing import Any
 
 from maskwell.core.arguments import Real, check_kind
-from maskwell.core.display import Result
+from maskwell.core.display import Result, entries
 from maskwell.core.exact import Number, as_fraction, check_probability, percent_meant
 from maskwell.core.phrases import Printed
 from maskwell.core.verdicts import above, ceil_of, is_outside, tied
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
-from maskwell.planning.respondent_variance import Line, Sampling, UnitVariance, line_through
+from maskwell.planning.respondent_variance import SIMPLE, Line, Sampling, UnitVariance, line_through
 from maskwell.planning.sample_size import check_category, check_n, margin_of
 from maskwell.privacy.measures import plain_truth
 
@@ -77,15 +77,9 @@ class PowerPlan(Result):
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         return {
-            "n": self.n,
-            "margin": self.margin,
-            "power": self.power,
-            "alpha": self.alpha,
+            **entries(self, "n margin power alpha"),
             "category": plain_truth(self.design, self.category),
-            "pi": self.pi.tolist(),
-            "null": self.null,
-            "against": self.against,
-            "detectable": list(self.detectable),
+            **entries(self, "pi null against detectable"),
             "unit_variance": {"null": self.variance_null.to_dict(), "against": self.variance_against.to_dict()},
             **self.sampling.to_dict(),
             "direct_n": self.direct_n,
@@ -106,10 +100,7 @@ def plan_test(
     n: Number | None = None,
     category: Hashable | None = None,
     alpha: Number = 0.05,
-    deff: Number | None = None,
-    cv_weights: Number | None = None,
-    icc: Number | None = None,
-    cluster_size: Number | None = None,
+    sampling: Sampling = SIMPLE,
 ) -> PowerPlan:
     """Any two of the share to be found, the power and the number of respondents give the third.
 
@@ -128,9 +119,8 @@ def plan_test(
         The label of the category; without it, the first of two.
     alpha
         Chance of a false alarm, both sides together.
-    deff, cv_weights, icc, cluster_size
-        Of a complex sample: the design effect of the open question and the coefficient of variation of the weights; or,
-        in place of the first, intraclass correlation and size of the clusters, from which it follows.
+    sampling
+        How the sample differs from a simple random one: :class:`~maskwell.planning.respondent_variance.Sampling`.
 
     Raises
     ------
@@ -144,25 +134,43 @@ def plan_test(
     0.47
     """
     check_kind(Design, design=design)
-    question = _Question.of(design, pi, category, alpha, Sampling.of(deff, cv_weights, icc, cluster_size))
+    check_kind(Sampling, sampling=sampling)
+    question = _Question.of(design, pi, category, alpha, sampling)
     target_power = None if power is None else question.check_power(power)
     size = None if n is None else check_n(n)
     missing = sum(value is None for value in (against, target_power, size))
     if missing != 1:
         raise ParameterError("of-against-power-and-n-given", value=["all", "all", "only one", "none"][missing])
-    other = (
-        question.check_against(against) if against is not None else question.found_with(size or 0, target_power or 0.0)
-    )
+    if against is not None:
+        other = question.check_against(against)
+    else:
+        below, above = question.detectable(size or 0, target_power or 0.0)
+        share = above if above is not None else below
+        if share is None:
+            raise ParameterError("no-share-differs-enough", null=question.null, n=size, power=target_power)
+        other = share
     size = question.needed(other, target_power or 0.0) if size is None else size
     reached = question.power(other, size) if target_power is None else target_power
-    return question.plan(other, size, reached)
+    return PowerPlan(
+        design=design,
+        category=question.category,
+        pi=question.pi,
+        against=other,
+        n=size,
+        power=reached,
+        alpha=question.alpha,
+        variance_null=question.line.at(question.null),
+        variance_against=question.line.at(other),
+        sampling=sampling,
+        detectable=question.detectable(size, reached),
+        direct_n=question.needed(other, reached, "sampling"),
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class _Question:
     """A share and its variance along the line on which it may lie."""
 
-    design: Design
     pi: Real
     category: int
     alpha: float
@@ -178,7 +186,7 @@ class _Question:
         level = float(check_probability(alpha, "alpha", open_=True))
         if level < RAREST:
             raise ParameterError("alpha-is-below", rarest=RAREST, alpha=alpha)
-        return cls(design, shares, j, level, line_through(design, shares, category=j, sampling=sampling))
+        return cls(shares, j, level, line_through(design, shares, category=j, sampling=sampling))
 
     @property
     def null(self) -> float:
@@ -230,26 +238,3 @@ class _Question:
         d = (half + math.copysign(math.sqrt(max(half * half - first * last, 0.0)), z)) / first
         share = self.null + side * d
         return None if is_outside(share) or tied(share, self.null) else min(max(share, 0.0), 1.0)
-
-    def found_with(self, n: int, power: float) -> float:
-        below, above = self.detectable(n, power)
-        share = above if above is not None else below
-        if share is None:
-            raise ParameterError("no-share-differs-enough", null=self.null, n=n, power=power)
-        return share
-
-    def plan(self, against: float, n: int, power: float) -> PowerPlan:
-        return PowerPlan(
-            design=self.design,
-            category=self.category,
-            pi=self.pi,
-            against=against,
-            n=n,
-            power=power,
-            alpha=self.alpha,
-            variance_null=self.line.at(self.null),
-            variance_against=self.line.at(against),
-            sampling=self.line.sampling,
-            detectable=self.detectable(n, power),
-            direct_n=self.needed(against, power, "sampling"),
-        )

@@ -48,11 +48,7 @@ def check_k(k: int) -> int:
 
 
 def gamma_of(demand: Demand | Number) -> Fraction:
-    """The parity that designs for a demand, or for a number gamma, are made with: above 1, and allowed.
-
-    >>> gamma_of(Demand.from_rho("0.1", "0.5")), gamma_of("5/2")
-    (Fraction(9, 1), Fraction(5, 2))
-    """
+    """The parity that designs for a demand, or for a number gamma, are made with: above 1, and allowed."""
     gamma = demand.reachable if isinstance(demand, Demand) else safe_below(demand, "gamma")
     if gamma <= 1:
         said = demand.text if isinstance(demand, Demand) else f"gamma = {demand}"
@@ -64,12 +60,7 @@ def gamma_of(demand: Demand | Number) -> Fraction:
 
 
 def short_gamma(gamma: Fraction) -> Fraction:
-    """The parity itself when it is short; else rounded down so that gamma - 1 keeps 32 binary digits.
-
-    >>> from maskwell.core.exact import exp_below
-    >>> short_gamma(Fraction(5, 2)), float(short_gamma(exp_below(Fraction(1))))
-    (Fraction(5, 2), 2.7182818283326924)
-    """
+    """The parity itself when it is short; else rounded down so that gamma - 1 keeps 32 binary digits."""
     if gamma.numerator.bit_length() <= SHORT:
         return gamma
     size = (gamma - 1).numerator.bit_length() - (gamma - 1).denominator.bit_length()
@@ -77,22 +68,12 @@ def short_gamma(gamma: Fraction) -> Fraction:
 
 
 def remembering(design: D, demand: Demand) -> D:
-    """The design with a note of its demand, where its parameters do not say it already.
-
-    >>> from maskwell.core import Categories
-    >>> from maskwell.designs import Uniform
-    >>> remembering(Uniform.from_gamma(9, Categories.numbered(2)), Demand.from_rho("0.1", "0.5")).provenance["demand"]
-    'rho1 = 0.1 to rho2 = 0.5'
-    """
+    """The design with a note of its demand, where its parameters do not say it already."""
     return design if demand.name in ("gamma", "epsilon") else design.with_provenance(demand=demand.text)
 
 
 def builder_parameters(demand: Demand) -> dict[str, str]:
-    """A demand in the words that the builders of designs know: epsilon as it was stated, everything else as gamma.
-
-    >>> builder_parameters(Demand.from_epsilon("0.5")), builder_parameters(Demand.from_rho("0.1", "0.5"))
-    ({'epsilon': '1/2'}, {'gamma': '9'})
-    """
+    """A demand in the words that the builders of designs know: epsilon as it was stated, everything else as gamma."""
     gamma = gamma_of(demand)
     exactly = demand.name == "epsilon" and not demand.strict
     return {"epsilon": str(demand.stated["epsilon"])} if exactly else {"gamma": to_text(gamma)}
@@ -103,10 +84,7 @@ NEAR = 1e-9
 
 
 def added_variance(k: int, gamma: Demand | Number, q: int) -> float:
-    """Variance that subset selection of size q adds at parity gamma.
-
-    V_R = (k-1)/k [ (k-1) D^2 / (q (k-q) (gamma-1)^2) - 1 ],   D = q gamma + k - q
-    """
+    """V_R, the variance that subset selection of size q adds at parity gamma."""
     k, g, q = check_k(k), gamma_of(gamma), as_count(q, "q")
     if not 1 <= q <= k - 1:
         raise wrong_size("q", q, k)
@@ -124,10 +102,7 @@ def minimax_size(k: int, gamma: Demand | Number) -> int:
 
 
 def minimax_sizes(k: int, gamma: Demand | Number) -> tuple[int, ...]:
-    """Every size that adds least variance: one, or two neighbours.
-
-    Size q beats q + 1 exactly when ``gamma^2 > 1 + k (k - 2q - 1) / (q (q + 1))``, and they tie at equality.
-    """
+    """Every size that adds least variance: one, or two neighbours that tie."""
     k, g = check_k(k), gamma_of(gamma)
     q = min(k - 1, max(1, math.floor(k / (1 + g))))
     if q == k - 1:
@@ -188,22 +163,17 @@ def matching_gamma(k: int, l: int) -> Matching:  # noqa: E741 (the literature's 
     if not 2 <= size <= k - 1:
         raise ParameterError("l-is-not-possible-for-categories", hint=sizes_allowed(k), l=l, k=k)
     near = math.floor(k * (1 - math.sqrt(1 - size / k)) / 2)
-    gammas = {q: _gamma_of_size(k, size, q) for q in range(max(1, near - 1), min(size - 1, near + 2) + 1)}
+    gammas = {
+        q: (k - q) / (size - q) + math.sqrt(q * (k - q) * size * (k - size)) / (q * (size - q))
+        for q in range(max(1, near - 1), min(size - 1, near + 2) + 1)
+    }
     best = min(gammas.values())
     sizes = tuple(q for q, gamma in gammas.items() if at_most(gamma, best))
     return Matching(best, sizes, (k - 1) * (size - 1) / (k - size))
 
 
-def _gamma_of_size(k: int, l: int, q: int) -> float:  # noqa: E741 (the literature's name)
-    return (k - q) / (l - q) + math.sqrt(q * (k - q) * l * (k - l)) / (q * (l - q))
-
-
 class MatchingL(NamedTuple):
-    """The l of local diversity that is as accurate as the best subset design, and the whole numbers beside it.
-
-    ``floor`` adds no more variance than the subset design; ``ceiling`` hides the truth among more answers. There is no
-    design below 2, and none at k.
-    """
+    """The l of local diversity that is as accurate as the best subset design, and the whole numbers beside it."""
 
     real: float
     floor: int
@@ -215,16 +185,12 @@ def matching_l(k: int, gamma: Demand | Number) -> MatchingL:
 
     l = (q gamma + k - q)^2 / (q gamma^2 + k - q)
     """
-    q, g = minimax_size(k, gamma), _meant(gamma)
+    q = minimax_size(k, gamma)
+    g = gamma_of(gamma) if isinstance(gamma, Demand) else as_fraction(gamma, "gamma")  # nothing is built from it
     real = (q * g + k - q) ** 2 / (q * g * g + k - q)
     if is_float(gamma) and abs(real - round(real)) < NEAR:  # the last digit of a float is not meant
         real = Fraction(round(real))
     return MatchingL(to_float(real), math.floor(real), math.ceil(real))
-
-
-def _meant(gamma: Demand | Number) -> Fraction:
-    """Parity as it was meant: nothing is built from it, so that nothing is rounded."""
-    return gamma_of(gamma) if isinstance(gamma, Demand) else as_fraction(gamma, "gamma")
 
 
 def switch_gamma(k: int, q: int) -> float:
@@ -235,10 +201,7 @@ def switch_gamma(k: int, q: int) -> float:
 
 
 def switch_k(gamma: Number, q: int) -> int:
-    """The least number of categories at which size q + 1 is better than q.
-
-    It is the least k with ``k (k - 2q - 1) > q (q + 1) (gamma^2 - 1)``.
-    """
+    """The least k at which size q + 1 is better than q: ``k (k - 2q - 1) > q (q + 1) (gamma^2 - 1)``."""
     g, q = gamma_of(gamma), as_count(q, "q")
     most = math.floor(q * (q + 1) * (g * g - 1))
     k = (2 * q + 1 + math.isqrt((2 * q + 1) ** 2 + 4 * most)) // 2

@@ -23,7 +23,7 @@ import numpy as np
 
 from maskwell.core.arguments import Real, as_mapping, check_level
 from maskwell.core.categories import Categories
-from maskwell.core.display import Result
+from maskwell.core.display import Result, entries
 from maskwell.core.exact import Number, resolution, root_below, to_float
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
@@ -94,17 +94,14 @@ class QuestionsPlan(Result):
         joint = self.together_variance or (None,) * len(self.names)
         rows = zip(self.names, self.separate, self.separate_variance, joint, strict=True)
         return {
-            "n": self.n,
-            "margin": self.margin,
-            "level": self.level,
+            **entries(self, "n margin level"),
             "demand": self.demand.to_dict(),
             "questions": [
                 {"name": name, "k": one.k, "parity": one.parity(), "unit_variance": v, "together_unit_variance": w}
                 for name, one, v, w in rows
             ],
             "combinations": None if self.together is None else self.together.k,
-            "better": self.better,
-            "advice": self.advice,
+            **entries(self, "better advice"),
             "design": [one.to_dict() for one in self.designs],
         }
 
@@ -139,7 +136,10 @@ def plan_questions(
     >>> plan.separate_variance, [round(v, 4) for v in plan.together_variance]   # half as many respondents, nearly
     ((1.0, 1.0), [0.5625, 0.5625])
     """
-    labels = {name: _categories(one) for name, one in as_mapping(questions, "questions").items()}
+    labels = {
+        name: one if isinstance(one, Categories) else Categories.of(one)
+        for name, one in as_mapping(questions, "questions").items()
+    }
     if len(labels) < 2:
         raise ParameterError("one-question-or-none-to-ask")
     if n is not None and margin is not None:
@@ -155,10 +155,6 @@ def plan_questions(
     size = needed_n(hardest, half, sure) if half is not None else size
     half = margin_of(hardest, size, sure) if half is None and size is not None else half
     return QuestionsPlan(tuple(labels), asked, separate, together, alone, joint, size, half, sure)
-
-
-def _categories(labels: Sequence[Hashable] | Categories) -> Categories:
-    return labels if isinstance(labels, Categories) else Categories.of(labels)
 
 
 def _separate(questions: Sequence[Categories], gamma: Fraction) -> tuple[Design, ...]:

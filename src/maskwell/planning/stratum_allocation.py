@@ -24,15 +24,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maskwell.core.arguments import Real, as_floats, as_list, check_level, list_of
-from maskwell.core.display import Result
+from maskwell.core.arguments import Real, as_floats, as_list, check_kind, check_level, list_of
+from maskwell.core.display import Result, entries
 from maskwell.core.exact import Number, as_fraction, is_decimal, to_float
 from maskwell.core.phrases import Printed
 from maskwell.core.verdicts import above, below, ceil_of, floor_of, largest, ranked
 from maskwell.designs.design import Design
 from maskwell.designs.matrix_reading import SUM_TOLERANCE
 from maskwell.errors import ParameterError
-from maskwell.planning.respondent_variance import Sampling, UnitVariance, unit_variance
+from maskwell.planning.respondent_variance import SIMPLE, Sampling, UnitVariance, unit_variance
 from maskwell.planning.sample_size import check_category, check_margin, check_n, margin_of
 
 FEWEST = 2
@@ -80,15 +80,9 @@ class Allocation(Result):
             for name, share, n in zip(self.names, self.fractions.tolist(), self.counts, strict=True)
         ]
         return {
-            "n": self.n,
-            "margin": self.margin,
-            "level": self.level,
+            **entries(self, "n margin level"),
             self.kind: parts,
-            "variance": self.variance,
-            "best_variance": self.best_variance,
-            "plain_variance": self.plain_variance,
-            "cost": self.cost,
-            "gap": self.gap,
+            **entries(self, "variance best_variance plain_variance cost gap"),
             **self.details,
             "design": [design.to_dict() for design in self.designs],
         }
@@ -121,10 +115,7 @@ Counts = tuple[int, ...]
 
 
 def whole_numbers(shares: Real, n: int, *, least: Sequence[int]) -> Counts:
-    """N split by the method of the largest remainder, each part having at least its ``least``.
-
-    Parts whose share would give less are fixed at it, and the rest is split again among the others.
-    """
+    """N split by the largest remainder; parts that would get less than their ``least`` are fixed at it first."""
     counts, free = list(least), [share > 0 for share in shares.tolist()]
     left = n - sum(x for x, is_free in zip(least, free, strict=True) if not is_free)
     while True:
@@ -151,21 +142,16 @@ def _largest_remainder(quotas: Real, n: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Division(ABC):
-    """The parts of a survey among which respondents are to be divided, and how that is done for any kind of parts.
-
-    ``priced`` says that money is limited and not the number of respondents; only then costs decide about the division.
-    """
+    """The parts of a survey among which respondents are to be divided, and how that is done for any kind of parts."""
 
     names: tuple[str, ...]
     designs: tuple[Design, ...]
     costs: tuple[Fraction, ...]
-    priced: bool
-    plain: Real
-    """Shares of the respondents where nothing is planned, shape (parts,)."""
+    priced: bool  # money is limited and not the number of respondents; only then costs decide about the division
+    plain: Real  # shares of the respondents where nothing is planned, shape (parts,)
     details: dict[str, Any] = field(default_factory=dict)
     kind: ClassVar[str]
-    or_else: ClassVar[str] = ""
-    """What else can be done where there are too few respondents for all parts."""
+    or_else: ClassVar[str] = ""  # what else can be done where there are too few respondents for all parts
 
     @property
     @abstractmethod
@@ -286,10 +272,7 @@ def allocate_strata(
     margin: Number | None = None,
     budget: Number | None = None,
     level: Number = 0.95,
-    deff: Number | None = None,
-    cv_weights: Number | None = None,
-    icc: Number | None = None,
-    cluster_size: Number | None = None,
+    sampling: Sampling = SIMPLE,
 ) -> Allocation:
     """The division among strata that gives the least variance.
 
@@ -303,9 +286,8 @@ def allocate_strata(
         about the division for a margin or a budget; with n they are only added up.
     level
         Of the interval.
-    deff, cv_weights, icc, cluster_size
-        Of a complex sample: the design effect of the open question and the coefficient of variation of the weights; or,
-        in place of the first, intraclass correlation and size of the clusters, from which it follows.
+    sampling
+        How the sample differs from a simple random one: :class:`~maskwell.planning.respondent_variance.Sampling`.
 
     Returns
     -------
@@ -318,8 +300,8 @@ def allocate_strata(
     >>> allocation.counts, round(allocation.variance, 6)   # the weaker device needs more than its share
     ((344, 156), 0.002243)
     """
-    strata = list_of(Stratum, strata, "strata")
-    parts = _Strata.of(strata, Sampling.of(deff, cv_weights, icc, cluster_size), priced=n is None)
+    check_kind(Sampling, sampling=sampling)
+    parts = _Strata.of(list_of(Stratum, strata, "strata"), sampling, priced=n is None)
     sizes = {"n": n, "margin": margin, "budget": budget}
     if len([value for value in sizes.values() if value is not None]) != 1:
         raise ParameterError(
@@ -352,14 +334,8 @@ def _shares_of(strata: Sequence[Stratum]) -> tuple[list[Fraction], dict[str, Any
 
 
 def _rounding(share: Number) -> Fraction:
-    """Half a unit of the last digit that was given: none for fractions and whole numbers.
-
-    >>> _rounding("0.333"), _rounding("1/3")
-    (Fraction(1, 2000), Fraction(0, 1))
-    """
-    if not is_decimal(share):
-        return Fraction(0)
-    return Fraction(10) ** int(Decimal(str(share)).as_tuple().exponent) / 2
+    """Half a unit of the last digit that was given: none for fractions and whole numbers."""
+    return Fraction(10) ** int(Decimal(str(share)).as_tuple().exponent) / 2 if is_decimal(share) else Fraction(0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

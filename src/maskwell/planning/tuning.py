@@ -1,21 +1,6 @@
 """Designs brought to a given protection: named devices by their one free parameter, any other by dilution.
 
-Named devices. With R the one-sided ratio and gamma the parity that is asked for:
-
-============  ==========  =========================  ============================================================
-device        free, kept  from R                     from gamma
-============  ==========  =========================  ============================================================
-warner        p           R / (1 + R)                gamma / (1 + gamma)
-crosswise     q           R / (1 + R)                gamma / (1 + gamma)
-mangat-singh  p, t        t + (1 - t) p = R/(1 + R)  the same with gamma
-simmons       p, beta     p / (1 - p) = beta (R-1)   p / (1 - p) = min(beta, 1 - beta) (gamma - 1)
-forced        truth, yes  truth = yes (R - 1)        min(yes (gamma - 1), (1 - yes) (gamma - 1) / gamma)
-mangat        p           1 - 1/R                    none has a bound
-triangular    q           1 / R                      none has a bound
-kuk           theta1      theta2 R^(1/draws)         min(theta2 g, 1 - (1 - theta2) / g),  g = gamma^(1/draws)
-liu-chow      p, weights  p / (1 - p) = w (R - 1)    the same with gamma; w the least weight that matters
-============  ==========  =========================  ============================================================
-
+Named devices have closed forms from the one-sided ratio R and from the parity gamma that is asked for.
 Other measures are solved by bisection in fractions between no information and the most telling member. Whatever is
 rounded is rounded towards more privacy.
 
@@ -113,11 +98,6 @@ def _root(value: Fraction, degree: int) -> Fraction:
     return exact if exact**degree == value else root_below(value, degree, PLACES)
 
 
-def _kuk_by_parity(gamma: Fraction, kept: Kept) -> Fraction:
-    g, theta2 = _root(gamma, kept["draws"]), Fraction(kept["theta2"])
-    return min(theta2 * g, 1 - (1 - theta2) / g)
-
-
 def _warner(free: str) -> Tunable:
     return Tunable(free, lambda _: (HALF, ONE), lambda r, _: _odds(r), lambda g, _: _odds(g), kept={}, mirrored=())
 
@@ -153,7 +133,9 @@ TUNABLE: dict[str, Tunable] = {
         "theta1",
         lambda kept: (kept["theta2"], ONE),
         lambda r, kept: kept["theta2"] * _root(r, kept["draws"]),
-        _kuk_by_parity,
+        lambda gamma, kept: min(
+            kept["theta2"] * (g := _root(gamma, kept["draws"])), 1 - (1 - Fraction(kept["theta2"])) / g
+        ),
         kept={"theta2": _probability("theta2"), "draws": lambda r: check_count(r, "draws", low=1, high=1000)},
         mirrored=("theta2",),
     ),
@@ -180,25 +162,17 @@ def tuned(
     check_kind(str, family=family)
     check_kind(Measure | str, measure=measure)
     check_kind(Categories | None, categories=categories)
-    tunable = tunable_named(family)
+    if family not in TUNABLE:
+        raise ParameterError("has-no-parameter-that-can", tunable=", ".join(TUNABLE), family=family)
+    tunable = TUNABLE[family]
     judged = Measure.of(measure) if isinstance(measure, str) else measure
     kept_values = _read_kept(family, tunable, kept)
     made = _Search(family, tunable, kept_values, judged, categories).solve(judged.read(value))
     return made.with_provenance(tuned={"measure": judged.name, "value": to_text(judged.read(value))})
 
 
-def tunable_named(family: str) -> Tunable:
-    """The family of that name, or an error that lists them all."""
-    if family not in TUNABLE:
-        raise ParameterError("has-no-parameter-that-can", tunable=", ".join(TUNABLE), family=family)
-    return TUNABLE[family]
-
-
 def retuned(design: Design, measure: Measure, value: Fraction) -> Design | None:
-    """Another member of the family that a design says it is from, with the same kept parameters; None without one.
-
-    What the design says is believed only if its family makes the same probabilities from it.
-    """
+    """Another member of the family that a design says it is from, with the same kept parameters; None without one."""
     origin = _Origin.of(design)
     if origin is None:
         return None
@@ -221,11 +195,15 @@ class _Search:
         low, high = self.attainable()
         if not low <= value <= high:
             raise self._out_of_reach(value, low, high)
-        t = self._closed(value)
         start, end = self.tunable.ends(self._seen)
-        if t is None:
-            t = self._bisect(value, start, end)
-        made = self.build(_shortened(t, start))
+        ratio = None if self.measure.name == "parity" else self.measure.one_sided(value)
+        if self.measure.name == "parity" and self.tunable.by_parity is not None:
+            t = self.tunable.by_parity(value, self._seen)
+        else:
+            t = self._bisect(value, start, end) if ratio is None else self.tunable.by_ratio(ratio, self._seen)
+        if t.denominator.bit_length() > PLACES:  # a long one is rounded towards no information
+            t = floor_to(t, PLACES) if t >= start else -floor_to(-t, PLACES)
+        made = self.build(t)
         if not made.identifiable:
             raise self._out_of_reach(value, self.measure.limit, self.measure.limit)
         return made
@@ -240,12 +218,6 @@ class _Search:
         """The kept parameters, in the mirror where the design is a mirror image."""
         turned = self.tunable.mirrored or () if self.mirror else ()
         return {name: 1 - value if name in turned else value for name, value in self.kept.items()}
-
-    def _closed(self, value: Fraction) -> Fraction | None:
-        if self.measure.name == "parity":
-            return None if self.tunable.by_parity is None else self.tunable.by_parity(value, self._seen)
-        ratio = self.measure.one_sided(value)
-        return None if ratio is None else self.tunable.by_ratio(ratio, self._seen)
 
     def _bisect(self, value: Fraction, start: Fraction, end: Fraction) -> Fraction:
         """The most telling parameter that keeps to the value."""
@@ -268,7 +240,8 @@ class _Search:
         )
 
     def _out_of_reach(self, value: Fraction, low: Parity, high: Parity) -> ParameterError:
-        kept = "".join(f", {name} = {_value_text(v)}" for name, v in self.kept.items())
+        texts = {n: to_decimal(v) if isinstance(v, Fraction) else v for n, v in self.kept.items()}
+        kept = "".join(f", {n} = {v if isinstance(v, str | int) else '...'}" for n, v in texts.items())
         ends = [f"{Printed(to_float(end)):.6g}" if end != self.measure.limit else "no bound" for end in (low, high)]
         alike = "all that tell anything have no bound" + "; a bound on the ratio is possible" * (
             self.measure.name == "parity" and self.tunable.by_parity is None
@@ -335,17 +308,6 @@ def _read_kept(family: str, tunable: Tunable, values: Mapping[str, Any]) -> Kept
     return {name: read(values[name]) for name, read in tunable.kept.items()}
 
 
-def _shortened(t: Fraction, start: Fraction) -> Fraction:
-    """A parameter of few digits as it is, a long one rounded towards no information."""
-    if t.denominator.bit_length() <= PLACES:
-        return t
-    return floor_to(t, PLACES) if t >= start else -floor_to(-t, PLACES)
-
-
-def _value_text(value: Any) -> str:
-    return to_decimal(value) if isinstance(value, Fraction) else str(value) if isinstance(value, int) else "..."
-
-
 # ---- two designs at the same protection
 
 READABLE = 20
@@ -354,12 +316,10 @@ READABLE = 20
 
 @dataclass(frozen=True)
 class Equalised:
-    """A design made more private, and how."""
+    """A design made more private, and how, in words."""
 
-    # the new design, of parity at most what was asked; within slack for one that was given as decimals
-    # (:mod:`maskwell.privacy.criteria`) and is left as it is
-    design: Design
-    how: str  # what was done, in words
+    design: Design  # of parity at most what was asked; within slack for one given as decimals, which is left as it is
+    how: str
 
 
 def at_parity(design: Design, gamma: Fraction) -> Equalised:
@@ -368,8 +328,7 @@ def at_parity(design: Design, gamma: Fraction) -> Equalised:
         raise ParameterError("a-design-of-parity-tells-nothing", to_text=to_text(gamma))
     if verdict(design.parity_exact(), gamma, decimals=design.decimals).meets:
         return Equalised(design, "unchanged")
-    family = FAMILIES.get(type(design))
-    member = None if family is None else family(design, gamma)
+    member = _of_parity(design, gamma)
     return diluted(design, gamma) if member is None else Equalised(member, f"{_named(member)} of that parity")
 
 
@@ -415,19 +374,18 @@ def _as_made(design: Design) -> str:
 
 
 def _short(text: str) -> str:
-    """A parameter as it is where that is short.
-
-    >>> _short("3/13"), _short("12345678901234567890/98765432109876543210")
-    ('3/13', '0.125')
-    """
+    """A parameter as it is where that is short."""
     return text if len(text) <= READABLE or "," in text else f"{Printed(float(Fraction(text))):.6g}"
 
 
 def diluted(design: Design, value: Fraction, measure: Measure = PARITY) -> Equalised:
     """The same device, used by some respondents for a random category, as few as the measure allows."""
     rows = design.exact_matrix()
-    beyond = [(row, excess) for row in rows if (excess := measure.excess(row, value)) > 0]
-    kept = min((_share(row, excess, measure.room(value)) for row, excess in beyond), default=Fraction(1))
+    kept, room = Fraction(1), measure.room(value)
+    for row in rows:
+        if (excess := measure.excess(row, value)) > 0:
+            random = room * sum(row) / len(row)
+            kept = min(kept, random / (random + excess))  # the largest share at which this row keeps to the value
     mixed = [[kept * p + (1 - kept) * sum(row) / design.k for p in row] for row in rows]
     outputs = design.outputs if isinstance(design.outputs, Categories) else None
     others = f"{Printed(100 * float(1 - kept)):.4g} %"
@@ -435,37 +393,18 @@ def diluted(design: Design, value: Fraction, measure: Measure = PARITY) -> Equal
     return Equalised(Dense.of(mixed, design.inputs, outputs), how)
 
 
-def _share(row: list[Fraction], excess: Fraction, room: Fraction) -> Fraction:
-    """The largest s at which this row, diluted, keeps to the value."""
-    random = room * sum(row) / len(row)
-    return random / (random + excess)
-
-
-def _uniform(design: Any, gamma: Fraction) -> Design:
-    return Uniform.from_gamma(gamma, design.inputs)
-
-
-def _sets(design: Any, gamma: Fraction) -> Design:
-    return Subset.from_gamma(gamma, design.inputs, size=design.size)
-
-
-def _unary(design: Any, gamma: Fraction) -> Design | None:
-    if design.keep + design.flip == 1:
+def _of_parity(design: Design, gamma: Fraction) -> Design | None:
+    """The member of that parity of structures that have one for every parity."""
+    if type(design) is Uniform:
+        return Uniform.from_gamma(gamma, design.inputs)
+    if type(design) in (Subset, LocalDiversity):
+        return Subset.from_gamma(gamma, design.inputs, size=design.size)  # type: ignore[attr-defined]
+    if type(design) is Unary and design.keep + design.flip == 1:
         return Unary.rappor_from_gamma(gamma, design.inputs)
-    return Unary.oue_from_gamma(gamma, design.inputs) if design.keep == Fraction(1, 2) else None
-
-
-FAMILIES: dict[type[Design], Callable[[Any, Fraction], Design | None]] = {
-    Uniform: _uniform,
-    Subset: _sets,
-    LocalDiversity: _sets,
-    Unary: _unary,
-}
-"""Structures that have a member for every parity."""
+    return Unary.oue_from_gamma(gamma, design.inputs) if type(design) is Unary and design.keep == HALF else None
 
 
 def _named(design: Design) -> str:
-    """What the changed design is, in words."""
     if isinstance(design, Subset):
         return f"subset selection of size {design.size:,}"
     return "a k-ary design" if isinstance(design, Uniform) else "the same encoding in bits"

@@ -12,6 +12,7 @@ from maskwell.errors import ParameterError
 from maskwell.estimation.sampling.sampling_description import Sampling
 from maskwell.planning.design_choice import Choice
 from maskwell.planning.design_choice import choose as choose_design
+from maskwell.planning.respondent_variance import Sampling as RespondentSampling
 from maskwell.privacy.criteria import Demand
 from maskwell.verbs.inputs import needed_demand, read_categories
 from maskwell.verbs.sample_size import complex_words
@@ -69,5 +70,5 @@ def choose(
         level=level,
         categories=labels,
         category=category,
-        **complex_words(sampling),
+        sampling=RespondentSampling.of(**complex_words(sampling)),
     )

@@ -24,6 +24,7 @@ from maskwell.engines.handwritten_files import read_small_table
 from maskwell.errors import DataFileError, MaskwellError, ParameterError
 from maskwell.estimation.sampling.sampling_description import Sampling
 from maskwell.planning.power import PowerPlan, plan_test
+from maskwell.planning.respondent_variance import Sampling as RespondentSampling
 from maskwell.planning.sample_allocation import allocate_samples
 from maskwell.planning.sample_size import SamplePlan, plan_sample
 from maskwell.planning.stratum_allocation import Allocation, Stratum, allocate_strata
@@ -133,7 +134,7 @@ def _for_estimate(design: Design, asked: Mapping[str, Any]) -> SamplePlan:
         n=asked["n"],
         margin=asked["margin"],
         level=asked["level"] or "0.95",
-        **_complex(asked),
+        sampling=_complex(asked),
     )
 
 
@@ -154,7 +155,7 @@ def _for_test(design: Design, asked: Mapping[str, Any]) -> PowerPlan:
         n=asked["n"],
         category=_category(design, asked["category"]),
         alpha=_alpha(asked["level"]),
-        **_complex(asked),
+        sampling=_complex(asked),
     )
 
 
@@ -173,8 +174,8 @@ def _category(design: Design, category: Hashable) -> Any:
     return design.inputs.labels[design.inputs.typed_codes([category], option("category"))[0]]
 
 
-def _complex(asked: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: asked[name] for name in COMPLEX}
+def _complex(asked: Mapping[str, Any]) -> RespondentSampling:
+    return RespondentSampling.of(**{name: asked[name] for name in COMPLEX})
 
 
 def _refuse(*, why: str, **options: Any) -> None:
@@ -196,7 +197,7 @@ def _by_strata(strata: Sequence[Stratum], asked: Mapping[str, Any]) -> Allocatio
         margin=asked["margin"],
         budget=asked["budget"],
         level=asked["level"] or "0.95",
-        **_complex(asked),
+        sampling=_complex(asked),
     )
 
 

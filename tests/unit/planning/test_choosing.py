@@ -127,17 +127,17 @@ def test_warner_needs_as_many_as_the_literature_says():
     """Three cards in ten lie: the share 0.1 to within 0.05."""
     choice = choose(2, Fraction(7, 3), margin="0.05", pi=["0.1", "0.9"])
     assert choice.recommended.variance == pytest.approx(1.4025)
-    assert (choice.n, choice.direct_n) == (2156, 139)
+    assert (choice.n, choice.respondents.direct_n) == (2156, 139)
 
 
 def test_worst_case_covers_all_shares():
     choice = choose(4, 3, n=1000)
     rng = np.random.default_rng(1)
     variances = [choice.design.share_variance(pi).max() for pi in rng.dirichlet([0.3] * 4, 2000)]
-    worst = choice.worst_margin**2 * 1000 / 1.959963985**2
+    worst = choice.respondents.worst_margin**2 * 1000 / 1.959963985**2
     assert max(variances) <= worst * (1 + 1e-9)
     assert max(variances) >= 0.99 * worst
-    assert choice.worst_n >= choice.n
+    assert choice.respondents.worst_n >= choice.n
 
 
 def test_margins_are_those_of_the_worst_category():
@@ -150,7 +150,7 @@ def test_margins_are_those_of_the_worst_category():
 
 def test_without_respondents_only_variances():
     choice = choose(5, 3)
-    assert choice.n is choice.margin is choice.worst_n is choice.direct_margin is None
+    assert choice.n is choice.margin is choice.respondents is None
     assert all(option.rms_error is option.margin is option.n is None for option in choice.options)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,16 +38,18 @@ def test_a_choice_takes_the_sample_into_account(category: str | None) -> None:
     assert (choice.category, choice.hardest) == (LABELS[code], category is None)
     assert choice.to_dict()["category"] == LABELS[code]
     openly = (2.18 * pi * (1 - pi))[code if category else 0]
-    assert choice.direct_n == math.ceil(norm.ppf(0.975) ** 2 * openly / 0.04**2)
+    assert choice.respondents is not None and choice.respondents.direct_n == math.ceil(
+        norm.ppf(0.975) ** 2 * openly / 0.04**2
+    )
 
 
 def test_choice_and_plan_of_one_design_agree() -> None:
-    sample = {"deff": "1.8", "cv_weights": "0.4"}
+    sample: dict[str, Any] = {"deff": "1.8", "cv_weights": "0.4"}
     choice = mw.choose(categories=LABELS, epsilon=1, n=900, pi=PI, category="often", sampling=sample)
-    plan = plan_sample(choice.design, pi=[0.7, 0.2, 0.1], n=900, category="often", **sample)
-    assert choice.margin == pytest.approx(plan.margin)
-    assert choice.worst_margin == pytest.approx(plan.worst_margin)
-    assert choice.direct_margin == pytest.approx(plan.direct_margin)
+    plan = plan_sample(choice.design, pi=[0.7, 0.2, 0.1], n=900, category="often", sampling=Sampling.of(**sample))
+    assert choice.respondents is not None
+    for name in ("margin", "worst_margin", "direct_margin"):
+        assert getattr(choice.respondents, name) == pytest.approx(getattr(plan, name))
 
 
 def test_equal_shares_mean_every_category() -> None:

@@ -17,7 +17,7 @@ from maskwell.designs.patterns import Patterns
 from maskwell.designs.rational import Frame, product
 from maskwell.errors import ParameterError, TooLargeError, WrongTypeError
 from maskwell.planning import extremal_design, minimax_size
-from maskwell.planning.extremal import UTILITIES, utility_named
+from maskwell.planning.extremal import UTILITIES
 
 SHARES = {
     2: [["1/2", "1/2"], ["0.9", "0.1"], [1, 0]],
@@ -45,14 +45,14 @@ def corners(k, gamma):
 
 def worth_of(design, pi, utility):
     """U(P) from the matrix."""
-    return float(utility_named(utility)(design.matrix(), np.array([float(Fraction(p)) for p in pi])).sum())
+    return float(UTILITIES[utility](design.matrix(), np.array([float(Fraction(p)) for p in pi])).sum())
 
 
 @together("utility", UTILITIES)
 @together(("pi", "gamma"), CASES)
 def test_no_corner_is_better(pi, gamma, utility):
     k, shares = len(pi), np.array([float(Fraction(p)) for p in pi])
-    worth = utility_named(utility)
+    worth = UTILITIES[utility]
     best = max(
         float(worth(np.array(rows, dtype=float), shares) @ np.array(thetas, dtype=float))
         for rows, thetas in corners(k, Fraction(gamma))

@@ -16,9 +16,9 @@ from maskwell.designs import Dense, Subset, Uniform
 from maskwell.errors import MaskwellError, ParameterError
 from maskwell.estimation.maximum_likelihood import fisher_information
 from maskwell.planning import best_one_sided, improve_one_sided
-from maskwell.planning.one_sided import OneSided, incriminating_order, ratio_for
+from maskwell.planning.one_sided import OneSided, ratio_for
 from maskwell.privacy import hazard
-from maskwell.procedures.counted_draws import chow, kuk
+from maskwell.procedures.counted_draws import chow
 from maskwell.procedures.statement_cards import mangat
 
 Rows = list[list[Fraction]]
@@ -231,19 +231,6 @@ def test_bad_levels(call: object, saying: str) -> None:
     with pytest.raises(MaskwellError, match=saying) as raised:
         call()  # type: ignore[operator]
     assert raised.value.hint
-
-
-# ---- the order of reports
-
-
-def test_the_order_of_reports() -> None:
-    assert incriminating_order(kuk("0.7", "0.2", 3)) == [3, 2, 1, 0]
-    assert incriminating_order(kuk("0.7", "0.2", 3), sensitive=1) == [0, 1, 2, 3]
-    tied = Dense.of([["1/8", "1/16"], ["1/4", "1/8"], [0, 0], ["1/8", 0], ["1/2", "13/16"]], YES_NO, numbered(5))
-    assert incriminating_order(tied) == [3, 1, 0, 4]
-    three = Dense.of([["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"], ["1/2", "1/4", "1/4"]], ABC)
-    assert incriminating_order(three) == [2, 0, 1]
-    assert incriminating_order(three, sensitive=2) == [1, 2, 0]
 
 
 def test_labels_follow_the_categories() -> None:

@@ -106,8 +106,6 @@ def test_many_categories_need_shares() -> None:
         ({"margin": 0.05, "n": 10}, "both given"),
         ({}, "neither n nor margin"),
         ({"n": 0}, "at least one respondent"),
-        ({"n": 10, "deff": 0}, "deff = 0 is not above 0"),
-        ({"n": 10, "cv_weights": -1}, "cv_weights = -1 is below 0"),
         ({"n": 10, "category": 2}, "no category has the label 2"),
     ],
 )
@@ -115,6 +113,13 @@ def test_bad_numbers(given: dict[str, Number], said: str) -> None:
     with pytest.raises(ParameterError) as caught:
         plan_sample(WARNER, pi=[0.1, 0.9], **given)  # type: ignore[arg-type]
     assert said in str(caught.value)
+
+
+def test_bad_effects() -> None:
+    with pytest.raises(ParameterError, match="cv_weights = -1 is below 0"):
+        Sampling.of(cv_weights=-1)
+    with pytest.raises(ParameterError, match="deff = 0 is not above 0"):
+        Sampling.of(deff=0)
 
 
 @pytest.mark.parametrize("pi", [[0.1, 0.8], [-0.1, 1.1], [1.0], [float("nan"), 1.0]])

@@ -10,6 +10,7 @@ from tests.support.drawings import drawn, fixed_colours, overlapping, texts_outs
 
 from maskwell.core import Categories
 from maskwell.planning import plan_sample
+from maskwell.planning.respondent_variance import Sampling
 from maskwell.plots import Picture, plot_margins
 from maskwell.procedures.registry import make_design
 
@@ -23,7 +24,7 @@ def pictures() -> list[Picture]:
         plot_margins(plan_sample(designs["1"], n=5)),
         plot_margins(plan_sample(designs["0.501"], margin=0.01)),
         plot_margins(plan_sample(designs["0.7"].with_labels(long, long), n=10**9)),
-        plot_margins(plan_sample(designs["0.7"], pi=[0, 1], n=1, deff=3)),
+        plot_margins(plan_sample(designs["0.7"], pi=[0, 1], n=1, sampling=Sampling.of(deff=3))),
     ]
 
 

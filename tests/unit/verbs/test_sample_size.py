@@ -8,6 +8,7 @@ import maskwell as mw
 from maskwell import sample_size
 from maskwell.errors import ParameterError
 from maskwell.planning import Stratum, allocate_samples, allocate_strata, plan_sample, plan_test
+from maskwell.planning.respondent_variance import Sampling
 from maskwell.procedures.statement_cards import warner
 
 CARD, OTHER, PI = warner("0.7"), warner("0.8"), ["0.1", "0.9"]
@@ -45,10 +46,10 @@ def test_what_is_known_of_the_sample() -> None:
     """The weights of a similar sample give Kish's design effect 1 + cv^2, here 1.36."""
     weights = [1, 1, 1, 4, 4, 4]
     by_weights = sample_size(CARD, mw.Sampling(weights=weights), n=500)
-    known = plan_sample(CARD, n=500, deff="1.36", cv_weights="0.6")
+    known = plan_sample(CARD, n=500, sampling=Sampling.of(deff="1.36", cv_weights="0.6"))
     assert (by_weights.n, by_weights.margin) == (known.n, pytest.approx(known.margin, rel=1e-12))
     clustered = sample_size(CARD, {"icc": "0.05", "cluster_size": 21}, n=500)
-    assert clustered.to_dict() == plan_sample(CARD, n=500, icc="0.05", cluster_size=21).to_dict()
+    assert clustered.to_dict() == plan_sample(CARD, n=500, sampling=Sampling.of(icc="0.05", cluster_size=21)).to_dict()
     chosen = mw.choose(3, epsilon=1, n=500, sampling={"deff": 2})
     assert chosen.to_dict()["deff"] == 2
 

@@ -74,11 +74,12 @@ def _choice_facts(choice: Choice) -> list[tuple[str, str]]:
         *_meant(choice),
         *_sampling(choice.sampling),
     ]
-    if choice.n is None:
+    sizes = choice.respondents
+    if sizes is None:
         return facts
     worst, direct = (
-        f"within {number(margin, 3)}; within {number(choice.margin, 3)} from {_respondents(n or 0)}"
-        for margin, n in ((choice.worst_margin, choice.worst_n), (choice.direct_margin, choice.direct_n))
+        f"within {number(margin, 3)}; within {number(sizes.margin, 3)} from {_respondents(n or 0)}"
+        for margin, n in ((sizes.worst_margin, sizes.worst_n), (sizes.direct_margin, sizes.direct_n))
     )
     return [*facts, ("whatever the shares", worst), ("asked directly", f"{direct}, but without protection")]
 
