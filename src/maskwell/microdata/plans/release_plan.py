@@ -301,10 +301,7 @@ def load_plan(path: str | Path) -> ReleasePlan:
     """
     check_path(path=path)
     text = read_document(
-        path,
-        error=PlanError,
-        hint="check the path; `maskwell release FILE --init` writes a plan",
-        largest=LARGEST_TOML,
+        path, error=PlanError, hint="check the path; `maskwell release FILE --init` writes a plan", largest=LARGEST_TOML
     )
     return read_plan(text, name=str(path), folder=str(Path(path).parent))
 

@@ -24,12 +24,7 @@ from maskwell.microdata.matrices.bounds import Bounds
 from maskwell.microdata.matrices.matrix_algebra import mixed, repeated
 from maskwell.microdata.matrices.matrix_checks import is_invariant
 from maskwell.microdata.plans.count_methods import matrix_from_counts
-from maskwell.microdata.plans.edit_rules import (
-    check_combinations,
-    check_moves,
-    check_rules,
-    forbidden_moves,
-)
+from maskwell.microdata.plans.edit_rules import check_combinations, check_moves, check_rules, forbidden_moves
 from maskwell.microdata.plans.method import CountMethod, GivenMethod, OpenStates
 from maskwell.microdata.plans.plan_entries import find_levels
 from maskwell.microdata.plans.protection import UNIT, Protection
