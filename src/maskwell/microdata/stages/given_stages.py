@@ -167,8 +167,7 @@ def recounted_stage(plan: ReleasePlan, stage: Stage, table: CellTable, tables: T
         raise _unknown(cells, made, np.flatnonzero(lost_cells))
     counted = replace(made, **_counts_at(cells, places, len(made.states)))
     linked = {name: _follows(made, name, tables, where) for name in stage.linked}
-    kept = bool(counted.mass.sum() > 0) and is_invariant(counted.design, counted.mass)
-    lost = made.invariant and not kept
+    lost = made.invariant and not (counted.mass.sum() > 0 and is_invariant(counted.design, counted.mass))
     invariance = "external" if lost else made.invariance
     said, more = (text.format(variables=" and ".join(stage.variables)) for text in (EARLIER, NOT_KEPT))
     notes = [more]  # what was said of the counts of the earlier file does not hold for these
