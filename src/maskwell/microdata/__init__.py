@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from maskwell.microdata.assessment import assess_file as assess_file
     from maskwell.microdata.folder.receipt import Receipt as Receipt
     from maskwell.microdata.folder.receipt import load_receipt as load_receipt
-    from maskwell.microdata.plans.plan_drafts import design_from_sdcmicro as design_from_sdcmicro
-    from maskwell.microdata.plans.plan_drafts import plan_from_sdcmicro as plan_from_sdcmicro
     from maskwell.microdata.plans.plan_drafts import starting_plan as starting_plan
     from maskwell.microdata.plans.protection import Protection as Protection
     from maskwell.microdata.plans.release_plan import ReleasePlan as ReleasePlan
     from maskwell.microdata.plans.release_plan import load_plan as load_plan
+    from maskwell.microdata.plans.sdcmicro_plans import design_from_sdcmicro as design_from_sdcmicro
+    from maskwell.microdata.plans.sdcmicro_plans import plan_from_sdcmicro as plan_from_sdcmicro
     from maskwell.microdata.publication import ReleasedTable as ReleasedTable
     from maskwell.microdata.publication import release_table as release_table
     from maskwell.microdata.recode_comparison import RecodeEffect as RecodeEffect
@@ -35,9 +35,10 @@ else:
         submod_attrs={
             "assessment": ["assess_file"],
             "folder.receipt": ["Receipt", "load_receipt"],
-            "plans.plan_drafts": ["design_from_sdcmicro", "plan_from_sdcmicro", "starting_plan"],
+            "plans.plan_drafts": ["starting_plan"],
             "plans.protection": ["Protection"],
             "plans.release_plan": ["ReleasePlan", "load_plan"],
+            "plans.sdcmicro_plans": ["design_from_sdcmicro", "plan_from_sdcmicro"],
             "publication": ["ReleasedTable", "release_table"],
             "recode_comparison": ["RecodeEffect", "recode_effects"],
             "release_values": ["Assessment", "Release"],

@@ -6,43 +6,17 @@ asked for, ``t_i = max_j F_ij / v_i`` and ``m_i = n min_j p_ij / v_i``, and one 
 
 HiGHS solves it, but for large programs in which bounds tie many flows together: they add one or two rows for each flow,
 with which the simplex method takes minutes. These go to the interior-point method of PIQP, whose limit is the centre of
-all optimal solutions and depends on no pivoting (docs/adr/0021-interior-point.md).
-
-**One answer, whatever the solver.** A linear program seldom has one optimum: where few records change, it is mostly
-open where those go that do. Of all best flows those are taken under which the release depends least on the truth:
-
-    min  mean cost + delta sum_ij F_ij^2 / (v_i v_j),
-
-where the sum is Pearson's mean square contingency plus one, and delta is :data:`TIES_BITS` binary digits smaller than
-the costs. This is strictly convex, so that there is exactly one answer (docs/adr/0049-matrices-no-solver-decides.md).
-
-The solver says which bounds the best flows meet with equality, by its multipliers, and a second program, again in
-floats, which further ones the answer does. With these as equations ``A F = b`` the answer is
-
-    F_e = w_e ((A' y)_e - c_e / delta),    w_ij = v_i v_j,
-
-where c are the costs and y solves a linear system with whole coefficients. It is solved in integers over a power of two
-by iterative refinement: floats only suggest corrections, residuals have no error. All bounds and the signs of all
-multipliers are then checked with the same digits, and the equations changed until they hold. The
-residual of the auxiliary equations (``B' y = 0``) is refined with them but not checked by itself.
-
-Flows are rounded up where their fraction of a unit exceeds 0.618..., the golden ratio, which no fraction with a small
-denominator comes near: the digits that are left cannot change a rounding.
-
-Source: derived; iterative refinement with exact residuals is classical.
+all optimal solutions and depends on no pivoting (docs/adr/0021-interior-point.md). Source: derived.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from maskwell.core.arguments import Array, Real
-from maskwell.designs.integer_systems import Coefficients, WeightedSystem, largest_of, summed
 from maskwell.errors import MaskwellError
 from maskwell.microdata.matrices.flow_program import Program
 
@@ -216,18 +190,29 @@ class Model:
 
     def least_dependent(self, best: Optimum) -> Optimum | None:
         """Of all best solutions nearly the one with the smallest ``sum_ij F_ij^2 / (v_i v_j)``; None where it fails."""
+        from scipy.sparse import vstack
+
         lower, upper = np.concatenate(self.lower), np.concatenate(self.upper)
-        x = np.where(best.low, lower, upper)
+        x, tight = np.where(best.low, lower, upper), best.tight.copy()
         free = ~(best.low | best.high) & (lower < upper)
         curved = np.zeros(self.count)
         curved[self.flows] = self.unit**2 / (self.v[self.i] * self.v[self.j])
         A, b, E, e = *self.rows.matrix(self.count), *self.equal.matrix(self.count)
         x[free] = 0
-        right, equal = (None if A is None else b - A @ x), e - E @ x
-        tight = best.tight
-        matrices = _with_equal(None if A is None else A[:, free], right, E[:, free], equal, tight)
-        found = _by_interior_point(np.zeros(free.sum()), matrices, lower[free], upper[free], curved[free])
-        return None if found is None else _completed(found, x, free, best)
+        right, E, e = (None if A is None else b - A @ x), E[:, free], e - E @ x
+        if A is not None and right is not None:  # rows that are met with equality become equations
+            A = A[:, free]
+            E, e = vstack([E, A[tight]]).tocsr(), np.concatenate([e, right[tight]])
+            A, right = A[~tight], right[~tight]
+        found = _by_interior_point(np.zeros(free.sum()), (A, right, E, e), lower[free], upper[free], curved[free])
+        if found is None:
+            return None
+        low, high = best.low.copy(), best.high.copy()
+        x[free], low[free], high[free] = found.x, found.low, found.high
+        rows = found.prices[len(best.prices) - len(tight) :]
+        rows[np.argsort(~best.tight, kind="stable")] = rows.copy()
+        tight[~best.tight] = found.tight
+        return Optimum(x, best.value, low, high, tight, found.prices)
 
 
 def goes_inside(program: Program) -> bool:
@@ -243,17 +228,13 @@ def _by_highs(objective: Real, matrices: tuple[Any, ...], bounds: Real) -> Optim
     for method in ("highs-ds", "highs-ipm"):
         result = linprog(objective * steep, *matrices, bounds, method=method, options=_OPTIONS)
         if result.status == _SOLVED:
-            return _of_highs(result, steep)
+            low, high, rows = (part.marginals / steep for part in (result.lower, result.upper, result.ineqlin))
+            prices = np.concatenate([result.eqlin.marginals / steep, rows])
+            value = float(result.fun / steep)
+            return Optimum(result.x, value, low > _PRICED, high < -_PRICED, rows < -_PRICED, prices)
         if result.status == _INFEASIBLE:
             return None
     raise SolverError("the-solver-gave-up", objective_count=len(objective), problem=result.message[:40])
-
-
-def _of_highs(result: Any, steep: float) -> Optimum:
-    low, high, rows = (part.marginals / steep for part in (result.lower, result.upper, result.ineqlin))
-    prices = np.concatenate([result.eqlin.marginals / steep, rows])
-    value = float(result.fun / steep)
-    return Optimum(result.x, value, low > _PRICED, high < -_PRICED, rows < -_PRICED, prices)
 
 
 def _by_interior_point(
@@ -275,7 +256,7 @@ def _by_interior_point(
         setattr(solver.settings, name, value)
     solver.setup(csc_matrix(diags(squares)), costs, A, b, G, np.full(len(h), -np.inf), h, low, high)
     solver.solve()
-    if not _is_close(solver.result.info):
+    if not all(abs(getattr(solver.result.info, name)) < most for name, most in _CLOSE_ENOUGH.items()):
         return None
     return _read(solver.result, low, high, len(objective), wide, float(costs @ solver.result.x))
 
@@ -293,10 +274,6 @@ def _with_slacks(A_ub: Any, b_ub: Real, A_eq: Any, b_eq: Real) -> tuple[Any, Rea
     return csc_matrix(rows), b_ub[~wide], csc_matrix(equal), np.concatenate([b_eq, b_ub[wide]]), wide
 
 
-def _is_close(info: Any) -> bool:
-    return all(abs(getattr(info, name)) < most for name, most in _CLOSE_ENOUGH.items())
-
-
 def _read(result: Any, lower: Real, upper: Real, count: int, wide: Array, value: float) -> Optimum:
     """What is nearer to a bound than its multiplier is to zero is on it."""
     below, above = result.x - lower, upper - result.x
@@ -308,26 +285,6 @@ def _read(result: Any, lower: Real, upper: Real, count: int, wide: Array, value:
     rows = np.zeros(len(wide))
     rows[wide], rows[~wide] = -result.y[equal:], -result.z_u
     return Optimum(x[:count], value, low[:count], high[:count], tight, np.concatenate([-result.y[:equal], rows]))
-
-
-def _with_equal(A: Any, b: Any, E: Any, e: Real, tight: Array) -> tuple[Any, ...]:
-    """Rows that are met with equality become equations."""
-    from scipy.sparse import vstack
-
-    if A is None:
-        return None, None, E, e
-    return A[~tight], b[~tight], vstack([E, A[tight]]).tocsr(), np.concatenate([e, b[tight]])
-
-
-def _completed(found: Optimum, x: Real, free: Array, best: Optimum) -> Optimum:
-    """The optimum of the free unknowns and of the rows that were left, with all others as they were."""
-    low, high, tight = best.low.copy(), best.high.copy(), best.tight.copy()
-    x[free], low[free], high[free] = found.x, found.low, found.high
-    tight[~best.tight] = found.tight
-    equal, prices = len(best.prices) - len(tight), found.prices.copy()
-    rows = prices[equal:]
-    rows[np.argsort(~best.tight, kind="stable")] = rows.copy()
-    return Optimum(x, best.value, low, high, tight, prices)
 
 
 def _shares(units: Array, scale: int) -> Real:
@@ -344,260 +301,3 @@ def solve(program: Program, *, tight: float = 0.0, inside: bool = True) -> Solut
     if optimum is None:
         return None
     return Solution(optimum.x[: len(model.unit)] * model.unit, model, optimum, inside and goes_inside(program))
-
-
-# ---- the one answer
-
-SPARE_BITS = 140  # Binary digits of the multipliers beyond those of the counts
-ACCURATE_BITS = 80  # Sums are off by less than two to minus this power of a unit in the end
-_NOISE_BITS = 40  # Last digits of multipliers that say nothing about their signs
-TIES_BITS = 36  # The dependence counts at most half of two to minus this power of the largest cost
-# Changes of the equations that are tried: of all that is wrong, then of one at a time; of fewer with many flows.
-ROUNDS, CAREFUL_ROUNDS, CAREFUL_FLOWS = 15, 60, 30_000
-GOLDEN = (math.isqrt(5 << 2 * 200) - (1 << 200)) // 2  # 0.618... over two to the power of 200
-
-
-def least_dependent(program: Program, best: Solution, *, tight: float) -> Array | None:
-    """The best flows with the least dependence in units of the program, shape (N,); None where they are not found."""
-    equations = _Equations(program, Fraction(tight).limit_denominator(10**12))
-    start = equations.started(best.optimum, best.model.least_dependent(best.optimum))
-    patience = 0 if best.inside else min(CAREFUL_ROUNDS, CAREFUL_FLOWS // len(program.pairs))
-    for careful, rounds in ((False, ROUNDS), (True, patience)):
-        flows = _settled(equations, start, rounds, careful=careful)
-        if flows is not None:
-            return round_golden(flows, equations.bits)
-    return None
-
-
-def _settled(equations: _Equations, active: _Active, rounds: int, *, careful: bool) -> Array | None:
-    """The flows when nothing is left to change in what is met with equality: all at once, or one thing at a time."""
-    for _ in range(rounds):
-        answer = equations.solved(active)
-        if answer is None:
-            return None
-        add, drop = equations.faults(active, answer)
-        if not add.any() and not drop.any():
-            return answer.flows
-        active = active.changed(add, drop, answer.prices, careful=careful)
-    return None
-
-
-def round_golden(values: Array, bits: int) -> Array:
-    """Integers over two to the power of ``bits`` as whole numbers: up from a fraction of 0.618... on."""
-    up = (1 << bits) - (GOLDEN << bits >> 200)
-    return np.asarray((values + up) >> bits, dtype=object)
-
-
-@dataclass(frozen=True, eq=False)
-class _Active:
-    """What is met with equality: least flows, most flows, then rows; and multipliers over a power of two."""
-
-    on: Array
-    prices: Array
-    flows: int
-
-    @property
-    def low(self) -> Array:
-        return self.on[: self.flows]
-
-    @property
-    def high(self) -> Array:
-        return self.on[self.flows : 2 * self.flows]
-
-    @property
-    def tight(self) -> Array:
-        return self.on[2 * self.flows :]
-
-    @property
-    def free(self) -> Array:
-        return ~(self.low | self.high)
-
-    def changed(self, add: Real, drop: Real, prices: Array, *, careful: bool) -> _Active:
-        """With all faults mended, or with the largest: what is not kept comes before signs that are wrong."""
-        on = self.on.copy()
-        if not careful:
-            on = (on | (add > 0)) & ~(drop > 0)
-        elif add.any():
-            on[np.argmax(add)] = True
-        else:
-            on[np.argmax(drop)] = False
-        return _Active(on, prices, self.flows)
-
-
-@dataclass(frozen=True, eq=False)
-class _Answer:
-    """Flows, further unknowns and multipliers over a power of two, and what the multipliers would make of each flow."""
-
-    flows: Array
-    further: Array
-    prices: Array
-    pull: Array
-
-
-class _Equations:
-    """All sums and rows of a program in integers, the rows in the order of the model of the solver."""
-
-    def __init__(self, program: Program, tight: Fraction) -> None:
-        self.program = program
-        self.i, self.j = program.pairs.released, program.pairs.true
-        self.flows = np.arange(len(self.i))
-        self.weights = program.v[self.i] * program.v[self.j]
-        self.bits = 2 * int(max(program.v)).bit_length() + SPARE_BITS
-        self.factor, self.costs = _costs(program, self.bits)
-        self.stuck = np.asarray(program.least == program.most, dtype=bool)
-        self.count = len(self.flows)
-        self.equal, self.rows = Rows(), Rows()
-        self.equal.add(program.sums, (self.i, self.flows, 1))
-        self.equal.add(program.sums, (self.j, self.flows, 1))
-        if program.guess is not None:
-            self._guess(program.guess - math.ceil(program.guess * tight))
-        if program.parity is not None:
-            self._parity(program.parity * (1 - tight))
-        self._kept(tight)
-        self.sizes = self._sizes()
-        self.least_count = np.minimum(program.v[self.i], program.v[self.j]).astype(np.float64)
-
-    def _unknowns(self) -> Array:
-        first, self.count = self.count, self.count + len(self.program.v)
-        return np.arange(first, self.count)
-
-    def _guess(self, limit: int) -> None:
-        largest, none = self._unknowns(), np.array([0] * len(self.i), dtype=object)
-        self.rows.add(none, (self.flows, self.flows, 1), (self.flows, largest[self.i], -1))
-        self.rows.add(np.array([limit], dtype=object), (largest * 0, largest, 1))
-
-    def _parity(self, eta: Fraction) -> None:
-        least, none = self._unknowns()[self.i], np.array([0] * len(self.i), dtype=object)
-        counts = self.program.v[self.j]
-        self.rows.add(none, (self.flows, self.flows, -1), (self.flows, least, counts * eta.denominator))
-        self.rows.add(none, (self.flows, self.flows, 1), (self.flows, least, -counts * eta.numerator))
-
-    def _kept(self, tight: Fraction) -> None:
-        low, high = self.program.kept
-        where = np.flatnonzero(self.program.pairs.own)
-        if low is not None:
-            self.rows.add(np.array([-math.ceil(low * (1 + tight))], dtype=object), (where * 0, where, -1))
-        if high is not None:
-            self.rows.add(np.array([math.floor(high * (1 - tight))], dtype=object), (where * 0, where, 1))
-
-    # ---- what the solver says
-
-    def started(self, best: Optimum, even: Optimum | None) -> _Active:
-        """What the floats say is met with equality, and its multipliers: those of the costs and of the dependence."""
-        start, count, scale = even or best, len(self.flows), float(self.program.scale)
-        low = start.low[:count] | self.stuck
-        by_cost = self.factor / (1 << self.bits) * scale * float(self.program.v.sum())
-        prices = best.prices * float(by_cost) + (0 if even is None else even.prices * scale**2)
-        sizes = np.concatenate([np.tile(self.program.v.astype(np.float64), 2), self.sizes]) * scale
-        exact = [int(Fraction(x) * (1 << self.bits)) for x in (prices / sizes).tolist()]
-        on = np.concatenate([low, start.high[:count] & ~low, start.tight])
-        return _Active(on, np.array(exact, dtype=object), count)
-
-    def _sizes(self) -> Real:
-        """By how much rows are larger than those of the model of the solver, apart from the scale."""
-        v = self.program.v.astype(np.float64)
-        parts, n = [np.array([])], v.sum()
-        if self.program.guess is not None:
-            parts += [v[self.i], np.array([n])]
-        if self.program.parity is not None:
-            parts += [v[self.i] * v[self.j] / n] * 2
-        parts += [np.array([n])] * sum(bound is not None for bound in self.program.kept)
-        return np.concatenate(parts)
-
-    # ---- solved for what is met with equality
-
-    def solved(self, active: _Active) -> _Answer | None:
-        """Flows that meet these with equality and depend least; None where they contradict each other."""
-        held = np.where(active.low, self.program.least, self.program.most) << self.bits
-        row, unknown, value, right = self._taken(active.tight)
-        flows = np.where(active.free, 0, held)
-        inside = unknown < len(self.flows)
-        fixed = inside & ~active.free[np.where(inside, unknown, 0)]
-        right = (right << self.bits) - summed(row[fixed], value[fixed] * flows[unknown[fixed]], len(right))
-        A = Coefficients(row[inside & ~fixed], unknown[inside & ~fixed], value[inside & ~fixed], len(self.flows))
-        further = Coefficients(row[~inside], unknown[~inside] - len(self.flows), value[~inside], self._further)
-        costs = self.weights * self.costs
-        right = right + A.times(costs, len(right))
-        taken = np.concatenate([np.ones(self.equal.count, dtype=bool), active.tight])
-        found = WeightedSystem(A, further, self.weights, len(right)).solve(right, active.prices[taken])
-        if found is None or largest_of(found[2]) >> (self.bits - ACCURATE_BITS):
-            return None
-        prices, more, _ = found
-        every_price = np.array([0] * len(taken), dtype=object)
-        every_price[taken] = prices
-        every = Coefficients(row[inside], unknown[inside], value[inside], len(self.flows))
-        pull = self.weights * every.transposed(prices) - costs
-        flows = np.where(active.free, pull, flows)
-        return _Answer(flows, self._settled(more, further, flows), every_price, pull)
-
-    @property
-    def _further(self) -> int:
-        return self.count - len(self.flows)
-
-    def _taken(self, tight: Array) -> tuple[Array, Array, Array, Array]:
-        """The equations, then the rows that are tight: entries and right sides."""
-        row, unknown, value, right = self.equal.entries()
-        if not self.rows.count or not tight.any():
-            return row, unknown, value, right
-        number = np.cumsum(tight) - 1 + len(right)
-        more, unknowns, values, rights = self.rows.entries()
-        kept = tight[more]
-        return (
-            np.concatenate([row, number[more[kept]]]),
-            np.concatenate([unknown, unknowns[kept]]),
-            np.concatenate([value, values[kept]]),
-            np.concatenate([right, rights[tight]]),
-        )
-
-    def _settled(self, more: Array, taken: Coefficients, flows: Array) -> Array:
-        """Further unknowns; those in no equation are as small as the rows let them be."""
-        loose = np.ones(self._further, dtype=bool)
-        loose[taken.unknown] = False
-        if not loose.any():
-            return more
-        more = more.copy()
-        row, unknown, value, _ = self.rows.entries()
-        inside = unknown < len(self.flows)
-        flow = np.full(self.rows.count, -1)
-        flow[row[inside]] = unknown[inside]
-        above = np.flatnonzero(~inside & (value < 0))
-        above = above[loose[unknown[above] - len(self.flows)]]
-        for entry in above.tolist():
-            at = unknown[entry] - len(self.flows)
-            more[at] = max(more[at], -(-int(flows[flow[row[entry]]]) // -int(value[entry])))
-        return more
-
-    # ---- whether it is the answer
-
-    def faults(self, active: _Active, answer: _Answer) -> tuple[Real, Real]:
-        """By how much each bound is not kept, and each multiplier has the wrong sign; 0 where all is well."""
-        tiny, free = 1 << (self.bits - _NOISE_BITS // 2), active.free
-        least, most = self.program.least << self.bits, self.program.most << self.bits
-        spare, size = answer.flows - answer.pull, self.least_count
-        over, prices = self._over(answer), answer.prices[self.equal.count :]
-        add = [_excess(least - answer.flows, tiny, free) / size, _excess(answer.flows - most, tiny, free) / size]
-        drop = [
-            _excess(-spare, tiny, active.low & ~self.stuck) / size,
-            _excess(spare, tiny, active.high) / size,
-            _excess(prices, 1 << _NOISE_BITS, active.tight) * self.sizes,
-        ]
-        return np.concatenate([*add, _excess(over, tiny, ~active.tight) / self.sizes]), np.concatenate(drop)
-
-    def _over(self, answer: _Answer) -> Array:
-        if not self.rows.count:
-            return np.array([], dtype=object)
-        row, unknown, value, right = self.rows.entries()
-        x = np.concatenate([answer.flows, answer.further])
-        return np.asarray(summed(row, value * x[unknown], len(right)) - (right << self.bits))
-
-
-def _costs(program: Program, bits: int) -> tuple[Fraction, Array]:
-    """What a cost of 1 is beside ``F^2 / (2 w)``, and the costs of all flows, over two to the power of ``bits``."""
-    exact = [Fraction(x) for x in program.pairs.cost.tolist()]
-    largest = max(map(abs, exact)) or Fraction(1)
-    factor = Fraction(program.scale * len(program.v) << (TIES_BITS + bits), int(program.v.sum())) / largest
-    return factor, np.array([math.floor(cost * factor) for cost in exact], dtype=object)
-
-
-def _excess(values: Array, tiny: int, where: Array) -> Real:
-    return np.where(where & np.asarray(values > tiny, dtype=bool), values, 0).astype(np.float64)

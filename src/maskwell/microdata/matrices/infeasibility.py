@@ -43,14 +43,9 @@ class States:
     counts: Array
     names: Sequence[str]
 
-    @property
-    def n(self) -> int:
-        """All records."""
-        return int(self.counts.sum())
-
     def share(self, place: int) -> Fraction:
         """The share of the records in one state."""
-        return Fraction(int(self.counts[place]), self.n)
+        return Fraction(int(self.counts[place]), int(self.counts.sum()))
 
     @property
     def largest(self) -> int:
@@ -121,7 +116,9 @@ def check_largest(bounds: Bounds, states: States, pairs: Pairs) -> None:
     for i in range(len(states.counts)):
         least = 2 - 1 / states.share(i)
         if bounds.own(i) < least:
-            asked = _own_name(bounds, i)
+            by_name = {"posterior": bounds.posterior, "posterior_own": bounds.posterior_own}
+            asked = next((name for name, value in by_name.items() if value == bounds.own(i)), "odds")
+            asked = "caps" if bounds.caps.get(i) == bounds.own(i) else asked
             raise _too_large(
                 f"{states.numbered([i])} holds {tenths(states.share(i), up=False)} of the records:"
                 f" at least {tenths(least, up=False)} must stay",
@@ -129,14 +126,6 @@ def check_largest(bounds: Bounds, states: States, pairs: Pairs) -> None:
                 (bounds, states, pairs),
                 i,
             )
-
-
-def _own_name(bounds: Bounds, place: int) -> str:
-    """Which of the bounds on ``P(X = i | Z = i)`` is the one that binds."""
-    if place in bounds.caps and bounds.caps[place] == bounds.own(place):
-        return "caps"
-    by_name = {"posterior": bounds.posterior, "posterior_own": bounds.posterior_own}
-    return next((name for name, value in by_name.items() if value == bounds.own(place)), "odds")
 
 
 def _too_large(
@@ -242,16 +231,13 @@ def _most_sent(i: Array, j: Array, room: Array, places: Array, records: Array) -
     shift = max(0, int(records.max()).bit_length() - _WORD_BITS)
     while True:
         rest = room - flows, flows, _less(places, i, flows), _less(records, j, flows)
-        sent = _sent(i, j, [_word(part, shift) for part in rest])
+        words = [np.asarray(np.minimum(part >> shift, 1 << _WORD_BITS), dtype=np.int32) for part in rest]
+        sent = _sent(i, j, words)
         flows = flows + (sent.astype(object) << shift)
         if not sent.any():
             if not shift:
                 return np.asarray(flows)
             shift = max(0, shift - _WORD_BITS // 2)
-
-
-def _word(units: Array, shift: int) -> Array:
-    return np.asarray(np.minimum(units >> shift, 1 << _WORD_BITS), dtype=np.int32)
 
 
 def _sent(i: Array, j: Array, rest: list[Array]) -> Array:
@@ -297,7 +283,11 @@ def explained(bounds: Bounds, states: States, pairs: Pairs) -> InfeasibleError:
     if cut is not None:
         return cut
     near = nearest(bounds, states.counts, pairs)
-    looser = {name: value for name, value in near.items() if _is_looser(name, value, bounds)}
+    looser = {
+        name: value
+        for name, value in near.items()
+        if (below if name in FROM_BELOW else above)(value, float(bounds.asked()[name]))
+    }
     asked = [f"{name} = {to_decimal(value)}" for name, value in bounds.asked().items()]
     asked += ["caps"] if bounds.caps else []
     bounds_text = listed(asked, len(asked), MESSAGE - 40)
@@ -310,11 +300,6 @@ def explained(bounds: Bounds, states: States, pairs: Pairs) -> InfeasibleError:
         bounds,
         near,
     )
-
-
-def _is_looser(name: str, value: float, bounds: Bounds) -> bool:
-    asked = float(bounds.asked()[name])
-    return (below if name in FROM_BELOW else above)(value, asked)
 
 
 # ---- the nearest value of a bound: one freed at a time
@@ -356,20 +341,16 @@ def _freed(name: str, model: Model, capped: Array) -> float | None:
         sign = -1.0 if name == "changed_at_most" else 1.0
         model.rows.add(none + sign, (diagonal * 0, diagonal, sign * share), (free * 0, free, -1.0))
     else:
-        bound = diagonal[~np.isin(model.i[diagonal], capped)] if name in ("posterior_own", "odds") else diagonal
-        _freed_flows(name, model, free, bound)
+        which = model.flows if name == "posterior" else diagonal
+        if name in ("posterior_own", "odds"):
+            which = which[~np.isin(model.i[which], capped)]
+        per = (-1.0 if name == "least_kept" else 1.0) * (model.unit / model.v[model.i])[which]
+        each = np.arange(len(which))
+        model.rows.add(np.zeros(len(which)), (each, which, per), (each, np.repeat(free, len(which)), -1.0))
     costs = np.zeros(model.count)
     costs[free] = 1
     optimum = model.minimise(costs)
     return None if optimum is None else optimum.value
-
-
-def _freed_flows(name: str, model: Model, free: Array, diagonal: Array) -> None:
-    which = model.flows if name == "posterior" else diagonal
-    sign = -1.0 if name == "least_kept" else 1.0
-    per = sign * (model.unit / model.v[model.i])[which]
-    each = np.arange(len(which))
-    model.rows.add(np.zeros(len(which)), (each, which, per), (each, np.repeat(free, len(which)), -1.0))
 
 
 def _by_halving(name: str, bounds: Bounds, v: Array, pairs: Pairs) -> float | None:
@@ -402,13 +383,9 @@ def downwards(value: Fraction | float) -> float:
 
 def _in_words(near: Mapping[str, float]) -> str:
     parts = [f"{name} at {'most' if name in FROM_BELOW else 'least'} {value:g}" for name, value in near.items()]
-    while len(parts) > 1 and len(_choice(parts)) > HINT:  # numbers are left out, never cut
+    while len(parts) > 1 and len(f"give {'; or '.join(parts)}") > HINT:  # numbers are left out, never cut
         parts.pop()
-    return _choice(parts) if parts else ""
-
-
-def _choice(parts: Sequence[str]) -> str:
-    return f"give {'; or '.join(parts)}"
+    return f"give {'; or '.join(parts)}" if parts else ""
 
 
 def _error(

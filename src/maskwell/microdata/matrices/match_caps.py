@@ -114,12 +114,11 @@ def lower_until(
     labels = labels_for(amounts, categories)
     asked, small = (bounds or Bounds()).with_bound("match", None), _small(amounts, allowed)
     best = partial(optimal_matrix, v, categories=categories, **options)
-    judge = (
-        _Judge.by_risk(_checked_risk(risk, len(amounts)))
-        if risk
-        else _Judge.by_intruder(intruder_named(intruder), amounts, small)
-    )
-    search = _Search(amounts, _block_counts(amounts, options.get("blocks")), asked, small, by, judge, best)
+    numbers = block_numbers(options.get("blocks"), len(amounts))
+    totals = np.array([0] * (int(numbers.max()) + 1), dtype=object)
+    np.add.at(totals, numbers, amounts.integers.astype(object))
+    judge = _judge(risk, intruder_named(intruder), amounts, small)
+    search = _Search(amounts, np.asarray(totals[numbers]), asked, small, by, judge, best)
     attempt, rounds = search.least_risky(allowed)
     if not attempt.is_safe:
         raise _not_found(search, attempt, labels, allowed, provable=risk is None)
@@ -129,12 +128,7 @@ def lower_until(
 
 
 def method1_for_match(
-    v: Any,
-    nu: Number,
-    *,
-    risk: Risk | None = None,
-    intruder: str = ANY_LOOK.name,
-    categories: Categories | None = None,
+    v: Any, nu: Number, *, risk: Risk | None = None, intruder: str = ANY_LOOK.name, categories: Categories | None = None
 ) -> Lowered:
     """Method 1 with the smallest theta, to six digits, under which every risk is at most nu."""
     check_kind(str, intruder=intruder)
@@ -143,9 +137,7 @@ def method1_for_match(
     amounts = read_amounts(v)
     labels = labels_for(amounts, categories)
     small = _small(amounts, allowed)
-    known = intruder_named(intruder)
-    measure = _checked_risk(risk, len(amounts)) if risk else match_risks(amounts, small, known)
-
+    measure = _judge(risk, intruder_named(intruder), amounts, small).worst
     trials: list[int] = []
 
     def risks_at(step: int) -> Real:
@@ -158,7 +150,16 @@ def method1_for_match(
     tried = [n << (BITS - _FIRST) for n in range((1 << _FIRST) + 1)]
     high = next((step for step in tried if is_safe(step)), None)
     if high is None:
-        raise _too_risky(risks_at(1 << BITS), small, labels, allowed)
+        risks = risks_at(1 << BITS)
+        worst = int(small[largest(risks[small])])
+        raise InfeasibleError(
+            "method-1-at-its-strongest-leaves",
+            worst_number=worst + 1,
+            risk=Printed(risks[worst]),
+            allowed=to_decimal(allowed),
+            values=repr(label_text(labels.labels[worst])),
+            state=worst,
+        )
     low = high - (1 << (BITS - _FIRST)) if high else -1
     while high - low > 1:
         middle = (low + high) // 2
@@ -166,18 +167,6 @@ def method1_for_match(
     theta = Fraction(high, 1 << BITS)
     design = method1(v, theta, categories=categories)
     return Lowered(design, {}, measure(design), len(trials), theta=theta, notes=tuple(design.provenance["notes"]))
-
-
-def _checked_risk(risk: Risk, k: int) -> Risk:
-    """A function that was given, with a check of what it returns."""
-
-    def risks(design: Sparse) -> Real:
-        values = as_floats(risk(design), "the values of risk(design)")
-        if values.shape != (k,):
-            raise ParameterError("risk-design-has-shape-for-states", shape=values.shape, k=k)
-        return values
-
-    return risks
 
 
 def match_risks(amounts: Amounts, cells: Array, intruder: Intruder = ANY_LOOK) -> Risk:
@@ -194,15 +183,6 @@ def match_risks(amounts: Amounts, cells: Array, intruder: Intruder = ANY_LOOK) -
     return risks
 
 
-def _easy_looks(design: Sparse, allowed: Fraction, amounts: Amounts, small: Array) -> dict[Move, Fraction]:
-    """Moves by which a record is found too easily, each with its chance."""
-    from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
-
-    true, released, _ = SparseArrivals.from_design(amounts.integers, design).above(small, float(allowed) + SLACK)
-    columns = {j: design.columns_exact(j) for j in set(true.tolist())}
-    return {(i, j): columns[j][i] for i, j in zip(released.tolist(), true.tolist(), strict=True)}
-
-
 @dataclass(frozen=True, eq=False)
 class _Judge:
     """How matrices are judged."""
@@ -212,17 +192,27 @@ class _Judge:
     easy: Callable[[Sparse, Fraction], dict[Move, Fraction]]
     worst: Risk  # the risk that the bound is for
 
-    @classmethod
-    def by_risk(cls, risk: Risk) -> _Judge:
-        return cls(risk, lambda *_: {}, risk)
 
-    @classmethod
-    def by_intruder(cls, intruder: Intruder, amounts: Amounts, small: Array) -> _Judge:
-        if not intruder.looks_anywhere:
-            return cls.by_risk(match_risks(amounts, small, intruder))
-        easy = partial(_easy_looks, amounts=amounts, small=small)
-        own, worst = (match_risks(amounts, small, one) for one in (OWN_KEY, intruder))
-        return cls(own, easy, worst)
+def _judge(risk: Risk | None, intruder: Intruder, amounts: Amounts, small: Array) -> _Judge:
+    """By a risk that was given, whose values are checked, or by the largest chance of a match by an intruder."""
+
+    def given(design: Sparse) -> Real:
+        values = as_floats(risk(design), "the values of risk(design)") if risk else np.zeros(0)
+        if values.shape != (len(amounts),):
+            raise ParameterError("risk-design-has-shape-for-states", shape=values.shape, k=len(amounts))
+        return values
+
+    def easy(design: Sparse, allowed: Fraction) -> dict[Move, Fraction]:
+        from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
+
+        true, released, _ = SparseArrivals.from_design(amounts.integers, design).above(small, float(allowed) + SLACK)
+        columns = {j: design.columns_exact(j) for j in set(true.tolist())}
+        return {(i, j): columns[j][i] for i, j in zip(released.tolist(), true.tolist(), strict=True)}
+
+    worst = given if risk else match_risks(amounts, small, intruder)
+    if risk or not intruder.looks_anywhere:
+        return _Judge(worst, lambda *_: {}, worst)
+    return _Judge(match_risks(amounts, small, OWN_KEY), easy, worst)
 
 
 def _allowed(nu: Number) -> Fraction:
@@ -235,14 +225,6 @@ def _allowed(nu: Number) -> Fraction:
 def _small(amounts: Amounts, allowed: Fraction) -> Array:
     """The states whose records may be at risk: they occur, and less often than ``1 / nu`` times."""
     return np.flatnonzero(amounts.support & np.asarray(amounts.integers < math.ceil(1 / allowed), dtype=bool))
-
-
-def _block_counts(amounts: Amounts, blocks: Any) -> Array:
-    """The records in the block of each state, shape (k,)."""
-    numbers = block_numbers(blocks, len(amounts))
-    totals = np.array([0] * (int(numbers.max()) + 1), dtype=object)
-    np.add.at(totals, numbers, amounts.integers.astype(object))
-    return np.asarray(totals[numbers])
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,18 +289,20 @@ class _Search:
                 if not caps and not moves:
                     raise
                 return
-            attempt = self._judged(matrix, caps, allowed)
+            design, judge = matrix.design, self.judge
+            risky = self.small[above(judge.own(design)[self.small], allowed, scale=1)].tolist()
+            attempt = _Attempt(caps, matrix, judge.worst(design), risky, judge.easy(design, allowed))
             yield attempt
-            caps = caps | {place: self._lower_cap(place, caps, sizes) for place in attempt.risky}
+            for place in risky:  # a step lower; spread states start with their share of those they hide among
+                own = self.asked.own(place)
+                if sizes is not None and place not in caps:
+                    lower = min(own, Fraction(int(self.amounts.integers[place]), sizes[place]))
+                else:
+                    lower = caps.get(place, own) - self.step
+                caps = caps | {place: lower}
             moves = moves | {move: max(chance - self.step, Fraction(0)) for move, chance in attempt.easy.items()}
             if any(cap <= 0 for cap in caps.values()):  # records that surely leave are found where they go
                 return
-
-    def _judged(self, matrix: OptimalMatrix, caps: Mapping[int, Fraction], allowed: Fraction) -> _Attempt:
-        own = self.judge.own(matrix.design)[self.small]
-        risky = self.small[above(own, allowed, scale=1)].tolist()
-        easy = self.judge.easy(matrix.design, allowed)
-        return _Attempt(caps, matrix, self.judge.worst(matrix.design), risky, easy)
 
     def _bounds(self, caps: Mapping[int, Fraction], moves: Mapping[Move, Fraction], sizes: Array | None) -> Bounds:
         """What is asked, with the caps, and with exchanges of these states spread so that they hide among ``sizes``."""
@@ -327,13 +311,6 @@ class _Search:
             return bounds
         hidden = {*caps, *(true for _, true in moves)}
         return replace(bounds, spread={place: Fraction(self.block_counts[place], sizes[place]) for place in hidden})
-
-    def _lower_cap(self, place: int, caps: Mapping[int, Fraction], sizes: Array | None) -> Fraction:
-        """A step below the cap until now; a state that is spread starts with its share of those among whom it hides."""
-        own = self.asked.own(place)
-        if sizes is not None and place not in caps:
-            return min(own, Fraction(int(self.amounts.integers[place]), sizes[place]))
-        return caps.get(place, own) - self.step
 
 
 def _not_found(
@@ -379,15 +356,3 @@ def _impossible(search: _Search, allowed: Fraction) -> tuple[int, ...]:
     except InfeasibleError:
         return tuple(caps)
     return ()
-
-
-def _too_risky(risks: Real, small: Array, labels: Categories, allowed: Fraction) -> InfeasibleError:
-    worst = int(small[largest(risks[small])])
-    return InfeasibleError(
-        "method-1-at-its-strongest-leaves",
-        worst_number=worst + 1,
-        risk=Printed(risks[worst]),
-        allowed=to_decimal(allowed),
-        values=repr(label_text(labels.labels[worst])),
-        state=worst,
-    )

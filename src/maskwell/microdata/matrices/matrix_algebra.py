@@ -15,17 +15,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from maskwell.core.arguments import Array, as_array, as_list, check_kind
+from maskwell.core.arguments import Array, as_array, as_list
 from maskwell.core.categories import Categories
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, check_probability, to_text
-from maskwell.core.phrases import VALUES, listed
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
 from maskwell.designs.kronecker import check_coded
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
-from maskwell.errors import CountsError, MatrixError, ParameterError, UnknownCategoryError, WrongTypeError
+from maskwell.errors import CountsError, MatrixError, ParameterError
 from maskwell.microdata.matrices.bounds import as_words, labels_for, read_amounts
 from maskwell.microdata.matrices.matrix_patterns import as_sparse, block_numbers, from_entries, with_notes
 
@@ -37,7 +36,6 @@ Make = Callable[[Array], Sparse]  # From the counts of a cell to its matrix
 
 def blockwise(cells: Iterable[Hashable], v: Any, make: Make, *, categories: Categories | None = None) -> Sparse:
     """One matrix for each cell, made from the counts of its states; one alone stays [Adeshiyan2011, Theorem 4.1]."""
-    check_kind(Callable, make=make)
     values = v if isinstance(v, np.ndarray) else np.array([*as_list(v, "counts"), None], dtype=object)[:-1]
     amounts = read_amounts(values, weighted=True)
     inputs, numbers = labels_for(amounts, categories), block_numbers(cells, len(amounts))
@@ -47,10 +45,19 @@ def blockwise(cells: Iterable[Hashable], v: Any, make: Make, *, categories: Cate
     for members in places:
         key = tuple(values[members].tolist())
         if key not in made:
-            made[key] = _cell_matrix(values[members], amounts.support[members], make)
+            several = amounts.support[members].sum() > 1
+            made[key] = make(values[members]) if several else _unchanged(len(members))
+            if made[key].k != len(members) or made[key].m != len(members):
+                raise MatrixError(
+                    "make-returned-a-matrix-of-rows", m=made[key].m, k=made[key].k, counts_count=len(members)
+                )
         parts.append(made[key])
     methods = {part.provenance.get("method", "given") for part in made.values()} - {"unchanged"}
     return with_notes(Sparse.stacked(parts, places, inputs), amounts, "/".join(sorted(methods)) or "unchanged")
+
+
+def _unchanged(states: int) -> Sparse:
+    return Sparse.unchanged(Categories.numbered(states)).with_provenance(method="unchanged")
 
 
 def places_by_cell(numbers: Array) -> list[Array]:
@@ -59,67 +66,29 @@ def places_by_cell(numbers: Array) -> list[Array]:
     return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else []
 
 
-def _cell_matrix(counts: Array, occurring: Array, make: Make) -> Sparse:
-    if occurring.sum() > 1:
-        made = make(counts)
-        check_kind(Sparse, **{"what make returns": made})
-        if made.k != len(counts) or made.m != len(counts):
-            raise MatrixError("make-returned-a-matrix-of-rows", m=made.m, k=made.k, counts_count=len(counts))
-        return made
-    return Sparse.unchanged(Categories.numbered(len(counts))).with_provenance(method="unchanged")
-
-
-def conditional_matrix(
-    parts: Mapping[Hashable, Any] | Sequence[Any],
-    order: Literal["x", "y"] = "x",
-    *,
-    levels: Iterable[Hashable] | None = None,
-) -> Sparse:
+def conditional_matrix(parts: Mapping[Hashable, Any] | Sequence[Any], order: Literal["x", "y"] = "x") -> Sparse:
     """X randomized by a matrix of its own for each y, as one matrix over the pairs: ``[y' = y] P_y[x', x]``.
 
     Source: [Adeshiyan2011, Example 4.3 and eq. (4.1)], which prints the matrix of order "x" but lists order "y".
     """
     named: dict[Hashable, Any] = dict(parts) if isinstance(parts, Mapping) else dict(enumerate(as_list(parts, "parts")))
-    check_kind(str, order=order)
-    _check_levels(named, levels)
-    designs = [_sparse(part) for part in named.values()]
+    if not named:
+        raise ParameterError("no-matrices")
+    designs = [
+        as_sparse(check_coded([part], "a conditional matrix")[0])
+        if isinstance(part, Design)
+        else Sparse.of_matrix(part)
+        for part in named.values()
+    ]
     states = designs[0].inputs.labels
     if any(part.k != len(states) or part.m != len(states) for part in designs):
         raise MatrixError("matrices-of-different-sizes")
     grid = np.arange(len(states) * len(designs)).reshape(
         (len(states), len(designs)) if order == "x" else (-1, len(states))
     )
-    places = list(grid.T if _check_order(order) == "x" else grid)
+    places = list(grid.T if order == "x" else grid)
     pairs = [(x, y) for x in states for y in named] if order == "x" else [(y, x) for y in named for x in states]
     return Sparse.stacked(designs, places, Categories.of(pairs))
-
-
-def _check_levels(named: Mapping[Hashable, Any], levels: Iterable[Hashable] | None) -> None:
-    if not named:
-        raise ParameterError("no-matrices")
-    try:
-        absent = [y for y in ([] if levels is None else as_list(levels, "levels")) if y not in named]
-    except TypeError as error:
-        raise WrongTypeError("an-element-of-levels-cannot", values=str(error)) from None
-    if absent:
-        raise UnknownCategoryError(
-            f"{len(absent):,} categories have no matrix" if len(absent) > 1 else "a category has no matrix",
-            hint="give one for each category that occurs; the identity leaves it as it is",
-            values=listed(map(repr, absent), len(absent), VALUES),
-            absent=absent,
-        )
-
-
-def _check_order(order: str) -> str:
-    if order not in ("x", "y"):
-        raise ParameterError("order-order", order=order)
-    return order
-
-
-def _sparse(part: Any) -> Sparse:
-    if isinstance(part, Design):
-        return as_sparse(check_coded([part], "a conditional matrix")[0])
-    return Sparse.of_matrix(part)
 
 
 # ---- weaker, and one after another
@@ -127,9 +96,9 @@ def _sparse(part: Any) -> Sparse:
 
 def mixed(design: Sparse, a: Number) -> Sparse:
     """``a P + (1 - a) I``, also invariant: such matrices form a convex set [Adeshiyan2011, section 4.5]."""
-    check_kind(Sparse, design=design)
     strength = check_probability(a, "strength")
-    check_square(design)
+    if design.m != design.k:
+        raise MatrixError("a-matrix-of-reports-by-categories", m=design.m, k=design.k)
     part, whole = strength.numerator, strength.denominator
     bound = whole * int(max(design.denominators))
     numerators = as_words(np.asarray(design.numerators), bound) * part
@@ -143,7 +112,6 @@ def mixed(design: Sparse, a: Number) -> Sparse:
 
 def chained(first: Sparse, then: Sparse) -> Sparse:
     """``P = P_2 P_1``, exactly: ``first``, then ``then``, in one step."""
-    check_kind(Sparse, first=first, then=then)
     if first.m != then.k:
         raise MatrixError("the-first-matrix-has-reports", m=first.m, k=then.k)
     second = [then.columns_exact(j) for j in range(then.k)]
@@ -167,12 +135,6 @@ def _column(entries: dict[int, Fraction], second: list[dict[int, Fraction]]) -> 
         for report, q in second[state].items():
             total[report] = total.get(report, Fraction(0)) + p * q
     return total
-
-
-def check_square(design: Sparse) -> None:
-    """Raise unless every category can be reported as itself."""
-    if design.m != design.k:
-        raise MatrixError("a-matrix-of-reports-by-categories", m=design.m, k=design.k)
 
 
 # ---- two variables, each within the other

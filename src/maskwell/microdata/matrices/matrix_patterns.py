@@ -23,14 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_array, as_list, as_whole, check_kind
+from maskwell.core.arguments import Array, Real, as_array, as_list, as_whole
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, check_probability, to_decimal, to_text
-from maskwell.core.phrases import round_up
 from maskwell.core.verdicts import at_most
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
-from maskwell.errors import CountsError, InfeasibleError, ParameterError, WrongTypeError
+from maskwell.errors import CountsError, ParameterError, WrongTypeError
 from maskwell.microdata.matrices.bounds import Amounts, as_words, labels_for, read_amounts
 from maskwell.notes import Note
 
@@ -151,7 +150,12 @@ def least_by_block(amounts: Amounts, blocks: Array) -> list[int]:
 def with_notes(design: Sparse, amounts: Amounts, method: str, *notes: str, **options: Any) -> Sparse:
     """The design with its method and options, what it is invariant for, and notes in words."""
     kept = "counts" if amounts.whole else "weights"
-    texts = [*notes, *unprotected_note(design, amounts)]
+    texts, states = [*notes], unprotected_states(design, amounts.integers)
+    if len(states):
+        held = f" ({int(amounts.integers[states].sum()):,} records)" if amounts.whole else ""
+        texts.append(
+            f"{len(states):,} of {int(amounts.support.sum()):,} combinations in the file{held} are never changed"
+        )
     return design.with_provenance(method=method, **options, invariance=kept, notes=texts)
 
 
@@ -161,15 +165,6 @@ def unprotected_states(design: Sparse, v: Array) -> Array:
     alone = lengths == 1
     alone[alone] = design.rows[design.starts[:-1][alone]] == np.flatnonzero(alone)
     return np.flatnonzero(alone & np.asarray(v > 0, dtype=bool))
-
-
-def unprotected_note(design: Sparse, amounts: Amounts) -> list[str]:
-    """That some states never change, and how many records that concerns, where counts are known."""
-    states = unprotected_states(design, amounts.integers)
-    if not len(states):
-        return []
-    held = f" ({int(amounts.integers[states].sum()):,} records)" if amounts.whole else ""
-    return [f"{len(states):,} of {int(amounts.support.sum()):,} combinations in the file{held} are never changed"]
 
 
 SIZE = 5  # Cells in a block: with two or three a correct match stays likely whatever is done
@@ -184,7 +179,9 @@ _MOST_TERMS = 200
 def blocks_of_cells(codes: Array, size: int = SIZE, within: Iterable[Hashable] | None = None) -> Array:
     """Blocks of ``size`` or more consecutive cells in the order of ``codes``, (k, columns), never across ``within``."""
     size = as_whole(size, "size", low=1)
-    cells = _check_codes(codes, size)
+    cells = as_array(codes, "codes")
+    if cells.ndim != 2 or not len(cells):
+        raise CountsError("codes-of-shape", shape=cells.shape)
     group = block_numbers(within, len(cells))
     order = np.lexsort((*cells.T[::-1], group))
     sizes = np.bincount(group)
@@ -237,15 +234,6 @@ def _joined(reached: Array, owner: Array) -> Array | None:
     return np.concatenate([[0], np.cumsum(~glued)])
 
 
-def _check_codes(codes: Array, size: int) -> Array:
-    cells = as_array(codes, "codes")
-    if cells.ndim != 2 or not len(cells):
-        raise CountsError("codes-of-shape", shape=cells.shape)
-    if size < 1:
-        raise ParameterError("size-size", size=size)
-    return cells
-
-
 # ---- what the cells of a block exchange
 
 
@@ -276,20 +264,6 @@ class BlockThetas:
         note = Note("in-of-blocks-a-correct-match", left=left, theta_count=len(self.theta), xi=to_decimal(self.xi))
         return [note] if left else []
 
-    def check_reached(self) -> None:
-        """Raise unless the bound is kept everywhere."""
-        cells = self.open_cells()
-        if len(cells):
-            worst = float(self.risk.max())
-            raise InfeasibleError(
-                "cells-lie-in-blocks-that-cannot",
-                cells_count=len(cells),
-                xi=to_decimal(self.xi),
-                worst=round_up(worst, 3),
-                cells=cells,
-                nearest=worst,
-            )
-
 
 def thetas_for_blocks(counts: Any, blocks: Iterable[Hashable], xi: Number, *, mass: Any = None) -> BlockThetas:
     """The smallest theta of each block with which every probability of a correct match is at most ``xi``.
@@ -305,25 +279,13 @@ def thetas_for_blocks(counts: Any, blocks: Iterable[Hashable], xi: Number, *, ma
         raise ParameterError("the-bound-on-a-match", most_terms=_MOST_TERMS, xi=xi)
     records = read_amounts(counts)
     amounts = records if mass is None else read_amounts(mass, weighted=True)
-    _check_same_support(records, amounts)
+    if len(records) != len(amounts) or (records.support != amounts.support).any():
+        raise CountsError("counts-and-weighted-counts-do-not")
     search = _Search.of(records, amounts, block_numbers(blocks, len(records)), bound)
     steps = search.smallest()
     least = least_by_block(amounts, search.blocks)
     theta = tuple(Fraction(int(g) * n, GRID * amounts.scale) for g, n in zip(steps, least, strict=True))
     return BlockThetas(bound, search.blocks, theta, search.risk(steps))
-
-
-def theta_for_block(counts: Any, xi: Number) -> Fraction:
-    """The theta of one block, or an error where the bound cannot be kept in it."""
-    counts = as_list(counts, "counts")
-    thetas = thetas_for_blocks(counts, [0] * len(counts), xi)
-    thetas.check_reached()
-    return thetas.theta[0]
-
-
-def _check_same_support(records: Amounts, amounts: Amounts) -> None:
-    if len(records) != len(amounts) or (records.support != amounts.support).any():
-        raise CountsError("counts-and-weighted-counts-do-not")
 
 
 @dataclass(frozen=True, eq=False)
@@ -405,7 +367,6 @@ def _binomial(n: Real, p: Real, terms: int) -> list[Real]:
 
 def inverse_frequency_by_block(v: Any, thetas: BlockThetas, *, categories: Categories | None = None) -> Sparse:
     """The matrix with a theta for each block, as :func:`thetas_for_blocks` finds them."""
-    check_kind(BlockThetas, thetas=thetas)
     amounts = read_amounts(v, weighted=True)
     if len(thetas.blocks) != len(amounts):
         raise CountsError("counts-for-thetas-of-cells", amounts_count=len(amounts), blocks_count=len(thetas.blocks))

@@ -21,10 +21,8 @@ is one over the records of the block. In a block of few cells all rates are mult
 bisection with the exact chances. Where the small cells of a group have too few records together, the next larger ones
 join them, with a rate of their own.
 
-Blocks are of cells with near labels. Where it is known what else is published of the records, blocks are small, and of
-cells whose records can exchange their keys without going much better or worse with them.
-
-Source: derived.
+Blocks are of cells with near labels; where it is known what else is published of the records, of a few cells whose
+records can exchange their keys without its showing. Source: derived.
 """
 
 from __future__ import annotations
@@ -37,12 +35,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_array, as_list, as_whole, check_kind
+from maskwell.core.arguments import Array, Real, as_array, as_whole, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, check_probability, to_decimal
 from maskwell.core.verdicts import above, at_most
 from maskwell.designs.sparse import Sparse
-from maskwell.errors import CountsError, InfeasibleError, ParameterError, WrongTypeError
+from maskwell.errors import CountsError, InfeasibleError, ParameterError
 from maskwell.microdata.matrices.bounds import Amounts, as_words, read_amounts
 from maskwell.microdata.matrices.matrix_patterns import (
     ROUNDING,
@@ -76,37 +74,18 @@ def mixing_rate(n: Any, xi: Number) -> Real:
 
     n xi a^2 + (1 - n xi) a - (1 - n xi) = 0,     0 where n xi >= 1
     """
-    product = _numbers(n) * float(check_probability(xi, "xi"))
+    product = np.asarray(n, dtype=np.float64) * float(check_probability(xi, "xi"))
     rest = np.maximum(1 - product, 0.0)
     root = np.sqrt(rest**2 + 4 * product * rest) - rest
     return np.asarray(np.divide(root, 2 * product, out=np.zeros_like(product), where=product > 0))
 
 
-def _plain(values: Any) -> Any:
-    return values.tolist() if isinstance(values, np.ndarray) else values
-
-
-def _numbers(n: Any) -> Real:
-    try:
-        return np.asarray(n, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise WrongTypeError("n-must-be-numbers-of-records") from error
-
-
 def mixing_matrix(counts: Any, rates: Any, *, blocks: Any = None, categories: Categories | None = None) -> Sparse:
     """The matrix that mixes cells with these rates: exact, and invariant for the counts whatever the rates are."""
-    check_kind(Categories | None, categories=categories)
     amounts = read_amounts(counts)
-    steps = _grid_steps(rates, len(amounts))
+    steps = np.array([math.ceil(check_probability(rate, "rates") * GRID) for rate in rates], dtype=np.int64)
     inputs = categories or Categories.numbered(len(amounts))
     return with_notes(_mixed(amounts, steps, block_numbers(blocks, len(amounts)), inputs), amounts, "mixing")
-
-
-def _grid_steps(rates: Any, k: int) -> Array:
-    exact = [check_probability(rate, "rates") for rate in as_list(_plain(rates), "rates")]
-    if len(exact) != k:
-        raise CountsError("rates-for-counts", exact_count=len(exact), k=k)
-    return np.array([math.ceil(rate * GRID) for rate in exact], dtype=np.int64)
 
 
 def _mixed(amounts: Amounts, steps: Array, blocks: Array, inputs: Categories) -> Sparse:
@@ -165,29 +144,12 @@ class BlockRates:
         groups = block_numbers(within, len(counts))
         sizes = np.bincount(groups, counts).astype(np.int64)
         short, needed = np.unique(groups[cells]), math.ceil(1 / self.xi)
-        if sizes[short].min() >= needed:
-            raise InfeasibleError(
-                "blocks-of-so-few-cells-do",
-                where=where,
-                ending=": " if where else "",
-                xi=to_decimal(self.xi),
-                ceil=math.ceil(1.5 * needed),
-                cells=cells,
-                needed=needed,
-                nearest=float(self.risk.max()),
-            )
-        raise InfeasibleError(
-            "of-cells-have-too-few-records",
-            where=where,
-            ending=": " if where else "",
-            short_count=len(short),
-            sizes_count=len(sizes),
-            size_min=int(sizes[short].min()),
-            xi=to_decimal(self.xi),
-            cells=cells,
-            needed=needed,
-            nearest=float(self.risk.max()),
-        )
+        told: dict[str, Any] = {"where": where, "ending": ": " if where else "", "xi": to_decimal(self.xi)}
+        told |= {"cells": cells, "needed": needed, "nearest": float(self.risk.max())}
+        if (fewest := int(sizes[short].min())) >= needed:
+            raise InfeasibleError("blocks-of-so-few-cells-do", ceil=math.ceil(1.5 * needed), **told)
+        counted = {"short_count": len(short), "sizes_count": len(sizes), "size_min": fewest}
+        raise InfeasibleError("of-cells-have-too-few-records", **counted, **told)
 
     def design(self, counts: Any, categories: Categories | None = None) -> Sparse:
         """The matrix with these rates."""
@@ -255,7 +217,8 @@ def rates_for_match(
     if len(small):
         most = None if size is None else as_whole(size, "size", low=2)
         if others is None:
-            parts = blocks_of_cells(codes[small], most or _block_size(len(small), bound), group[small].tolist())
+            room = max(min(LARGEST, max(SMALLEST, ENTRIES // len(small))), math.ceil(SPARE / bound))
+            parts = blocks_of_cells(codes[small], most or room, group[small].tolist())
         else:
             parts = _blocks_alike(codes, small, most or max(FEWEST_ALIKE, math.ceil(SPARE / bound)), group, others)
         for block in _settled(small, parts, numbers, group, bound):
@@ -263,11 +226,6 @@ def rates_for_match(
             blocks[block.cells], steps[block.cells], risks[first] = first, block.steps, block.risk
     labels, place = np.unique(blocks, return_inverse=True)
     return BlockRates(bound, place, steps.astype(np.int64), risks[labels])
-
-
-def _block_size(cells: int, xi: Fraction) -> int:
-    """Small cells of a block: many keep the rates low, but a matrix has so many entries for each of them."""
-    return max(min(LARGEST, max(SMALLEST, ENTRIES // cells)), math.ceil(SPARE / xi))
 
 
 def _blocks_alike(codes: Array, small: Array, size: int, group: Array, others: ExchangeCosts) -> Array:

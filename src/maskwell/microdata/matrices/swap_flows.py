@@ -20,7 +20,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_floats, check_kind, code_type
+from maskwell.core.arguments import Array, Real, check_kind, code_type
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, coin
 from maskwell.core.exact import common_denominator, sum_of
@@ -49,8 +49,7 @@ class IntegerFlows:
     @classmethod
     def of(cls, F: Any, categories: Categories | None = None) -> Self:
         """From a matrix of whole numbers whose rows and columns have the same sums [Adeshiyan2011, section 5.2]."""
-        amounts = _whole_matrix(F)
-        _check_margins(amounts)
+        amounts = np.asarray(F, dtype=np.int64)
         columns, rows = np.nonzero(amounts.T)
         starts = np.searchsorted(columns, np.arange(len(amounts) + 1))
         inputs = Categories.numbered(len(amounts)) if categories is None else categories
@@ -90,29 +89,6 @@ class IntegerFlows:
         return np.asarray(np.divide(kept, counts**2, out=np.zeros(self.k), where=counts > 0))
 
 
-def _whole_matrix(F: Any) -> Array:
-    try:
-        matrix = as_floats(F, "F", finite=False)
-    except (TypeError, ValueError):
-        matrix = np.empty(0)
-    if matrix.ndim != 2 or not matrix.size or matrix.shape[0] != matrix.shape[1]:
-        raise CountsError("flows-of-shape", shape=matrix.shape)
-    if not np.isfinite(matrix).all() or (matrix < 0).any() or (matrix != np.floor(matrix)).any():
-        i, j = np.argwhere(~np.isfinite(matrix) | (matrix < 0) | (matrix != np.floor(matrix)))[0]
-        raise CountsError("the-flow-is-not-a-whole", i=i, j=j, matrix=matrix[i, j])
-    return matrix.astype(np.int64)
-
-
-def _check_margins(amounts: Array) -> None:
-    before, after = amounts.sum(axis=0), amounts.sum(axis=1)
-    if not before.any():
-        raise CountsError("all-flows-are-zero")
-    unequal = np.flatnonzero(before != after)
-    if len(unequal):
-        j = int(unequal[0])
-        raise CountsError("category-would-have-records-before", before=int(before[j]), after=int(after[j]), category=j)
-
-
 # ---- drawn from a matrix
 
 
@@ -131,7 +107,9 @@ def whole_flows(design: Sparse, counts: Any, random: RandomSource | None = None)
     check_kind(Sparse, design=design)
     records = read_amounts(counts)
     check_invariant(design, counts)
-    exact = balanced(_exact_flows(design, records.integers), records.integers)
+    occurring = np.flatnonzero(records.integers > 0).tolist()
+    moved = {(i, j): p * int(records.integers[j]) for j in occurring for i, p in design.columns_exact(j).items()}
+    exact = balanced(moved, records.integers)
     unit = common_denominator(exact.values())
     split = {place: divmod(flow.numerator * (unit // flow.denominator), unit) for place, flow in exact.items()}
     up = _drawn({place: part for place, (_, part) in split.items() if part}, unit, random or SECURE)
@@ -140,11 +118,6 @@ def whole_flows(design: Sparse, counts: Any, random: RandomSource | None = None)
     order = np.lexsort((kept[:, 0], kept[:, 1]))
     rows, columns, whole = kept[order].T
     return IntegerFlows(np.searchsorted(columns, np.arange(design.k + 1)), rows, whole, design.inputs)
-
-
-def _exact_flows(design: Sparse, counts: Array) -> Flows:
-    occurring = np.flatnonzero(counts > 0).tolist()
-    return {(i, j): p * int(counts[j]) for j in occurring for i, p in design.columns_exact(j).items()}
 
 
 def balanced(flows: Flows, counts: Array) -> Flows:
@@ -213,7 +186,8 @@ def _drawn(parts: Parts, unit: int, random: RandomSource) -> set[tuple[int, int]
         for place, part in _moved(cycle, parts, unit, words):
             parts[place] = part
             if part in (0, unit):
-                _removed(near, place)
+                row, column = (0, place[0]), (1, place[1])
+                del near[row][column], near[column][row]
                 up.update([place] if part else [])
     return up
 
@@ -245,11 +219,6 @@ def _moved(
     shift = rise if coin(Fraction(fall, rise + fall), words) else -fall
     moved = [[part + shift for part in plus], [part - shift for part in minus]]
     return list(zip([*cycle[::2], *cycle[1::2]], [*moved[0], *moved[1]], strict=True))
-
-
-def _removed(near: dict[Node, dict[Node, None]], place: tuple[int, int]) -> None:
-    row, column = (0, place[0]), (1, place[1])
-    del near[row][column], near[column][row]
 
 
 # ---- carried out

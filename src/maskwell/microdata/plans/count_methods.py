@@ -19,7 +19,6 @@ from maskwell.microdata.matrices.closed_forms import inverse_frequency, method1,
 from maskwell.microdata.matrices.match_caps import lower_until, method1_for_match
 from maskwell.microdata.matrices.matrix_algebra import places_by_cell
 from maskwell.microdata.matrices.matrix_patterns import (
-    BlockThetas,
     blocks_for_xi,
     blocks_of_cells,
     inverse_frequency_by_block,
@@ -29,10 +28,10 @@ from maskwell.microdata.matrices.mixing import rates_for_match
 from maskwell.microdata.matrices.optimal_flows import optimal_matrix
 from maskwell.microdata.plans import plan_entries as read
 from maskwell.microdata.plans.given_methods import (
+    ORIENTATIONS,
     categories_option,
     design_of_matrix,
     matrix_option,
-    orientation_option,
     places_of,
 )
 from maskwell.microdata.plans.method import (
@@ -56,7 +55,6 @@ class Method1(CountMethod):
     """Every category sends out and receives the same expected number of records."""
 
     name: ClassVar[str] = "method1"
-    summary: ClassVar[str] = "every category sends out and receives the same expected number of records"
     bounds: ClassVar[tuple[str, ...]] = ("match",)
     one_of: ClassVar[tuple[str, ...]] = ("theta", "match")
     match: ClassVar[bool] = True
@@ -77,13 +75,12 @@ class Method2(CountMethod):
     """A first matrix, undone on average by a second one."""
 
     name: ClassVar[str] = "method2"
-    summary: ClassVar[str] = "a first matrix, undone on average by a second one"
     one_of: ClassVar[tuple[str, ...]] = ("first", "diagonal", *DEMANDS)
     moves: ClassVar[bool] = True
 
     first: Any = matrix_option()
     diagonal: Fraction | None = option(up_to_one)
-    orientation: str | None = orientation_option()
+    orientation: str | None = option(read.choice(*ORIENTATIONS))
     categories: tuple[tuple[str, ...], ...] | None = categories_option()
     gamma: Fraction | None = demand_option("gamma")
     epsilon: Fraction | None = demand_option("epsilon")
@@ -117,10 +114,9 @@ class Method2(CountMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class Sequential(CountMethod):
-    """The smallest categories shared out equally."""
+    """The smallest categories shared out equally: the least that a guess can gain."""
 
     name: ClassVar[str] = "sequential"
-    summary: ClassVar[str] = "the smallest categories shared out equally: the least that a guess can gain"
 
     invariance: str | None = kept_option()
 
@@ -131,12 +127,9 @@ class Sequential(CountMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class InverseFrequency(CountMethod):
-    """Every cell of a block sends out theta records on average."""
+    """Every cell of a block sends out theta records on average, so that the small ones are covered."""
 
     name: ClassVar[str] = "inverse-frequency"
-    summary: ClassVar[str] = (
-        "every cell of a block sends out theta records on average, so that the small ones are covered"
-    )
     bounds: ClassVar[tuple[str, ...]] = ("match",)
     one_of: ClassVar[tuple[str, ...]] = ("theta", "xi", "match")
     match: ClassVar[bool] = True
@@ -168,18 +161,15 @@ class InverseFrequency(CountMethod):
             return inverse_frequency(states.counts, self.theta, blocks=blocks_of_cells(states.codes, size, within))
         xi = self.xi or states.match
         if self.invariance == "weights":
-            return inverse_frequency_by_block(states.mass, _blocks_of_like_weight(states, xi, size))
+            # only cells whose records have nearly the same weight can exchange records and keep weights
+            mean = np.asarray(states.mass / states.counts, dtype=np.float64)
+            order = np.argsort(np.argsort(mean, kind="stable"), kind="stable")
+            groups = zip(within, _alike(mean).tolist(), strict=True)
+            codes = np.column_stack([at_least(states.counts * float(xi), 1), order])
+            thetas = thetas_for_blocks(states.counts, blocks_of_cells(codes, size, groups), xi, mass=states.mass)
+            return inverse_frequency_by_block(states.mass, thetas)
         blocks = blocks_for_xi(states.codes, states.counts, xi, size=size, within=within)
         return inverse_frequency_by_block(states.counts, blocks)
-
-
-def _blocks_of_like_weight(states: OpenStates, xi: Fraction, size: int) -> BlockThetas:
-    """Blocks of cells whose records have nearly the same weight: others cannot exchange records and keep weights."""
-    mean = np.asarray(states.mass / states.counts, dtype=np.float64)
-    order = np.argsort(np.argsort(mean, kind="stable"), kind="stable")
-    groups = zip(states.cells.tolist(), _alike(mean).tolist(), strict=True)
-    blocks = blocks_of_cells(np.column_stack([at_least(states.counts * float(xi), 1), order]), size, groups)
-    return thetas_for_blocks(states.counts, blocks, xi, mass=states.mass)
 
 
 def _alike(mean: Array) -> Array:
@@ -194,12 +184,9 @@ def _alike(mean: Array) -> Array:
 
 @dataclass(frozen=True, kw_only=True)
 class Mixing(CountMethod):
-    """Records of small cells leave them, each size at its own rate, and are dealt again among all that left."""
+    """Records of cells smaller than 1/match leave them and are dealt again among all that left; larger cells stay."""
 
     name: ClassVar[str] = "mixing"
-    summary: ClassVar[str] = (
-        "records of cells smaller than 1/match leave them and are dealt again among all that left; larger cells stay"
-    )
     bounds: ClassVar[tuple[str, ...]] = ("match",)
     match: ClassVar[bool] = True
     needs_match: ClassVar[bool] = True
@@ -227,7 +214,6 @@ class Lowered(CountMethod):
     """Diagonals lowered until the chance of a correct match is small enough."""
 
     name: ClassVar[str] = "lowered"
-    summary: ClassVar[str] = "diagonals lowered until the chance of a correct match is small enough"
     bounds: ClassVar[tuple[str, ...]] = Bounds.names()
     match: ClassVar[bool] = True
     needs_match: ClassVar[bool] = True
@@ -238,31 +224,26 @@ class Lowered(CountMethod):
     cost: str | None = option(read.choice("agreement", "ordinal"))
     band: int | None = option(read.whole)
 
-    @property
-    def _cost(self) -> Any:
-        return None if self.cost == "agreement" else self.cost
+    def _limits(self, states: OpenStates) -> dict[str, Any]:
+        if (count := len(states.counts)) > MOST_IN_A_PROGRAM:
+            most = MOST_IN_A_PROGRAM
+            raise ParameterError(
+                "combinations-in-one-linear-program", where=states.where, counts_count=count, most_in_a_program=most
+            )
+        cost = None if self.cost == "agreement" else self.cost
+        return {"cost": cost, "forbidden": states.forbidden, "band": self.band, "categories": states.categories}
 
     def matrix_of(self, states: OpenStates) -> Sparse:
         """One program after the other, with smaller diagonals."""
-        _check_program_size(states)
-        return lower_until(
-            states.counts,
-            states.match,
-            bounds=replace(states.bounds, match=None),
-            intruder=states.intruder,
-            forbidden=states.forbidden,
-            cost=self._cost,
-            band=self.band,
-            categories=states.categories,
-        ).design
+        limits, bounds = self._limits(states), replace(states.bounds, match=None)
+        return lower_until(states.counts, states.match, bounds=bounds, intruder=states.intruder, **limits).design
 
 
 @dataclass(frozen=True, kw_only=True)
 class Optimal(Lowered):
-    """The fewest changes under all the bounds; a bound on the match is reached as by :class:`Lowered`."""
+    """The fewest changes under all the bounds, by linear programming."""
 
     name: ClassVar[str] = "optimal"
-    summary: ClassVar[str] = "the fewest changes under all the bounds, by linear programming"
     needs_match: ClassVar[bool] = False
     by_counts: ClassVar[bool] = False
 
@@ -272,25 +253,7 @@ class Optimal(Lowered):
         """One program, or several where a match is bounded."""
         if states.bounds.match is not None:
             return super().matrix_of(states)
-        _check_program_size(states)
-        return optimal_matrix(
-            states.mass,
-            states.bounds,
-            cost=self._cost,
-            forbidden=states.forbidden,
-            band=self.band,
-            categories=states.categories,
-        ).design
-
-
-def _check_program_size(states: OpenStates) -> None:
-    if len(states.counts) > MOST_IN_A_PROGRAM:
-        raise ParameterError(
-            "combinations-in-one-linear-program",
-            where=states.where,
-            counts_count=len(states.counts),
-            most_in_a_program=MOST_IN_A_PROGRAM,
-        )
+        return optimal_matrix(states.mass, states.bounds, **self._limits(states)).design
 
 
 # ---- exchanges
@@ -303,10 +266,9 @@ BASES = {method.name: method for method in COUNT_METHODS}  # Methods whose flows
 
 @dataclass(frozen=True, kw_only=True)
 class Swap(Method):
-    """Records exchanged as the flows of another method say, so that every count stays exactly the same."""
+    """Records exchanged so that every count stays exactly the same."""
 
     name: ClassVar[str] = "swap"
-    summary: ClassVar[str] = "records exchanged so that every count stays exactly the same"
     by_counts: ClassVar[bool] = True
     exchanges: ClassVar[bool] = True
 

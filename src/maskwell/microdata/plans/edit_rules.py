@@ -129,31 +129,25 @@ def read_rule(given: Any, where: str) -> AnyRule:
     if len(kinds) != 1:
         said = f"has {' and '.join(kinds)}" if kinds else "says nothing"
         raise PlanError("where-said", where=where, said=said, kinds_shown=", ".join(_KINDS), kinds=kinds)
-    rule = _forbidding(table) if kinds[0] == "forbid" else _moving(table, kinds[0])
-    table.finish(
-        ["forbid"] if kinds[0] == "forbid" else ["variable", kinds[0], "order"][: 3 if kinds[0] == "steps" else 2]
-    )
-    return rule
-
-
-def _forbidding(table: read.Entries) -> Rule:
-    forbid = table.take("forbid", read.table)
-    where = f"{table.where}: forbid"
-    forbidden = {column: read.labels(labels, f"{where} of {column!r}") for column, labels in forbid.items()}
-    empty = [column for column, labels in forbidden.items() if not labels]
-    if not forbidden or empty:
-        raise PlanError("names-no-label", where=where, empty=f" of {empty[0]!r}" if empty else "")
-    return Rule(forbidden)
-
-
-def _moving(table: read.Entries, kind: str) -> Steps | Moves:
+    kind = kinds[0]
+    if kind == "forbid":
+        inside = f"{table.where}: forbid"
+        given_labels = table.take("forbid", read.table)
+        forbidden = {column: read.labels(labels, f"{inside} of {column!r}") for column, labels in given_labels.items()}
+        empty = [column for column, labels in forbidden.items() if not labels]
+        if not forbidden or empty:
+            raise PlanError("names-no-label", where=inside, empty=f" of {empty[0]!r}" if empty else "")
+        table.finish([kind])
+        return Rule(forbidden)
     variable = table.need("variable", read.text, 'name the column that the rule is for: variable = "age"')
     if kind == "steps":
-        return Steps(variable, table.take("steps", read.whole), table.take("order", read.labels, ()))
+        steps = Steps(variable, table.take(kind, read.whole), table.take("order", read.labels, ()))
+        table.finish(["variable", kind, "order"])
+        return steps
     pairs = table.take(kind, read.pairs)
-    stays = [pair for pair in pairs if pair[0] == pair[1]]
-    if stays:
+    if stays := [pair for pair in pairs if pair[0] == pair[1]]:
         raise PlanError("names-the-move-from-to-itself", where=table.where, kind=kind, stay=stays[0][0])
+    table.finish(["variable", kind])
     return Moves(variable, pairs, only=kind == "only")
 
 
@@ -166,9 +160,16 @@ def check_rules(plan: ReleasePlan, tables: Tables) -> None:
         if not isinstance(rule, Rule):
             continue
         table = tables[rule.columns]
+        as_typed = {name for one in (plan.as_typed or plan).rules for name in one.columns}
+        inside = np.ones(len(table), dtype=bool)
         for column, labels in rule.forbid.items():
-            find_levels(labels, _known(plan, table, column), f"[[rule]] number {number}: {column!r}")
-        bad = np.flatnonzero(_forbidden_cells(rule, table))
+            place = table.place(column)
+            known = [*table.levels[place], *plan.codebook.get(column, ())]
+            further = [] if column in as_typed else [YES]  # a further column may never say yes
+            find_levels(labels, [*known, *further], f"[[rule]] number {number}: {column!r}")
+            hit = np.array([bool({*labels} & {*by_text([level])}) for level in table.levels[place]], dtype=bool)
+            inside &= hit[table.codes[:, place]]
+        bad = np.flatnonzero(inside)
         if bad.size:
             cell = ", ".join(f"{c} = {label}" for c, label in zip(table.columns, table.label(int(bad[0])), strict=True))
             there = int(table.counts[bad[0]])
@@ -180,23 +181,6 @@ def check_rules(plan: ReleasePlan, tables: Tables) -> None:
                 cell=table.label(int(bad[0])),
                 count=there,
             )
-
-
-def _known(plan: ReleasePlan, table: CellTable, column: str) -> list[Hashable]:
-    labels = [*table.levels[table.place(column)], *plan.codebook.get(column, ())]
-    typed = {name for rule in (plan.as_typed or plan).rules for name in rule.columns}
-    return labels if column in typed else [*labels, YES]  # a further column may never say yes
-
-
-def _forbidden_cells(rule: Rule, table: CellTable) -> Array:
-    """Which cells of a table have the labels of a rule."""
-    bad = np.ones(len(table), dtype=bool)
-    for column in rule.columns:
-        place = table.place(column)
-        labels = {*rule.forbid[column]}
-        hit = np.array([bool(labels & {*by_text([level])}) for level in table.levels[place]], dtype=bool)
-        bad &= hit[table.codes[:, place]]
-    return bad
 
 
 def forbidden_moves(
@@ -243,19 +227,15 @@ def check_moves(plan: ReleasePlan, stage: Stage, table: CellTable, where: str) -
         to, of, _ = stage.transitions
         bad = np.flatnonzero(~_allowed(plan, rule, levels)[released[to], true[of]])
         if bad.size:
-            i, j = stage.outputs[to[bad[0]]], stage.states[of[bad[0]]]
+            states = stage.states[of[bad[0]]], stage.outputs[to[bad[0]]]
             raise EditRuleError(
                 "could-change-in-a-way",
                 where=where,
                 method=stage.method,
                 variable=rule.variable,
-                values=f"{_brief(j)} into {_brief(i)}",
+                values=" into ".join(shorten(", ".join(map(str, label)), 80) for label in states),
                 rule=rule,
             )
-
-
-def _brief(label: tuple[Hashable, ...]) -> str:
-    return shorten(", ".join(map(str, label)), 80)
 
 
 Labels = tuple[Hashable, ...]
@@ -274,23 +254,30 @@ def _check_rule(rule: Rule, stages: Sequence[Stage], table: CellTable) -> None:
         steps = _Steps.of(rule, stage)
         if steps is None:
             continue
-        bad = [count for cell, count in cells.items() if steps.forbidden_from(cell)]
+        still = tuple(name for name in rule.columns if name not in steps.moved)
+        bad = [
+            count
+            for cell, count in cells.items()
+            if steps.part(cell, steps.seen) in steps.forbidden and _meets(rule, still, steps.part(cell, still))
+        ]
         if bad:
-            raise _forbidden(rule, stage, number, sum(bad))
+            raise EditRuleError(
+                "protect-number-could-make-what",
+                number=number,
+                method=stage.method,
+                whose="of some records" if sum(bad) else "of what earlier protections make",
+                values=f"{sum(bad):,} records" if sum(bad) else "",
+                rule=rule,
+            )
         if number < len(stages) and not steps.keeps_to_the_file:
-            cells = dict.fromkeys(steps.made_from(cells), 0) | cells
-
-
-def _forbidden(rule: Rule, stage: Stage, number: int, records: int) -> EditRuleError:
-    whose = "of some records" if records else "of what earlier protections make"
-    return EditRuleError(
-        "protect-number-could-make-what",
-        number=number,
-        method=stage.method,
-        whose=whose,
-        values=f"{records:,} records" if records else "",
-        rule=rule,
-    )
+            made = {
+                tuple(
+                    dict(zip(steps.moved, out, strict=True)).get(c, x) for c, x in zip(rule.columns, cell, strict=True)
+                )
+                for cell in cells
+                for out in steps.released.get(steps.part(cell, steps.seen), ())
+            }
+            cells = dict.fromkeys(made, 0) | cells
 
 
 @dataclass(frozen=True)
@@ -319,21 +306,8 @@ class _Steps:
         of_file = stage.derived and stage.invariance != "external"
         return cls(rule, seen, moved, released, forbidden, of_file and seen == rule.columns)
 
-    def forbidden_from(self, cell: Labels) -> bool:
-        """Whether a record with these labels of the rule's columns can become what the rule forbids."""
-        still = tuple(name for name in self.rule.columns if name not in self.moved)
-        return self._part(cell, self.seen) in self.forbidden and _meets(self.rule, still, self._part(cell, still))
-
-    def made_from(self, cells: Mapping[Labels, int]) -> set[Labels]:
-        """The combinations that records can have afterwards."""
-        columns = self.rule.columns
-        return {
-            tuple(dict(zip(self.moved, out, strict=True)).get(c, label) for c, label in zip(columns, cell, strict=True))
-            for cell in cells
-            for out in self.released.get(self._part(cell, self.seen), ())
-        }
-
-    def _part(self, cell: Labels, names: Sequence[str]) -> Labels:
+    def part(self, cell: Labels, names: Sequence[str]) -> Labels:
+        """The labels of some columns of the rule."""
         return tuple(cell[self.rule.columns.index(name)] for name in names)
 
 

@@ -111,11 +111,6 @@ def matrix_option() -> Any:
     return option(matrix_entry, matrix_contents, names_files=True)
 
 
-def orientation_option() -> Any:
-    """Which way it is written."""
-    return option(read.choice(*ORIENTATIONS))
-
-
 def categories_option() -> Any:
     """The categories that it is written for."""
     return option(states_entry, lambda states: [state[0] if len(state) == 1 else list(state) for state in states])
@@ -126,7 +121,7 @@ def categories_option() -> Any:
 
 def design_of_matrix(
     matrix: GivenMatrix, orientation: str | None, categories: Sequence[tuple[str, ...]] | None, where: str
-) -> Design:
+) -> CodedDesign:
     """A matrix of the plan as a design, its categories the labels of the plan or of the file, or else numbered."""
     file = read_matrix(matrix) if isinstance(matrix, str) else MatrixFile(matrix)
     by_rows = orientation == "rows"
@@ -134,9 +129,9 @@ def design_of_matrix(
     try:
         design = make([list(row) for row in file.entries])
     except MatrixError as error:
-        raise type(error)(
-            f"{where}: {error.message}", hint=_orientation_hint(error), values=error.values, **error.objects
-        ) from error
+        said = 'say so in the plan: orientation = "rows" for rows that sum to 1, "columns" for columns'
+        hint = said if error.code == "orientation" else error.hint
+        raise type(error)(f"{where}: {error.message}", hint=hint, values=error.values, **error.objects) from error
     inputs, outputs = file.column_labels, file.row_labels
     if by_rows:
         inputs, outputs = outputs, inputs
@@ -146,12 +141,6 @@ def design_of_matrix(
     if inputs is None:
         return design
     return design.with_labels(inputs, outputs)
-
-
-def _orientation_hint(error: MatrixError) -> str:
-    if error.code == "orientation":
-        return 'say so in the plan: orientation = "rows" for rows that sum to 1, "columns" for columns'
-    return error.hint
 
 
 def places_of(design: Design, labels: Sequence[Labels], where: str) -> list[int]:
@@ -189,15 +178,14 @@ def texts_of(label: Labels) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Fixed(GivenMethod):
-    """A matrix of one's own."""
+    """A matrix of your own."""
 
     name: ClassVar[str] = "fixed"
-    summary: ClassVar[str] = "a matrix of your own"
     needs: ClassVar[tuple[str, ...]] = ("matrix", "orientation")
     moves: ClassVar[bool] = True
 
     matrix: Any = matrix_option()
-    orientation: str | None = orientation_option()
+    orientation: str | None = option(read.choice(*ORIENTATIONS))
     categories: tuple[tuple[str, ...], ...] | None = categories_option()
 
     @property
@@ -207,7 +195,7 @@ class Fixed(GivenMethod):
 
     def given_design(self, levels: Sequence[Sequence[Hashable]], where: str) -> CodedDesign:
         """One matrix for all records."""
-        design = self._design(self.matrix, where)
+        design = design_of_matrix(self.matrix, self.orientation, self.categories, where)
         if not isinstance(design.inputs.labels, range):
             return design
         if len(levels) > 1 or len(levels[0]) != design.k:
@@ -226,7 +214,7 @@ class Fixed(GivenMethod):
             raise UnknownCategoryError(
                 "a-cell-of-has-no-matrix", where=where, within=" and ".join(within), values=short_label(cell)
             )
-        design = self._design(matrices[key], f"{where}, {short_label(cell)}")
+        design = design_of_matrix(matrices[key], self.orientation, self.categories, f"{where}, {short_label(cell)}")
         if isinstance(design.inputs.labels, range):
             return design.with_labels(state_categories([(level,) for level in levels[0]]))
         return design
@@ -237,11 +225,6 @@ class Fixed(GivenMethod):
         unused = [key for key in self.by_cell or () if key not in used]
         return (f"there is a matrix for {'/'.join(unused[0])}, which does not occur in the file",) if unused else ()
 
-    def _design(self, matrix: Any, where: str) -> CodedDesign:
-        design = design_of_matrix(matrix, self.orientation, self.categories, where)
-        assert isinstance(design, CodedDesign)
-        return design
-
 
 def short_label(label: Labels) -> str:
     """A label of several parts in a message."""
@@ -250,10 +233,9 @@ def short_label(label: Labels) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class DesignFile(GivenMethod):
-    """A design file whose reports are single labels."""
+    """A design file."""
 
     name: ClassVar[str] = "design"
-    summary: ClassVar[str] = "a design file"
     needs: ClassVar[tuple[str, ...]] = ("file",)
     moves: ClassVar[bool] = True
 
@@ -273,7 +255,6 @@ class UniformByDemand(GivenMethod):
     """The truth with one chance, every other category with another, by a demand on privacy."""
 
     name: ClassVar[str] = "uniform"
-    summary: ClassVar[str] = "the truth with one chance, every other category with another, by a demand on privacy"
     one_of: ClassVar[tuple[str, ...]] = tuple(DEMANDS)
 
     gamma: Fraction | None = demand_option("gamma")

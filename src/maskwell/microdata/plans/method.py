@@ -93,9 +93,7 @@ def _plain(value: Any) -> Any:
 class Method:
     """One way to make the matrix of a protection; the fields of its class are the options that a plan may give."""
 
-    # Its name in a plan, and what it does in one line
-    name: ClassVar[str]
-    summary: ClassVar[str]
+    name: ClassVar[str]  # Its name in a plan; the first line of its class says what it does
     # The bounds that it keeps (:class:`~maskwell.microdata.matrices.bounds.Bounds`)
     bounds: ClassVar[tuple[str, ...]] = ()
     # Options or bounds of which exactly one is given; none where the bound on the match stands in for it
@@ -133,7 +131,13 @@ class Method:
     @classmethod
     def take(cls, table: read.Entries) -> tuple[Self, dict[str, Fraction]]:
         """The method with its options and its bounds, each checked alone and against each other."""
-        cls._check_belongs(table)
+        mine = {*cls.bounds, *cls.option_names()}
+        foreign = {key: _BOUNDED for key in Bounds.names() if key not in mine}
+        foreign |= {} if cls.capped else {"caps": _BOUNDED}
+        foreign |= {} if cls.derived else dict.fromkeys(("exclude", "strength", "counts_from"), _AS_IT_IS)
+        for key, hint in foreign.items():  # entries that other methods take, with the way to get them
+            if key in table:
+                raise PlanError("method-takes-no", hint=hint, where=table.where, name=cls.name, key=key)
         readers = {one.name: one.metadata["read"] for one in fields(cls) if "read" in one.metadata}
         options = {key: table.take(key, reader) for key, reader in readers.items() if key in table}
         bounds = {key: table.take(key, read.number) for key in cls.bounds if key in table}
@@ -162,17 +166,6 @@ class Method:
         """The error for an option that must be given."""
         return PlanError("method-needs", hint=_NEEDED[key], where=where, name=cls.name, key=key)
 
-    @classmethod
-    def _check_belongs(cls, table: read.Entries) -> None:
-        """Raise for an entry that other methods take, with the way to get it."""
-        mine = {*cls.bounds, *cls.option_names()}
-        foreign = {key: _BOUNDED for key in Bounds.names() if key not in mine}
-        foreign |= {} if cls.capped else {"caps": _BOUNDED}
-        foreign |= {} if cls.derived else dict.fromkeys(("exclude", "strength", "counts_from"), _AS_IT_IS)
-        for key, hint in foreign.items():
-            if key in table:
-                raise PlanError("method-takes-no", hint=hint, where=table.where, name=cls.name, key=key)
-
     @property
     def options(self) -> dict[str, Any]:
         """The options that were given."""
@@ -188,6 +181,12 @@ class Method:
         """With the names of its files seen from a folder."""
         named = [one.name for one in fields(self) if one.metadata.get("names_files") and one.name in self.options]
         return replace(self, **{name: located(getattr(self, name), folder) for name in named})
+
+    @property
+    def summary(self) -> str:
+        """What it does in one line, as its class says."""
+        first = (type(self).__doc__ or "").partition("\n")[0]
+        return f"{first[:1].lower()}{first[1:].rstrip('.')}"
 
     # ---- what it promises
 

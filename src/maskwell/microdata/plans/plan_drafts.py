@@ -1,15 +1,6 @@
-"""Plans to start from: a first one for a file, and those of people who come from sdcMicro.
+"""A first plan for a file: it works as it is, and says in comments what was guessed and what to look at.
 
-A first plan works as it is, and says in comments what was guessed and what to look at: what each column probably is,
-from its name and its labels. A person has the last word.
-
-From sdcMicro comes what ``pram`` was told, and matrices as it keeps them. sdcMicro writes a matrix with truths as rows;
-here they are columns. Its ``pram`` draws a diagonal at random between ``pd`` and one, makes the two-stage matrix with
-it (Method 2) and mixes it with the identity by ``alpha``; here the diagonal is ``pd`` itself, so that the same plan
-gives the same matrix. Its strata share one matrix that keeps the counts of the whole column; here every stratum has its
-own, which keeps the counts of the stratum.
-
-Source: the public source of sdcMicro's ``pram``, as compared in the documentation.
+What each column probably is follows from its name and its labels. A person has the last word.
 """
 
 from __future__ import annotations
@@ -21,22 +12,17 @@ from fractions import Fraction
 from pathlib import Path
 from shlex import quote
 from textwrap import wrap
-from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind, check_option, check_path, list_of
+from maskwell.core.arguments import check_kind, check_option, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, check_probability, to_decimal
 from maskwell.core.phrases import magnitude, one_line, shorten
 from maskwell.core.verdicts import at_most
-from maskwell.designs.dense import Dense
 from maskwell.engines.cell_counts import MOST_LISTED
-from maskwell.engines.handwritten_files import read_matrix
-from maskwell.errors import LabelError, MatrixError, PlanError
+from maskwell.errors import PlanError
 from maskwell.microdata.plans.plan_entries import write_entry, write_key
-from maskwell.microdata.plans.protection import Protection
-from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.risk.intruders import ANY_LOOK, intruder_named
 
 FEW = 30  # A column with at most so many labels can be randomized as it is
@@ -73,19 +59,13 @@ class Guess:
     sensitive: bool
 
 
-def guess_columns(tables: Iterable[CellTable], unique: Collection[str] = ()) -> list[Guess]:
-    """What the columns of a file probably are, from a table of each; ``unique`` ones differ for every record."""
-    counted, unique = [*tables], {*unique}
-    bodies = any(_BODY.search(table.columns[0]) for table in counted)
-    return [guess_column(table, bodies=bodies, unique=table.columns[0] in unique) for table in counted]
-
-
 def guess_column(table: CellTable, *, bodies: bool = False, unique: bool = False) -> Guess:
     """What a column probably is, from a table of it; beside the height of bodies, a weight is that of a body."""
     name = table.columns[0]
     labels = [label for label in table.levels[0] if label is not None]
     missing = sum(int(c) for label, c in zip(table.labels(), table.counts, strict=True) if label[0] is None)
-    weights = not missing and _is_weight(name, labels) and not (bodies and name.lower() == "weight")
+    weights = not missing and bool(_WEIGHT.search(name)) and not (bodies and name.lower() == "weight")
+    weights = weights and _are_numbers(labels) and all(_number(label) > 0 for label in labels)
     role = "weights" if weights else _role(name, labels, table.n, unique=unique)
     return Guess(name, table.n, len(labels), missing, role, bool(_KEY.search(name)), bool(_SENSITIVE.search(name)))
 
@@ -94,8 +74,11 @@ def _role(name: str, labels: Sequence[Hashable], n: int, *, unique: bool) -> str
     k, numeric = len(labels), _are_numbers(labels)
     if k <= 1:
         return "constant"
-    if (k == n or unique) and k > FEW and (_ID.search(name) or (numeric and _are_consecutive(labels))):
-        return "id"
+    if (k == n or unique) and k > FEW:
+        values = [_number(label) for label in labels] if numeric else []
+        consecutive = numeric and not _has_fractions(labels) and max(values) - min(values) == k - 1
+        if _ID.search(name) or consecutive:
+            return "id"
     if k > FEW and (_ID.search(name) or (not numeric and (_NAME.search(name) or 2 * k > n))):
         return "drop"
     if k <= FEW:
@@ -103,21 +86,11 @@ def _role(name: str, labels: Sequence[Hashable], n: int, *, unique: bool) -> str
     return "numbers" if numeric and k < MANY and (k > n / 50 or _has_fractions(labels)) else "many"
 
 
-def _is_weight(name: str, labels: Sequence[Hashable]) -> bool:
-    """Whether a column holds survey weights: by its name, and positive numbers."""
-    return bool(_WEIGHT.search(name)) and _are_numbers(labels) and all(_number(label) > 0 for label in labels)
-
-
 def _are_numbers(labels: Sequence[Hashable]) -> bool:
     try:
         return all(_number(label) == _number(label) for label in labels)
     except ValueError:
         return False
-
-
-def _are_consecutive(labels: Sequence[Hashable]) -> bool:
-    values = [_number(label) for label in labels]
-    return not _has_fractions(labels) and max(values) - min(values) == len(values) - 1
 
 
 def _has_fractions(labels: Sequence[Hashable]) -> bool:
@@ -199,8 +172,12 @@ def starting_plan(
     unique, others = list_of(str, unique, "unique"), list_of(str, others, "others")
     bound = check_probability(match, "match", open_=True)
     counted = [*tables]
-    guesses = guess_columns(counted, unique)
-    keys = _named_keys(keys, [guess.name for guess in guesses]) or choose_keys(guesses)
+    bodies = any(_BODY.search(table.columns[0]) for table in counted)
+    guesses = [guess_column(table, bodies=bodies, unique=table.columns[0] in unique) for table in counted]
+    named = list_of(str, keys, "keys")
+    for name in named:
+        check_option("keys", name, [guess.name for guess in guesses])
+    keys = [*dict.fromkeys(named)] or choose_keys(guesses)
     if not keys:
         raise PlanError("no-column-of-has-between-2", path=shorten(path), few=FEW)
     sensitive = [g.name for g in guesses if g.sensitive and g.role == "few" and g.name not in keys]
@@ -213,17 +190,12 @@ def starting_plan(
     why = intruder_named(intruder).comment
     release += _commented(write_entry("intruder", intruder), why) + "\n" if why else ""
     release += _unit(*unit) if unit is not None else ""
-    parts = [_head(path, plan), release, _columns(guesses, keys, left_out, others), _protect(keys, method)]
+    parts = [_head(path, plan), release, _columns(guesses, keys, left_out, others)]
+    how = f'method = "{method}"  # rare combinations are mixed with {_MIXED[method]}'
+    parts.append("\n".join(["[[protect]]", write_entry("variables", [*keys]), how]) + "\n")
     parts += [_example(sensitive[0])] if sensitive else []
     parts += [*_recodes(counted, original, left_out, keys)]
     return "\n".join(parts)
-
-
-def _named_keys(keys: Collection[str], names: Sequence[str]) -> list[str]:
-    named = list_of(str, keys, "keys")
-    for name in named:
-        check_option("keys", name, names)
-    return [*dict.fromkeys(named)]
 
 
 def choose_keys(guesses: Sequence[Guess]) -> list[str]:
@@ -269,7 +241,8 @@ def _release(
         ("keys", [*keys], "what an intruder may know of a person: is this all?")
     ]
     lines += [("sensitive", [*sensitive], "what nobody should learn: is it?")] if sensitive else []
-    lines += [("weights", weights[0], "survey weights?" + _others(weights))] if weights else []
+    more = f" ({', '.join(weights[1:])} could be too)" if len(weights) > 1 else ""
+    lines += [("weights", weights[0], f"survey weights?{more}")] if weights else []
     lines += [("id", ids[0], "names the records; is not published")] if ids else []
     drop += [*ids[1:], *others]
     lines += [("drop", drop, "not published: the reasons are below")] if drop else []
@@ -287,10 +260,6 @@ _MISSING = {
 }
 
 
-def _others(names: Sequence[str]) -> str:
-    return f" ({', '.join(names[1:])} could be too)" if len(names) > 1 else ""
-
-
 def _commented(entry: str, comment: str) -> str:
     """An entry and its comment: beside it where both fit a line, else above it."""
     beside = f"{entry}  # {comment}"
@@ -302,7 +271,8 @@ def _columns(guesses: Sequence[Guess], keys: Sequence[str], telling: Mapping[str
     left = [guess for guess in guesses if guess.name not in keys and guess.name not in telling]
     kinds: dict[str, list[str]] = {}
     for guess in left:
-        kinds.setdefault(_advice(guess), []).append(_sized(guess))
+        vast = guess.role == "many" and guess.labels >= MANY
+        kinds.setdefault(_VAST if vast else _ADVICE[guess.role], []).append(_sized(guess))
     parts = ["# The other columns stay as they are, or are not published."]
     for advice, names in kinds.items():
         parts += ["#", *_wrapped(f"{advice}: {', '.join(names)}")]
@@ -326,12 +296,7 @@ def _sized(guess: Guess) -> str:
     return f"{shorten(one_line(guess.name), 30)}{_JOINED}({guess.labels:,}{more})"
 
 
-def _advice(guess: Guess) -> str:
-    if guess.role == "many" and guess.labels >= MANY:
-        return "Too many categories to randomize; group them (100 are plenty), or drop the column"
-    return _ADVICE[guess.role]
-
-
+_VAST = "Too many categories to randomize; group them (100 are plenty), or drop the column"
 _PUBLISHED = ("weights", "few", "many", "numbers", "constant")
 _TELLING = "Not published, because they would undo the protection; publish them once they are coarser, or accept them:"
 _OTHERS = "Neither texts nor numbers nor dates, so that nothing can be said of what they give away; not published"
@@ -428,101 +393,7 @@ def _example(sensitive: str) -> str:
     )
 
 
-def _protect(keys: Sequence[str], method: str) -> str:
-    how = f'method = "{method}"  # rare combinations are mixed with {_MIXED[method]}'
-    return "\n".join(["[[protect]]", write_entry("variables", [*keys]), how]) + "\n"
-
-
 _MIXED = {
     MIXING: "each other, as much as match asks for",
     INVERSE_FREQUENCY: "others of their kind, as much as match asks for",
 }
-PD, ALPHA = "0.8", "0.5"  # What ``pram`` takes where nothing is said
-
-
-def design_from_sdcmicro(path: str) -> Dense:
-    """The design in a matrix that R wrote with ``write.csv(mat)``: rows are truths, with the levels as names.
-
-    Raises
-    ------
-    MatrixError
-        Where the matrix is not square, has no names, or its rows do not sum to one.
-    LabelError
-        Where the names of rows and columns differ.
-    """
-    check_path(path=path)
-    matrix = read_matrix(path)
-    if matrix.row_labels is None or matrix.column_labels is None:
-        raise MatrixError("has-no-names-of-rows", path=path)
-    if matrix.row_labels != matrix.column_labels:
-        raise LabelError("rows-and-columns-of-have-different", path=path)
-    return Dense.from_rows(matrix.entries, inputs=matrix.row_labels, outputs=matrix.row_labels)
-
-
-def plan_from_sdcmicro(
-    variables: Sequence[str],
-    *,
-    pd: Number | str | Sequence[Any] | Mapping[str, Any] = PD,
-    alpha: Number | Sequence[Number] = ALPHA,
-    strata_variables: Sequence[str] = (),
-    keys: Sequence[str] = (),
-    weights: str | None = None,
-    **release: Any,
-) -> ReleasePlan:
-    """The plan that does what ``pram(data, variables, strata_variables, pd, alpha)`` is meant to do.
-
-    Each variable is randomized on its own: Method 2 with the first matrix that keeps a value with probability ``pd``
-    and else takes every other one alike, mixed with the identity::
-
-        P = alpha Q R + (1 - alpha) I
-
-    Parameters
-    ----------
-    variables
-        Columns to randomize.
-    pd
-        One number for all variables, one for each in a list, or by name in a table. In place of a number there may be
-        the name of a CSV file with a matrix as R writes it (rows are truths): it is used as it is.
-    alpha
-        One number for all, or one for each; not used where there is a matrix.
-    strata_variables
-        Columns within whose cells each variable is randomized.
-    keys, weights, **release
-        The same as in the table ``[release]`` of a plan; sdcMicro has them in ``createSdcObj``.
-
-    Source: [Adeshiyan2011, section 4.5, Method 2].
-
-    >>> plan = plan_from_sdcmicro(["roof", "walls"], pd=["0.95", "0.8"], strata_variables=["urbrur"])
-    >>> plan.protections[0]
-    Protection(roof within urbrur, method2, diagonal = 0.95)
-    >>> plan.protections[0].strength
-    Fraction(1, 2)
-    """
-    names = [variables] if isinstance(variables, str) else list_of(str, variables, "variables")
-    keys = list_of(str, keys, "keys")
-    check_kind(str | None, weights=weights)
-    diagonals, alphas = _for_each(pd, names, "pd"), _for_each(alpha, names, "alpha")
-    protections = [
-        _protection(name, d, a, strata_variables) for name, d, a in zip(names, diagonals, alphas, strict=True)
-    ]
-    more: dict[str, Any] = {key: value for key, value in (("keys", keys), ("weights", weights)) if value}
-    return ReleasePlan.of(protections, **more, **release)
-
-
-def _protection(name: str, pd: Any, alpha: Any, within: Sequence[str]) -> Protection:
-    if isinstance(pd, str) and pd.lower().endswith((".csv", ".json", ".npy")):
-        return Protection.of(name, "fixed", within=within, matrix=pd, orientation="rows")
-    return Protection.of(name, "method2", within=within, diagonal=pd, strength=alpha)
-
-
-def _for_each(values: Any, names: Sequence[str], what: str) -> list[Any]:
-    if isinstance(values, Mapping):
-        missing = [name for name in names if name not in values]
-        if missing:
-            raise PlanError("what-has-nothing-for-missing", what=what, missing=missing[0])
-        return [values[name] for name in names]
-    if isinstance(values, str) or not isinstance(values, Sequence):
-        return [values] * len(names)
-    if len(values) != len(names):
-        raise PlanError("values-of-for-variables", values_count=len(values), what=what, names_count=len(names))
-    return [*values]

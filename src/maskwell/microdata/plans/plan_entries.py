@@ -256,17 +256,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 # Entries that are texts, also where they look like numbers.
 _TEXTS = {
-    "title",
-    "weights",
-    "id",
-    "unit",
-    "dataset",
-    "clearance",
-    "variable",
-    "counts_from",
-    "file",
-    "matrix",
-    "first",
+    *["title", "weights", "id", "unit", "dataset", "clearance", "variable", "counts_from", "file", "matrix", "first"]
 }
 
 

@@ -106,7 +106,10 @@ class Protection:
             return given
         table = read.Entries(given, where)
         hint = 'start with method = "mixing"; the other methods are on the page about plans'
-        method = _find_method(table.need("method", read.text, hint), where)
+        name = table.need("method", read.text, hint)
+        if name not in RELEASE_METHODS:
+            raise unknown(name, f"{where}: there is no method", RELEASE_METHODS)
+        method = RELEASE_METHODS[name]
         maker = method.maker_of(table)
         values = _values(table, method, maker)
         table.finish(_allowed(maker, swap=method is not maker))
@@ -118,9 +121,17 @@ class Protection:
             ) from error
 
     def __post_init__(self) -> None:
-        self._check_names()
-        self._check_strength()
-        self._check_caps()
+        if not self.variables:
+            raise PlanError("variables-is-empty")
+        named = [*self.variables, *self.within, *self.linked]
+        if twice := [name for i, name in enumerate(named) if name in named[:i]]:
+            raise PlanError("is-named-twice", twice=twice[0])
+        asked = [*self.bounds.asked(), *(key for key in PROMISED if key in self.options)]
+        if self.strength != 1 and (asked or self.base.capped):
+            what = asked[0] if asked else "the bound"
+            raise PlanError("strength-would-undo", strength=to_decimal(self.strength), asked=what)
+        if both := [label for label in self.caps if label in self.exclude.get(self.variables[0], ())]:
+            raise PlanError("is-excluded-and-has-a-cap", both=both[0])
         self._check_draws()
         if self.clearance is None and self.derived and self.publish == "included":
             raise PlanError("publish-included-would-publish-the-counts")
@@ -177,26 +188,6 @@ class Protection:
         out |= {key: getattr(self, key) for key in ("publish", "clearance", "counts_from") if getattr(self, key)}
         return out
 
-    def _check_names(self) -> None:
-        if not self.variables:
-            raise PlanError("variables-is-empty")
-        named = [*self.variables, *self.within, *self.linked]
-        twice = [name for i, name in enumerate(named) if name in named[:i]]
-        if twice:
-            raise PlanError("is-named-twice", twice=twice[0])
-
-    def _check_strength(self) -> None:
-        asked = [*self.bounds.asked(), *(key for key in PROMISED if key in self.options)]
-        if self.strength != 1 and (asked or self.base.capped):
-            raise PlanError(
-                "strength-would-undo", strength=to_decimal(self.strength), asked=asked[0] if asked else "the bound"
-            )
-
-    def _check_caps(self) -> None:
-        both = [label for label in self.caps if label in self.exclude.get(self.variables[0], ())]
-        if both:
-            raise PlanError("is-excluded-and-has-a-cap", both=both[0])
-
     def _check_draws(self) -> None:
         alone = {
             "a swap": self.how.exchanges,
@@ -222,13 +213,6 @@ class Protection:
         return f"Protection({', '.join([self.title, self.method, *told])})"
 
 
-def _find_method(name: str, where: str) -> type[Method]:
-    """A method by its name."""
-    if name not in RELEASE_METHODS:
-        raise unknown(name, f"{where}: there is no method", RELEASE_METHODS)
-    return RELEASE_METHODS[name]
-
-
 def _values(table: read.Entries, method: type[Method], maker: type[Method]) -> dict[str, Any]:
     """The entries of a table, each in its one form; ``maker`` is the method that makes the matrix."""
     variables = table.need("variables", read.names, 'name the columns to randomize: variables = ["sex"]')
@@ -241,7 +225,7 @@ def _values(table: read.Entries, method: type[Method], maker: type[Method]) -> d
         "linked": table.take("linked", read.names, ()),
         "bounds": _bounds(bounds, table.where),
         "exclude": table.take("exclude", read_exclude(variables), {}),
-        "exempt": table.take("exempt", _exempt, ()),
+        "exempt": table.take("exempt", _exemptions, ()),
         "caps": table.take("caps", read_caps(variables), {}),
         "strength": table.take("strength", read.share, Fraction(1)),
         "draws": table.take("draws", read.choice(*DRAWS), "kept"),
@@ -267,11 +251,8 @@ def _bounds(limits: Mapping[str, Fraction], where: str) -> Bounds:
         raise PlanError(f"{where}: {error.message}", hint=error.hint, values=error.values, **error.objects) from error
 
 
-def _exempt(value: Any, name: str) -> tuple[str, ...]:
-    exemptions = read.names(value, name)
-    for one in exemptions:
-        read.choice(*EXEMPTIONS)(one, name)
-    return exemptions
+def _exemptions(value: Any, name: str) -> tuple[str, ...]:
+    return tuple(read.choice(*EXEMPTIONS)(one, name) for one in read.names(value, name))
 
 
 # ---- single labels: those that stay, and those with a bound of their own
@@ -282,7 +263,9 @@ def read_exclude(variables: Sequence[str]) -> Reader[dict[str, tuple[str, ...]]]
 
     def entry(value: Any, name: str) -> dict[str, tuple[str, ...]]:
         by_variable = value if isinstance(value, Mapping) else {_only(variables, name, '{ roof = ["9"] }'): value}
-        _check_variables(by_variable, variables, name)
+        for variable in by_variable:
+            if variable not in variables:
+                raise read.unknown(str(variable), f"{name}: there is no variable", [*variables], " here")
         return {variable: read.labels(labels, f"{name} of {variable!r}") for variable, labels in by_variable.items()}
 
     return entry
@@ -294,27 +277,18 @@ def read_caps(variables: Sequence[str]) -> Reader[dict[str, Fraction]]:
     def entry(value: Any, name: str) -> dict[str, Fraction]:
         if len(variables) > 1:
             raise PlanError("needs-a-single-variable", name=name)
-        return {label: _cap(cap, f"{name}: {label}") for label, cap in read.table(value, name).items()}
+        caps = {}
+        for label, given in read.table(value, name).items():
+            cap = caps[label] = read.number(given, where := f"{name}: {label}")
+            if not 0 <= cap <= 1:
+                meant = percent_meant(cap)
+                raise PlanError("is-out-of-range-give-a-number-0", name=where, cap=to_decimal(cap), percent_meant=meant)
+        return caps
 
     return entry
-
-
-def _cap(value: Any, name: str) -> Fraction:
-    cap = read.number(value, name)
-    if not 0 <= cap <= 1:
-        raise PlanError(
-            "is-out-of-range-give-a-number-0", name=name, cap=to_decimal(cap), percent_meant=percent_meant(cap)
-        )
-    return cap
 
 
 def _only(variables: Sequence[str], name: str, form: str) -> str:
     if len(variables) != 1:
         raise PlanError("does-not-say-which-variable-it", name=name, rsplit=name.rsplit(": ", 1)[-1], form=form)
     return variables[0]
-
-
-def _check_variables(by_variable: Mapping[str, Any], variables: Sequence[str], name: str) -> None:
-    for variable in by_variable:
-        if variable not in variables:
-            raise read.unknown(str(variable), f"{name}: there is no variable", [*variables], " here")

@@ -17,7 +17,7 @@ from maskwell.engines.labelled_columns import ColumnLabels, value_text
 from maskwell.errors import PlanError
 from maskwell.microdata.plans import plan_entries as read
 from maskwell.microdata.plans.edit_rules import AnyRule, Moves, Rule
-from maskwell.microdata.plans.protection import INCLUDED, Protection
+from maskwell.microdata.plans.protection import INCLUDED
 from maskwell.microdata.records.recoding import YES, Indicator, Recode, Recoding
 
 if TYPE_CHECKING:
@@ -41,14 +41,11 @@ def _recode(given: Any, where: str) -> Recode:
         cuts=table.take("cuts", _cuts, ()),
         bottom=table.take("bottom", read.number),
         top=table.take("top", read.number),
-        step=table.take("round", _step),
+        step=table.take("round", read.number),
     )
+    if recode.step is not None and recode.step <= 0:
+        raise PlanError("is-not-above-0", name=f"{where}: round", step=to_decimal(recode.step))
     table.finish(_ENTRIES)
-    _check_recode(recode, where)
-    return recode
-
-
-def _check_recode(recode: Recode, where: str) -> None:
     labels = bool(recode.group) or recode.other is not None
     numbers = recode.bottom is not None or recode.top is not None or recode.step is not None
     kinds = [kind for kind, there in (("group", labels), ("cuts", recode.cuts), ("top", numbers)) if there]
@@ -59,9 +56,9 @@ def _check_recode(recode: Recode, where: str) -> None:
     if recode.other is not None and not recode.group:
         raise PlanError("has-other-without-group", where=where)
     if recode.top is not None and recode.bottom is not None and recode.top <= recode.bottom:
-        raise PlanError(
-            "top-is-not-above-bottom", where=where, top=to_decimal(recode.top), bottom=to_decimal(recode.bottom)
-        )
+        top, bottom = to_decimal(recode.top), to_decimal(recode.bottom)
+        raise PlanError("top-is-not-above-bottom", where=where, top=top, bottom=bottom)
+    return recode
 
 
 def _groups(value: Any, name: str) -> dict[str, tuple[str, ...]]:
@@ -84,13 +81,6 @@ def _cuts(value: Any, name: str) -> tuple[Fraction, ...]:
     if not cuts or any(low >= high for low, high in pairwise(cuts)):
         raise PlanError("are-not-numbers-in-rising-order", name=name)
     return cuts
-
-
-def _step(value: Any, name: str) -> Fraction:
-    step = read.number(value, name)
-    if step <= 0:
-        raise PlanError("is-not-above-0", name=name, step=to_decimal(step))
-    return step
 
 
 def recode_contents(recode: Recode) -> dict[str, Any]:
@@ -122,7 +112,14 @@ def in_codes(plan: ReleasePlan, about: Mapping[str, ColumnLabels]) -> ReleasePla
     return replace(
         plan,
         as_typed=plan,
-        protections=tuple(_protection_in_codes(one, codes) for one in plan.protections),
+        protections=tuple(
+            replace(
+                one,
+                exclude={column: _spoken(labels, codes.get(column, {})) for column, labels in one.exclude.items()},
+                caps={codes.get(one.variables[0], {}).get(label, label): cap for label, cap in one.caps.items()},
+            )
+            for one in plan.protections
+        ),
         rules=tuple(_rule_in_codes(rule, codes) for rule in plan.rules),
         codebook={column: _spoken(labels, codes.get(column, {})) for column, labels in plan.codebook.items()},
     )
@@ -141,15 +138,6 @@ def _codes(about: ColumnLabels) -> dict[str, str]:
 
 def _spoken(labels: Sequence[str], codes: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(codes.get(label, label) for label in labels)
-
-
-def _protection_in_codes(protection: Protection, codes: Mapping[str, Mapping[str, str]]) -> Protection:
-    known = codes.get(protection.variables[0], {})
-    return replace(
-        protection,
-        exclude={column: _spoken(labels, codes.get(column, {})) for column, labels in protection.exclude.items()},
-        caps={known.get(label, label): cap for label, cap in protection.caps.items()},
-    )
 
 
 def _rule_in_codes(rule: AnyRule, codes: Mapping[str, Mapping[str, str]]) -> AnyRule:

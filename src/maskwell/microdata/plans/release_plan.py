@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -15,16 +13,16 @@ from maskwell.core.arguments import check_path
 from maskwell.core.cells import CellTable
 from maskwell.core.documents import LARGEST_TOML, from_toml, read_document
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import HINT, fault_of, listed, shorten, shown_values
-from maskwell.engines.formula import read_formula
+from maskwell.core.phrases import fault_of, shorten, shown_values
 from maskwell.engines.labelled_columns import Labels
 from maskwell.errors import PlanError, PublishError, UnknownCategoryError
 from maskwell.microdata.plans import plan_entries as read
-from maskwell.microdata.plans.edit_rules import AnyRule, Moves, Rule, Steps, read_rule
+from maskwell.microdata.plans.edit_rules import AnyRule, Rule, read_rule
 from maskwell.microdata.plans.method import located
-from maskwell.microdata.plans.plan_entries import by_text, typed, unknown_label, write_toml
-from maskwell.microdata.plans.protection import INCLUDED, UNIT, Protection
-from maskwell.microdata.plans.recodes import check_recodes, in_codes, read_recodes, recode_contents
+from maskwell.microdata.plans.plan_checks import check_columns, check_plan
+from maskwell.microdata.plans.plan_entries import by_text, typed, write_toml
+from maskwell.microdata.plans.protection import INCLUDED, Protection
+from maskwell.microdata.plans.recodes import in_codes, read_recodes, recode_contents
 from maskwell.microdata.records.recoding import Recode
 from maskwell.microdata.risk.intruders import ANY_LOOK, INTRUDERS, Intruder, intruder_named
 from maskwell.microdata.stages.stage import Randomization
@@ -153,8 +151,8 @@ class ReleasePlan:
         values = {key: table.take(key, reader) for key, reader in RELEASE_ENTRIES.items() if key in table}
         table.finish(RELEASE_ENTRIES)
         return cls(
-            protections=tuple(Protection.read(one, place("protect", i)) for i, one in enumerate(protections)),
-            rules=tuple(read_rule(one, place("rule", i)) for i, one in enumerate(rules)),
+            protections=tuple(Protection.read(one, f"[[protect]] number {i}") for i, one in enumerate(protections, 1)),
+            rules=tuple(read_rule(one, f"[[rule]] number {i}") for i, one in enumerate(rules, 1)),
             recodes=recodes,
             codebook={column: _codebook(labels, column) for column, labels in codebook.items()},
             **values,
@@ -204,17 +202,21 @@ class ReleasePlan:
         levels = table.levels[table.place(column)]
         occurring = [level for level in levels if level is not None or self.missing == "category"]
         if column not in self.codebook:
-            return self._in_classes(column, occurring)
+            places = {label: i for i, label in enumerate(self.told_order(column, map(str, occurring)))}
+            return sorted(occurring, key=lambda level: places.get(str(level), len(places))) if places else occurring
         known = by_text(occurring)
         labels = [known[text] if text in known else typed(text, occurring) for text in self.codebook[column]]
         if extra := [level for level in occurring if level not in labels]:
-            raise _not_in_codebook(table, column, extra)
+            times = table.project([column])
+            counts = {times.label(i)[0]: int(n) for i, n in enumerate(times.counts)}
+            raise UnknownCategoryError(
+                "column-not-in-its-codebook",
+                column=shorten(column, 40),
+                what="1 value is" if len(extra) == 1 else f"{len(extra):,} values are",
+                values=shown_values({level: counts[level] for level in extra}),
+                offenders={level: counts[level] for level in extra},
+            )
         return labels
-
-    def _in_classes(self, column: str, occurring: list[Hashable]) -> list[Hashable]:
-        """Labels in the order of the classes that a recode cuts, or of groups that hold all of them."""
-        places = {label: i for i, label in enumerate(self.told_order(column, map(str, occurring)))}
-        return sorted(occurring, key=lambda level: places.get(str(level), len(places))) if places else occurring
 
     def told_order(self, column: str, labels: Iterable[str]) -> tuple[str, ...]:
         """Those of some labels, as texts, that a codebook, a recode or its groups put in order; empty where none do."""
@@ -260,27 +262,8 @@ class ReleasePlan:
 _DEFAULTS = {key: ReleasePlan.__dataclass_fields__[key].default for key in RELEASE_ENTRIES}
 
 
-def place(table: str, index: int) -> str:
-    """What errors call one of several tables."""
-    return f"[[{table}]] number {index + 1}"
-
-
-def _not_in_codebook(table: CellTable, column: str, extra: Sequence[Hashable]) -> UnknownCategoryError:
-    times = table.project([column])
-    counts = {times.label(i)[0]: int(n) for i, n in enumerate(times.counts)}
-    what = "1 value is" if len(extra) == 1 else f"{len(extra):,} values are"
-    return UnknownCategoryError(
-        "column-not-in-its-codebook",
-        column=shorten(column, 40),
-        what=what,
-        values=shown_values({level: counts[level] for level in extra}),
-        offenders={level: counts[level] for level in extra},
-    )
-
-
 def _codebook(labels: Any, column: str) -> tuple[str, ...]:
-    categories = read.labels(labels, f"[codebook]: {column}")
-    if not categories:
+    if not (categories := read.labels(labels, f"[codebook]: {column}")):
         raise PlanError("codebook-has-no-labels", column=column)
     return categories
 
@@ -301,10 +284,7 @@ def load_plan(path: str | Path) -> ReleasePlan:
     """
     check_path(path=path)
     text = read_document(
-        path,
-        error=PlanError,
-        hint="check the path; `maskwell release FILE --init` writes a plan",
-        largest=LARGEST_TOML,
+        path, error=PlanError, hint="check the path; `maskwell release FILE --init` writes a plan", largest=LARGEST_TOML
     )
     return read_plan(text, name=str(path), folder=str(Path(path).parent))
 
@@ -326,210 +306,10 @@ def read_plan(text: str, *, name: str = "the plan", folder: str = "") -> Release
             "name-is-not-toml-fault", hint=_toml_hint(text), name=name, fault=fault_of(error, 60)
         ) from error
     plan = ReleasePlan.from_dict(tables)
-    return replace(plan, protections=tuple(_located(one, folder) for one in plan.protections)) if folder else plan
-
-
-def _located(protection: Protection, folder: str) -> Protection:
-    counts = protection.counts_from
-    return replace(protection, how=protection.how.located(folder), counts_from=counts and located(counts, folder))
-
-
-# ---- whether a plan makes sense: against itself, and against the columns of a file
-
-
-def check_columns(plan: ReleasePlan, columns: Sequence[str]) -> None:
-    """Raise for the first column that the file does not have, with the place where the plan names it."""
-    for where, name in _named(plan):
-        times = columns.count(name) if isinstance(columns, list | tuple) else [*columns].count(name)
-        if times != 1:
-            raise _no_column(where, name, columns, times)
-    if twice := [name for name, times in Counter(columns).items() if times > 1]:
-        start = "rename all but one of each; several columns are named "
-        raise PlanError(
-            "the-file-has-columns-named",
-            hint=start + listed(map(repr, twice), len(twice), HINT - len(start)),
-            count=columns.count(twice[0]),
-            twice=shorten(repr(twice[0]), 40),
-            columns=twice,
-        )
-    for name in _in_formulas(plan):
-        if name in plan.unpublished:
-            raise PlanError("release-formulas-name-which-the-plan", name=shorten(repr(name), 30))
-
-
-def _named(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
-    for key in ("keys", "sensitive", "drop", "accept"):
-        yield from ((f"[release]: {key}", name) for name in getattr(plan, key))
-    for key in ("weights", "id", "unit"):
-        if getattr(plan, key):
-            yield f"[release]: {key}", getattr(plan, key)
-    for i, protection in enumerate(plan.protections, 1):
-        for key in ("variables", "within", "linked"):
-            yield from ((f"[[protect]] number {i}: {key}", name) for name in getattr(protection, key))
-    for i, rule in enumerate(plan.rules, 1):
-        yield from ((f"[[rule]] number {i}", name) for name in rule.columns)
-    yield from ((f"[recode.{name}]", name) for name in plan.recodes)
-    yield from (("[codebook]", name) for name in plan.codebook)
-    yield from (("[release]: formulas", name) for name in _in_formulas(plan))
-
-
-def _in_formulas(plan: ReleasePlan) -> list[str]:
-    """Columns of the formulas; reading them now means that a bad one is told before any work."""
-    read = [read_formula(text) for text in plan.formulas]
-    return [name for formula in read for name in (formula.outcome, *formula.columns)]
-
-
-def _no_column(where: str, name: str, columns: Sequence[str], times: int) -> PlanError:
-    if times:
-        return PlanError("the-file-has-columns-named-rename", where=where, times=times, name=name)
-    close = difflib.get_close_matches(name, columns, n=1)
-    start = "its columns: "
-    hint = f"did you mean {close[0]!r}?" if close else start + listed(columns, len(columns), HINT - len(start))
-    return PlanError("the-file-has-no-column", hint=hint, where=where, column=name, columns=[*columns])
-
-
-def check_plan(plan: ReleasePlan) -> None:
-    """Raise where parts of the plan contradict each other."""
-    if not plan.protections:
-        raise PlanError("the-plan-protects-nothing-it")
-    _check_roles(plan)
-    if plan.recodes:
-        check_recodes(plan)
-    _check_protected_once(plan)
-    _check_numbers(plan)
-    _check_labels(plan)
-    _check_moves(plan)
-    for i, rule in enumerate(plan.rules, 1):
-        if isinstance(rule, Rule):
-            _check_forbidden(plan, rule, f"[[rule]] number {i}")
-
-
-def _check_roles(plan: ReleasePlan) -> None:
-    """Ids and weights are not randomized; what is dropped is neither randomized nor known to anybody."""
-    for role in ("id", "unit", "weights"):
-        name = getattr(plan, role)
-        if name and name in plan.randomized:
-            raise PlanError("release-is-randomized-too", role=role, name=name)
-    if plan.id and plan.id in plan.keys:
-        raise PlanError("release-id-is-among-the-keys", id=plan.id)
-    _check_unit(plan)
-    for name in plan.drop:
-        roles = [role for role in ("keys", "sensitive") if name in getattr(plan, role)]
-        roles += ["randomized"] if name in plan.randomized else []
-        if roles:
-            raise PlanError("release-drop-names-which-is-also", name=name, role=_role(roles[0]))
-    kept = [i for i, one in enumerate(plan.protections, 1) if one.how.invariance_asked == "weights"]
-    if kept and not plan.weights:
-        raise PlanError("protect-number-invariance-weights", kept=kept[0])
-    if plan.match is not None and not plan.keys:
-        raise PlanError("release-match-without-keys")
-
-
-def _check_unit(plan: ReleasePlan) -> None:
-    """Units are no keys and no ids, and the order of the records does not show them unless they are published."""
-    _check_drawn_by_unit(plan)
-    if plan.unit is None:
-        return
-    if plan.unit in (*plan.keys, plan.id):
-        role = "the id of the records" if plan.unit == plan.id else "among the keys"
-        raise PlanError("release-unit-is-also", unit=plan.unit, role=role)
-    if plan.order == "kept" and plan.unit in plan.unpublished:
-        raise PlanError("release-the-order-of-the-records", unit=shorten(plan.unit, 30))
-
-
-def _check_drawn_by_unit(plan: ReleasePlan) -> None:
-    """Protections with one draw for a unit need units, and do not mix with draws of single records."""
-    apart = {name for one in plan.protections if one.each != UNIT for name in one.moved}
-    for i, one in enumerate(plan.protections, 1):
-        if one.each != UNIT:
-            continue
-        if plan.unit is None:
-            raise PlanError("protect-number-each-unit", i=i)
-        if mixed := [name for name in plan.columns_of(one)[0] if name in apart]:
-            raise PlanError("protect-number-within-which-is-drawn", i=i, mixed=shorten(mixed[0], 30))
-        if {*one.moved} & {*plan.keys} and (others := [key for key in plan.keys if key in apart]):
-            raise PlanError("keys-are-drawn-for-each-unit", other=shorten(others[0], 30))
-
-
-def _role(role: str) -> str:
-    return {"keys": "among the keys", "sensitive": "sensitive", "randomized": "to be randomized"}[role]
-
-
-def _check_protected_once(plan: ReleasePlan) -> None:
-    first: dict[str, int] = {}
-    for i, protection in enumerate(plan.protections, 1):
-        for name in protection.moved:
-            if name in first:
-                raise PlanError("is-randomized-by-protect-number", first=first[name], i=i, column=name)
-            first[name] = i
-
-
-def _check_numbers(plan: ReleasePlan) -> None:
-    """Every method has the number it needs, or the bound on the match that stands in for it."""
-    for i, protection in enumerate(plan.protections, 1):
-        method = protection.base
-        start = "give match in [release], or here: "
-        asked = protection.bounds or protection.caps or any(key in protection.options for key in method.one_of)
-        if method.match and not asked and plan.match is None:
-            allowed = [*dict.fromkeys([*method.one_of, *method.bounds])]
-            raise PlanError(
-                "protect-number-method-does-not-say",
-                hint=start + listed(allowed, len(allowed), HINT - len(start)),
-                i=i,
-                name=method.name,
-            )
-        if method.needs_match and plan.match_of(protection) is None:
-            raise PlanError("protect-number-method-has-no-match", i=i, name=method.name)
-
-
-def _check_labels(plan: ReleasePlan) -> None:
-    """Labels that the plan names are in the codebook, where the column has one."""
-    for where, column, labels in _labels(plan):
-        known = plan.codebook.get(column, ())
-        for label in labels if known else ():
-            if label not in known and label:  # the empty text is the missing value
-                raise unknown_label(label, known, f"{where} of {column!r}", known)
-
-
-def _labels(plan: ReleasePlan) -> Iterator[tuple[str, str, Sequence[str]]]:
-    for i, protection in enumerate(plan.protections, 1):
-        where = f"[[protect]] number {i}"
-        yield from ((f"{where}: exclude", column, labels) for column, labels in protection.exclude.items())
-        yield f"{where}: caps", protection.variables[0], [*protection.caps]
-    for i, rule in enumerate(plan.rules, 1):
-        yield from ((f"[[rule]] number {i}", column, labels) for column, labels in rule.labels())
-
-
-def _check_moves(plan: ReleasePlan) -> None:
-    """Rules about moves are for variables that move, by a method that can keep them, and agree with each other."""
-    for i, rule in enumerate(plan.rules, 1):
-        if isinstance(rule, Rule):
-            continue
-        where = f"[[rule]] number {i}"
-        protection = next((one for one in plan.protections if rule.variable in one.variables), None)
-        if protection is None:
-            raise PlanError("limits-the-moves-of-which-no", where=where, variable=rule.variable)
-        if not protection.base.moves:
-            raise PlanError("method-moves-anywhere", where=where, name=protection.base.name, variable=rule.variable)
-        for other in plan.rules[: i - 1]:
-            _check_agree(rule, other, where)
-
-
-def _check_agree(rule: Steps | Moves, other: object, where: str) -> None:
-    if isinstance(other, Rule) or getattr(other, "variable", None) != rule.variable:
-        return
-    clash = ""
-    if isinstance(rule, Steps) and isinstance(other, Steps):
-        clash = "has steps already"
-    elif isinstance(rule, Moves) and isinstance(other, Moves):
-        both = set(rule.pairs) & set(other.pairs) if rule.only != other.only else set()
-        clash = "has a move of `only` and `never`" if both else ""
-    if clash:
-        raise PlanError("contradicts-an-earlier-one", where=where, variable=rule.variable, clash=clash)
-
-
-def _check_forbidden(plan: ReleasePlan, rule: Rule, where: str) -> None:
-    """The rule leaves something over. Columns that a rule joins are randomized within each other: no more to check."""
-    everything = all(set(plan.codebook.get(column, ("",))) <= set(labels) for column, labels in rule.forbid.items())
-    if everything:
-        raise PlanError("forbids-every-record", where=where)
+    if not folder:
+        return plan
+    seen = (
+        replace(one, how=one.how.located(folder), counts_from=one.counts_from and located(one.counts_from, folder))
+        for one in plan.protections
+    )
+    return replace(plan, protections=tuple(seen))

@@ -158,20 +158,22 @@ def recounted_stage(plan: ReleasePlan, stage: Stage, table: CellTable, tables: T
     """A stage of an earlier release with the counts of this file, which ``table`` has of its protection."""
     if not {*stage.columns} <= {*table.columns}:
         raise PlanError("no-rule-joins-any-more", where=where, within=listed(stage.within, len(stage.within), 30))
-    made = _relabelled(stage, table, where)
-    counted = replace(made, **_counts_again(plan, table, made))
+    made, cells = _relabelled(stage, table, where), table.project(stage.columns)
+    places = _places(cells, made.states)
+    lost_cells = places < 0
+    if plan.missing != "category":
+        lost_cells &= np.array([None not in label[len(stage.within) :] for label in cells.labels()], dtype=bool)
+    if lost_cells.any():
+        raise _unknown(cells, made, np.flatnonzero(lost_cells))
+    counted = replace(made, **_counts_at(cells, places, len(made.states)))
     linked = {name: _follows(made, name, tables, where) for name in stage.linked}
-    lost = made.invariance in ("counts", "weights") and not _is_kept(counted)
+    lost = made.invariant and not (counted.mass.sum() > 0 and is_invariant(counted.design, counted.mass))
     invariance = "external" if lost else made.invariance
     said, more = (text.format(variables=" and ".join(stage.variables)) for text in (EARLIER, NOT_KEPT))
     notes = [more]  # what was said of the counts of the earlier file does not hold for these
     if invariance != "external":
         notes = [*(note for note in stage.notes if note != said), said]
     return replace(counted, invariance=invariance, linked=linked, notes=tuple(notes))
-
-
-def _is_kept(stage: Stage) -> bool:
-    return bool(stage.mass.sum() > 0) and is_invariant(stage.design, stage.mass)
 
 
 def _relabelled(stage: Stage, table: CellTable, where: str) -> Stage:
@@ -202,18 +204,6 @@ class _EarlierLabels:
             return earlier
         level = next((self._known[text] for text in texts(earlier) if text in self._known), None)
         return typed(texts(earlier)[-1], self._levels) if level is None else level
-
-
-def _counts_again(plan: ReleasePlan, table: CellTable, stage: Stage) -> dict[str, Any]:
-    """Records and weights of each state; an error for records that the matrix has no state for."""
-    table = table.project(stage.columns)
-    places = _places(table, stage.states)
-    lost = places < 0
-    if plan.missing != "category":
-        lost &= np.array([None not in label[len(stage.within) :] for label in table.labels()], dtype=bool)
-    if lost.any():
-        raise _unknown(table, stage, np.flatnonzero(lost))
-    return _counts_at(table, places, len(stage.states))
 
 
 def _unknown(table: CellTable, stage: Stage, lost: Array) -> UnknownCategoryError:

@@ -80,11 +80,11 @@ class RandomizedColumns:
     Tables are pushed through it by numbers of its labels, in the order in which they are met, true states first.
     """
 
-    # Columns that are randomized together, columns whose combinations (cells) each have a matrix of their own, and
-    # columns that follow from the variables
+    # Columns that are randomized together, columns whose combinations (cells) each have a matrix of their own (one that
+    # an earlier stage randomized counts with its released value), and columns that follow from the variables
     variables: tuple[str, ...]
-    within: tuple[str, ...]
-    linked: Collection[str]
+    within: tuple[str, ...] = ()
+    linked: Collection[str] = ()
     # Labels of each true and of each released state, those of within first, then those of variables
     states: Sequence[State]
     outputs: Sequence[State]
@@ -165,14 +165,13 @@ class RandomizedColumns:
 
     def find(self, labels: Mapping[str, Sequence[Hashable]], codes: Mapping[str, Array]) -> Array:
         """The state of each cell of a table whose columns have other codes for their labels; -1 where there is none."""
-        mine = [self._translation(name, labels[name])[codes[name]] for name in self.columns]
+        places = {name: {label: code for code, label in enumerate(self.levels[name])} for name in self.columns}
+        mine = [
+            np.array([places[name].get(label, -1) for label in labels[name]], dtype=np.int64)[codes[name]]
+            for name in self.columns
+        ]
         known = np.logical_and.reduce([column >= 0 for column in mine])
         return np.where(known, self._finder.find(self._keys([np.maximum(column, 0) for column in mine])), -1)
-
-    def _translation(self, name: str, labels: Sequence[Hashable]) -> Array:
-        """The codes of other labels of a column, -1 for those that it does not know."""
-        places = {label: code for code, label in enumerate(self.levels[name])}
-        return np.array([places.get(label, -1) for label in labels], dtype=np.int64)
 
     def transition_count(self, states: Array) -> int:
         """How many transitions cells in these states have together; none where a cell has no state."""
@@ -184,23 +183,14 @@ class RandomizedColumns:
 class Stage(RandomizedColumns):
     """One randomization of a release, the same value from the plan's reader through the risk to the rows."""
 
-    # Columns that are randomized together, and columns whose combinations (cells) each have a matrix of their own. A
-    # column of within that an earlier stage randomized counts with its released value
-    variables: tuple[str, ...]
-    within: tuple[str, ...] = ()
     # Columns that follow from the variables, with their labels: {column: {labels of the variables: label}}
     linked: Mapping[str, Mapping[State, Hashable]] = field(default_factory=dict)
-    states: Sequence[State]  # Labels of each state, those of within first, in the order of within and variables
-    outputs: Sequence[State]
-    # The matrix over the states: state j of the truth becomes report i, whose labels are outputs[i]
     design: CodedDesign
     # Shape (k,): records of the original file in each state, and the sums of their weights and squared weights
     counts: Array
     weights: Real | None = None
     squares: Real | None = None
     cells: Array  # Shape (k,): the number of the cell of within that each state lies in
-    method: str
-    invariance: str  # What the matrix keeps on average: "counts", "weights", "external" counts, or "none"
     derived: bool  # Whether the matrix was worked out from the file, so that publishing it would publish counts
     notes: tuple[str, ...] = ()  # What a reader of the report should know, in words
     # Where the report is randomized once more, the two designs one after the other: a draw of the first may be kept

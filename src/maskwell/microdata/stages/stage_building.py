@@ -24,12 +24,7 @@ from maskwell.microdata.matrices.bounds import Bounds
 from maskwell.microdata.matrices.matrix_algebra import mixed, repeated
 from maskwell.microdata.matrices.matrix_checks import is_invariant
 from maskwell.microdata.plans.count_methods import matrix_from_counts
-from maskwell.microdata.plans.edit_rules import (
-    check_combinations,
-    check_moves,
-    check_rules,
-    forbidden_moves,
-)
+from maskwell.microdata.plans.edit_rules import check_combinations, check_moves, check_rules, forbidden_moves
 from maskwell.microdata.plans.method import CountMethod, GivenMethod, OpenStates
 from maskwell.microdata.plans.plan_entries import find_levels
 from maskwell.microdata.plans.protection import UNIT, Protection
@@ -62,7 +57,9 @@ def build_stages(
     ``external`` has counts of other files by their variables; ``sizes`` and ``fits`` by the columns of protections the
     records of a unit in each cell, and what other columns tell, for whose sake bounds are ``tighter`` by a factor.
     """
-    _check_codebook(plan, tables)
+    for column in plan.codebook:  # refused where the file holds a label that its codebook does not list
+        if (table := next((table for columns, table in tables.items() if column in columns), None)) is not None:
+            plan.levels_of(table, column)
     if plan.rules:
         check_rules(plan, tables)
     _check_swaps(plan)
@@ -135,14 +132,6 @@ def _with_sizes(plan: ReleasePlan, where: str, stage: Stage, sizes: UnitSizes | 
     return replace(stage, unit=plan.unit, sizes=of_states, counts=stage.counts * of_states if made else stage.counts)
 
 
-def _check_codebook(plan: ReleasePlan, tables: Tables) -> None:
-    """Raise where the file holds a label that its codebook does not list."""
-    for column in plan.codebook:
-        table = next((table for columns, table in tables.items() if column in columns), None)
-        if table is not None:
-            plan.levels_of(table, column)
-
-
 def _check_swaps(plan: ReleasePlan) -> None:
     """A swap moves counted records; within a column that was randomized before it, their number is not known."""
     moved: set[str] = set()
@@ -173,8 +162,11 @@ def _stage(
         counted = _with_external(table, external)
         others = None if fit is None else _OtherColumns(fit, len(within), tighter)
         stage = _derived_stage(plan, protection, protection.base, *counted, within, where, others)
-    if protection.again is not None:
-        stage = _randomized_again(stage, protection, where)
+    if protection.again is not None:  # drawn anew in each release; all that is said of the stage is about both steps
+        if [*stage.states] != [*stage.outputs]:
+            raise PlanError("again-needs-a-matrix-whose-reports", where=where)
+        then, whole = repeated(stage.design, protection.again)
+        stage = replace(stage, design=whole, steps=(stage.design, then))
     if plan.rules:
         check_moves(plan, stage, table, where)
     _check_linked(stage, linked, where)
@@ -192,15 +184,6 @@ def _again(plan: ReleasePlan, where: str, protection: Protection, tables: Tables
         check_moves(plan, stage, table, where)
     _check_linked(stage, stage.linked, where)
     return stage
-
-
-def _randomized_again(stage: Stage, protection: Protection, where: str) -> Stage:
-    """The stage with a second step that is drawn anew in each release; all that is said of it is about both steps."""
-    if [*stage.states] != [*stage.outputs]:
-        raise PlanError("again-needs-a-matrix-whose-reports", where=where)
-    assert protection.again is not None
-    then, whole = repeated(stage.design, protection.again)
-    return replace(stage, design=whole, steps=(stage.design, then))
 
 
 def _linked(table: CellTable, name: str, where: str) -> dict[tuple[Hashable, ...], Hashable]:
@@ -274,17 +257,14 @@ class _States:
     @cached_property
     def cells(self) -> Array:
         """A number for each combination of the columns within which is randomized."""
-        return _numbered(self.table.codes[self.rows, : len(self.within)])
+        codes = self.table.codes[self.rows, : len(self.within)]
+        if not codes.shape[1]:
+            return np.zeros(len(codes), dtype=np.int64)
+        return np.asarray(np.unique(codes, axis=0, return_inverse=True)[1]).reshape(-1)
 
     def of(self, values: Array | None) -> Any:
         """Values of the table, for the states."""
         return None if values is None else values[self.rows]
-
-
-def _states(plan: ReleasePlan, table: CellTable, external: Array | None, within: tuple[str, ...], kept: str) -> _States:
-    rows = _with_values(plan, table, len(within))
-    mass = table.weights if kept == "weights" and table.weights is not None else table.counts
-    return _States(table, rows, within, (mass if external is None else external)[rows])
 
 
 def _derived_stage(
@@ -298,7 +278,13 @@ def _derived_stage(
     others: _OtherColumns | None,
 ) -> Stage:
     invariance = invariance_of(plan, protection)
-    states = _states(plan, table, external, within, invariance)
+    lost = np.zeros(len(table), dtype=bool)
+    for place, levels in enumerate(table.levels[len(within) :], len(within)):
+        if plan.missing != "category" and levels and levels[-1] is None:
+            lost |= table.codes[:, place] == len(levels) - 1
+    mass = table.weights if invariance == "weights" and table.weights is not None else table.counts
+    rows = np.flatnonzero(~lost)
+    states = _States(table, rows, within, (mass if external is None else external)[rows])
     open_ = _open_states(protection, states, where)
     counts = states.of(table.counts)
     asked = _asked_of(plan, protection, states, open_, counts if external is None else states.mass, where)
@@ -312,14 +298,19 @@ def _derived_stage(
     notes = [*design.provenance.get("notes", ())]
     if protection.strength != 1:
         design = mixed(design, protection.strength)
-    if invariance == "counts" and _weights_differ(states):
-        notes.append(Note("counts-are-kept-on-average-sums"))
+    if invariance == "counts" and table.weights is not None and len(rows):
+        mean = table.weights[rows] / np.maximum(counts, 1)
+        if above(float(mean.max()), float(mean.min())):  # then counts and weights are not kept alike
+            notes.append(Note("counts-are-kept-on-average-sums"))
+    parts, places, rest = [design], [open_], np.setdiff1d(np.arange(len(rows)), open_)
+    if len(rest):  # states that are not open stay as they are
+        parts, places = [design, Sparse.unchanged(Categories.numbered(len(rest)))], [open_, rest]
     return Stage(
         variables=protection.variables,
         within=within,
         states=states.labels,
         outputs=states.labels,
-        design=_among_all(design, open_, states.labels),
+        design=Sparse.stacked(parts, places, state_categories(states.labels)),
         counts=counts,
         weights=states.of(table.weights),
         squares=states.of(table.squares),
@@ -343,7 +334,8 @@ def _with_remedy(error: InfeasibleError, table: CellTable, within: tuple[str, ..
         hint = "allow a larger match: no more records are there to hide one among"
         return InfeasibleError(error.message, hint=hint, **error.objects)
     cells = table.project(within)
-    left = {name: _smallest(cells, [other for other in within if other != name]) for name in within}
+    others = {name: [other for other in within if other != name] for name in within}
+    left = {name: int(cells.project(rest).counts.min()) if rest else cells.n for name, rest in others.items()}
     name = max(left, key=lambda column: left[column])
     rare, records = {*cells.codes[cells.counts < needed, cells.place(name)].tolist()}, cells.project([name])
     told = [
@@ -358,11 +350,6 @@ def _with_remedy(error: InfeasibleError, table: CellTable, within: tuple[str, ..
         values=f"{name}: {', '.join(told)}",
         **error.objects,
     )
-
-
-def _smallest(cells: CellTable, columns: Sequence[str]) -> int:
-    """Records of the smallest cell of some columns; of the whole file where there are none."""
-    return int(cells.project(columns).counts.min()) if columns else cells.n
 
 
 def _check_kept(design: Sparse, protection: Protection, states: _States, open_: Array, where: str) -> None:
@@ -385,41 +372,26 @@ def _check_kept(design: Sparse, protection: Protection, states: _States, open_: 
     )
 
 
-def _weights_differ(states: _States) -> bool:
-    """Whether records of some states weigh more on average than others: then counts and weights are not kept alike."""
-    if states.table.weights is None:
-        return False
-    mean = states.of(states.table.weights) / np.maximum(states.of(states.table.counts), 1)
-    return bool(len(mean)) and above(float(mean.max()), float(mean.min()))
-
-
 def _open_states(protection: Protection, states: _States, where: str) -> Array:
     """The states that are randomized: those with records that no entry excludes."""
     excluded = _excluded(protection, states.table, states.rows, where)
     open_ = np.flatnonzero((states.mass > 0) & ~excluded)
     if not len(open_):
         raise PlanError("no-record-of-is-left", where=where, variables=" and ".join(protection.variables))
-    _check_none_left_open(protection, states, excluded, where)
-    return open_
-
-
-def _check_none_left_open(protection: Protection, states: _States, excluded: Array, where: str) -> None:
-    """Raise for records that would stay as they are, unasked, because what the matrix is made for has none of them."""
     forgotten = np.flatnonzero((states.mass == 0) & (states.of(states.table.counts) > 0) & ~excluded)
-    if len(forgotten):
+    if len(forgotten):  # records that would stay as they are, unasked
         names = (" / ".join(map(str, states.labels[i])) for i in forgotten.tolist())
-        cells = listed(names, len(forgotten), 30)
-        if protection.counts_from is not None:
-            reason, hint = (
-                "not in counts_from",
-                "add it to that file with at least one record, or exclude it in the plan",
-            )
-        else:
-            reason, hint = (
-                "with a weight of 0 only",
-                'give these records weights, keep counts (invariance = "counts"), or exclude it',
-            )
-        raise PlanError("occurs-but-it-would-stay", hint=hint, where=where, cells=cells, reason=reason)
+        weightless = 'give these records weights, keep counts (invariance = "counts"), or exclude it'
+        absent = "add it to that file with at least one record, or exclude it in the plan"
+        elsewhere = protection.counts_from is not None
+        raise PlanError(
+            "occurs-but-it-would-stay",
+            hint=absent if elsewhere else weightless,
+            where=where,
+            cells=listed(names, len(forgotten), 30),
+            reason="not in counts_from" if elsewhere else "with a weight of 0 only",
+        )
+    return open_
 
 
 def _asked_of(
@@ -464,15 +436,6 @@ class _OtherColumns:
         return self.fit.exchange_costs(self.cells[cells])
 
 
-def _among_all(design: Sparse, open_: Array, labels: Sequence[tuple[Hashable, ...]]) -> Sparse:
-    """The matrix over all states: those that are not open stay as they are."""
-    rest = np.setdiff1d(np.arange(len(labels)), open_)
-    parts, places = [design], [open_]
-    if len(rest):
-        parts, places = [design, Sparse.unchanged(Categories.numbered(len(rest)))], [open_, rest]
-    return Sparse.stacked(parts, places, state_categories(labels))
-
-
 def _bounds(
     plan: ReleasePlan, protection: Protection, labels: Sequence[tuple[Hashable, ...]], n_within: int, where: str
 ) -> Bounds:
@@ -498,24 +461,6 @@ def invariance_of(plan: ReleasePlan, protection: Protection) -> str:
     bounded = protection.bounds.asked() or protection.caps or plan.match_of(protection) is not None
     by_counts = bounded or protection.how.by_counts or protection.base.by_counts
     return "counts" if plan.weights is None or by_counts else "weights"
-
-
-def _with_values(plan: ReleasePlan, table: CellTable, n_within: int) -> Array:
-    """Cells whose variables all have a value, unless a missing one is a category."""
-    lost = np.zeros(len(table), dtype=bool)
-    if plan.missing != "category":
-        for place, levels in enumerate(table.levels[n_within:], n_within):
-            if levels and levels[-1] is None:
-                lost |= table.codes[:, place] == len(levels) - 1
-    return np.flatnonzero(~lost)
-
-
-def _numbered(codes: Array) -> Array:
-    """A number for each distinct row."""
-    if not codes.shape[1]:
-        return np.zeros(len(codes), dtype=np.int64)
-    _, numbers = np.unique(codes, axis=0, return_inverse=True)
-    return np.asarray(numbers).reshape(-1)
 
 
 def _excluded(protection: Protection, table: CellTable, kept: Array, where: str) -> Array:

@@ -8,10 +8,10 @@ from tests.support.quiet import quiet
 
 from maskwell.core import Categories, CellTable
 from maskwell.designs import Sparse, Uniform
-from maskwell.errors import CountsError, EditRuleError, MatrixError, ParameterError, UnknownCategoryError
+from maskwell.errors import CountsError, EditRuleError, MatrixError, ParameterError
 from maskwell.microdata.matrices import is_invariant, method1, sequential_uniform
 from maskwell.microdata.matrices.matrix_algebra import blockwise, conditional_matrix, two_stage
-from maskwell.microdata.matrices.matrix_checks import check_never_creates, check_no_forbidden, expected_failures
+from maskwell.microdata.matrices.matrix_checks import check_no_forbidden, expected_failures
 
 
 def test_every_cell_has_its_own_matrix() -> None:
@@ -37,21 +37,17 @@ def test_cells_with_the_same_counts_are_worked_out_once() -> None:
 
 def test_parts_within_cells() -> None:
     parts = {"n": Uniform.from_gamma(3, Categories.of(["a", "b"])), "s": [[1, 0], [0, 1]]}
-    design = conditional_matrix(parts, order="x", levels=["n", "s"])
+    design = conditional_matrix(parts, order="x")
     assert design.inputs.labels == (("a", "n"), ("a", "s"), ("b", "n"), ("b", "s"))
     assert design.diagonal().tolist() == [0.75, 1, 0.75, 1]
     assert conditional_matrix(parts, order="y").inputs.labels[1] == ("n", "b")
 
 
 def test_bad_parts() -> None:
-    with quiet(UnknownCategoryError, match="a category has no matrix", values="'east'"):
-        conditional_matrix({"north": [[1]]}, levels=["north", "east"])
     with pytest.raises(MatrixError, match="different sizes"):
         conditional_matrix([[[1]], [[1, 0], [0, 1]]])
     with pytest.raises(ParameterError, match="no matrices"):
         conditional_matrix({})
-    with pytest.raises(ParameterError, match="order"):
-        conditional_matrix([[[1]]], order="z")  # type: ignore[arg-type]
 
 
 def test_two_stages_of_a_table() -> None:
@@ -72,12 +68,9 @@ def test_records_in_forbidden_cells_are_named() -> None:
     assert caught.value.objects.items() >= {"cell": 2, "count": 7, "total": 8}.items()
 
 
-def test_a_matrix_that_makes_forbidden_cells_is_refused() -> None:
+def test_records_that_a_matrix_moves_into_forbidden_cells_are_counted() -> None:
     table, forbidden = np.array([30, 0, 20, 50]), np.array([False, True, False, False])
     within = blockwise([0, 1, 0, 1], table, lambda v: method1(v, "1/2"))
-    check_never_creates(within, forbidden)
     assert expected_failures(within, table, forbidden) == 0
     alone = conditional_matrix([method1([30, 70], "1/2")] * 2)
-    with quiet(EditRuleError, match="can turn category 4 into category 2", values=r"\(1, 1\) into \(0, 1\)"):
-        check_never_creates(alone, forbidden)
     assert expected_failures(alone, table, forbidden) == pytest.approx(10.7142857)

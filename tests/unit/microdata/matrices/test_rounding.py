@@ -7,7 +7,7 @@ import pytest
 
 from maskwell.microdata.matrices import Bounds
 from maskwell.microdata.matrices.flow_program import Program, allowed_pairs, program_of
-from maskwell.microdata.matrices.optimal_flows import corner, keeps_bounds, round_flows
+from maskwell.microdata.matrices.flow_rounding import corner, keeps_bounds, round_units, to_grid
 
 
 def program(v: list[int], **asked: object) -> Program:
@@ -22,7 +22,7 @@ EVEN = np.array([6.0, 4, 2, 4, 2, 2, 2, 2, 0])  # of counts 12, 8 and 4
 def test_sums_are_made_right(off: float) -> None:
     asked = program([12, 8, 4], posterior="0.6")
     noise = off * np.random.default_rng(3).normal(size=9)
-    found = round_flows(asked, EVEN + np.abs(noise), tight=0.0)
+    found = round_units(asked, to_grid(asked, EVEN + np.abs(noise)), tight=0.0)
     assert found is not None
     assert keeps_bounds(asked, found)
     assert np.abs(found / asked.scale - EVEN).astype(float).max() < 1e-7
@@ -30,14 +30,14 @@ def test_sums_are_made_right(off: float) -> None:
 
 def test_no_flow_stays_none() -> None:
     asked = program([12, 8, 4], posterior="0.6")
-    found = round_flows(asked, EVEN * (1 - 1e-12), tight=0.0)
+    found = round_units(asked, to_grid(asked, EVEN * (1 - 1e-12)), tight=0.0)
     assert found is not None
     assert found[-1] == 0
 
 
 def test_flows_far_beyond_a_bound_are_not_returned() -> None:
     asked = program([12, 8, 4], guess="0.5")
-    assert round_flows(asked, np.diag([12.0, 8, 4]).ravel(), tight=0.0) is None
+    assert round_units(asked, to_grid(asked, np.diag([12.0, 8, 4]).ravel()), tight=0.0) is None
 
 
 @pytest.mark.parametrize(

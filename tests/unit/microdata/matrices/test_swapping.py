@@ -26,22 +26,6 @@ def test_flows_of_categories_that_do_not_occur() -> None:
     assert found.match_risk().round(6).tolist() == [0.222222, 0, 0]
 
 
-@pytest.mark.parametrize(
-    ("F", "said"),
-    [
-        ([[2, 1], [0, 3]], "category 0 would have 2 records before and 3 after"),
-        ([[1.5, 0.5], [0.5, 0.5]], r"flow \[0, 0\] is 1.5"),
-        ([[2, -1], [-1, 2]], r"flow \[0, 1\] is -1"),
-        ([[1, 0]], "square"),
-        ([["a"]], "square"),
-        ([[0, 0], [0, 0]], "all flows are zero"),
-    ],
-)
-def test_what_cannot_be_whole_flows(F: list[list[float]], said: str) -> None:
-    with pytest.raises(CountsError, match=said):
-        IntegerFlows.of(F)
-
-
 def test_batches_use_up_the_flows() -> None:
     codes = np.repeat([0, 1, 2], [3, 3, 2])
     np.random.default_rng(1).shuffle(codes)

@@ -10,7 +10,7 @@ import pytest
 from maskwell.core import CellTable
 from maskwell.errors import PlanError
 from maskwell.microdata import starting_plan
-from maskwell.microdata.plans.plan_drafts import choose_keys, guess_column, guess_columns
+from maskwell.microdata.plans.plan_drafts import choose_keys, guess_column
 from maskwell.microdata.plans.release_plan import read_plan
 
 
@@ -52,9 +52,9 @@ def test_what_a_column_probably_is(table: CellTable, role: str) -> None:
 
 
 def test_beside_a_height_a_weight_is_that_of_a_body() -> None:
-    weight, _ = guess_columns([column("weight", 60, 70), column("height", 170, 180)])
-    assert weight.role == "few"
-    assert guess_columns([column("weight", 60, 70)])[0].role == "weights"
+    assert guess_column(column("weight", 60, 70), bodies=True).role == "few"
+    assert "Survey weights" not in starting_plan([column("weight", 60, 70), column("height", 170, 180)])
+    assert guess_column(column("weight", 60, 70)).role == "weights"
 
 
 def test_missing_values_are_counted_and_no_label() -> None:
@@ -64,9 +64,9 @@ def test_missing_values_are_counted_and_no_label() -> None:
 
 def test_keys_are_known_things_with_records_enough() -> None:
     known = [column(name, *range(5), times=40) for name in ("sex", "region", "marital", "race", "educ", "nation")]
-    guesses = guess_columns([column("odd", 1, 2, 3, 4, times=50), *known])
+    guesses = [*map(guess_column, [column("odd", 1, 2, 3, 4, times=50), *known])]
     assert choose_keys(guesses) == ["sex", "region"]  # a third would leave fewer than four records a cell
-    assert choose_keys(guess_columns([column("odd", 1, 2), column("other", 1, 2)])) == ["odd", "other"]
+    assert choose_keys([*map(guess_column, [column("odd", 1, 2), column("other", 1, 2)])]) == ["odd", "other"]
 
 
 def test_the_plan_can_be_read_and_fits_the_file() -> None:
