@@ -61,6 +61,19 @@ MOST_CELLS = 20_000
 """Cells of keys and side channels up to which the risk is worked out; beyond, it is bounded by the smallest cell."""
 
 SHOWN = 60
+WARNINGS = (
+    ("identifies", "{told}; coarsen {names}, or drop {them}"),
+    (
+        "restores",
+        "unchanged columns give protected ones away: {told}; protect them together, coarsen {names}, or drop {them}",
+    ),
+    (
+        "shows changes",
+        "unchanged columns show which values were changed: {told}; name {names} in linked, or drop {them}",
+    ),
+    ("shows units", "{told}; coarsen {names}, or drop {them}"),
+)
+"""What is said of columns that are published all the same, by the start of the kind of what they tell."""
 
 
 @dataclass(frozen=True)
@@ -91,48 +104,39 @@ class SideChannel:
     @property
     def words(self) -> str:
         """What it gives away, with its figure."""
-        name = shorten(self.column, 30)
-        if self.kind == "identifies":
-            return f"{name} identifies records: {tenths(self.share, up=True)} {_groups(self.size)}"
-        if self.kind == "copies":
-            return f"{name} has one value for each value of {self.of}, which is not published"
-        if self.kind == "restores rare":
-            told = f"right for {tenths(self.share, up=True)} of its records"
-            return f"a rare value of {self.of} can be worked out from {name} ({told})"
-        if self.kind == "restores some":
-            return f"{self.of} is certain from {name} for {tenths(self.share, up=True)} of records"
-        if self.kind == "shows changes":
-            return f"{name} follows from {self.of} for {tenths(self.share, up=True)} of records"
-        if self.kind == "shows units":
-            return "; ".join([self._who_belongs_together(name), *self.told])
-        told = f"right for {tenths(self.share, up=True)} of records, {tenths(self.without, up=True)} without it"
-        return f"{self.of} can be {self._how(name)} ({told})"
-
-    def _who_belongs_together(self, name: str) -> str:
-        if self.column == self.of:
-            return f"{name} shows which records belong together"
-        others = f" with {self.by}" if self.by != "value" else ""
-        return f"{name}{others} shows for {tenths(self.share, up=True)} of records which others have the same {self.of}"
-
-    def _how(self, name: str) -> str:
-        if self.by == "size":
-            return f"recomputed from {name} by counting its records"
-        if self.by == "place":
-            return f"recomputed from the place of a record among those with the same {name}"
-        return f"worked out from {name}" + ("" if self.by == "value" else f" and {shorten(self.by, 30)}")
+        name, share = shorten(self.column, 30), tenths(self.share, up=True)
+        beside = "" if self.by == "value" else f" and {shorten(self.by, 30)}"
+        how = {
+            "size": f"recomputed from {name} by counting its records",
+            "place": f"recomputed from the place of a record among those with the same {name}",
+        }.get(self.by, f"worked out from {name}{beside}")
+        shows = f"{name} shows which records belong together"
+        if self.column != self.of:
+            others = f" with {self.by}" if self.by != "value" else ""
+            shows = f"{name}{others} shows for {share} of records which others have the same {self.of}"
+        alone, rare = "are alone with their value", f"right for {share} of its records"
+        told = {
+            "identifies": alone if self.size <= 2 else f"share their value with fewer than {self.size - 1:,} others",
+            "copies": f"{name} has one value for each value of {self.of}, which is not published",
+            "restores rare": f"a rare value of {self.of} can be worked out from {name} ({rare})",
+            "restores some": f"{self.of} is certain from {name} for {share} of records",
+            "shows changes": f"{name} follows from {self.of} for {share} of records",
+            "shows units": "; ".join([shows, *self.told]),
+        }
+        told["identifies"] = f"{name} identifies records: {share} {told['identifies']}"
+        right = f"right for {share} of records, {tenths(self.without, up=True)} without it"
+        return told.get(self.kind, f"{self.of} can be {how} ({right})")
 
     @property
     def short(self) -> str:
         """The same in a few words, for an error that names several columns."""
-        other = _ALONE.get(self.by, f" with {shorten(self.by, 20)}")
+        share, other = tenths(self.share, up=True), _ALONE.get(self.by, f" with {shorten(self.by, 20)}")
         told = {
-            "identifies": f"{tenths(self.share, up=True)} {'alone' if self.size <= 2 else 'in small groups'}",
+            "identifies": f"{share} {'alone' if self.size <= 2 else 'in small groups'}",
             "copies": f"copy of {self.of}",
-            "restores": f"{self.of} {tenths(self.share, up=True)}{other}",
-            "restores rare": f"rare {self.of} {tenths(self.share, up=True)}",
-            "shows units": f"{self.of} {tenths(self.share, up=True)}{other}",
+            "restores rare": f"rare {self.of} {share}",
         }
-        return told[self.kind]
+        return told.get(self.kind, f"{self.of} {share}{other}")
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -210,9 +214,15 @@ def linking_columns(plan: ReleasePlan, facts: Sequence[ColumnFacts], units: Unit
 
 def unit_channel(plan: ReleasePlan, units: UnitFacts, members: UnitMembers) -> SideChannel | None:
     """What shows which records belong to one unit, and what follows from it; None where hardly anything does."""
+    nearly = "may show, since nearly every unit has one of its values exactly once"
+    once = tuple(f"then a changed {name} {nearly}" for name in units.once)
     if plan.unit is not None and plan.unit not in plan.unpublished:  # what it restores is told as of any column
-        return SideChannel(plan.unit, "shows units", plan.unit, 1.0, told=tuple(_told_once(units)), accepted=True)
-    told = [*_told_by_units(plan, units)]
+        return SideChannel(plan.unit, "shows units", plan.unit, 1.0, told=once, accepted=True)
+    told = []  # what is learned of protected columns, and whether that is too much
+    for one in _Judge(plan, [units.facts]).restored(units.facts):
+        right = f"right for {tenths(one.share, up=True)} of records, {tenths(one.without, up=True)} without"
+        how = {"size": "counted again", "place": "told by the place in the unit"}.get(one.by, "told by the others")
+        told.append((f"then {one.of} can be {how} ({right})", one.refused))
     share = members.share_shown(_least_size(plan))
     if below(share, NOTED_GROUPS) or not members.seen:
         return None
@@ -223,47 +233,28 @@ def unit_channel(plan: ReleasePlan, units: UnitFacts, members: UnitMembers) -> S
         plan.unit,
         share,
         by=listed([shorten(name, 30) for name in others], len(others), SHOWN) if others else "value",
-        told=(*(words for words, _ in told), *_told_once(units)),
+        told=(*(words for words, _ in told), *once),
         refused=above(share, MOST) and any(beyond for _, beyond in told),
         accepted=first in plan.accept,
     )
 
 
-def _told_by_units(plan: ReleasePlan, units: UnitFacts) -> Iterator[tuple[str, bool]]:
-    """What whoever sees units together learns of protected columns, in words, and whether that is too much."""
-    judge = _Judge(plan, [units.facts])
-    for one in judge.restored(units.facts):
-        told = f"right for {tenths(one.share, up=True)} of records, {tenths(one.without, up=True)} without"
-        how = {"size": "counted again", "place": "told by the place in the unit"}.get(one.by, "told by the others")
-        yield f"then {one.of} can be {how} ({told})", one.refused
-
-
-def _told_once(units: UnitFacts) -> Iterator[str]:
-    for name in units.once:
-        yield f"then a changed {name} may show, since nearly every unit has one of its values exactly once"
-
-
 def unit_guess(facts: Sequence[ColumnFacts]) -> tuple[str, str] | None:
     """The column whose values look like households, shared by a few records each, and why in words."""
-    likely = [(len(same), one, same) for one in facts if _are_units(one) and (same := [*_same_in_units(one)])]
+    likely = []
+    for one in facts:  # of values that every record has, and nearly all share with a few others, if with any
+        is_complete = one.records >= FEWEST_RECORDS and one.rows == one.records
+        is_small = at_least(one.share_below(MOST_MEMBERS + 1), FOLLOWS)
+        ways = [each for each in one.restored if each.by in ("value", "size") and at_least(each.gain, NOTED_GAIN)]
+        same = [*dict.fromkeys(each.column for each in ways if at_least(each.share, ALIKE))]
+        if same and is_complete and is_small and at_least(one.rows, UNIT_SIZE * one.values):
+            likely.append((one, same))
     if not likely:
         return None
-    _, best, same = max(likely, key=lambda one: one[0])
+    best, same = max(likely, key=lambda one: len(one[1]))
     told = listed([shorten(name, 30) for name in same], len(same), SHOWN)
     each = f"{Printed(best.rows / best.values):.1f}"
     return best.column, f"{shorten(best.column, 30)} has {each} records for each value on average, alike in {told}"
-
-
-def _are_units(facts: ColumnFacts) -> bool:
-    """Whether every record has a value, and nearly all share it with a few others, if with any."""
-    is_complete = facts.records >= FEWEST_RECORDS and facts.rows == facts.records
-    is_small = at_least(facts.share_below(MOST_MEMBERS + 1), FOLLOWS)
-    return is_complete and at_least(facts.rows, UNIT_SIZE * facts.values) and is_small
-
-
-def _same_in_units(facts: ColumnFacts) -> Iterator[str]:
-    told = [one for one in facts.restored if one.by in ("value", "size") and at_least(one.gain, NOTED_GAIN)]
-    return iter(dict.fromkeys(one.column for one in told if at_least(one.share, ALIKE)))
 
 
 def identifies(plan: ReleasePlan, facts: ColumnFacts) -> int:
@@ -290,24 +281,23 @@ class _Judge:
         if facts.records < FEWEST_RECORDS:
             return
         if facts.rows >= FEWEST_RECORDS:
-            identifying = [] if facts.column in self._plan.keys else [*self._identifies(facts)]
-            yield from identifying
-            if not any(one.refused for one in identifying):
+            size = 0 if facts.column in self._plan.keys else identifies(self._plan, facts)
+            threshold = size or _least_size(self._plan)
+            share = facts.share_below(threshold)
+            if facts.column not in self._plan.keys and (size or at_least(share, NOTED_GROUPS)):
+                yield self._made(facts, "identifies", None, share, size=threshold, refused=size > 0)
+            if not size:
                 yield from self._copies(facts)
         yield from self._restores(facts)
-        yield from self._shows(facts)
+        told = {one.column: one.gain for one in facts.restored if one.by == "value"}
+        for one in facts.shown:
+            within = facts.column in self._within(one.column)
+            if at_least(one.gain, FOLLOWS) and below(told.get(one.column, 0.0), FOLLOWS) and not within:
+                yield self._made(facts, "shows changes", one.column, one.share)
 
     def _made(self, facts: ColumnFacts, kind: str, of: str | None, share: float, **more: Any) -> SideChannel:
         accepted = facts.column in self._plan.accept
         return SideChannel(facts.column, kind, of, share, alone=facts.share_below(2) > 0, accepted=accepted, **more)
-
-    def _identifies(self, facts: ColumnFacts) -> Iterator[SideChannel]:
-        """Most records are in groups that are too small for the bound, or as small as households."""
-        size = identifies(self._plan, facts)
-        threshold = size or _least_size(self._plan)
-        share = facts.share_below(threshold)
-        if size or at_least(share, NOTED_GROUPS):
-            yield self._made(facts, "identifies", None, share, size=threshold, refused=size > 0)
 
     def _copies(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         for name in facts.stands_for:
@@ -327,7 +317,10 @@ class _Judge:
                 key=lambda one: (round(one.gain, 2), one.by == usual, one.by == "value"),
                 default=Restored(target, 0.0, 1.0),
             )
-            rare, sure = (0.0, 0.0) if facts.column in self._plan.keys else self._some(facts, target)
+            rare = sure = 0.0  # how well a rare value is told, and for how many records the value is certain
+            if facts.column not in self._plan.keys:
+                rare = max((one.rare for one in self._ways(facts, target, "rare")), default=0.0)
+                sure = max((one.sure for one in self._ways(facts, target, "sure")), default=0.0)
             told = at_least(best.gain, NOTED_GAIN)
             refused = told and self._is_refused(facts.column, best)
             if told and (refused or at_most(rare, MOST_GAIN)):
@@ -338,37 +331,20 @@ class _Judge:
             elif at_least(sure, NOTED_SURE):
                 yield self._made(facts, "restores some", target, sure)
 
-    def _some(self, facts: ColumnFacts, target: str) -> list[float]:
-        """How well a rare value is told, and for how many records the value is certain."""
-        return [
-            max((getattr(one, figure) for one in self._ways(facts, target, figure)), default=0.0)
-            for figure in ("rare", "sure")
-        ]
-
     def _ways(self, facts: ColumnFacts, target: str, figure: str) -> list[Restored]:
         """How a column restores another one; two columns only where they tell clearly more than each of them."""
         within, ways = {*self._within(target)}, [one for one in facts.restored if one.column == target]
         alone = [] if facts.column in within else [one for one in ways if one.by in _ALONE]
-        if facts.column == self._plan.unit and self._is_drawn_by_unit(target):  # nobody differs from the others
+        by_unit = any(one.each == UNIT for one in self._plan.protections if target in one.moved)
+        if facts.column == self._plan.unit and by_unit:  # nobody differs from the others
             alone = [one for one in alone if one.by != "value"]
         pairs = [one for one in ways if one.by not in _ALONE and not {facts.column, one.by} <= within]
-        return alone + [one for one in pairs if self._tells_more(facts.column, one, figure)]
-
-    def _is_drawn_by_unit(self, target: str) -> bool:
-        return any(one.each == UNIT for one in self._plan.protections if target in one.moved)
-
-    def _tells_more(self, column: str, pair: Restored, figure: str) -> bool:
-        each = [self._alone.get((name, pair.column)) for name in (column, pair.by)]
-        known = max(0.0 if one is None else getattr(one, figure) for one in each)
-        told: float = getattr(pair, figure)
-        return at_least(told, known + CLEARLY)
-
-    def _shows(self, facts: ColumnFacts) -> Iterator[SideChannel]:
-        told = {one.column: one.gain for one in facts.restored if one.by == "value"}
-        for one in facts.shown:
-            within = facts.column in self._within(one.column)
-            if at_least(one.gain, FOLLOWS) and below(told.get(one.column, 0.0), FOLLOWS) and not within:
-                yield self._made(facts, "shows changes", one.column, one.share)
+        for pair in pairs:
+            each = [self._alone.get((name, target)) for name in (facts.column, pair.by)]
+            known = max(0.0 if one is None else getattr(one, figure) for one in each)
+            if at_least(getattr(pair, figure), known + CLEARLY):
+                alone.append(pair)
+        return alone
 
     def _within(self, target: str) -> tuple[str, ...]:
         return next((one.within for one in self._plan.protections if target in one.moved), ())
@@ -377,7 +353,8 @@ class _Judge:
         """Whether a column tells more of another than the bounds on that one allow."""
         protection = next(one for one in self._plan.protections if best.column in one.moved)
         bounds = protection.bounds
-        beliefs = [one for one in (bounds.posterior, bounds.posterior_own, bounds.guess, _chance(bounds.odds)) if one]
+        odds = None if bounds.odds is None else bounds.odds / (1 + bounds.odds)
+        beliefs = [one for one in (bounds.posterior, bounds.posterior_own, bounds.guess, odds) if one]
         if beliefs and above(best.share, min(beliefs)):
             return True
         if column in self._plan.keys and best.column in self._plan.keys:
@@ -391,10 +368,6 @@ def following_columns(plan: ReleasePlan, found: Sequence[SideChannel]) -> tuple[
     keys = {*plan.keys} & {*plan.randomized}
     showing = (one for one in found if one.kind == "shows changes" and one.of in keys and not one.accepted)
     return tuple(dict.fromkeys(one.column for one in showing if one.column not in plan.keys))
-
-
-def _chance(odds: Fraction | None) -> Fraction | None:
-    return None if odds is None else odds / (1 + odds)
 
 
 def check_side_channels(found: Sequence[SideChannel]) -> None:
@@ -429,31 +402,13 @@ def side_channel_warnings(found: Sequence[SideChannel], risk: SideChannelRisk | 
     if accepted:
         yield f"accepted by the plan: {'; '.join(accepted)}"
     left = [one for one in found if not one.accepted]
-    if identifying := [one for one in left if one.kind == "identifies"]:
-        names = _names(identifying)
-        yield f"{'; '.join(one.words for one in identifying)}; coarsen {names}, or drop {_it(identifying)}"
-    if restoring := [one for one in left if one.kind.startswith("restores")]:
-        told, names = "; ".join(one.words for one in restoring), _names(restoring)
-        advice = f"protect them together, coarsen {names}, or drop {_it(restoring)}"
-        yield f"unchanged columns give protected ones away: {told}; {advice}"
-    if showing := [one for one in left if one.kind == "shows changes"]:
-        told, names = "; ".join(one.words for one in showing), _names(showing)
-        advice = f"name {names} in linked, or drop {_it(showing)}"
-        yield f"unchanged columns show which values were changed: {told}; {advice}"
-    if together := [one for one in left if one.kind == "shows units"]:
-        advice = f"coarsen {_names(together)}, or drop {_it(together)}"
-        yield f"{'; '.join(one.words for one in together)}; {advice}"
+    for kind, words in WARNINGS:
+        if some := [one for one in left if one.kind.startswith(kind)]:
+            columns = [*dict.fromkeys(shorten(one.column, 30) for one in some)]
+            told, names = "; ".join(one.words for one in some), listed(columns, len(columns), SHOWN)
+            yield words.format(told=told, names=names, them="it" if len({one.column for one in some}) == 1 else "them")
     if risk is not None:
         yield risk.words
-
-
-def _names(channels: Sequence[SideChannel]) -> str:
-    names = [*dict.fromkeys(shorten(one.column, 30) for one in channels)]
-    return listed(names, len(names), SHOWN)
-
-
-def _it(channels: Sequence[SideChannel]) -> str:
-    return "it" if len({one.column for one in channels}) == 1 else "them"
 
 
 def side_channel_risk(
@@ -483,7 +438,3 @@ def side_channel_risk(
     after = assess_risk(table, known, stages).after
     assert after is not None
     return SideChannelRisk(plan.keys, columns, max(after.max_risk_strict, after.max_risk_any_release), exact=True)
-
-
-def _groups(size: int) -> str:
-    return "are alone with their value" if size <= 2 else f"share their value with fewer than {size - 1:,} others"
