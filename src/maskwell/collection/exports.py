@@ -16,7 +16,8 @@ from shlex import quote
 from typing import Any
 
 from maskwell.collection.results import report_label
-from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import StoredSurvey
 from maskwell.collection.survey import Question
 from maskwell.core.documents import version_text
 from maskwell.core.labels import texts

@@ -21,11 +21,13 @@ from typing import IO, Any
 import sqlalchemy as sa
 from argon2.low_level import Type, hash_secret_raw
 
+from maskwell.collection.database import AWAY
 from maskwell.collection.foreign_exports import Entry, Export, check_no_export, read_export
 from maskwell.collection.report_cells import content_of
 from maskwell.collection.results import report_label
 from maskwell.collection.row_hash import RowHash, shown
-from maskwell.collection.store import AWAY, Store, StoredSurvey, Submission, Verdict
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import StoredSurvey, Submission, Verdict
 from maskwell.collection.survey import Question
 from maskwell.collection.tables import ID_BYTES, imports
 from maskwell.core.labels import texts

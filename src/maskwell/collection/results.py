@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from maskwell.collection.drafts import direct_variance, unit_variance
-from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import StoredSurvey
 from maskwell.collection.survey import Question
 from maskwell.core.arguments import Real
 from maskwell.core.categories import Categories

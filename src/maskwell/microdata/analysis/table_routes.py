@@ -73,7 +73,7 @@ class Route:
 
     @property
     def to_solve(self) -> Route | None:
-        """What groups with known matrices did to a bounded table; None where hidden ones cannot be told apart from it."""
+        """What groups with known matrices did to a bounded table; None where hidden ones are in the way."""
         known = tuple(group for group in self.groups if group.design is not None)
         hidden = [group for group in self.groups if group.design is None]
         crossing = any({*a.moved} & {*b.columns} or {*b.moved} & {*a.columns} for a in known for b in hidden)
