@@ -63,15 +63,12 @@ class BoundedProtocol(HttpToolsProtocol):
         self._besides += len(data)
         super().data_received(data)
         if self._besides > LARGEST_HEAD and not self.transport.is_closing():
-            self._cut()
-
-    def _cut(self) -> None:
-        self._status = 431
-        cycle: RequestResponseCycle | None = self.cycle
-        if cycle is not None and not cycle.response_complete:
-            self.transport.close()  # an answer is on its way: nothing may be written into it
-        else:
-            self.send_400_response("The headers of the request are too large.")
+            self._status = 431
+            cycle: RequestResponseCycle | None = self.cycle
+            if cycle is not None and not cycle.response_complete:
+                self.transport.close()  # an answer is on its way: nothing may be written into it
+            else:
+                self.send_400_response("The headers of the request are too large.")
 
     def on_headers_complete(self) -> None:
         """Begin to answer, unless there are too many headers, or they came too large at once."""
@@ -156,8 +153,6 @@ class Ready:
                 "",
                 f"  answer the example survey   {self.respond}",
                 f"  watch its estimates move    {self.watch}",
-            ]
-            lines += [
                 "",
                 "The second link signs you in, once. Answer in another window, and see what arrives: reports only.",
                 f"The survey begins with {MADE_UP} made-up respondents.",

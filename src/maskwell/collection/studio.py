@@ -24,7 +24,7 @@ from maskwell.collection.application import (
 )
 from maskwell.collection.check_page import accepted_languages, check_words
 from maskwell.collection.desk import check_elsewhere
-from maskwell.collection.drafts import consequences, expectations, form_of, survey_text
+from maskwell.collection.drafts import consequences, expected, form_of, survey_text
 from maskwell.collection.embeds import PLATFORM_NAMES, embed_text, field_name
 from maskwell.collection.entrance import NOT_KEPT, Entrance, attached
 from maskwell.collection.exports import EXPORTS, export_bytes
@@ -126,7 +126,7 @@ class Studio(Entrance):
                 "elsewhere": stored.state != "draft" and stored.survey.access == "open",
                 "factor": factor_in(stored.survey.parity, package_texts("page")["en"]),
                 "protects": package_texts("page")["en"][f"how_protects_{stored.survey.strength}"],
-                "expected": expectations(stored.survey) if stored.state == "draft" else [],
+                "expected": [expected(one) for one in stored.survey.questions if stored.state == "draft"],
                 **self._findings(stored, request),
             }
 
