@@ -31,7 +31,8 @@ from bench.submissions import CONTENTS
 from maskwell.collection.application import create_app
 from maskwell.collection.server import OPTIONS
 from maskwell.collection.settings import Settings
-from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import StoredSurvey
 from maskwell.collection.studio import studio_routes
 
 

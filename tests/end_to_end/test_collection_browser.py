@@ -21,7 +21,8 @@ from tests.support.kept_on_device import KEPT, kept_by
 from tests.support.running_service import RunningService
 
 from maskwell.collection.page_texts import text_table
-from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import StoredSurvey
 from maskwell.collection.survey import Survey
 
 FALSE_ALARM = 1e-10

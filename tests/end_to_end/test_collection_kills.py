@@ -18,7 +18,8 @@ from bench.collection import Service, check_counts, database, opened_example, se
 from bench.collection_kills import check_journal, rows_of
 from bench.submissions import CONTENTS
 
-from maskwell.collection.store import Store, Submission
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import Submission
 
 ROOT = Path(__file__).parents[2]
 KILLS = int(os.environ.get("MASKWELL_KILLS", "2"))

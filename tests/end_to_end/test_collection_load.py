@@ -15,7 +15,8 @@ pytest.importorskip("sqlalchemy", reason="the service is not installed: pip inst
 from bench.collection import Service, check_counts, opened_example, sending
 from bench.submissions import Crowd
 
-from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import StoredSurvey
 
 Running = tuple[Service, Store, StoredSurvey]
 

@@ -23,7 +23,8 @@ from maskwell.collection import application
 from maskwell.collection.accounts import Accounts
 from maskwell.collection.application import create_app
 from maskwell.collection.settings import Settings
-from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import StoredSurvey
 from maskwell.collection.studio import studio_routes
 from maskwell.collection.survey import Survey
 

@@ -17,7 +17,8 @@ from tests.support.kept_on_device import kept_by
 from tests.support.running_service import RunningService
 
 from maskwell.collection.accounts import Accounts
-from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import StoredSurvey
 from maskwell.collection.survey import Survey
 
 PASSWORD = "a long password"

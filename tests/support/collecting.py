@@ -16,7 +16,8 @@ import pytest
 from bench import postgres
 
 from maskwell.collection.report_cells import content_of
-from maskwell.collection.store import Store, StoredSurvey, Submission
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import StoredSurvey, Submission
 from maskwell.collection.survey import Survey
 
 SURVEY = """

@@ -50,8 +50,8 @@ def _answering(function: F) -> F:
         except Exception as error:
             if "maskwell.collection.opening" not in sys.modules:
                 raise
+            from maskwell.collection.database import AWAY
             from maskwell.collection.opening import is_damaged, is_refused, trouble
-            from maskwell.collection.store import AWAY
 
             if isinstance(error, AWAY) or is_damaged(error) or is_refused(error):
                 raise trouble(error) from error
@@ -115,7 +115,7 @@ def owner(code: str, name: str, database: str | None, *, as_json: bool) -> None:
 @_command("list", "maskwell survey list")
 def list_(database: str | None, *, as_json: bool) -> None:
     """List all surveys."""
-    from maskwell.collection.store import NoDatabaseError
+    from maskwell.collection.database import NoDatabaseError
 
     try:
         rows = _desk(database, reads=True).surveys()

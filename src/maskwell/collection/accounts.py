@@ -22,7 +22,8 @@ import sqlalchemy as sa
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
-from maskwell.collection.store import NoSurveyError, Store, StoredSurvey, token_hash
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import NoSurveyError, StoredSurvey, token_hash
 from maskwell.collection.tables import accounts, links, members, sessions, surveys
 from maskwell.core.phrases import shorten, visible
 from maskwell.errors import InputError
@@ -118,10 +119,17 @@ class Accounts:
             connection.execute(sa.delete(links).where(links.c.account == account))
             return _new_link(connection, account)
 
+    def _found(self, chosen: sa.Select[Any]) -> Any:
+        with self._store.reader.connect() as connection:
+            return connection.execute(chosen).scalar()
+
+    def _changed(self, change: sa.Update | sa.Delete) -> int:
+        with self._store.engine.begin() as connection:
+            return connection.execute(change).rowcount
+
     def is_empty(self) -> bool:
         """Whether there is no account yet."""
-        with self._store.reader.connect() as connection:
-            return connection.execute(sa.select(accounts.c.id)).first() is None
+        return self._found(sa.select(accounts.c.id)) is None
 
     def account_link(self, session: Session) -> str:
         """A token that lets its bearer make one more account, once; only whoever runs the service can give it."""
@@ -132,9 +140,7 @@ class Accounts:
 
     def runs_service(self, session: Session) -> bool:
         """Whether this is the account that was made first."""
-        with self._store.reader.connect() as connection:
-            first = connection.execute(sa.select(sa.func.min(accounts.c.id))).scalar()
-        return bool(first == session.account)
+        return bool(self._found(sa.select(sa.func.min(accounts.c.id))) == session.account)
 
     def enter(self, token: str) -> str:
         """The token of a new session, for a link that signs in."""
@@ -172,8 +178,7 @@ class Accounts:
 
     def find(self, name: str) -> int | None:
         """The account of a name."""
-        with self._store.reader.connect() as connection:
-            account: int | None = connection.execute(sa.select(accounts.c.id).where(accounts.c.name == name)).scalar()
+        account: int | None = self._found(sa.select(accounts.c.id).where(accounts.c.name == name))
         return account
 
     def known(self, name: str) -> int:
@@ -210,10 +215,7 @@ class Accounts:
 
     def change_password(self, session: Session, token: str, before: str, after: str) -> int:
         """Take another password; all other sessions and keys of the account end, and how many there were is told."""
-        with self._store.reader.connect() as connection:
-            kept = connection.execute(
-                sa.select(accounts.c.password).where(accounts.c.id == session.account)
-            ).scalar_one()
+        kept = self._found(sa.select(accounts.c.password).where(accounts.c.id == session.account))
         with self._waits.one_try(f"session {session.account}", session.name) as is_right:
             if len(before) > LONGEST_PASSWORD or not self._is_right(kept, before):
                 raise AccessError("the-password-of-now-is-wrong", status=403)
@@ -225,14 +227,12 @@ class Accounts:
         """Give an account another password, from the terminal; all its sessions and keys end, and how many is told."""
         account = self.known(name)
         self._set_password(account, password)
-        with self._store.engine.begin() as connection:
-            return connection.execute(sa.delete(sessions).where(sessions.c.account == account)).rowcount
+        return self._changed(sa.delete(sessions).where(sessions.c.account == account))
 
     def _set_password(self, account: int, password: str) -> None:
         _check_password(password)
-        change = sa.update(accounts).where(accounts.c.id == account).values(password=self._hasher.hash(password))
-        with self._store.engine.begin() as connection:
-            connection.execute(change)
+        hashed = self._hasher.hash(password)
+        self._changed(sa.update(accounts).where(accounts.c.id == account).values(password=hashed))
 
     def _is_right(self, kept: str, password: str) -> bool:
         try:
@@ -276,9 +276,7 @@ class Accounts:
         if row is None:
             return None
         if row.name is not None and row.used != _today():
-            with self._store.engine.begin() as connection:
-                used = sa.update(sessions).where(sessions.c.token == token_hash(token)).values(used=_today())
-                connection.execute(used)
+            self._changed(sa.update(sessions).where(sessions.c.token == token_hash(token)).values(used=_today()))
         return Session(row.account, row.owner, row.csrf, _scope(row))
 
     def list_keys(self, account: int | None = None) -> list[Key]:
@@ -292,7 +290,18 @@ class Accounts:
         if account is not None:
             chosen = chosen.where(sessions.c.account == account)
         with self._store.reader.connect() as connection:
-            return [_key(row) for row in connection.execute(chosen)]
+            return [
+                Key(
+                    _handle(row.token),
+                    row.owner,
+                    row.name,
+                    _scope(row) or "results",
+                    row.made,
+                    row.used,
+                    datetime.fromtimestamp(row.expires, UTC).date(),
+                )
+                for row in connection.execute(chosen)
+            ]
 
     def revoke(self, handle: str, account: int | None = None) -> Key:
         """End the key of a handle, of an account or of any."""
@@ -307,22 +316,19 @@ class Accounts:
 
     def sign_out(self, token: str) -> None:
         """End a session."""
-        with self._store.engine.begin() as connection:
-            connection.execute(sa.delete(sessions).where(sessions.c.token == token_hash(token)))
+        self._changed(sa.delete(sessions).where(sessions.c.token == token_hash(token)))
 
     def end_others(self, session: Session, token: str) -> int:
         """End all other sessions of an account, keys of programs among them; how many there were."""
         others = (sessions.c.account == session.account) & (sessions.c.token != token_hash(token))
-        with self._store.engine.begin() as connection:
-            return connection.execute(sa.delete(sessions).where(others)).rowcount
+        return self._changed(sa.delete(sessions).where(others))
 
     # ---- who may do what
 
     def role(self, session: Session, stored: StoredSurvey) -> Role | None:
         """What somebody is for a survey."""
         key = (members.c.survey == stored.id) & (members.c.account == session.account)
-        with self._store.reader.connect() as connection:
-            role: Role | None = connection.execute(sa.select(members.c.role).where(key)).scalar_one_or_none()
+        role: Role | None = self._found(sa.select(members.c.role).where(key))
         return role
 
     def visible(self, session: Session, code: str, *roles: Role) -> tuple[StoredSurvey, Role]:
@@ -405,11 +411,6 @@ def _today() -> date:
     return datetime.now(UTC).date()
 
 
-def _key(row: Any) -> Key:
-    expires = datetime.fromtimestamp(row.expires, UTC).date()
-    return Key(_handle(row.token), row.owner, row.name, _scope(row) or "results", row.made, row.used, expires)
-
-
 def _scope(row: Any) -> Scope | None:
     """Of a key, never more than it says: one that is not known is the least."""
     if row.name is None:
@@ -437,7 +438,7 @@ class Waits:
 
     @contextmanager
     def one_try(self, address: str, name: str) -> Iterator[Callable[[], None]]:
-        """One try: counted as wrong, before the password is looked at, unless called right; AccessError in a wait."""
+        """One try: counted as wrong, before the password is looked at, until called right; AccessError in a wait."""
         who = (address, name)
         with self._lock:
             counted: list[tuple[tuple[str, ...], Callable[[int], int]]] = [(who, wait_after)]
@@ -452,7 +453,9 @@ class Waits:
         pairs = zip(before, counted, strict=True)
         left = max(last + wait(wrong) - now for (wrong, last), (_, wait) in pairs)
         if left > 0:
-            raise _has_to_wait(math.ceil(left))
+            seconds = math.ceil(left)
+            words = "second" if seconds == 1 else "seconds"
+            raise AccessError("there-were-too-many-wrong-passwords", words=words, status=429, wait=seconds)
         for (wrong, _), (key, _) in zip(before, counted, strict=True):
             self._wrong.pop(key, None)  # the newest are last
             self._wrong[key] = (wrong + 1, now)
@@ -474,12 +477,6 @@ class Waits:
             self._known[who] = None
             if len(self._known) > MOST_REMEMBERED:
                 self._known.pop(next(iter(self._known)))
-
-
-def _has_to_wait(seconds: int) -> AccessError:
-    return AccessError(
-        "there-were-too-many-wrong-passwords", words="second" if seconds == 1 else "seconds", status=429, wait=seconds
-    )
 
 
 def _pace(tries: int, seconds: int) -> Callable[[int], int]:

@@ -28,15 +28,18 @@ from urllib.parse import quote
 from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from maskwell.collection.database import AWAY
 from maskwell.collection.intake import TOKEN, BusyError, Intake, from_small_json, read_submission
 from maskwell.collection.settings import Settings
-from maskwell.collection.store import AWAY, NoSurveyError, Store, StoredSurvey, Verdict
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import NoSurveyError, StoredSurvey, Verdict
 from maskwell.core.documents import from_json
 from maskwell.errors import MaskwellError, ReportError
 
@@ -77,12 +80,6 @@ class Asset:
         if "gzip" in request.headers.get("accept-encoding", ""):
             return Response(self.packed, media_type=kind, headers={**common, "Content-Encoding": "gzip"})
         return Response(self.content, media_type=kind, headers=common)
-
-
-def load_assets() -> dict[str, Asset]:
-    """All files of the folder ``static``."""
-    folder = files("maskwell.collection").joinpath("static")
-    return {one.name: Asset(one.name, one.read_bytes()) for one in folder.iterdir() if one.is_file()}
 
 
 LARGEST_BODY = 64 << 10
@@ -141,7 +138,8 @@ class Service:
         self.settings = settings
         self.store = Store(settings.database)
         self.intake = Intake(self.store)
-        self.assets = load_assets()
+        folder = files("maskwell.collection").joinpath("static")
+        self.assets = {one.name: Asset(one.name, one.read_bytes()) for one in folder.iterdir() if one.is_file()}
         # Few threads for each: a hash of a password takes 64 MB, and a survey file may make many designs.
         self.passwords, self.drafts, self.exports = Few(), Few(), Few()
         self._known: dict[str, StoredSurvey] = {}
@@ -222,16 +220,13 @@ class WithoutSlash:
         """Answer what no address of the service matches."""
         path = "/" + scope["path"].strip("/")
         there = {**scope, "path": path}
-        if scope["type"] != "http" or not scope["path"].endswith("/") or path == "/" or not _is_route(there):
+        is_slashed = scope["type"] == "http" and scope["path"].endswith("/") and path != "/"
+        if not is_slashed or all(route.matches(there)[0] == Match.NONE for route in scope["app"].router.routes):
             await self.not_found(scope, receive, send)
             return
         query = scope["query_string"].decode("latin-1")
         response = RedirectResponse(quote(path) + (f"?{query}" if query else ""), 307)
         await response(scope, receive, send)
-
-
-def _is_route(scope: Scope) -> bool:
-    return any(route.matches(scope)[0] != Match.NONE for route in scope["app"].router.routes)
 
 
 class SafeHeaders:
@@ -284,6 +279,12 @@ def service_of(request: Request) -> Service:
     return service
 
 
+def bearer_of(request: Request) -> str | None:
+    """The token or key that a request brings in its header, if any."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token if scheme.lower() == "bearer" else None
+
+
 # ---- what respondents load
 
 
@@ -304,11 +305,7 @@ async def _document(request: Request) -> Response:
 
 async def _static(request: Request) -> Response:
     asset = service_of(request).assets.get(request.path_params["name"])
-    return (
-        _error(404, "not-found", "there is nothing here", "check the address")
-        if asset is None
-        else asset.response(request)
-    )
+    return await _not_found(request, None) if asset is None else asset.response(request)
 
 
 # ---- what respondents send
@@ -352,36 +349,28 @@ def _parsed(content: bytes, parse: Callable[[str], Any]) -> Any:
     try:
         return parse(content.decode())
     except (ValueError, RecursionError) as error:
-        raise _BodyError("the-body-is-not-json", status=400) from error
+        raise ReportError("the-body-is-not-json", status=400) from error
 
 
 async def _content(scope: Scope, receive: Receive, largest: int) -> bytes:
     """The body of a request, which says that it is JSON."""
     kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
     if kind.partition(b";")[0].strip().lower() != b"application/json":
-        raise _BodyError("the-body-is-not-application-json", status=415)
+        raise ReportError("the-body-is-not-application-json", status=415)
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            return await _received(receive, largest)
+            content = bytearray()
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnect
+                content += message.get("body", b"")
+                if len(content) > largest:
+                    raise ReportError("the-body-has-more-than-kb", largest=largest >> 10, status=413)
+                if not message.get("more_body", False):
+                    return bytes(content)
     except TimeoutError as error:
-        raise _BodyError("the-body-was-not-there-after", body_seconds=BODY_SECONDS, status=408) from error
-
-
-async def _received(receive: Receive, largest: int) -> bytes:
-    content = bytearray()
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        content += message.get("body", b"")
-        if len(content) > largest:
-            raise _BodyError("the-body-has-more-than-kb", largest=largest >> 10, status=413)
-        if not message.get("more_body", False):
-            return bytes(content)
-
-
-class _BodyError(ReportError):
-    """A body that cannot be read."""
+        raise ReportError("the-body-was-not-there-after", body_seconds=BODY_SECONDS, status=408) from error
 
 
 # ---- watching over it
@@ -408,8 +397,8 @@ def address_of(request: Request, settings: Settings) -> str:
 
 def _may_watch(request: Request, settings: Settings) -> bool:
     """Whether somebody may read the counts: with the token, from this machine and past no proxy, or by the settings."""
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if settings.metrics_token and scheme.lower() == "bearer":
+    token = bearer_of(request)
+    if settings.metrics_token and token is not None:
         return secrets.compare_digest(token.encode(), settings.metrics_token.encode())
     if settings.metrics == "open":
         return True
@@ -439,11 +428,21 @@ async def _metrics(request: Request) -> Response:
 
 
 def _error(status: int, code: str, message: str, hint: str) -> Response:
-    return Response(
-        json.dumps({"error": {"code": code, "message": message, "hint": hint}}, ensure_ascii=False),
-        status_code=status,
-        media_type="application/json",
-    )
+    content = json.dumps({"error": {"code": code, "message": message, "hint": hint}}, ensure_ascii=False)
+    return Response(content, status_code=status, media_type="application/json")
+
+
+def _answering(*words: Any) -> Callable[[Any, Any], Awaitable[Response]]:
+    """A handler with one answer: status, code, message and hint, and the headers that an error brings along."""
+
+    async def handler(_: Request | None, error: Exception | None) -> Response:
+        response = _error(*words)
+        if response.status_code == 503:
+            response.headers["Retry-After"] = str(WAIT_SECONDS)
+        response.headers.update(error.headers or {} if isinstance(error, HTTPException) else {})
+        return response
+
+    return handler
 
 
 def status_of(error: MaskwellError) -> int:
@@ -461,47 +460,23 @@ async def _refused(_: Request | None, error: Exception) -> Response:
     return response
 
 
-async def _busy(_: Request | None, __: Exception) -> Response:
-    return _later("busy", "too many reports are waiting", "send it again in a few seconds")
-
-
-async def _away(_: Request | None, __: Exception) -> Response:
-    return _later("database", "the database does not answer", "send it again in a few seconds; nothing was taken twice")
-
-
-def _later(code: str, message: str, hint: str) -> Response:
-    response = _error(503, code, message, hint)
-    response.headers["Retry-After"] = str(WAIT_SECONDS)
-    return response
-
-
 async def _gone(_: Request | None, __: Exception) -> Response:
     """Nobody reads this: whoever sent the request has gone away."""
     return Response(status_code=400)
 
 
-async def _not_found(_: Request, __: Exception) -> Response:
-    return _error(404, "not-found", "there is nothing here", "check the address")
-
-
-async def _wrong_method(_: Request, error: Exception) -> Response:
-    response = _error(405, "wrong-method", "this address does not take that method", "see /openapi.json")
-    response.headers.update(getattr(error, "headers", None) or {})
-    return response
-
-
-async def _fault(_: Request, __: Exception) -> Response:
-    return _error(500, "fault", "the service has a fault", "tell those who run it; your report was not taken")
-
-
+_not_found = _answering(404, "not-found", "there is nothing here", "check the address")
+_away = _answering(
+    503, "database", "the database does not answer", "send it again in a few seconds; nothing was taken twice"
+)
 HANDLERS: Mapping[Any, Callable[[Request, Any], Awaitable[Response]]] = {
-    BusyError: _busy,
+    BusyError: _answering(503, "busy", "too many reports are waiting", "send it again in a few seconds"),
     MaskwellError: _refused,
     ClientDisconnect: _gone,
     **dict.fromkeys(AWAY, _away),
     404: _not_found,
-    405: _wrong_method,
-    Exception: _fault,
+    405: _answering(405, "wrong-method", "this address does not take that method", "see /openapi.json"),
+    Exception: _answering(500, "fault", "the service has a fault", "tell those who run it; your report was not taken"),
 }
 
 

@@ -97,7 +97,7 @@ class Client:
         return Survey.from_dict(self._ask("GET", f"/s/{quote(code)}/survey.json")["survey"])
 
     def answer(self, code: str, answers: Mapping[str, Hashable], *, invitation: str | None = None) -> dict[str, Any]:
-        """Randomize true answers here, and send the reports. What was sent comes back: :meth:`send` it again, never redraw."""
+        """Randomize true answers here, and send the reports. Never draw again: :meth:`send` what came back."""
         survey = self.survey(code)
         submission = draw_submission(survey, answers, invitation=invitation)
         self._submit(code, padded(survey, submission))

@@ -18,12 +18,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from maskwell.collection.accounts import Accounts
+from maskwell.collection.database import sqlite_url
 from maskwell.collection.exports import estimate_command, export_folder
 from maskwell.collection.imports import check_taking, import_reports
 from maskwell.collection.opening import is_sqlite, open_store
 from maskwell.collection.results import question_result
 from maskwell.collection.settings import Settings
-from maskwell.collection.store import StateError, Store, StoredSurvey, sqlite_url
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import StateError, StoredSurvey
 from maskwell.collection.survey import LARGEST, Survey
 from maskwell.collection.tables import accounts, holdings, links, metadata, pulse, sessions, surveys
 from maskwell.core.arguments import as_count
@@ -146,7 +148,7 @@ class Desk:
     def import_file(
         self, code: str, path: str | Path, source: str | None = None, *, again: bool = False
     ) -> dict[str, Any]:
-        """Take all rows of a file from elsewhere, or none; one without ids is taken twice only where ``again`` says so."""
+        """Take all rows of a file from elsewhere, or none; one without ids is taken twice only ``again``."""
         stored = self.store.survey(code)
         check_taking(stored)
         done = import_reports(self.store, stored, path, source, again=again)

@@ -16,7 +16,6 @@ from maskwell.collection.survey import DECLINED, MOST_QUESTIONS, Question, Surve
 from maskwell.core.documents import from_toml
 from maskwell.core.exact import to_text
 from maskwell.core.phrases import in_toml
-from maskwell.designs.design import Design
 from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import MaskwellError, PlanError
@@ -47,7 +46,7 @@ def survey_text(form: Mapping[str, Any]) -> str:
         *_filled(form, ("introduction", "thanks", "contact")),
         *([f"languages = {_listed(languages)}"] if languages != ["en"] else []),
         f"access = {in_toml('invitations' if form.get('access') == 'invitations' else 'open')}",
-        f"demand = {{ {word} = {_toml_value(value)} }}",
+        f"demand = {{ {word} = {in_toml(value) if isinstance(value, str) else _listed(value)} }}",
         *(["accept_no_protection = true"] if form.get("accept") else []),
     ]
     names: list[str] = []
@@ -86,10 +85,6 @@ def _demand(given: Any) -> tuple[str, str | list[str]]:
     return word, value.split() if word == "rho" else value
 
 
-def _toml_value(value: str | list[str]) -> str:
-    return in_toml(value) if isinstance(value, str) else f"[{', '.join(map(in_toml, value))}]"
-
-
 def _share_of_demand(word: str, value: str | list[str], questions: int) -> str:
     """The bound gamma of each of so many questions: the root of the whole one, rounded toward more privacy."""
     try:
@@ -117,22 +112,17 @@ def _question_lines(question: Mapping[str, Any], gamma: str, names: list[str]) -
     names.append(kept if kept and kept not in names else _name(ask, names))
     answers = _listed(label(one, "answers") for one in question.get("answers", []))
     lines = ["[[question]]", f"name = {in_toml(names[-1])}", f"ask = {in_toml(ask)}", *_filled(question, ("help",))]
-    lines += [f"answers = {answers}", *_condition_lines(question.get("after"), names)]
+    lines.append(f"answers = {answers}")
+    if question.get("after"):  # after which answers to which earlier question this one is asked
+        after = table(question["after"], "after")
+        at, chosen = after.get("question"), [label(one, "after") for one in after.get("answers") or []]
+        if not isinstance(at, int) or not 0 <= at < len(names) - 1 or not chosen:
+            raise PlanError("question-no-answer-is-chosen-after", name=names[-1])
+        lines.append(f"show_if = {{ {in_toml(names[at])} = {_listed(chosen)} }}")
     if not question.get("sensitive"):
         return [*lines, "open = true"]
     declined = ["prefer_not_to_say = true"] if question.get("declined") else []
     return [*lines, *declined, f"design = {{ gamma = {in_toml(gamma)} }}"]
-
-
-def _condition_lines(given: Any, names: Sequence[str]) -> list[str]:
-    """After which answers to which earlier question this one is asked, the last in ``names``; nothing for everybody."""
-    if not given:
-        return []
-    after = table(given, "after")
-    at, answers = after.get("question"), [label(one, "after") for one in after.get("answers") or []]
-    if not isinstance(at, int) or not 0 <= at < len(names) - 1 or not answers:
-        raise PlanError("question-no-answer-is-chosen-after", name=names[-1])
-    return [f"show_if = {{ {in_toml(names[at])} = {_listed(answers)} }}"]
 
 
 def _name(words: str, taken: list[str]) -> str:
@@ -167,7 +157,7 @@ def _form(survey: Survey, written: Mapping[str, Any]) -> dict[str, Any]:
         "demand": {"word": word, "value": value},
         "accept": survey.accept_no_protection,
         "questions": [
-            {**_form_question(question, one, first), "after": _form_condition(question, survey)}
+            _form_question(survey, question, one, first)
             for question, one in zip(survey.questions, written["question"], strict=True)
         ],
     }
@@ -186,16 +176,10 @@ def _form_words(survey: Survey, language: str) -> dict[str, Any]:
     return {**words, "questions": questions}
 
 
-def _form_condition(question: Question, survey: Survey) -> dict[str, Any] | None:
-    """The condition as the form holds it: on one question. Of several, one stands here, and the file is no form."""
-    names = list(survey.by_name)
-    return next(
-        ({"question": names.index(name), "answers": list(after)} for name, after in question.show_if.items()), None
-    )
-
-
-def _form_question(question: Question, written: Mapping[str, Any], language: str) -> dict[str, Any]:
-    is_declined = bool(written.get("prefer_not_to_say"))
+def _form_question(survey: Survey, question: Question, written: Mapping[str, Any], language: str) -> dict[str, Any]:
+    """The form holds a condition on one question. Of several, one stands here, and the file is no form."""
+    is_declined, names = bool(written.get("prefer_not_to_say")), list(survey.by_name)
+    conditions = [{"question": names.index(name), "answers": [*after]} for name, after in question.show_if.items()]
     return {
         "name": question.name,
         "ask": question.ask[language],
@@ -203,6 +187,7 @@ def _form_question(question: Question, written: Mapping[str, Any], language: str
         "answers": [one for one in question.labels if not (is_declined and one == DECLINED)],
         "sensitive": question.design is not None,
         "declined": is_declined,
+        "after": next(iter(conditions), None),
     }
 
 
@@ -224,33 +209,20 @@ def consequences(content: str, n: Any = None, share: Any = None, margin: Any = N
         "strength": survey.strength,
         "protects": package_texts("page")["en"][f"how_protects_{survey.strength}"],
         "gamma": float(min(survey.parity, Fraction(sys.float_info.max))),
-        "questions": expectations(survey, planned, at, half),
+        "questions": [expected(question, planned, at, half) for question in survey.questions],
     }
-
-
-def expectations(
-    survey: Survey, n: int = PLANNED, share: float | None = None, margin: float = MARGIN
-) -> list[dict[str, Any]]:
-    """For each question: what it reveals, its margin with n respondents, and how many a margin needs."""
-    return [_expected(question, n, share, margin) for question in survey.questions]
 
 
 def unit_variance(question: Question, share: float | None = None) -> float:
     """How exact a question is with one respondent: n times the variance of the least exact share, here or at worst."""
     if question.design is None:
         return direct_variance(share)
-    if share is not None:
-        return _variance_at(question.design, share)
-    if isinstance(question.design, Uniform | SetDesign):
-        return worst_share_variance(question.design)  # treats all answers alike
-    return plan_sample(question.design, n=1).variance.total
-
-
-def _variance_at(design: Design, share: float) -> float:
-    """The largest over the answers, where each in turn has this share and the others share the rest equally."""
-    listed = range(design.k) if not isinstance(design, Uniform | SetDesign) else range(1)
-    variances = []
-    for j in listed:
+    design = question.design
+    treats_alike = isinstance(design, Uniform | SetDesign)
+    if share is None:
+        return worst_share_variance(design) if treats_alike else plan_sample(design, n=1).variance.total
+    variances = []  # where each answer in turn has this share and the others share the rest equally
+    for j in range(1 if treats_alike else design.k):
         pi = np.full(design.k, (1 - share) / (design.k - 1))
         pi[j] = share
         variances.append(float(design.share_variance(pi)[j]))
@@ -262,7 +234,10 @@ def direct_variance(share: float | None = None) -> float:
     return 0.25 if share is None else share * (1 - share)
 
 
-def _expected(question: Question, n: int, share: float | None, margin: float) -> dict[str, Any]:
+def expected(
+    question: Question, n: int = PLANNED, share: float | None = None, margin: float = MARGIN
+) -> dict[str, Any]:
+    """What a question reveals, its margin with n respondents, and how many a margin needs."""
     variance, direct = unit_variance(question, share), direct_variance(share)
     content: dict[str, Any] = {
         "name": question.name,

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from maskwell.collection.page_texts import static_text, texts_in
+from maskwell.collection.page_texts import package_text, static_text, texts_in
 from maskwell.collection.results import report_label
 from maskwell.collection.survey import Question, Survey
 from maskwell.core.documents import version_text
 from maskwell.core.labels import texts
 from maskwell.errors import ParameterError
 
-PLATFORMS = ("qualtrics", "limesurvey", "surveyjs")
+PLATFORM_NAMES = {"qualtrics": "Qualtrics", "limesurvey": "LimeSurvey", "surveyjs": "SurveyJS"}
 _WORDS = re.compile(
     r"(how_protects|sensitive_note|differs|reveals_factor)(_\w+)?"
     r"|direction|decimal|group|draw|drawn_title|drawn_note|reveals_title|reveals|choose|changed|no_storage|not_safe"
@@ -30,20 +29,14 @@ _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";\n', re.MULTILINE
 
 def embed_text(survey: Survey, name: str, platform: str) -> str:
     """The snippet for one question of a survey."""
-    question = sensitive_question(survey, name)
-    if platform not in PLATFORMS:
-        raise ParameterError("there-is-no-snippet", platform=platform, platforms=", ".join(PLATFORMS))
-    return _SHELLS[platform](question, _program(survey, question))
-
-
-def sensitive_question(survey: Survey, name: str) -> Question:
-    """The question of a name, if it is randomized; ParameterError otherwise."""
     question = survey.by_name.get(name)
     if question is None or question.design is None:
         named = ", ".join(repr(one.name) for one in survey.sensitive)
         why = "no question of the survey is named so" if question is None else "this question is open"
         raise ParameterError("question-name-why", hint=f"one of the sensitive ones: {named}"[:100], name=name, why=why)
-    return question
+    if platform not in PLATFORM_NAMES:
+        raise ParameterError("there-is-no-snippet", platform=platform, platforms=", ".join(PLATFORM_NAMES))
+    return _in_shell(question, platform, _program(survey, question))
 
 
 def report_texts(question: Question) -> list[str] | None:
@@ -83,21 +76,15 @@ def json_text(content: Any) -> str:
 
 def words_for(survey: Survey, *groups: str) -> dict[str, dict[str, Any]]:
     """The texts of the page in the languages of a survey, with those of further groups in their place."""
-    return {one: _words_in(survey, one, ("page", *groups)) for one in survey.languages}
-
-
-def _words_in(survey: Survey, language: str, groups: Iterable[str]) -> dict[str, Any]:
-    words: dict[str, Any] = {}
-    for group in groups:
-        spoken = texts_in(language, group, survey.texts)
-        if spoken is None:
-            raise _not_spoken(language, group)
-        words |= spoken
+    words: dict[str, dict[str, Any]] = {}
+    for language in survey.languages:
+        words[language] = {}
+        for group in ("page", *groups):
+            spoken = texts_in(language, group, survey.texts)
+            if spoken is None:
+                raise ParameterError("there-are-no-texts", group=group, language=language)
+            words[language] |= spoken
     return words
-
-
-def _not_spoken(language: str, group: str) -> ParameterError:
-    return ParameterError("there-are-no-texts", group=group, language=language)
 
 
 def _program(survey: Survey, question: Question) -> str:
@@ -135,166 +122,51 @@ def _quoted(program: str) -> str:
 
 # ---- what the platforms document
 
-
-def _head(question: Question, platform: str, *steps: str) -> str:
-    assert question.design is not None
-    return "\n".join(
-        [
-            f"The question {field_name(question.name)} for {platform}, made by maskwell {version_text()}.",
-            f"Design {question.design.fingerprint}.",
-            "It draws on the respondent's device, loads nothing, and hands over the report only.",
-            *steps,
-        ]
-    )
-
-
-def _qualtrics(question: Question, program: str) -> str:
-    """For the JavaScript of a question of the kind Text / Graphic.
-
-    From the Question API of Qualtrics: ``SurveyEngine.addOnReady``, ``getQuestionContainer``, ``disableNextButton``,
-    ``enableNextButton``, ``setJSEmbeddedData`` and ``getJSEmbeddedData`` (they add the prefix ``__js_`` that the field
-    has in the survey flow), ``setEmbeddedData`` and ``getEmbeddedData`` where those are missing (they add nothing).
-    ``${e://Field/...}`` is piped text; the program is written without ``${`` so that nothing else is taken for it.
-    """
-    name = field_name(question.name)
-    head = _head(
-        question,
-        "Qualtrics",
-        f"1. Survey flow, at the top: an embedded data field __js_{name}, without a value.",
+_STEPS = {
+    "qualtrics": (
+        "1. Survey flow, at the top: an embedded data field __js_{name}, without a value.",
         "2. A question Text / Graphic on a page of its own; its JavaScript is this file, and nothing else.",
-        f"3. The report is in the column __js_{name} of the export.",
-    )
-    return f"""/*
-{head}
-*/
-(function () {{
-  var draw = new Function("host", {_quoted(program)});
-  var engine = Qualtrics.SurveyEngine;
-  engine.addOnReady(function () {{
-    var question = this;
-    draw({{
-      element: question.getQuestionContainer(),
-      language: "${{e://Field/Q_Language}}",
-      respondent: "${{e://Field/ResponseID}}",
-      read: function () {{
-        return engine.getJSEmbeddedData ? engine.getJSEmbeddedData("{name}") : engine.getEmbeddedData("__js_{name}");
-      }},
-      write: function (report) {{
-        if (engine.setJSEmbeddedData) engine.setJSEmbeddedData("{name}", report);
-        else engine.setEmbeddedData("__js_{name}", report);
-      }},
-      wait: function () {{ question.disableNextButton(); }},
-      go: function () {{ question.enableNextButton(); }}
-    }});
-  }});
-}})();
-"""
-
-
-def _limesurvey(question: Question, program: str) -> str:
-    """For the text of a question of the kind "short free text", in the editor's source view.
-
-    From the manual of LimeSurvey: ``{QID}``, ``{SGQ}``, ``{SAVEDID}`` and ``{TOKEN}`` are filled in; a script's brace
-    has a space or a line's end on its inner side; the field of the answer is ``answer{SGQ}``, or else the one text
-    field within ``question{QID}`` (newer versions form its name in another way);
-    scripts begin at the page's load or at ``pjax:scriptcomplete``; the platform hears of a change by ``keyup`` and
-    ``change``. A mandatory question keeps the respondent on the page until there is a report.
-    """
-    return f"""<!--
-{_limesurvey_head(question)}
--->
-<div id="maskwell{{QID}}"></div>
-<script>
-( function () {{
-  var draw = new Function("host", {_quoted(program)});
-  var respondent = [ "{{TOKEN}}", "{{SAVEDID}}" ].join(" ").trim();
-  var ask = function () {{
-    var field = document.getElementById("answer{{SGQ}}") || document.querySelector("#question{{QID}} input[type=text]");
-    var place = document.getElementById("maskwell{{QID}}");
-    if ( !field || !place || place.childNodes.length ) return;
-    field.readOnly = true;
-    field.autocomplete = "off";
-    field.style.display = "none";
-    draw( {{
-      element: place,
-      language: document.documentElement.lang,
-      respondent: respondent,
-      read: function () {{ return field.value; }},
-      write: function ( report ) {{
-        if ( field.value === report ) return;
-        field.value = report;
-        [ "keyup", "change" ].forEach( function ( name ) {{
-          field.dispatchEvent( new Event( name, {{ bubbles: true }} ) );
-        }} );
-      }}
-    }} );
-  }};
-  document.addEventListener( "pjax:scriptcomplete", ask );
-  if ( document.readyState === "loading" ) document.addEventListener( "DOMContentLoaded", ask );
-  else ask();
-}} )();
-</script>
-"""
-
-
-def _limesurvey_head(question: Question) -> str:
-    return _head(
-        question,
-        "LimeSurvey",
-        f"1. A question of the type short free text, code {limesurvey_code(question.name)}, mandatory.",
+        "3. The report is in the column __js_{name} of the export.",
+    ),
+    "limesurvey": (
+        "1. A question of the type short free text, code {code}, mandatory.",
         "2. Its text, in the source view of the editor, is this file, and nothing else.",
         "3. Scripts must be allowed for who edits the survey (global settings, security).",
+    ),
+    "surveyjs": (
+        '1. A question {{"type": "text", "titleLocation": "hidden", "isRequired": true}} with this name.',
+        "2. Load this file, then call attachMaskwell(survey) before the survey is rendered.",
+        "Several snippets can be loaded one after the other: one call attaches all of them.",
+    ),
+}
+# The snippets call what these platforms document:
+# Qualtrics: ``${e://Field/...}`` is piped text, so the program is written without ``${``. ``setJSEmbeddedData`` and
+# ``getJSEmbeddedData`` add the prefix ``__js_`` that the field has in the survey flow; the others add nothing.
+# LimeSurvey: ``{QID}``, ``{SGQ}``, ``{SAVEDID}``, ``{TOKEN}`` are filled in; a script's brace has a space or a line's
+# end on its inner side. The field of the answer is ``answer{SGQ}``, or in newer versions the one text field in
+# ``question{QID}``. Scripts begin at the page's load or at ``pjax:scriptcomplete``; ``keyup`` and ``change`` tell of a
+# change. A mandatory question keeps the respondent on the page until there is a report.
+# SurveyJS: ``SurveyModel.onAfterRenderQuestion`` with ``options.question`` and ``options.htmlElement``,
+# ``Question.value``, ``SurveyModel.onComplete`` and ``SurveyModel.locale``.
+_SHELLS = {"qualtrics": "qualtrics.js", "limesurvey": "limesurvey.html", "surveyjs": "surveyjs.js"}
+
+
+def _in_shell(question: Question, platform: str, program: str) -> str:
+    """The snippet: how to paste it, and the program in what the platform runs."""
+    assert question.design is not None
+    name = field_name(question.name)
+    head = (
+        f"The question {name} for {PLATFORM_NAMES[platform]}, made by maskwell {version_text()}.",
+        f"Design {question.design.fingerprint}.",
+        "It draws on the respondent's device, loads nothing, and hands over the report only.",
+        *(step.format(name=name, code=limesurvey_code(question.name)) for step in _STEPS[platform]),
     )
+    is_js = platform == "surveyjs"
+    shell = package_text("templates", _SHELLS[platform]).replace("@head@", "\n".join(head))
+    shell = shell.replace("@name@", json_text(question.name) if is_js else name)
+    return shell.replace("@program@", program if is_js else _quoted(program))
 
 
 def limesurvey_code(name: str) -> str:
     """A question's name as LimeSurvey takes it for a code: letters and digits, at most 20."""
     return field_name(name).replace("_", "")[:20]
-
-
-def _surveyjs(question: Question, program: str) -> str:
-    """For the page that makes a SurveyJS model; ``attachMaskwell(survey)`` comes before the survey is rendered.
-
-    From the API of SurveyJS: ``SurveyModel.onAfterRenderQuestion`` with ``options.question`` and
-    ``options.htmlElement``, ``Question.value``, ``SurveyModel.onComplete`` and ``SurveyModel.locale``.
-    """
-    name = json_text(question.name)
-    head = _head(
-        question,
-        "SurveyJS",
-        '1. A question {"type": "text", "titleLocation": "hidden", "isRequired": true} with this name.',
-        "2. Load this file, then call attachMaskwell(survey) before the survey is rendered.",
-        "Several snippets can be loaded one after the other: one call attaches all of them.",
-    )
-    return f"""/*
-{head}
-*/
-(function () {{
-const draw = (host) => {{
-{program}
-}};
-const earlier = globalThis.attachMaskwell;
-globalThis.attachMaskwell = function (survey) {{
-  if (earlier) earlier(survey);
-  let asked;
-  survey.onAfterRenderQuestion.add((_, {{ question, htmlElement }}) => {{
-    if (question.name !== {name} || htmlElement.querySelector(".maskwell")) return;
-    for (const field of htmlElement.querySelectorAll("input, textarea")) field.style.display = "none";
-    asked = draw({{
-      element: htmlElement,
-      language: survey.locale,
-      read: () => question.value,
-      write: (report) => {{ if (question.value !== report) question.value = report; }},
-    }});
-  }});
-  survey.onComplete.add(async () => (await asked)?.forget?.()); // the next respondent in this tab draws anew
-}};
-}})();
-"""
-
-
-_SHELLS: Mapping[str, Callable[[Question, str], str]] = {
-    "qualtrics": _qualtrics,
-    "limesurvey": _limesurvey,
-    "surveyjs": _surveyjs,
-}

@@ -16,7 +16,8 @@ from shlex import quote
 from typing import Any
 
 from maskwell.collection.results import report_label
-from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import StoredSurvey
 from maskwell.collection.survey import Question
 from maskwell.core.documents import version_text
 from maskwell.core.labels import texts
@@ -42,7 +43,12 @@ def export_bytes(store: Store, stored: StoredSurvey, kind: str) -> bytes:
 def export_folder(store: Store, stored: StoredSurvey, kind: str, folder: Path) -> list[str]:
     """Write the files into a folder; their names."""
     data = f"reports.{kind}"
-    _write_rows(store, stored, folder / data)
+    arrow: Any = require("pyarrow")
+    schema = arrow.schema([(question.name, arrow.string()) for question in stored.survey.questions])
+    path = folder / data
+    with path.open("wb") as file, open_sink(file, str(path), schema) as sink:
+        for columns in _batches(store, stored):
+            sink.write(arrow.record_batch(columns, schema=schema))
     for question in stored.survey.sensitive:
         assert question.design is not None
         (folder / f"design-{question.name}.json").write_text(dumps(question.design), encoding="utf-8")
@@ -50,14 +56,6 @@ def export_folder(store: Store, stored: StoredSurvey, kind: str, folder: Path) -
     (folder / "survey.json").write_text(document + "\n", encoding="utf-8")
     (folder / "README.txt").write_text(_readme(stored, data), encoding="utf-8")
     return sorted(path.name for path in folder.iterdir())
-
-
-def _write_rows(store: Store, stored: StoredSurvey, path: Path) -> None:
-    arrow: Any = require("pyarrow")
-    schema = arrow.schema([(question.name, arrow.string()) for question in stored.survey.questions])
-    with path.open("wb") as file, open_sink(file, str(path), schema) as sink:
-        for columns in _batches(store, stored):
-            sink.write(arrow.record_batch(columns, schema=schema))
 
 
 def _batches(store: Store, stored: StoredSurvey) -> Iterator[list[list[str | None]]]:

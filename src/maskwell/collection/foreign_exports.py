@@ -69,10 +69,7 @@ def _unfinished_qualtrics(line: Line) -> bool:
     return not finished or line.get("Status") in _PREVIEWS or line.get("DistributionChannel") == "preview"
 
 
-def _unfinished_limesurvey(line: Line) -> bool:
-    return any(line.get(name) == "" for name in ("submitdate", "Date submitted", "submitdate. Date submitted"))
-
-
+_SUBMITTED = ("submitdate", "Date submitted", "submitdate. Date submitted")
 _NOT_APPROVED = ("validation_status_not_approved", "Not Approved")
 """The status of a row that was turned down: as an XML value, and as a label."""
 
@@ -105,7 +102,7 @@ FORMATS: Mapping[str, Format] = {
         marks=_marks("submitdate", "lastpage|startlanguage", "Date submitted", "submitdate. Date submitted"),
         ids=("id", "Response ID", "id. Response ID"),
         plain=lambda name: name.split(".", 1)[0],
-        is_left_out=_unfinished_limesurvey,
+        is_left_out=lambda line: any(line.get(name) == "" for name in _SUBMITTED),
     ),
     "surveyjs": Format(marks=(), ids=("id", "_id", "Id", "instanceId", "responseId")),
 }
@@ -279,7 +276,9 @@ def _export(
     is_sure: bool,
 ) -> Export:
     columns = {question.name: _column(path, survey, question, kind, header) for question in survey.questions}
-    ids = _id_column(path, kind, header, is_sure=is_sure)
+    ids = next((name for name in FORMATS[kind].ids if name in header), None)
+    if ids is None and not is_sure:
+        raise DataFileError("looks-like-an-export-of-without", path=path, kind=kind)
     return Export(kind, ids is not None, _entries(survey, kind, lines, columns, ids))
 
 
@@ -292,7 +291,11 @@ def _entries(
         if FORMATS[kind].is_left_out(line):
             yield number, None, None, {}
             continue
-        key = None if ids is None else _once(_id_of(kind, ids, number, line), number, ids, before)
+        key = None
+        if ids is not None:
+            given = line.get(ids)
+            own = _own_id(number, given) if kind == "offline" else _derived(kind, ids, number, given)
+            key = _once(own, number, ids, before)
         values = {name: _value(line.get(column), known[name]) for name, column in columns.items()}
         yield number, key, values, {name: line[name] for name in line if name not in asked} if ids is None else {}
 
@@ -330,18 +333,6 @@ def _value(given: Any, known: Mapping[str, str]) -> Any:
 
 
 # ---- ids
-
-
-def _id_column(path: str | Path, kind: str, header: Sequence[str], *, is_sure: bool) -> str | None:
-    column = next((name for name in FORMATS[kind].ids if name in header), None)
-    if column is None and not is_sure:
-        raise DataFileError("looks-like-an-export-of-without", path=path, kind=kind)
-    return column
-
-
-def _id_of(kind: str, column: str, number: int, line: Line) -> bytes:
-    given = line.get(column)
-    return _own_id(number, given) if kind == "offline" else _derived(kind, column, number, given)
 
 
 def _derived(kind: str, column: str, number: int, given: Any) -> bytes:

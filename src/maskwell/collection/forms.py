@@ -43,15 +43,11 @@ def form_bytes(survey: Survey, device: str) -> bytes:
 
 def form_names(survey: Survey) -> dict[str, str]:
     """The names that questions have in the form and in its exports."""
-    return dict(zip(survey.by_name, _distinct(survey.by_name), strict=True))
+    return dict(zip(survey.by_name, choice_names(survey.by_name), strict=True))
 
 
-def choice_names(labels: Sequence[str]) -> list[str]:
+def choice_names(labels: Iterable[str]) -> list[str]:
     """The names that answers or reports have in the form and in its exports, in their order."""
-    return _distinct(labels)
-
-
-def _distinct(labels: Iterable[str]) -> list[str]:
     names: list[str] = []
     for label in labels:
         plain = field_name(label)
@@ -82,18 +78,15 @@ class _Form:
         return {one: _filled(str(words[key]), one, values) for one, words in self.words.items()}
 
     def survey_rows(self) -> list[Row]:
-        rows: list[Row] = [{"type": "note", "name": "maskwell_start", "label": _joined(self._opening(), "\n\n")}]
+        own = [texts for texts in (self.survey.title, self.survey.introduction) if texts]
+        said = {one: "\n\n".join(promises(self.survey, words)) for one, words in self.words.items()}
+        opening = _joined([*own, said], "\n\n")  # with what all reports of one person can reveal
+        rows: list[Row] = [{"type": "note", "name": "maskwell_start", "label": opening}]
         for question in self.survey.questions:
             rows += self._open(question) if question.design is None else self._sensitive(question)
         if self.survey.thanks:
             rows.append({"type": "note", "name": "maskwell_end", "label": dict(self.survey.thanks)})
         return rows
-
-    def _opening(self) -> list[Mapping[str, str]]:
-        """The title, the introduction, and what all reports of one person can reveal."""
-        own = [texts for texts in (self.survey.title, self.survey.introduction) if texts]
-        said = {one: "\n\n".join(promises(self.survey, words)) for one, words in self.words.items()}
-        return [*own, said]
 
     def _open(self, question: Question) -> list[Row]:
         name = self.names[question.name]
@@ -120,7 +113,8 @@ class _Form:
         """The condition of the form that stands for ``show_if``."""
         every = []
         for other, after in question.show_if.items():
-            known = dict(zip(self.survey.by_name[other].labels, _answer_names(self.survey.by_name[other]), strict=True))
+            labels = self.survey.by_name[other].labels
+            known = dict(zip(labels, choice_names(labels), strict=True))
             every.append(" or ".join(f"${{{self.names[other]}}} = '{known[one]}'" for one in after))
         return " and ".join(f"({one})" for one in every)
 
@@ -154,12 +148,10 @@ class _Form:
         if device.dice is None:
             return [*asked, *(self.say(key) for key in ("think", "draw_card", "follow_card", "card_back"))]
         table = _joined(self._table(question, device.dice), "\n\n")
-        return [*asked, self.say("think"), self._roll(device.dice), table, self.say("say_only")]
-
-    def _roll(self, table: DiceTable) -> dict[str, str]:
-        if table.dice == 1:
-            return self.say("roll_one")
-        return self.say("roll_sum") if table.sums() is not None else self.say("roll_two", count=table.dice)
+        roll = self.say("roll_two", count=device.dice.dice)
+        if device.dice.dice == 1 or device.dice.sums() is not None:
+            roll = self.say("roll_one" if device.dice.dice == 1 else "roll_sum")
+        return [*asked, self.say("think"), roll, table, self.say("say_only")]
 
     def _table(self, question: Question, table: DiceTable) -> list[Mapping[str, str]]:
         """A line for each range of what the dice show."""
@@ -200,26 +192,19 @@ def reports_of(question: Question) -> list[str]:
     return report_texts(question) or []
 
 
-def _answer_names(question: Question) -> list[str]:
-    return choice_names(question.labels)
-
-
 def _device(question: Question, medium: str) -> Device:
     """The device that carries out the design exactly; ParameterError where there is none."""
     assert question.design is not None
     if isinstance(question.design, SetDesign):
         raise ParameterError("question-its-reports-are-sets-which", name=question.name)
+    no_device = {"name": question.name, "medium": medium, "design": question.design}
     try:
         device = make_device(question.design, medium=cast(Literal["cards", "dice"], medium))
     except MaskwellError as error:
-        raise _no_device(question, medium) from error
+        raise ParameterError("question-no-of-a-handy-size", **no_device) from error
     if device.deck.realised.exact_matrix() != question.design.exact_matrix():
-        raise _no_device(question, medium)
+        raise ParameterError("question-no-of-a-handy-size", **no_device)
     return device
-
-
-def _no_device(question: Question, medium: str) -> ParameterError:
-    return ParameterError("question-no-of-a-handy-size", name=question.name, medium=medium, design=question.design)
 
 
 def _shown(table: DiceTable, outcome: int) -> str:

@@ -21,11 +21,13 @@ from typing import IO, Any
 import sqlalchemy as sa
 from argon2.low_level import Type, hash_secret_raw
 
+from maskwell.collection.database import AWAY
 from maskwell.collection.foreign_exports import Entry, Export, check_no_export, read_export
 from maskwell.collection.report_cells import content_of
 from maskwell.collection.results import report_label
 from maskwell.collection.row_hash import RowHash, shown
-from maskwell.collection.store import AWAY, Store, StoredSurvey, Submission, Verdict
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import StoredSurvey, Submission
 from maskwell.collection.survey import Question
 from maskwell.collection.tables import ID_BYTES, imports
 from maskwell.core.labels import texts
@@ -169,14 +171,10 @@ def _take(
     before = store.held(connection, stored).size
     for numbers, block in _blocks(stored, spool):
         for number, verdict in zip(numbers, store.take(connection, block), strict=True):
-            _check_taken(number, verdict)
+            if verdict == "conflict":
+                raise ReportError("data-row-was-imported-before", number=number)
+            assert verdict == "accepted", verdict  # the survey is open, has an open link, and is locked
     return store.held(connection, stored).size - before
-
-
-def _check_taken(number: int, verdict: Verdict) -> None:
-    if verdict == "conflict":
-        raise ReportError("data-row-was-imported-before", number=number)
-    assert verdict == "accepted", verdict  # the survey is open, has an open link, and is locked
 
 
 def check_taking(stored: StoredSurvey) -> None:

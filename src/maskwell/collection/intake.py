@@ -19,8 +19,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from maskwell.collection.database import AWAY
 from maskwell.collection.report_cells import content_of
-from maskwell.collection.store import AWAY, Store, StoredSurvey, Submission, Verdict, token_hash
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import StoredSurvey, Submission, Verdict, token_hash
 from maskwell.collection.tables import ID_BYTES
 from maskwell.errors import ReportError
 

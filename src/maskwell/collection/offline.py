@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-from typing import Any
 
 from maskwell.collection.embeds import json_text, module_as_value, report_texts, with_values, words_for
 from maskwell.collection.page_texts import static_text
@@ -20,7 +19,12 @@ from maskwell.core.languages import direction_of
 
 def offline_page(survey: Survey) -> str:
     """The file."""
-    script, style = _script(), _style()
+    # one script: what draws, where reports go, and the respondent's page; each in a scope of its own
+    values = [module_as_value("pieces"), module_as_value("maskwell")]
+    script = "\n".join([*values, "{", with_values("offline"), "}", with_values("respond")])
+    style = static_text("respond.css") + static_text("offline.css")
+    reports = {question.name: report_texts(question) for question in survey.questions}
+    content = {"survey": survey.to_dict(), "wording": words_for(survey, "offline"), "reports": reports}
     title = html.escape(survey.title[survey.languages[0]])
     return f"""<!doctype html>
 <html lang="{html.escape(survey.languages[0], quote=True)}" dir="{direction_of(survey.languages[0])}">
@@ -43,27 +47,11 @@ nothing can be asked here.</p>
 </main>
 <footer id="footer"></footer>
 <aside id="interviewer"></aside>
-<script type="application/json" id="content">{json_text(_content(survey))}</script>
+<script type="application/json" id="content">{json_text(content)}</script>
 <script type="module">{script}</script>
 </body>
 </html>
 """
-
-
-def _content(survey: Survey) -> dict[str, Any]:
-    """What the script reads: the document, the words, and the texts of the reports for the export."""
-    reports = {question.name: report_texts(question) for question in survey.questions}
-    return {"survey": survey.to_dict(), "wording": words_for(survey, "offline"), "reports": reports}
-
-
-def _script() -> str:
-    """One script: what draws, where reports go, and the respondent's page; each in a scope of its own."""
-    values = [module_as_value("pieces"), module_as_value("maskwell")]
-    return "\n".join([*values, "{", with_values("offline"), "}", with_values("respond")])
-
-
-def _style() -> str:
-    return static_text("respond.css") + static_text("offline.css")
 
 
 def _policy(script: str, style: str) -> str:

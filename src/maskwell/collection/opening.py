@@ -10,7 +10,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from maskwell.collection.store import AWAY, NoDatabaseError, Store, sqlite_url
+from maskwell.collection.database import AWAY, NoDatabaseError, sqlite_url
+from maskwell.collection.store import Store
 from maskwell.core.extras import lacking_extra
 from maskwell.core.phrases import shorten, visible
 from maskwell.errors import InputError, MaskwellError, ParameterError
@@ -45,7 +46,7 @@ class NoAnswerError(InputError):
 
 
 def open_store(url: str, *, new: bool = False, reads: bool = False) -> Store:
-    """A database that is there, or ``new``, brought up to date; one that cannot be written where a command ``reads``."""
+    """A database that is there, or ``new``, brought up to date; an unwritable one where a command ``reads``."""
     try:
         store = Store(url)
         if not (new or store.is_there):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import cache
 from importlib.resources import files
@@ -19,7 +19,7 @@ from maskwell.core.exact import Parity
 from maskwell.core.languages import LANGUAGE, direction_of
 from maskwell.core.phrases import in_toml, shorten
 from maskwell.errors import ParameterError, PlanError
-from maskwell.microdata.plans.plan_entries import table, unknown
+from maskwell.microdata.plans.plan_entries import table, text, unknown
 from maskwell.privacy.strength import Strength
 
 GROUPS = {"page": "wording.json", "check": "check.json", "offline": "offline.json", "form": "forms.json"}
@@ -34,9 +34,14 @@ Texts = Mapping[str, Any]
 
 
 @cache
+def package_text(*place: str) -> str:
+    """A file beside this one, by its folders and its name."""
+    return files("maskwell.collection").joinpath(*place).read_text(encoding="utf-8")
+
+
 def static_text(name: str) -> str:
     """A file of the folder ``static``."""
-    return files("maskwell.collection").joinpath("static", name).read_text(encoding="utf-8")
+    return package_text("static", name)
 
 
 @cache
@@ -76,21 +81,12 @@ def factor_in(parity: Parity, texts: Texts) -> str:
 # ---- texts of a survey file
 
 
-def read_own_texts(given: Mapping[str, Any], language: str) -> dict[str, Texts]:
+def _read_own_texts(given: Mapping[str, Any], language: str) -> dict[str, Texts]:
     """The groups of texts that ``[wording.xx]`` brings for a language that the package does not have."""
     groups = {name: table(given[name], f"wording.{language}.{name}") for name in GROUPS if name in given}
     if groups and language in package_texts("page"):
         raise PlanError("wording-the-pages-have-texts", language=language, groups=next(iter(groups)))
     return {name: _complete(texts, language, name) for name, texts in groups.items()}
-
-
-def check_language(language: str, own: Mapping[str, Mapping[str, Texts]]) -> None:
-    """Raise for a language in which the respondent's page has no texts."""
-    if texts_in(language, "page", own) is None:
-        known = ", ".join(package_texts("page"))
-        raise PlanError(
-            "languages-the-pages-have-no-texts", language_shown=shorten(language, 20), known=known, language=language
-        )
 
 
 def text_table(language: str, group: str = "page") -> str:
@@ -131,3 +127,67 @@ def _check_text(text: Any, english: str | list[str], where: str, language: str) 
         raise PlanError("where-must-be-what", where=where, what=what, english=shorten(str(english), 60))
     if sorted(_PLACE.findall(str(text))) != sorted(_PLACE.findall(str(english))):
         raise PlanError("must-have-the-same-words", where=where, english=shorten(str(english), 60))
+
+
+class Wording:
+    """Texts of a survey in its languages: the file's own in the first, translations under ``[wording.xx]``."""
+
+    def __init__(self, given: Mapping[str, Any], languages: Sequence[str]) -> None:
+        self.languages = tuple(languages)
+        for key in given:
+            if key not in languages:
+                raise unknown(key, "[wording]: no language of the survey is", [*languages])
+        self._by_language = {name: dict(table(given.get(name, {}), f"wording.{name}")) for name in languages}
+        own = {name: _read_own_texts(words, name) for name, words in self._by_language.items()}
+        self.own = {name: groups for name, groups in own.items() if groups}
+        for key in self._by_language.pop(languages[0]):  # its texts stand where the survey itself is written
+            if key not in GROUPS:
+                raise PlanError("wording-is-a-text", language=languages[0], key=key)
+        for name in languages:
+            if texts_in(name, "page", self.own) is None:
+                known, shown = ", ".join(package_texts("page")), shorten(name, 20)
+                raise PlanError("languages-the-pages-have-no-texts", language_shown=shown, known=known, language=name)
+
+    def all(self, key: str, first: str | None) -> dict[str, str]:
+        """A text of the survey in every language; an error where a translation is missing."""
+        if first is None:
+            return {}
+        return self._in_languages(first, lambda language: self._by_language[language].get(key), key)
+
+    def question(self, name: str, key: str, first: str | None) -> dict[str, str]:
+        """A text of a question in every language."""
+        if first is None:
+            return {}
+        return self._in_languages(first, lambda language: self._of(language, name).get(key), f"{name}.{key}")
+
+    def answers(self, name: str, labels: Sequence[str]) -> dict[str, dict[str, str]]:
+        """The texts of the answers: a list in their order, or by label."""
+        first = {one: {self.languages[0]: one} for one in labels}
+        for language in self.languages[1:]:
+            given = self._of(language, name).get("answers")
+            by_label = dict(zip(labels, given, strict=False)) if isinstance(given, list) else dict(given or {})
+            for one in labels:
+                if not isinstance(by_label.get(one), str) or (isinstance(given, list) and len(given) != len(labels)):
+                    raise PlanError("wording-lacks-the-answer-of-question", language=language, one=one, name=name)
+                first[one][language] = by_label[one]
+        return first
+
+    def finish(self, names: Collection[str]) -> None:
+        """Raise for translations of questions that are not there."""
+        for language, given in self._by_language.items():
+            for name in table(given.get("question", {}), f"wording.{language}.question"):
+                if name not in names:
+                    raise unknown(name, f"[wording.{language}]: there is no question", [*names])
+
+    def _of(self, language: str, name: str) -> Mapping[str, Any]:
+        given = table(self._by_language[language].get("question", {}), f"wording.{language}.question")
+        return table(given.get(name, {}), f"wording.{language}.question.{name}")
+
+    def _in_languages(self, first: str, look: Any, key: str) -> dict[str, str]:
+        in_each = {self.languages[0]: first}
+        for language in self.languages[1:]:
+            value = look(language)
+            if value is None:
+                raise PlanError("wording-lacks", language=language, key=key)
+            in_each[language] = text(value, f"wording.{language}: {key}")
+        return in_each

@@ -8,7 +8,8 @@ The OpenAPI document names every such address, what it takes and what it answers
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -17,184 +18,27 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from maskwell.collection.accounts import AccessError, Accounts, Role, Scope, Session
-from maskwell.collection.application import Service, read_body
+from maskwell.collection.application import LARGEST_BODY, Service, bearer_of, read_body
 from maskwell.collection.exports import EXPORTS, export_bytes
 from maskwell.collection.results import question_result, table_result
-from maskwell.collection.store import StoredSurvey
+from maskwell.collection.stored_survey import StoredSurvey
 from maskwell.collection.survey import LARGEST, Survey
 from maskwell.core.documents import json_form, version_text
 from maskwell.errors import ParameterError
 
-_ERROR = {
-    "type": "object",
-    "required": ["error"],
-    "properties": {
-        "error": {
-            "type": "object",
-            "required": ["code", "message", "hint"],
-            "properties": {key: {"type": "string"} for key in ("code", "message", "hint")},
-        }
-    },
-}
-_SUBMISSION = {
-    "type": "object",
-    "required": ["id", "survey", "reports"],
-    "additionalProperties": False,
-    "properties": {
-        "id": {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "Random, made by the respondent's page."},
-        "survey": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$", "description": "Fingerprint of the survey."},
-        "invitation": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
-        "reports": {
-            "type": "object",
-            "additionalProperties": {
-                "oneOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[01]+$"}]
-            },
-            "description": "A report for each question that is asked: a code, or a text of 0 and 1 for sets.",
-        },
-    },
-}
-_SURVEY = {
-    "type": "object",
-    "required": ["code", "title", "state", "reports", "fingerprint", "address"],
-    "properties": {
-        "code": {"type": "string"},
-        "title": {"type": "string"},
-        "state": {"enum": ["draft", "open", "closed"]},
-        "reports": {"type": "integer", "minimum": 0},
-        "fingerprint": {"type": "string"},
-        "address": {"type": "string"},
-    },
-}
 MOST_INVITATIONS = 100_000
 _ALL = "/api/admin/surveys"
 _ONE = f"{_ALL}/{{code}}"
-_CODE = {"name": "code", "in": "path", "required": True, "schema": {"type": "string"}}
+_RESPONDENTS = "/api/surveys/{code}"
+_TEXT: dict[str, Any] = {"type": "string"}
+_CODE = {"name": "code", "in": "path", "required": True, "schema": _TEXT}
 
 
-def document(address: str) -> dict[str, Any]:
-    """All of it."""
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "maskwell",
-            "version": version_text(),
-            "description": "Surveys whose answers are randomized on the respondent's device. Only reports travel.",
-        },
-        "servers": [{"url": address}],
-        "components": {
-            "schemas": {"Error": _ERROR, "Submission": _SUBMISSION, "Survey": _SURVEY},
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
-        },
-        "paths": {**_for_respondents(), **_for_surveys(), **_for_states(), **_for_results()},
-    }
+def _object(properties: dict[str, Any], *, all_needed: bool = True, **more: Any) -> dict[str, Any]:
+    return {"type": "object", **({"required": [*properties]} if all_needed else {}), **more, "properties": properties}
 
 
-def _for_respondents() -> dict[str, Any]:
-    """What everybody may ask."""
-    well = {"200": _content({}), "503": _refusal("The database is away.")}
-    found = {"200": _content({}), "404": _refusal("No such survey.")}
-    received = {
-        "200": _content(_object(received={"const": True})),
-        **_refusals(400, 403, 404, 408, 409, 413, 415, 422, 503),
-    }
-    usable = {"200": _content(_object(usable={"type": "boolean"})), **_refusals(400, 404, 408, 413, 415, 422)}
-    return {
-        "/health": {"get": _operation("Whether the service and its database answer.", well)},
-        "/s/{code}/survey.json": {
-            "parameters": [_CODE],
-            "get": _operation("The survey document: questions, designs and fingerprint.", found),
-        },
-        "/api/surveys/{code}/reports": {
-            "parameters": [_CODE],
-            "post": _operation(
-                "Send the reports of one person; sending the same again changes nothing.",
-                received,
-                body=_ref("Submission"),
-            ),
-        },
-        "/api/surveys/{code}/invitation": {
-            "parameters": [_CODE],
-            "post": _operation(
-                "Whether an invitation can still be used.", usable, body=_needs(invitation={"type": "string"})
-            ),
-        },
-    }
-
-
-def _for_surveys() -> dict[str, Any]:
-    """Surveys: list, add, see, delete."""
-    survey = _content(_ref("Survey"))
-    return {
-        _ALL: {
-            "get": _operation("Your surveys.", {"200": _content({}), **_refusals(401, 403)}, key=True),
-            "post": _operation(
-                "Keep a survey file as a draft.",
-                {"201": survey, **_refusals(400, 401, 403, 408, 413, 415, 422)},
-                body=_needs(survey={"type": "string"}),
-                key=True,
-            ),
-        },
-        _ONE: {
-            "parameters": [_CODE],
-            "get": _operation("One survey.", {"200": survey, **_refusals(401, 403, 404)}, key=True),
-            "delete": _operation("Delete it for good.", {"200": survey, **_refusals(401, 403, 404)}, key=True),
-        },
-    }
-
-
-def _for_states() -> dict[str, Any]:
-    """What changes an open survey."""
-    refused = _refusals(400, 401, 403, 404, 408, 413, 415, 422)
-    count = {"type": "integer", "minimum": 1, "maximum": MOST_INVITATIONS}
-    return {
-        f"{_ONE}/state": {
-            "parameters": [_CODE],
-            "put": _operation(
-                "Open or close it.",
-                {"200": _content(_ref("Survey")), **refused},
-                body=_needs(state={"enum": ["open", "closed"]}),
-                key=True,
-            ),
-        },
-        f"{_ONE}/invitations": {
-            "parameters": [_CODE],
-            "post": _operation(
-                "Make single-use tokens.", {"200": _content({}), **refused}, body=_needs(count=count), key=True
-            ),
-        },
-    }
-
-
-def _for_results() -> dict[str, Any]:
-    """What was collected, as far as the survey shows it."""
-    told, refused = {"200": _content({})}, _refusals(401, 403, 404, 422)
-    archive = {"200": {"description": "A zip file.", "content": {"application/zip": {}}}}
-    two = [_query(name, {"type": "string"}, required=True) for name in ("first", "second")]
-    return {
-        f"{_ONE}/results": {
-            "parameters": [_CODE],
-            "get": _operation("Shares so far.", {**told, **refused}, key=True),
-        },
-        f"{_ONE}/table": {
-            "parameters": [_CODE, *two],
-            "get": _operation("Two questions together.", {**told, **refused}, key=True),
-        },
-        f"{_ONE}/export": {
-            "parameters": [_CODE, _query("format", {"enum": list(EXPORTS)})],
-            "get": _operation("Everything as an archive.", {**archive, **refused}, key=True),
-        },
-    }
-
-
-def _object(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties}
-
-
-def _needs(**properties: Any) -> dict[str, Any]:
-    return {**_object(**properties), "required": [*properties]}
-
-
-def _query(name: str, schema: dict[str, Any], *, required: bool = False) -> dict[str, Any]:
+def _query(name: str, schema: dict[str, Any], *, required: bool) -> dict[str, Any]:
     return {"name": name, "in": "query", "required": required, "schema": schema}
 
 
@@ -202,14 +46,39 @@ def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _content(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"description": "Done.", "content": {"application/json": {"schema": schema}}}
+def _answered(description: str, schema: dict[str, Any], kind: str = "application/json") -> dict[str, Any]:
+    return {"description": description, "content": {kind: schema}}
 
 
-def _refusal(description: str) -> dict[str, Any]:
-    return {"description": description, "content": {"application/json": {"schema": _ref("Error")}}}
-
-
+_REPORT = {"oneOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[01]+$"}]}
+_SCHEMAS = {
+    "Error": _object({"error": _object(dict.fromkeys(("code", "message", "hint"), _TEXT))}),
+    "Submission": {
+        "type": "object",
+        "required": ["id", "survey", "reports"],
+        "additionalProperties": False,
+        "properties": {
+            "id": {**_TEXT, "pattern": "^[0-9a-f]{32}$", "description": "Random, made by the respondent's page."},
+            "survey": {**_TEXT, "pattern": "^sha256:[0-9a-f]{64}$", "description": "Fingerprint of the survey."},
+            "invitation": {**_TEXT, "pattern": "^[A-Za-z0-9_-]{1,64}$"},
+            "reports": {
+                "type": "object",
+                "additionalProperties": _REPORT,
+                "description": "A report for each question that is asked: a code, or a text of 0 and 1 for sets.",
+            },
+        },
+    },
+    "Survey": _object(
+        {
+            "code": _TEXT,
+            "title": _TEXT,
+            "state": {"enum": ["draft", "open", "closed"]},
+            "reports": {"type": "integer", "minimum": 0},
+            "fingerprint": _TEXT,
+            "address": _TEXT,
+        }
+    ),
+}
 _REASONS = {
     400: "The body is not JSON.",
     401: "A key is needed.",
@@ -222,19 +91,115 @@ _REASONS = {
     422: "Something given is not allowed.",
     503: "Too many reports are waiting, or the database is away: send it again later.",
 }
+_BODY = (400, 408, 413, 415, 422)
+_KEY = (401, 403)
+_FOUND = (*_KEY, 404)
+_TOLD = (*_FOUND, 422)
+_CHANGED = (*_FOUND, *_BODY)
 
 
-def _refusals(*statuses: int) -> dict[str, Any]:
-    return {str(status): _refusal(_REASONS[status]) for status in statuses}
+@dataclass(frozen=True)
+class _Operation:
+    """What can be asked at one address, and what it answers."""
+
+    address: str
+    method: str
+    summary: str
+    refusals: Sequence[int]
+    answer: dict[str, Any] = field(default_factory=dict)
+    body: dict[str, Any] | None = None
+    status: int = 200
+    query: Sequence[dict[str, Any]] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """In the words of OpenAPI; every address for those who run surveys needs a key."""
+        body = None if self.body is None else {"application/json": {"schema": self.body}}
+        refused = {str(one): _answered(_REASONS[one], {"schema": _ref("Error")}) for one in sorted(self.refusals)}
+        if self.address == "/health":
+            refused["503"]["description"] = "The database is away."
+        done = _answered("Done.", {"schema": self.answer})
+        done = _answered("A zip file.", {}, "application/zip") if self.address.endswith("/export") else done
+        return {
+            "summary": self.summary,
+            **({} if body is None else {"requestBody": {"required": True, "content": body}}),
+            "responses": {str(self.status): done, **refused},
+            **({"security": [{"key": []}]} if self.address.startswith(_ALL) else {}),
+        }
 
 
-def _operation(
-    summary: str, responses: dict[str, Any], *, body: dict[str, Any] | None = None, key: bool = False
-) -> dict[str, Any]:
-    sent = (
-        {} if body is None else {"requestBody": {"required": True, "content": {"application/json": {"schema": body}}}}
-    )
-    return {"summary": summary, **sent, "responses": responses, **({"security": [{"key": []}]} if key else {})}
+_RECEIVED = _object({"received": {"const": True}}, all_needed=False)
+_USABLE = _object({"usable": {"type": "boolean"}}, all_needed=False)
+_TWO = [_query(name, _TEXT, required=True) for name in ("first", "second")]
+_OPERATIONS = (
+    _Operation("/health", "get", "Whether the service and its database answer.", (503,)),
+    _Operation("/s/{code}/survey.json", "get", "The survey document: questions, designs and fingerprint.", (404,)),
+    _Operation(
+        f"{_RESPONDENTS}/reports",
+        "post",
+        "Send the reports of one person; sending the same again changes nothing.",
+        (*_BODY, 403, 404, 409, 503),
+        _RECEIVED,
+        _ref("Submission"),
+    ),
+    _Operation(
+        f"{_RESPONDENTS}/invitation",
+        "post",
+        "Whether an invitation can still be used.",
+        (*_BODY, 404),
+        _USABLE,
+        _object({"invitation": _TEXT}),
+    ),
+    _Operation(_ALL, "get", "Your surveys.", _KEY),
+    _Operation(
+        _ALL, "post", "Keep a survey file as a draft.", (*_KEY, *_BODY), _ref("Survey"), _object({"survey": _TEXT}), 201
+    ),
+    _Operation(_ONE, "get", "One survey.", _FOUND, _ref("Survey")),
+    _Operation(_ONE, "delete", "Delete it for good.", _FOUND, _ref("Survey")),
+    _Operation(
+        f"{_ONE}/state",
+        "put",
+        "Open or close it.",
+        _CHANGED,
+        _ref("Survey"),
+        _object({"state": {"enum": ["open", "closed"]}}),
+    ),
+    _Operation(
+        f"{_ONE}/invitations",
+        "post",
+        "Make single-use tokens.",
+        _CHANGED,
+        body=_object({"count": {"type": "integer", "minimum": 1, "maximum": MOST_INVITATIONS}}),
+    ),
+    _Operation(f"{_ONE}/results", "get", "Shares so far.", _TOLD),
+    _Operation(f"{_ONE}/table", "get", "Two questions together.", _TOLD, query=_TWO),
+    _Operation(
+        f"{_ONE}/export",
+        "get",
+        "Everything as an archive.",
+        _TOLD,
+        query=[_query("format", {"enum": list(EXPORTS)}, required=False)],
+    ),
+)
+
+
+def document(address: str) -> dict[str, Any]:
+    """The OpenAPI document."""
+    paths: dict[str, Any] = {}
+    for one in _OPERATIONS:
+        given = [*([_CODE] if "{code}" in one.address else []), *one.query]
+        path = paths.setdefault(one.address, {"parameters": given} if given else {})
+        path[one.method] = one.to_dict()
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "maskwell",
+            "version": version_text(),
+            "description": "Surveys whose answers are randomized on the respondent's device. Only reports travel.",
+        },
+        "servers": [{"url": address}],
+        "components": {"schemas": _SCHEMAS, "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
+        "paths": paths,
+    }
 
 
 class Programs:
@@ -265,8 +230,7 @@ class Programs:
         """Only for who holds a key of this scope or a wider one."""
 
         async def guarded(request: Request) -> Response:
-            scheme, _, key = request.headers.get("authorization", "").partition(" ")
-            session = await run_in_threadpool(self.accounts.session, key if scheme.lower() == "bearer" else None)
+            session = await run_in_threadpool(self.accounts.session, bearer_of(request))
             if session is None:
                 raise AccessError("a-key-is-needed", status=401)
             if not session.may(scope):
@@ -289,8 +253,7 @@ class Programs:
 
     async def add(self, request: Request, session: Session) -> Response:
         """A draft from the text of a survey file."""
-        body = await read_body(request, LARGEST)
-        source = body.get("survey") if isinstance(body, dict) else None
+        source = await _field(request, "survey", LARGEST)
         if not isinstance(source, str):
             raise ParameterError("survey-is-not-the-text")
 
@@ -317,8 +280,7 @@ class Programs:
 
     async def move(self, request: Request, session: Session) -> Response:
         """Open or close."""
-        body = await read_body(request)
-        state = body.get("state") if isinstance(body, dict) else None
+        state = await _field(request, "state")
         if state not in ("open", "closed"):
             raise ParameterError("state-is-neither-open-nor-closed")
         store = self.service.store
@@ -327,8 +289,7 @@ class Programs:
 
     async def invite(self, request: Request, session: Session) -> Response:
         """Single-use tokens, told once."""
-        body = await read_body(request)
-        count = body.get("count") if isinstance(body, dict) else None
+        count = await _field(request, "count")
         if type(count) is not int or not 1 <= count <= MOST_INVITATIONS:
             raise ParameterError("count-is-not-a-whole-number", most_invitations=MOST_INVITATIONS)
         store = self.service.store
@@ -385,6 +346,11 @@ class Programs:
             "fingerprint": survey.fingerprint,
             "address": f"{self.service.settings.address}/s/{stored.code}",
         }
+
+
+async def _field(request: Request, name: str, largest: int = LARGEST_BODY) -> Any:
+    body = await read_body(request, largest)
+    return body.get(name) if isinstance(body, dict) else None
 
 
 def _json(content: Any, status: int = 200) -> Response:

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from maskwell.collection.drafts import direct_variance, unit_variance
-from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import StoredSurvey
 from maskwell.collection.survey import Question
-from maskwell.core.arguments import Real
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import Printed, in_spreadsheet
 from maskwell.core.report_data import Counts
@@ -56,22 +56,17 @@ class QuestionResult:
         told = self.shares.to_dict()
         half_widths = np.diff(self.shares.confidence_interval(), axis=1) / 2
         margin = float(np.max(half_widths)) if np.isfinite(half_widths).all() else None
+        whole, drawn = float(np.sum(self.shares.standard_error**2)), None
+        if np.isfinite(whole) and whole:  # of the variance of all shares together
+            drawn = float(np.clip(np.sum(np.asarray(told["randomization_variance"], dtype=float)) / whole, 0, 1))
         return {
             **content,
             **{key: told[key] for key in ("estimates", "method", "level", "flags")},
             "margin": margin,
-            "due_to_randomization": _randomization_share(self.shares.standard_error, told["randomization_variance"]),
+            "due_to_randomization": drawn,
             "needed": None if margin is None else max(0, ceil_of(self.n * (margin / MARGIN) ** 2) - self.n),
             "needed_margin": MARGIN,
         }
-
-
-def _randomization_share(standard_error: Real, randomization: Any) -> float | None:
-    """The part of the variance of all shares together that is due to the draws; None where it is not defined."""
-    whole = float(np.sum(standard_error**2))
-    if not np.isfinite(whole) or whole == 0:
-        return None
-    return float(np.clip(np.sum(np.asarray(randomization, dtype=float)) / whole, 0, 1))
 
 
 def question_result(store: Store, stored: StoredSurvey, name: str) -> QuestionResult:
@@ -87,7 +82,7 @@ def question_result(store: Store, stored: StoredSurvey, name: str) -> QuestionRe
     n = sum(cells.values())
     if n < 2:
         return QuestionResult(question, n, None)
-    reports = {_label(question, report): count for (report,), count in cells.items()}
+    reports = {report_label(question, report): count for (report,), count in cells.items()}
     table = {name: list(reports), "count": list(reports.values())}
     return QuestionResult(question, n, DescribedSurvey(table, {name: design}, frequencies="count").shares())
 
@@ -101,8 +96,8 @@ def table_result(store: Store, stored: StoredSurvey, first: str, second: str) ->
     if sum(cells.values()) < 2:
         return None
     table = {
-        first: [_label(one, a) for a, _ in cells],
-        second: [_label(two, b) for _, b in cells],
+        first: [report_label(one, a) for a, _ in cells],
+        second: [report_label(two, b) for _, b in cells],
         "count": list(cells.values()),
     }
     return DescribedSurvey(table, {first: design_of(one), second: design_of(two)}, frequencies="count").shares()
@@ -138,16 +133,13 @@ def _cells(store: Store, stored: StoredSurvey, wanted: tuple[int, ...]) -> Count
     return cells
 
 
-def _label(question: Question, report: str) -> Any:
-    """A report as it stands in an export: its label, or a text of 0 and 1."""
+def report_label(question: Question, report: str) -> Any:
+    """A report as it stands in an export: its label, or a text of 0 and 1; nothing where nobody was asked."""
+    if report == "":
+        return None
     if question.design is None:
         return question.labels[int(report)]
     return report if question.reports is None else question.design.outputs.labels[int(report)]  # type: ignore[union-attr]
-
-
-def report_label(question: Question, report: str) -> Any:
-    """As :func:`_label`; nothing where the question was not asked."""
-    return None if report == "" else _label(question, report)
 
 
 TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -176,13 +168,16 @@ def card_of(result: QuestionResult, language: str, margin: float = MARGIN) -> di
     rows = [_row(question, one, language) for one in content["estimates"]]
     has_intervals = all(row["low"] is not None for row in rows)
     reached = content.get("margin") if has_intervals else None
+    # from 0 to 1, and farther where an interval goes farther
+    ends = [row[key] for row in rows for key in ("estimate", "low", "high") if row[key] is not None]
+    axis = {"low": min([0.0, *ends]), "high": max([1.0, *ends])}
     card: dict[str, Any] = {
         "name": question.name,
         "ask": question.ask[language],
         "open": content["open"],
         "n": result.n,
         "rows": rows,
-        "axis": axis_of(rows),
+        "axis": {**axis, "ticks": [{"share": tick, "at": place(axis, tick)} for tick in TICKS]},
         "outside": any(is_outside(row["estimate"]) for row in rows),
         "randomization": None if content["open"] else content.get("due_to_randomization"),
         "fit": fit_of(question, content["flags"], result.n),
@@ -219,14 +214,6 @@ def _planned(question: Question, n: int, margin: float) -> dict[str, Any]:
         "worst_needed": needed_n(variance, margin),
         "directly": margin_of(direct, n) if n else None,
     }
-
-
-def axis_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """From where to where shares are drawn: 0 to 1, and farther where an interval goes farther."""
-    ends = [row[key] for row in rows for key in ("estimate", "low", "high") if row[key] is not None]
-    low, high = min([0.0, *ends]), max([1.0, *ends])
-    axis = {"low": low, "high": high}
-    return {**axis, "ticks": [{"share": tick, "at": place(axis, tick)} for tick in TICKS]}
 
 
 def place(axis: Mapping[str, Any], share: float) -> float:

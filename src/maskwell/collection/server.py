@@ -9,7 +9,6 @@ import secrets
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -20,10 +19,13 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from maskwell.collection.accounts import Accounts
 from maskwell.collection.application import create_app
 from maskwell.collection.opening import open_store
+from maskwell.collection.page_templates import PagesForPeople
+from maskwell.collection.page_texts import package_text
 from maskwell.collection.report_cells import content_of
 from maskwell.collection.settings import Settings
-from maskwell.collection.store import Store, StoredSurvey, Submission
-from maskwell.collection.studio import PagesForPeople, studio_routes
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import StoredSurvey, Submission
+from maskwell.collection.studio import studio_routes
 from maskwell.collection.survey import Survey
 from maskwell.collection.tables import ID_BYTES
 from maskwell.core.phrases import masked
@@ -61,15 +63,12 @@ class BoundedProtocol(HttpToolsProtocol):
         self._besides += len(data)
         super().data_received(data)
         if self._besides > LARGEST_HEAD and not self.transport.is_closing():
-            self._cut()
-
-    def _cut(self) -> None:
-        self._status = 431
-        cycle: RequestResponseCycle | None = self.cycle
-        if cycle is not None and not cycle.response_complete:
-            self.transport.close()  # an answer is on its way: nothing may be written into it
-        else:
-            self.send_400_response("The headers of the request are too large.")
+            self._status = 431
+            cycle: RequestResponseCycle | None = self.cycle
+            if cycle is not None and not cycle.response_complete:
+                self.transport.close()  # an answer is on its way: nothing may be written into it
+            else:
+                self.send_400_response("The headers of the request are too large.")
 
     def on_headers_complete(self) -> None:
         """Begin to answer, unless there are too many headers, or they came too large at once."""
@@ -154,8 +153,6 @@ class Ready:
                 "",
                 f"  answer the example survey   {self.respond}",
                 f"  watch its estimates move    {self.watch}",
-            ]
-            lines += [
                 "",
                 "The second link signs you in, once. Answer in another window, and see what arrives: reports only.",
                 f"The survey begins with {MADE_UP} made-up respondents.",
@@ -182,7 +179,7 @@ def prepare(settings: Settings, *, with_example: bool = False) -> Ready:
 
 def _example(store: Store, accounts: Accounts) -> tuple[StoredSurvey, int]:
     """The example survey, open, with made-up respondents; the one that is there where it was made before."""
-    source = files("maskwell.collection").joinpath("example.toml").read_text(encoding="utf-8")
+    source = package_text("example.toml")
     survey = Survey.from_toml(source)
     account = accounts.find("example")
     account = accounts.add("example", secrets.token_urlsafe(24)) if account is None else account

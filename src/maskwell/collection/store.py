@@ -12,33 +12,20 @@ survey, estimates, tables and exports alike, is told without those that wait.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import secrets
-import sqlite3
-import sys
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
-from functools import cached_property
-from itertools import islice
-from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias, TypeVar
-from urllib.parse import quote
-
-with suppress(ImportError):  # not on Windows: there, processes take turns as SQLite lets them
-    import fcntl
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import event
 
+from maskwell.collection.database import Database
 from maskwell.collection.leaves import (
-    ROOM,
     SPAN,
-    Leaves,
     content_at,
     counts_of,
     id_of,
@@ -48,8 +35,18 @@ from maskwell.collection.leaves import (
     records_of,
     room_of,
 )
-from maskwell.collection.report_cells import Parts, longest_content
-from maskwell.collection.survey import Survey, document_text
+from maskwell.collection.report_cells import longest_content
+from maskwell.collection.stored_survey import (
+    Holding,
+    NoSurveyError,
+    State,
+    StateError,
+    StoredSurvey,
+    Submission,
+    Verdict,
+    token_hash,
+)
+from maskwell.collection.survey import Survey
 from maskwell.collection.tables import (
     SALT_BYTES,
     accounts,
@@ -61,34 +58,13 @@ from maskwell.collection.tables import (
     surveys,
     tallies,
 )
-from maskwell.core.phrases import visible
-from maskwell.errors import DataFileError, InputError
 
-T = TypeVar("T")
-State: TypeAlias = Literal["draft", "open", "closed"]
-Verdict: TypeAlias = Literal["accepted", "closed", "invitation", "conflict"]
 TOKEN_BYTES = 16
 EXPORT_ROWS = 10_000
 READ_AT_ONCE = 1_000
-BUSY = 30_000
-"""Milliseconds that SQLite waits for other processes."""
-
-MOST_KEYS = 1_000
-_CAN_LOCK = sys.platform != "win32"
 WRITTEN_AT_ONCE = 1_000
 """Leaves that are written anew by one transaction, for which reports on their way wait."""
 
-AWAY = (
-    sa.exc.OperationalError,
-    sa.exc.InterfaceError,
-    sa.exc.InternalError,
-    sa.exc.TimeoutError,
-    sqlite3.OperationalError,
-)
-"""What is raised where the database does not answer, its disk is full or it has no connection to give."""
-
-OWNER_ONLY = 0o600
-_BEAT = "UPDATE pulse SET beat = 1 - beat"
 _HELD = (
     sa.select(surveys.c.id, surveys.c.code, surveys.c.state, surveys.c.fingerprint, holdings)
     .join(holdings, holdings.c.survey == surveys.c.id)
@@ -102,196 +78,16 @@ _SET_HOLDING = (
     .where(holdings.c.survey == sa.bindparam("of"))
     .values(size=sa.bindparam("total"), waiting=sa.bindparam("held"))
 )
-_AT = {
-    table: sa.select(table).where(table.c.place.in_(sa.bindparam("places", expanding=True)))
-    for table in (reports, tallies)
-}
-_AT_PLACES = {
-    table: sa.text(f"SELECT place, lines FROM {table.name} WHERE place = ANY(CAST(:places AS bigint[]))")  # noqa: S608
-    for table in (reports, tallies)
-}
-"""For PostgreSQL: an array has the same words however many it holds, so that they are read and planned once."""
-
-_PUT_ROWS = {
-    table: sa.text(
-        f"INSERT INTO {table.name} (place, lines) VALUES (:place, :lines) "  # noqa: S608 (one of two names)
-        "ON CONFLICT (place) DO UPDATE SET lines = excluded.lines"
-    )
-    for table in (reports, tallies)
-}
-_PUT_LEAVES = {
-    table: sa.text(
-        f"INSERT INTO {table.name} (place, lines) "  # noqa: S608 (one of two names)
-        "SELECT * FROM unnest(CAST(:places AS bigint[]), CAST(:leaves AS text[])) "
-        "ON CONFLICT (place) DO UPDATE SET lines = excluded.lines"
-    )
-    for table in (reports, tallies)
-}
 
 
-class NoSurveyError(InputError):
-    """There is no survey of this code."""
-
-    code = "no-survey"
-
-
-class NoDatabaseError(InputError):
-    """The file of the database is not there."""
-
-    code = "no-database"
-
-
-class StateError(InputError):
-    """The survey is not in a state in which this can be done."""
-
-    code = "survey-state"
-
-
-@dataclass(frozen=True)
-class StoredSurvey:
-    """A survey with its public code and its state."""
-
-    id: int
-    code: str
-    state: State
-    survey: Survey
-    source: str
-    made: date
-
-    @cached_property
-    def parts(self) -> Parts:
-        """What is counted as reports come."""
-        return Parts.of(self.survey)
-
-    @property
-    def places(self) -> range:
-        """The places of all leaves of the survey."""
-        return range(self.id * SPAN, (self.id + 1) * SPAN)
-
-    @property
-    def is_told(self) -> bool:
-        """Whether anything may be told of its reports now."""
-        return self.survey.results != "after closing" or self.state != "open"
-
-    def check_told(self) -> None:
-        """Raise where nothing may be told of its reports yet."""
-        if not self.is_told:
-            raise StateError("this-survey-shows-its-results-after", code=self.code)
-
-
-@dataclass(frozen=True)
-class Holding:
-    """What is held of a survey: where reports stand, how many there are, and which of them wait to be counted."""
-
-    leaves: Leaves
-    size: int
-    waiting: Mapping[bytes, str]
-
-    @property
-    def count(self) -> int:
-        """How many leaves there are."""
-        return self.leaves.count(self.size)
-
-
-@dataclass(frozen=True)
-class Submission:
-    """The reports of one person, checked: the id that the page made, the content, and the invitation's hash."""
-
-    survey: int
-    id: bytes
-    content: str
-    invitation: bytes | None = None
-
-
-def token_hash(token: str) -> bytes:
-    """What is kept of an invitation or a session: tokens are random, so that a plain hash hides them."""
-    return hashlib.sha256(token.encode()).digest()
-
-
-def sqlite_url(path: str | Path, **query: str) -> str:
-    """The address of a file, whatever characters its name has; with words for SQLite, that of its URI."""
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        raise DataFileError("the-path-is-not-utf-8", path=visible(str(path))) from None
-    name = f"file:{quote(str(path))}" if query else str(path)
-    more = {**query, "uri": "true"} if query else {}
-    return sa.engine.URL.create("sqlite", database=name, query=more).render_as_string()
-
-
-class Store:
-    """One database."""
+class Store(Database):
+    """The surveys of one database, and their reports."""
 
     def __init__(self, url: str) -> None:
-        self.url = url
-        self.engine = sa.create_engine(url, **_engine_options(url))
-        self.reader = self.engine.execution_options(readonly=True)
+        super().__init__(url)
         self._surveys: dict[int, Survey] = {}
         self._taken: dict[int, StoredSurvey] = {}
-        self._at = _AT if self.is_sqlite else _AT_PLACES
         self._untidy: set[int] = set()
-        if self.is_sqlite:
-            only_reads = self.engine.url.query.get("mode") == "ro"
-            event.listen(self.engine, "connect", _set_up_reading if only_reads else _set_up_sqlite)
-            event.listen(self.engine, "begin", _begin_at_once)
-
-    @property
-    def is_sqlite(self) -> bool:
-        """Whether the database is a file of this machine."""
-        return self.engine.dialect.name == "sqlite"
-
-    @property
-    def path(self) -> str | None:
-        """The file of the database, if it is one."""
-        path = self.engine.url.database if self.is_sqlite else None
-        return None if path in ("", ":memory:") else path
-
-    @property
-    def is_there(self) -> bool:
-        """Whether its file exists; a server is taken to know its databases."""
-        return self.path is None or Path(self.path).exists()
-
-    def create(self) -> None:
-        """Make the tables, or bring those of an earlier version up to date."""
-        from maskwell.collection.migrations import upgrade
-
-        with suppress(FileExistsError):
-            if self.path is not None:  # other users of the machine have no business with it
-                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL, OWNER_ONLY))
-        if upgrade(self.engine):
-            self._close_to_others()  # earlier versions did not
-            self.compact()  # no trace of what stood elsewhere before
-        elif self.path is not None:
-            self._run("PRAGMA wal_checkpoint(PASSIVE)")  # nor where a process was killed before it came to that
-
-    def _close_to_others(self) -> None:
-        """Let only its owner read the file and its log."""
-        for end in ("", "-wal", "-shm"):
-            with suppress(OSError):
-                Path(f"{self.path}{end}").chmod(OWNER_ONLY)
-
-    def close(self) -> None:
-        """Give back all connections."""
-        self.engine.dispose()
-
-    def check(self) -> None:
-        """Raise where the database does not answer, or takes nothing: a row is written that holds nothing."""
-        if not self.is_sqlite:
-            with self.engine.begin() as connection:
-                connection.exec_driver_sql(_BEAT)
-            return
-        raw = self.engine.raw_connection()
-        try:
-            cursor = raw.cursor()
-            for statement in ("PRAGMA busy_timeout=500", "BEGIN IMMEDIATE", _BEAT, "COMMIT"):
-                cursor.execute(statement)
-        except sqlite3.OperationalError as error:
-            raw.rollback()
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:  # else another is writing, so it can be done
-                raise
-        finally:
-            raw.cursor().execute(f"PRAGMA busy_timeout={BUSY}")
-            raw.close()
 
     # ---- surveys
 
@@ -302,7 +98,9 @@ class Store:
             row = {"code": code, "state": "draft", "source": source, "made": datetime.now(UTC).date()}
             key = connection.execute(sa.insert(surveys).values(**row, **_document(survey))).inserted_primary_key
             assert key is not None
-            connection.execute(sa.insert(holdings).values(survey=key[0], **_nothing_held(survey)))
+            held = {"salt": secrets.token_bytes(SALT_BYTES), "size": 0, "waiting": leaf_text([])}
+            held["room"] = room_of(longest_content(survey))
+            connection.execute(sa.insert(holdings).values(survey=key[0], **held))
             if owner is not None:
                 connection.execute(sa.insert(members).values(survey=key[0], account=owner, role="owner"))
         return code
@@ -378,9 +176,8 @@ class Store:
             with self._taking_turns():
                 return self._empty_log()
         touched = sorted(self._untidy)
-        self._untidy.difference_update(
-            touched
-        )  # before they are tidied: whoever takes reports meanwhile adds them again
+        # before they are tidied: whoever takes reports meanwhile adds them again
+        self._untidy.difference_update(touched)
         for survey in touched:
             for table in (reports, tallies):
                 self._write_anew(table, survey)
@@ -397,17 +194,6 @@ class Store:
     def rest(self) -> float:
         """Seconds between two times of tidying: an empty log costs little, leaves that are written anew cost more."""
         return 0.25 if self.is_sqlite else 60
-
-    def _empty_log(self) -> bool:
-        connection = self.engine.raw_connection()
-        try:
-            cursor = connection.cursor()
-            cursor.execute("PRAGMA busy_timeout=20")  # whoever reads for longer is not waited for
-            is_busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-            cursor.execute(f"PRAGMA busy_timeout={BUSY}")
-            return not is_busy
-        finally:
-            connection.close()
 
     def _write_anew(self, table: sa.Table, survey: int) -> None:
         """Write all leaves of a survey in the order of their places, so many in one transaction."""
@@ -438,24 +224,6 @@ class Store:
             connection.execute(sa.delete(surveys).where(surveys.c.id == stored.id))
         self._surveys.pop(stored.id, None)
         self.compact()
-
-    def compact(self) -> None:
-        """Give back the room of what was deleted, so that no trace of it or of the order of changes is left."""
-        if self.is_sqlite:
-            self._run("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
-        else:
-            with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as autocommit:
-                for table in (reports, invitations, tallies, holdings):
-                    autocommit.exec_driver_sql(f"VACUUM {table.name}")
-
-    def _run(self, *statements: str) -> None:
-        """Carry out statements of SQLite that belong to no transaction."""
-        connection = self.engine.raw_connection()
-        try:
-            for statement in statements:
-                connection.cursor().execute(statement)
-        finally:
-            connection.close()
 
     def _read(self, connection: sa.Connection, code: str) -> StoredSurvey:
         known = code.isascii() and code.isalnum()  # PostgreSQL fails on some other characters
@@ -511,31 +279,15 @@ class Store:
             yield connection
         self._untidy.update(ids)
 
-    @contextmanager
-    def _taking_turns(self) -> Iterator[None]:
-        """Wait for the other processes that write into the same file.
-
-        SQLite would let a process sleep, for up to a tenth of a second, and ask again; a lock of the system wakes the
-        next at once. Where it is missed, SQLite's own lock still holds.
-        """
-        turn = self._turn_file()
-        with nullcontext() if turn is None else turn:
-            if turn is not None:
-                fcntl.flock(turn, fcntl.LOCK_EX)  # given back when the file is closed
-            yield
-
-    def _turn_file(self) -> IO[bytes] | None:
-        if not _CAN_LOCK or not self.is_sqlite or not self.engine.url.database:
-            return None
-        with suppress(OSError):  # a full disk: SQLite will tell
-            handle = os.open(f"{self.engine.url.database}-turn", os.O_CREAT | os.O_WRONLY, OWNER_ONLY)
-            return os.fdopen(handle, "wb")
-        return None
-
     def take(self, connection: sa.Connection, batch: Sequence[Submission]) -> list[Verdict]:
         """Take submissions within a transaction that others belong to, too."""
         rows = self._in_turn(connection, {one.survey for one in batch})
-        takings = {row.id: _Taking(self, connection, self._held_of(connection, row), _holding(row)) for row in rows}
+        takings: dict[int, _Taking] = {}
+        for row in rows:  # a document is read once, for it is long and frozen once the survey was open
+            stored = self._taken.get(row.id)
+            if stored is None or (stored.survey.fingerprint, stored.state) != (row.fingerprint, row.state):
+                stored = self._taken[row.id] = self._read(connection, row.code)
+            takings[row.id] = _Taking(self, connection, stored, Holding.of(row))
         for key, taking in takings.items():
             taking.look([one.id for one in batch if one.survey == key])
         spent: set[tuple[int, bytes]] = set()
@@ -560,13 +312,6 @@ class Store:
         """What is held of surveys, which no other transaction takes reports for until this one ends."""
         return connection.execute(_HELD if self.is_sqlite else _IN_TURN, {"ids": [*ids]}).all()
 
-    def _held_of(self, connection: sa.Connection, row: Any) -> StoredSurvey:
-        """The survey of such a row: its document is read once, for it is long and frozen once the survey was open."""
-        before = self._taken.get(row.id)
-        if before is None or (before.survey.fingerprint, before.state) != (row.fingerprint, row.state):
-            before = self._taken[row.id] = self._read(connection, row.code)
-        return before
-
     def _spend(
         self, connection: sa.Connection, one: Submission, stored: StoredSurvey, spent: set[tuple[int, bytes]]
     ) -> bool:
@@ -582,26 +327,7 @@ class Store:
 
     def held(self, connection: sa.Connection, stored: StoredSurvey) -> Holding:
         """What is held of a survey."""
-        return _holding(connection.execute(_HOLDING, {"of": stored.id}).one())
-
-    def read(self, connection: sa.Connection, table: sa.Table, places: Collection[int]) -> dict[int, str]:
-        """The leaves that stand at these places."""
-        leaves: dict[int, str] = {}
-        for some in _parts(places, MOST_KEYS):
-            leaves |= {row.place: row.lines for row in connection.execute(self._at[table], {"places": some})}
-        return leaves
-
-    def put(
-        self, connection: sa.Connection, table: sa.Table, leaves: Mapping[int, Iterable[str]], room: int = ROOM
-    ) -> None:
-        """Write leaves, in the order of their places."""
-        for some in _parts(sorted(leaves.items()), MOST_KEYS):
-            places, texts = [place for place, _ in some], [leaf_text(lines, room) for _, lines in some]
-            if self.is_sqlite:
-                rows = [{"place": place, "lines": text} for place, text in zip(places, texts, strict=True)]
-                connection.execute(_PUT_ROWS[table], rows)
-            else:
-                connection.execute(_PUT_LEAVES[table], {"places": places, "leaves": texts})
+        return Holding.of(connection.execute(_HOLDING, {"of": stored.id}).one())
 
     def add_counts(self, connection: sa.Connection, stored: StoredSurvey, contents: Mapping[str, int]) -> None:
         """Count contents, each of which came so often."""
@@ -669,22 +395,6 @@ class Store:
         for rows in connection.execute(chosen).partitions(READ_AT_ONCE):
             yield from ((row.place, records_of([row.lines])) for row in rows)
 
-    def contents_of(self, stored: StoredSurvey, ids: Collection[bytes]) -> dict[bytes, str]:
-        """The contents of those of these submissions that are there."""
-        with self.snapshot() as connection:
-            holding = self.held(connection, stored)
-            places = {key: holding.leaves.place(key, holding.count) for key in ids}
-            leaves = self.read(connection, reports, {*places.values()})
-        contents = {key: content_at(leaves.get(place, ""), key) for key, place in places.items()}
-        return {key: content for key, content in contents.items() if content is not None}
-
-    def recount(self, stored: StoredSurvey) -> dict[str, Counter[str]]:
-        """The counts of every part from the reports themselves: what the running counts must equal."""
-        counted: dict[str, Counter[str]] = {part: Counter() for part in stored.parts.names}
-        for (part, cell), count in _cells(stored, Counter(self.contents(stored))).items():
-            counted[part][cell] = count
-        return counted
-
     def differences(self, stored: StoredSurvey) -> list[str]:
         """What is not as it must be, in words: where reports stand, how many there are, and how they are counted."""
         size = misplaced = 0
@@ -709,19 +419,6 @@ class Store:
             f"{differing:,} counts are not those of the reports": differing > 0,
         }
         return [words for words, is_wrong in wrong.items() if is_wrong]
-
-    @contextmanager
-    def snapshot(self) -> Iterator[sa.Connection]:
-        """One state of the database for several reads."""
-        with self.reader.connect() as connection:
-            if not self.is_sqlite:
-                connection = connection.execution_options(isolation_level="REPEATABLE READ")
-            with connection.begin():
-                yield connection
-
-
-def _holding(row: Any) -> Holding:
-    return Holding(Leaves(row.survey * SPAN, bytes(row.salt), row.room), row.size, records_of([row.waiting]))
 
 
 class _Taking:
@@ -773,13 +470,6 @@ class _Taking:
         self.connection.execute(_SET_HOLDING, {"of": self.stored.id, "total": size, "held": held})
 
 
-def _parts(things: Iterable[T], most: int) -> Iterator[list[T]]:
-    """So many at a time."""
-    rest = iter(things)
-    while some := list(islice(rest, most)):
-        yield some
-
-
 def _told(results: str | int, waiting: list[bytes]) -> list[bytes]:
     """Which of those that wait are counted now: whole steps, chosen by chance, and at least one step goes on waiting.
 
@@ -799,42 +489,11 @@ def _cells(stored: StoredSurvey, contents: Mapping[str, int]) -> Counter[tuple[s
     return cells
 
 
-def _nothing_held(survey: Survey) -> dict[str, Any]:
-    room = room_of(longest_content(survey))
-    return {"salt": secrets.token_bytes(SALT_BYTES), "room": room, "size": 0, "waiting": leaf_text([])}
-
-
 def _document(survey: Survey) -> dict[str, str]:
-    return {"document": document_text(survey), "fingerprint": survey.fingerprint}
+    text = json.dumps(survey.to_dict(), ensure_ascii=False, separators=(",", ":"))
+    return {"document": text, "fingerprint": survey.fingerprint}
 
 
 def _need(stored: StoredSurvey, *states: State) -> None:
     if stored.state not in states:
         raise StateError("the-survey-is-this-needs-one", state=stored.state, states=" or ".join(states))
-
-
-def _engine_options(url: str) -> dict[str, Any]:
-    common = {"pool_size": 8, "hide_parameters": True}  # an error goes to the log: it must hold no report
-    if url.startswith("sqlite"):
-        return {**common, "connect_args": {"timeout": 30, "check_same_thread": False}}
-    return {**common, "pool_pre_ping": True}
-
-
-def _set_up_sqlite(connection: Any, _: Any) -> None:
-    connection.isolation_level = None  # transactions are begun by us, below
-    cursor = connection.cursor()
-    words = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON", f"busy_timeout={BUSY}")
-    for pragma in words:
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
-
-
-def _set_up_reading(connection: Any, _: Any) -> None:
-    connection.isolation_level = None
-    connection.execute(f"PRAGMA busy_timeout={BUSY}")
-
-
-def _begin_at_once(connection: sa.Connection) -> None:
-    """Readers do not wait; a transaction that may write takes the lock when it begins, so that none fails half way."""
-    mode = "DEFERRED" if connection.get_execution_options().get("readonly") else "IMMEDIATE"
-    connection.exec_driver_sql(f"BEGIN {mode}")

@@ -6,45 +6,44 @@ change is a form with the token of the session.
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from importlib.resources import files
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from urllib.parse import parse_qsl
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from maskwell.collection.accounts import SCOPES, AccessError, Accounts, Role, Session
-from maskwell.collection.application import LARGEST_BODY, RESPONDENT_POLICY, Service, address_of, read_body, status_of
+from maskwell.collection.accounts import SCOPES, AccessError, Role, Session
+from maskwell.collection.application import (
+    RESPONDENT_POLICY,
+    Service,
+    bearer_of,
+    read_body,
+    status_of,
+)
 from maskwell.collection.check_page import accepted_languages, check_words
 from maskwell.collection.desk import check_elsewhere
-from maskwell.collection.drafts import consequences, expectations, form_of, survey_text
-from maskwell.collection.embeds import embed_text, field_name
+from maskwell.collection.drafts import consequences, expected, form_of, survey_text
+from maskwell.collection.embeds import PLATFORM_NAMES, embed_text, field_name
+from maskwell.collection.entrance import NOT_KEPT, Entrance, attached
 from maskwell.collection.exports import EXPORTS, export_bytes
 from maskwell.collection.forms import form_bytes
 from maskwell.collection.offline import offline_page
-from maskwell.collection.page_texts import factor_in, package_texts
-from maskwell.collection.programs import Programs
+from maskwell.collection.page_texts import factor_in, package_text, package_texts
+from maskwell.collection.programs import MOST_INVITATIONS, Programs
 from maskwell.collection.results import (
     QuestionResult,
     card_of,
-    place,
     question_result,
     read_margin,
     results_csv,
     table_of,
     table_result,
 )
-from maskwell.collection.store import NoSurveyError, StoredSurvey
-from maskwell.collection.survey import LARGEST, Survey
-from maskwell.core.documents import from_json, json_form, version_text
-from maskwell.core.phrases import Printed
+from maskwell.collection.stored_survey import NoSurveyError, StoredSurvey
+from maskwell.collection.survey import Survey
+from maskwell.core.documents import json_form
 from maskwell.errors import MaskwellError
 from maskwell.procedures.realisation import make_device
 from maskwell.reports.device.device_sheets import SheetOptions, device_page
@@ -52,28 +51,13 @@ from maskwell.reports.device.device_sheets import SheetOptions, device_page
 PAGE_FILES = ("respond.html", "respond.js", "pieces.js", "maskwell.js")
 """The respondent's page and its scripts, whose hashes are shown."""
 
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'"
-)
 SHEET_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-PLATFORM_NAMES = {"qualtrics": "Qualtrics", "limesurvey": "LimeSurvey", "surveyjs": "SurveyJS"}
-MOST_INVITATIONS = 100_000
-LARGEST_FORM = 3 * LARGEST + LARGEST_BODY
-"""Bytes: a survey file, each of whose bytes may be written as three."""
-
-Handler = Callable[[Request], Awaitable[Response]]
 
 
-class Studio:
+class Studio(Entrance):
     """Pages and what they need."""
-
-    def __init__(self, service: Service) -> None:
-        self.service = service
-        self.accounts = Accounts(service.store, hours=service.settings.session_hours)
-        self._pages = page_templates()
 
     def routes(self) -> list[BaseRoute]:
         """All addresses of the studio."""
@@ -106,133 +90,9 @@ class Studio:
             Route("/studio/s/{code}/{change}", self.signed_in(self.change), methods=["POST"]),
         ]
 
-    # ---- who is there
-
-    @property
-    def _cookie(self) -> str:
-        return "__Host-maskwell" if self.service.settings.is_https else "maskwell"
-
-    def signed_in(self, handler: Callable[[Request, Session], Awaitable[Response]]) -> Handler:
-        """Only for somebody with a session; a change also needs the token of the session."""
-
-        async def guarded(request: Request) -> Response:
-            session = await run_in_threadpool(self.accounts.session, self._token(request))
-            if session is None:
-                if request.method == "GET" and "application/json" not in request.headers.get("accept", ""):
-                    return RedirectResponse("/studio/login", 303)
-                raise AccessError("nobody-is-signed", status=401)
-            if session.scope is not None:
-                raise AccessError("the-studio-takes-no-keys", status=403)
-            if request.method == "POST":
-                await self._check_form(request, session)
-            try:
-                return await handler(request, session)
-            except MaskwellError as error:
-                if "text/html" not in request.headers.get("accept", ""):
-                    raise
-                return self.problem(error, session)
-
-        return guarded
-
-    def _bearer(self, request: Request) -> str | None:
-        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
-        return bearer if scheme.lower() == "bearer" else None
-
-    def _token(self, request: Request) -> str | None:
-        bearer = self._bearer(request)
-        return request.cookies.get(self._cookie) if bearer is None else bearer
-
-    async def _form(self, request: Request, largest: int = LARGEST_FORM) -> dict[str, str]:
-        """The fields of a form, no larger than allowed; one that a page of another site sends is refused."""
-        if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            raise AccessError("this-form-is-from-another-site", status=403)
-        if not hasattr(request.state, "form"):
-            request.state.form = await _read_form(request, largest)
-        fields: dict[str, str] = request.state.form
-        return fields
-
-    async def _check_form(self, request: Request, session: Session) -> None:
-        if self._bearer(request) is not None:
-            return  # a program with a key of its own: no browser sends that by itself (it does send user and password)
-        sent = request.headers.get("x-csrf-token") or (await self._form(request)).get("csrf", "")
-        if not secrets.compare_digest(sent.encode(), session.csrf.encode()):
-            raise AccessError("this-form-is-not-from-your", status=403)
-
-    def page(self, name: str, session: Session | None, *, status: int = 200, **values: Any) -> Response:
-        """A page from its template."""
-        html = self._pages.get_template(name).render(session=session, version=version_text(), **values)
-        headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store", **_waits(values.get("error"))}
-        return HTMLResponse(html, status, headers)
-
-    def problem(self, error: MaskwellError, session: Session | None) -> Response:
-        """The page that tells what was not done."""
-        status = status_of(error)
-        html = self._pages.get_template("problem.html").render(
-            session=session, version=version_text(), error=error, status=status, is_studio=True
-        )
-        headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store", **_waits(error)}
-        return HTMLResponse(html, status, headers)
-
     async def icon(self, request: Request) -> Response:
         """The sign in the tab of a browser."""
         return self.service.assets["favicon.svg"].response(request)
-
-    def _entered(self, token: str) -> Response:
-        response = RedirectResponse("/studio", 303)
-        response.set_cookie(
-            self._cookie,
-            token,
-            max_age=3600 * self.service.settings.session_hours,
-            httponly=True,
-            samesite="strict",
-            secure=self.service.settings.is_https,
-        )
-        return response
-
-    async def set_up(self, request: Request) -> Response:
-        """The first account, with the link that the service printed when it started."""
-        is_sent = request.method == "POST"
-        form = await self._form(request, LARGEST_BODY) if is_sent else dict(request.query_params)
-        token, error = form.get("token", ""), None
-        if is_sent:
-            try:
-                name, password = form.get("name", ""), form.get("password", "")
-                account = await self.service.passwords.run(self.accounts.set_up, token, name, password)
-                return self._entered(await run_in_threadpool(self.accounts.begin_session, account))
-            except AccessError as refused:
-                error = refused
-        is_first = await run_in_threadpool(self.accounts.is_empty)
-        values = {"token": token, "error": error, "is_first": is_first}
-        return self.page("setup.html", None, status=422 if error else 200, **values)
-
-    async def enter(self, request: Request) -> Response:
-        """Sign in with a link that the service printed on the screen of whoever started it; it works once."""
-        try:
-            return self._entered(await run_in_threadpool(self.accounts.enter, request.query_params.get("key", "")))
-        except AccessError as error:
-            return self.problem(error, None)
-
-    async def login(self, request: Request) -> Response:
-        """Sign in, by name and password, or by a link that the service printed on this machine."""
-        error = None
-        if request.method == "POST":
-            try:
-                form = await self._form(request, LARGEST_BODY)
-                name, password = form.get("name", ""), form.get("password", "")
-                address = address_of(request, self.service.settings)
-                token = await self.service.passwords.run(self.accounts.sign_in, name, password, address)
-                return self._entered(token)
-            except AccessError as refused:
-                error = refused
-        is_empty = await run_in_threadpool(self.accounts.is_empty)
-        return self.page("login.html", None, error=error, is_empty=is_empty, status=status_of(error) if error else 200)
-
-    async def logout(self, request: Request, _: Session) -> Response:
-        """Sign out."""
-        await run_in_threadpool(self.accounts.sign_out, self._token(request) or "")
-        response = RedirectResponse("/studio/login", 303)
-        response.delete_cookie(self._cookie)
-        return response
 
     def _seen(self, request: Request, session: Session, *roles: Role) -> tuple[StoredSurvey, Role]:
         return self.accounts.visible(session, request.path_params["code"], *roles)
@@ -266,7 +126,7 @@ class Studio:
                 "elsewhere": stored.state != "draft" and stored.survey.access == "open",
                 "factor": factor_in(stored.survey.parity, package_texts("page")["en"]),
                 "protects": package_texts("page")["en"][f"how_protects_{stored.survey.strength}"],
-                "expected": expectations(stored.survey) if stored.state == "draft" else [],
+                "expected": [expected(one) for one in stored.survey.questions if stored.state == "draft"],
                 **self._findings(stored, request),
             }
 
@@ -306,13 +166,12 @@ class Studio:
         banner = bytes(self.page("preview.html", session, stored=stored).body)
         page = self.service.assets["respond.html"].content
         page = page.replace(b"/static/respond.js", b"/static/preview.js").replace(b"<main", banner + b"<main")
-        headers = {"Content-Security-Policy": RESPONDENT_POLICY, "Cache-Control": "no-store"}
-        return Response(page, media_type="text/html; charset=utf-8", headers=headers)
+        return HTMLResponse(page, headers={"Content-Security-Policy": RESPONDENT_POLICY, **NOT_KEPT})
 
     async def document(self, request: Request, session: Session) -> Response:
         """The document of a survey, also of a draft, for its preview."""
         stored, _ = await run_in_threadpool(self._seen, request, session, "owner")
-        return JSONResponse({"state": "open", "survey": stored.survey.to_dict()}, headers={"Cache-Control": "no-store"})
+        return JSONResponse({"state": "open", "survey": stored.survey.to_dict()}, headers=NOT_KEPT)
 
     async def edit(self, request: Request, session: Session) -> Response:
         """The builder: questions and a demand, with what follows from them; a draft is replaced, never added to."""
@@ -323,7 +182,7 @@ class Studio:
         if request.method == "GET":
             text = stored.source if stored is not None else ""
             return await self._builder(session, code, text, None, as_file="as" in request.query_params)
-        text = (await self._form(request)).get("text", "").replace("\r\n", "\n")
+        text = (await self.fields_of(request)).get("text", "").replace("\r\n", "\n")
         try:
             survey = await self.service.drafts.run(Survey.from_toml, text)
             store = self.service.store
@@ -340,7 +199,7 @@ class Studio:
     ) -> Response:
         """The page of the builder: a form where the file fits into one, else the file, with a worked example."""
         form = FIRST_FORM if not text else None if as_file else await self.service.drafts.run(form_of, text)
-        values = {"code": code, "text": text, "form": form, "error": error, "example": example_text()}
+        values = {"code": code, "text": text, "form": form, "error": error, "example": package_text("example.toml")}
         return self.page("edit.html", session, status=422 if error else 200, **values)
 
     async def consequences(self, request: Request, _: Session) -> Response:
@@ -361,7 +220,7 @@ class Studio:
         told: dict[str, Any] = {"link": None, "ended": None, "revoked": None, "error": None}
         if request.method == "POST":
             try:
-                told |= await self._granted(await self._form(request), session, self._token(request) or "")
+                told |= await self._granted(await self.fields_of(request), session, self.token_of(request) or "")
             except AccessError as error:
                 told["error"] = error
         runs = await run_in_threadpool(self.accounts.runs_service, session)
@@ -387,14 +246,14 @@ class Studio:
 
     async def key(self, request: Request, session: Session) -> Response:
         """A key for programs, shown once."""
-        form = {} if self._bearer(request) is not None else await self._form(request)
+        form = {} if bearer_of(request) is not None else await self.fields_of(request)
         scope = form.get("scope", SCOPES[0])
         key = await run_in_threadpool(self.accounts.make_key, session.account, form.get("name", ""), scope)
         return self.page("key.html", session, key=key, scope=scope)
 
     async def change(self, request: Request, session: Session) -> Response:
         """Open, close, delete, invite, share."""
-        form, name = await self._form(request), request.path_params["change"]
+        form, name = await self.fields_of(request), request.path_params["change"]
         stored, _ = await run_in_threadpool(self._seen, request, session, "owner")
         store, code = self.service.store, stored.code
         if name == "open":
@@ -427,7 +286,7 @@ class Studio:
             raise AccessError("this-is-no-number-of-invitations", most_invitations=MOST_INVITATIONS)
         tokens = await run_in_threadpool(self.service.store.invite, stored.code, count)
         lines = [f"{self.service.settings.address}/s/{stored.code}#{token}" for token in tokens]
-        headers = {"Content-Disposition": f'attachment; filename="invitations-{stored.code}.txt"'}
+        headers = attached(f"invitations-{stored.code}.txt")
         return Response("\n".join(lines) + "\n", media_type="text/plain", headers=headers)
 
     # ---- what was collected
@@ -444,9 +303,8 @@ class Studio:
                 "questions": json_form([result.to_dict() for result in self._results(stored)]),
             }
 
-        headers = {"Cache-Control": "no-store"}
-        if "download" in request.query_params:
-            headers["Content-Disposition"] = f'attachment; filename="results-{request.path_params["code"]}.json"'
+        name = f"results-{request.path_params['code']}.json"
+        headers = {**NOT_KEPT, **(attached(name) if "download" in request.query_params else {})}
         return JSONResponse(await run_in_threadpool(read), headers=headers)
 
     async def results_table(self, request: Request, session: Session) -> Response:
@@ -457,8 +315,7 @@ class Studio:
             return f"results-{stored.code}.csv", results_csv(self._results(stored), stored.survey.languages[0])
 
         name, content = await run_in_threadpool(read)
-        headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-        return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
+        return Response(content, media_type="text/csv; charset=utf-8", headers={**attached(name), **NOT_KEPT})
 
     async def table(self, request: Request, session: Session) -> Response:
         """The live table of two questions."""
@@ -469,7 +326,7 @@ class Studio:
             table = table_result(self.service.store, stored, first, second)
             return None if table is None else json_form(table.to_dict())
 
-        return JSONResponse(await run_in_threadpool(read), headers={"Cache-Control": "no-store"})
+        return JSONResponse(await run_in_threadpool(read), headers=NOT_KEPT)
 
     async def device(self, request: Request, session: Session) -> Response:
         """The sheets to print for one question, for those who are asked on paper."""
@@ -484,7 +341,7 @@ class Studio:
             return device_page(make_device(question.design), options)
 
         html = await run_in_threadpool(read)
-        return HTMLResponse(html, headers={"Content-Security-Policy": SHEET_POLICY, "Cache-Control": "no-store"})
+        return HTMLResponse(html, headers={"Content-Security-Policy": SHEET_POLICY, **NOT_KEPT})
 
     async def export(self, request: Request, session: Session) -> Response:
         """All reports, with the survey and its designs, in one archive."""
@@ -497,8 +354,7 @@ class Studio:
             return f"survey-{stored.code}-{kind}.zip", export_bytes(self.service.store, stored, kind)
 
         name, content = await self.service.exports.run(read)
-        headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-        return Response(content, media_type="application/zip", headers=headers)
+        return Response(content, media_type="application/zip", headers={**attached(name), **NOT_KEPT})
 
     # ---- where people already ask
 
@@ -526,7 +382,7 @@ class Studio:
             check_elsewhere(stored)
             return make(stored.survey)
 
-        headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+        headers = {**attached(name), **NOT_KEPT}
         return Response(await run_in_threadpool(read), media_type="application/octet-stream", headers=headers)
 
     async def check(self, request: Request) -> Response:
@@ -538,116 +394,14 @@ class Studio:
         return self.page("check.html", None, stored=stored, files=files, address=self.service.settings.address, **words)
 
 
-def _waits(error: MaskwellError | None) -> dict[str, str]:
-    """The header that says for how long to wait, where somebody has to."""
-    return {} if error is None or "wait" not in error.objects else {"Retry-After": str(error.objects["wait"])}
-
-
-async def _read_form(request: Request, largest: int) -> dict[str, str]:
-    content = bytearray()
-    async for chunk in request.stream():
-        content += chunk
-        if len(content) > largest:
-            raise AccessError("the-form-has-more-than-kb", largest=largest >> 10, status=413)
-    return dict(parse_qsl(content.decode(errors="replace"), keep_blank_values=True))
-
-
 FIRST_FORM: dict[str, Any] = {
     "title": "Working life",
     "demand": {"word": "epsilon", "value": "2"},
     "questions": [
-        {
-            "ask": "Were you paid in cash last month?",
-            "answers": ["never", "once", "more often"],
-            "sensitive": True,
-        }
+        {"ask": "Were you paid in cash last month?", "answers": ["never", "once", "more often"], "sensitive": True}
     ],
 }
 """What the builder begins with."""
-
-
-def page_templates() -> Environment:
-    """The templates of all pages; what they print is escaped."""
-    pages = Environment(
-        loader=PackageLoader("maskwell.collection", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    pages.filters["percent"] = lambda share, digits=1: f"{Printed(100 * share):.{digits}f}".replace("-", "−")
-    pages.filters["thousands"] = lambda number: f"{number:,}"
-    pages.filters["sentence"] = lambda words: f"{words[:1].upper()}{words[1:].rstrip('.')}." if words else ""
-    pages.filters["filled"] = _filled
-    pages.globals["place"] = place
-    return pages
-
-
-def _filled(text: str, **values: Any) -> Markup:
-    """A text with its places filled in; a value that is markup stays so, everything else is escaped."""
-    whole = escape(text)
-    for name, value in values.items():
-        whole = whole.replace(f"{{{name}}}", escape(value))
-    return whole
-
-
-def example_text() -> str:
-    """The survey file that shows everything a file can say."""
-    return files("maskwell.collection").joinpath("example.toml").read_text(encoding="utf-8")
-
-
-class PagesForPeople:
-    """Errors as pages: whoever opens an address in a browser reads a page, programs read JSON as before."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-        self._pages = page_templates()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and turn an error in JSON into a page where a browser asked for one."""
-        if scope["type"] != "http" or not _wants_page(scope):
-            await self.app(scope, receive, send)
-            return
-        start: Message | None = None
-        content = b""
-
-        async def turned(message: Message) -> None:
-            nonlocal start, content
-            if message["type"] == "http.response.start" and _is_error(message):
-                start = message
-            elif start is None:
-                await send(message)
-            else:
-                content += message.get("body", b"")
-                if not message.get("more_body"):
-                    await self._send_page(start, content, scope["path"], send)
-
-        await self.app(scope, receive, turned)
-
-    async def _send_page(self, start: Message, content: bytes, path: str, send: Send) -> None:
-        error = from_json(content.decode())["error"]
-        values = {"error": error, "status": start["status"], "is_studio": path.startswith("/studio")}
-        html = self._pages.get_template("problem.html").render(session=None, version=version_text(), **values).encode()
-        dropped = (b"content-type", b"content-length", b"content-security-policy")
-        headers = [pair for pair in start["headers"] if pair[0].lower() not in dropped]
-        headers += [
-            (b"content-type", b"text/html; charset=utf-8"),
-            (b"content-length", str(len(html)).encode()),
-            (b"content-security-policy", POLICY.encode()),
-        ]
-        await send({**start, "headers": headers})
-        await send({"type": "http.response.body", "body": html})
-
-
-def _wants_page(scope: Scope) -> bool:
-    accept = dict(scope["headers"]).get(b"accept", b"")
-    path: str = scope["path"]
-    return scope["method"] == "GET" and b"text/html" in accept and not path.startswith("/api/")
-
-
-def _is_error(message: Message) -> bool:
-    kind: bytes = dict(message.get("headers", [])).get(b"content-type", b"")
-    return int(message["status"]) >= 400 and kind.startswith(b"application/json")
 
 
 def studio_routes(service: Service) -> list[BaseRoute]:

@@ -9,7 +9,6 @@ There is no type here for a true answer: the page randomizes, and only reports t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from maskwell.collection.page_texts import GROUPS, check_language, factor_in, package_texts, read_own_texts
+from maskwell.collection.page_texts import Wording, factor_in, package_texts
 from maskwell.core.categories import Categories
 from maskwell.core.documents import fingerprint_of, from_toml, read_document
 from maskwell.core.exact import Parity, to_text
@@ -107,12 +106,16 @@ class Question:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; the design as its file, without how it came about."""
+        design = None
+        if self.design is not None:
+            given = {key: value for key, value in self.design.provenance.items() if key == "given"}
+            design = {**self.design.identity(), "provenance": given, "fingerprint": self.design.fingerprint}
         return {
             "name": self.name,
             "ask": dict(self.ask),
             "help": dict(self.help),
             "answers": [{"label": one, "text": dict(words)} for one, words in self.answers.items()],
-            "design": None if self.design is None else _design_file(self.design),
+            "design": design,
             "show_if": {name: list(after) for name, after in self.show_if.items()},
         }
 
@@ -223,19 +226,12 @@ class Survey:
 
     def asked(self, answers: Mapping[str, Any]) -> list[Question]:
         """The questions that are asked after these open answers (codes by name)."""
-        return [question for question in self.questions if self._is_asked(question, answers)]
 
-    def _is_asked(self, question: Question, answers: Mapping[str, Any]) -> bool:
         def given(name: str) -> str | None:
             code, labels = answers.get(name), self.by_name[name].labels
             return labels[code] if type(code) is int and 0 <= code < len(labels) else None
 
-        return all(given(name) in after for name, after in question.show_if.items())
-
-
-def _design_file(design: Design) -> dict[str, Any]:
-    decimals = {"given": design.provenance["given"]} if "given" in design.provenance else {}
-    return {**design.identity(), "provenance": decimals, "fingerprint": design.fingerprint}
+        return [one for one in self.questions if all(given(name) in after for name, after in one.show_if.items())]
 
 
 def _from_document(content: Mapping[str, Any]) -> Survey:
@@ -273,11 +269,14 @@ def _read_survey(given: Mapping[str, Any], folder: Path | None) -> Survey:
         if key not in ("survey", "question", "wording"):
             raise unknown(key, "there is no table", ["survey", "question", "wording"])
     head = _entries(given.get("survey", {}), "[survey]", _HEAD)
-    languages = head.take("languages", _languages, ("en",))
+    languages = head.take("languages", names, ("en",))
+    for one in languages:
+        if not LANGUAGE.fullmatch(one):  # a browser refuses to write numbers in any other
+            raise PlanError("is-no-code-of-a-language", name="[survey]: languages", one=shorten(one, 20))
     demand = given.get("survey", {}).get("demand")
     if folder is None and isinstance(demand, Mapping):
         _refuse_files(demand, "[survey]: demand")
-    words = _Wording(table(given.get("wording", {}), "wording"), languages)
+    words = Wording(table(given.get("wording", {}), "wording"), languages)
     listed = tables(given.get("question", []), "question")
     if not 1 <= len(listed) <= MOST_QUESTIONS:
         raise PlanError("the-survey-has-questions-write", listed_count=len(listed), most_questions=MOST_QUESTIONS)
@@ -301,8 +300,8 @@ def _read_survey(given: Mapping[str, Any], folder: Path | None) -> Survey:
         texts=words.own,
         questions=tuple(questions),
     )
-    words.finish(survey)
-    _check_joint(survey)
+    words.finish(survey.by_name)
+    _check_promise(survey)
     return survey
 
 
@@ -327,16 +326,13 @@ def _entries(given: Any, where: str, allowed: Sequence[str]) -> Entries:
 
 def _demand_words(value: Any, name: str) -> dict[str, str]:
     """A demand as it was stated, in words that can be read again; texts, so that no reader rounds them."""
-    stated = {key: _as_text(one) for key, one in table(value, name).items()}
+    given = table(value, name).items()
+    stated = {key: " ".join(map(str, one)) if isinstance(one, list) else str(one) for key, one in given}
     for key in stated:
         if key not in DEMAND_WORDS:
             raise unknown(key, f"{name}: a demand has no", [*DEMAND_WORDS])
     _read_demand(stated, name)
     return stated
-
-
-def _as_text(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _read_demand(stated: Mapping[str, str], where: str) -> Demand | None:
@@ -346,26 +342,16 @@ def _read_demand(stated: Mapping[str, str], where: str) -> Demand | None:
         raise PlanError(f"{where}: {error.message}", hint=error.hint) from error
 
 
-def _check_joint(survey: Survey) -> None:
+def _check_promise(survey: Survey) -> None:
     """The promise of all questions together must be stated, and kept."""
     if not survey.sensitive:
         raise PlanError("no-question-of-the-survey")
     if survey.strength == "none" and not survey.accept_no_protection:
-        raise PlanError("the-reports-of-one-person-can", weakest=_weakest(survey), parity=survey.parity)
-    _check_demand(survey)
-
-
-def _weakest(survey: Survey) -> str:
-    """What makes the protection so weak: a report that rules an answer out, or the factor of all questions."""
-    for question in survey.sensitive:
-        assert question.design is not None
-        if isinstance(question.design.parity_exact(), float):
-            return f"one to {shorten(question.name, 20)!r} rules an answer out"
-    factor = factor_in(survey.parity, package_texts("page")["en"])
-    return f"factor {factor}, above {LIMITS['weak']}"
-
-
-def _check_demand(survey: Survey) -> None:
+        ruling = (one.name for one in survey.sensitive if one.design and isinstance(one.design.parity_exact(), float))
+        weakest = f"factor {factor_in(survey.parity, package_texts('page')['en'])}, above {LIMITS['weak']}"
+        if (name := next(ruling, None)) is not None:
+            weakest = f"one to {shorten(name, 20)!r} rules an answer out"
+        raise PlanError("the-reports-of-one-person-can", weakest=weakest, parity=survey.parity)
     demand = _read_demand(survey.demand, "[survey]: demand") if survey.demand else None
     if demand is None and not survey.accept_no_protection:
         raise PlanError("survey-has-no-demand")
@@ -383,7 +369,7 @@ def _check_demand(survey: Survey) -> None:
         )
 
 
-def _read_question(entries: Entries, before: Sequence[Question], words: _Wording, folder: Path | None) -> Question:
+def _read_question(entries: Entries, before: Sequence[Question], words: Wording, folder: Path | None) -> Question:
     name = entries.need("name", _column, "name the column of its reports")
     where = f"question {name!r}"
     if name in {question.name for question in before}:
@@ -392,7 +378,9 @@ def _read_question(entries: Entries, before: Sequence[Question], words: _Wording
     labels = entries.take("answers", _labels, ())
     is_open = entries.take("open", flag, False)
     declined = entries.take("prefer_not_to_say", flag, False)
-    asked = entries.take("design", _design_words)
+    asked = entries.take(
+        "design", lambda value, name: {"file": value} if isinstance(value, str) else table(value, name)
+    )
     if is_open == (asked is not None):
         raise PlanError(
             "where-is-words", where=where, words="open and has a design" if is_open else "neither open nor has a design"
@@ -401,8 +389,11 @@ def _read_question(entries: Entries, before: Sequence[Question], words: _Wording
     _check_size(len(labels) or 2, where)
     design = None if is_open else _make_design(asked, labels, folder, where)
     _check_size(len(labels) if design is None else design.k, where)
-    if design is not None:
-        _check_estimable(design, where)
+    if design is not None:  # else reports would be collected for nothing
+        try:
+            design.check_identifiable()
+        except NotIdentifiableError as error:
+            raise PlanError(f"{where}: {error.message}", hint=error.hint) from error
     labels = labels if design is None else tuple(texts(one)[0] for one in design.inputs.labels)
     _check_cells(name, labels, design)
     if len(set(labels)) < len(labels):
@@ -440,15 +431,6 @@ def _column(value: Any, name: str) -> str:
     return column
 
 
-def _languages(value: Any, name: str) -> tuple[str, ...]:
-    """Languages by their codes: a browser refuses to write numbers in any other."""
-    languages = names(value, name)
-    for one in languages:
-        if not LANGUAGE.fullmatch(one):
-            raise PlanError("is-no-code-of-a-language", name=name, one=shorten(one, 20))
-    return languages
-
-
 def _labels(value: Any, name: str) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise PlanError("name-is-not-a-list", name=name)
@@ -458,12 +440,6 @@ def _labels(value: Any, name: str) -> tuple[str, ...]:
     except LabelError as error:
         raise PlanError(f"{name}: {error.message}", hint=error.hint) from error
     return labels
-
-
-def _design_words(value: Any, name: str) -> Mapping[str, Any]:
-    if isinstance(value, str):
-        return {"file": value}
-    return table(value, name)
 
 
 def _refuse_files(words: Mapping[str, Any], where: str) -> None:
@@ -481,7 +457,10 @@ def _make_design(asked: Mapping[str, Any], labels: Sequence[str], folder: Path |
         _check_size(k, where)
     try:
         if folder is not None and "file" in asked:
-            return _matching(read_design(folder / str(asked["file"])), labels, where)
+            design = read_design(folder / str(asked["file"]))
+            if labels and tuple(texts(one)[0] for one in design.inputs.labels) != tuple(labels):
+                raise PlanError("the-answers-are-not-those", where=where)
+            return design
         words: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()
         }
@@ -498,20 +477,6 @@ def _make_design(asked: Mapping[str, Any], labels: Sequence[str], folder: Path |
         raise PlanError(f"{where}: {error.message}", hint=error.hint, **error.objects) from error
     except TypeError as error:
         raise PlanError("where-error", where=where, error=shorten(str(error), 60)) from error
-
-
-def _check_estimable(design: Design, where: str) -> None:
-    """Reports from which no share can be estimated would be collected for nothing."""
-    try:
-        design.check_identifiable()
-    except NotIdentifiableError as error:
-        raise PlanError(f"{where}: {error.message}", hint=error.hint) from error
-
-
-def _matching(design: Design, labels: Sequence[str], where: str) -> Design:
-    if labels and tuple(texts(one)[0] for one in design.inputs.labels) != tuple(labels):
-        raise PlanError("the-answers-are-not-those", where=where)
-    return design
 
 
 def _show_if(value: Any, name: str) -> dict[str, tuple[str, ...]]:
@@ -533,74 +498,3 @@ def _check_condition(question: Question, before: Iterable[Question]) -> None:
         for one in after:
             if one not in earlier[name].labels:
                 raise unknown(one, f"{where}: {name!r} has no answer", earlier[name].labels)
-
-
-class _Wording:
-    """Texts of a survey in its languages: the file's own in the first, translations under ``[wording.xx]``."""
-
-    def __init__(self, given: Mapping[str, Any], languages: Sequence[str]) -> None:
-        self.languages = tuple(languages)
-        for key in given:
-            if key not in languages:
-                raise unknown(key, "[wording]: no language of the survey is", [*languages])
-        self._by_language = {name: dict(table(given.get(name, {}), f"wording.{name}")) for name in languages}
-        own = {name: read_own_texts(words, name) for name, words in self._by_language.items()}
-        self.own = {name: groups for name, groups in own.items() if groups}
-        self._check_first(languages[0])
-        for name in languages:
-            check_language(name, self.own)
-
-    def _check_first(self, language: str) -> None:
-        """The first language has its texts where the survey itself is written; only texts of the pages stand apart."""
-        for key in self._by_language.pop(language):
-            if key not in GROUPS:
-                raise PlanError("wording-is-a-text", language=language, key=key)
-
-    def all(self, key: str, first: str | None) -> dict[str, str]:
-        """A text of the survey in every language; an error where a translation is missing."""
-        if first is None:
-            return {}
-        return self._in_languages(first, lambda language: self._by_language[language].get(key), key)
-
-    def question(self, name: str, key: str, first: str | None) -> dict[str, str]:
-        """A text of a question in every language."""
-        if first is None:
-            return {}
-        return self._in_languages(first, lambda language: self._of(language, name).get(key), f"{name}.{key}")
-
-    def answers(self, name: str, labels: Sequence[str]) -> dict[str, dict[str, str]]:
-        """The texts of the answers: a list in their order, or by label."""
-        first = {one: {self.languages[0]: one} for one in labels}
-        for language in self.languages[1:]:
-            given = self._of(language, name).get("answers")
-            by_label = dict(zip(labels, given, strict=False)) if isinstance(given, list) else dict(given or {})
-            for one in labels:
-                if not isinstance(by_label.get(one), str) or (isinstance(given, list) and len(given) != len(labels)):
-                    raise PlanError("wording-lacks-the-answer-of-question", language=language, one=one, name=name)
-                first[one][language] = by_label[one]
-        return first
-
-    def finish(self, survey: Survey) -> None:
-        """Raise for translations of what is not there."""
-        for language, given in self._by_language.items():
-            for name in table(given.get("question", {}), f"wording.{language}.question"):
-                if name not in survey.by_name:
-                    raise unknown(name, f"[wording.{language}]: there is no question", [*survey.by_name])
-
-    def _of(self, language: str, name: str) -> Mapping[str, Any]:
-        given = table(self._by_language[language].get("question", {}), f"wording.{language}.question")
-        return table(given.get(name, {}), f"wording.{language}.question.{name}")
-
-    def _in_languages(self, first: str, look: Any, key: str) -> dict[str, str]:
-        in_each = {self.languages[0]: first}
-        for language in self.languages[1:]:
-            value = look(language)
-            if value is None:
-                raise PlanError("wording-lacks", language=language, key=key)
-            in_each[language] = text(value, f"wording.{language}: {key}")
-        return in_each
-
-
-def document_text(survey: Survey) -> str:
-    """The JSON text of a survey document."""
-    return json.dumps(survey.to_dict(), ensure_ascii=False, separators=(",", ":"))

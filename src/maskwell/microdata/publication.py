@@ -30,11 +30,8 @@ from maskwell.microdata.folder.ledger import (
     RELEASED,
     Ledger,
     begin,
-    check_again,
     check_not_cut,
-    drawn_again,
     read_ledger,
-    same_matrices,
     settle,
     state_of,
 )
@@ -51,6 +48,7 @@ from maskwell.microdata.folder.release_folder import (
     write_public,
 )
 from maskwell.microdata.folder.release_metadata import INTERNAL, PUBLIC, signed_hashes, source_hashes
+from maskwell.microdata.folder.releases_together import check_again, drawn_again, same_matrices
 from maskwell.microdata.kept_bounds import DRAWS, check_kept, is_kept_as_drawn
 from maskwell.microdata.needed_tables import counted_tables
 from maskwell.microdata.plans.release_plan import ReleasePlan

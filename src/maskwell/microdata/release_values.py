@@ -25,7 +25,7 @@ from maskwell.microdata.true_file import TrueFile
 from maskwell.microdata.utility.utility_report import UtilityReport, expected_share
 
 if TYPE_CHECKING:
-    from maskwell.microdata.folder.ledger import DrawnAgain
+    from maskwell.microdata.folder.releases_together import DrawnAgain
 
 DRAWN_AGAIN = (
     "the file was drawn {draws} times until it kept the limit; keeping only such files changes the probabilities of the"

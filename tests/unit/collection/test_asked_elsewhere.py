@@ -18,10 +18,11 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
 from maskwell.collection.desk import Desk, check_elsewhere
-from maskwell.collection.embeds import PLATFORMS, embed_text, field_name, limesurvey_code, report_texts
+from maskwell.collection.embeds import PLATFORM_NAMES, embed_text, field_name, limesurvey_code, report_texts
 from maskwell.collection.forms import DEVICES, choice_names, form_bytes, form_names
 from maskwell.collection.offline import offline_page
-from maskwell.collection.store import StateError, Store, StoredSurvey
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import StateError, StoredSurvey
 from maskwell.collection.survey import Survey
 from maskwell.errors import MaskwellError, ParameterError
 
@@ -109,7 +110,7 @@ def opened(desk: Desk, survey: Survey) -> str:
 # ---- snippets
 
 
-@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("platform", PLATFORM_NAMES)
 def test_a_snippet_holds_the_design_and_reaches_for_nothing(field: Survey, platform: str) -> None:
     text = embed_text(field, "b", platform)
     design = field.by_name["b"].design

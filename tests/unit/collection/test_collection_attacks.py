@@ -19,7 +19,8 @@ from maskwell.collection.accounts import TRIES, AccessError, Accounts, Waits
 from maskwell.collection.application import LARGEST_BODY, create_app
 from maskwell.collection.drafts import consequences
 from maskwell.collection.settings import Settings
-from maskwell.collection.store import NoSurveyError, Store, token_hash
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import NoSurveyError, token_hash
 from maskwell.collection.studio import studio_routes
 from maskwell.collection.survey import LONGEST_NAME, Survey
 from maskwell.errors import PlanError

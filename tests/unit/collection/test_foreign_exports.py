@@ -163,9 +163,7 @@ def test_the_tablets_json_and_csv_are_the_same_rows(desk: Desk, code: str, tmp_p
     desk.import_file(code, written(tmp_path, "reports.json", json.dumps(TABLET)))
     content = desk.import_file(code, written(tmp_path, FILES["offline"][0], FILES["offline"][1]))
     assert (content["imported"], content["known"]) == (0, 2)
-    assert desk.store.contents_of(desk.store.survey(code), [bytes.fromhex(FIRST)]) == {
-        bytes.fromhex(FIRST): CONTENTS[0]
-    }
+    assert dict(desk.store.records(desk.store.survey(code)))[bytes.fromhex(FIRST)] == CONTENTS[0]
 
 
 def test_ids_of_different_platforms_do_not_meet(tmp_path: Path) -> None:

@@ -29,7 +29,8 @@ from maskwell.collection.client import padded
 from maskwell.collection.desk import Desk
 from maskwell.collection.server import OPTIONS, MaskedFormatter, prepare
 from maskwell.collection.settings import Settings
-from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import StoredSurvey
 from maskwell.collection.studio import studio_routes
 from maskwell.collection.survey import Survey
 

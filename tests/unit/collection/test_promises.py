@@ -20,7 +20,7 @@ from tests.support.collecting import SURVEY, opened, submission
 from tests.support.command_line import run
 
 import maskwell
-from maskwell.collection import studio
+from maskwell.collection import page_templates
 from maskwell.collection.accounts import Accounts
 from maskwell.collection.application import create_app
 from maskwell.collection.check_page import check_words
@@ -375,7 +375,7 @@ def test_the_page_for_sceptics_follows_the_languages_of_the_survey(client: TestC
 
 
 def test_a_respondent_who_is_lost_reads_of_no_command(client: TestClient) -> None:
-    people = TestClient(studio.PagesForPeople(client.app))
+    people = TestClient(page_templates.PagesForPeople(client.app))
     page = people.get("/s/nothing", headers={"Accept": "text/html"})
     assert page.status_code == 404 and "copy all of it" in page.text
     for text in (page.text, client.get("/s/nothing").text, client.get("/s/nothing/survey.json").text):

@@ -17,7 +17,8 @@ from maskwell.collection import accounts
 from maskwell.collection.accounts import TRIES, Accounts
 from maskwell.collection.application import LARGEST_BODY, create_app
 from maskwell.collection.settings import Settings
-from maskwell.collection.store import Store, StoredSurvey
+from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import StoredSurvey
 from maskwell.collection.studio import studio_routes
 from maskwell.collection.survey import Survey
 from maskwell.core.documents import json_form

@@ -21,7 +21,8 @@ from maskwell.collection.desk import Desk
 from maskwell.collection.exports import export_bytes
 from maskwell.collection.results import question_result, table_result
 from maskwell.collection.settings import Settings
-from maskwell.collection.store import StateError, Store, StoredSurvey, _told
+from maskwell.collection.store import Store, _told
+from maskwell.collection.stored_survey import StateError, StoredSurvey
 from maskwell.collection.studio import studio_routes
 from maskwell.collection.survey import STEP, Survey
 from maskwell.collection.tables import holdings, reports, tallies

@@ -13,7 +13,7 @@ from maskwell.core import Categories
 from maskwell.core.phrases import visible
 from maskwell.designs import Uniform
 from maskwell.estimation import estimate_by_moments
-from maskwell.microdata.folder.release_folder import readme
+from maskwell.microdata.folder.readme import readme
 from maskwell.microdata.folder.release_metadata import Entry, codebook_csv, ddi_codebook, formula_columns
 from maskwell.reports.pages.paper_tables import Table, document
 

@@ -59,7 +59,11 @@ def kept_with_matrices(route: Route, table: CellTable, cells: CellTable | None, 
     first = route.groups[0]
     if len(table) > MOST_CATEGORIES or not {*table.columns} <= {*first.columns}:
         return None
-    masses = _known_masses(route) if first.stage is not None else _estimated_masses(route, cells)
+    if first.stage is None:
+        masses = _estimated_masses(route, cells)
+    else:
+        squares = first.stage.squares if route.weighted else None
+        masses = np.asarray(first.stage.counts if squares is None else squares, dtype=np.float64)
     if masses is None:
         return None
     known: dict[TextKey, int] = {}
@@ -67,7 +71,11 @@ def kept_with_matrices(route: Route, table: CellTable, cells: CellTable | None, 
     P, released = composed(route.groups, first.columns, list(first.states))
     codes = numbered_by_text(parts_of(released, first.columns, table.columns), known)
     Q = _summed(P, codes, len(known))
-    arriving = Q @ masses if first.stage is not None or cells is None else _arrived(first.outputs, cells, table, known)
+    arriving = Q @ masses
+    if first.stage is None and cells is not None:  # sums over the randomized records of each cell of a table
+        some = _places(first.outputs, cells) >= 0
+        at = numbered_by_text(parts_of(cells.labels(), cells.columns, table.columns), known)
+        arriving = np.bincount(at[some], _second(cells)[some], minlength=len(known)).astype(np.float64)
     own = slice(0, len(table))  # cells that no released record has come last
     moved = _moved(Q, masses, arriving)[own, own] / float(table.mass.sum()) ** 2
     labels, sums = table.labels(), {"weights": table.weights, "squares": table.squares}
@@ -79,13 +87,6 @@ def _moved(Q: Real, masses: Real, arriving: Real) -> Real:
     moved = np.diag(arriving) - (Q * masses) @ Q.T
     noise = ROUNDING * np.sqrt(np.abs(np.outer(arriving, arriving)))
     return np.where(np.abs(moved) <= noise, 0.0, moved)
-
-
-def _known_masses(route: Route) -> Real:
-    stage = route.groups[0].stage
-    assert stage is not None
-    own = stage.squares if route.weighted and stage.squares is not None else stage.counts
-    return np.asarray(own, dtype=np.float64)
 
 
 def _estimated_masses(route: Route, cells: CellTable | None) -> Real | None:
@@ -107,13 +108,6 @@ def _of_states(states: Sequence[Cell], cells: CellTable) -> Real:
     return np.bincount(places[places >= 0], _second(cells)[places >= 0], minlength=len(states)).astype(np.float64)
 
 
-def _arrived(outputs: Sequence[Cell], cells: CellTable, table: CellTable, known: dict[TextKey, int]) -> Real:
-    """Sums over the randomized records of each cell of a table."""
-    codes = numbered_by_text(parts_of(cells.labels(), cells.columns, table.columns), known)
-    some = _places(outputs, cells) >= 0
-    return np.bincount(codes[some], _second(cells)[some], minlength=len(known)).astype(np.float64)
-
-
 def _second(cells: CellTable) -> Real:
     """Sums of squared weights, which are counts without weights."""
     return np.asarray(cells.counts if cells.squares is None else cells.squares, dtype=np.float64)
@@ -121,14 +115,9 @@ def _second(cells: CellTable) -> Real:
 
 def _summed(P: Any, codes: Array, count: int) -> Real:
     out = np.zeros((count, P.shape[1]))
-    rows, columns, values = _entries(P)
-    np.add.at(out, (codes[rows], columns), values)
-    return out
-
-
-def _entries(P: Any) -> tuple[Array, Array, Real]:
     entries = P.tocoo()
-    return entries.row, entries.col, entries.data
+    np.add.at(out, (codes[entries.row], entries.col), entries.data)
+    return out
 
 
 def solved(route: Route, table: CellTable, cells: CellTable, target: str, rest: Distortion | None = None) -> Estimate:
@@ -147,7 +136,8 @@ def solved(route: Route, table: CellTable, cells: CellTable, target: str, rest: 
     given the file the randomization part holds for any P.
     """
     columns, levels = list(route.cells), dict(zip(cells.columns, cells.levels, strict=True))
-    _check_columns(route, table)
+    if follows := [name for name in table.columns if name not in route.cells]:
+        raise ParameterError("follows-from-randomized-columns", follow=follows[0])
     true = joined_states(route.groups, columns, levels)
     P, released = composed(route.groups, columns, true)
     data = _in_states(released, cells)
@@ -155,18 +145,16 @@ def solved(route: Route, table: CellTable, cells: CellTable, target: str, rest: 
     parts = parts_of(true, columns, table.columns)
     codes = numbered_by_text(parts, known)
     G = np.zeros((len(known), len(released)))
-    np.add.at(G, codes, _left_inverse(P.toarray()))
+    whole = P.toarray()
+    values = np.linalg.svd(whole, compute_uv=False)
+    if whole.shape[0] < whole.shape[1] or values[-1] * SINGULAR < values[0]:
+        raise NotIdentifiableError("the-matrices-of-these-columns-together")
+    np.add.at(G, codes, np.linalg.pinv(whole))  # a left inverse, by least squares
     estimate = _moments([*dict(zip(codes.tolist(), parts, strict=True)).values()], G, data, target, rest)
     derived = (DATA_DEPENDENT,) if any(group.invariant for group in route.groups) else ()
     weights = (WITH_WEIGHTS,) if data.weighted and target == "population" else ()
     bounded = () if rest is None else (BOUNDED,)
     return replace(estimate, flags=(*estimate.flags, *derived, *weights, *bounded))
-
-
-def _check_columns(route: Route, table: CellTable) -> None:
-    follows = [name for name in table.columns if name not in route.cells]
-    if follows:
-        raise ParameterError("follows-from-randomized-columns", follow=follows[0])
 
 
 def _in_states(released: Sequence[Cell], cells: CellTable) -> Released:
@@ -191,14 +179,6 @@ def _places(states: Sequence[Cell], cells: CellTable) -> Array:
         if None not in cells.label(place):
             raise ParameterError("the-file-holds-values-that-these", values=", ".join(map(str, cells.label(place))))
     return places
-
-
-def _left_inverse(P: Real) -> Real:
-    """L with ``L P = I``, by least squares; NotIdentifiableError where there is none."""
-    values = np.linalg.svd(P, compute_uv=False)
-    if P.shape[0] < P.shape[1] or values[-1] * SINGULAR < values[0]:
-        raise NotIdentifiableError("the-matrices-of-these-columns-together")
-    return np.asarray(np.linalg.pinv(P))
 
 
 def _moments(categories: list[Cell], G: Real, data: Released, target: str, rest: Distortion | None) -> Estimate:
@@ -234,17 +214,14 @@ def composed(groups: Sequence[Group], columns: Sequence[str], cells: Sequence[Ce
     P = identity(len(cells), format="csc")
     flow = TableFlow.from_labels(columns, [text_key(cell) for cell in cells])
     for group in groups:
-        after = flow.one_by_one().through(_by_text(group), columns, _check_transitions)
+        states, outputs = ([text_key(label) for label in labels] for labels in (group.states, group.outputs))
+        by_text = replace(group, states=states, outputs=outputs)
+        after = flow.one_by_one().through(by_text, columns, _check_transitions)
         places, of_entry = distinct_rows([after.codes[name] for name in columns], len(after.mass))
         P = csc_array((after.mass, (of_entry, after.origin)), shape=(len(places), len(flow.mass))) @ P
         codes = {name: places[:, i] for i, name in enumerate(columns)}
         flow = TableFlow(codes, after.labels, np.ones(len(places)))
     return P, flow.cells(columns)
-
-
-def _by_text(group: Group) -> Group:
-    states, outputs = ([text_key(label) for label in labels] for labels in (group.states, group.outputs))
-    return replace(group, states=states, outputs=outputs)
 
 
 def _check_transitions(group: RandomizedColumns, state: Array) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -194,19 +194,15 @@ def estimate_each_released(
     check_kind(Receipt, receipt=receipt)
     options: dict[str, Any] = {"weights": weights, "target": target, "missing": missing}
     tables, refused, first = [], {}, None
-    for name in randomized_columns(receipt):
-        if name in by:
-            continue
+    for name in (name for name in randomized_columns(receipt) if name not in by):
         try:
             table = estimate_released(data, receipt, [name], by=by, progress=progress, **options)
             table.estimate.intervals(level, interval)
             tables.append(table)
         except InputError as error:
             refused[name], first = error.message, first or error
-    if not tables and first is not None:
-        raise first
     if not tables:
-        raise ParameterError("the-receipt-names-no-randomized-column")
+        raise first or ParameterError("the-receipt-names-no-randomized-column")
     return ReleasedColumns(tuple(tables), refused)
 
 
@@ -218,8 +214,7 @@ def randomized_columns(receipt: Receipt) -> list[str]:
 # ---- one table
 
 
-@dataclass(frozen=True)
-class _Options:
+class _Options(NamedTuple):
     """How tables are estimated."""
 
     weights: str | None
@@ -261,7 +256,12 @@ def _count(data: Any, receipt: Receipt, columns: Sequence[str], options: _Option
     with released_rows(data, route.cells) as (source, name):
         used = weights_used(route, receipt, options.weights, source.schema.names)
         route = measured(route, receipt, used)
-        counted = count_rows(source, name, _needed_tables(route), weights=used, progress=options.progress)
+        needed = [route.columns]  # and the cells that its matrices need together where they are known
+        if route.kind == SOLVED or route.to_solve is not None:
+            needed.append((route.to_solve or route).cells)
+        elif route.kind == KEPT and _has_matrices(route):
+            needed.append(route.groups[0].columns)
+        counted = count_rows(source, name, needed, weights=used, progress=options.progress)
     tables = [table.in_order(receipt.categories) for table in counted]
     if route.kind != BOUNDED:
         return _Counted(route, name, used, tables)
@@ -284,7 +284,7 @@ def _with_domains(whole: Analysis, data: Any, receipt: Receipt, by: Sequence[str
         remarks=remarks,
         estimate=replace(whole.estimate, flags=flags),
         by=tuple(by),
-        domains=joint.domains or share_by_domain(joint.estimate, len(by)),
+        domains=joint.domains or _share_by_domain(joint.estimate, len(by)),
     )
 
 
@@ -298,13 +298,6 @@ def weights_of(data: Any, receipt: Receipt, weights: str | None) -> Weights:
 
 
 # ---- how a table is estimated
-
-
-def _needed_tables(route: Route) -> list[tuple[str, ...]]:
-    """The table, and the cells that its matrices need together where they are known."""
-    if route.kind == SOLVED or route.to_solve is not None:
-        return [route.columns, (route.to_solve or route).cells]
-    return [route.columns, route.groups[0].columns] if route.kind == KEPT and _has_matrices(route) else [route.columns]
 
 
 def _has_matrices(route: Route) -> bool:
@@ -337,16 +330,13 @@ def _counted(route: Route, table: CellTable, cells: CellTable | None, target: st
             return shares
     bound = _bound(route, table, target)
     if route.kind in (OPEN, EXACT):
-        return replace(
-            bound,
-            flags=(
-                Note("these-columns-were-not-randomized-their")
-                if route.kind == OPEN
-                else Note("values-were-swapped-between-records-these"),
-                *bound.flags[1:],
-            ),
-        )
-    shares = _with_factor(bound, _factor(route), any_factor=route.weighted or route.by_unit, weighted=route.weighted)
+        open_ = Note("these-columns-were-not-randomized-their")
+        swapped = Note("values-were-swapped-between-records-these")
+        return replace(bound, flags=(open_ if route.kind == OPEN else swapped, *bound.flags[1:]))
+    # the published inflation of a single column that one group moved holds for each of its shares
+    single = len(route.columns) == len(route.groups) == 1
+    factor = route.groups[0].inflation.get(route.columns[0]) if single else None
+    shares = _with_factor(bound, factor, any_factor=route.weighted or route.by_unit, weighted=route.weighted)
     return replace(shares, flags=(*shares.flags, Note("records-of-a-unit-moved-together"))) if route.by_unit else shares
 
 
@@ -372,11 +362,8 @@ def _bounded_domains(counted: _Counted, table: CellTable, domains: int, target: 
     assert counted.distortion is not None
     all_there = counted.complete and table.n == counted.tables[0].n
     still = all_there and not counted.route.moved & {*table.columns[:domains]}
-    places: dict[Domain, list[int]] = {}
-    for place, cell in enumerate(table.labels()):
-        places.setdefault(cell[:domains], []).append(place)
     shares: dict[Domain, Estimate] = {}
-    for domain, chosen in places.items():
+    for domain, chosen in _by_domain(table.labels(), domains).items():
         part = _chosen(table, np.isin(np.arange(len(table)), chosen))
         most = counted.distortion.within(*_parts_of(part, counted.tables[0]))
         estimate = _bounded(counted.route, part, most, target, still=still)
@@ -390,13 +377,6 @@ def _bound(route: Route, table: CellTable, target: str) -> DirectEstimate:
     blocks = np.arange(len(table)) if route.kind in (OPEN, EXACT) else _blocks(route, table)
     sums = {"weights": table.weights, "squares": table.squares}
     return estimate_unknown(table.counts, categories=table.labels(), blocks=blocks, target=target, **sums)
-
-
-def _factor(route: Route) -> float | None:
-    """The published inflation of a single column that one group moved; it holds for each of its shares."""
-    if len(route.columns) > 1 or len(route.groups) > 1:
-        return None
-    return route.groups[0].inflation.get(route.columns[0])
 
 
 def _with_factor(
@@ -444,21 +424,12 @@ def _with_values(table: CellTable, missing: str, path: str, columns: Sequence[st
         return table, 0
     count = int(table.counts[lost].sum())
     if missing == "error":
-        drop, keep = option("missing", "drop"), option("missing", "category")
-        raise MissingValueError(
-            "of-records-have-no-value",
-            path=path,
-            n=table.n,
-            columns=in_words(columns),
-            drop=drop,
-            keep=keep,
-            count=count,
-        )
+        words = {"drop": option("missing", "drop"), "keep": option("missing", "category"), "columns": in_words(columns)}
+        raise MissingValueError("of-records-have-no-value", path=path, n=table.n, count=count, **words)
     return _chosen(table, ~lost), count
 
 
 def _chosen(table: CellTable, places: Array) -> CellTable:
-    """Some of the cells of a table."""
     return replace(
         table,
         codes=table.codes[places],
@@ -475,11 +446,10 @@ def _named(categories: Sequence[Any]) -> list[Hashable]:
 
 
 def _words(cell: Domain) -> Domain:
-    """Labels with a word for a missing one."""
     return tuple(MISSING if label is None else label for label in cell)
 
 
-def share_by_domain(estimate: Estimate, domains: int) -> dict[Domain, Estimate]:
+def _share_by_domain(estimate: Estimate, domains: int) -> dict[Domain, Estimate]:
     """Shares within each domain, from a table whose first columns, so many, tell the domain.
 
         R = p_c / p_d,     Cov(R) = G Cov G',    G = (I - R 1') / p_d
@@ -488,10 +458,16 @@ def share_by_domain(estimate: Estimate, domains: int) -> dict[Domain, Estimate]:
     """
     if estimate.covariance is None:
         raise TooLargeError("too-many-cells-for-domains-covariances")
-    places: dict[Domain, list[int]] = {}
-    for place, cell in enumerate(cast(Sequence[Domain], estimate.categories)):
-        places.setdefault(cell[:domains], []).append(place)
+    places = _by_domain(cast(Sequence[Domain], estimate.categories), domains)
     return {domain: _within(estimate, np.array(cells), domains) for domain, cells in places.items()}
+
+
+def _by_domain(cells: Sequence[Domain], domains: int) -> dict[Domain, list[int]]:
+    """The places of the cells of each domain, which the first columns tell."""
+    places: dict[Domain, list[int]] = {}
+    for place, cell in enumerate(cells):
+        places.setdefault(cell[:domains], []).append(place)
+    return places
 
 
 def _within(estimate: Estimate, places: Array, domains: int) -> Estimate:
@@ -504,19 +480,20 @@ def _within(estimate: Estimate, places: Array, domains: int) -> Estimate:
     variance = np.diagonal(whole).copy()
     categories = cast(Sequence[Domain], estimate.categories)
     cells = [categories[i][domains:] for i in places]
-    known = {
-        "categories": [cell[0] if len(cell) == 1 else cell for cell in cells],
-        "pi_hat": ratio,
-        "variance": variance,
-        "variance_parts": (np.full(len(p), np.nan),) * 2,
-        "covariance": whole,
-        "n": round(total * estimate.n),
-        "flags": (),
-        "bias": None
-        if estimate.bias is None
-        else np.full(len(p), min(1.0, float(estimate.bias.max()) / max(total, TINY))),
-    }
+    known: dict[str, Any] = {}
+    if estimate.bias is not None:
+        known["bias"] = np.full(len(p), min(1.0, float(estimate.bias.max()) / max(total, TINY)))
     if isinstance(estimate, DirectEstimate):
         open_ = ratio * (1 - ratio)
         known["effective"] = np.divide(open_, variance, out=np.full(len(p), np.inf), where=variance > TINY)
-    return replace(estimate, **known)
+    return replace(
+        estimate,
+        categories=[cell[0] if len(cell) == 1 else cell for cell in cells],
+        pi_hat=ratio,
+        variance=variance,
+        variance_parts=(np.full(len(p), np.nan),) * 2,
+        covariance=whole,
+        n=round(total * estimate.n),
+        flags=(),
+        **known,
+    )

@@ -73,7 +73,7 @@ class Route:
 
     @property
     def to_solve(self) -> Route | None:
-        """What groups with known matrices did to a bounded table; None where hidden ones cannot be told apart from it."""
+        """What groups with known matrices did to a bounded table; None where hidden ones are in the way."""
         known = tuple(group for group in self.groups if group.design is not None)
         hidden = [group for group in self.groups if group.design is None]
         crossing = any({*a.moved} & {*b.columns} or {*b.moved} & {*a.columns} for a in known for b in hidden)
@@ -91,17 +91,12 @@ def route_of(receipt: Receipt, columns: Sequence[str], *, weighted: bool = False
     if weighted and kind == KEPT and all(group.design is not None and group.invariance == "counts" for group in groups):
         kind = SOLVED
     route = Route(kind, tuple(columns), groups, cells, moves_of(receipt.groups, columns))
-    if route.by_unit:
-        return _of_one_column(route, weighted=weighted)
-    return route if kind != SOLVED or _all_known(groups) else bounded(route)
-
-
-def _of_one_column(route: Route, *, weighted: bool = False) -> Route:
-    """The route of one column drawn for whole units: its inflation counts with that. Raises for any other table."""
-    one = len(route.columns) == len(route.groups) == 1 and route.columns[0] in route.groups[0].inflation
-    if not one or route.kind != KEPT or route.weighted or weighted:
-        check_drawn_apart(route.groups)
-    return route
+    if route.by_unit:  # a column that had one draw for whole units: its published inflation counts with that alone
+        one = len(route.columns) == len(route.groups) == 1 and route.columns[0] in route.groups[0].inflation
+        if not one or route.kind != KEPT or route.weighted or weighted:
+            check_drawn_apart(route.groups)
+        return route
+    return route if kind != SOLVED or all(group.design is not None for group in groups) else bounded(route)
 
 
 def check_drawn_apart(groups: Sequence[Group]) -> None:
@@ -122,10 +117,6 @@ def bounded(route: Route) -> Route:
             "the-table-of-is-not-kept", columns=in_words(route.columns), variables=in_words(unknown[0].variables)
         )
     return replace(route, kind=BOUNDED)
-
-
-def _all_known(groups: Sequence[Group]) -> bool:
-    return all(group.design is not None for group in groups)
 
 
 def _kind(groups: Sequence[Group], columns: Sequence[str]) -> str:
@@ -232,22 +223,16 @@ def survey_of_release(
     how = receipt.missing if missing is None else missing
     check_missing(route, how)
     check_unmoved(sampling or {}, moved)
-    weights, remarks = _survey_weights(data, receipt, route, sampling or {}, method)
+    weights: str | None = (sampling or {}).get("weights")
+    remarks: tuple[str, ...] = ()
+    if receipt.weights is not None and not any((sampling or {}).get(name) for name in OTHER_WEIGHTS):
+        with released_rows(data, []) as (source, _):
+            weights = weights_used(route, receipt, None, source.schema.names)
+        if weights is not None and method == "ml":
+            raise ParameterError("method-ml-where-every-record-counts", used=weights)
+        remarks = weights_remarks(route, receipt, None, weights)
     randomized = {name for names, _ in designs for name in names}
     return ReleasedSurvey(designs, [name for name in columns if name not in randomized], how, weights, remarks)
-
-
-def _survey_weights(
-    data: Any, receipt: Receipt, route: Route, sampling: Mapping[str, Any], method: str
-) -> tuple[str | None, tuple[str, ...]]:
-    """The weights of the receipt where no others were asked for, and what to say about it."""
-    if receipt.weights is None or any(sampling.get(name) for name in OTHER_WEIGHTS):
-        return sampling.get("weights"), ()
-    with released_rows(data, []) as (source, _):
-        used = weights_used(route, receipt, None, source.schema.names)
-    if used is not None and method == "ml":
-        raise ParameterError("method-ml-where-every-record-counts", used=used)
-    return used, weights_remarks(route, receipt, None, used)
 
 
 def check_unmoved(sampling: Mapping[str, Any], moved: set[str]) -> None:

@@ -107,7 +107,10 @@ def told(stage: Stage, mass: Real, squares: Real) -> Told | None:
     groups = connected_components(P, directed=False)[1]
     spread = np.sqrt(np.maximum(P @ squares - P.power(2) @ squares, 0))
     every = _in_groups(groups)
-    ways = chain.from_iterable(_followed(one, groups, mass / unit) for one in _as_given_and_scaled(P))
+    given, sums = [P], np.asarray(P.sum(axis=0), dtype=np.float64).ravel()
+    if (sums > 0).all() and not np.allclose(sums, 1, rtol=1e-12, atol=0):
+        given.append((P * (1 / sums)).tocsr())  # given that the report is one of the states
+    ways = chain.from_iterable(_followed(one, groups, mass / unit) for one in given)
     tried = [_compared(_sums(every, x, mass / unit, spread / unit)) for x in ways]
     return min((one for one in tried if one is not None), key=lambda one: one.off_by, default=None)
 
@@ -127,14 +130,6 @@ def _square(stage: Stage) -> Any:
     released, true, p = stage.transitions
     kept = place[released] >= 0
     return csr_array((p[kept], (place[released][kept], true[kept])), shape=(stage.design.k, stage.design.k))
-
-
-def _as_given_and_scaled(P: Any) -> Iterator[Any]:
-    """The matrix, and the one given that the report is one of the states where it may be another one."""
-    yield P
-    sums = np.asarray(P.sum(axis=0), dtype=np.float64).ravel()
-    if (sums > 0).all() and not np.allclose(sums, 1, rtol=1e-12, atol=0):
-        yield (P * (1 / sums)).tocsr()
 
 
 @dataclass
@@ -204,10 +199,16 @@ def _followed(P: Any, groups: Array, mass: Real) -> Iterator[Real]:
     """Counts that follow from a matrix and the totals of states that exchange records, which the file shows."""
     totals = np.asarray(np.bincount(groups, mass), dtype=np.float64)
     whole = None if P.shape[0] > MOST_STATES else P.toarray()
-    lost_alike = _scaled(_lost_alike(P.diagonal()), groups, totals)
+    keeps = P.diagonal()
+    with np.errstate(divide="ignore"):  # (1 - p_jj) x_j the same for all states; none where a state never changes
+        alike = np.where(keeps < 1, 1 / (1 - keeps), np.nan)
+    lost_alike = _scaled(alike, groups, totals)
     yield lost_alike
     if whole is None:
-        yield _kept_by_many(P, lost_alike, groups, totals)
+        x = np.where(np.isfinite(lost_alike), lost_alike, (totals / np.bincount(groups))[groups])
+        for _ in range(STEPS):  # what is kept, found by applying the matrix again and again
+            x = _scaled((x + P @ x) / 2, groups, totals)
+        yield x
         return
     for attack in (_kept, _exchanged):
         x = np.ones(len(whole))
@@ -227,14 +228,6 @@ def _kept(P: Real) -> Real:
     return np.asarray(np.linalg.lstsq(np.vstack([P - np.eye(k), np.ones(k)]), np.eye(k + 1)[-1], rcond=None)[0])
 
 
-def _kept_by_many(P: Any, start: Real, groups: Array, totals: Real) -> Real:
-    """The same for many states, by applying the matrix again and again."""
-    x = np.where(np.isfinite(start), start, (totals / np.bincount(groups))[groups])
-    for _ in range(STEPS):
-        x = _scaled((x + P @ x) / 2, groups, totals)
-    return x
-
-
 def _exchanged(P: Real) -> Real:
     """``p_ij x_j = p_ji x_i``, by least squares of logarithms; pairs count as much as rounding leaves them digits."""
     both = (P > 0) & (P.T > 0) & ~np.eye(len(P), dtype=bool)
@@ -243,9 +236,3 @@ def _exchanged(P: Real) -> Real:
     laplacian = np.diag(weight.sum(axis=1)) - weight
     logs = np.linalg.lstsq(laplacian, (weight * np.log(a / b)).sum(axis=1), rcond=None)[0]
     return np.asarray(np.exp(logs - logs.max()), dtype=np.float64)
-
-
-def _lost_alike(keeps: Real) -> Real:
-    """``(1 - p_jj) x_j`` the same for all states; none where a state never changes."""
-    with np.errstate(divide="ignore"):
-        return np.where(keeps < 1, 1 / (1 - keeps), np.nan)

@@ -134,15 +134,16 @@ def receipt_from_dict(content: Any, name: str = "the receipt") -> Receipt:
             "has-version-this-program-reads-version", name=name, version=content.get("version"), version_shown=VERSION
         )
     try:
+        drawn = content.get("randomness", {})
         return Receipt(
             audience=of_kind(str, content, "audience"),
             groups=tuple(_group(one, _count(content["rows"])) for one in of_kind(list, content, "groups")),
             rows=_count(content["rows"]),
             weights=None if content["weights"] is None else of_kind(str, content, "weights"),
             demonstration=of_kind(bool, content, "demonstration"),
-            commitment=_commitment(content.get("randomness", {})),
+            commitment=None if drawn.get("commitment") is None else of_kind(str, drawn, "commitment"),
             plan=_plan(content),
-            intruder=_intruder(content.get("plan", {})),
+            intruder=_known_intruder(str(content.get("plan", {}).get("release", {}).get("intruder", ANY_LOOK.name))),
             categories=_categories(content),
         )
     except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
@@ -154,16 +155,6 @@ def _count(rows: Any) -> int:
     if isinstance(rows, bool) or not isinstance(rows, int) or not 0 <= rows < 1 << 63:
         raise TypeError("rows is no number of records")
     return rows
-
-
-def _commitment(randomness: Mapping[str, Any]) -> str | None:
-    return None if randomness.get("commitment") is None else of_kind(str, randomness, "commitment")
-
-
-def _inflation(factors: Mapping[str, Any]) -> dict[str, float]:
-    if not all(isinstance(x, int | float) and not isinstance(x, bool) for x in factors.values()):
-        raise TypeError("vif has something that is no number")
-    return dict(factors)
 
 
 def _plan(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -179,8 +170,7 @@ def _categories(content: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return {name: names_of(orders, name) for name in orders}
 
 
-def _intruder(plan: Mapping[str, Any]) -> str:
-    intruder = str(plan.get("release", {}).get("intruder", ANY_LOOK.name))
+def _known_intruder(intruder: str) -> str:
     if intruder not in INTRUDERS:
         raise ValueError(f"there is no intruder {intruder!r}")
     return intruder
@@ -211,13 +201,16 @@ def _group(content: Mapping[str, Any], rows: int) -> Group:
     told = tuple(names_of(content, name) for name in ("variables", "within", "linked"))
     if stage is not None and told != (stage.variables, stage.within, (*stage.linked,)):
         raise ValueError("the columns of a group and of its stage differ")
+    factors = table_of(content, "vif")
+    if not all(isinstance(x, int | float) and not isinstance(x, bool) for x in factors.values()):
+        raise TypeError("vif has something that is no number")
     return Group(
         variables=told[0],
         within=told[1],
         linked=told[2],
         method=of_kind(str, content, "method"),
         invariance=of_kind(str, content, "invariance"),
-        inflation=_inflation(table_of(content, "vif")),
+        inflation=factors,
         most_changed=_changed(content, stage, rows),
         missing=of_kind(str, content, "missing"),
         each=of_kind(str, content, "each") if "each" in content else "record",

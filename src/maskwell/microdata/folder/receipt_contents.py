@@ -9,12 +9,10 @@ be tried until one fits. Source: [Adeshiyan2011, section 4.6].
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
-import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.resources import files
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
@@ -26,12 +24,12 @@ from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.core.documents import json_form, version_text
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import Printed, in_json, in_words, magnitude
+from maskwell.core.phrases import in_json, in_words, magnitude
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import LabelError
 from maskwell.microdata.folder.matrix_disclosure import check_matrix
-from maskwell.microdata.folder.receipt import VERSION, Group, labels_from, matrix_from
+from maskwell.microdata.folder.receipt import VERSION, Group
 from maskwell.microdata.plans.protection import INCLUDED, UNIT, WITHHELD
 from maskwell.microdata.records.recoding import Recode
 from maskwell.microdata.risk.repeated_releases import path_parities
@@ -70,13 +68,9 @@ def advice_of(groups: Sequence[PublicGroup], weights: str | None) -> list[str]:
             "not, are somewhat biased: on average each share by at most the share of records that changed. maskwell "
             "gives them with intervals that allow for this. Such tables show weaker associations than the true ones."
         )
-    return [*sentences, *_others(groups, weights), *_errors(groups), APPROXIMATE]
-
-
-def _others(groups: Sequence[PublicGroup], weights: str | None) -> list[str]:
-    if weights is None or not groups:
-        return []
-    return [f"Tables of columns that were not randomized are weighted as in any survey ({weights})."]
+    if weights is not None and groups:
+        sentences.append(f"Tables of columns that were not randomized are weighted as in any survey ({weights}).")
+    return [*sentences, *_errors(groups), APPROXIMATE]
 
 
 def _errors(groups: Sequence[PublicGroup]) -> list[str]:
@@ -165,7 +159,7 @@ def _internal(release: AnyRelease, stage_form: Callable[[Stage], dict[str, Any]]
         "source": release.file.source_name,
         "plan": release.plan.to_dict(),
         "randomness": {
-            "source": _randomness(release),
+            "source": "seed" if not release.private else "operating system" if release.keyed is None else "key",
             "commitment": release.keyed,
             "draws": draws_told(release),
             "attempts": release.attempts,
@@ -247,6 +241,12 @@ def dumps(receipt: Mapping[str, Any]) -> str:
 
 
 def _head(release: AnyRelease, audience: str) -> dict[str, Any]:
+    orders = {}  # labels that the plan puts in another order than their natural one
+    for column in release.columns:
+        labels = [rules.texts(label)[-1] for label in public_labels(release, column)]
+        told = release.plan.told_order(column.name, labels)
+        if [*told] != rules.sorted_levels(told):
+            orders[column.name] = [*told]
     return {
         "maskwell": "receipt",
         "version": VERSION,
@@ -258,7 +258,7 @@ def _head(release: AnyRelease, audience: str) -> dict[str, Any]:
         "order": "shuffled" if release.shuffled else "kept",
         "weights": release.plan.weights,
         **({"recoded": recoded} if (recoded := recoded_in_words(release)) else {}),
-        **({"categories": orders} if (orders := _told_orders(release)) else {}),
+        **({"categories": orders} if orders else {}),
     }
 
 
@@ -276,17 +276,6 @@ def public_labels(release: AnyRelease, column: ReleasedColumn) -> list[Hashable]
     return [label for label in labels if label in seen or declared & {*rules.texts(label)}]
 
 
-def _told_orders(release: AnyRelease) -> dict[str, list[str]]:
-    """Labels of released columns that the plan puts in another order than their natural one."""
-    orders = {}
-    for column in release.columns:
-        labels = [rules.texts(label)[-1] for label in public_labels(release, column)]
-        told = release.plan.told_order(column.name, labels)
-        if [*told] != rules.sorted_levels(told):
-            orders[column.name] = [*told]
-    return orders
-
-
 def recoded_in_words(release: AnyRelease) -> dict[str, str]:
     """What was done to recoded columns that are published; what they held before is not told."""
     return {column: _how(recode) for column, recode in release.plan.recodes.items()}
@@ -302,28 +291,27 @@ def _how(recode: Recode) -> str:
     return "; ".join(done)
 
 
-def _randomness(release: AnyRelease) -> str:
-    return "seed" if not release.private else "operating system" if release.keyed is None else "key"
-
-
 def _public_group(release: AnyRelease, stage: Stage) -> dict[str, Any]:
     if not release.plan.publishes(stage):
         within = len(np.unique(stage.cells))  # parts of a withheld matrix tell how many combinations stay as they are
         return {**_about(release, stage), "blocks": within, "matrix": WITHHELD}
     check_matrix(release.plan, stage)
-    return {**_about(release, stage), "matrix": INCLUDED, **_public_matrix(stage)}
+    design = {**numbered(stage.design).to_dict(), "provenance": {}}  # how it came about might tell of the file
+    matrix = {"states": labels_json(stage.states), "outputs": labels_json(stage.outputs), "design": design}
+    return {**_about(release, stage), "matrix": INCLUDED, **matrix}
 
 
 def _about(release: AnyRelease, stage: Stage) -> dict[str, Any]:
     """What both parts tell of a group of variables."""
     inflation = {name: inflation_of(stage, name) for name in stage.variables}
     known = {name: factors.worst for name, factors in inflation.items() if factors is not None}
+    parts = stage.design.components() if isinstance(stage.design, Sparse) else stage.cells
     return {
         "method": "swap" if stage.exchanges else "pram",
         "variables": list(stage.variables),
         "within": list(stage.within),
         "linked": list(stage.linked),
-        "blocks": _blocks(stage),
+        "blocks": len(np.unique(parts)),  # that no record ever leaves
         "invariance": stage.invariance,
         "orientation": "columns",
         "vif": {name: rounded_up(factor) for name, factor in known.items()},
@@ -335,35 +323,18 @@ def _about(release: AnyRelease, stage: Stage) -> dict[str, Any]:
     }
 
 
-def _public_matrix(stage: Stage) -> dict[str, Any]:
-    """A matrix that may be published, without how it came about: that might tell of the file."""
-    design = {**numbered(stage.design).to_dict(), "provenance": {}}
-    return {"states": labels_json(stage.states), "outputs": labels_json(stage.outputs), "design": design}
-
-
 def _internal_group(release: AnyRelease, stage: Stage, content: dict[str, Any]) -> dict[str, Any]:
+    fingerprint = None
+    with suppress(LabelError):  # a missing value has no JSON form
+        fingerprint = stage.design.fingerprint
     return {
         **_about(release, stage),
         "matrix": INCLUDED if release.plan.publishes(stage) else WITHHELD,
         "changed_exactly": stage.expected_changed(),
         "clearance": release.plan.protection_of(stage).clearance,
-        "fingerprint": _fingerprint(stage),
+        "fingerprint": fingerprint,
         "stage": content,
     }
-
-
-def _fingerprint(stage: Stage) -> str | None:
-    """Names the matrix with its labels; None where a label is a missing value, which has no JSON form."""
-    try:
-        return stage.design.fingerprint
-    except LabelError:
-        return None
-
-
-def _blocks(stage: Stage) -> int:
-    """How many parts the states fall into that no record ever leaves."""
-    parts = stage.design.components() if isinstance(stage.design, Sparse) else stage.cells
-    return len(np.unique(parts))
 
 
 def rounded_share(share: float, rows: int) -> float | None:
@@ -408,10 +379,14 @@ def _stage_content(
     def numbers(values: Array | None, kind: type) -> Any:
         return None if values is None else listed(np.asarray(values, dtype=kind), np.ndarray.tolist)
 
+    linked = {
+        name: [[[label_json(part) for part in key], label_json(label)] for key, label in table.items()]
+        for name, table in stage.linked.items()
+    }
     return {
         "variables": list(stage.variables),
         "within": list(stage.within),
-        "linked": {name: _pairs(table) for name, table in stage.linked.items()},
+        "linked": linked,
         "states": listed(stage.states, labels_json),
         "outputs": listed(stage.outputs, labels_json),
         "design": matrix(stage.design),
@@ -445,175 +420,8 @@ def label_json(label: Hashable) -> Any:
     return None if label is None else rules.to_json(rules.plain(label))
 
 
-def _pairs(table: Mapping[State, Hashable]) -> list[list[Any]]:
-    return [[[label_json(part) for part in key], label_json(label)] for key, label in table.items()]
-
-
 def schema() -> dict[str, Any]:
     """The JSON Schema of receipts."""
     text = files("maskwell.microdata.folder").joinpath("receipt.schema.json").read_text(encoding="utf-8")
     content: dict[str, Any] = json.loads(text)
     return content
-
-
-# ---- for users of R, Stata and SAS
-
-MOST_WRITTEN = 1000
-"""States of a matrix up to which it is written as a table."""
-
-READ_IN_R = {
-    ".csv": 'read.csv("{}", colClasses = "character", na.strings = "", check.names = FALSE)',
-    ".parquet": 'as.data.frame(arrow::read_parquet("{}"))',
-    ".sav": 'as.data.frame(haven::read_sav("{}"))',
-    ".dta": 'as.data.frame(haven::read_dta("{}"))',
-}
-IN_R = re.compile(r"\w[\w .-]{0,59}")
-"""Names that stand in a line of R as they are, and that no reader of Markdown takes for markup."""
-
-IN_STATA = re.compile(
-    r"(?!(?:byte|double|float|if|in|int|long|reported|str\d*|strL|using|with)$)[A-Za-z][A-Za-z0-9_]{0,31}"
-)
-"""Names that Stata keeps as they are, but for one that the lines need."""
-
-READ_IN_STATA = (
-    '    import delimited using "{}", varnames(1) stringcols({}) ///\n'
-    '        case(preserve) encoding("UTF-8") asdouble clear'
-)
-MISSING_LABEL = "missing"
-"""What a missing value that is a category is called in the table of a matrix."""
-
-
-def matrix_tables(groups: Sequence[PublicGroup]) -> dict[str, str]:
-    """The included matrices as CSV by file name: a line for each report, a column for each truth, labels with dots."""
-    return {name: _matrix_table(group) for name, group in _written(groups).items()}
-
-
-def _written(groups: Sequence[PublicGroup]) -> dict[str, PublicGroup]:
-    """The groups whose matrices are written as tables, by the names of the files."""
-    named: dict[str, PublicGroup] = {}
-    for group in groups:
-        if "design" in group and max(len(group["states"]), len(group["outputs"])) <= MOST_WRITTEN:
-            name = re.sub(r"[^A-Za-z0-9_-]+", "_", "_".join(group["variables"]))[:60]
-            same = sum(other.startswith(f"matrix_{name}.") for other in named)
-            named[f"matrix_{name}{f'.{same + 1}' if same else ''}.csv"] = group
-    return named
-
-
-def _matrix_table(group: PublicGroup) -> str:
-    width = len(group["within"]) + len(group["variables"])
-    truths, reports = (
-        [".".join(MISSING_LABEL if one is None else rules.texts(one)[-1] for one in state) for state in states]
-        for states in (labels_from(group["states"], width), labels_from(group["outputs"], width))
-    )
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["reported", *truths])
-    for label, row in zip(reports, matrix_from(group["design"]).matrix(), strict=True):
-        writer.writerow([label, *(np.format_float_positional(p, trim="-") for p in row.tolist())])
-    return text.getvalue()
-
-
-def recipes(groups: Sequence[PublicGroup], data: str, ending: str) -> dict[str, list[str]]:
-    """Lines of R and of Stata that estimate a column with its errors, as ``maskwell estimate`` does, by program."""
-    fixed = [(group, name) for name, group in _written(groups).items() if _is_plain(group)]
-    kept = [one for group, columns in zip(groups, kept_of(groups), strict=True) for one in _inflated(group, columns)]
-    in_r: list[str] = []
-    in_stata: list[str] = []
-    for column, factor, missing in kept[:1]:
-        in_r += _kept_in_r(column, factor, next(_jointly(groups, column), ""), missing=missing)
-        in_stata += _kept_in_stata(column, factor, data, missing=missing)
-    for group, table in fixed[:1]:
-        column, missing = group["variables"][0], _has_missing(group)
-        in_r += _solved_in_r(column, table, missing=missing)
-        in_stata += _solved_in_stata(column, table, data, missing=missing)
-    read = READ_IN_R.get(ending)
-    whole = [f"    d <- {read.format(data)}", *in_r] if in_r and read is not None else []
-    return {"R": whole, "Stata": in_stata if ending == ".csv" else []}
-
-
-def _inflated(group: PublicGroup, kept: Sequence[str]) -> list[tuple[str, float, bool]]:
-    """Columns whose counts are kept by a matrix that is withheld, their inflation, and whether missing values count."""
-    if group["invariance"] != "counts" or group["matrix"] != WITHHELD or group["method"] == "swap":
-        return []
-    named = [name for name in kept if name in group["vif"] and IN_R.fullmatch(name)]
-    most = math.inf if group.get("each") == UNIT else 2.0
-    return [(name, min(group["vif"][name], most), group["missing"] == "category") for name in named]
-
-
-def _is_plain(group: PublicGroup) -> bool:
-    """Whether a matrix is that of one column, of as many reports as truths, and keeps nothing."""
-    alone = len(group["variables"]) == 1 and not group["within"] and group["invariance"] == "none"
-    square = len(group["states"]) == len(group["outputs"])
-    ambiguous = _has_missing(group) and any(MISSING_LABEL in state for state in group["states"])
-    return alone and square and not ambiguous and bool(IN_R.fullmatch(group["variables"][0]))
-
-
-def _jointly(groups: Sequence[PublicGroup], column: str) -> Iterator[str]:
-    """Columns that were randomized together with one, all of them kept, within no other, and not by unit."""
-    for group, kept in zip(groups, kept_of(groups), strict=True):
-        if column in group["variables"] and not group["within"] and group.get("each") != UNIT:
-            yield from (name for name in group["variables"] if name != column and name in kept)
-
-
-def _has_missing(group: PublicGroup) -> bool:
-    """Whether missing values are a category of a matrix of one column."""
-    return [None] in group["states"]
-
-
-def _kept_in_r(column: str, factor: float, beside: str, *, missing: bool) -> list[str]:
-    """The lines for one column; ``beside`` is a column that is kept together with it."""
-    too = ', useNA = "ifany"' if missing else ""
-    both = f'interaction(d[c("{column}", "{beside}")], drop = TRUE)'  # none where one of them is missing
-    both = f'paste(d[["{column}"]], d[["{beside}"]], sep = " | ")' if missing else both
-    several = f"    # with {beside}: N <- table({both}), and f <- 2"
-    return [
-        f'    N <- table(d[["{column}"]]{too}); n <- sum(N); p <- N / n',
-        f"    f <- {Printed(factor):g}  # its inflation, vif in receipt.json",
-        "    print(cbind(share = p, error = sqrt(p * (1 - p) * (n / (n - 1)^2 + (f - 1) / (n - 1)))))",
-        *([several] if IN_R.fullmatch(beside) else []),
-    ]
-
-
-def _kept_in_stata(column: str, factor: float, data: str, *, missing: bool) -> list[str]:
-    if not IN_STATA.fullmatch(column):
-        return []
-    return [
-        READ_IN_STATA.format(data, "_all"),
-        f"    tabulate {column}, {'missing ' if missing else ''}matcell(N)",
-        '    mata: N = st_matrix("N"); n = sum(N); p = N / n',
-        f"    mata: p, sqrt(p :* (1 :- p) * (n / (n - 1)^2 + ({Printed(factor):g} - 1) / (n - 1)))",
-    ]
-
-
-def _solved_in_r(column: str, table: str, *, missing: bool) -> list[str]:
-    labels = 'colClasses = c(reported = "character"), na.strings = ""'  # "01" and "NA" stay what they are
-    return [
-        f'    y <- as.character(d[["{column}"]])',
-        *([f'    y[is.na(y)] <- "{MISSING_LABEL}"'] if missing else []),
-        f'    P <- as.matrix(read.csv("{table}", row.names = 1, check.names = FALSE, {labels}))',
-        "    N <- table(factor(y, levels = rownames(P)))",
-        "    n <- sum(N); G <- solve(P); s <- as.vector(G %*% (N / n))",
-        "    V <- (G %*% diag(as.vector(N / n)) %*% t(G) - s %*% t(s)) / (n - 1)",
-        "    print(data.frame(share = s, error = sqrt(diag(V)), row.names = colnames(P)))",
-    ]
-
-
-def _solved_in_stata(column: str, table: str, data: str, *, missing: bool) -> list[str]:
-    if not IN_STATA.fullmatch(column):
-        return []
-    return [
-        READ_IN_STATA.format(data, "_all"),
-        *([f'    replace {column} = "{MISSING_LABEL}" if {column} == ""'] if missing else []),
-        f"    contract {column}, freq(_reports) nomiss",
-        f"    rename {column} reported",
-        "    tempfile counts",
-        '    save "`counts\'"',
-        READ_IN_STATA.format(table, "1"),
-        "    generate _order = _n",
-        '    merge 1:1 reported using "`counts\'", nogenerate keep(master match)',
-        "    sort _order",
-        "    replace _reports = 0 if missing(_reports)",
-        '    mata: P = st_data(., 2..(st_nvar() - 2)); N = st_data(., "_reports"); n = sum(N)',
-        "    mata: G = luinv(P); s = G * N / n",
-        "    mata: s, sqrt(diagonal(G * diag(N / n) * G' - s * s') / (n - 1))",
-    ]

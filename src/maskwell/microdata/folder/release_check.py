@@ -98,8 +98,8 @@ def _ledger_checks(path: Path, manifest: Path) -> Iterator[Check]:
 def _changes(folder: Path, earlier: Path) -> Iterator[Check]:
     """What changed since an earlier release; differences are no faults, files that are not those of then are."""
     failed = verify_release(earlier).failed
-    words = f"{earlier} is as it was released" if not failed else f"{earlier}: {failed[0].name}: {failed[0].words}"
-    yield Check("earlier release", not failed, words)
+    state = f"{earlier} is as it was released" if not failed else f"{earlier}: {failed[0].name}: {failed[0].words}"
+    yield Check("earlier release", not failed, state)
     now, then = (_read(one, INTERNAL, RECEIPT) for one in (folder, earlier))
     sources = [_manifest(one / INTERNAL / MANIFEST)["source"] for one in (folder, earlier)]
     same = [digest for _, digest in sources[0]] == [digest for _, digest in sources[1]]
@@ -107,8 +107,14 @@ def _changes(folder: Path, earlier: Path) -> Iterator[Check]:
     yield Check("since then: source", True, told)
     yield Check("… records", True, _both(f"{now['rows']:,}", f"{then['rows']:,}"))
     columns = [[one["name"] for one in _read(each, PUBLIC, CODEBOOK)["columns"]] for each in (folder, earlier)]
-    yield Check("… columns", True, _columns_changed(*columns))
-    yield Check("… plan", True, _plan_changed(now["plan"], then["plan"]))
+    new, gone = ([name for name in one if name not in other] for one, other in (columns, columns[::-1]))
+    said = [f"{_named(names)} {verb}" for names, verb in ((new, "added"), (gone, "left out")) if names]
+    yield Check("… columns", True, "; ".join(said) or f"the same {len(columns[0]):,} names")
+    entries, before = (dict(_entries(one["plan"])) for one in (now, then))
+    differ = [name for name in {**before, **entries} if entries.get(name) != before.get(name)]
+    words = [f"{name} {entries.get(name, 'left out')} (before {before.get(name, 'none')})" for name in differ]
+    told = "; ".join(shorten(one, 90) for one in words) or f"the same in all {len(entries):,} entries"
+    yield Check("… plan", True, told)
     stages = [stages_of(receipt_from_dict(one, "the internal receipt")) for one in (now, then)]
     yield Check("… matrices", True, _matrices_changed(*stages))
     yield Check("… draws", True, _draws_changed(now, then, *stages))
@@ -135,20 +141,6 @@ def _both(now: str, then: str) -> str:
     return f"{now}, as before" if now == then else f"{now}, before {then}"
 
 
-def _columns_changed(now: Sequence[str], then: Sequence[str]) -> str:
-    new, gone = ([name for name in one if name not in other] for one, other in ((now, then), (then, now)))
-    said = [f"{_named(names)} {verb}" for names, verb in ((new, "added"), (gone, "left out")) if names]
-    return "; ".join(said) or f"the same {len(now):,} names"
-
-
-def _plan_changed(now: Any, then: Any) -> str:
-    """The entries of two plans that differ, with both values."""
-    entries, before = (dict(_entries(plan)) for plan in (now, then))
-    differ = [name for name in {**before, **entries} if entries.get(name) != before.get(name)]
-    words = [f"{name} {entries.get(name, 'left out')} (before {before.get(name, 'none')})" for name in differ]
-    return "; ".join(shorten(one, 90) for one in words) or f"the same in all {len(entries):,} entries"
-
-
 def _entries(content: Any, name: str = "") -> Iterator[tuple[str, str]]:
     """The entries of a plan, each by where it stands."""
     if isinstance(content, dict):
@@ -164,14 +156,13 @@ def _entries(content: Any, name: str = "") -> Iterator[tuple[str, str]]:
 def _matrices_changed(now: Sequence[Stage], then: Sequence[Stage]) -> str:
     """Which columns have the matrix of then, by the fingerprints of all labels and chances."""
     before = {stage.variables: stage.fingerprint for stage in then}
-    pairs = [(stage, before.get(stage.variables)) for stage in now]
-    return "; ".join(f"{shorten(', '.join(one.variables), 40)}: {_as_then(one.fingerprint, old)}" for one, old in pairs)
-
-
-def _as_then(matrix: str, before: str | None) -> str:
-    if before is None:
-        return "not randomized so before"
-    return "the same, by fingerprint" if matrix == before else "another one: its fingerprint differs"
+    words = []
+    for stage in now:
+        old, same = before.get(stage.variables), "the same, by fingerprint"
+        other = "not randomized so before" if old is None else "another one: its fingerprint differs"
+        told = same if stage.fingerprint == old else other
+        words.append(f"{shorten(', '.join(stage.variables), 40)}: {told}")
+    return "; ".join(words)
 
 
 def _draws_changed(now: Mapping[str, Any], then: Mapping[str, Any], *stages: Sequence[Stage]) -> str:
@@ -199,11 +190,19 @@ def _whole_checks(folder: Path, source: str | Path | None, plan: str | Path | Re
         of_part = {name: digest for name, digest in listed.items() if name.startswith(f"{PUBLIC}/") == public}
         yield _unchanged(what, of_part, files)
     yield _nothing_else(listed, files)
-    yield _sums_agree(folder / PUBLIC, listed)
+    start = f"{PUBLIC}/"  # what users are told is what was signed
+    expected = {name.removeprefix(start): digest for name, digest in listed.items() if name.startswith(start)}
+    expected.pop(SUMS, None)
+    same = (folder / PUBLIC / SUMS).is_file() and sums_of(folder / PUBLIC / SUMS) == expected
+    words = "lists the public files with the same hashes" if same else "does not list the public files as they were"
+    yield Check(f"{PUBLIC}/{SUMS}", same, words)
     if source is not None:
-        yield _same_source(source, manifest["source"])
+        same = [digest for _, digest in source_hashes(str(source))] == [digest for _, digest in manifest["source"]]
+        words = f"{source} is the file that was released" if same else f"{source} is another file, or was changed"
+        yield Check("source", same, words)
     if plan is not None:
-        yield _same_plan(plan, manifest["plan"])
+        same = plan_hash(plan if isinstance(plan, ReleasePlan) else load_plan(plan)) == manifest["plan"]
+        yield Check("plan", same, "it is the plan that was carried out" if same else "another plan was carried out")
 
 
 def _public_checks(folder: Path) -> Iterator[Check]:
@@ -233,28 +232,6 @@ def _is_own_file(path: Path) -> bool:
 def _nothing_else(listed: Mapping[str, str], files: Mapping[str, Path]) -> Check:
     more = sorted(set(files) - set(listed))
     return Check("nothing else", not more, f"{_named(more)} added" if more else "no file was added")
-
-
-def _sums_agree(public: Path, listed: Mapping[str, str]) -> Check:
-    """What users are told is what was signed."""
-    expected = {
-        name.removeprefix(f"{PUBLIC}/"): digest for name, digest in listed.items() if name.startswith(f"{PUBLIC}/")
-    }
-    expected.pop(SUMS, None)
-    same = (public / SUMS).is_file() and sums_of(public / SUMS) == expected
-    words = "lists the public files with the same hashes" if same else "does not list the public files as they were"
-    return Check(f"{PUBLIC}/{SUMS}", same, words)
-
-
-def _same_plan(plan: str | Path | ReleasePlan, digest: str) -> Check:
-    same = plan_hash(plan if isinstance(plan, ReleasePlan) else load_plan(plan)) == digest
-    return Check("plan", same, "it is the plan that was carried out" if same else "another plan was carried out")
-
-
-def _same_source(source: str | Path, listed: Sequence[tuple[str, str]]) -> Check:
-    same = [digest for _, digest in source_hashes(str(source))] == [digest for _, digest in listed]
-    words = f"{source} is the file that was released" if same else f"{source} is another file, or was changed"
-    return Check("source", same, words)
 
 
 def _signed(path: Path, sha256: str | None) -> Check:

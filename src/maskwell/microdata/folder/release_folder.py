@@ -14,8 +14,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import shlex
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,22 +25,19 @@ from maskwell.core.arguments import Real, check_path
 from maskwell.core.atomic import allowed_mode, name_folder, partial_folder
 from maskwell.core.documents import json_form
 from maskwell.core.labels import texts
-from maskwell.core.phrases import in_json, in_markdown, in_words, shorten, start_of_line, visible
+from maskwell.core.phrases import in_json, shorten
 from maskwell.engines.arrow_arrays import describe
 from maskwell.engines.column_codes import numbered_column
-from maskwell.engines.input_file import SEPARATORS, UTF8, InputFile, TextForm
+from maskwell.engines.input_file import InputFile
 from maskwell.engines.row_sources import open_source
 from maskwell.errors import DataFileError, LabelError, PublishError
 from maskwell.microdata.folder.matrix_disclosure import check_matrix
+from maskwell.microdata.folder.readme import matrix_tables, readme
 from maskwell.microdata.folder.receipt_contents import (
-    advice_of,
     dumps,
     internal_text,
-    kept_of,
-    matrix_tables,
     numbered,
     public_receipt,
-    recipes,
     rounded_share,
     rounded_up,
     schema,
@@ -51,17 +46,13 @@ from maskwell.microdata.folder.release_metadata import (
     INTERNAL,
     MANIFEST,
     PUBLIC,
-    PUBLIC_NAMES,
     SUMS,
-    Entry,
     codebook_csv,
     codebook_json,
     codebook_of,
     datapackage,
     ddi_codebook,
-    formula_columns,
     manifest_text,
-    processing,
     sums_text,
 )
 from maskwell.microdata.plans.protection import INCLUDED
@@ -86,10 +77,15 @@ def release_folder(path: str | Path) -> Iterator[Path]:
             (partial / PUBLIC).mkdir(mode=0o700)
             (partial / INTERNAL).mkdir(mode=0o700)
             yield partial
-            _set_modes(partial)
+            # the public part for whom the umask lets in, the internal part for its owner alone
+            for part, folder, file in ((PUBLIC, allowed_mode(0o777), allowed_mode(0o666)), (INTERNAL, 0o700, 0o600)):
+                for place in sorted((partial / part).rglob("*")):
+                    place.chmod(folder if place.is_dir() else file)
+                (partial / part).chmod(folder)
+            partial.chmod(allowed_mode(0o777))
             name_folder(partial, target)
     except FileExistsError as error:
-        raise _exists(path) from error
+        raise DataFileError("exists-a-release-is-never-written", path_shown=path, path=str(path)) from error
     except DataFileError as error:
         if str(partial) not in error.message:
             raise
@@ -110,137 +106,14 @@ def check_new_folder(path: str | Path) -> Path:
     except OSError as error:  # a name that is too long, or a folder that may not be looked into
         raise _cannot_write(path, error) from error
     if there:
-        raise _exists(path)
+        raise DataFileError("exists-a-release-is-never-written", path_shown=path, path=str(path))
     if not target.parent.is_dir():
         raise DataFileError("there-is-no-folder", parent=target.parent, path=str(path))
     return target
 
 
-def _set_modes(partial: Path) -> None:
-    """The public part for whom the umask lets in, the internal part for its owner alone, whatever the umask says."""
-    for part, folder, file in ((PUBLIC, allowed_mode(0o777), allowed_mode(0o666)), (INTERNAL, 0o700, 0o600)):
-        for place in sorted((partial / part).rglob("*")):
-            place.chmod(folder if place.is_dir() else file)
-        (partial / part).chmod(folder)
-    partial.chmod(allowed_mode(0o777))
-
-
-def _exists(path: str | Path) -> DataFileError:
-    return DataFileError("exists-a-release-is-never-written", path_shown=path, path=str(path))
-
-
 def _cannot_write(path: str | Path, error: OSError) -> DataFileError:
     return DataFileError("cannot-write-choose", path_shown=path, strerror=error.strerror or error, path=str(path))
-
-
-WIDTH = 100
-FILES = {
-    "receipt.json": "what was randomized and how, for programs: `maskwell estimate` reads it",
-    "codebook.json, codebook.csv": "every column with all its categories",
-    "datapackage.json": "the same as Frictionless Data metadata",
-    "ddi.xml": "the same as DDI Codebook 2.5 metadata",
-    SUMS: "hashes of these files; to check them: `sha256sum --check SHA256SUMS`",
-}
-
-
-def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str, form: TextForm | None = None) -> str:
-    """The text of ``README.md``; names and titles are written so that no reader of Markdown takes them for markup."""
-    groups, receipt = receipt["groups"], _in_markdown(receipt)
-    title = receipt["dataset"] or "Released microdata"
-    demonstration = ["**A demonstration: the draws can be repeated, so nobody is protected.**"]
-    parts = [
-        f"# {title}",
-        *(demonstration if receipt["demonstration"] else []),
-        f"`{data}` holds {receipt['rows']:,} records and {len(entries)} columns. To protect the people behind the "
-        "records, some values were replaced at random before publication. A record is not a statement about a person; "
-        "tables are.",
-        "## What was done",
-        *(f"- {text}" for text in processing(receipt["groups"])),
-        *(f"- {in_markdown(name)} was made coarser before: {how}." for name, how in receipt.get("recoded", {}).items()),
-        _order(receipt),
-        *_in_form(form or TextForm()),
-        *_formulas(entries),
-        "## How to analyse",
-        *(f"- {sentence}" for sentence in receipt["advice"]),
-        "With maskwell (shares and standard errors that allow for the randomization):",
-        f"    maskwell estimate {data} --receipt receipt.json\n{_example(groups, data)}",
-        *_other_programs(groups, data, form or TextForm()),
-        "## Files",
-        *(f"- `{name}`: {what}" for name, what in {data: "the records", **FILES, **_matrix_files(groups)}.items()),
-    ]
-    return "\n\n".join(map(_wrapped, parts)).replace("\n\n- ", "\n- ") + "\n"
-
-
-def _other_programs(groups: Sequence[Mapping[str, Any]], data: str, form: TextForm) -> list[str]:
-    """The same in other programs, for one column."""
-    if (form.separator or ",") != "," or _in_form(form):
-        return []  # the lines read files with commas, in UTF-8
-    made = recipes(groups, data, Path(data).suffix)
-    return [
-        part
-        for program, lines in made.items()
-        if lines
-        for part in (f"The same in {program}, for one column (shares, then standard errors):", "\n".join(lines))
-    ]
-
-
-def _matrix_files(groups: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    what = "a matrix of the receipt in plain decimals: a line for each report, a column for each true value"
-    return dict.fromkeys(matrix_tables(groups), what)
-
-
-def _formulas(entries: Sequence[Entry]) -> list[str]:
-    """A word to those who open the file with a spreadsheet, where some values would be worked out."""
-    names = formula_columns(entries)
-    if not names:
-        return []
-    return [
-        f"Some values of {in_words([*map(in_markdown, names)])} start with =, +, - or @, which spreadsheets take for a "
-        "formula: import these columns as text."
-    ]
-
-
-def _in_form(form: TextForm) -> list[str]:
-    """How the file is written, where that is not the usual way."""
-    encoding = PUBLIC_NAMES.get(form.encoding or "", form.encoding or UTF8)
-    told = [
-        *([f"{SEPARATORS[form.separator]} between fields"] if form.separator and form.separator not in ",\t" else []),
-        *(["decimal commas"] if form.decimal == "," else []),
-        *([f"the encoding {encoding}"] if encoding != UTF8 else []),
-    ]
-    return [f"The file has {in_words(told)}."] if told else []
-
-
-def _order(receipt: Mapping[str, Any]) -> str:
-    if receipt["order"] == "shuffled":
-        return "The records are in random order."
-    return "The records are in their original order, which carries no meaning."
-
-
-def _in_markdown(receipt: Mapping[str, Any]) -> dict[str, Any]:
-    """The receipt with names and title as Markdown has them, and the advice in these names."""
-    lists = ("variables", "within", "linked")
-    groups = [{**group, **{key: [*map(in_markdown, group[key])] for key in lists}} for group in receipt["groups"]]
-    weights = None if receipt["weights"] is None else in_markdown(receipt["weights"])
-    title = None if receipt["dataset"] is None else in_markdown(receipt["dataset"])
-    return {**receipt, "groups": groups, "dataset": title, "advice": advice_of(groups, weights)}
-
-
-def _example(groups: Sequence[Mapping[str, Any]], data: str) -> str:
-    for columns in kept_of(groups):
-        if len(columns) > 1:
-            named = shlex.quote(visible(",".join(columns[:2])))
-            return f"    maskwell estimate {data} --receipt receipt.json --columns {named}"
-    return ""
-
-
-def _wrapped(text: str) -> str:
-    if text.startswith(("    ", "#")):
-        return text.rstrip()
-    first, *more = textwrap.wrap(
-        text, WIDTH, subsequent_indent="  " if text.startswith("- ") else "", break_on_hyphens=False
-    )
-    return "\n".join([first, *map(start_of_line, more)])
 
 
 PREFIX = "risk_"
@@ -409,13 +282,20 @@ def check_public(folder: Path, release: AnyRelease, *, secrets: Iterable[str] = 
     release.plan.check_private(private=release.private)
     for stage in release.published:
         check_matrix(release.plan, stage)
-    _check_order(release)
+    if release.plan.order == "shuffled" and not release.shuffled:
+        raise PublishError("the-records-are-in-their-original")
     tables = matrix_tables(public_receipt(release)["groups"])
     _check_files(folder, {data_name(release), *DOCUMENTS, *tables})
     check_receipt(json.loads((folder / RECEIPT).read_text(encoding="utf-8")), release)
-    _check_matrices(folder, tables)
+    for name, text in tables.items():
+        if (folder / name).read_text(encoding="utf-8") != text:
+            raise _leak(name, "it differs from the matrix in the receipt", "write what the receipt tells")
     hidden = [secret.lower() for secret in (*secrets, *_withheld(release)) if len(secret) >= LEAST_SECRET]
-    _check_texts(folder, hidden)
+    for name in DOCUMENTS:
+        content = (folder / name).read_text(encoding="utf-8").lower()
+        if any(secret in content for secret in hidden):
+            what = "it holds a secret: a key, a seed, or the fingerprint of a withheld matrix"
+            raise _leak(name, what, "leave it out")
     check_rows(folder / data_name(release), release, hidden)
 
 
@@ -431,33 +311,16 @@ def check_receipt(receipt: Mapping[str, Any], release: AnyRelease) -> None:
             raise _leak(RECEIPT, f"it holds the matrix of {group['variables'][0]}", "withhold it, or clear it")
         if "design" in group and (group["design"]["provenance"] or group["matrix"] != INCLUDED):
             raise _leak(RECEIPT, "a matrix says how it came about", "leave its provenance out")
-        _check_rounded(group, release.rows)
-
-
-def _check_rounded(group: Mapping[str, Any], rows: int) -> None:
-    numbers = [*group["vif"].values(), *group["n_eff"].values()]
-    exact = [x for x in numbers if abs(rounded_up(x) - x) > 1e-9 * max(1.0, x)]
-    share = group["changed_expected"]
-    if exact or (share is not None and rounded_share(share, rows) != share):
-        raise _leak(RECEIPT, "a number has too many digits", "round it: many digits tell the counts of the file")
+        numbers, share = [*group["vif"].values(), *group["n_eff"].values()], group["changed_expected"]
+        exact = any(abs(rounded_up(x) - x) > 1e-9 * max(1.0, x) for x in numbers)
+        if exact or (share is not None and rounded_share(share, release.rows) != share):
+            raise _leak(RECEIPT, "a number has too many digits", "round it: many digits tell the counts of the file")
 
 
 def _check_keys(content: Mapping[str, Any], allowed: Mapping[str, Any], name: str) -> None:
     more = sorted(set(content) - set(allowed))
     if more:
         raise _leak(name, f"it holds {shorten(more[0])!r}, which is internal", "leave it out of the public receipt")
-
-
-def _check_order(release: AnyRelease) -> None:
-    if release.plan.order == "shuffled" and not release.shuffled:
-        raise PublishError("the-records-are-in-their-original")
-
-
-def _check_matrices(folder: Path, tables: Mapping[str, str]) -> None:
-    """Raise where a table of a matrix says anything but what the public receipt does."""
-    for name, text in tables.items():
-        if (folder / name).read_text(encoding="utf-8") != text:
-            raise _leak(name, "it differs from the matrix in the receipt", "write what the receipt tells")
 
 
 def _check_files(folder: Path, expected: set[str]) -> None:
@@ -470,15 +333,6 @@ def _check_files(folder: Path, expected: set[str]) -> None:
         expected.remove(name)
     if expected:
         raise _leak(min(expected), "it is not there", "write all files before the last look")
-
-
-def _check_texts(folder: Path, secrets: Sequence[str]) -> None:
-    for name in DOCUMENTS:
-        content = (folder / name).read_text(encoding="utf-8").lower()
-        if any(secret in content for secret in secrets):
-            raise _leak(
-                name, "it holds a secret: a key, a seed, or the fingerprint of a withheld matrix", "leave it out"
-            )
 
 
 def _withheld(release: AnyRelease) -> list[str]:

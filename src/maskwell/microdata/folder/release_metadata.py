@@ -169,6 +169,7 @@ def _about(labels: Any, name: str) -> ColumnLabels:
 
 
 PROPERTY = "maskwell:randomization"
+MATRIX = ("design", "states", "outputs")
 TYPES = {"text": "string", "integer": "integer", "number": "number", "date": "date", "boolean": "boolean"}
 DELIMITED = {".csv": ("csv", "text/csv", ","), ".tsv": ("tsv", "text/tab-separated-values", "\t")}
 MEDIA = {
@@ -182,8 +183,6 @@ MEDIA = {
 PUBLIC_NAMES = {"cp1252": "windows-1252", "cp1250": "windows-1250", "iso8859-1": "iso-8859-1"}
 """Encodings as other programs than Python call them."""
 
-_CHUNK = 1 << 20
-
 
 def datapackage(
     receipt: Mapping[str, Any], entries: Sequence[Entry], data: Path, form: TextForm | None = None
@@ -196,9 +195,9 @@ def datapackage(
         "profile": "tabular-data-resource" if tabular else "data-resource",
         **_form(data.name, form or TextForm()),
         "bytes": data.stat().st_size,
-        "hash": f"sha256:{_sha256(data)}",
+        "hash": f"sha256:{sha256_of(data)}",
         "schema": {"fields": [_field(entry) for entry in entries], "missingValues": [""]},
-        PROPERTY: [_without_matrix(group) for group in receipt["groups"]],
+        PROPERTY: [{key: group[key] for key in group if key not in MATRIX} for group in receipt["groups"]],
     }
     return {
         "profile": "tabular-data-package" if tabular else "data-package",
@@ -241,10 +240,6 @@ def _enumerated(value: Any, kind: str) -> Any:
     return texts(value)[-1]
 
 
-def _without_matrix(group: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in group.items() if key not in ("design", "states", "outputs")}
-
-
 def _form(name: str, text: TextForm) -> dict[str, Any]:
     delimited = _delimited(name)
     if delimited is None:
@@ -268,14 +263,6 @@ def _delimited(name: str) -> tuple[str, str, str] | None:
 def _slug(text: str) -> str:
     """A name as Data Packages allow it."""
     return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-") or "release"
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 NAMESPACE = "ddi:codebook:2_5"

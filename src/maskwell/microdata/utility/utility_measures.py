@@ -342,14 +342,9 @@ def _compared(term: str, first: Regression, second: Regression, third: Regressio
         place = fit.terms.index(term)
         return float(fit.estimates[place]), float(fit.standard_error[place])
 
-    ends = [fit.confidence_interval(LEVEL)[fit.terms.index(term)] for fit in (first, second)]
-    return ComparedTerm(term, *figures(first), *figures(second), *figures(third), interval_overlap(*ends))
-
-
-def interval_overlap(first: Any, second: Any) -> float | None:
-    """The part that two intervals have in common, as the mean of its parts of both; None where one is not finite."""
-    (a, b), (c, d) = first, second
-    if not np.isfinite([a, b, c, d]).all() or not (b > a and d > c):
-        return None
-    common = min(b, d) - max(a, c)
-    return float((common / (b - a) + common / (d - c)) / 2)
+    (a, b), (c, d) = (fit.confidence_interval(LEVEL)[fit.terms.index(term)] for fit in (first, second))
+    overlap = None  # where an interval is not finite
+    if np.isfinite([a, b, c, d]).all() and b > a and d > c:
+        common = min(b, d) - max(a, c)
+        overlap = float((common / (b - a) + common / (d - c)) / 2)
+    return ComparedTerm(term, *figures(first), *figures(second), *figures(third), overlap)

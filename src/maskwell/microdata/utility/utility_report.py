@@ -289,11 +289,11 @@ def _flags(
 
 
 def expected_share(stages: Sequence[Stage], tables: Iterable[CellTable], columns: Sequence[str]) -> float | None:
-    """The expected share of records that are changed in at least one of some columns; None where it cannot be told.
+    """The expected share of records that change in one or more of some columns; None where unknown.
 
         1 - sum_c N_c Pr(all labels kept | c) / n
 
-    over the cells c of the smallest table with these columns and all that tell how they are randomized. Source: derived.
+    over the cells c of the smallest table with these columns and all that tell how they move. Source: derived.
     """
     needed = {*needed_columns(stages, columns)}
     fits = [table for table in tables if needed <= {*table.columns} and table.n]

@@ -31,7 +31,7 @@ from maskwell.estimation.direct_estimate import DirectEstimate, estimate_unknown
 from maskwell.microdata import Receipt, load_receipt
 from maskwell.microdata.analysis import estimate_released
 from maskwell.microdata.analysis.matrix_estimates import kept_with_matrices, solved
-from maskwell.microdata.analysis.release_estimates import _with_values, share_by_domain
+from maskwell.microdata.analysis.release_estimates import _share_by_domain, _with_values
 from maskwell.microdata.analysis.table_routes import Route, assigned, route_of
 from maskwell.microdata.folder.receipt import receipt_from_dict
 from maskwell.microdata.folder.receipt_contents import dumps, internal_receipt, public_receipt
@@ -245,7 +245,7 @@ def test_domains_are_ratios(tmp_path: Path) -> None:
     made = written(tmp_path / "r", [stage_within(ROWS, COLUMNS, ["roof", "sex"])])
     joint = estimate_released(made.data, receipts(made)[0], ["sex", "roof"]).estimate
     assert isinstance(joint, DirectEstimate)
-    domains = share_by_domain(joint, 1)
+    domains = _share_by_domain(joint, 1)
     whole = np.array([cell[0] == "f" for cell in joint.categories])  # type: ignore[index]
     for place, category in enumerate(domains[("f",)].categories):
         part, size = np.array([cell == ("f", category) for cell in joint.categories]), joint.contrast(whole).value
@@ -255,7 +255,7 @@ def test_domains_are_ratios(tmp_path: Path) -> None:
             joint.contrast(part - ratio * whole).standard_error / size
         )
     with pytest.raises(TooLargeError):
-        share_by_domain(replace(joint, covariance=None), 1)
+        _share_by_domain(replace(joint, covariance=None), 1)
 
 
 @pytest.fixture

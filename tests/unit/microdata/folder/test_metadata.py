@@ -18,8 +18,9 @@ from maskwell.core import CellTable
 from maskwell.core.phrases import visible
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.microdata import Release, ReleasePlan
+from maskwell.microdata.folder.readme import readme
 from maskwell.microdata.folder.receipt_contents import public_receipt
-from maskwell.microdata.folder.release_folder import readme, write_risks
+from maskwell.microdata.folder.release_folder import write_risks
 from maskwell.microdata.folder.release_metadata import NAMESPACE, codebook_csv, codebook_of, datapackage, ddi_codebook
 from maskwell.microdata.publication import open_release
 from maskwell.microdata.release_values import ReleasedColumn

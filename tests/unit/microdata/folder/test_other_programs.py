@@ -17,7 +17,7 @@ from maskwell.designs import Uniform
 from maskwell.errors import PublishError
 from maskwell.microdata import load_receipt
 from maskwell.microdata.analysis import estimate_released
-from maskwell.microdata.folder.receipt_contents import matrix_tables, recipes
+from maskwell.microdata.folder.readme import matrix_tables, recipes
 from maskwell.microdata.folder.release_folder import check_public
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
