@@ -21,7 +21,7 @@ from maskwell.estimation.regression.logit_models import regress_lie_detector, re
 from maskwell.estimation.regression.named_coefficients import Coefficients
 from maskwell.estimation.regression.predicted_chances import Change
 from maskwell.estimation.regression.predictor_models import Randomized, regress_linear, regress_on_randomized
-from maskwell.estimation.regression.regression_result import Regression
+from maskwell.estimation.regression.regression_result import Regression, Source
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_sampling import RowSampling, scale_free
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
@@ -151,16 +151,19 @@ def fit_model_table(
     else:
         sampled = RowSampling.from_columns(n, table.plan, lonely=lonely)
         result = _fitted(table, sampled, variance, model)
+    latent = None if result.latent is None else replace(result.latent, asked=interval)
     return replace(
         result,
-        outcome=table.outcome_name,
-        formula=table.formula,
-        dropped=table.dropped,
-        frame=table.matrix_of,
-        variables=lambda dummy: map(_change, table.moved(dummy)),
-        changed=table.changed,
         asked=interval,
-        latent=None if result.latent is None else replace(result.latent, asked=interval),
+        source=Source(
+            table.outcome_name,
+            table.formula,
+            table.dropped,
+            table.matrix_of,
+            lambda dummy: map(_change, table.moved(dummy)),
+            table.changed,
+        ),
+        besides=replace(result.besides, latent=latent),
     )
 
 
@@ -245,12 +248,14 @@ def _replicated(
         raise InputError("of-replicates-have-no-finite-coefficients", lost=lost, count=count)
     df, said = int(rule.degrees_of_freedom(count)), f"{count:,} replicates ({rule.method})"
     spread = _spread(result, runs, rule)
-    result = replace(result, covariance=spread, degrees_of_freedom=df, variance=said, profiles=None)
+    search = replace(result.search, variance=said)
+    result = replace(result, covariance=spread, degrees_of_freedom=df, search=search, profiles=None)
     if result.latent is None:
         return result
     hidden = [run.latent for run in runs if run.latent is not None]
     spread = _spread(result.latent, hidden, rule)
-    return replace(result, latent=replace(result.latent, covariance=spread, degrees_of_freedom=df, profiles=None))
+    latent = replace(result.latent, covariance=spread, degrees_of_freedom=df, profiles=None)
+    return replace(result, besides=replace(result.besides, latent=latent))
 
 
 def _spread(center: Coefficients, runs: Sequence[Coefficients], rule: ReplicateRule) -> Real:
