@@ -13,11 +13,10 @@ import numpy as np
 from maskwell.core.arguments import Array, Flag, Real, check_kind
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError
-from maskwell.estimation.regression.likelihood_search import climb
+from maskwell.estimation.regression.likelihood_search import climb, profile_ends
 from maskwell.estimation.regression.model_matrix import ModelMatrix, as_matrix
 from maskwell.estimation.regression.named_coefficients import Parameter
 from maskwell.estimation.regression.predicted_chances import Margins, SoftmaxChances
-from maskwell.estimation.regression.profile_likelihood import profile_ends
 from maskwell.estimation.regression.regression_likelihood import Fitted, Likelihood, Predictor, fit
 from maskwell.estimation.regression.regression_result import Besides, Regression
 from maskwell.estimation.regression.report_evidence import Evidence

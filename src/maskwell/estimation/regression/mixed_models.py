@@ -21,13 +21,12 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.phrases import option, shorten
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, ParameterError
-from maskwell.estimation.regression.likelihood_search import Derivatives, Optimum, climb, highest
+from maskwell.estimation.regression.likelihood_search import Derivatives, Optimum, climb, highest, profile_ends
 from maskwell.estimation.regression.logit_models import check_outcome, regress_outcome
 from maskwell.estimation.regression.model_matrix import BLOCK, ModelMatrix, check_enough
 from maskwell.estimation.regression.named_coefficients import Parameter
 from maskwell.estimation.regression.nested_models import no_spread_test
 from maskwell.estimation.regression.predicted_chances import CurveChances
-from maskwell.estimation.regression.profile_likelihood import profile_ends
 from maskwell.estimation.regression.regression_likelihood import Fitted, described
 from maskwell.estimation.regression.regression_result import Besides, RandomIntercept, Regression
 from maskwell.estimation.regression.report_evidence import Evidence

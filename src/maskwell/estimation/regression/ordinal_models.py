@@ -23,12 +23,11 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.phrases import listed
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, ParameterError
-from maskwell.estimation.regression.likelihood_search import is_positive_definite
+from maskwell.estimation.regression.likelihood_search import Profiles, is_positive_definite
 from maskwell.estimation.regression.logit_models import check_outcome, fingerprints, null_log_likelihood
 from maskwell.estimation.regression.model_matrix import ModelMatrix
 from maskwell.estimation.regression.nested_models import NestedTest
 from maskwell.estimation.regression.predicted_chances import CurveChances, Margins
-from maskwell.estimation.regression.profile_likelihood import Profiles
 from maskwell.estimation.regression.regression_likelihood import Fitted, Likelihood, Predictor, fit
 from maskwell.estimation.regression.regression_result import Besides, Regression
 from maskwell.estimation.regression.report_evidence import Evidence

@@ -27,6 +27,7 @@ from maskwell.estimation.regression.likelihood_search import (
     Hill,
     Limit,
     Optimum,
+    Profiles,
     climb,
     highest,
     is_positive_definite,
@@ -34,7 +35,6 @@ from maskwell.estimation.regression.likelihood_search import (
 )
 from maskwell.estimation.regression.model_matrix import ModelMatrix, blocks, check_enough
 from maskwell.estimation.regression.named_coefficients import Coefficients
-from maskwell.estimation.regression.profile_likelihood import Profiles
 from maskwell.estimation.regression.row_likelihoods import Pairs, RowModel
 from maskwell.estimation.regression.row_sampling import RowSampling, kind_of_variance
 from maskwell.notes import Note
