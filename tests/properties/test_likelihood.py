@@ -11,9 +11,8 @@ from tests.support.arrays import Real
 
 from maskwell.core import Categories
 from maskwell.designs import Dense, Mixture
-from maskwell.estimation.maximisation.ascent import em_step, newton, squarem
 from maskwell.estimation.maximisation.log_likelihood import Written, value
-from maskwell.estimation.maximisation.maximum import maximise
+from maskwell.estimation.maximisation.maximum import em_step, maximise, newton, squarem
 
 often = settings(deadline=None, derandomize=True, max_examples=30)
 seldom = settings(deadline=None, derandomize=True, max_examples=30)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from maskwell.estimation import regression as regression
-    from maskwell.estimation.goodness import goodness_of_fit as goodness_of_fit
     from maskwell.estimation.joint.joint_table import Table as Table
     from maskwell.estimation.joint.joint_table import cross_tabulate_counts as cross_tabulate_counts
     from maskwell.estimation.left_inverse import LeftInverse as LeftInverse
     from maskwell.estimation.moments import estimate_by_moments as estimate_by_moments
+    from maskwell.estimation.moments import goodness_of_fit as goodness_of_fit
     from maskwell.estimation.sampling.replicate_weights import ReplicateRule as ReplicateRule
     from maskwell.estimation.sampling.weighted_survey import estimate_survey as estimate_survey
     from maskwell.estimation.share_estimate import Estimate as Estimate
@@ -23,10 +23,9 @@ else:
         __name__,
         ["regression"],
         submod_attrs={
-            "goodness": ["goodness_of_fit"],
             "joint.joint_table": ["Table", "cross_tabulate_counts"],
             "left_inverse": ["LeftInverse"],
-            "moments": ["estimate_by_moments"],
+            "moments": ["estimate_by_moments", "goodness_of_fit"],
             "sampling.replicate_weights": ["ReplicateRule"],
             "sampling.weighted_survey": ["estimate_survey"],
             "share_estimate": ["Estimate", "Sample"],

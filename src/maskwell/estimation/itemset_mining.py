@@ -7,7 +7,6 @@ Source: derived; the search by levels is the usual one of frequent itemsets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
@@ -17,8 +16,14 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.phrases import Printed
 from maskwell.core.verdicts import at_least, ranked
 from maskwell.errors import ParameterError
-from maskwell.estimation.itemset_sampling import SampledBaskets
-from maskwell.estimation.itemset_supports import Itemset, ReportedBaskets, Rule, confidence_of, estimate_of
+from maskwell.estimation.itemset_supports import (
+    Itemset,
+    ReportedBaskets,
+    Rule,
+    SampledBaskets,
+    confidence_of,
+    estimate_of,
+)
 
 MOST_CANDIDATES = 500_000  # sets of one size that are counted; more mean that noise keeps them in the search
 AT_ONCE = 1 << 21  # counts of parts that are worked on at once
@@ -50,12 +55,7 @@ class Mined:
 
 
 def mine_itemsets(
-    baskets: ReportedBaskets,
-    *,
-    min_support: float,
-    min_confidence: float = 0.5,
-    max_items: int = 4,
-    slack: float = 2.0,
+    baskets: ReportedBaskets, *, min_support: float, min_confidence: float = 0.5, max_items: int = 4, slack: float = 2.0
 ) -> Mined:
     """Frequent itemsets and rules."""
     items = len(baskets.names)
@@ -71,7 +71,13 @@ def mine_itemsets(
         if not len(candidates):
             break
         levels.append(_next_level(baskets, levels, candidates, min_support, slack))
-    itemsets = [one for level in levels for one in _frequent(baskets, level, min_support)]
+    itemsets = []
+    for level in levels:
+        chosen = np.flatnonzero(at_least(level.support, min_support))
+        itemsets += [
+            Itemset(_names(baskets, level.sets[i]), float(level.support[i]), float(level.error[i]))
+            for i in chosen[ranked(level.support[chosen])].tolist()
+        ]
     rules, undefined = _rules(baskets, levels, min_support, min_confidence)
     near = sum(int((level.kept & (level.support < min_support)).sum()) for level in levels)
     return Mined(tuple(itemsets), tuple(rules), tuple(len(level.sets) for level in levels), near, undefined, (*flags,))
@@ -149,14 +155,6 @@ def _candidates(level: Level, items: int) -> Array | None:
 # ---- what is reported
 
 
-def _frequent(baskets: ReportedBaskets, level: Level, threshold: float) -> list[Itemset]:
-    chosen = np.flatnonzero(at_least(level.support, threshold))
-    order = chosen[ranked(level.support[chosen])]
-    return [
-        Itemset(_names(baskets, level.sets[i]), float(level.support[i]), float(level.error[i])) for i in order.tolist()
-    ]
-
-
 def _names(baskets: ReportedBaskets, places: Array) -> tuple[str, ...]:
     return tuple(baskets.names[place] for place in places.tolist())
 
@@ -172,7 +170,9 @@ def _rules(baskets: ReportedBaskets, levels: list[Level], threshold: float, leas
         sets = level.sets[frequent]
         sampled = isinstance(baskets, SampledBaskets)
         shares = None if sampled else _shares(baskets, levels, sets, level.counts[frequent])
-        for before in _conditions(sets.shape[1]):
+        size = sets.shape[1]
+        for places in (one for count in range(1, size) for one in combinations(range(size), count)):
+            before = np.isin(np.arange(size), places)  # a way to divide a set into a condition and what follows
             if shares is None:
                 ratio, error, defined = baskets.confidences(sets.tolist(), before)
             else:
@@ -190,10 +190,3 @@ def _rules(baskets: ReportedBaskets, levels: list[Level], threshold: float, leas
                 for i in np.flatnonzero(defined & at_least(ratio, least)).tolist()
             ]
     return [rules[i] for i in ranked(np.array([rule.confidence for rule in rules]))], undefined
-
-
-def _conditions(size: int) -> Iterator[Array]:
-    """All ways to divide a set into a condition and what follows, as masks of the condition."""
-    for count in range(1, size):
-        for places in combinations(range(size), count):
-            yield np.isin(np.arange(size), places)

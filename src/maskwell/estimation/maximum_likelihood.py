@@ -68,18 +68,14 @@ def unit_covariance(designs: Sequence[CodedDesign], weights: Sequence[float], pi
     """``n Cov`` of the most likely proportions: ``M^-1 - pi pi'`` with ``M = sum_g w_g P_g' diag(P_g pi)^-1 P_g``."""
     k = len(pi)
     if len(designs) == 1 and designs[0].m == k and designs[0].identifiable:
-        return _of_square(designs[0], pi)
+        design, lam = designs[0], designs[0].forward(pi)
+        covariance = design.second_moment(lam) - np.outer(pi, pi) if k <= COVARIANCE_LIMIT else None
+        return UnitCovariance(design.second_moment_diagonal(lam) - pi**2, covariance, covariances_left_out(k))
     if all(design.contrast_scale() for design in designs):
         return _of_contrasts(designs, weights, pi)
     if k <= COVARIANCE_LIMIT and all(design.has_entries_up_to(WRITTEN_LIMIT) for design in designs):
         return _of_rows(designs, weights, pi)
     return _of_moments(designs, weights, pi)
-
-
-def _of_square(design: CodedDesign, pi: Real) -> UnitCovariance:
-    lam = design.forward(pi)
-    covariance = design.second_moment(lam) - np.outer(pi, pi) if design.k <= COVARIANCE_LIMIT else None
-    return UnitCovariance(design.second_moment_diagonal(lam) - pi**2, covariance, covariances_left_out(design.k))
 
 
 def _of_contrasts(designs: Sequence[CodedDesign], weights: Sequence[float], pi: Real) -> UnitCovariance:

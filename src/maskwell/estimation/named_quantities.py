@@ -14,7 +14,7 @@ Source: standard; for randomized reports [Adeshiyan2011, eq. (3.5)] is the covar
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -95,11 +95,21 @@ def quantities_of(
         if np.isnan(one.pi_hat).any():
             continue
         made = combinations_of(one, terms.combinations, level, interval)
-        made += [(ratio_of if t.kind == "ratio" else contrast_of)(one, t, level) for t in terms.others]
+        for t in terms.others:
+            if t.kind == "ratio":
+                made.append(ratio_of(one, t, level))
+            else:
+                spread = variance_of_sum(t.factors, covariance_of(one))
+                made.append(_wald(one, t, float(t.factors @ one.pi_hat), spread, level))
         quantities += [replace(quantity, domain=label) for quantity in made]
     for term, V in zip(terms.groups, between, strict=True):
         summed = V if base.sums_of is None else base.sums_of.C @ V @ base.sums_of.C.T
-        quantities += groups_of(domains, summed, term, level, terms.combinations)
+        first = next(domains[label] for label in term.groups)
+        theta = np.asarray(sum(factor * domains[label].pi_hat for label, factor in term.groups.items()))
+        rows = [*zip(first.categories, np.eye(len(theta)), strict=True)]
+        for label, c in [*rows, *((one.name, one.factors) for one in terms.combinations)]:
+            found = _wald(first, term, float(c @ theta), variance_of_sum(c, summed), level)
+            quantities.append(replace(found, category=label))
     return tuple(quantities)
 
 
@@ -141,12 +151,6 @@ def _at_the_edge(estimate: Estimate, one: Quantity) -> Quantity:
     return replace(one, flags=(*one.flags, Note("no-interval-a-share-is-estimated")))
 
 
-def contrast_of(estimate: Estimate, term: Terms, level: float) -> Quantity:
-    """A sum of shares with factors."""
-    value = float(term.factors @ estimate.pi_hat)
-    return _wald(estimate, term, value, variance_of_sum(term.factors, covariance_of(estimate)), level)
-
-
 def ratio_of(estimate: Estimate, term: Terms, level: float) -> Quantity:
     """One sum of shares over another; Fieller's interval where the second may be zero."""
     a, b, V = term.factors, term.below, covariance_of(estimate)
@@ -165,19 +169,6 @@ def ratio_of(estimate: Estimate, term: Terms, level: float) -> Quantity:
     apart = variance_of_sum(a - b, V)  # the ratio is one where the difference is zero
     p = estimate.p_value(above - below, math.sqrt(apart) if apart > 0 else 0.0)
     return Quantity(term, value, error, low, high, "fieller" if unstable else "wald", level, p, flags=said)
-
-
-def groups_of(
-    estimates: Mapping[Hashable, Estimate], covariance: Real, term: Terms, level: float, combinations: Sequence[Terms]
-) -> list[Quantity]:
-    """A sum of the shares of groups with factors: for every category, and for every combination."""
-    first = next(estimates[label] for label in term.groups)
-    theta = np.asarray(sum(factor * estimates[label].pi_hat for label, factor in term.groups.items()))
-    rows = [*zip(first.categories, np.eye(len(theta)), strict=True), *((one.name, one.factors) for one in combinations)]
-    return [
-        replace(_wald(first, term, float(c @ theta), variance_of_sum(c, covariance), level), category=label)
-        for label, c in rows
-    ]
 
 
 def _wald(estimate: Estimate, term: Terms, value: float, variance: float, level: float) -> Quantity:

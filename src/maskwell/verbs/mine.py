@@ -16,8 +16,14 @@ from maskwell.designs.wire import read_design
 from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError
 from maskwell.estimation.itemset_mining import Mined, mine_itemsets
-from maskwell.estimation.itemset_sampling import BasketSampling, SampledBaskets
-from maskwell.estimation.itemset_supports import MOST_ITEMS, Itemset, ReportedBaskets, Rule
+from maskwell.estimation.itemset_supports import (
+    MOST_ITEMS,
+    BasketSampling,
+    Itemset,
+    ReportedBaskets,
+    Rule,
+    SampledBaskets,
+)
 from maskwell.estimation.sampling.sampling_description import Sampling
 from maskwell.reports.report import Report
 from maskwell.reports.text.mining_report import mining_report

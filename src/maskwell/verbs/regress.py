@@ -150,7 +150,8 @@ def fit(survey: Survey, formula: str, asked: Model, *, every: bool = True) -> Re
     check_interval(asked.interval, "a released file" if released is not None and released.doubled else "")
     fitted = fit_model_table(table, **how, interval=asked.interval)
     fitted = fitted if released is None else released.applied_to(fitted, len(table.versions[0]) + table.dropped)
-    return replace(fitted, designs=tuple((",".join(one.columns), one.design) for one in assigned))
+    designs = tuple((",".join(one.columns), one.design) for one in assigned)
+    return replace(fitted, source=replace(fitted.source, designs=designs))
 
 
 TOLD = ("weights", "inclusion", "strata", "clusters", "population", "replicates")
@@ -214,7 +215,8 @@ class _Released:
         apart = KEPT_LIKELIHOOD if self.doubled else fit.incomparable
         profiles = None if self.doubled else fit.profiles
         flags = (*fit.flags, self.note, *other)
-        return replace(fit, covariance=factor * fit.covariance, flags=flags, incomparable=apart, profiles=profiles)
+        search = replace(fit.search, incomparable=apart)
+        return replace(fit, covariance=factor * fit.covariance, flags=flags, search=search, profiles=profiles)
 
 
 KEPT_MODEL = (

@@ -12,8 +12,8 @@ from maskwell.designs import Blocks, Composed, Dense, Design, Kronecker, Mixture
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ReportError
 from maskwell.estimation import maximum_likelihood
-from maskwell.estimation.maximisation import ascent as generating
 from maskwell.estimation.maximisation import log_likelihood as log_likelihood_module
+from maskwell.estimation.maximisation import maximum as generating
 from maskwell.estimation.maximisation.log_likelihood import Operators, Written, log_likelihood
 from maskwell.estimation.maximisation.maximum import maximise
 from maskwell.estimation.maximum_likelihood import estimate_by_likelihood, fisher_information, unit_covariance

@@ -16,7 +16,7 @@ from tests.support.estimates import JAR, KUK, WARNER, estimate_of
 from maskwell import Categories, Counts
 from maskwell.designs import Dense, LocalDiversity, Subset, Unary, Uniform
 from maskwell.estimation import Sample, estimate_by_moments, goodness_of_fit
-from maskwell.estimation.goodness import GoodnessOfFit
+from maskwell.estimation.moments import GoodnessOfFit
 
 KARY = Uniform.from_gamma(5, Categories.of([0, 1, 5]))
 

@@ -276,7 +276,8 @@ def _fit(layout: Layout, x: Array) -> tuple[float, list[Real], bool]:
 def wald_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
     """The test, by chi-square or, for a sample of few clusters, by F."""
     pi, V = estimate.pi_hat.reshape(layout.shape), known_covariance_of(estimate)
-    chosen = free_cells(layout.shape)
+    codes, last = np.indices(layout.shape), np.reshape(np.array(layout.shape) - 1, (-1, *(1 for _ in layout.shape)))
+    chosen = np.flatnonzero((codes < last).sum(axis=0).ravel() >= 2)  # outside the last category of two variables
     h = (pi - outer(margins_of(pi))).ravel()[chosen]
     H = slopes(pi)[chosen]
     spread = H @ V @ H.T
@@ -293,24 +294,13 @@ def wald_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
     return IndependenceTest.by_f(layout.names, "wald", statistic * rest / (float(freedom) * df), df, rest, estimate.n)
 
 
-def free_cells(shape: Sequence[int]) -> Array:
-    """Cells that independence ties down: those outside the last category of at least two variables."""
-    codes = np.indices(shape)
-    last = np.reshape(np.array(shape) - 1, (-1, *(1 for _ in shape)))
-    return np.flatnonzero((codes < last).sum(axis=0).ravel() >= 2)
-
-
-def _kron(a: Real, b: Real) -> Real:
-    return np.asarray(np.kron(a, b), dtype=np.float64)
-
-
 def slopes(pi: Real) -> Real:
     """Slopes of ``Pi - prod of margins`` in every cell, shape (cells, cells)."""
     margins = margins_of(pi)
     jacobian = np.eye(pi.size)
     for t, size in enumerate(pi.shape):
         rows = [np.eye(size) if s == t else np.outer(margin, np.ones(len(margin))) for s, margin in enumerate(margins)]
-        jacobian -= reduce(_kron, rows)
+        jacobian -= reduce(lambda a, b: np.asarray(np.kron(a, b), dtype=np.float64), rows)
     return jacobian
 
 

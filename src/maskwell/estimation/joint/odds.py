@@ -136,9 +136,11 @@ class OddsProfile:
         """The highest log-likelihood that a climb from these shares reaches, and the shares there."""
         from scipy.optimize import minimize
 
+        moved, (_, b, c, d) = start.copy(), self.cells  # the same margins of the two by two table, and this odds ratio
+        moved[[*self.cells]] = two_by_two(start[[*self.cells]], phi)
         optimum = minimize(
             self._value,
-            self._logits(start, phi),
+            np.log(moved[[b, c, *self._others]] / moved[d]),
             args=(phi,),
             jac=self._slope,
             hess=self._curvature,
@@ -161,12 +163,6 @@ class OddsProfile:
         B[[a, b], 0] = B[[a, c], 1] = 1
         B[self._others, range(2, B.shape[1])] = 1
         return B
-
-    def _logits(self, pi: Real, phi: float) -> Real:
-        """Of shares with the same margins of the two by two table, and this log odds ratio."""
-        moved, (_, b, c, d) = pi.copy(), self.cells
-        moved[list(self.cells)] = two_by_two(pi[list(self.cells)], phi)
-        return np.asarray(np.log(moved[[b, c, *self._others]] / moved[d]))
 
     def _pi(self, alpha: Real, phi: float) -> Real:
         theta = self._basis @ alpha
@@ -300,11 +296,7 @@ def without_profile(one: OddsRatio) -> OddsRatio:
 
 
 def odds_ratio_of(
-    estimate: Estimate,
-    layout: Layout,
-    rows: Pair | None,
-    columns: Pair | None,
-    likelihood: TableLikelihood | None,
+    estimate: Estimate, layout: Layout, rows: Pair | None, columns: Pair | None, likelihood: TableLikelihood | None
 ) -> OddsRatio:
     """The odds ratio of two categories of each of two variables."""
     first, second = _two(layout)
@@ -314,17 +306,14 @@ def odds_ratio_of(
     about = ((first.name, second.name), row, column)
     shares = estimate.pi_hat[cells]
     if above(shares, 0, scale=1).all():
-        return OddsRatio(*about, *_by_delta(shares, covariance_of(estimate), cells), estimate.method, estimate)
+        slope = SIGNS / shares
+        variance = float(slope @ covariance_of(estimate)[np.ix_(cells, cells)] @ slope)
+        error = math.sqrt(variance) if variance >= 0 else math.nan
+        return OddsRatio(*about, float(SIGNS @ np.log(shares)), error, estimate.method, estimate)
     if likelihood is None:
         note = Note("a-cell-of-the-unbiased-estimate")
         return OddsRatio(*about, math.nan, math.nan, "none", estimate, None, (note,))
     return _by_likelihood(about, estimate, cells, likelihood)
-
-
-def _by_delta(shares: Real, covariance: Real, cells: Sequence[int]) -> tuple[float, float]:
-    slope = SIGNS / shares
-    variance = float(slope @ covariance[np.ix_(cells, cells)] @ slope)
-    return float(SIGNS @ np.log(shares)), math.sqrt(variance) if variance >= 0 else math.nan
 
 
 def _by_likelihood(

@@ -1,7 +1,16 @@
 """Maximum likelihood: ``maximise sum_g sum_i x_gi ln (P_g pi)_i`` over all distributions pi, with a certificate.
 
-At the optimum ``g_j <= 1`` for all j, with equality where ``pi_j > 0``. The search begins where the data say, so that
-the answer is the same each time. Source: [Adeshiyan2011, eq. (3.3)], with the indices put right; certificate derived.
+At the optimum ``g_j <= 1`` for all j, with equality where ``pi_j > 0``; elsewhere the mean log-likelihood can rise by
+``mass max_j g_j - sum_j pi_j g_j`` over the movable categories at most, by concavity.
+
+Active-set Newton solves ``H_F d + nu 1 = g_F``, ``sum d = 0`` on the free categories F (above zero, or called in by
+their slope); what would fall below zero is brought to zero and the rest solved again, then a line search. Where that
+does not lead upwards part of EM's curvature ``1 / pi`` is added, and if that fails too the step goes towards the
+steepest category. SQUAREM strides along two EM steps ``pi_j <- pi_j g_j``. Of large problems it finds about which cells
+matter, Newton settles these columns alone, and one product ``P' x`` certifies the answer or names what was missing.
+
+Source: [Adeshiyan2011, section 3.3.1 and eq. (3.3)], with the indices put right; method and certificate derived;
+SQUAREM is standard.
 """
 
 from __future__ import annotations
@@ -16,15 +25,203 @@ from maskwell.core.verdicts import is_inside
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
-from maskwell.estimation.maximisation.ascent import Climbed, certificate, generate, newton, squarem
 from maskwell.estimation.maximisation.log_likelihood import (
+    Curvature,
     LogLikelihood,
     Operators,
+    Written,
     checked_counts,
     log_likelihood,
     no_reports,
     value,
 )
+
+MOST_STEPS = 200
+_PIVOTS = 50
+_LITTLE, _STALLED = 1e-9, 0.9  # a certificate this small that falls no faster has met rounding
+_LEANS = (0.0, 0.01, 1.0)  # how much of EM's curvature is added, in units of the certificate
+_FLOOR = 1e-4  # shares below this part of the mean lean no further
+_ARMIJO = 1e-4
+_SLACK = 1e-14  # without it the last steps stall in rounding
+_RIDGE = 1e-11  # keeps flat directions, along which the likelihood does not change, from being solved for
+
+
+@dataclass(frozen=True)
+class Climbed:
+    """Where a climb ended. ``gap`` bounds how much the mean log-likelihood can still rise."""
+
+    pi: Real
+    lam: Real
+    slope: Real
+    gap: float
+    steps: int
+
+
+def certificate(pi: Real, slope: Real, movable: Array) -> float:
+    """How much the mean log-likelihood can rise at most, moving only the ``movable`` categories (a mask)."""
+    shares, g = pi[movable], slope[movable]
+    return float(shares.sum() * g.max() - shares @ g) if len(shares) else 0.0
+
+
+def newton(f: LogLikelihood, pi: Real, movable: Array, gap: float, most: int = MOST_STEPS) -> Climbed:
+    """Climb from ``pi`` until the certificate is at most ``gap``, or no step leads higher."""
+    steps, before = 0, np.inf
+    while True:
+        lam = f.lam(pi)
+        slope = f.slope(lam)
+        reached = certificate(pi, slope, movable)
+        if reached <= gap or steps >= most or before * _STALLED <= reached < _LITTLE:
+            break
+        before = reached
+        onward = _step(f, pi, lam, slope, movable, reached)
+        if onward is None:
+            break
+        pi, steps = onward, steps + 1
+    return Climbed(pi, lam, slope, reached, steps)
+
+
+def _step(f: LogLikelihood, pi: Real, lam: Real, slope: Real, movable: Array, reached: float) -> Real | None:
+    """Upwards by the model, by steps that lean towards that of EM, or towards the steepest category."""
+    level = float(pi[movable] @ slope[movable]) / float(pi[movable].sum())
+    free = np.flatnonzero(movable & ((pi > 0) | (slope > level)))
+    H = f.curvature(lam, free)
+    for lean in _LEANS:
+        d, extra = np.zeros(f.k), lean * reached / np.maximum(pi[free], _FLOOR * pi[free].mean())
+        leaning = H if lean * reached == 0 else H + (extra if H.ndim == 1 else np.diag(extra))
+        d[free] = _pruned(leaning, slope[free], pi[free])
+        moved = _line_search(f, pi, lam, d, slope)
+        if moved is not None:
+            return moved
+    d = np.where(movable, -pi, 0.0)
+    d[int(np.flatnonzero(movable)[slope[movable].argmax()])] += float(pi[movable].sum())
+    return _line_search(f, pi, lam, d, slope)
+
+
+def _pruned(H: Curvature, g: Real, pi: Real) -> Real:
+    """The step of the model, with everything that would fall below zero brought to zero exactly."""
+    inside, d = np.ones(len(g), dtype=bool), np.zeros(len(g))
+    for _ in range(_PIVOTS):
+        d[~inside] = -pi[~inside]
+        d[inside] = _solve(H, g, d, inside)
+        below = inside & (pi + d < 0)
+        if not below.any():
+            return d
+        inside &= ~below
+        if not inside.any():
+            break
+    return np.zeros(len(g))
+
+
+def _solve(H: Curvature, g: Real, d: Real, inside: Array) -> Real:
+    """``d[inside]`` given the rest of d, so that d sums to zero."""
+    total = -float(d[~inside].sum())
+    if H.ndim == 1:
+        weight = 1 / (H[inside] + _RIDGE * (H.max() or 1.0))
+        return np.asarray(weight * (g[inside] - (weight @ g[inside] - total) / weight.sum()))
+    block = H[np.ix_(inside, inside)]
+    right = g[inside] - H[np.ix_(inside, ~inside)] @ d[~inside]
+    scale = float(block.diagonal().mean())
+    block = block + scale  # adds the same everywhere for directions of a given sum, and makes the model regular
+    block.flat[:: len(block) + 1] += _RIDGE * scale
+    both, one = np.linalg.solve(block, np.column_stack([right, np.ones(len(right))])).T
+    return np.asarray(both + (total - both.sum()) / one.sum() * one)
+
+
+def _line_search(f: LogLikelihood, pi: Real, lam: Real, d: Real, slope: Real) -> Real | None:
+    """The first of the steps 1, 1/2, 1/4, ... that rises enough, or None."""
+    rise = float(slope @ d)
+    if not np.isfinite(rise) or rise <= 0:
+        return None
+    here, change, step = value(f, lam), f.lam(d), 1.0
+    slack = _SLACK * (1 + abs(here))
+    while step > 1e-12:
+        if value(f, lam + step * change) >= here + _ARMIJO * step * rise - slack:
+            moved, moving = np.maximum(pi + step * d, 0), d != 0  # no last bits below zero, no changes of the sum
+            moved[moving] *= pi[moving].sum() / moved[moving].sum()
+            return np.asarray(moved)
+        step /= 2
+    return None
+
+
+def em_step(pi: Real, slope: Real, movable: Array) -> Real:
+    """One EM step from ``pi``, whose slope is given; categories that are not movable stay."""
+    unscaled = pi[movable] * slope[movable]
+    out = pi.copy()
+    out[movable] = unscaled * (pi[movable].sum() / unscaled.sum())
+    return out
+
+
+def squarem(f: LogLikelihood, pi: Real, movable: Array, gap: float, most: int) -> Climbed:
+    """SQUAREM from ``pi`` until the certificate is at most ``gap`` or ``most`` EM steps were taken."""
+    steps = 0
+    while True:
+        lam = f.lam(pi)
+        slope = f.slope(lam)
+        reached = certificate(pi, slope, movable)
+        if reached <= gap or steps >= most:
+            return Climbed(pi, lam, slope, reached, steps)
+        once = em_step(pi, slope, movable)
+        twice = em_step(once, f.slope(f.lam(once)), movable)
+        r, v = once - pi, twice - once - (once - pi)
+        size = float(np.linalg.norm(v))
+        alpha = min(-float(np.linalg.norm(r)) / size, -1.0) if size else 0.0
+        further = pi - 2 * alpha * r + alpha**2 * v
+        if size and not (further < 0).any():
+            at = f.lam(further)
+            if value(f, at) >= value(f, lam):
+                pi, steps = em_step(further, f.slope(at), movable), steps + 3
+                continue
+        pi, steps = twice, steps + 2
+
+
+FIRST_STEPS = 60
+ROUNDS = 60
+_AT_ONCE = 200
+_WORTH = 0.01  # shares below this part of the mean are left out at first; what is missing calls
+LAST_STEPS, LAST_WORK = (300, 10_000), 5 * 10**7  # steps of the last resort, from and to, and the work they may cost
+COLUMN_LIMIT = 4 * 10**7  # entries of the columns that are written out at once
+
+
+def generate(f: Operators, pi: Real, movable: Array, gap: float) -> tuple[Climbed, str]:
+    """Climb from ``pi``; returns where the climb ended and by which algorithm."""
+    climbed = squarem(f, pi, movable, gap, most=FIRST_STEPS)
+    floor = _WORTH * float(pi[movable].mean())
+    for _ in range(ROUNDS):
+        if climbed.gap <= gap:
+            return climbed, "SQUAREM" if floor else "SQUAREM, then Newton on columns"
+        chosen = _columns_worth(f, climbed, movable, floor)
+        if chosen is None:
+            break
+        climbed, floor = _settle(f, climbed, movable, chosen, gap), 0.0
+    mean = float(climbed.pi[movable].mean())  # EM never leaves a zero: begin with a little of everything
+    opened = np.where(movable, (1 - _WORTH) * climbed.pi + _WORTH * mean, climbed.pi)
+    slow = squarem(f, opened, movable, gap, most=int(np.clip(LAST_WORK // f.k, *LAST_STEPS)))
+    return (slow if slow.gap < climbed.gap else climbed), "SQUAREM"
+
+
+def _columns_worth(f: Operators, climbed: Climbed, movable: Array, floor: float) -> Array | None:
+    """Categories with a share above the floor or a slope that calls them in; None when they are too many."""
+    kept = np.flatnonzero((climbed.pi > floor) | ~movable)
+    level = float(climbed.pi[movable] @ climbed.slope[movable]) / float(climbed.pi[movable].sum())
+    calling = np.flatnonzero(movable & (climbed.slope > level))
+    if len(calling) > _AT_ONCE:
+        calling = calling[np.argpartition(-climbed.slope[calling], _AT_ONCE)[:_AT_ONCE]]
+    chosen = np.union1d(kept, calling)
+    return chosen if len(chosen) * len(f.share) <= COLUMN_LIMIT else None
+
+
+def _settle(f: Operators, climbed: Climbed, movable: Array, chosen: Array, gap: float) -> Climbed:
+    """The most likely shares of the chosen categories alone, judged among all."""
+    part = Written(rows=f.columns(chosen), share=f.share, total=f.total)
+    shares, moving = climbed.pi[chosen], movable[chosen]
+    shares[moving] *= float(climbed.pi[movable].sum()) / float(shares[moving].sum())
+    inner = newton(part, shares, moving, gap / 2)
+    pi = np.zeros(f.k)
+    pi[chosen] = inner.pi
+    lam = f.lam(pi)
+    slope = f.slope(lam)
+    return Climbed(pi, lam, slope, certificate(pi, slope, movable), climbed.steps + inner.steps)
+
 
 INTERIOR = 0.1  # share of the uniform distribution in a start that would otherwise lie outside the simplex
 
@@ -39,29 +236,18 @@ def begin(
     """Proportions to start from, and a mask of those that may move."""
     movable, held = np.ones(f.k, dtype=bool), 0.0
     if fixed is not None:
-        j, held = _check_fixed(fixed, f.k)
+        j, t = pairs_of([fixed], "fixed")[0]
+        j, held = as_whole(j, "category of fixed"), as_real(t, "share of fixed")
+        if not 0 <= j < f.k or not 0 <= held <= 1:
+            raise ParameterError("fixed-category-of-held", j=j, t=held, k=f.k, k_sub=f.k - 1)
         movable[j] = False
-    pi = _hold(_first(f, designs, counts, start, movable), movable, held)
+    first = None if start is None else designs[0].check_distribution(start, "start")
+    if first is None and movable.all():
+        first = _from_moments(designs, counts)
+    pi = _hold(_spread(f, movable) if first is None else first, movable, held)
     if value(f, f.lam(pi)) == -np.inf:
         pi = (1 - INTERIOR) * pi + INTERIOR * _hold(uniform(movable, 1.0), movable, held)
     return pi, movable
-
-
-def _first(
-    f: LogLikelihood, designs: Sequence[Design], counts: Sequence[Array], start: Real | None, movable: Array
-) -> Real:
-    if start is not None:
-        return designs[0].check_distribution(start, "start")
-    by_moments = _from_moments(designs, counts) if movable.all() else None
-    return _spread(f, movable) if by_moments is None else by_moments
-
-
-def _check_fixed(fixed: tuple[int, float], k: int) -> tuple[int, float]:
-    j, t = pairs_of([fixed], "fixed")[0]
-    j, t = as_whole(j, "category of fixed"), as_real(t, "share of fixed")
-    if not 0 <= j < k or not 0 <= t <= 1:
-        raise ParameterError("fixed-category-of-held", j=j, t=t, k=k, k_sub=k - 1)
-    return int(j), float(t)
 
 
 def _from_moments(designs: Sequence[Design], counts: Sequence[Array]) -> Real | None:

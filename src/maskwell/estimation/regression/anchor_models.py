@@ -11,24 +11,24 @@ Source: derived; the correction is known from the work of Atsusaka and Stevenson
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, ClassVar
 
 import numpy as np
 
 from maskwell.core.arguments import Flag, Real, as_real, check_kind
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
-from maskwell.errors import InputError, NotIdentifiableError, ParameterError, ReportError
-from maskwell.estimation.regression.logit_models import why_incomparable
+from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
 from maskwell.estimation.regression.model_matrix import ModelMatrix, as_matrix
 from maskwell.estimation.regression.named_coefficients import Coefficients
 from maskwell.estimation.regression.predicted_chances import Margins, SoftmaxChances
 from maskwell.estimation.regression.regression_likelihood import Likelihood, Predictor, fit
-from maskwell.estimation.regression.regression_result import Regression
+from maskwell.estimation.regression.regression_result import Besides, Regression
 from maskwell.estimation.regression.report_evidence import report_codes
-from maskwell.estimation.regression.row_likelihoods import Pairs, Slopes, expit_pair
+from maskwell.estimation.regression.row_likelihoods import RowModel, Slopes, expit_pair
 from maskwell.estimation.regression.row_sampling import RowSampling
 from maskwell.notes import Note
 
@@ -160,7 +160,7 @@ ATTENTIONS = ("separate", "shared")
 
 
 @dataclass(frozen=True, eq=False)
-class AnchorRows:
+class AnchorRows(RowModel):
     """Predictors eta of the first category and zeta of attention ``gamma = sigma(zeta)``. Derived.
 
     l = ln(1/2 + gamma u) + ln(1/2 + gamma v), or shared: ln(gamma (1/2 + u)(1/2 + v) + (1 - gamma) / 4),
@@ -173,28 +173,18 @@ class AnchorRows:
     anchor_chance: float
     shared: bool
     width: int = 2
-
-    def thinned(self, step: int) -> AnchorRows:
-        """The same for every so many rows."""
-        return replace(self, first=self.first[::step], anchor=self.anchor[::step])
+    refusal: ClassVar[str] = "a-finite-population-is-not-taken"
 
     def slopes(self, eta: list[Real], where: slice) -> Slopes:
         """The log-likelihood of these rows and its derivatives."""
         return self._slopes(eta, 2 * self.first[where] - 1, 2 * self.anchor[where] - 1)
 
-    def information(self, eta: list[Real], where: slice) -> Pairs:
-        """Mean of the products of gradients over the four pairs of reports."""
-        total = {pair: np.zeros(len(eta[0])) for pair in ((0, 0), (0, 1), (1, 1))}
-        for sign in (1.0, -1.0):
-            for other in (1.0, -1.0):
-                ones = np.ones(len(eta[0]))
-                slopes = self._slopes(eta, sign * ones, other * ones)
-                for q, r in total:
-                    total[q, r] += np.exp(slopes.value) * slopes.gradient[q] * slopes.gradient[r]
-        return total
-
-    def randomization(self, eta: list[Real], where: slice) -> Pairs:  # noqa: D102
-        raise InputError("a-finite-population-is-not-taken")
+    def possible(self, eta: list[Real], where: slice) -> Iterator[tuple[Real, Sequence[Real]]]:
+        """Of the four pairs of reports."""
+        ones = np.ones(len(eta[0]))
+        for sign, other in product((1.0, -1.0), repeat=2):
+            slopes = self._slopes(eta, sign * ones, other * ones)
+            yield np.exp(slopes.value), slopes.gradient
 
     def _slopes(self, eta: list[Real], sign: Real, other: Real) -> Slopes:
         (p, b), half = self.chances, 0.5
@@ -280,24 +270,14 @@ def fit_with_anchor(
     likelihood = Likelihood(rows, (matrix, hidden), (Predictor(0, 0, 0), Predictor(1, 0, matrix.p)), sampled.weights)
     terms, hidden_terms = matrix.names, tuple(f"attention: {name}" for name in hidden.names)
     fitted = fit(likelihood, _starts, sampled, [*terms, *hidden_terms], variance=variance)
-    return Regression(
+    return Regression.of_fit(
+        fitted,
         terms,
-        fitted.estimates[: matrix.p],
-        fitted.covariance[: matrix.p, : matrix.p],
-        sampled.degrees_of_freedom,
-        family="logistic",
-        categories=tuple(design.inputs.labels),
-        n=len(z),
-        log_likelihood=fitted.log_likelihood,
-        iterations=fitted.iterations,
-        converged=fitted.converged,
-        variance=fitted.variance,
-        flags=(*fitted.flags, *filter(None, [why_incomparable(sampled)])),
-        incomparable=why_incomparable(sampled),
-        latent=fitted.part(hidden_terms, matrix.p, sampled.degrees_of_freedom),
+        sampled,
+        Margins(matrix, SoftmaxChances(2), sampled.weights, tuple(design.inputs.labels)),
+        flags=fitted.flags,
         fingerprints=(design.fingerprint, anchor_design.fingerprint),
-        margins=Margins(matrix, SoftmaxChances(2), sampled.weights, tuple(design.inputs.labels)),
-        **fitted.kept(slice(0, matrix.p)),
+        besides=Besides(latent=fitted.part(hidden_terms, matrix.p, sampled.degrees_of_freedom)),
     )
 
 

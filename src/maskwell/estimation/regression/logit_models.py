@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -12,13 +13,12 @@ import numpy as np
 from maskwell.core.arguments import Array, Flag, Real, check_kind
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError
-from maskwell.estimation.regression.likelihood_search import climb
+from maskwell.estimation.regression.likelihood_search import climb, profile_ends
 from maskwell.estimation.regression.model_matrix import ModelMatrix, as_matrix
 from maskwell.estimation.regression.named_coefficients import Parameter
 from maskwell.estimation.regression.predicted_chances import Margins, SoftmaxChances
-from maskwell.estimation.regression.profile_likelihood import profile_ends
 from maskwell.estimation.regression.regression_likelihood import Fitted, Likelihood, Predictor, fit
-from maskwell.estimation.regression.regression_result import Regression
+from maskwell.estimation.regression.regression_result import Besides, Regression
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_likelihoods import (
     LieDetectorRows,
@@ -166,24 +166,15 @@ def regress_outcome(
     labels = tuple(evidence.categories.labels)
     named = terms if evidence.k == 2 else tuple(f"{c}: {term}" for c in labels[:-1] for term in terms)
     fitted = fit(likelihood, starts, sampled, named, variance=variance)
-    return Regression(
+    return Regression.of_fit(
+        fitted,
         named,
-        fitted.estimates,
-        fitted.covariance,
-        sampled.degrees_of_freedom,
+        sampled,
+        Margins(matrix, SoftmaxChances(evidence.k), sampled.weights, labels),
         family="logistic" if evidence.k == 2 else "multinomial",
-        categories=labels,
-        n=len(values),
-        log_likelihood=fitted.log_likelihood,
         null_log_likelihood=None if matrix.constant is None else null_log_likelihood(evidence, sampled.weights),
-        iterations=fitted.iterations,
-        converged=fitted.converged,
-        variance=fitted.variance,
-        flags=(*evidence.flags(), *fitted.flags, *filter(None, [why_incomparable(sampled)])),
-        incomparable=why_incomparable(sampled),
+        flags=(*evidence.flags(), *fitted.flags),
         fingerprints=fingerprints(designs),
-        margins=Margins(matrix, SoftmaxChances(evidence.k), sampled.weights, labels),
-        **fitted.kept(slice(None)),
     )
 
 
@@ -205,27 +196,16 @@ def regress_lie_detector(
     likelihood = Likelihood(LieDetectorRows(evidence), (matrix, alone), predictors, sampled.weights)
     fitted = fit(likelihood, _honest_starts, sampled, [*names, "t"], variance=variance)
     edge = bool(np.isnan(fitted.covariance[-1, -1])) and not np.isnan(fitted.covariance[:-1, :-1]).any()
-    reason = why_incomparable(sampled)
-    return Regression(
-        tuple(names),
-        fitted.estimates[:-1],
-        fitted.covariance[:-1, :-1],
-        sampled.degrees_of_freedom,
-        family="logistic",
-        categories=("carrier", "non-carrier"),
-        n=len(values),
-        log_likelihood=fitted.log_likelihood,
-        iterations=fitted.iterations,
-        converged=fitted.converged or edge,
-        variance=fitted.variance,
-        flags=(*_honesty_flags(fitted, edge=edge), *filter(None, [reason])),
-        incomparable=reason,
+    result = Regression.of_fit(
+        fitted,
+        names,
+        sampled,
+        Margins(matrix, SoftmaxChances(2), sampled.weights, ("carrier", "non-carrier")),
+        flags=_honesty_flags(fitted, edge=edge),
         fingerprints=fingerprints(designs),
-        parameters=(_honesty(likelihood, fitted, sampled),),
-        free=1,
-        margins=Margins(matrix, SoftmaxChances(2), sampled.weights, ("carrier", "non-carrier")),
-        **fitted.kept(slice(0, -1)),
+        besides=Besides(parameters=(_honesty(likelihood, fitted, sampled),), free=1),
     )
+    return replace(result, search=replace(result.search, converged=result.converged or edge))
 
 
 def _check_lie_detector(designs: Sequence[Design]) -> None:
@@ -250,7 +230,14 @@ def _honesty(likelihood: Likelihood, fitted: Fitted, sampled: RowSampling) -> Pa
     def profile(level: float) -> tuple[float, float]:
         step = min(2 * error, 2.0) if known else 2.0
         low, high = profile_ends(
-            likelihood, theta, fitted.log_likelihood, len(theta) - 1, level, step=step, low=-FARTHEST, high=FARTHEST
+            likelihood,
+            theta,
+            fitted.search.log_likelihood,
+            len(theta) - 1,
+            level,
+            step=step,
+            low=-FARTHEST,
+            high=FARTHEST,
         )
         return _chance(low), _chance(high)
 
@@ -306,15 +293,6 @@ def null_log_likelihood(evidence: Evidence, weights: Real | None) -> float:
     ones = ModelMatrix((np.ones((len(seen), 1)),), ("Intercept",), np.zeros(1), np.ones(1), 0)
     likelihood = Likelihood.shared(outcome_rows(alone), ones, counts[seen])
     return max(climb(likelihood, start).at.value for start in starts(likelihood))
-
-
-def why_incomparable(sampled: RowSampling) -> str:
-    """Why models must not be compared by their log-likelihoods under such a sampling, empty where they may be."""
-    if sampled.weights is not None:
-        return "the log-likelihood counts rows by their weights: compare models by Wald tests, not by it or AIC"
-    if not sampled.is_simple:
-        return "the log-likelihood takes rows for independent draws: compare models by Wald tests, not by it or AIC"
-    return ""
 
 
 def fingerprints(designs: Design | Sequence[Design] | None) -> tuple[str, ...]:

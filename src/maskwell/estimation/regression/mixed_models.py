@@ -21,15 +21,14 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.phrases import option, shorten
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, ParameterError
-from maskwell.estimation.regression.likelihood_search import Derivatives, Optimum, climb, highest
+from maskwell.estimation.regression.likelihood_search import Derivatives, Optimum, climb, highest, profile_ends
 from maskwell.estimation.regression.logit_models import check_outcome, regress_outcome
 from maskwell.estimation.regression.model_matrix import BLOCK, ModelMatrix, check_enough
 from maskwell.estimation.regression.named_coefficients import Parameter
 from maskwell.estimation.regression.nested_models import no_spread_test
 from maskwell.estimation.regression.predicted_chances import CurveChances
-from maskwell.estimation.regression.profile_likelihood import profile_ends
 from maskwell.estimation.regression.regression_likelihood import Fitted, described
-from maskwell.estimation.regression.regression_result import RandomIntercept, Regression
+from maskwell.estimation.regression.regression_result import Besides, RandomIntercept, Regression
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_likelihoods import Logit, Slopes
 from maskwell.estimation.regression.row_sampling import RowSampling, kind_of_variance
@@ -310,16 +309,15 @@ def _with_spread(plain: Regression, hill: MixedLikelihood, peak: Optimum, fitted
     signs = np.ones(len(fitted.estimates))
     signs[-1] = 1.0 if deviation >= 0 else -1.0  # s and -s are the same model
     covariance = fitted.covariance * np.outer(signs, signs)
+    part = fitted.part(plain.terms, 0, plain.degrees_of_freedom)
     result = replace(
         plain,
-        estimates=fitted.estimates[:-1],
-        covariance=fitted.covariance[:-1, :-1],
-        log_likelihood=fitted.log_likelihood,
-        iterations=fitted.iterations,
-        converged=fitted.converged,
-        variance=fitted.variance,
+        estimates=part.estimates,
+        covariance=part.covariance,
+        infinite=part.infinite,
+        profiles=part.profiles,
         flags=tuple(dict.fromkeys((*hill.rows.evidence.flags(), *fitted.flags))),
-        **fitted.kept(slice(0, -1)),
+        search=replace(fitted.search, null_log_likelihood=plain.null_log_likelihood, incomparable=plain.incomparable),
     )
     theta = np.append(peak.theta[:-1], abs(peak.theta[-1]))
     return _with_intercept(result, hill, theta, column, abs(deviation), covariance, plain)
@@ -348,10 +346,12 @@ def _with_intercept(
         result,
         family="mixed logistic",
         flags=(*result.flags, *([few] if groups < FEW else []), *([flag] if flag else [])),
-        random=RandomIntercept(column, groups, float(theta[-1]), covariance),
-        parameters=_parameters(hill, theta, result.log_likelihood, column, deviation, error),
-        free=1,
-        checks=(no_spread_test(result.log_likelihood, without.log_likelihood),) if both else (),
+        besides=Besides(
+            random=RandomIntercept(column, groups, float(theta[-1]), covariance),
+            parameters=_parameters(hill, theta, result.log_likelihood, column, deviation, error),
+            free=1,
+            checks=(no_spread_test(result.log_likelihood, without.log_likelihood),) if both else (),
+        ),
         margins=replace(result.margins, chances=chances),
     )
 

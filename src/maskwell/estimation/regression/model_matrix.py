@@ -40,12 +40,7 @@ class ModelMatrix:
 
     @classmethod
     def of(
-        cls,
-        versions: Sequence[Array],
-        names: Sequence[str],
-        weights: Real | None = None,
-        *,
-        with_ones: bool = False,
+        cls, versions: Sequence[Array], names: Sequence[str], weights: Real | None = None, *, with_ones: bool = False
     ) -> ModelMatrix:
         """Find shift and scale, and refuse columns that depend on each other."""
         arrays = tuple(versions)

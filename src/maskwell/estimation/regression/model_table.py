@@ -1,7 +1,7 @@
 """Regressions on a table that was made ready: which model its outcome and its predictors call for.
 
-Who reads files and formulas gives an object with these attributes (:class:`ModelTable`); nothing here touches rows of a
-file. Two categories of the outcome give a logistic, more a multinomial regression, numbers a linear one.
+Who reads files and formulas gives an object with the attributes below; nothing here touches rows of a file. Two
+categories of the outcome give a logistic, more a multinomial regression, numbers a linear one.
 """
 
 from __future__ import annotations
@@ -21,120 +21,76 @@ from maskwell.estimation.regression.logit_models import regress_lie_detector, re
 from maskwell.estimation.regression.named_coefficients import Coefficients
 from maskwell.estimation.regression.predicted_chances import Change
 from maskwell.estimation.regression.predictor_models import Randomized, regress_linear, regress_on_randomized
-from maskwell.estimation.regression.regression_result import Regression
+from maskwell.estimation.regression.regression_result import Regression, Source
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_sampling import RowSampling, scale_free
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
 
 
-class ReportColumn(Protocol):
+class _ReportColumn(Protocol):
     """Codes of the reports of each row, the designs, and which of them each row used."""
 
     @property
-    def codes(self) -> Array:
-        """Codes of the reports, shape (n,)."""
-
+    def codes(self) -> Array: ...  # shape (n,)
     @property
-    def designs(self) -> tuple[Design, ...]:
-        """All designs that rows may have used."""
-
+    def designs(self) -> tuple[Design, ...]: ...  # all that rows may have used
     @property
-    def groups(self) -> Array:
-        """Number of the design of each row, shape (n,)."""
+    def groups(self) -> Array: ...  # number of the design of each row, shape (n,)
 
 
-class OutcomeColumn(Protocol):
+class _OutcomeColumn(Protocol):
     """The outcome: reports, codes of categories that were asked directly, or numbers; the other two are None."""
 
     @property
-    def reports(self) -> ReportColumn | None:
-        """Reports of a randomized outcome."""
-
+    def reports(self) -> _ReportColumn | None: ...
     @property
-    def asked(self) -> tuple[Array, Categories] | None:
-        """Codes of an outcome asked directly, shape (n,), and its categories; the last is the reference."""
-
+    def asked(self) -> tuple[Array, Categories] | None: ...  # codes, shape (n,); the last category is the reference
     @property
-    def numbers(self) -> Real | None:
-        """Numbers, shape (n,)."""
-
+    def numbers(self) -> Real | None: ...
     @property
-    def combined(self) -> Sequence[tuple[Hashable, Sequence[int]]]:
-        """Categories that count as one: the label of each group, and the codes of its categories."""
-
+    def combined(self) -> Sequence[tuple[Hashable, Sequence[int]]]: ...  # the label and the codes of each group
     @property
-    def reference(self) -> int | None:
-        """The code of the category that the others are compared with, None for the last; groups come first."""
+    def reference(self) -> int | None: ...  # a code, None for the last category; groups come first
 
 
-class ModelTable(Protocol):
+class _ModelTable(Protocol):
     """A table made ready for a regression."""
 
     @property
-    def formula(self) -> str:
-        """As typed."""
-
+    def formula(self) -> str: ...
     @property
-    def outcome_name(self) -> str:
-        """Name of the outcome."""
-
+    def outcome_name(self) -> str: ...
     @property
-    def outcome(self) -> OutcomeColumn:
-        """The outcome."""
-
+    def outcome(self) -> _OutcomeColumn: ...
     @property
-    def versions(self) -> tuple[Real, ...]:
-        """The model matrix, shape (n, p): one, or one for each category of the randomized predictors."""
-
+    def versions(self) -> tuple[Real, ...]: ...  # model matrices (n, p): one, or one for each randomized category
     @property
-    def names(self) -> tuple[str, ...]:
-        """Names of its columns."""
-
+    def names(self) -> tuple[str, ...]: ...
     @property
-    def predictor(self) -> ReportColumn | None:
-        """Reports of the randomized predictors, None without one."""
-
+    def predictor(self) -> _ReportColumn | None: ...  # the randomized predictors
     @property
-    def predictor_name(self) -> str:
-        """Their names."""
-
+    def predictor_name(self) -> str: ...
     @property
-    def latent(self) -> Real:
-        """Columns that the categories of the randomized predictors depend on, shape (n, q)."""
-
+    def latent(self) -> Real: ...  # columns that the categories of the randomized predictors depend on, shape (n, q)
     @property
-    def latent_names(self) -> tuple[str, ...]:
-        """Their names."""
-
+    def latent_names(self) -> tuple[str, ...]: ...
     @property
-    def plan(self) -> Mapping[str, Any]:
-        """``weight``, ``stratum``, ``clusters`` and ``population``, as far as columns of the table hold them."""
-
+    def plan(self) -> Mapping[str, Any]: ...  # weight, stratum, clusters and population, as far as columns hold them
     @property
-    def dropped(self) -> int:
-        """Rows left out for missing values."""
-
+    def dropped(self) -> int: ...  # rows left out for missing values
     @property
-    def matrix_of(self) -> Callable[[Any], Real]:
-        """The model matrix of another table with the same columns."""
-
-    def changed(self, values: Mapping[str, Any]) -> Real:
-        """The model matrix of all rows with one value in each of some columns."""
-
+    def matrix_of(self) -> Callable[[Any], Real]: ...  # the model matrix of another table with the same columns
     @property
-    def group(self) -> Array | None:
-        """Number of the group of each row that has an intercept of its own, shape (n,); None without one."""
-
+    def group(self) -> Array | None: ...  # number of the group of each row that has an intercept of its own
     @property
-    def group_name(self) -> str:
-        """The column that tells the group."""
-
-    def moved(self, dummy: bool) -> Iterator[tuple[str, Real, Real | None]]:  # noqa: FBT001 - there is nothing else
-        """For each change of a variable: its name, and dX / dx and None, or the model matrix after and before it."""
+    def group_name(self) -> str: ...
+    def changed(self, values: Mapping[str, Any]) -> Real: ...  # the model matrix with one value in some columns
+    # For each change of a variable its name, and dX / dx and None, or the model matrix after and before it
+    def moved(self, dummy: bool) -> Iterator[tuple[str, Real, Real | None]]: ...  # noqa: FBT001 - there is nothing else
 
 
 def fit_model_table(
-    table: ModelTable,
+    table: _ModelTable,
     *,
     lonely: str = "error",
     variance: str | None = None,
@@ -145,22 +101,28 @@ def fit_model_table(
     """Fit what the table, or one of :data:`MODELS`, calls for; with replicate weights once more for each of them."""
     n = len(table.versions[0])
     _check_model(table, model)
-    check_interval(interval, "replicate weights" if replicates else "a linear regression" if _is_linear(table) else "")
+    check_interval(
+        interval,
+        "replicate weights" if replicates else "a linear regression" if table.outcome.numbers is not None else "",
+    )
     if replicates is not None:
         result = _replicated(table, np.asarray(table.plan["replicates"]), replicates, variance, model)
     else:
         sampled = RowSampling.from_columns(n, table.plan, lonely=lonely)
         result = _fitted(table, sampled, variance, model)
+    latent = None if result.latent is None else replace(result.latent, asked=interval)
     return replace(
         result,
-        outcome=table.outcome_name,
-        formula=table.formula,
-        dropped=table.dropped,
-        frame=table.matrix_of,
-        variables=lambda dummy: map(_change, table.moved(dummy)),
-        changed=table.changed,
         asked=interval,
-        latent=None if result.latent is None else replace(result.latent, asked=interval),
+        source=Source(
+            table.outcome_name,
+            table.formula,
+            table.dropped,
+            table.matrix_of,
+            lambda dummy: (Change.between(*moved) for moved in table.moved(dummy)),
+            table.changed,
+        ),
+        besides=replace(result.besides, latent=latent),
     )
 
 
@@ -176,14 +138,10 @@ def check_interval(interval: str | None, without: str) -> None:
         raise ParameterError("a-profile-interval-is-not-available", without=without, wald=wald)
 
 
-def _is_linear(table: ModelTable) -> bool:
-    return table.outcome.numbers is not None
-
-
 MODELS = ("ordinal", "lie-detector")
 
 
-def _check_model(table: ModelTable, model: str | None) -> None:
+def _check_model(table: _ModelTable, model: str | None) -> None:
     """Raise unless the table has what a model needs that was asked for."""
     if model is None:
         return
@@ -200,7 +158,7 @@ def _check_model(table: ModelTable, model: str | None) -> None:
             raise ParameterError("model-model-with-what", model=model, what=what)
 
 
-def _fitted(table: ModelTable, sampled: RowSampling, variance: str | None, model: str | None) -> Regression:
+def _fitted(table: _ModelTable, sampled: RowSampling, variance: str | None, model: str | None) -> Regression:
     if model is not None:
         return _as_asked(table, sampled, variance, model)
     if table.group is not None:
@@ -208,7 +166,7 @@ def _fitted(table: ModelTable, sampled: RowSampling, variance: str | None, model
     return _on_open(table, sampled, variance) if table.predictor is None else _on_randomized(table, sampled, variance)
 
 
-def _as_asked(table: ModelTable, sampled: RowSampling, variance: str | None, model: str) -> Regression:
+def _as_asked(table: _ModelTable, sampled: RowSampling, variance: str | None, model: str) -> Regression:
     """By the model that was asked for."""
     X, names, designs = table.versions[0], table.names, _outcome_designs(table.outcome)
     if model == "ordinal":
@@ -220,7 +178,7 @@ def _as_asked(table: ModelTable, sampled: RowSampling, variance: str | None, mod
     return regress_lie_detector(X, names, evidence, sampled, designs=designs, variance=variance)
 
 
-def _in_order(outcome: OutcomeColumn) -> Evidence:
+def _in_order(outcome: _OutcomeColumn) -> Evidence:
     """The outcome with its categories from the lowest to the highest: that asked directly has the lowest last."""
     evidence = _outcome_evidence(outcome)
     if outcome.reports is not None:
@@ -232,7 +190,7 @@ def _in_order(outcome: OutcomeColumn) -> Evidence:
 
 
 def _replicated(
-    table: ModelTable, replicates: Real, rule: ReplicateRule, variance: str | None, model: str | None
+    table: _ModelTable, replicates: Real, rule: ReplicateRule, variance: str | None, model: str | None
 ) -> Regression:
     """``V = sum_r c_r (b_r - b)(b_r - b)'`` with the factors of the rule. Standard, as in R's withReplicates."""
     if variance is not None:
@@ -245,12 +203,14 @@ def _replicated(
         raise InputError("of-replicates-have-no-finite-coefficients", lost=lost, count=count)
     df, said = int(rule.degrees_of_freedom(count)), f"{count:,} replicates ({rule.method})"
     spread = _spread(result, runs, rule)
-    result = replace(result, covariance=spread, degrees_of_freedom=df, variance=said, profiles=None)
+    search = replace(result.search, variance=said)
+    result = replace(result, covariance=spread, degrees_of_freedom=df, search=search, profiles=None)
     if result.latent is None:
         return result
     hidden = [run.latent for run in runs if run.latent is not None]
     spread = _spread(result.latent, hidden, rule)
-    return replace(result, latent=replace(result.latent, covariance=spread, degrees_of_freedom=df, profiles=None))
+    latent = replace(result.latent, covariance=spread, degrees_of_freedom=df, profiles=None)
+    return replace(result, besides=replace(result.besides, latent=latent))
 
 
 def _spread(center: Coefficients, runs: Sequence[Coefficients], rule: ReplicateRule) -> Real:
@@ -259,12 +219,7 @@ def _spread(center: Coefficients, runs: Sequence[Coefficients], rule: ReplicateR
     return np.asarray((away * rule.factors(len(made))[:, None]).T @ away)
 
 
-def _change(moved: tuple[str, Real, Real | None]) -> Change:
-    name, on, off = moved
-    return Change(name, lambda where: (on[where], None if off is None else off[where]))
-
-
-def _on_open(table: ModelTable, sampled: RowSampling, variance: str | None) -> Regression:
+def _on_open(table: _ModelTable, sampled: RowSampling, variance: str | None) -> Regression:
     """With predictors that were asked directly."""
     if table.outcome.numbers is not None:
         alone = Evidence.direct(np.zeros(sampled.n, dtype=np.intp), Categories.of(["all"]))
@@ -281,7 +236,7 @@ def _on_open(table: ModelTable, sampled: RowSampling, variance: str | None) -> R
     )
 
 
-def _with_groups(table: ModelTable, groups: Array, sampled: RowSampling, variance: str | None) -> Regression:
+def _with_groups(table: _ModelTable, groups: Array, sampled: RowSampling, variance: str | None) -> Regression:
     """With an intercept for each group."""
     what = "a randomized predictor" if table.predictor is not None else "an outcome in numbers"
     if table.predictor is not None or table.outcome.numbers is not None:
@@ -301,16 +256,11 @@ def _with_groups(table: ModelTable, groups: Array, sampled: RowSampling, varianc
     )
 
 
-def _on_randomized(table: ModelTable, sampled: RowSampling, variance: str | None) -> Regression:
+def _on_randomized(table: _ModelTable, sampled: RowSampling, variance: str | None) -> Regression:
     """With a randomized predictor among the others."""
     assert table.predictor is not None
     x = Randomized(
-        _evidence(table.predictor),
-        table.versions,
-        table.names,
-        table.latent,
-        table.latent_names,
-        table.predictor_name,
+        _evidence(table.predictor), table.versions, table.names, table.latent, table.latent_names, table.predictor_name
     )
     designs = (*_outcome_designs(table.outcome), *table.predictor.designs)
     if table.outcome.numbers is not None:
@@ -320,7 +270,7 @@ def _on_randomized(table: ModelTable, sampled: RowSampling, variance: str | None
     return regress_on_randomized(_outcome_evidence(table.outcome), x, sampled, designs=designs, variance=variance)
 
 
-def _outcome_evidence(outcome: OutcomeColumn) -> Evidence:
+def _outcome_evidence(outcome: _OutcomeColumn) -> Evidence:
     if outcome.reports is not None:
         evidence = _evidence(outcome.reports)
     else:
@@ -330,11 +280,11 @@ def _outcome_evidence(outcome: OutcomeColumn) -> Evidence:
     return evidence if outcome.reference is None else evidence.against(outcome.reference)
 
 
-def _outcome_designs(outcome: OutcomeColumn) -> tuple[Design, ...]:
+def _outcome_designs(outcome: _OutcomeColumn) -> tuple[Design, ...]:
     return () if outcome.reports is None else outcome.reports.designs
 
 
-def _evidence(column: ReportColumn) -> Evidence:
+def _evidence(column: _ReportColumn) -> Evidence:
     """Of the designs that rows used: of several columns with groups not every combination need occur."""
     used, groups = np.unique(column.groups, return_inverse=True)
     return Evidence.of(column.codes, [column.designs[place] for place in used], groups, codes=True)

@@ -14,7 +14,7 @@ from maskwell.core.arguments import Array, Real, as_floats, check_level
 from maskwell.core.display import Result, number_or_none, plain_numbers, require_pandas
 from maskwell.core.phrases import HINT, Printed, listed, p_equals, p_text, shorten
 from maskwell.errors import InputError
-from maskwell.estimation.regression.profile_likelihood import Profiles
+from maskwell.estimation.regression.likelihood_search import Profiles
 from maskwell.estimation.share_estimate import two_sided_p
 
 WIDTH = 98

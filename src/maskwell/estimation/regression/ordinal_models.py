@@ -13,7 +13,7 @@ Source: standard; derivatives derived.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement, pairwise
 
@@ -23,66 +23,34 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.phrases import listed
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, ParameterError
-from maskwell.estimation.regression.likelihood_search import is_positive_definite
-from maskwell.estimation.regression.logit_models import (
-    check_outcome,
-    fingerprints,
-    null_log_likelihood,
-    why_incomparable,
-)
+from maskwell.estimation.regression.likelihood_search import Profiles, is_positive_definite
+from maskwell.estimation.regression.logit_models import check_outcome, fingerprints, null_log_likelihood
 from maskwell.estimation.regression.model_matrix import ModelMatrix
 from maskwell.estimation.regression.nested_models import NestedTest
 from maskwell.estimation.regression.predicted_chances import CurveChances, Margins
-from maskwell.estimation.regression.profile_likelihood import Profiles
 from maskwell.estimation.regression.regression_likelihood import Fitted, Likelihood, Predictor, fit
-from maskwell.estimation.regression.regression_result import Regression
+from maskwell.estimation.regression.regression_result import Besides, Regression
 from maskwell.estimation.regression.report_evidence import Evidence
-from maskwell.estimation.regression.row_likelihoods import Pairs, Slopes, expit_pair, randomization_of
+from maskwell.estimation.regression.row_likelihoods import ReportRows, Slopes, expit_pair
 from maskwell.estimation.regression.row_sampling import RowSampling
 
 FAR = 30.0  # a threshold beyond this, without a standard error, is infinite
 RAREST = 0.02  # share of a category with which the search begins at least
 
 
-@dataclass(frozen=True, eq=False)
-class CurveRows:
+class CurveRows(ReportRows):
     """A predictor z_q for each threshold, ``Pr(Y > c_q) = expit(z_q)``: odds need not be proportional."""
-
-    evidence: Evidence
-
-    @property
-    def width(self) -> int:
-        """One less than the categories."""
-        return self.evidence.k - 1
-
-    def thinned(self, step: int) -> CurveRows:
-        """The same for every so many rows."""
-        return replace(self, evidence=self.evidence.thinned(step))
 
     def slopes(self, eta: list[Real], where: slice) -> Slopes:
         """The log-likelihood of these rows and its derivatives."""
         return self._slopes(eta, self.evidence.rows(where))
 
-    def information(self, eta: list[Real], where: slice) -> Pairs:
-        """``sum_z lam_z g_z g_z'``."""
-        total = {pair: np.zeros(len(eta[0])) for pair in combinations_with_replacement(range(self.width), 2)}
+    def possible(self, eta: list[Real], where: slice) -> Iterator[tuple[Real, Sequence[Real]]]:
+        """Chance and gradient of each report."""
         for chances in self.evidence.alternatives(where):
-            made = self._reported(eta, chances)
-            for q, r in total:
-                total[q, r] += np.exp(made.value) * made.gradient[q] * made.gradient[r]
-        return total
-
-    def randomization(self, eta: list[Real], where: slice) -> Pairs:
-        """Unbiased estimate of the variance that the randomization gives the gradient."""
-        possible = self.evidence.alternatives(where)
-        return randomization_of(self.evidence, where, possible, [self._reported(eta, c).gradient for c in possible])
-
-    def _reported(self, eta: list[Real], chances: Real) -> Slopes:
-        """Of a report that some rows could not have made: nothing for these."""
-        possible = chances.max(axis=0) > 0
-        made = self._slopes(eta, np.where(possible, chances, 1.0))
-        value = np.where(possible, made.value, -np.inf)
-        return Slopes(value, [np.where(possible, g, 0.0) for g in made.gradient], {})
+            could = chances.max(axis=0) > 0
+            made = self._slopes(eta, np.where(could, chances, 1.0))
+            yield np.exp(np.where(could, made.value, -np.inf)), [np.where(could, g, 0.0) for g in made.gradient]
 
     def _slopes(self, eta: list[Real], chances: Real) -> Slopes:
         gaps = [np.full_like(eta[0], np.inf), *(high - low for high, low in pairwise(eta))]
@@ -197,35 +165,27 @@ def _regression_of(
     covariance = _through(J, fitted.covariance)
     lost = np.isnan(np.diag(covariance))[len(kept) :]
     infinite = np.concatenate([fitted.infinite[kept], np.where(lost & (np.abs(alpha) > FAR), np.sign(alpha), 0.0)])
-    reason = why_incomparable(sampled)
     turned = {matrix.names[constant]: thresholds[rows.base], **{one: one for one in thresholds[: rows.base]}}
     mix = np.eye(len(labels), len(thresholds)) - np.eye(len(labels), len(thresholds), -1)
-    rest = np.eye(len(labels))[-1]
-    return Regression(
-        (*(matrix.names[j] for j in kept), *thresholds),
-        np.concatenate([fitted.estimates[kept], alpha]),
-        covariance,
-        sampled.degrees_of_freedom,
-        family="ordinal",
-        categories=labels,
-        n=matrix.n,
-        log_likelihood=fitted.log_likelihood,
-        null_log_likelihood=null_log_likelihood(evidence, sampled.weights),
-        iterations=fitted.iterations,
-        converged=fitted.converged,
-        variance=fitted.variance,
-        flags=(*evidence.flags(), *_of_thresholds(fitted.flags, turned), *filter(None, [reason])),
-        incomparable=reason,
-        fingerprints=fingerprints(designs),
-        checks=_proportional_odds(fitted, matrix, rows) if sampled.is_simple and not closed.any() else (),
-        margins=Margins(
-            matrix,
-            CurveChances(mix, rest, np.eye(len(thresholds)), kept, sign=-1.0, constant=constant),
-            sampled.weights,
-            labels,
-        ),
+    chances = CurveChances(mix, np.eye(len(labels))[-1], np.eye(len(thresholds)), kept, sign=-1.0, constant=constant)
+    found = replace(
+        fitted,
+        estimates=np.concatenate([fitted.estimates[kept], alpha]),
+        covariance=covariance,
         infinite=infinite,
         profiles=_profiles(fitted.profiles, kept, constant, infinite, rows.base),
+    )
+    checks = _proportional_odds(fitted, matrix, rows) if sampled.is_simple and not closed.any() else ()
+    return Regression.of_fit(
+        found,
+        (*(matrix.names[j] for j in kept), *thresholds),
+        sampled,
+        Margins(matrix, chances, sampled.weights, labels),
+        family="ordinal",
+        null_log_likelihood=null_log_likelihood(evidence, sampled.weights),
+        flags=(*evidence.flags(), *_of_thresholds(fitted.flags, turned)),
+        fingerprints=fingerprints(designs),
+        besides=Besides(checks=checks),
     )
 
 
@@ -271,7 +231,9 @@ def _with_closed_gaps(fitted: Fitted, p: int, labels: Sequence[Hashable]) -> tup
     empty = [str(label) for label, none in zip(labels[1:-1], closed, strict=True) if none]
     same = f"nobody is estimated to be in {listed(empty, len(empty), 40)}: its two thresholds are the same"
     others = (flag for flag in fitted.flags if not flag.startswith("no finite estimate"))
-    return replace(fitted, covariance=covariance, converged=True, flags=(*others, same)), closed
+    return replace(
+        fitted, covariance=covariance, search=replace(fitted.search, converged=True), flags=(*others, same)
+    ), closed
 
 
 def _jacobian(kept: Array, constant: int, p: int, gaps: Real) -> Real:
@@ -310,7 +272,7 @@ def _unit(matrix: ModelMatrix) -> float:
 def _proportional_odds(fitted: Fitted, matrix: ModelMatrix, rows: OrdinalRows) -> tuple[NestedTest, ...]:
     """The score test ``g' I^-1 g`` against coefficients that differ between thresholds. Source: standard."""
     evidence, thresholds, slopes = rows.evidence, rows.width, matrix.p - 1
-    if not slopes or not fitted.converged:
+    if not slopes or not fitted.search.converged:
         return ()
     assert matrix.constant is not None
     common = np.linalg.solve(matrix.back, fitted.estimates[: matrix.p])

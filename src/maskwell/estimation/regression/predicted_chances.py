@@ -6,9 +6,10 @@ category; everything else here is the same for all models. Errors by the delta m
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -22,34 +23,39 @@ from maskwell.estimation.regression.row_likelihoods import expit_pair, softmax
 MOST_PREDICTIONS = 10_000
 
 
-class Chances(Protocol):
+class Chances(ABC):
     """What a model says about rows of the model matrix: X has the shape (rows, p), theta all that was estimated."""
 
     @property
+    @abstractmethod
     def k(self) -> int:
         """Number of outcome categories; 1 for the mean of a linear model."""
 
+    @abstractmethod
     def at(self, theta: Real, X: Real) -> Real:
         """The chance of each category, shape (k, rows)."""
 
+    @abstractmethod
     def through(self, theta: Real, X: Real, share: Real) -> Real:
         """Derivatives by theta of the chances, summed over the rows with these shares, shape (k, len(theta))."""
 
+    @abstractmethod
     def slope(self, theta: Real, X: Real, share: Real, D: Real) -> tuple[Real, Real]:
         """The sum of the derivatives of the chances by a number x, where D is dX / dx, and its derivative by theta."""
 
     def columns_of(self, coefficients: Array, p: int) -> Array:
         """Which of the p columns of the model matrix belong to some of the coefficients, marked by True."""
+        return coefficients
 
     def restriction(self, R: Real) -> Real:
         """``R beta = 0`` for one set of coefficients of the columns as a restriction of all that was estimated."""
+        return R
 
 
-@dataclass(frozen=True)
-class Mean:
+class Mean(Chances):
     """A linear model: the mean, and no chance."""
 
-    k: int = 1
+    k = 1
 
     def at(self, theta: Real, X: Real) -> Real:
         """The mean, shape (1, rows)."""
@@ -64,20 +70,12 @@ class Mean:
         moved = share @ D
         return np.array([moved @ theta]), moved[None]
 
-    def columns_of(self, coefficients: Array, p: int) -> Array:
-        """The same."""
-        return coefficients
-
-    def restriction(self, R: Real) -> Real:
-        """The same."""
-        return R
-
 
 @dataclass(frozen=True)
-class SoftmaxChances:
+class SoftmaxChances(Chances):
     """``exp(x' beta_c) / sum_d exp(x' beta_d)`` with zeros for the last of k categories; logistic where k = 2."""
 
-    k: int
+    k: int = 2
 
     def at(self, theta: Real, X: Real) -> Real:
         """The chance of each category."""
@@ -114,7 +112,7 @@ class SoftmaxChances:
 
 
 @dataclass(frozen=True, eq=False)
-class CurveChances:
+class CurveChances(Chances):
     """``pi_c = rest_c + sum_q mix[c, q] expit(z_q)``, ``z_q = sign x' beta + offsets[q] alpha``, theta = (beta, alpha).
 
     A curve for each threshold of an ordinal model, or for each node of a quadrature over random intercepts.
@@ -183,6 +181,11 @@ class Change:
 
     name: str
     rows: Callable[[slice], tuple[Real, Real | None]]
+
+    @classmethod
+    def between(cls, name: str, on: Real, off: Real | None) -> Change:
+        """From arrays for all rows."""
+        return cls(name, lambda where: (on[where], None if off is None else off[where]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -276,9 +279,11 @@ class Margins:
     def of_columns(self, *, dummy: bool) -> list[Change]:
         """A change in each column of the model but the intercept; with ``dummy`` from 0 to 1 where it holds these."""
         kept = [j for j in range(self.matrix.p) if j != self.matrix.constant]
-        return [self._of_column(j, switched=dummy and self._is_dummy(j)) for j in kept]
+        return [self._of_column(j, dummy=dummy and self.chances.k > 1) for j in kept]
 
-    def _of_column(self, j: int, *, switched: bool) -> Change:
+    def _of_column(self, j: int, *, dummy: bool) -> Change:
+        column = self.matrix.column(j) * self.matrix.scale[j] + self.matrix.shift[j]
+
         def slope(where: slice) -> tuple[Real, Real | None]:
             return np.tile(np.eye(self.matrix.p)[j], (where.stop - where.start, 1)), None
 
@@ -287,6 +292,7 @@ class Margins:
             on[:, j], off[:, j] = 1.0, 0.0
             return on, off
 
+        switched = dummy and np.isin(np.round(column, 12), (0.0, 1.0)).all()
         return Change(self.matrix.names[j], switch if switched else slope)
 
     def _estimated(
@@ -313,9 +319,11 @@ class Margins:
         """Of one change, averaged over the rows, with its derivatives by all that was estimated."""
         k, theta = self.chances.k, fit.estimates
         value, slope = np.zeros(k), np.zeros((k, len(theta)))
+        away = np.zeros(len(theta), dtype=bool) if fit.infinite is None else fit.infinite != 0
+        away = self.chances.columns_of(away, self.matrix.p)
         for where in blocks(self.matrix.n):
             share, (moved, off) = self._share(where), change.rows(where)
-            if off is None and self._runs_away(fit, moved):
+            if off is None and (moved[:, away] != 0).any():  # the slope has no limit
                 effect, turn = np.full(k, np.nan), np.zeros((k, len(theta)))
             elif off is None:
                 effect, turn = self.chances.slope(theta, self._rows(where), share, moved)
@@ -326,12 +334,6 @@ class Margins:
             slope += turn
         return value, slope
 
-    def _runs_away(self, fit: Coefficients, moved: Real) -> bool:
-        """Whether a slope has no limit: a column that moves has an infinite coefficient."""
-        if fit.infinite is None or (fit.infinite == 0).all():
-            return False
-        return bool((moved[:, self.chances.columns_of(fit.infinite != 0, self.matrix.p)] != 0).any())
-
     def _prediction(self, fit: Coefficients, X: Real, *, averaged: bool) -> tuple[Real, Real]:
         k, theta = self.chances.k, fit.estimates
         value, slope = np.zeros(k), np.zeros((k, len(theta)))
@@ -340,10 +342,6 @@ class Margins:
             value += self.chances.at(theta, X[where]) @ share
             slope += self.chances.through(theta, X[where], share)
         return value, slope
-
-    def _is_dummy(self, j: int) -> bool:
-        column = self.matrix.column(j) * self.matrix.scale[j] + self.matrix.shift[j]
-        return self.chances.k > 1 and bool(np.isin(np.round(column, 12), (0.0, 1.0)).all())
 
     def _rows(self, where: slice) -> Real:
         return self.matrix.block(where).T + self.matrix.shift

@@ -10,6 +10,7 @@ because ``sum_j U_j d_j d_j'`` is unbiased for ``d d'``; U in place of the indic
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,16 +22,17 @@ from maskwell.core.categories import Categories
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, MissingValueError
 from maskwell.estimation.regression.likelihood_search import climb
-from maskwell.estimation.regression.logit_models import START_STEPS, check_outcome, fingerprints, why_incomparable
+from maskwell.estimation.regression.logit_models import START_STEPS, check_outcome, fingerprints
 from maskwell.estimation.regression.model_matrix import ModelMatrix, as_matrix, blocks
 from maskwell.estimation.regression.predicted_chances import Margins, Mean, SoftmaxChances
-from maskwell.estimation.regression.regression_likelihood import Likelihood, Predictor, fit
-from maskwell.estimation.regression.regression_result import Regression
+from maskwell.estimation.regression.regression_likelihood import Likelihood, Predictor, Search, fit
+from maskwell.estimation.regression.regression_result import Besides, Regression
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_likelihoods import MixtureRows, Recovered
 from maskwell.estimation.regression.row_sampling import RowSampling
 from maskwell.notes import Note
 
+NO_LIKELIHOOD = "the equations of a linear regression have no likelihood"
 FEW = 0.02  # a share of a category below this, or within two errors of zero, makes its coefficient shaky
 
 
@@ -134,24 +136,15 @@ def regress_on_randomized(
     hidden_terms = tuple(f"{_said(x.label, c)}: {t}" for c in hidden_labels[:-1] for t in latent.names)
     fitted = fit(likelihood, _starts, sampled, [*terms, *hidden_terms], variance=variance)
     shares = _shares(x.evidence, sampled.weights)
-    return Regression(
-        tuple(terms),
-        fitted.estimates[: len(terms)],
-        fitted.covariance[: len(terms), : len(terms)],
-        sampled.degrees_of_freedom,
+    return Regression.of_fit(
+        fitted,
+        terms,
+        sampled,
+        Margins(matrix, SoftmaxChances(outcome.k), sampled.weights, labels),
         family="logistic" if width == 1 else "multinomial",
-        categories=labels,
-        n=x.evidence.n,
-        log_likelihood=fitted.log_likelihood,
-        iterations=fitted.iterations,
-        converged=fitted.converged,
-        variance=fitted.variance,
-        flags=(*x.evidence.flags(), *fitted.flags, *rare_flags(x, shares), *filter(None, [why_incomparable(sampled)])),
-        incomparable=why_incomparable(sampled),
-        latent=fitted.part(hidden_terms, len(terms), sampled.degrees_of_freedom),
+        flags=(*x.evidence.flags(), *fitted.flags, *rare_flags(x, shares)),
         fingerprints=fingerprints(designs),
-        margins=Margins(matrix, SoftmaxChances(outcome.k), sampled.weights, labels),
-        **fitted.kept(slice(0, len(terms))),
+        besides=Besides(latent=fitted.part(hidden_terms, len(terms), sampled.degrees_of_freedom)),
     )
 
 
@@ -240,16 +233,12 @@ def regress_linear(
         sampled.degrees_of_freedom,
         family="linear",
         n=matrix.n,
-        iterations=1,
-        converged=True,
-        variance=sampled.sandwich_words(),
         flags=(
             *x.evidence.flags(),
             *rare_flags(x, shares / shares.sum()),
             *(() if positive else (Note("the-recovered-cross-products-are-not"),)),
         ),
-        incomparable="the equations of a linear regression have no likelihood",
-        latent=None,
+        search=Search(math.nan, 1, variance=sampled.sandwich_words(), incomparable=NO_LIKELIHOOD),
         fingerprints=fingerprints(designs),
         margins=Margins(matrix, Mean(), sampled.weights, ()),
     )

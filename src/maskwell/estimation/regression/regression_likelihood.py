@@ -13,10 +13,10 @@ Source of B: derived, after [Adeshiyan2011, Theorem 3.2], corrected.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypedDict
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from maskwell.estimation.regression.likelihood_search import (
     Hill,
     Limit,
     Optimum,
+    Profiles,
     climb,
     highest,
     is_positive_definite,
@@ -34,7 +35,6 @@ from maskwell.estimation.regression.likelihood_search import (
 )
 from maskwell.estimation.regression.model_matrix import ModelMatrix, blocks, check_enough
 from maskwell.estimation.regression.named_coefficients import Coefficients
-from maskwell.estimation.regression.profile_likelihood import Profiles
 from maskwell.estimation.regression.row_likelihoods import Pairs, RowModel
 from maskwell.estimation.regression.row_sampling import RowSampling, kind_of_variance
 from maskwell.notes import Note
@@ -217,11 +217,16 @@ class Likelihood:
 Starts = Callable[[Likelihood], Sequence[Real]]
 
 
-class Kept(TypedDict):
-    """What belongs to coefficients besides estimates and covariance."""
+@dataclass(frozen=True)
+class Search:
+    """How a search ended, and what it may be compared with."""
 
-    infinite: Real
-    profiles: Profiles
+    log_likelihood: float = math.nan
+    iterations: int = 0
+    converged: bool = True
+    variance: str = ""  # What the standard errors rest on, in words
+    null_log_likelihood: float | None = None  # With an intercept alone, None where that has no meaning
+    incomparable: str = ""  # Why the log-likelihood must not be compared with those of other models
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,10 +235,7 @@ class Fitted:
 
     estimates: Real
     covariance: Real
-    log_likelihood: float
-    iterations: int
-    converged: bool
-    variance: str
+    search: Search
     flags: tuple[str, ...]
     infinite: Real
     profiles: Profiles
@@ -241,12 +243,14 @@ class Fitted:
     def part(self, terms: Sequence[str], start: int, degrees_of_freedom: int | None) -> Coefficients:
         """The coefficients from a place on, by name."""
         where = slice(start, start + len(terms))
-        covariance = self.covariance[where, where]
-        return Coefficients(tuple(terms), self.estimates[where], covariance, degrees_of_freedom, **self.kept(where))
-
-    def kept(self, where: slice) -> Kept:
-        """What some of the coefficients have besides estimates and covariance."""
-        return {"infinite": self.infinite[where], "profiles": self.profiles.part(where)}
+        return Coefficients(
+            tuple(terms),
+            self.estimates[where],
+            self.covariance[where, where],
+            degrees_of_freedom,
+            infinite=self.infinite[where],
+            profiles=self.profiles.part(where),
+        )
 
 
 def fit(
@@ -300,10 +304,7 @@ def described(
     return Fitted(
         T @ peak.theta,
         (covariance + covariance.T) / 2,
-        peak.at.value,
-        peak.iterations,
-        peak.converged and not lost.any(),
-        words,
+        Search(peak.at.value, peak.iterations, bool(peak.converged and not lost.any()), words),
         flags,
         infinite,
         Profiles(hill, peak.theta, peak.at.value, T, paths, errors, scales, infinite),

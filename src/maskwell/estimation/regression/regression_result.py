@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from operator import attrgetter
+from typing import Any, Generic, Self, TypeVar, cast
 
 import numpy as np
 
@@ -32,6 +33,10 @@ from maskwell.estimation.regression.named_coefficients import (
 )
 from maskwell.estimation.regression.nested_models import NestedTest, compare_nested
 from maskwell.estimation.regression.predicted_chances import Change, Effects, Margins, Predictions, check_few, numbered
+from maskwell.estimation.regression.regression_likelihood import Fitted, Search
+from maskwell.estimation.regression.row_sampling import RowSampling, why_incomparable
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +48,41 @@ class RandomIntercept:
     groups: int
     deviation: float  # Estimated standard deviation of the intercepts
     covariance: Real  # Of the coefficients and the standard deviation together, shape (p + 1, p + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The table that a regression came from; all but ``outcome`` and ``dropped`` are None for fits from arrays."""
+
+    outcome: str = "y"
+    formula: str | None = None  # As typed
+    dropped: int = 0  # Rows left out for missing values
+    frame: Callable[[Any], Real] | None = None  # Turns a new table into the columns of the model
+    # What moving each variable of the formula does to the columns, and the columns with one value in some variables
+    variables: Callable[[bool], Iterable[Change]] | None = None
+    changed: Callable[[Mapping[str, Any]], Real] | None = None
+    designs: tuple[tuple[str, Design], ...] = ()  # The design of each column that was randomized
+
+
+@dataclass(frozen=True, eq=False)
+class Besides:
+    """What was fitted together with the coefficients."""
+
+    latent: Coefficients | None = None
+    random: RandomIntercept | None = None
+    parameters: tuple[Parameter, ...] = ()
+    free: int = 0  # How many of the parameters are free, where others follow from these
+    checks: tuple[NestedTest, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Of(Generic[T]):
+    """An attribute that stands in one of the values of a regression."""
+
+    path: str
+
+    def __get__(self, whole: Any, _: Any = None) -> T:
+        return cast(T, self if whole is None else attrgetter(self.path)(whole))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,40 +122,71 @@ class Regression(Coefficients):
         What predictions and average effects need; None where they have no meaning.
     formula, dropped
         As typed, and rows left out for missing values.
-    frame
-        Turns a new table into the columns of the model; None for fits from arrays.
-    variables
-        What moving each variable of the formula does to the columns of the model; None for fits from arrays.
+    frame, variables, changed
+        For fits from a table: what turns a new table into the columns of the model, what moving each variable does to
+        these, and the columns in all rows with one value in each of some variables.
     designs
         The design of each column that was randomized, for fits from a table.
-    changed
-        The columns of the model in all rows, with one value in each of some variables; None for fits from arrays.
+    search, source, besides
+        The values that hold these attributes: how the search ended, the table, and what was fitted together.
     """
 
     family: str = "logistic"
-    outcome: str = "y"
     categories: tuple[Any, ...] = ()
     n: int = 0
-    log_likelihood: float = math.nan
-    null_log_likelihood: float | None = None
-    iterations: int = 0
-    converged: bool = True
-    variance: str = ""
     flags: tuple[str, ...] = ()
-    incomparable: str = ""
-    latent: Coefficients | None = None
     fingerprints: tuple[str, ...] = ()
-    random: RandomIntercept | None = None
-    parameters: tuple[Parameter, ...] = ()
-    free: int = 0
-    checks: tuple[NestedTest, ...] = ()
-    margins: Margins | None = field(default=None, kw_only=True)
-    formula: str | None = None
-    dropped: int = 0
-    frame: Callable[[Any], Real] | None = None
-    variables: Callable[[bool], Iterable[Change]] | None = None
-    designs: tuple[tuple[str, Design], ...] = ()
-    changed: Callable[[Mapping[str, Any]], Real] | None = None
+    margins: Margins | None = None
+    search: Search = field(default_factory=Search)
+    source: Source = Source()
+    besides: Besides = Besides()
+
+    log_likelihood = _Of[float]("search.log_likelihood")
+    null_log_likelihood = _Of[float | None]("search.null_log_likelihood")
+    iterations = _Of[int]("search.iterations")
+    converged = _Of[bool]("search.converged")
+    variance = _Of[str]("search.variance")
+    incomparable = _Of[str]("search.incomparable")
+    outcome = _Of[str]("source.outcome")
+    formula = _Of[str | None]("source.formula")
+    dropped = _Of[int]("source.dropped")
+    designs = _Of[tuple[tuple[str, Design], ...]]("source.designs")
+    frame = _Of[Callable[[Any], Real] | None]("source.frame")
+    variables = _Of[Callable[[bool], Iterable[Change]] | None]("source.variables")
+    changed = _Of[Callable[[Mapping[str, Any]], Real] | None]("source.changed")
+    latent = _Of[Coefficients | None]("besides.latent")
+    random = _Of[RandomIntercept | None]("besides.random")
+    parameters = _Of[tuple[Parameter, ...]]("besides.parameters")
+    free = _Of[int]("besides.free")
+    checks = _Of[tuple[NestedTest, ...]]("besides.checks")
+    # The names of statsmodels
+    llf = _Of[float]("log_likelihood")
+    llnull = _Of[float | None]("null_log_likelihood")
+    nobs = _Of[int]("n")
+
+    @classmethod
+    def of_fit(
+        cls,
+        fitted: Fitted,
+        terms: Sequence[str],
+        sampled: RowSampling,
+        margins: Margins,
+        *,
+        null_log_likelihood: float | None = None,
+        flags: Sequence[str],
+        **more: Any,
+    ) -> Self:
+        """The first coefficients of a fit, by name; the sampling says whether models may be compared by likelihoods."""
+        reason = why_incomparable(sampled)
+        return cls(
+            **vars(fitted.part(terms, 0, sampled.degrees_of_freedom)),
+            categories=margins.categories,
+            n=margins.matrix.n,
+            flags=(*flags, *([reason] if reason else [])),
+            margins=margins,
+            search=replace(fitted.search, null_log_likelihood=null_log_likelihood, incomparable=reason),
+            **more,
+        )
 
     @property
     def is_threshold(self) -> Array:
@@ -156,21 +227,6 @@ class Regression(Coefficients):
         if self.formula is None:
             return covariance
         return require_pandas().DataFrame(covariance, index=list(self.terms), columns=list(self.terms))
-
-    @property
-    def llf(self) -> float:
-        """Log-likelihood at the estimates."""
-        return self.log_likelihood
-
-    @property
-    def llnull(self) -> float | None:
-        """Log-likelihood with an intercept alone."""
-        return self.null_log_likelihood
-
-    @property
-    def nobs(self) -> int:
-        """Number of rows."""
-        return self.n
 
     @property
     def df_model(self) -> int:

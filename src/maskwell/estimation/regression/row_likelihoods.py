@@ -7,9 +7,11 @@ are a softmax, with ``tau`` the posterior of the categories.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
-from typing import Protocol
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -30,39 +32,74 @@ class Slopes:
     hessian: Pairs
 
 
-class RowModel(Protocol):
-    """What a model says about a block of rows."""
+@dataclass(frozen=True, eq=False)
+class RowModel(ABC):
+    """What a model says about a block of rows; ``refusal`` is the error of one without a randomization variance."""
+
+    refusal: ClassVar[str] = ""
 
     @property
+    @abstractmethod
     def width(self) -> int:
         """Number of linear predictors, Q."""
 
-    def thinned(self, step: int) -> RowModel:
-        """The same for every so many rows."""
-
+    @abstractmethod
     def slopes(self, eta: list[Real], where: slice) -> Slopes:
         """The log-likelihood of these rows and its derivatives."""
 
+    @abstractmethod
+    def possible(self, eta: list[Real], where: slice) -> Iterator[tuple[Real, Sequence[Real]]]:
+        """Chance and gradient of each report that rows could have made, the chance zero where one could not."""
+
     def information(self, eta: list[Real], where: slice) -> Pairs:
-        """Expected information of each row: minus the mean Hessian over all reports that it could have made."""
+        """Expected information ``sum_z lam_z g_z g_z'`` of each row, over all reports that it could have made."""
+        total = {pair: np.zeros(len(eta[0])) for pair in _pairs(self.width)}
+        for chance, gradient in self.possible(eta, where):
+            for q, r in total:
+                total[q, r] += chance * gradient[q] * gradient[r]
+        return total
 
     def randomization(self, eta: list[Real], where: slice) -> Pairs:
-        """Unbiased variance that the randomization gives each gradient, ``sum_j U_j Cov(dl | category j)``. Derived."""
+        """Unbiased estimate of the variance that the randomization gives the gradient of each row."""
+        raise InputError(self.refusal)
+
+    def thinned(self, step: int) -> Self:
+        """The same for every so many rows."""
+        parts = {name: part for name, part in vars(self).items() if isinstance(part, Evidence | np.ndarray)}
+        some = {n: part.thinned(step) if isinstance(part, Evidence) else part[::step] for n, part in parts.items()}
+        return replace(self, **some)
 
 
 @dataclass(frozen=True, eq=False)
-class Logit:
+class ReportRows(RowModel):
+    """Rows with one randomized report each: one predictor less than categories."""
+
+    evidence: Evidence
+
+    @property
+    def width(self) -> int:
+        """One less than the categories."""
+        return self.evidence.k - 1
+
+    def randomization(self, eta: list[Real], where: slice) -> Pairs:
+        """``sum_j U_j Cov(g | category j)``, where U are the recovered indicators. Source: derived."""
+        recovered = self.evidence.recovered[self.evidence.index[where]].T
+        chances, moves = self.evidence.alternatives(where), [move for _, move in self.possible(eta, where)]
+        total = {pair: np.zeros(recovered.shape[1]) for pair in _pairs(self.width)}
+        for j, share in enumerate(recovered):
+            pairs = [(chance[j], move) for chance, move in zip(chances, moves, strict=True)]
+            mean = [sum(chance * move[q] for chance, move in pairs) for q in range(self.width)]
+            for q, r in total:
+                product = sum(chance * move[q] * move[r] for chance, move in pairs)
+                total[q, r] += share * (product - mean[q] * mean[r])
+        return total
+
+
+class Logit(ReportRows):
     """``Pr(first category) = expit(eta)``; a and b are the chances of the report given either category.
 
     lam = a sigma + b (1 - sigma),  dl = sigma (1 - sigma) (a - b) / lam,  -ddl = sigma (1 - sigma) (1 - a b / lam^2)
     """
-
-    evidence: Evidence
-    width: int = 1
-
-    def thinned(self, step: int) -> Logit:
-        """The same for every so many rows."""
-        return Logit(self.evidence.thinned(step))
 
     def slopes(self, eta: list[Real], where: slice) -> Slopes:
         """The log-likelihood of these rows and its derivatives."""
@@ -81,62 +118,33 @@ class Logit:
             total += np.divide((first * second * (a - b)) ** 2, lam, out=np.zeros_like(lam), where=lam > 0)
         return {(0, 0): total}
 
-    def randomization(self, eta: list[Real], where: slice) -> Pairs:
-        """Unbiased estimate of the variance that the randomization gives the gradient."""
+    def possible(self, eta: list[Real], where: slice) -> Iterator[tuple[Real, Sequence[Real]]]:
+        """``sigma (1 - sigma) (a - b) / lam``."""
         first, second = expit_pair(eta[0])
-        possible = self.evidence.alternatives(where)
-        moves = []
-        for a, b in possible:
+        for a, b in self.evidence.alternatives(where):
             lam = a * first + b * second
-            moves.append([np.divide(first * second * (a - b), lam, out=np.zeros_like(lam), where=lam > 0)])
-        return randomization_of(self.evidence, where, possible, moves)
+            yield lam, [np.divide(first * second * (a - b), lam, out=np.zeros_like(lam), where=lam > 0)]
 
 
-@dataclass(frozen=True, eq=False)
-class Softmax:
+class Softmax(ReportRows):
     """k categories, k - 1 predictors: ``Pr(category j) = exp(eta_j) / sum``, the last category as the reference."""
-
-    evidence: Evidence
-
-    @property
-    def width(self) -> int:
-        """One less than the categories."""
-        return self.evidence.k - 1
-
-    def thinned(self, step: int) -> Softmax:
-        """The same for every so many rows."""
-        return Softmax(self.evidence.thinned(step))
 
     def slopes(self, eta: list[Real], where: slice) -> Slopes:
         """The log-likelihood of these rows and its derivatives."""
         report = _reported(eta, self.evidence.rows(where))
-        return Slopes(np.log(report.chance), report.gradient, report.hessian)
+        return replace(report, value=np.log(report.value))
 
-    def information(self, eta: list[Real], where: slice) -> Pairs:
-        """``sum_z lam_z (tau_z - pi)(tau_z - pi)'``."""
+    def possible(self, eta: list[Real], where: slice) -> Iterator[tuple[Real, Sequence[Real]]]:
+        """``tau - pi``."""
         pi = softmax(eta)
-        total = {pair: np.zeros(pi.shape[1]) for pair in _pairs(self.width)}
         for chances in self.evidence.alternatives(where):
             joint = chances * pi
             lam = joint.sum(axis=0)
-            move = np.divide(joint, lam, out=pi.copy(), where=lam > 0) - pi
-            for q, r in total:
-                total[q, r] += lam * move[q] * move[r]
-        return total
-
-    def randomization(self, eta: list[Real], where: slice) -> Pairs:
-        """Unbiased estimate of the variance that the randomization gives the gradient."""
-        pi, moves = softmax(eta), []
-        possible = self.evidence.alternatives(where)
-        for chances in possible:
-            joint = chances * pi
-            lam = joint.sum(axis=0)
-            moves.append(list((np.divide(joint, lam, out=pi.copy(), where=lam > 0) - pi)[:-1]))
-        return randomization_of(self.evidence, where, possible, moves)
+            yield lam, list((np.divide(joint, lam, out=pi.copy(), where=lam > 0) - pi)[:-1])
 
 
 @dataclass(frozen=True, eq=False)
-class LieDetectorRows:
+class LieDetectorRows(RowModel):
     """Predictors eta of being a carrier and zeta of being honest: ``t = expit(zeta)``. Derived.
 
     lam = sigma (t h + (1 - t) l) + (1 - sigma) c, with the chances given honest and lying carriers and others
@@ -144,10 +152,7 @@ class LieDetectorRows:
 
     evidence: Evidence
     width: int = 2
-
-    def thinned(self, step: int) -> LieDetectorRows:
-        """The same for every so many rows."""
-        return LieDetectorRows(self.evidence.thinned(step))
+    refusal: ClassVar[str] = "a-finite-population-is-not-taken-into-account"
 
     def slopes(self, eta: list[Real], where: slice) -> Slopes:
         """The log-likelihood of these rows and its derivatives."""
@@ -156,21 +161,17 @@ class LieDetectorRows:
     def information(self, eta: list[Real], where: slice) -> Pairs:
         """``sum_z lam_z g_z g_z'``."""
         total = {pair: np.zeros(len(eta[0])) for pair in _pairs(2)}
-        for chances in self.evidence.alternatives(where):
-            value, (g, h) = self._possible(eta, chances)
+        for value, (g, h) in self.possible(eta, where):
             for pair, product in zip(total, (g * g, g * h, h * h), strict=True):
                 total[pair] += value * product
         return total
 
-    def randomization(self, eta: list[Real], where: slice) -> Pairs:
-        """Unbiased estimate of the variance that the randomization gives the gradient."""
-        raise InputError("a-finite-population-is-not-taken-into-account")
-
-    def _possible(self, eta: list[Real], chances: Real) -> tuple[Real, list[Real]]:
-        """Chance and gradient of a report; zeros in rows that could not have made it."""
-        possible = chances.max(axis=0) > 0
-        slopes = self._slopes(eta, np.where(possible, chances, 1.0))
-        return np.where(possible, np.exp(slopes.value), 0.0), slopes.gradient
+    def possible(self, eta: list[Real], where: slice) -> Iterator[tuple[Real, Sequence[Real]]]:
+        """Chance and gradient of each report."""
+        for chances in self.evidence.alternatives(where):
+            could = chances.max(axis=0) > 0
+            slopes = self._slopes(eta, np.where(could, chances, 1.0))
+            yield np.where(could, np.exp(slopes.value), 0.0), slopes.gradient
 
     def _slopes(self, eta: list[Real], chances: Real) -> Slopes:
         (sigma, rest), (t, lying) = expit_pair(eta[0]), expit_pair(eta[1])
@@ -191,7 +192,7 @@ class LieDetectorRows:
 
 
 @dataclass(frozen=True, eq=False)
-class MixtureRows:
+class MixtureRows(RowModel):
     """``L = sum_j P[z, j] pi_j(zeta) f(y | eta_j)``, ``rho_j = summand / L``: a mixture over a randomized predictor.
 
     With ``g_j, H_j`` the gradient and Hessian of ``ln f`` in eta_j, the derivatives of ``ln L`` are (derived)
@@ -205,48 +206,37 @@ class MixtureRows:
 
     outcome: Evidence
     predictor: Evidence
+    refusal: ClassVar[str] = "a-finite-population-is-not-taken-into"
 
     @property
     def width(self) -> int:
         """Number of linear predictors."""
         return self.predictor.k * (self.outcome.k - 1) + self.predictor.k - 1
 
-    def thinned(self, step: int) -> MixtureRows:
-        """The same for every so many rows."""
-        return MixtureRows(self.outcome.thinned(step), self.predictor.thinned(step))
-
     def slopes(self, eta: list[Real], where: slice) -> Slopes:
         """The log-likelihood of these rows and its derivatives."""
         return self._slopes(eta, self.outcome.rows(where), self.predictor.rows(where))
 
-    def information(self, eta: list[Real], where: slice) -> Pairs:
-        """Mean of the products of gradients over all pairs of reports that a row could have made."""
-        total = {pair: np.zeros(len(eta[0])) for pair in _pairs(self.width)}
+    def possible(self, eta: list[Real], where: slice) -> Iterator[tuple[Real, Sequence[Real]]]:
+        """Of all pairs of reports that a row could have made."""
         for chances in self.predictor.alternatives(where):
             for outcome in self.outcome.alternatives(where):
-                possible = (outcome.max(axis=0) > 0) & (chances.max(axis=0) > 0)
-                safe = [np.where(possible, part, 1.0) for part in (outcome, chances)]
-                slopes = self._slopes(eta, *safe)
-                weight = np.where(possible, np.exp(slopes.value), 0.0)
-                for q, r in total:
-                    total[q, r] += weight * slopes.gradient[q] * slopes.gradient[r]
-        return total
-
-    def randomization(self, eta: list[Real], where: slice) -> Pairs:  # noqa: D102
-        raise InputError("a-finite-population-is-not-taken-into")
+                could = (outcome.max(axis=0) > 0) & (chances.max(axis=0) > 0)
+                slopes = self._slopes(eta, *(np.where(could, part, 1.0) for part in (outcome, chances)))
+                yield np.where(could, np.exp(slopes.value), 0.0), slopes.gradient
 
     def _slopes(self, eta: list[Real], outcome: Real, predictor: Real) -> Slopes:
         k, width = self.predictor.k, self.outcome.k - 1
         fits = [_reported(eta[j * width : (j + 1) * width], outcome) for j in range(k)]
         pi = softmax(eta[k * width :])
-        joint = predictor * pi * np.array([fit.chance for fit in fits])
+        joint = predictor * pi * np.array([fit.value for fit in fits])
         total = joint.sum(axis=0)
         rho = joint / total
         gradient = [rho[j] * g for j, fit in enumerate(fits) for g in fit.gradient]
         gradient += list(rho[:-1] - pi[:-1])
         return Slopes(np.log(total), gradient, self._hessian(fits, rho, pi))
 
-    def _hessian(self, fits: list[_Reported], rho: Real, pi: Real) -> Pairs:
+    def _hessian(self, fits: list[Slopes], rho: Real, pi: Real) -> Pairs:
         k, width = self.predictor.k, self.outcome.k - 1
         places = [(j, a) for j in range(k) for a in range(width)]
         bends: Pairs = {}
@@ -263,52 +253,25 @@ class MixtureRows:
         return bends
 
 
-@dataclass(frozen=True, eq=False)
-class Recovered:
+class Recovered(ReportRows):
     """Quasi-likelihood of the recovered indicators, ``sum_j U_j eta_j - ln sum exp(eta)``: concave, for starts."""
-
-    evidence: Evidence
-
-    @property
-    def width(self) -> int:
-        """One less than the categories."""
-        return self.evidence.k - 1
-
-    def thinned(self, step: int) -> Recovered:
-        """The same for every so many rows."""
-        return Recovered(self.evidence.thinned(step))
 
     def slopes(self, eta: list[Real], where: slice) -> Slopes:
         """The quasi-likelihood of these rows and its derivatives."""
         pi = softmax(eta)
         U = self.evidence.recovered[self.evidence.index[where]].T
         value = (U[:-1] * np.array(eta)).sum(axis=0) + np.log(np.maximum(pi[-1], 1e-300)) * U.sum(axis=0)
-        return Slopes(value, list(U[:-1] - pi[:-1]), {pair: -bend for pair, bend in self._bends(pi).items()})
+        bends = {pair: -bend for pair, bend in self.information(eta, where).items()}
+        return Slopes(value, list(U[:-1] - pi[:-1]), bends)
 
     def information(self, eta: list[Real], where: slice) -> Pairs:
         """``D_pi - pi pi'``."""
-        return self._bends(softmax(eta))
-
-    def randomization(self, eta: list[Real], where: slice) -> Pairs:
-        """``U U' - D_U``."""
-        U = self.evidence.recovered[self.evidence.index[where]].T
-        return {(q, r): U[q] * (U[r] - (q == r)) for q, r in _pairs(self.width)}
-
-    def _bends(self, pi: Real) -> Pairs:
+        pi = softmax(eta)
         return {(q, r): pi[q] * ((q == r) - pi[r]) for q, r in _pairs(self.width)}
 
-
-def randomization_of(evidence: Evidence, where: slice, possible: list[Real], moves: list[list[Real]]) -> Pairs:
-    """``sum_j U_j Cov(g | category j)`` from the gradients g that each possible report would give."""
-    recovered = evidence.recovered[evidence.index[where]].T
-    width = len(moves[0])
-    total = {pair: np.zeros(recovered.shape[1]) for pair in _pairs(width)}
-    for j, share in enumerate(recovered):
-        mean = [sum(chances[j] * move[q] for chances, move in zip(possible, moves, strict=True)) for q in range(width)]
-        for q, r in total:
-            product = sum(chances[j] * move[q] * move[r] for chances, move in zip(possible, moves, strict=True))
-            total[q, r] += share * (product - mean[q] * mean[r])
-    return total
+    def possible(self, eta: list[Real], where: slice) -> Iterator[tuple[Real, Sequence[Real]]]:
+        """No reports are looked at, only what is recovered from those made."""
+        return iter(())
 
 
 def expit_pair(eta: Real) -> tuple[Real, Real]:
@@ -336,19 +299,10 @@ def _pairs(width: int) -> list[tuple[int, int]]:
     return list(combinations_with_replacement(range(width), 2))
 
 
-@dataclass(frozen=True)
-class _Reported:
-    """Chance of a report, and gradient and Hessian of its logarithm."""
-
-    chance: Real
-    gradient: list[Real]
-    hessian: Pairs
-
-
-def _reported(eta: list[Real], chances: Real) -> _Reported:
-    """Of a report with these chances, (k, rows), given each category, where the categories are a softmax."""
+def _reported(eta: list[Real], chances: Real) -> Slopes:
+    """Of a report with these chances, (k, rows), given each category of a softmax; the value is its chance itself."""
     pi = softmax(eta)
     joint = chances * pi
     lam = joint.sum(axis=0)
     tau = joint / lam
-    return _Reported(lam, list(tau[:-1] - pi[:-1]), _spread(tau, pi))
+    return Slopes(lam, list(tau[:-1] - pi[:-1]), _spread(tau, pi))

@@ -297,6 +297,15 @@ def kind_of_variance(variance: str | None, sampled: RowSampling) -> str:
     return variance
 
 
+def why_incomparable(sampled: RowSampling) -> str:
+    """Why models must not be compared by their log-likelihoods under such a sampling, empty where they may be."""
+    if sampled.weights is not None:
+        return "the log-likelihood counts rows by their weights: compare models by Wald tests, not by it or AIC"
+    if not sampled.is_simple:
+        return "the log-likelihood takes rows for independent draws: compare models by Wald tests, not by it or AIC"
+    return ""
+
+
 def _numbered(labels: Any, n: int, name: str) -> tuple[Array, tuple[Any, ...]]:
     factor = labels if isinstance(labels, Factor) else Factor.of(labels, name)
     if len(factor) != n:

@@ -212,11 +212,7 @@ PLAN = "rows as in a simple random sample of a large population"
 
 
 def estimate_simple(
-    cells: Cells,
-    designs: Sequence[Design],
-    *,
-    method: str = "moments",
-    between: Sequence[Mapping[Any, float]] = (),
+    cells: Cells, designs: Sequence[Design], *, method: str = "moments", between: Sequence[Mapping[Any, float]] = ()
 ) -> SurveyEstimate:
     """Shares of the whole sample and of each domain, from counts."""
     whole = _estimate(_samples(cells, designs, np.arange(len(cells))), method)

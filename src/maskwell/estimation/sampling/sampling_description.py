@@ -33,10 +33,8 @@ from maskwell.core.groups import Factor
 from maskwell.core.phrases import VALUES, listed
 from maskwell.core.verdicts import below
 from maskwell.errors import InputError, LabelError, ParameterError, WrongTypeError
-from maskwell.estimation.sampling.calibration import calibrating_factors
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule
-from maskwell.estimation.sampling.sample_stages import Lonely, Scheme, weight_factor
-from maskwell.estimation.sampling.unequal_chances import check_joint
+from maskwell.estimation.sampling.sample_stages import Lonely, Scheme, check_joint, weight_factor
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -366,3 +364,37 @@ def _columns(columns: Any) -> tuple[Any, ...]:
         return (as_array(columns, "a column"),)
     several = isinstance(columns, Sequence) and columns and as_array(columns[0], "a column").ndim > 0
     return tuple(columns) if several else (columns,)
+
+
+DISTANCES = ("linear", "raking")
+STEPS = 100
+REACHED = 1e-10  # of the totals
+
+
+def calibrating_factors(d: Real, x: Real, totals: Real, distance: str) -> Real:
+    """``g``, by Newton's method; of the linear distance in one step."""
+    if distance not in DISTANCES:
+        raise ParameterError("distance-distance", distance=distance, distances=", ".join(DISTANCES))
+    for name, values in (("auxiliary values", x), ("totals", totals)):
+        if not np.isfinite(values).all():
+            raise ParameterError("hold-values-that-are-not-finite", name=name)
+    if totals.shape != x.shape[1:]:
+        raise InputError("totals-for-columns", size=totals.size, shape=x.shape[1], totals=totals)
+    nobody = np.flatnonzero(~(x[d != 0] != 0).any(axis=0))  # nobody in the sample can stand for such a total
+    if len(nobody):
+        number = int(nobody[0]) + 1
+        raise ParameterError("auxiliary-column-is-zero-in-every", nobody_number=number, columns=nobody.tolist())
+    linear, lam, g = distance == "linear", np.zeros(x.shape[1]), np.ones(len(x))
+    for _ in range(1 if linear else STEPS):
+        lam = lam + _solved((x.T * (d * (1 if linear else g))) @ x, totals - (d * g) @ x)
+        g = 1 + x @ lam if linear else np.exp(np.minimum(x @ lam, 100))
+        if np.abs(totals - (d * g) @ x).max() <= REACHED * max(1.0, np.abs(totals).max()):
+            return np.asarray(g)
+    raise ParameterError("no-weights-reproduce-these-totals" if linear else "raking-found-no-weights-for-these")
+
+
+def _solved(moments: Real, gap: Real) -> Real:
+    scale = np.sqrt(np.diagonal(moments))
+    if (scale == 0).any() or np.linalg.cond(moments / np.outer(scale, scale)) > 1e12:
+        raise ParameterError("the-auxiliary-columns-depend-on-each")
+    return np.asarray(np.linalg.solve(moments, gap), dtype=np.float64)

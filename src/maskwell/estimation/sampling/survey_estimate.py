@@ -192,14 +192,7 @@ def plan_text(cells: Cells, scheme: Scheme) -> str:
 
 
 def flags_of(
-    share: Real,
-    v_share: Real,
-    randomization: Real,
-    cells: Cells,
-    *,
-    size: float,
-    base: float,
-    chance: float,
+    share: Real, v_share: Real, randomization: Real, cells: Cells, *, size: float, base: float, chance: float
 ) -> tuple[str, ...]:
     """What a reader should know; ``size`` is the sum of the weights, ``base`` what shares are divided by."""
     variance = diagonal(v_share)

@@ -2,11 +2,9 @@
 
     T = sum w_i U_i,      V(T) = V_open(U) + sum kept_i (U_i U_i' - D_{U_i})
 
-``V_open`` is the variance estimate that the sampling plan would have for open answers, with the recovery U in place of
-the answer; ``kept_i`` is the part of the squared weight that it leaves out: w_i for draws without replacement with
-weights 1 / pi_i, nothing for draws with replacement. ``sum w_i^2 (U_i U_i' - D_{U_i})`` is the randomization part of
-the variance under any plan. Shares are ratios: residuals ``(U_i - share) / N`` take the place of U in V_open.
-
+``V_open`` is the variance that the sampling plan would have for open answers, with the recovery U in place of the
+answer; ``kept_i`` is the part of the squared weight that it leaves out. ``sum w_i^2 (U_i U_i' - D_{U_i})`` is the
+randomization part under any plan. Shares are ratios: residuals ``(U_i - share) / N`` take the place of U in V_open.
 Source: [Adeshiyan2011, Theorem 3.1, Theorem 3.2 corrected]; the short form is derived.
 """
 
@@ -19,29 +17,109 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, RealNumber, as_array, as_real, check_kind
+from maskwell.core.arguments import Array, Real, RealNumber, as_array, as_list, as_real, check_kind
 from maskwell.core.cells import Cells, products_of_replicates
-from maskwell.core.phrases import Printed
+from maskwell.core.groups import Factor
+from maskwell.core.phrases import VALUES, Printed, listed
+from maskwell.core.report_data import Reports, split_sets
+from maskwell.designs.coded import CodedDesign, check_codes, codes_of, reports_of
 from maskwell.designs.design import Design
-from maskwell.errors import ParameterError, ReportError, TooLargeError
+from maskwell.errors import InputError, LabelError, ParameterError, ReportError, TooLargeError
 from maskwell.estimation.binomial_counts import Part
 from maskwell.estimation.left_inverse import LeftInverse
 from maskwell.estimation.outside_estimates import chance_given_truth
-from maskwell.estimation.sampling.recovery import Calibrated, LineScores, RecoveredScores, Recovery, readings_of
+from maskwell.estimation.sampling.recovery import (
+    Calibrated,
+    LineScores,
+    Reading,
+    RecoveredScores,
+    Recovery,
+    readings_of,
+)
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule, ReplicateTotals, rank_of_replicates
 from maskwell.estimation.sampling.report_shares import Together
-from maskwell.estimation.sampling.sample_stages import Scheme, Variance, lines_of_domains
+from maskwell.estimation.sampling.sample_stages import Scheme, Variance, lines_of_domains, variance_of, weighted_cells
 from maskwell.estimation.sampling.sampling_description import Sampling
-from maskwell.estimation.sampling.survey_cells import cells_of_rows, designs_of
-from maskwell.estimation.sampling.survey_estimate import (
-    SurveyEstimate,
-    empty_domain,
-    flags_of,
-    plan_text,
-    with_domains,
-)
-from maskwell.estimation.sampling.unequal_chances import variance_of, weighted_cells
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate, empty_domain, flags_of, plan_text, with_domains
 from maskwell.estimation.share_estimate import diagonal
+
+
+def cells_of_rows(
+    reports: Any,
+    design: Design | Mapping[Any, Design],
+    plan: Sampling,
+    *,
+    domains: Any = None,
+    samples: Any = None,
+    inverse: LeftInverse | None = None,
+) -> tuple[Cells, tuple[Reading, ...]]:
+    """The cells of the rows of a sample, and how the reports of each of its samples are read."""
+    if not isinstance(design, Mapping):
+        if samples is not None:
+            raise InputError("samples-are-told-apart-but-there")
+        readings = readings_of([design], inverse)
+        if not isinstance(design, CodedDesign):
+            return _cells_of_sets(reports, design, plan, domains), readings
+        if isinstance(reports, Reports):
+            codes = np.asarray(check_codes(reports_of(design, reports)), dtype=np.int64)
+        else:
+            codes = np.asarray(codes_of(design.outputs, reports), dtype=np.int64)
+        return Cells.of(codes, domain=domains, **plan.columns(len(codes))), readings
+    if samples is None:
+        raise InputError("designs-and-no-samples", design_count=len(design))
+    group = Factor.of(samples, "samples")
+    labels = group.labels.tolist()
+    used = designs_of(labels, design)
+    unused = [label for label in design if label not in set(labels)]
+    if unused:
+        raise LabelError(
+            "no-row-of-the-samples-which", unused=listed(map(repr, unused), len(unused), 40), samples=unused
+        )
+    readings = readings_of(used, inverse)
+    codes = _codes_by_sample(used, reports, group)
+    return Cells.of(codes, domain=domains, sample=group, **plan.columns(len(codes))), readings
+
+
+def designs_of(labels: Sequence[Any], designs: Mapping[Any, Design]) -> list[Design]:
+    """The design of each sample."""
+    missing = [label for label in labels if label not in designs]
+    if missing:
+        raise LabelError(
+            "no-design-for-of-samples",
+            missing_count=len(missing),
+            labels_count=len(labels),
+            values=listed(map(repr, missing), len(missing), VALUES),
+            missing=missing,
+        )
+    return [designs[label] for label in labels]
+
+
+def _cells_of_sets(reports: Any, design: Design, plan: Sampling, domains: Any) -> Cells:
+    bits = reports_of(design, reports) if isinstance(reports, Reports) else split_sets(reports, design.k)
+    design.tally(Reports(design.fingerprint, design.k, "bits", bits))  # refuses sets that the design never reports
+    if plan.joint_inclusion is not None:
+        raise ReportError("set-reports-with-pairwise-probabilities")
+    held = np.unpackbits(bits, axis=1, count=design.k, bitorder="little")
+    return Cells.of_sets(held, domain=domains, **plan.columns(len(held)))
+
+
+def _codes_by_sample(designs: list[Design], reports: Any, group: Factor) -> Array:
+    """The code of each report among those of the design that its row used."""
+    coded = [one for one in designs if isinstance(one, CodedDesign)]
+    if len(coded) < len(designs):
+        raise ReportError("one-of-several-designs-reports-sets")
+    if isinstance(reports, Reports):
+        raise ReportError("one-column-of-reports-of-one")
+    given = reports if hasattr(reports, "__array__") else as_list(reports, "reports")
+    values = as_array(given, "reports").astype(object)
+    if values.shape != group.codes.shape:
+        raise InputError("samples-for-reports", group_count=len(group), values_count=len(values))
+    codes = np.empty(len(values), dtype=np.int64)
+    for place, one in enumerate(coded):
+        in_sample = group.codes == place
+        codes[in_sample] = codes_of(one.outputs, values[in_sample].tolist())
+    return codes
+
 
 _MOST_UNITS = 1e100
 

@@ -15,7 +15,7 @@ from maskwell import Categories, Design
 from maskwell import design as make_design
 from maskwell.designs import Dense, Kronecker, Uniform
 from maskwell.errors import ParameterError
-from maskwell.estimation import Estimate, LeftInverse, Sample, estimate_samples, likelihood_intervals
+from maskwell.estimation import Estimate, LeftInverse, Sample, estimate_samples, share_intervals
 from maskwell.estimation.maximum_likelihood import likelihood_of
 
 KUK = make_design("kuk", theta1="0.7", theta2="0.2", draws=2)
@@ -164,7 +164,7 @@ def test_the_same_seed_gives_the_same_interval(monkeypatch: pytest.MonkeyPatch) 
     one, again, other = (estimate.confidence_interval(0.95, "bootstrap", seed=s) for s in (7, 7, 8))
     np.testing.assert_array_equal(one, again)
     assert (one != other).any()
-    monkeypatch.setattr(likelihood_intervals, "CHUNK", 100)  # in small batches, and still the same
+    monkeypatch.setattr(share_intervals, "CHUNK", 100)  # in small batches, and still the same
     np.testing.assert_array_equal(estimate.confidence_interval(0.95, "bootstrap", seed=7), one)
 
 
@@ -196,7 +196,7 @@ def test_bca_moves_the_tails_as_the_formula_says() -> None:
     """Six replicates in ten below the estimate: z0 is the normal quantile at 0.6."""
     estimate = estimate_of([330, 60, 10], KUK)
     values = estimate.pi_hat + np.repeat([-0.1, 0.1], [600, 400])[:, None] * [1, -1]
-    found = likelihood_intervals._bca(estimate, values, np.array([0.025, 0.975]))[0]
+    found = share_intervals._bca(estimate, values, np.array([0.025, 0.975]))[0]
     d = np.repeat(KUK.left_inverse()[0], [330, 60, 10]) - estimate.pi_hat[0]
     a, z0 = (d**3).sum() / (6 * (d**2).sum() ** 1.5), norm.ppf(0.6)
     z = z0 + norm.ppf([0.025, 0.975])
