@@ -35,7 +35,8 @@ from maskwell.core.phrases import shorten
 from maskwell.core.randomness import RandomSource, SecureRandom
 from maskwell.core.report_data import SETS
 from maskwell.designs.sampler import variable_name
-from maskwell.engines.arrow_arrays import KEY, reason_of, require, validated_values
+from maskwell.engines.arrow_arrays import KEY, reason_of, require
+from maskwell.engines.arrow_checks import validated_values
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.column_codes import Problems, include_problems, raise_first
 from maskwell.engines.column_randomizer import BatchRandomizer, ProductSampler, check_columns
