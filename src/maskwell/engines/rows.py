@@ -252,7 +252,18 @@ class MemoryTable(Rows):
         return MemoryTable(self._data, view)
 
     def _with_columns(self, columns: Mapping[str, Any]) -> MemoryTable:
-        return MemoryTable(_with_added(self._data, columns), self.view)
+        data = self._data
+        rows = len(next(iter(data.values()), ())) if isinstance(data, Mapping) else len(data)
+        for name, values in columns.items():
+            if len(values) != rows:
+                raise wrong_length(name, len(values), f"{rows:,} rows")
+        if hasattr(data, "with_columns"):
+            import polars as pl
+
+            columns = {name: pl.Series(name, values) for name, values in columns.items()}
+        elif hasattr(data, "assign"):
+            columns = {name: values.to_pandas().to_numpy() for name, values in columns.items()}
+        return MemoryTable(with_columns(data, columns), self.view)
 
 
 def not_in_memory(rows: Rows) -> ParameterError:
@@ -381,20 +392,13 @@ def wrong_length(name: str, given: int, rows: str) -> DataFileError:
     return DataFileError("name-has-given-values-for-rows", name=name, given=given, rows=rows)
 
 
-def _with_added(data: Any, columns: Mapping[str, Any]) -> Any:
-    """A table in memory of the same kind with further columns, given as Arrow arrays."""
-    rows = len(next(iter(data.values()), ())) if isinstance(data, Mapping) else len(data)
-    for name, values in columns.items():
-        if len(values) != rows:
-            raise wrong_length(name, len(values), f"{rows:,} rows")
+def with_columns(data: Any, columns: Mapping[str, Any]) -> Any:
+    """A table in memory of the same kind with some columns in place of its own, or behind them."""
     if isinstance(data, require().Table):
-        for name, values in columns.items():
-            data = data.append_column(name, values)
+        for name, column in columns.items():
+            place = data.column_names.index(name) if name in data.column_names else None
+            data = data.append_column(name, column) if place is None else data.set_column(place, name, column)
         return data
     if isinstance(data, Mapping):
         return {**data, **columns}
-    if hasattr(data, "with_columns"):
-        import polars as pl
-
-        return data.with_columns(**{name: pl.Series(name, values) for name, values in columns.items()})
-    return data.assign(**{name: values.to_pandas().to_numpy() for name, values in columns.items()})
+    return data.with_columns(**columns) if hasattr(data, "with_columns") else data.assign(**columns)
