@@ -331,7 +331,8 @@ def test_tasks_that_are_made_again_draw_nothing_anew(cluster, tmp_path: Path) ->
 def test_draws_that_nothing_keeps_would_be_made_anew(cluster) -> None:
     """The control: without a key two computations of one table differ, so that the tests above can fail."""
     from maskwell.engines.assignments import Assignment
-    from maskwell.engines.spark_frames import SparkTable, _Randomizing
+    from maskwell.engines.spark_frames import SparkTable
+    from maskwell.engines.spark_randomizer import _Randomizing
 
     table = SparkTable(ENGINES["Spark"].place(TABLE, Path()))
     columns = (Assignment(("drugs",), DESIGNS["drugs"]),)

@@ -18,7 +18,7 @@ from tests.support.command_line import design_file, refused, run
 from tests.support.fuzzing import run_command
 
 from maskwell.designs import load_design
-from maskwell.engines import arrow_files, delimited
+from maskwell.engines import arrow_files, record_reader
 
 ROWS = [(i, ["never", "once", "often"][i * i % 3], f"note {i}") for i in range(1000)]
 
@@ -120,7 +120,7 @@ def test_the_size_of_batches_changes_nothing(
     run("randomize", "plain.csv", "--design", "same=id.json", "-o", f"in.{kind}")
     made = []
     for size in (1 << 6, 1 << 9, 1 << 20):
-        monkeypatch.setattr(delimited, "BLOCK_BYTES", 16 * size)
+        monkeypatch.setattr(record_reader, "BLOCK_BYTES", 16 * size)
         monkeypatch.setattr(arrow_files, "BATCH_ROWS", size)
         monkeypatch.setattr(arrow_files, "BATCH_ROWS", size)
         monkeypatch.setattr(arrow_files, "GROUP_ROWS", 2 * size)
@@ -342,7 +342,7 @@ def test_one_column_keeps_its_empty_lines(d: str) -> None:
 
 
 def test_unknown_categories_are_counted_over_the_whole_file(d: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 1 << 8)
+    monkeypatch.setattr(record_reader, "BLOCK_BYTES", 1 << 8)
     write_csv("a.csv", [(i, "Never" if i % 10 == 3 else "often" if i % 2 else "smtms", "") for i in range(1000)])
     told = "'smtms' (500 times), 'Never' (100 times)"
     said = refused(

@@ -12,7 +12,7 @@ import pytest
 import maskwell as mw
 from maskwell.cli import output
 from maskwell.cli.output import Progress
-from maskwell.engines import delimited
+from maskwell.engines import record_reader
 from maskwell.verbs import dry_run
 
 
@@ -81,7 +81,7 @@ def rising(told: list[tuple[int, float | None]]) -> bool:
 
 @pytest.fixture
 def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr(record_reader, "BLOCK_BYTES", 1 << 16)
     rows = (f"{'xyz'[i % 3]},{'uv'[i % 2]},{'yes' if i % 5 else 'no'},{i % 7}\n" for i in range(60_000))
     path = tmp_path / "people.csv"
     path.write_text("a,b,y,n\n" + "".join(rows), encoding="utf-8")

@@ -19,7 +19,7 @@ def main() -> None:
     from pyspark.daemon import manager
 
     from maskwell.designs import subset  # noqa: F401
-    from maskwell.engines import arrow_columns, spark_frames  # noqa: F401
+    from maskwell.engines import arrow_columns, spark_randomizer  # noqa: F401
 
     gc.collect()
     gc.freeze()  # a worker looks for rubbish after each task

@@ -1,8 +1,4 @@
-"""Arrow arrays: what a file claims of them is checked first, and rows become codes and bit masks without a Python step.
-
-Arrow hands out arrays that point wherever a file says: a damaged offset reads the memory of the process. Every batch
-that comes from a file passes ``validated`` first; casts, selections and conversions come later.
-"""
+"""Arrow arrays: rows become codes and bit masks without a Python step, and what is written is no more than the rows."""
 
 from __future__ import annotations
 
@@ -10,10 +6,10 @@ import importlib
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
+from zoneinfo import ZoneInfoNotFoundError
 
 import numpy as np
 
@@ -40,16 +36,7 @@ def file_errors(what: str, path: str) -> Iterator[None]:
         yield
     except MaskwellError:
         raise
-    except (
-        arrow.ArrowException,
-        OSError,
-        EOFError,
-        zlib.error,
-        UnicodeError,
-        ValueError,
-        ArithmeticError,
-        MemoryError,
-    ) as error:
+    except (arrow.ArrowException, OSError, EOFError, zlib.error, ValueError, ArithmeticError, MemoryError) as error:
         if isinstance(error, OSError) and what == "write" and error.errno in FULL_DISK:
             raise  # whoever opened the output knows its name
         raise DataFileError(
@@ -104,10 +91,7 @@ def _hint(error: BaseException, what: str) -> str:
 
 def describe(field: Any) -> dict[str, Any] | None:
     """What the metadata of a column say about the reports in it, None when they say nothing."""
-    note = (field.metadata or {}).get(KEY)
-    if note is None:
-        return None
-    content = _json(note)
+    content = _json((field.metadata or {}).get(KEY, b"null"))
     return content if isinstance(content, dict) else None
 
 
@@ -140,22 +124,16 @@ def without_traces(
     Notes of pandas on other columns are kept, so that an index is found again, unless it is one of the columns that are
     ``dropped``, or a range without ``row_numbers``: one tells which rows of a table these were.
     """
-    notes = _pandas_notes(schema)
-    if notes is None:
+    notes = _json((schema.metadata or {}).get(b"pandas", b"null"))
+    listed = notes.get("columns") if isinstance(notes, dict) else None
+    if not isinstance(listed, list) or not all(isinstance(note, dict) for note in listed):
         return schema.remove_metadata()
-    about = [note for note in notes["columns"] if not any(note.get(key) in columns for key in ("name", "field_name"))]
+    about = [note for note in listed if not any(note.get(key) in columns for key in ("name", "field_name"))]
     harmless = {key: notes[key] for key in notes if key in HARMLESS_NOTES}
     if isinstance(harmless.get("index_columns"), list):
         kept = [one for one in notes["index_columns"] if one not in dropped]
         harmless["index_columns"] = [one for one in kept if row_numbers or isinstance(one, str)]
     return schema.with_metadata({b"pandas": json.dumps({**harmless, "columns": about}).encode()})
-
-
-def _pandas_notes(schema: Any) -> dict[str, Any] | None:
-    notes = _json((schema.metadata or {}).get(b"pandas", b"null"))
-    columns = notes.get("columns") if isinstance(notes, dict) else None
-    fits = isinstance(columns, list) and all(isinstance(note, dict) for note in columns)
-    return notes if fits else None
 
 
 def numbers_array(values: Array, lost: Array | None = None) -> Any:
@@ -212,25 +190,20 @@ def bits_from_array(values: Any, k: int) -> Bits:
     if arrow.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if arrow.types.is_fixed_size_binary(values.type):
-        return masks_of_width(_rows_of_bytes(values), k)
+        width = values.type.byte_width
+        data = np.frombuffer(values.buffers()[1] or b"", dtype=np.uint8)[values.offset * width :]
+        return masks_of_width(data[: len(values) * width].reshape(len(values), width), k)
     kind = without_views(values.type)
-    if str(kind) not in _CUT:
+    if str(kind) not in _OFFSETS:
         raise ReportError("the-column-holds-set-reports", type=shorten(str(values.type), 30))
     return _bits_of_lengths(values if kind == values.type else values.cast(kind), k)
-
-
-def _rows_of_bytes(values: Any) -> Bits:
-    width = values.type.byte_width
-    start = values.offset * width
-    data = np.frombuffer(values.buffers()[1] or b"", dtype=np.uint8)
-    return data[start : start + len(values) * width].reshape(len(values), width)
 
 
 def _bits_of_lengths(values: Any, k: int) -> Bits:
     """Of texts or bytes that each have a length of their own, which must be the same for all."""
     if not len(values):
         return np.zeros((0, (k + 7) // 8), dtype=np.uint8)
-    ends, data = _text_places(values, np.int64 if str(values.type).startswith("large") else np.int32)
+    ends, data = _text_places(values, _OFFSETS[str(values.type)])
     are_texts = str(values.type).endswith("string")
     width = k if are_texts else int(ends[1]) - int(ends[0])
     if (ends[1:] - ends[:-1] != width).any():
@@ -300,8 +273,7 @@ def without_views(kind: Any) -> Any:
 
 def schema_without_views(schema: Any) -> Any:
     """The schema of a file whose columns share nothing."""
-    arrow = require()
-    return arrow.schema([f.with_type(without_views(f.type)) for f in schema], metadata=schema.metadata)
+    return require().schema([f.with_type(without_views(f.type)) for f in schema], metadata=schema.metadata)
 
 
 def table_without_views(table: Any) -> Any:
@@ -321,14 +293,12 @@ def in_schema(batch: Any, schema: Any) -> Any:
     """The batch with columns of these types."""
     if batch.schema.equals(schema):
         return batch
-    arrays = [_in_type(array, field.type) for array, field in zip(batch.columns, schema, strict=True)]
+    arrays = []
+    for array, field in zip(batch.columns, schema, strict=True):
+        if require().types.is_run_end_encoded(array.type):
+            array = require("pyarrow.compute").run_end_decode(array)
+        arrays.append(array if array.type == field.type else array.cast(field.type))
     return require().RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _in_type(array: Any, kind: Any) -> Any:
-    if require().types.is_run_end_encoded(array.type):
-        array = require("pyarrow.compute").run_end_decode(array)
-    return array if array.type == kind else array.cast(kind)
 
 
 def coming_schema(coming: Any, schema: Any) -> Any:
@@ -345,23 +315,17 @@ FEW_ROWS = 1 << 12  # rows in which all values of most columns occur
 
 def first_used(values: Any) -> Any:
     """A dictionary array with the values that occur only, in the order in which they do; an ordered one keeps its."""
-    arrow, compute = require(), require("pyarrow.compute")
-    used = _first_places(values.indices, len(values.dictionary))
+    arrow, compute, looked_at = require(), require("pyarrow.compute"), FEW_ROWS
+    while True:  # no row is read after all have occurred
+        used = compute.drop_null(compute.unique(values.indices.slice(0, looked_at)))
+        if len(used) == len(values.dictionary) or looked_at >= len(values):
+            break
+        looked_at *= 16
     used = used.take(compute.sort_indices(used)) if values.type.ordered else used
     places = np.zeros(len(values.dictionary), dtype=values.type.index_type.to_pandas_dtype())
     places[numbers_in_memory(used)] = np.arange(len(used))
     indices = numbers_array(places).take(values.indices)
     return arrow.DictionaryArray.from_arrays(indices, values.dictionary.take(used), ordered=values.type.ordered)
-
-
-def _first_places(indices: Any, size: int) -> Any:
-    """Which places in a dictionary of so many values occur, in the order in which they do; no row is read after all."""
-    compute, looked_at = require("pyarrow.compute"), FEW_ROWS
-    while True:
-        used = compute.drop_null(compute.unique(indices.slice(0, looked_at)))
-        if len(used) == size or looked_at >= len(indices):
-            return used
-        looked_at *= 16
 
 
 def with_dictionary(values: Any, dictionary: Any) -> Any:
@@ -422,23 +386,23 @@ def _exact(array: Any, kind: Any) -> Any:
         return arrow.DictionaryArray.from_arrays(
             _exact(array.indices, kind.index_type), array.dictionary, ordered=kind.ordered
         )
-    if len(array) and not array.null_count and (cut := _CUT.get(str(kind)) or _fixed_width(kind)):
-        return arrow.Array.from_buffers(kind, len(array), [None, *cut(array)])
+    if len(array) and not array.null_count:
+        if (offsets := _OFFSETS.get(str(kind))) is not None:
+            ends, data = _text_places(array, offsets)
+            texts = data.slice(int(ends[0]), int(ends[-1]) - int(ends[0]))
+            return arrow.Array.from_buffers(kind, len(array), [None, arrow.py_buffer(ends - ends[0]), texts])
+        if arrow.types.is_primitive(kind) and not arrow.types.is_boolean(kind):
+            width = kind.bit_width // 8
+            cut = array.buffers()[1].slice(width * array.offset, width * len(array))
+            return arrow.Array.from_buffers(kind, len(array), [None, cut])
     return array.take(numbers_array(np.arange(len(array))))
 
 
-def _fixed_width(kind: Any) -> Callable[[Any], list[Any]] | None:
-    types = require().types
-    if not types.is_primitive(kind) or types.is_boolean(kind):
-        return None
-    width = kind.bit_width // 8
-    return lambda array: [array.buffers()[1].slice(width * array.offset, width * len(array))]
-
-
-def _texts(array: Any, offsets: type) -> list[Any]:
-    """Where texts begin, counted from the first of these rows, and their bytes."""
-    ends, data = _text_places(array, offsets)
-    return [require().py_buffer(ends - ends[0]), data.slice(int(ends[0]), int(ends[-1]) - int(ends[0]))]
+_OFFSETS: dict[str, type] = {
+    **dict.fromkeys(("string", "binary"), np.int32),
+    **dict.fromkeys(("large_string", "large_binary"), np.int64),
+}
+"""The numbers that tell where texts begin, by their type."""
 
 
 def _text_places(array: Any, offsets: type) -> tuple[Array, Any]:
@@ -451,144 +415,6 @@ def _text_places(array: Any, offsets: type) -> tuple[Array, Any]:
     return ends, data
 
 
-_CUT: dict[str, Callable[[Any], list[Any]]] = {
-    **{name: partial(_texts, offsets=np.int32) for name in ("string", "binary")},
-    **{name: partial(_texts, offsets=np.int64) for name in ("large_string", "large_binary")},
-}
-"""How rows are cut out of arrays without missing values, by the type: their buffers without the first."""
-
-
-# ---- what a file claims
-
-WRITE_AGAIN = "write the file again from its source, or restore it from a copy"
-
-ROWS_PER_BYTE = 1 << 17
-"""Rows that a byte of a file can stand for: more than the best packed column has, so that no loop runs for years."""
-
-LARGE, EXPANSION = 1 << 30, 2000
-"""Bytes that are unpacked from fewer than a part in so many of them are meant to fill the memory."""
-
-DEEPEST = 64  # levels of lists and structs within each other
-
-_OUTSIDE = re.compile(
-    r"offset|out of bounds|too small|indices invalid|references buffer|larger than|smaller than|run end|missing|null$",
-    re.IGNORECASE,
-)
-
-
-def validated(batch: Any, path: str) -> Any:
-    """The batch, after a look at every offset, index, length and text, nested ones too; it has each label once then."""
-    arrow = require()
-    try:
-        batch.validate()
-        for column in batch.columns:
-            _validate(column)
-    except arrow.ArrowException as error:
-        raise _damaged(batch, path, error) from None
-    columns, changed = _changed(labels_once, batch.columns)
-    return arrow.RecordBatch.from_arrays(columns, schema=batch.schema) if changed else batch
-
-
-def _changed(change: Callable[[Any], Any], arrays: list[Any]) -> tuple[list[Any], bool]:
-    """What becomes of some arrays, and whether any is another one then."""
-    new = [*map(change, arrays)]
-    return new, any(one is not old for one, old in zip(new, arrays, strict=True))
-
-
-def labels_once(array: Any) -> Any:
-    """The same values, with each label once in the dictionary; Arrow lets a dictionary repeat them."""
-    arrow, compute = require(), require("pyarrow.compute")
-    if not arrow.types.is_dictionary(array.type):
-        return array
-    try:
-        labels = array.dictionary.unique()
-    except arrow.ArrowNotImplementedError:  # lists and the like, which are no labels
-        return array
-    if len(labels) == len(array.dictionary):
-        return array
-    indices = compute.index_in(array.dictionary, value_set=labels).take(array.indices).cast(array.type.index_type)
-    return arrow.DictionaryArray.from_arrays(indices, labels, ordered=array.type.ordered)
-
-
-def _damaged(batch: Any, path: str, error: Exception) -> DataFileError:
-    for field, column in zip(batch.schema, batch.columns, strict=True):
-        try:
-            column.validate(full=True)
-        except require().ArrowException as fault:
-            message, hint = _damage_text(field, path, fault)
-            return DataFileError(message, hint=hint, values=fault_of(fault, 200), path=path, column=field.name)
-    return DataFileError("path-is-damaged", values=fault_of(error, 200), path=path)
-
-
-def _damage_text(field: Any, path: str, error: Exception) -> tuple[str, str]:
-    column = f"column {shorten(field.name)!r}"
-    if "UTF8" in str(error):
-        return f"{path}: some texts of {column} are not UTF-8", "write the texts of this column as UTF-8"
-    if _OUTSIDE.search(str(error)):
-        return f"{path} is damaged: {column} points outside its own data", WRITE_AGAIN
-    kind = shorten(str(field.type), 20)
-    return f"{path} is damaged: {column} holds what is no {kind}", WRITE_AGAIN
-
-
-def validated_values(values: Any) -> Any:
-    """The same for an array or a table that a caller made: one made from buffers may point anywhere too."""
-    arrow = require()
-    try:
-        if not isinstance(values, arrow.Table):
-            return _validated_column(values)
-        columns, changed = _changed(_validated_column, values.columns)
-    except arrow.ArrowException as error:
-        raise WrongTypeError("an-arrow-column-points-outside", values=fault_of(error, 200)) from None
-    return arrow.Table.from_arrays(columns, schema=values.schema) if changed else values
-
-
-def _validated_column(values: Any) -> Any:
-    if isinstance(values, require().ChunkedArray):
-        chunks, changed = _changed(_validated_column, values.chunks)
-        return require().chunked_array(chunks, values.type) if changed else values
-    _validate(values)
-    return labels_once(values)
-
-
-def _validate(array: Any) -> None:
-    """As ``array.validate(full=True)``, in a fifth of the time for a dictionary."""
-    arrow = require()
-    if not arrow.types.is_dictionary(array.type):
-        array.validate(full=True)
-        return
-    array.validate()
-    array.dictionary.validate(full=True)
-    ends = require("pyarrow.compute").min_max(array.indices).as_py()
-    if ends["max"] is not None and not 0 <= ends["min"] <= ends["max"] < len(array.dictionary):
-        raise arrow.ArrowInvalid("indices out of bounds")
-
-
-def check_rows(rows: int, size: int, path: str) -> None:
-    """Raise where a file claims more rows than its bytes can hold."""
-    if not 0 <= rows <= ROWS_PER_BYTE * size:
-        raise DataFileError("is-damaged-it-claims-rows", rows=rows, size=size, path=path)
-
-
-def check_unpacked(unpacked: int, size: int, path: str) -> None:
-    """Raise where a small file unpacks to gigabytes."""
-    if unpacked > LARGE and unpacked > EXPANSION * size:
-        raise DataFileError("has-bytes-and-unpacks-to-no", size=size, unpacked=unpacked, path=path)
-
-
-def check_schema(schema: Any, path: str) -> None:
-    """Raise for names that are not UTF-8 (as UnicodeError), and for types nested without end."""
-    for field in schema:
-        _check_field(field, path, 0)
-
-
-def _check_field(field: Any, path: str, depth: int) -> None:
-    if depth > DEEPEST:
-        raise DataFileError("is-damaged-it-nests-lists", deepest=DEEPEST, path=path)
-    str(field.name)
-    for i in range(field.type.num_fields):
-        _check_field(field.type.field(i), path, depth + 1)
-
-
 # ---- which types of columns a command can use; those that it does not name are copied, whatever they hold
 
 VALUES, REPORTS, BASKETS, ANY = "values", "reports", "baskets", "any"
@@ -598,8 +424,10 @@ lists of items; or only to be there."""
 
 def check_column_type(field: Any, use: str) -> None:
     """Raise for a column whose type cannot be used for what it is asked."""
-    sets, lists = use in (REPORTS, BASKETS) and holds_bytes(field.type), use == BASKETS and holds_lists(field.type)
-    if use == ANY or has_values(field.type) or sets or lists:
+    types, kind = require().types, field.type
+    sets = use in (REPORTS, BASKETS) and holds_bytes(kind)
+    lists = use == BASKETS and (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+    if use == ANY or has_values(kind) or sets or (lists and has_values(kind.value_type)):
         return
     raise WrongTypeError(
         "column-holds-which-cannot-be-used",
@@ -614,13 +442,6 @@ def holds_bytes(kind: Any) -> bool:
     types = require().types
     kind = without_views(kind.value_type if types.is_dictionary(kind) else kind)
     return bool(types.is_fixed_size_binary(kind) or types.is_binary(kind) or types.is_large_binary(kind))
-
-
-def holds_lists(kind: Any) -> bool:
-    """Lists of texts, numbers and the like, of any length or of one."""
-    types = require().types
-    lists = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    return bool(lists and has_values(kind.value_type))
 
 
 def has_values(kind: Any) -> bool:
@@ -643,13 +464,7 @@ def column_errors(name: str) -> Iterator[None]:
         yield
     except MaskwellError:
         raise
-    except _unreadable_values() as error:
+    except (require().ArrowException, OverflowError, ValueError, ZoneInfoNotFoundError) as error:
         raise DataFileError(
             "column-has-values-that-cannot", name=shorten(repr(name), 24), values=fault_of(error, 200), column=name
         ) from None
-
-
-def _unreadable_values() -> tuple[type[Exception], ...]:
-    from zoneinfo import ZoneInfoNotFoundError
-
-    return require().ArrowException, OverflowError, ValueError, ZoneInfoNotFoundError

@@ -11,14 +11,8 @@ from numpy.typing import NDArray
 
 from maskwell.core.arguments import Bits
 from maskwell.core.categories import Column, Versions, first_fit, not_a_column, split_array
-from maskwell.engines.arrow_arrays import (
-    masks_from_bits,
-    numbers_array,
-    sets_of_column,
-    texts_array,
-    validated_values,
-    without_views,
-)
+from maskwell.engines.arrow_arrays import masks_from_bits, numbers_array, sets_of_column, texts_array, without_views
+from maskwell.engines.arrow_checks import validated_values
 
 PIECE = 1 << 20  # rows per chunk where the old chunks no longer apply; keeps texts below Arrow's 2 GB per array
 

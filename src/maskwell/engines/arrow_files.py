@@ -17,9 +17,6 @@ from typing import Any, BinaryIO, cast
 
 from maskwell.engines.arrow_arrays import (
     batch_without_views,
-    check_rows,
-    check_schema,
-    check_unpacked,
     coming_schema,
     exact_batch,
     file_errors,
@@ -27,9 +24,9 @@ from maskwell.engines.arrow_arrays import (
     in_schema,
     require,
     schema_without_views,
-    validated,
     with_dictionary,
 )
+from maskwell.engines.arrow_checks import check_rows, check_schema, check_unpacked, validated
 from maskwell.engines.row_sources import BATCH_ROWS, Coded, Engine, rows_of_cells
 from maskwell.errors import DataFileError
 
@@ -141,11 +138,8 @@ class ParquetSink:
     def write(self, batch: Any) -> None:
         """Add rows."""
         with file_errors("write", "the output"):
-            # Older versions of pyarrow cannot write dictionaries into a file that says texts.
-            takes_dictionaries = hasattr(require("pyarrow.parquet").ParquetWriter, "add_key_value_metadata")
-            batch = exact_batch(
-                batch, coming_schema(batch.schema, self._schema) if takes_dictionaries else self._schema
-            )
+            coming = coming_schema(batch.schema, self._schema) if _takes_dictionaries() else self._schema
+            batch = exact_batch(batch, coming)
         self._waiting.append(batch)
         # How long a dictionary is does not count, since it depends on how the input was cut.
         is_dictionary = require().types.is_dictionary

@@ -30,7 +30,7 @@ from maskwell.engines.arrow_arrays import column_errors, require, without_nan
 from maskwell.engines.column_codes import joint_codes, places_of, separate_codes
 from maskwell.engines.labelled_columns import Labels
 from maskwell.engines.row_sources import Source, find_column
-from maskwell.engines.rows import MemoryRows, Rows
+from maskwell.engines.rows import MemoryRows, Part, Rows
 from maskwell.errors import DataFileError, ParameterError, ReportError
 
 SAMPLES_LIMIT = 10_000
@@ -49,7 +49,14 @@ class Assignment:
         """From names separated by commas, where the design is a product or its reports are tuples of answers."""
         names = columns.split(",") if isinstance(design, Kronecker) or answers_in(design) > 1 else [columns]
         assigned = cls(tuple(name.strip() if len(names) > 1 else name for name in names), design, tuple(when))
-        assigned._check()
+        if sum(width for _, width in assigned._widths) != len(assigned.columns):
+            count, answers = len(assigned.columns), answers_in(design)
+            given = f"{count} columns" if count > 1 else f"1 column: {assigned.columns[0]}"
+            if len(assigned.leaves) == 1:
+                raise ParameterError("a-report-of-answers-is-given", answers_in=answers, columns=given)
+            raise ParameterError("a-product-of-designs-is-given", leaves_count=len(assigned.leaves), columns=given)
+        if any(isinstance(leaf, Blocks) for leaf in assigned.leaves):
+            raise ParameterError("a-block-design-needs-the-cell")
         return assigned
 
     @cached_property
@@ -76,18 +83,6 @@ class Assignment:
         one_each = len(self.columns) == len(self.leaves)  # a tuple may also stand in one column, as text
         return [(leaf, 1 if one_each else answers_in(leaf)) for leaf in self.leaves]
 
-    def _check(self) -> None:
-        if sum(width for _, width in self._widths) != len(self.columns):
-            raise self._wrong_number()
-        if any(isinstance(leaf, Blocks) for leaf in self.leaves):
-            raise ParameterError("a-block-design-needs-the-cell")
-
-    def _wrong_number(self) -> ParameterError:
-        columns = f"{len(self.columns)} columns" if len(self.columns) > 1 else f"1 column: {self.columns[0]}"
-        if len(self.leaves) == 1:
-            return ParameterError("a-report-of-answers-is-given", answers_in=answers_in(self.design), columns=columns)
-        return ParameterError("a-product-of-designs-is-given", leaves_count=len(self.leaves), columns=columns)
-
 
 def answers_in(design: Design) -> int:
     """How many answers a report of the design holds: more than one where all reports are tuples of that length."""
@@ -102,7 +97,7 @@ def check_assignments(assignments: Sequence[Assignment]) -> list[str]:
     """The columns of all assignments, each named once."""
     names = [name for assignment in assignments for name in assignment.columns]
     if not names:
-        raise _no_design()
+        raise ParameterError("no-design-was-given", design_of=design_of("answer"))
     grouped = next((name for assignment in assignments if assignment.when for name in assignment.columns), None)
     if grouped is not None:
         raise ParameterError("column-has-a-design-for-some", grouped=grouped)
@@ -110,20 +105,10 @@ def check_assignments(assignments: Sequence[Assignment]) -> list[str]:
     return names
 
 
-def _no_design() -> ParameterError:
-    return ParameterError("no-design-was-given", design_of=design_of("answer"))
-
-
 def _check_named_once(names: Sequence[str]) -> None:
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         raise ParameterError("two-designs-for-the-column", repeated=repeated)
-
-
-def joint_design(assignments: Sequence[Assignment]) -> Design:
-    """The design of all columns together: the only one, or the product."""
-    leaves = [leaf for assignment in assignments for leaf in assignment.leaves]
-    return leaves[0] if len(leaves) == 1 else Kronecker.of(leaves)
 
 
 def expected_categories(assignments: Iterable[Assignment], *, reports: bool) -> dict[str, Categories | None]:
@@ -171,11 +156,9 @@ class Variable:
         inputs = self.choices[0].design.inputs
         for other in self.choices[1:]:
             if other.design.inputs != inputs:
+                one, two = (shorten(", ".join(map(str, held.labels[:4])), 30) for held in (inputs, other.design.inputs))
                 raise ParameterError(
-                    "the-designs-of-have-different-categories",
-                    named=named,
-                    first_labels=_first_labels(inputs),
-                    design_first_labels=_first_labels(other.design.inputs),
+                    "the-designs-of-have-different-categories", named=named, first_labels=one, design_first_labels=two
                 )
 
 
@@ -184,21 +167,14 @@ def group_text(when: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in when)
 
 
-def _first_labels(categories: Categories) -> str:
-    return shorten(", ".join(map(str, categories.labels[:4])), 30)
-
-
 def variables_of(assignments: Sequence[Assignment]) -> list[Variable]:
     """The assignments by the columns they belong to, in the order in which those are first named; each checked."""
     if not assignments:
-        raise _no_design()
+        raise ParameterError("no-design-was-given", design_of=design_of("answer"))
     basket = next((assignment for assignment in assignments if assignment.baskets is not None), None)
     if basket is not None:
-        raise ParameterError(
-            "column-holds-baskets-of-items",
-            column=shorten(repr(basket.columns[0]), 24),
-            leaves_count=len(basket.leaves),
-        )
+        column = shorten(repr(basket.columns[0]), 24)
+        raise ParameterError("column-holds-baskets-of-items", column=column, leaves_count=len(basket.leaves))
     by_columns: dict[tuple[str, ...], list[Assignment]] = {}
     for assignment in assignments:
         by_columns.setdefault(assignment.columns, []).append(assignment)
@@ -236,8 +212,9 @@ class Samples:
 
     @cached_property
     def designs(self) -> list[Design]:
-        """The design of each sample, all its columns together."""
-        return [joint_design(chosen) for chosen in self.choices]
+        """The design of each sample, all its columns together: the only one, or the product."""
+        leaves = [[leaf for one in chosen for leaf in one.leaves] for chosen in self.choices]
+        return [several[0] if len(several) == 1 else Kronecker.of(several) for several in leaves]
 
     @property
     def labels(self) -> list[str]:
@@ -334,8 +311,9 @@ def direct_design(table: Rows, name: str) -> Uniform:
     values: dict[Any, None] = {}
     given: Sequence[Any] = ()
     for part in table.in_parts(_Values(name, str(table)), coded={name: None}):
-        values.update(part.values)
-        given = given or part.given
+        found, in_order = part.found
+        values.update(found)
+        given = given or in_order
         _check_few(values, name)
     if len(values) < 2:
         raise DataFileError("column-has-different-values", values_count=len(values), column=name)
@@ -346,7 +324,7 @@ def different_rows(table: Rows, names: Sequence[str], most: int) -> list[tuple[s
     """The different rows of some columns, as texts in the order of the table; None for a missing value."""
     rows: dict[Any, None] = {}
     for part in table.in_parts(_Rows(tuple(names), str(table), most), coded=dict.fromkeys(names)):
-        rows.update(part.values)
+        rows.update(part.found)
         _check_most(rows, most)
     return [*rows]
 
@@ -358,7 +336,7 @@ def _check_most(rows: dict[Any, None], most: int) -> None:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Looks which different rows some columns have; ``where`` is what messages call the table."""
+    """Looks which different rows, of texts, some columns have; ``where`` is what messages call the table."""
 
     names: tuple[str, ...]
     where: str
@@ -369,42 +347,29 @@ class _Rows:
             find_column(schema, name, self.where)
         return [*self.names]
 
-    def __call__(self, source: Source, first_row: int | None, progress: Any) -> _ValuesPart:
+    def __call__(self, source: Source, first_row: int | None, progress: Any) -> Part[dict[Any, None]]:
         values: dict[Any, None] = {}
         rows = 0
         for batch in source.batches([find_column(source.schema, name, self.where) for name in self.names]):
             columns = dict(zip(batch.schema.names, map(without_nan, batch.columns), strict=True))
-            values.update(dict.fromkeys(_different([columns[name] for name in self.names], self.names)))
+            texts, codes = [], []
+            for name in self.names:
+                places, dictionary = places_of(columns[name])
+                with column_errors(name):
+                    texts.append([*(None if value is None else str(value) for value in dictionary.to_pylist()), None])
+                codes.append(places)
+            joint = np.stack(codes, axis=1)
+            first = np.sort(np.unique(joint, axis=0, return_index=True)[1])
+            different = (tuple(t[code] for t, code in zip(texts, row, strict=True)) for row in joint[first].tolist())
+            values.update(dict.fromkeys(different))
             _check_most(values, self.most)
             rows += len(batch)
-        return _ValuesPart(rows, values)
-
-
-def _different(columns: Sequence[Any], names: Sequence[str]) -> list[tuple[str | None, ...]]:
-    """Of one batch of rows."""
-    texts, codes = [], []
-    for name, column in zip(names, columns, strict=True):
-        places, dictionary = places_of(column)
-        with column_errors(name):
-            texts.append([*(None if value is None else str(value) for value in dictionary.to_pylist()), None])
-        codes.append(places)
-    joint = np.stack(codes, axis=1)
-    _, first = np.unique(joint, axis=0, return_index=True)
-    return [tuple(text[code] for text, code in zip(texts, row, strict=True)) for row in joint[np.sort(first)].tolist()]
-
-
-@dataclass(frozen=True)
-class _ValuesPart:
-    """The different values of a column in one part of the rows, and an order that they were given."""
-
-    rows: int
-    values: dict[Any, None]
-    given: Sequence[Any] = ()
+        return Part(rows, values)
 
 
 @dataclass(frozen=True)
 class _Values:
-    """Looks which values occur in a column; ``where`` is what messages call the table."""
+    """Looks which values occur in a column, and in which order they were given; ``where`` is in messages."""
 
     column: str
     where: str
@@ -413,7 +378,7 @@ class _Values:
         find_column(schema, self.column, self.where)
         return [self.column]
 
-    def __call__(self, source: Source, first_row: int | None, progress: Any) -> _ValuesPart:
+    def __call__(self, source: Source, first_row: int | None, progress: Any) -> Part[tuple[dict[Any, None], list[Any]]]:
         values: dict[Any, None] = {}
         given: list[Any] = []
         rows = 0
@@ -424,14 +389,13 @@ class _Values:
             _check_few(values, self.column)
             given = given or given_order(source, self.column, batch.column(0))
             rows += len(batch)
-        return _ValuesPart(rows, values, given)
+        return Part(rows, (values, given))
 
 
 def _check_few(values: dict[Any, None], name: str) -> None:
     if len(values) > MOST_DIRECT_VALUES:
-        raise ParameterError(
-            "column-has-more-than-different-values", most_direct_values=MOST_DIRECT_VALUES, column=name
-        )
+        most = MOST_DIRECT_VALUES
+        raise ParameterError("column-has-more-than-different-values", most_direct_values=most, column=name)
 
 
 def label_orders(table: Rows, names: Sequence[str]) -> list[list[Any]]:

@@ -27,7 +27,7 @@ from maskwell.engines.arrow_arrays import (
     numbers_in_memory,
     require,
 )
-from maskwell.engines.assignments import Assignment, expected_categories
+from maskwell.engines.assignments import Assignment, check_reports_one, expected_categories
 from maskwell.engines.column_codes import (
     CategoryCoder,
     Problems,
@@ -58,13 +58,6 @@ class BasketProblems(Problems):
     def __bool__(self) -> bool:
         return bool(self.unknown or self.missing or self.repeated)
 
-    def note_repeated(self, items: Sequence[Any], rows: Array, first_row: int) -> None:
-        """Remember baskets that name an item twice, and the first of their rows."""
-        self.repeated += len(rows)
-        self.repeated_items.update(items)
-        if self.first_repeated is None:
-            self.first_repeated = first_row + int(rows[0])
-
     def include(self, later: Problems, rows: int) -> None:
         """Add the problems of a later part of the table, which ``rows`` others come before."""
         super().include(later, rows)
@@ -75,46 +68,22 @@ class BasketProblems(Problems):
 
     def error(self, rows: int) -> UnknownCategoryError | MissingValueError:
         """The one error for this column."""
+        count = self.unknown or self.repeated
+        baskets = f"{count:,} of {rows:,} baskets {'names' if count == 1 else 'name'}"
+        told: dict[str, Any] = {"named": self._named, "baskets": baskets, "column": self.column}
+        told["first"] = "in " if count == 1 else "the first in "
         if self.unknown:
-            return self._unknown_item(rows)
+            then = "; leave others out, or add them to the design"
+            known = listed(map(repr, self.categories.labels), len(self.categories), HINT - len(f"items: {then}"))
+            told |= {"known": known, "then": then, "values": shown_values(self.offenders), "count": count}
+            told |= {"first_unknown": self.first_unknown, "offenders": dict(self.offenders)}
+            return UnknownCategoryError("an-unknown-item-data-row", **told)
         if self.repeated:
-            return UnknownCategoryError(
-                "an-item-twice-data-row",
-                named=self._named,
-                baskets=_baskets(self.repeated, rows),
-                first=_first(self.repeated),
-                first_repeated=self.first_repeated,
-                values=shown_values(self.repeated_items),
-                column=self.column,
-            )
+            told |= {"first_repeated": self.first_repeated, "values": shown_values(self.repeated_items)}
+            return UnknownCategoryError("an-item-twice-data-row", **told)
         error = super().error(rows)
         hint = f'leave such rows out with {option("missing", "drop")}; write an empty basket as "" or []'
         return MissingValueError(error.message, hint=hint, column=self.column, count=self.missing)
-
-    def _unknown_item(self, rows: int) -> UnknownCategoryError:
-        then = "; leave others out, or add them to the design"
-        known = listed(map(repr, self.categories.labels), len(self.categories), HINT - len(f"items: {then}"))
-        return UnknownCategoryError(
-            "an-unknown-item-data-row",
-            named=self._named,
-            baskets=_baskets(self.unknown, rows),
-            first=_first(self.unknown),
-            first_unknown=self.first_unknown,
-            known=known,
-            then=then,
-            values=shown_values(self.offenders),
-            column=self.column,
-            offenders=dict(self.offenders),
-            count=self.unknown,
-        )
-
-
-def _baskets(count: int, rows: int) -> str:
-    return f"{count:,} of {rows:,} baskets {'names' if count == 1 else 'name'}"
-
-
-def _first(count: int) -> str:
-    return "in " if count == 1 else "the first in "
 
 
 class BasketCoder:
@@ -167,13 +136,20 @@ class BasketCoder:
         if (codes == UNKNOWN).any():
             wrong = codes == UNKNOWN
             at = np.unique(parents[wrong])
-            self.problems.note_unknown(_times(texts, wrong), at, first_row, rows)
+            times = Counter(texts[place] for place in np.flatnonzero(wrong).tolist())
+            self.problems.note_unknown(times, at, first_row, rows)
             self.problems.unknown += len(at) - int(wrong.sum())  # baskets are counted, not items
             return None
         held = np.zeros((len(lists), len(self._items)), dtype=np.bool_)
         held[parents, codes] = True
         if int(held.sum()) < len(codes):
-            self._note_repeated(parents, codes, rows, first_row)
+            keys, counts = np.unique(parents * len(self._items) + codes, return_counts=True)
+            at, item = np.divmod(keys[counts > 1], len(self._items))
+            problems, twice = self.problems, rows[np.unique(at)]
+            problems.repeated += len(twice)
+            problems.repeated_items.update(self._items.labels[code] for code in item.tolist())
+            if problems.first_repeated is None:
+                problems.first_repeated = first_row + int(twice[0])
             return None
         return np.packbits(held, axis=1, bitorder="little")
 
@@ -185,22 +161,12 @@ class BasketCoder:
         table = np.array([*(known.get(text, UNKNOWN) for text in texts), UNKNOWN], dtype=np.int64)
         return table[places], [[*texts, ""][place] for place in places] if (table[places] == UNKNOWN).any() else []
 
-    def _note_repeated(self, parents: Array, codes: Array, rows: Array, first_row: int) -> None:
-        keys, counts = np.unique(parents * len(self._items) + codes, return_counts=True)
-        at, item = np.divmod(keys[counts > 1], len(self._items))
-        names = [self._items.labels[code] for code in item.tolist()]
-        self.problems.note_repeated(names, rows[np.unique(at)], first_row)
-
-
-def _times(texts: Sequence[str], chosen: Array) -> Mapping[str, int]:
-    return Counter(texts[place] for place in np.flatnonzero(chosen).tolist())
-
 
 def _are_reports(texts: Any, items: int) -> Array:
     """Which texts are reports: as many characters 0 and 1 as there are items."""
-    pattern = require("pyarrow.compute").match_substring_regex(texts, f"^[01]{{{items}}}$") if items <= 1000 else None
-    if pattern is not None:
-        return np.asarray(pattern.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    if items <= 1000:
+        matched = require("pyarrow.compute").match_substring_regex(texts, f"^[01]{{{items}}}$")
+        return np.asarray(matched.to_numpy(zero_copy_only=False), dtype=np.bool_)
     return np.array([len(text) == items and not {*text} - {"0", "1"} for text in texts.to_pylist()], dtype=np.bool_)
 
 
@@ -252,7 +218,8 @@ def read_baskets(
 ) -> BasketRows:
     """The reported baskets of a table as bits, all of them in memory: M / 8 bytes for each."""
     coded = expected_categories([assignment], reports=True)
-    work = _ReadingBaskets(assignment, _reader(assignment, missing), str(rows), roles or ColumnRoles())
+    reader = (_BitReader if assignment.baskets is None else _ListReader)(assignment, missing)
+    work = _ReadingBaskets(assignment, reader, str(rows), roles or ColumnRoles())
     parts = rows.in_parts(work, coded=coded, progress=progress)
     problems, read = parts[0].problems, parts[0].rows
     for part in parts[1:]:
@@ -314,18 +281,13 @@ class _ReadingBaskets:
         return _BasketPart(rows.rows, bits, plans, self.reader.problems)
 
 
-def _reader(assignment: Assignment, missing: str) -> _ListReader | _BitReader:
-    if assignment.baskets is not None:
-        assignment.baskets.check_named()
-        return _ListReader(assignment.columns[0], assignment.baskets, missing)
-    return _BitReader(assignment, missing)
-
-
 class _ListReader:
     """Baskets that stand in one column."""
 
-    def __init__(self, column: str, items: ItemBits, missing: str) -> None:
-        self._coder = BasketCoder(column, items.names, missing)
+    def __init__(self, assignment: Assignment, missing: str) -> None:
+        assert assignment.baskets is not None
+        assignment.baskets.check_named()
+        self._coder = BasketCoder(assignment.columns[0], assignment.baskets.names, missing)
         self.problems: list[Problems] = [self._coder.problems]
 
     def read(self, columns: Sequence[Any], first_row: int) -> Encoded | None:
@@ -337,7 +299,7 @@ class _BitReader:
 
     def __init__(self, assignment: Assignment, missing: str) -> None:
         leaves = zip(assignment.columns, assignment.leaves, strict=True)
-        self._coders = [CategoryCoder(name, _reports(leaf), missing, role="bit") for name, leaf in leaves]
+        self._coders = [CategoryCoder(name, check_reports_one(leaf), missing, role="bit") for name, leaf in leaves]
         self.problems = [coder.problems for coder in self._coders]
 
     def read(self, columns: Sequence[Any], first_row: int) -> Encoded | None:
@@ -349,8 +311,3 @@ class _BitReader:
         ones = [column == coder.categories.code(1) for column, coder in zip(codes, self._coders, strict=True)]
         bits = np.packbits(np.column_stack(ones), axis=1, bitorder="little")
         return Encoded(bits, len(columns[0]) - len(bits), kept, usable[0].categories)
-
-
-def _reports(leaf: Any) -> Categories:
-    assert isinstance(leaf.outputs, Categories)
-    return leaf.outputs

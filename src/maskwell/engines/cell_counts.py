@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -24,14 +24,8 @@ from maskwell.designs.coded import tally_codes
 from maskwell.engines.arrow_arrays import ANY, has_values, require
 from maskwell.engines.column_codes import MISSING, LevelCoder, numbers_of
 from maskwell.engines.labelled_columns import Labels
-from maskwell.engines.row_sources import (
-    Progress,
-    RowPass,
-    Source,
-    find_column,
-    open_sink,
-)
-from maskwell.engines.rows import Rows
+from maskwell.engines.row_sources import Progress, RowPass, Source, find_column, open_sink
+from maskwell.engines.rows import Part, Rows
 from maskwell.errors import CountsError, DataFileError, InputError, TooLargeError
 
 DENSE_CELLS, DENSE_SHARE = 1 << 21, 8
@@ -52,11 +46,9 @@ class Follower(Protocol):
     @property
     def names(self) -> list[str]:
         """Columns that it needs."""
-        ...
 
     def add(self, columns: Mapping[str, Any], codes: Mapping[str, Array]) -> None:
         """The next rows: the columns that it named, and the codes of those that are counted, -1 where missing."""
-        ...
 
 
 def count_tables(
@@ -96,19 +88,10 @@ def count_tables(
     if not tables or not all(tables):
         what = "a table has no columns" if tables else "no tables"
         raise InputError(what, hint='give the columns of each table, for instance [["sex", "region"]]')
-    options: dict[str, Any] = {"weights": weights, "beside": beside, "declared": declared, "instead": instead}
-    rows = Rows.of(data)
+    rows, options = Rows.of(data), {"weights": weights, "beside": beside, "declared": declared, "instead": instead}
     work = _CountingCells(tables, str(rows), options)
     parts = rows.in_parts(work, stored=_names_in(tables), progress=progress)
-    return [CellTable.total(one) for one in zip(*(part.tables for part in parts), strict=True)]
-
-
-@dataclass(frozen=True)
-class _CellPart:
-    """The cells of one part of the rows."""
-
-    rows: int
-    tables: list[CellTable]
+    return [CellTable.total(one) for one in zip(*(part.found for part in parts), strict=True)]
 
 
 @dataclass(frozen=True)
@@ -127,9 +110,9 @@ class _CountingCells:
             find_column(schema, name, self.where)
         return [*dict.fromkeys([*names, *([] if beside is None else beside.names)])]
 
-    def __call__(self, source: Source, first_row: int | None, progress: Progress | None) -> _CellPart:
+    def __call__(self, source: Source, first_row: int | None, progress: Progress | None) -> Part[list[CellTable]]:
         tables = count_rows(source, self.where, self.tables, **self.options, progress=progress, first_row=first_row)
-        return _CellPart(tables[0].n, tables)
+        return Part(tables[0].n, tables)
 
 
 def count_rows(
@@ -177,17 +160,15 @@ def merged(tables: Sequence[Sequence[str]], sizes: Mapping[str, int]) -> list[tu
     cells = np.full(len(tables), np.inf)  # of each of these, so that thousands of columns take no search by hand
     holders: dict[str, list[int]] = {}
 
-    def possible(columns: Sequence[str]) -> float:
+    def possible(columns: Iterable[str]) -> float:
         return float(min(math.prod(sizes[name] + 1 for name in columns), most + 1))
-
-    def has_room(place: int, table: Sequence[str]) -> bool:
-        union = dict.fromkeys([*larger[place], *table])
-        return len(union) == len(larger[place]) or possible([*union]) <= most
 
     for table in sorted(tables, key=lambda columns: -len(columns)):
         apart = np.flatnonzero(cells[: len(larger)] * possible(table) <= most)[:1].tolist()
         sharing = {place for name in table for place in holders.get(name, ())}
-        fitting = apart + [place for place in sharing if has_room(place, table)]
+        joint = {place: dict.fromkeys([*larger[place], *table]) for place in sharing}
+        has_room = (p for p, both in joint.items() if len(both) == len(larger[p]) or possible(both) <= most)
+        fitting = [*apart, *has_room]
         place = min(fitting, default=len(larger))
         before = larger[place] if fitting else ()
         larger[place : place + 1] = [tuple(dict.fromkeys([*before, *table]))]
@@ -217,12 +198,8 @@ def check_weights(column: Any, name: str, row: int) -> Real:
     values = numbers_of(column, name, row)
     bad = np.flatnonzero(values < 0)
     if bad.size:
-        raise CountsError(
-            "column-the-weight-in-data-row",
-            row_plus_bad_number=row + int(bad[0]) + 1,
-            values=f"{values[bad[0]]:g}",
-            column=name,
-        )
+        place, said = row + int(bad[0]) + 1, f"{values[bad[0]]:g}"
+        raise CountsError("column-the-weight-in-data-row", row_plus_bad_number=place, values=said, column=name)
     return values
 
 
@@ -263,22 +240,21 @@ class _TableCounter:
             self._beside.add({name: batch.column(self._places[name]) for name in self._beside.names}, codes)
 
     def _ready(self) -> list[CellCounter]:
-        """The counters, made when the first rows have shown how many labels there are about."""
+        """The counters, made when the first rows have shown how many labels there are about.
+
+        Tables that have too many cells by now, and can be done without, are given up for smaller ones.
+        """
         sizes = {name: len(coder.labels) for name, coder in self._coders.items()}
         if self._counters is None:
             joined, weighted = merged(self._tables, sizes), self._weights is not None
             self._counters = [CellCounter([self._coders[name] for name in table], weighted) for table in joined]
         else:
-            self._give_up([counter for counter in self._counters if counter.listed > MOST_OPTIONAL])
+            for counter in (one for one in self._counters if one.listed > MOST_OPTIONAL):
+                for table in [one for one in self._instead if one in self._tables and {*one} <= {*counter.columns}]:
+                    others = [one for one in self._tables if one != table]
+                    self._tables = [*dict.fromkeys([*others, *self._instead[table]])]
             self._counters = [part for counter in self._counters for part in self._parts(counter, sizes)]
         return self._counters
-
-    def _give_up(self, large: Sequence[CellCounter]) -> None:
-        """Take smaller tables in place of those that have too many cells and can be done without."""
-        for counter in large:
-            for table in [one for one in self._instead if one in self._tables and {*one} <= {*counter.columns}]:
-                others = [one for one in self._tables if one != table]
-                self._tables = [*dict.fromkeys([*others, *self._instead[table]])]
 
     def _parts(self, counter: CellCounter, sizes: Mapping[str, int]) -> list[CellCounter]:
         """A counter, or several where later rows have shown too many labels to count its tables together."""
@@ -310,7 +286,9 @@ class CellCounter:
         self._coders = coders
         self._sizes = [1] * len(coders)
         self._sums = ["counts", "weights", "squares"] if weighted else ["counts"]
-        self._dense: list[Array] | None = [np.zeros(self._possible, dtype=_kind(one)) for one in self._sums]
+        self._dense: list[Array] | None = [
+            np.zeros(possible_cells(self._sizes), dtype=_kind(one)) for one in self._sums
+        ]
         self._pieces: list[tuple[Array, ...]] = []
         self._kept = 0
 
@@ -330,10 +308,6 @@ class CellCounter:
         distinct, place = np.unique(joint, return_inverse=True)
         part._start(distinct, [np.bincount(place, s, minlength=len(distinct)).astype(s.dtype) for s in sums])
         return part
-
-    @property
-    def _possible(self) -> int:
-        return possible_cells(self._sizes)
 
     @property
     def listed(self) -> int:
@@ -378,7 +352,7 @@ class CellCounter:
             n if coder.fixed else 1 << (n - 1).bit_length() for n, coder in zip(needed, self._coders, strict=True)
         ]
         self._sizes = [max(pair) for pair in zip(self._sizes, wanted, strict=True)]
-        if self._possible > LARGEST_KEY:
+        if possible_cells(self._sizes) > LARGEST_KEY:
             named = shorten(", ".join(coder.column for coder in self._coders), 60)
             raise TooLargeError("the-columns-have-more-than-possible", named=named, largest_key=LARGEST_KEY)
         self._start(joint_keys(codes, self._sizes, len(cells)), sums)
@@ -388,8 +362,8 @@ class CellCounter:
         self._pieces, self._kept = [(cells, *sums)], len(cells)
         self._dense = None
         known = all(coder.fixed for coder in self._coders)
-        if self._possible <= max(DENSE_CELLS, known * DENSE_SHARE * len(cells)):
-            self._dense = [np.zeros(self._possible, dtype=_kind(one)) for one in self._sums]
+        if (possible := possible_cells(self._sizes)) <= max(DENSE_CELLS, known * DENSE_SHARE * len(cells)):
+            self._dense = [np.zeros(possible, dtype=_kind(one)) for one in self._sums]
             for total, values in zip(self._dense, sums, strict=True):
                 total[cells] = values
             self._pieces, self._kept = [], 0
@@ -465,15 +439,7 @@ def write_cell_values(
 def cells_of_records(rows: Rows, table: CellTable) -> Array:
     """The cell of a table that each record lies in, in the order of the records, -1 where the table has none."""
     parts = rows.in_parts(_CellLookup(table, str(rows)), stored=table.columns)
-    return np.concatenate([part.cells for part in parts])
-
-
-@dataclass(frozen=True)
-class _CellsOfRows:
-    """The cells of the records of one part."""
-
-    rows: int
-    cells: Array
+    return np.concatenate([part.found for part in parts])
 
 
 @dataclass(frozen=True)
@@ -489,11 +455,11 @@ class _CellLookup:
             find_column(schema, name, self.where)
         return [*self.table.columns]
 
-    def __call__(self, source: Source, first_row: int | None, progress: Progress | None) -> _CellsOfRows:
+    def __call__(self, source: Source, first_row: int | None, progress: Progress | None) -> Part[Array]:
         finder = RowCells(source, self.where, self.table)
         found = [finder.find(batch).astype(np.int32) for batch in source.batches(finder.places)]
         cells = np.concatenate([np.zeros(0, dtype=np.int32), *found])
-        return _CellsOfRows(len(cells), cells)
+        return Part(len(cells), cells)
 
 
 class RowCells:
@@ -507,19 +473,13 @@ class RowCells:
             for name, levels in zip(table.columns, table.levels, strict=True)
         }
         self._sizes = [len(coder.labels) + 1 for coder in self._coders.values()]
-        keys = joint_keys([*_without_missing(table).T], self._sizes, len(table), first=MISSING)
-        self._finder = KeyFinder(keys)
+        codes = table.codes.astype(np.int64)
+        for place, levels in enumerate(table.levels):  # a missing value is the last label of its column, and here -1
+            if levels and levels[-1] is None:
+                codes[codes[:, place] == len(levels) - 1, place] = MISSING
+        self._finder = KeyFinder(joint_keys([*codes.T], self._sizes, len(table), first=MISSING))
 
     def find(self, batch: Any) -> Array:
         """The cell of each row, -1 where the table has none."""
         codes = [coder.codes(batch.column(name)) for name, coder in self._coders.items()]
         return self._finder.find(joint_keys(codes, self._sizes, len(batch), first=MISSING))
-
-
-def _without_missing(table: CellTable) -> Array:
-    """Codes of the cells, where a missing value, the last label of its column, is -1."""
-    codes = table.codes.astype(np.int64)
-    for place, levels in enumerate(table.levels):
-        if levels and levels[-1] is None:
-            codes[codes[:, place] == len(levels) - 1, place] = -1
-    return codes

@@ -31,6 +31,10 @@ NAMED_LABELS = 10
 LIKE_MISSING = {"na", "n/a", "#n/a", "nan", "null", "none", "nil", "."}
 """Texts that often stand for a missing value; here they are labels like any other."""
 KEPT_OFFENDERS = 1000
+_EMPTY_CELLS = (
+    '; only empty cells are missing: in R, write.csv(d, f, na = "")',
+    "; only None and empty cells are missing: replace these by None",
+)
 MOST_LEVELS = 10**5  # labels that a column may have to count as a category
 MISSING = -1  # the code of a row without a value
 UNKNOWN = -2  # the code of a value that is none of those that were given
@@ -83,21 +87,17 @@ class CategoryCoder:
             self.problems.note_unknown(cast(Mapping[Any, int], error.objects["offenders"]), rows, first_row, places)
             return None
         except MissingValueError as error:
-            raise self._no_category(error) from error
+            texts = map(str, self.categories.labels[:NAMED_LABELS])
+            named = ",".join(f'"{text}"' if "," in text else text for text in texts)
+            labels = named if len(self.categories) <= NAMED_LABELS and len(named) <= 28 else "..."
+            further, label = option("categories", f"{labels},missing", '[..., "missing"]'), error.objects.get("label")
+            raise MissingValueError(
+                "column-has-missing-values", further=further, column=self.column, label=label
+            ) from error
         if self._missing == "error" and encoded.kept is not None:
             self.problems.note_missing(~encoded.kept, first_row, places)
             return None
         return encoded
-
-    def _no_category(self, error: MissingValueError) -> MissingValueError:
-        """The design has no category for missing values, with what to type."""
-        texts = map(str, self.categories.labels[:NAMED_LABELS])
-        named = ",".join(f'"{text}"' if "," in text else text for text in texts)
-        labels = named if len(self.categories) <= NAMED_LABELS and len(named) <= 28 else "..."
-        further = option("categories", f"{labels},missing", '[..., "missing"]')
-        return MissingValueError(
-            "column-has-missing-values", further=further, column=self.column, label=error.objects.get("label")
-        )
 
 
 @dataclass
@@ -129,15 +129,16 @@ class Problems:
         self.unknown += sum(times.values())
         if self.first_unknown is None:
             self.first_unknown = _row(int(rows[0]), first_row, places)
+        self._note_offenders(times)
+
+    def _note_offenders(self, times: Mapping[Any, int]) -> None:
         for value, count in times.items():
             if value in self.offenders or len(self.offenders) < KEPT_OFFENDERS:
                 self.offenders[value] += count
 
     def include(self, later: Problems, rows: int) -> None:
         """Add the problems of a later part of the table, which ``rows`` others come before."""
-        for value, count in later.offenders.items():
-            if value in self.offenders or len(self.offenders) < KEPT_OFFENDERS:
-                self.offenders[value] += count
+        self._note_offenders(later.offenders)
         self.unknown, self.missing = self.unknown + later.unknown, self.missing + later.missing
         self.first_unknown = earlier_row(self.first_unknown, later.first_unknown, rows)
         self.first_missing = earlier_row(self.first_missing, later.first_missing, rows)
@@ -146,31 +147,27 @@ class Problems:
         """The one error for this column."""
         if self.unknown:
             return self._unknown_error(rows)
+        told: dict[str, Any] = {"first_missing": self.first_missing, "column": self.column, "count": self.missing}
         are = "is" if self.missing == 1 else "are"
-        return MissingValueError(
-            "of-values-missing-the-first",
-            named=self._named,
-            rows=rows,
-            are=are,
-            first_missing=self.first_missing,
-            column=self.column,
-            count=self.missing,
-        )
+        return MissingValueError("of-values-missing-the-first", named=self._named, rows=rows, are=are, **told)
 
     @property
     def _named(self) -> str:
         return f"column{'s' * (self.role == 'report')} {shorten(repr(self.column), 24)}"
 
     def _unknown_error(self, rows: int) -> UnknownCategoryError:
+        one = self.unknown == 1
+        are_not = f"{'is' if one else 'are'} no {'category' if self.role == 'truth' else self.role}"
+        are_not = are_not if self.role != "group" else f"{'has' if one else 'have'} no design"
         first = f"{', the first' if self.unknown > 1 else ''} in data row {self.first_unknown}"
         empty = any(str(value).strip().lower() in LIKE_MISSING for value in self.offenders)
-        then = _empty_cells() if empty else self._what_then()
+        then = in_language(*_EMPTY_CELLS) if empty else self._what_then()
         known = listed(map(repr, self.categories.labels), len(self.categories), HINT - len(f"allowed: {then}"))
         return UnknownCategoryError(
             "named-count-of-rows-values",
             named=self._named,
             rows=rows,
-            are_not=self._are_not,
+            are_not=are_not,
             first=first,
             known=known,
             then=then,
@@ -179,13 +176,6 @@ class Problems:
             offenders=dict(self.offenders),
             count=self.unknown,
         )
-
-    @property
-    def _are_not(self) -> str:
-        one = self.unknown == 1
-        if self.role == "group":
-            return f"{'has' if one else 'have'} no design"
-        return f"{'is' if one else 'are'} no {'category' if self.role == 'truth' else self.role}"
 
     def _what_then(self) -> str:
         if self.role == "group":
@@ -208,14 +198,6 @@ class Problems:
         return f"; {which}, make the design with {option(asked, *ones)}"
 
 
-def _empty_cells() -> str:
-    """What counts as missing, and how it is written."""
-    return in_language(
-        '; only empty cells are missing: in R, write.csv(d, f, na = "")',
-        "; only None and empty cells are missing: replace these by None",
-    )
-
-
 def _row(place: int, first_row: int, places: Array | None) -> int:
     return first_row + (place if places is None else int(places[place]))
 
@@ -226,7 +208,7 @@ def earlier_row(first: int | None, later: int | None, rows: int) -> int | None:
 
 
 def include_problems(problems: Sequence[Problems], later: Sequence[Problems], rows: int) -> None:
-    """Add the problems of a later part of the table, column by column; ``rows`` others come before it."""
+    """Add the problems of a later part of the table, which ``rows`` others come before, column by column."""
     for one, more in zip(problems, later, strict=True):
         one.include(more, rows)
 
@@ -269,18 +251,17 @@ class LevelCoder:
         self.fixed = levels is not None
         self._places: dict[Label, int] = {label: i for i, label in enumerate(self.labels)}
         self.about = about
-        self.given: dict[Label, None] = {}
-        """Labels in the order of a dictionary that is marked as ordered."""
+        self.given: dict[Label, None] = {}  # labels in the order of a dictionary that is marked as ordered
+        self.most: int | None = None  # labels that are told apart, the last with all further ones; else these raise
         self._last: tuple[Any, Array] | None = None
-        self.most: int | None = None
-        """Labels that are told apart; further ones count with the last. ``None``: too many are an error."""
 
     def codes(self, values: Any) -> Array:
         """Codes of the next rows, int32; -1 where there is no value."""
         places, dictionary = places_of(values)
         codes: Array = np.take(self._table(dictionary), places)
         if self.fixed and (codes == UNKNOWN).any():  # a dictionary may list what no record has
-            raise self._not_known(dictionary[int(places[np.flatnonzero(codes == UNKNOWN)[0]])].as_py())
+            label = dictionary[int(places[np.flatnonzero(codes == UNKNOWN)[0]])].as_py()
+            raise UnknownCategoryError("column-holds-a-value", values=repr(label), column=self.column, label=label)
         if getattr(values.type, "ordered", False) and len(self.given) < len(self.labels):
             self.given.update(dict.fromkeys(map(self._label, dictionary.to_pylist())))
         return codes
@@ -305,28 +286,19 @@ class LevelCoder:
             place = self._places.get(label)
         except TypeError as error:
             raise WrongTypeError("column-holds-values-that-cannot", column=self.column, values=str(error)) from None
-        if place is None:
-            place = self._add(label)
-        return place
+        return self._add(label) if place is None else place
 
     def _label(self, value: Any) -> Label:
         if isinstance(value, float):
             if math.isnan(value):
                 return None
             value = int(value) if value.is_integer() and abs(value) < 2**53 else value
-        if self.about is not None and self._stands_for_missing(value):
-            return None
-        return value  # type: ignore[no-any-return]
-
-    def _stands_for_missing(self, value: Any) -> bool:
-        """Codes that an SPSS file declares missing, and empty texts of files that know no other missing text."""
         about = self.about
         if about is None or (about.text and not isinstance(value, str)):
-            return False
-        return (about.text and value == "") or any(low <= value <= high for low, high in about.missing)
-
-    def _not_known(self, label: Any) -> UnknownCategoryError:
-        return UnknownCategoryError("column-holds-a-value", values=repr(label), column=self.column, label=label)
+            return value  # type: ignore[no-any-return]
+        # Codes that an SPSS file declares missing, and empty texts of files that know no other missing text.
+        empty = about.text and value == ""
+        return None if empty or any(low <= value <= high for low, high in about.missing) else value
 
     def _add(self, label: Label) -> int:
         if self.fixed:
@@ -443,8 +415,6 @@ def joined_columns(first: NumberedColumn, second: NumberedColumn) -> NumberedCol
 
 
 LARGEST = 2.0**53
-
-
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
 
 
@@ -459,7 +429,12 @@ def numbers_of(column: Any, name: str, row: int) -> Real:
         exact = not arrow.types.is_integer(column.type)  # those beyond 2^53 are refused by their size, below
         values = np.asarray(numbers_in_memory(column.cast(arrow.float64(), safe=exact)), dtype=np.float64)
     except arrow.ArrowException:
-        raise _not_a_number(column.to_pylist(), name, row) from None
+        for place, value in enumerate(column.to_pylist(), start=row + 1):
+            if not isinstance(value, int | float) and not _NUMBER.fullmatch(str(value)):
+                raise ParameterError(
+                    "column-the-value-in-data-row-is-no", place=place, values=repr(str(value)), column=name
+                ) from None
+        raise ParameterError("column-does-not-hold-numbers", column=name) from None
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
         place = row + int(wrong[0]) + 1
@@ -471,12 +446,9 @@ def check_size(values: Real, name: str, row: int) -> Real:
     """Raise for numbers that are too large to be weights or populations; sums of their squares would be infinite."""
     wrong = np.flatnonzero(np.abs(values) > LARGEST)
     if len(wrong):
-        raise ParameterError(
-            "column-the-value-in-data-row-is-too",
-            row_plus_wrong_number=row + int(wrong[0]) + 1,
-            values=str(values[wrong[0]]),
-            column=name,
-        )
+        told = {"values": str(values[wrong[0]]), "column": name}
+        place = row + int(wrong[0]) + 1
+        raise ParameterError("column-the-value-in-data-row-is-too", row_plus_wrong_number=place, **told)
     return values
 
 
@@ -484,15 +456,6 @@ def check_number_type(kind: Any, name: str) -> None:
     """Raise for dates and times, which Arrow would take for numbers of days or seconds."""
     if require().types.is_temporal(kind):
         raise ParameterError("column-holds-dates-or-times-not", column=name)
-
-
-def _not_a_number(values: list[Any], name: str, row: int) -> ParameterError:
-    for place, value in enumerate(values, start=row + 1):
-        if not isinstance(value, int | float) and not _NUMBER.fullmatch(str(value)):
-            return ParameterError(
-                "column-the-value-in-data-row-is-no", place=place, values=repr(str(value)), column=name
-            )
-    return ParameterError("column-does-not-hold-numbers", column=name)
 
 
 NEEDED = "the sampling plan must be known for every row; complete the column"

@@ -93,10 +93,8 @@ class RandomizedColumn:
     encoding: str
     parity: float
     private: bool
-    missing: int | None
-    """Rows without a value that were left out; None where they were randomized like the others, and not counted."""
-    item_parity: float | None = None
-    """Of a column of baskets: the largest parity of one item, beside that of a whole basket."""
+    missing: int | None  # rows left out; None where missing values were randomized like others, and not counted
+    item_parity: float | None = None  # of a column of baskets: the largest parity of one item
 
 
 @dataclass(frozen=True)
@@ -154,7 +152,8 @@ def randomize_file(
     check_columns(assignments, person)
     check_option("sets", sets, SETS)
     files = input_files(path)
-    folder, kind = _is_folder(path, output), _kind_of_output(path, output, to)
+    folder = output != "-" and is_several(path) and (output.endswith(("/", os.sep)) or not Path(output).suffix)
+    kind = f"rows{STREAMS[to]}" if to is not None else files[0] if folder else output  # a name of the kind written
     engine = engine_of(kind)
     if not folder:
         check_output(output, force=force, inputs=[path, *files, *inputs])
@@ -178,7 +177,10 @@ def randomize_file(
         if folder:
             several = source.source if isinstance(source, RowsWithoutCodes) else source
             assert isinstance(several, PartRows)
-            parts, schema = several, _schema_of_files(several, schema, assignments)
+            parts, told = several, [n for one in assignments for n in one.columns if n in several.keys]
+            if told:  # the names of folders stay as they are
+                raise ParameterError("the-folders-of-the-files-tell", told=shorten(repr(told[0]), 24), column=told[0])
+            schema = require().schema([*schema][: len(schema) - len(parts.keys)], metadata=schema.metadata)
 
         def one_file(place: str) -> AbstractContextManager[EvenRows | BackgroundSink]:
             return _one_file(place, kind=kind, schema=schema, style=source.style, at_once=at_once, **protected)
@@ -191,13 +193,9 @@ def randomize_file(
                     written += len(changed)
             raise_first(batches.problems, rows.rows)
         lost = lost_in(source.style, kind)
-    return Randomized(written, rows.rows - written, batches.summary(), output, _parity_joint(assignments), lost)
-
-
-def _schema_of_files(parts: PartRows, schema: Any, assignments: Sequence[Assignment]) -> Any:
-    """The schema without the columns that stand in names of folders, of which none can be randomized."""
-    _check_not_in_names(parts.keys, assignments)
-    return require().schema([*schema][: len(schema) - len(parts.keys)], metadata=schema.metadata)
+    leaves = [leaf for assignment in assignments for leaf in assignment.leaves]
+    joint = None if len(leaves) == 1 else product_of(leaf.parity_exact() for leaf in leaves)
+    return Randomized(written, rows.rows - written, batches.summary(), output, joint, lost)
 
 
 @contextmanager
@@ -213,31 +211,6 @@ def _one_file(
         target = EvenRows(behind, at_once) if engine_of(kind).shows_cuts else behind
         yield target
         target.finish()
-
-
-def _is_folder(path: str, output: str) -> bool:
-    """Whether the output is a folder with the files of the one that is read."""
-    return output != "-" and is_several(path) and (output.endswith(("/", os.sep)) or not Path(output).suffix)
-
-
-def _kind_of_output(path: str, output: str, to: str | None) -> str:
-    """The name of a file of the kind that is written."""
-    if to is not None:
-        return f"rows{STREAMS[to]}"
-    return input_files(path)[0] if _is_folder(path, output) else output
-
-
-def _check_not_in_names(keys: Sequence[str], assignments: Sequence[Assignment]) -> None:
-    """Raise where the names of folders, which stay as they are, tell the true values of a column."""
-    told = [name for one in assignments for name in one.columns if name in keys]
-    if told:
-        raise ParameterError("the-folders-of-the-files-tell", told=shorten(repr(told[0]), 24), column=told[0])
-
-
-def _parity_joint(assignments: Sequence[Assignment]) -> Parity | None:
-    """The product of the parities of several columns, None for a single one."""
-    leaves = [leaf for assignment in assignments for leaf in assignment.leaves]
-    return None if len(leaves) == 1 else product_of(leaf.parity_exact() for leaf in leaves)
 
 
 class BatchRandomizer:
@@ -316,8 +289,14 @@ class Persons:
     def names(self, values: Any, row: int, kept: Array | None = None) -> Array:
         """A block of 16 bytes for each of the next rows, or the kept ones among them; ``row`` of them came before."""
         check_no_missing(values, self._column, row, "say in every row whose it is: kept draws go by the person")
-        if self._rows < CHECKED_ROWS:
-            self._check_many(values)
+        if self._rows < CHECKED_ROWS:  # few different values, such as regions: all rows of one would be alike
+            self._rows += len(values)
+            self._different.update(values.unique().to_pylist())
+            different, rows = len(self._different), self._rows
+            if different * MOST_ROWS_EACH <= rows:
+                raise ParameterError(
+                    "column-names-no-persons-different-values", different=different, rows=rows, column=self._column
+                )
         ids = ids_of(values, self._column)
         try:
             names = self._keys.names(ids)
@@ -328,31 +307,16 @@ class Persons:
             ) from None
         return names if kept is None else names[kept]
 
-    def _check_many(self, values: Any) -> None:
-        """Raise for a column with few different values, such as a region: all its rows of one value would be alike."""
-        self._rows += len(values)
-        self._different.update(values.unique().to_pylist())
-        different = len(self._different)
-        if different * MOST_ROWS_EACH <= self._rows:
-            raise ParameterError(
-                "column-names-no-persons-different-values", different=different, rows=self._rows, column=self._column
-            )
-
 
 def check_columns(assignments: Sequence[Assignment], person: str | None = None) -> list[str]:
     """The columns to be randomized; an error for those that cannot be, or that tell whose row it is."""
     names = check_assignments(assignments)
-    for assignment in assignments:
-        _check_one_column_each(assignment)
+    for several in (part for assignment in assignments for _, part in assignment.parts):
+        if len(several) > 1:
+            raise ParameterError("the-reports-of-one-design", several=", ".join(several), columns=several)
     if person in names:
         raise ParameterError("column-is-randomized-and-tells-whose", person=person)
     return names
-
-
-def _check_one_column_each(assignment: Assignment) -> None:
-    several = next((names for _, names in assignment.parts if len(names) > 1), None)
-    if several is not None:
-        raise ParameterError("the-reports-of-one-design", several=", ".join(several), columns=several)
 
 
 class ColumnRandomizer:
@@ -390,9 +354,12 @@ class ColumnRandomizer:
 
     def changed(self, schema: Any) -> Any:
         """The schema with reports in place of the truth, saying so."""
+        arrow = require()
         for position, field, leaf, labels in zip(self.positions, self._fields, self._leaves, self._labels, strict=True):
-            kind = self._set_type(leaf) if labels is None else labels.type
-            schema = schema.set(position, described(field.with_type(kind).with_nullable(True), self._about(leaf)))
+            empty = Reports(leaf.fingerprint, leaf.k, leaf.encoding, np.empty(0), self._sampler.private)
+            sets = arrow.string() if self._texts_only else arrow.binary((leaf.k + 7) // 8)
+            made = field.with_type(sets if labels is None else labels.type).with_nullable(True)
+            schema = schema.set(position, described(made, dict(empty.describe())))
         return schema
 
     def encode(self, batch: Any, row: int) -> list[Encoded | None]:
@@ -408,16 +375,12 @@ class ColumnRandomizer:
         parts = self._sampler.sample(codes, names)
         if parts[0].encoding == "bits":
             return [_set_array(parts[0], texts_only=self._texts_only)]
-        return [
-            self._labelled(labels, numbers_array(part.data)) for labels, part in zip(self._labels, parts, strict=True)
-        ]
-
-    def _labelled(self, labels: Any, codes: Any) -> Any:
-        """Labels of the reports; few of them stay a dictionary for sinks that take one."""
-        arrow = require()
-        if self._coded_texts and len(labels) <= MOST_CODED and arrow.types.is_string(labels.type):
-            return arrow.DictionaryArray.from_arrays(codes, labels)
-        return labels.take(codes)
+        arrays, arrow = [], require()
+        for labels, part in zip(self._labels, parts, strict=True):
+            codes = numbers_array(part.data)  # few labels stay a dictionary for sinks that take one
+            coded = self._coded_texts and len(labels) <= MOST_CODED and arrow.types.is_string(labels.type)
+            arrays.append(arrow.DictionaryArray.from_arrays(codes, labels) if coded else labels.take(codes))
+        return arrays
 
     def summary(self) -> dict[str, RandomizedColumn]:
         """What happened to each column."""
@@ -427,13 +390,6 @@ class ColumnRandomizer:
             )
             for name, leaf, missing in zip(self._names, self._leaves, self._n_missing, strict=True)
         }
-
-    def _about(self, leaf: Design) -> dict[str, Any]:
-        return dict(Reports(leaf.fingerprint, leaf.k, leaf.encoding, np.empty(0), self._sampler.private).describe())
-
-    def _set_type(self, leaf: Design) -> Any:
-        arrow = require()
-        return arrow.string() if self._texts_only else arrow.binary((leaf.k + 7) // 8)
 
     def _label_array(self, leaf: Design, kind: Any) -> Any:
         """All report labels in the type of the column where it can hold them; None for set reports."""
@@ -586,7 +542,11 @@ def randomize_table(
     for assignment in assignments:
         drawn = _drawn(assignment, [next(remaining) for _ in assignment.columns], random, names)
         for name, (leaf, _), part in zip(assignment.columns, assignment.parts, drawn, strict=True):
-            reports[name] = _labels_like(leaf, part, table.column(name), kept, sets)
+            like = table.column(name)
+            if part.encoding == "bits":
+                reports[name] = join_sets(part, like, kept, sets=sets)
+            else:
+                reports[name] = leaf.written_reports().decode(part.data, like=like, match="text", kept=kept)
             notes[name] = dict(part.describe())
     return table.with_columns(reports, kept, notes)
 
@@ -616,9 +576,3 @@ def _true_codes(
         problems += [coder.problems for coder in coders]
     raise_first(problems, table.rows)
     return common_rows([one for one in encoded if one is not None], table.rows)
-
-
-def _labels_like(design: Design, reports: Reports, like: Any, kept: Array | None, sets: str) -> Any:
-    if reports.encoding == "bits":
-        return join_sets(reports, like, kept, sets=sets)
-    return design.written_reports().decode(reports.data, like=like, match="text", kept=kept)

@@ -21,9 +21,9 @@ from maskwell.engines.arrow_arrays import (
     reason_of,
     require,
     table_without_views,
-    validated_values,
     without_traces,
 )
+from maskwell.engines.arrow_checks import validated_values
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.engines.row_sources import Coded, RowPass, Source, engine_of, no_column
 from maskwell.engines.rows import Rows, is_spark, not_on_spark
@@ -54,7 +54,9 @@ class Table(ABC):
 
     def _readable(self, name: str, column: Any, use: str, *, checked: bool) -> Any:
         """A column of a type that can be used, as one Arrow array."""
-        array = _array(column, checked=checked)
+        array = arrow_values(column)
+        array = array if checked else validated_values(array)  # a file reader has checked it
+        array = array.combine_chunks() if isinstance(array, require().ChunkedArray) else array
         check_column_type(require().field(name, array.type), use)
         return array
 
@@ -101,14 +103,9 @@ class TableInMemory(Table):
             return (data if kept is None else data[kept]).assign(**columns)
         if kind == "polars":
             return (data if kept is None else data.filter(kept)).with_columns(**columns)
-        if isinstance(data, require().Table):
-            return self._with_arrow_columns(columns, kept, notes)
-        return {name: columns[name] if name in columns else _rows_of(data[name], kept) for name in data}
-
-    def _with_arrow_columns(
-        self, columns: Mapping[str, Any], kept: Array | None, notes: Mapping[str, dict[str, Any]]
-    ) -> Any:
-        table = self.data if kept is None else self.data.filter(require().array(kept))
+        if not isinstance(data, require().Table):
+            return {name: columns[name] if name in columns else _rows_of(data[name], kept) for name in data}
+        table = data if kept is None else data.filter(require().array(kept))
         for name, column in columns.items():
             place = self.names.index(name)
             field = described(table.schema.field(place).with_type(column.type).with_nullable(True), notes[name])
@@ -178,11 +175,3 @@ def _rows_of(column: Any, kept: Array | None) -> Any:
     if hasattr(column, "filter"):  # of polars, or of Arrow
         return column.filter(kept if hasattr(column, "to_arrow") else require().array(kept))
     return column[kept]
-
-
-def _array(values: Any, *, checked: bool = True) -> Any:
-    """A column as one Arrow array; one that no file reader has checked is checked here."""
-    values = arrow_values(values)
-    if not checked:
-        values = validated_values(values)
-    return values.combine_chunks() if isinstance(values, require().ChunkedArray) else values

@@ -19,7 +19,8 @@ import numpy as np
 from maskwell.core.arguments import kind_of, list_of
 from maskwell.core.phrases import shorten
 from maskwell.core.report_data import Counts
-from maskwell.engines.arrow_arrays import require, validated_values
+from maskwell.engines.arrow_arrays import require
+from maskwell.engines.arrow_checks import validated_values
 from maskwell.errors import ReportError, WrongTypeError
 
 COLUMNS = ("design", "n", "private", "values")

@@ -8,6 +8,7 @@ files with the same names.
 from __future__ import annotations
 
 import glob
+import itertools
 import os
 import re
 from bisect import bisect_right
@@ -42,15 +43,25 @@ class Part:
 def parts_of(path: str) -> list[Part]:
     """The files of a folder or a pattern, sorted by their names; at least one."""
     if os.path.isdir(path):  # noqa: PTH112
-        root, files = path, _files_below(path)
+        root, files = path, []
+        for place, folders, names in os.walk(path):
+            folders[:] = [name for name in folders if not _is_passed_over(name)]
+            files += [os.path.join(place, name) for name in names if not _is_passed_over(name)]  # noqa: PTH118
+        files.sort(key=lambda file: Path(file).parts)
         missing = f"{path} holds no data files", "give a folder with files of one kind, such as .parquet"
     else:
-        root, files = _fixed_part(path), sorted(filter(os.path.isfile, glob.glob(path, recursive=True)))  # noqa: PTH207
+        folders = [*itertools.takewhile(lambda part: not glob.has_magic(part), Path(path).parts)]
+        root, files = str(Path(*folders)), sorted(filter(os.path.isfile, glob.glob(path, recursive=True)))  # noqa: PTH207
         missing = f"no file has a name like {path}", "check the pattern; * stands for any letters"
     if not files:
         raise DataFileError(missing[0], hint=missing[1], path=path)
-    names = [os.path.relpath(file, root) for file in files]
-    return [Part(file, name, _keys(name)) for file, name in zip(files, names, strict=True)]
+    parts = []
+    for file in files:
+        name = os.path.relpath(file, root)
+        pairs = (folder.partition("=") for folder in Path(name).parts[:-1] if "=" in folder.strip("="))
+        keys = ((unquote(key), None if value == NO_VALUE else unquote(value)) for key, _, value in pairs)
+        parts.append(Part(file, name, tuple(keys)))
+    return parts
 
 
 def check_outside(output: str, path: str) -> None:
@@ -61,29 +72,8 @@ def check_outside(output: str, path: str) -> None:
         raise DataFileError("the-output-lies-in-which", path_shown=path, path=output)
 
 
-def _files_below(folder: str) -> list[str]:
-    files: list[str] = []
-    for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not _is_passed_over(name)]
-        files += [os.path.join(place, name) for name in names if not _is_passed_over(name)]  # noqa: PTH118
-    return sorted(files, key=lambda file: Path(file).parts)
-
-
 def _is_passed_over(name: str) -> bool:
     return name.startswith(("_", ".")) and "=" not in name
-
-
-def _fixed_part(pattern: str) -> str:
-    """The folder above the first name that is a pattern."""
-    parts = Path(pattern).parts
-    first = next(place for place, part in enumerate(parts) if glob.has_magic(part))
-    return str(Path(*parts[:first])) if first else "."
-
-
-def _keys(path: str) -> tuple[tuple[str, str | None], ...]:
-    """What the folders of a file tell."""
-    pairs = (folder.partition("=") for folder in Path(path).parts[:-1] if "=" in folder.strip("="))
-    return tuple((unquote(name), None if value == NO_VALUE else unquote(value)) for name, _, value in pairs)
 
 
 class PartRows:
@@ -93,34 +83,33 @@ class PartRows:
         self, parts: Sequence[Part], open_part: Callable[[str], Source], *, coded: Collection[str], copied: bool
     ) -> None:
         self._parts, self._open_part, self._coded, self._copied = parts, open_part, coded, copied
+        self.names = [part.name for part in parts]  # seen from the folder that is read
+        self.paths = tuple(part.path for part in parts)
         self._sizes = [_size(part.path) for part in parts]
         self._starts: list[int] = []
         self._seen = 0
         self._first = self._current = open_part(parts[0].path)
         self.style = self._first.style
         self._stored = self._first.schema
-        self._keys = self.keys = [name for name, _ in parts[0].keys if name not in self._stored.names]
+        self.keys = [name for name, _ in parts[0].keys if name not in self._stored.names]
         self.schema = self._stored
-        for name in self._keys:
+        for name in self.keys:
             self.schema = self.schema.append(require().field(name, require().string()))
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
         """The rows, as Arrow record batches."""
         kinds: list[Any] | None = None
-        self._seen, self._starts = 0, []
+        self._seen, self._starts, stored = 0, [], only
+        if only is not None and self.keys:  # one column of a file at least, so that its rows can be counted
+            stored = [place for place in sorted(only) if place < len(self._stored)] or [0]
         for place, part in enumerate(self._parts):
             self._starts.append(self._seen)
-            for batch in self._opened(place).batches(self._stored_places(only)):
+            for batch in self._opened(place).batches(stored):
                 self._seen += len(batch)
-                if self._keys:
+                if self.keys:
                     batch = self._with_keys(batch, part, only)
                 kinds = kinds or [column.type for column in batch.columns]
                 yield _in_kinds(batch, kinds)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the files, seen from the folder that is read."""
-        return [part.name for part in self._parts]
 
     @property
     def place(self) -> int:
@@ -150,16 +139,12 @@ class PartRows:
                 number = int(row.group(1).replace(",", ""))
                 place = bisect_right(self._starts, number - 1) - 1
                 rest, where = error.message[row.end() :], f"row {number - self._starts[place]:,} of "
-                start = f"{error.message[: row.start()]}{where}"
-                error.message = f"{start}{_end_of(self._parts[place].name, LINE - len(start + rest))}{rest}"
+                start, name = f"{error.message[: row.start()]}{where}", self.names[place]
+                room = max(LINE - len(start + rest), LEAST)  # the last characters of a name tell it from others
+                error.message = f"{start}{name if len(name) <= room else f'…{name[1 - room :]}'}{rest}"
                 error.args = (error.message,)
                 error.objects["path"] = self._parts[place].path
             raise
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The files that are read."""
-        return tuple(part.path for part in self._parts)
 
     def _opened(self, place: int) -> Source:
         if place == 0:
@@ -175,18 +160,13 @@ class PartRows:
         part, first, schema = self._parts[place], self._parts[0].name, self._current.schema
         stored = {*schema.names}
         names = [name for name, _ in part.keys if name not in stored]
-        if names != self._keys:
-            fault = f"{part.path} lies in the partitions {_listed(names)}, and {first} in {_listed(self._keys)}"
+        if names != self.keys:
+            lies, others = (", ".join(map(repr, some)) or "none" for some in (names, self.keys))
+            fault = f"{part.path} lies in the partitions {lies}, and {first} in {others}"
             raise DataFileError(fault, hint="give one level of folders for each partition", path=part.path)
         fault, column = _difference(schema, self._stored, first)
         if fault:
             raise DataFileError("path-fault", fault=fault, path=part.path, column=column)
-
-    def _stored_places(self, only: Sequence[int] | None) -> Sequence[int] | None:
-        """The columns to read from a file; one at least, so that its rows can be counted."""
-        if only is None or not self._keys:
-            return only
-        return [place for place in sorted(only) if place < len(self._stored)] or [0]
 
     def _with_keys(self, batch: Any, part: Part, only: Sequence[int] | None) -> Any:
         values = dict(part.keys)
@@ -195,14 +175,11 @@ class PartRows:
             columns = []
         listed = self.schema.names  # a new list each time it is asked for
         names = listed if only is None else [listed[place] for place in sorted(only)]
-        for name in names[len(columns) :]:
-            columns.append(self._key_column(name, values[name], len(batch)))
-        return require().RecordBatch.from_arrays(columns, names)
-
-    def _key_column(self, name: str, value: str | None, rows: int) -> Any:
         arrow = require()
-        column = arrow.array([value], arrow.string()).dictionary_encode().take(arrow.repeat(0, rows))
-        return column if self._copied or name in self._coded else column.cast(arrow.string())
+        for name in names[len(columns) :]:
+            column = arrow.array([values[name]], arrow.string()).dictionary_encode().take(arrow.repeat(0, len(batch)))
+            columns.append(column if self._copied or name in self._coded else column.cast(arrow.string()))
+        return arrow.RecordBatch.from_arrays(columns, names)
 
 
 @contextmanager
@@ -214,9 +191,12 @@ def same_files(rows: PartRows, output: str, open_file: Callable[[str], AbstractC
             writer = _SameFiles(rows, lambda name: stack.enter_context(open_file(_placed(partial, name))), stack.close)
             yield writer
             writer.finish()
-        mode = _folder_mode(partial, {os.path.dirname(path) or "." for path in rows.paths})  # noqa: PTH120
+        # Nobody may look into the new folder who may not look into all of those that are read.
+        mode, group = allowed_mode(0o777), partial.stat().st_gid
+        for status in map(os.stat, {os.path.dirname(path) or "." for path in rows.paths}):  # noqa: PTH120
+            mode &= status.st_mode if status.st_gid == group else status.st_mode & 0o707
         for folder in [partial, *(place for place in partial.rglob("*") if place.is_dir())]:
-            folder.chmod(mode)
+            folder.chmod(mode | 0o700)
         try:
             name_folder(partial, target)
         except FileExistsError as error:
@@ -252,14 +232,6 @@ def _placed(folder: Path, name: str) -> str:
     return str(folder / name)
 
 
-def _folder_mode(new: Path, folders: Collection[str]) -> int:
-    """Who may look into a new folder: nobody who may not look into all of those that are read."""
-    mode, group = allowed_mode(0o777), new.stat().st_gid
-    for status in map(os.stat, folders):
-        mode &= status.st_mode if status.st_gid == group else status.st_mode & 0o707
-    return mode | 0o700
-
-
 def _check_new(output: str) -> Path:
     target = Path(os.path.abspath(output))  # noqa: PTH100 - a link as the last part is an existing name
     if os.path.lexists(target):
@@ -279,11 +251,6 @@ _ROW = re.compile(r"\bdata row ([0-9][0-9,]*)")
 LINE = 92  # characters that a line with an error has room for
 
 
-def _end_of(name: str, room: int) -> str:
-    """The name of a file in about so many characters; the last ones tell it from others."""
-    return name if len(name) <= max(room, LEAST) else f"…{name[1 - max(room, LEAST) :]}"
-
-
 LEAST = 16
 
 
@@ -293,10 +260,6 @@ def _size(path: str) -> int:
         return os.stat(path).st_size  # noqa: PTH116
     except OSError:
         return 0
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names)) if names else "none"
 
 
 def _difference(schema: Any, expected: Any, first: str) -> tuple[str, str]:
@@ -325,13 +288,9 @@ def _in_kinds(batch: Any, kinds: Sequence[Any]) -> Any:
     """The batch with dictionaries and texts as in the first one: each file may be stored in its own way."""
     if [column.type for column in batch.columns] == kinds:
         return batch
-    columns = [_in_kind(column, kind) for column, kind in zip(batch.columns, kinds, strict=True)]
+    columns = []
+    for column, kind in zip(batch.columns, kinds, strict=True):
+        if require().types.is_dictionary(kind) and column.type == kind.value_type:
+            column = column.dictionary_encode()
+        columns.append(column if column.type == kind else column.cast(kind))
     return require().RecordBatch.from_arrays(columns, batch.schema.names)
-
-
-def _in_kind(column: Any, kind: Any) -> Any:
-    if column.type == kind:
-        return column
-    if require().types.is_dictionary(kind) and column.type == kind.value_type:
-        return column.dictionary_encode().cast(kind)
-    return column.cast(kind)

@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from maskwell.core.expressions import Call as CallRead
 from maskwell.core.expressions import (
@@ -56,7 +56,7 @@ class Formula:
 def read_formula(text: str, *, random: bool = False) -> Formula:
     """Read ``outcome ~ predictors``; with ``random`` there may be a random intercept, ``(1 | firm)``, among them."""
     with _problems(text):
-        tokens = tokens_of(_checked_text(text))
+        tokens = tokens_of(text)
         middle = next((place for place, token in enumerate(tokens) if token == Token("sign", "~")), 0)
         if middle == 0:
             raise NotAllowedError("it needs an outcome and a ~", _WRITE)
@@ -77,21 +77,17 @@ def read_formula(text: str, *, random: bool = False) -> Formula:
 def read_right_side(text: str) -> tuple[tuple[Term, ...], tuple[str, ...]]:
     """Read ``~ age + region``: the terms, and the columns they name."""
     with _problems(text):
-        terms, group = _right_side(tokens_of(_checked_text(text).strip().removeprefix("~")))
+        terms, group = _right_side(tokens_of(text.strip().removeprefix("~")))
         if group is not None:
             raise misplaced("|")
     return terms, _columns_of(terms)
 
 
-def _checked_text(text: Any) -> str:
-    if not isinstance(text, str):
-        raise WrongTypeError("a-formula-is-a-text-not", name=type(text).__name__)
-    return text
-
-
 @contextmanager
 def _problems(text: str) -> Iterator[None]:
     """Say what is wrong with a formula in one line."""
+    if not isinstance(text, str):
+        raise WrongTypeError("a-formula-is-a-text-not", name=type(text).__name__)
     try:
         yield
     except NotAllowedError as error:

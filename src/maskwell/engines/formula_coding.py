@@ -91,7 +91,8 @@ class Coding:
         with _problems_with_rows("a category or contrast"), _quiet():
             factors = {text: _Factor.of(text, value) for text, value in values.items()}
         _check_size(terms, factors, len(table) * copies)
-        blocks = tuple(_full_rank([[factors[factor.text] for factor in term] for term in terms]))
+        spanned: set[frozenset[tuple[str, bool]]] = set()
+        blocks = tuple(part for term in terms for part in _new_parts([factors[one.text] for one in term], spanned))
         names = [name for block in blocks for name in _names(block, factors)]
         if len({*names}) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
@@ -168,20 +169,17 @@ def _reduced(contrast: Contrast, levels: Sequence[Any]) -> tuple[Real, Sequence[
 # --- which columns to leave out ---------------------------------------------------------------------------------------
 
 
-def _full_rank(terms: Iterable[Sequence[_Factor]]) -> Iterator[_Scoped]:
-    """The parts of each term, none of whose columns follow from those of terms before it.
+def _new_parts(term: Sequence[_Factor], spanned: set[frozenset[tuple[str, bool]]]) -> list[_Scoped]:
+    """The parts of a term, none of whose columns follow from those of terms before it, which are ``spanned``.
 
-    A term spans one space for each subset of those of its factors that hold a constant, and what an earlier term
-    spans is left out. What remains is joined to as few parts as possible: a space without a factor and the same with
-    the factor reduced are one with the whole factor.
+    A term spans one space for each subset of those of its factors that hold a constant. What remains is joined to as
+    few parts as possible: a space without a factor and the same with the factor reduced are one with the whole factor.
     """
-    spanned: set[frozenset[tuple[str, bool]]] = set()
-    for term in terms:
-        choices = [[(factor.text, True), None] if factor.spans else [(factor.text, False)] for factor in term]
-        spaces = [tuple(one for one in some if one is not None) for some in itertools.product(*choices)]
-        new = [space for space in spaces if frozenset(space) not in spanned]
-        spanned |= {*map(frozenset, new)}
-        yield from _joined(new)
+    choices = [[(factor.text, True), None] if factor.spans else [(factor.text, False)] for factor in term]
+    spaces = [tuple(one for one in some if one is not None) for some in itertools.product(*choices)]
+    new = [space for space in spaces if frozenset(space) not in spanned]
+    spanned |= {*map(frozenset, new)}
+    return _joined(new)
 
 
 def _joined(spaces: Iterable[_Scoped]) -> list[_Scoped]:
@@ -244,9 +242,8 @@ def _check_size(terms: Sequence[Term], factors: Mapping[str, _Factor], rows: int
 
 def _check_bytes(columns: int, rows: int) -> None:
     if 8 * columns * rows > MOST_BYTES:
-        raise TooLargeError(
-            "the-formula-makes-columns-for-rows", columns=columns, rows=rows, most_bytes=MOST_BYTES >> 30
-        )
+        most = MOST_BYTES >> 30
+        raise TooLargeError("the-formula-makes-columns-for-rows", columns=columns, rows=rows, most_bytes=most)
 
 
 @contextmanager
@@ -317,8 +314,12 @@ class _Rows:
         match call.name:
             case "C":
                 return self._coded(**arguments)
-            case "np.where":
-                return self._where(**arguments)
+            case "np.where":  # one of two values by row
+                either = [self._labels(arguments[name]) for name in ("x", "y")]
+                objects = any(isinstance(one, str) or getattr(one, "dtype", "") == "O" for one in either)
+                either = [np.array(one, dtype=object) if objects else one for one in either]  # long texts cost nothing
+                found = np.where(self._one(arguments["condition"]), *either)
+                return CategoryColumn.of(found) if objects else found
         numbers = call.name not in _OF_ANYTHING
         start, *others = (
             self._one(one, numbers=numbers) if function.parameters[key] == VALUE else plain(one)
@@ -338,14 +339,6 @@ class _Rows:
         listed = None if levels is None else plain(levels)
         spans = spans_intercept is None or plain(spans_intercept) is not False
         return replace(column, contrast=_contrast(contrasts), levels=listed, spans_intercept=spans)
-
-    def _where(self, condition: Any, x: Any, y: Any) -> Any:
-        """One of two values by row."""
-        either = [self._labels(one) for one in (x, y)]
-        objects = any(isinstance(one, str) or getattr(one, "dtype", "") == "O" for one in either)
-        either = [np.array(one, dtype=object) if objects else one for one in either]  # long texts cost nothing so
-        found = np.where(self._one(condition), *either)
-        return CategoryColumn.of(found) if objects else found
 
 
 def _contrast(node: Any) -> Any:

@@ -69,14 +69,10 @@ def _only_column(label: Any, known: Mapping[str, Sequence[Any]]) -> str:
     said = shorten(repr(str(label)), 30)
     if not names:
         raise InputError("reference-no-column-of-the-formula", said=said)
-    first = shorten(names[0], 16)
-    raise InputError(
-        "reference-columns-have-such-a-category",
-        said=said,
-        names_count=len(names),
-        names=shorten(", ".join(names), 30),
-        in_language=in_language(f"--reference {first}=...", f"reference={{{first!r}: ...}}"),
-    )
+    first, named = shorten(names[0], 16), shorten(", ".join(names), 30)
+    typed = in_language(f"--reference {first}=...", f"reference={{{first!r}: ...}}")
+    told = {"names_count": len(names), "names": named, "in_language": typed}
+    raise InputError("reference-columns-have-such-a-category", said=said, **told)
 
 
 def _place(name: str, label: Any, known: Mapping[str, Sequence[Any]]) -> int:
@@ -87,12 +83,8 @@ def _place(name: str, label: Any, known: Mapping[str, Sequence[Any]]) -> int:
     if not texts:
         raise InputError("reference-the-column-holds-numbers-which", said=said)
     if str(label) not in texts:
-        raise InputError(
-            "reference-the-column-has-no-category",
-            said=said,
-            label=shorten(repr(str(label)), 24),
-            values=listed(texts, len(texts), VALUES),
-        )
+        wrong, known_texts = shorten(repr(str(label)), 24), listed(texts, len(texts), VALUES)
+        raise InputError("reference-the-column-has-no-category", said=said, label=wrong, values=known_texts)
     return texts.index(str(label))
 
 

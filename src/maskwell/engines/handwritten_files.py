@@ -45,14 +45,8 @@ def read_small_table(
         raise DataFileError("path-has-the-columns-header", hint=hint, header=", ".join(header) or "none", path=path)
     for number, line in lines[1:]:
         if len(line) != len(header):
-            raise DataFileError(
-                "line-fields-for-columns",
-                hint=hint,
-                number=number,
-                line_count=len(line),
-                header_count=len(header),
-                path=path,
-            )
+            told = {"number": number, "line_count": len(line), "header_count": len(header)}
+            raise DataFileError("line-fields-for-columns", hint=hint, **told, path=path)
     if len(lines) < 2:
         raise DataFileError("path-has-no-rows", hint=hint, path=path)
     return [(number, dict(zip(header, line, strict=True))) for number, line in lines[1:]]
@@ -70,7 +64,11 @@ def read_curves(path: str, *, between: str = "steps") -> tuple[Curve | None, Cur
     ``between`` = "steps": the values of a row hold from its p up to the next. "lines": rows are joined by straight
     lines, with (0, 0) and (1, 1) added where the table does not reach.
     """
-    table = _read_priors(path)
+    lines = read_lines(path, hint=CURVES_HINT)
+    header = lines[0][1] if lines else []
+    if "p" not in header or not {"lower", "upper"} & set(header) or len(set(header)) < len(header):
+        raise DataFileError("path-has-the-columns-header-give", header=", ".join(header) or "none", path=path)
+    table = _priors(path, header, lines[1:])
     make = _steps if between == "steps" else _lines
     curves = []
     for name in ("lower", "upper"):
@@ -82,14 +80,6 @@ def read_curves(path: str, *, between: str = "steps") -> tuple[Curve | None, Cur
                 "path-column-name-problem", hint=error.hint, name=name, problem=error.message, path=path
             ) from error
     return curves[0], curves[1]
-
-
-def _read_priors(path: str) -> dict[Fraction, dict[str, Fraction]]:
-    lines = read_lines(path, hint=CURVES_HINT)
-    header = lines[0][1] if lines else []
-    if "p" not in header or not {"lower", "upper"} & set(header) or len(set(header)) < len(header):
-        raise DataFileError("path-has-the-columns-header-give", header=", ".join(header) or "none", path=path)
-    return _priors(path, header, lines[1:])
 
 
 def _priors(
@@ -105,10 +95,9 @@ def _priors(
         cells = dict(zip(header, line, strict=True))
         p = as_given(as_fraction(cells["p"], f"{path}, line {number}, p"), cells["p"])
         before = next(reversed(table), None)
-        if not 0 <= p <= 1 or (before is not None and p <= before):
-            wrong = (
-                f"comes after p = {to_decimal(before)}" if before is not None and p <= before else "is not from 0 to 1"
-            )
+        late = before is not None and p <= before
+        if late or not 0 <= p <= 1:
+            wrong = f"comes after p = {to_decimal(before)}" if before is not None and late else "is not from 0 to 1"
             raise DataFileError("line-p", path=path, number=number, p=to_decimal(p), wrong=wrong)
         table[p] = {
             name: check_probability(cells[name], f"{path}, line {number}, {name}")
@@ -147,12 +136,18 @@ class MatrixFile:
 
 def read_matrix(path: str) -> MatrixFile:
     """Read m lines of k numbers or fractions from CSV (labels optional), JSON (a list of lists) or NPY."""
-    readers = {".csv": _read_csv, ".json": _read_json, ".npy": _read_npy}
-    reader = readers.get(Path(path).suffix.lower())
-    if reader is None:
-        raise DataFileError("has-no-ending-that-tells-what", path=path, readers=" ".join(readers))
+    ending = Path(path).suffix.lower()
+    if ending not in (".csv", ".json", ".npy"):
+        raise DataFileError("has-no-ending-that-tells-what", path=path, readers=".csv .json .npy")
     try:
-        return reader(path)
+        if ending == ".npy":
+            array = np.load(path, allow_pickle=False)
+            if not isinstance(array, np.ndarray) or array.ndim != 2:
+                raise MatrixError("does-not-hold-a-matrix", path=path)
+            return MatrixFile(array)
+        text = read_document(path, error=DataFileError, hint="check the path of the matrix file")
+        # Decimals of JSON keep the digits that were written.
+        return _from_csv(text, path) if ending == ".csv" else MatrixFile(from_json(text, parse_float=str))
     except InputError:
         raise
     except OSError as error:
@@ -161,8 +156,8 @@ def read_matrix(path: str) -> MatrixFile:
         raise DataFileError("cannot-read-give", path=path, fault=fault_of(error)) from error
 
 
-def _read_csv(path: str) -> MatrixFile:
-    lines = csv.reader(io.StringIO(_text_of(path), newline=""))
+def _from_csv(text: str, path: str) -> MatrixFile:
+    lines = csv.reader(io.StringIO(text, newline=""))
     rows = [[cell.strip() for cell in row] for row in lines if any(cell.strip() for cell in row)]
     if not rows:
         raise DataFileError("path-is-empty-give-m", path=path)
@@ -184,19 +179,3 @@ def _is_number(text: str) -> bool:
     except InputError:
         return False
     return True
-
-
-def _read_json(path: str) -> MatrixFile:
-    """Decimals keep the digits that were written."""
-    return MatrixFile(from_json(_text_of(path), parse_float=str))
-
-
-def _text_of(path: str) -> str:
-    return read_document(path, error=DataFileError, hint="check the path of the matrix file")
-
-
-def _read_npy(path: str) -> MatrixFile:
-    array = np.load(path, allow_pickle=False)
-    if not isinstance(array, np.ndarray) or array.ndim != 2:
-        raise MatrixError("does-not-hold-a-matrix", path=path)
-    return MatrixFile(array)

@@ -51,16 +51,14 @@ class TextForm:
                 raise ParameterError("separator-is-not-known", separator=shorten(repr(separator), 20))
         if decimal is not None:
             check_option("decimal", decimal, (".", ","))
-        return cls(separator, None if encoding is None else _encoding(encoding), decimal)
-
-
-def _encoding(name: str) -> str:
-    try:
-        known = codecs.lookup(name)
-        b"a".decode(known.name) if known.name == UTF8 else "a".encode(known.name)
-    except (LookupError, ValueError):
-        raise ParameterError("encoding-is-not-known", name=shorten(repr(name), 30)) from None
-    return known.name
+        if encoding is not None:
+            try:
+                known = codecs.lookup(encoding).name
+                b"a".decode(known) if known == UTF8 else "a".encode(known)
+            except (LookupError, ValueError):
+                raise ParameterError("encoding-is-not-known", name=shorten(repr(encoding), 30)) from None
+            encoding = known
+        return cls(separator, encoding, decimal)
 
 
 def csv_file(
@@ -146,12 +144,8 @@ def separator_of(start: bytes, path: str = "the file") -> str:
     if len(fitting) > 1:
         signs = " or ".join(SEPARATORS[sign] for sign in fitting[:2])
         names = " or ".join("tab" if sign == "\t" else f"'{sign}'" for sign in fitting[:2])
-        raise DataFileError(
-            "may-stand-between-fields-the-lines",
-            signs=signs,
-            in_language=in_language(f"--separator {names}", f"csv_file(path, separator={names})"),
-            path=path,
-        )
+        typed = in_language(f"--separator {names}", f"csv_file(path, separator={names})")
+        raise DataFileError("may-stand-between-fields-the-lines", signs=signs, in_language=typed, path=path)
     return fitting[0] if fitting else ","
 
 
@@ -209,21 +203,18 @@ class DecimalCommas:
         if arrow.types.is_dictionary(column.type):
             labels = self.converted(name, column.dictionary)
             return column if labels is column.dictionary else arrow.DictionaryArray.from_arrays(column.indices, labels)
-        if name not in self.columns and not self._begins(name, column):
-            return column
+        if name not in self.columns:
+            commas, points = _some(column, _COMMA), _some(column, POINT)
+            if commas and not points and (self._asked or (_all(column, _NUMBER) and _some(column, _NO_THOUSANDS))):
+                self.columns.add(name)
+            elif points or not self._asked:
+                self._without.add(name)
+                self._pointed += [name] if points and _all(column, _THOUSANDS) else []
+            if name not in self.columns:
+                return column
         if _some(column, POINT):
             raise DataFileError("column-has-numbers-with-commas", name=shorten(name), path=self._path, column=name)
         return require("pyarrow.compute").replace_substring_regex(column, _COMMA, r"\1.\2")
-
-    def _begins(self, name: str, column: Any) -> bool:
-        """Whether a column is one of those from here on."""
-        commas, points = _some(column, _COMMA), _some(column, POINT)
-        if commas and not points and (self._asked or (_all(column, _NUMBER) and _some(column, _NO_THOUSANDS))):
-            self.columns.add(name)
-        elif points or not self._asked:
-            self._without.add(name)
-            self._pointed += [name] if points and _all(column, _THOUSANDS) else []
-        return name in self.columns
 
 
 _COMMA = r"^([+-]?\d+),(\d+)$"

@@ -31,7 +31,8 @@ from maskwell.core.atomic import partial_folder
 from maskwell.core.extras import is_installed, missing_extra, require_library
 from maskwell.core.leftovers import target_of
 from maskwell.core.phrases import fault_of
-from maskwell.engines.arrow_arrays import file_errors, in_schema, reason_of, require, validated
+from maskwell.engines.arrow_arrays import file_errors, in_schema, reason_of, require
+from maskwell.engines.arrow_checks import validated
 from maskwell.engines.labelled_columns import ColumnLabels, Labels, column_type, read_column, written_column
 from maskwell.engines.row_sources import BATCH_ROWS, Coded, Engine
 from maskwell.errors import DataFileError, MaskwellError

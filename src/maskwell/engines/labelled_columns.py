@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
@@ -59,9 +60,15 @@ class ColumnLabels:
         return bool(texts & set(self.values.values()))
 
     @property
+    def as_text(self) -> ColumnLabels:
+        """What remains to be said of a column whose reports are other texts than its values."""
+        return ColumnLabels(text=True, label=self.label)
+
+    @property
     def in_order(self) -> list[str]:
         """The labels, in the order of their values."""
-        return [*dict.fromkeys(self.values[value] for value in _in_order(self))]
+        in_order = sorted(self.values, key=lambda value: (isinstance(value, str), value))
+        return [*dict.fromkeys(self.values[value] for value in in_order)]
 
     def label_of(self, value: Any) -> str:
         """The label of a value, or the value itself as text."""
@@ -72,12 +79,8 @@ class ColumnLabels:
         behind: dict[str, Any] = {}
         for value, label in self.values.items():
             if label in behind and label in categories:
-                raise DataFileError(
-                    "column-two-codes-have-the-label",
-                    label=label,
-                    values=f"{value_text(behind[label])}, {value_text(value)}",
-                    column=column,
-                )
+                values = f"{value_text(behind[label])}, {value_text(value)}"
+                raise DataFileError("column-two-codes-have-the-label", label=label, values=values, column=column)
             behind.setdefault(label, value)
         return behind
 
@@ -134,7 +137,8 @@ def value_text(value: Any) -> str:
 def _column_labels(meta: Any, name: str) -> ColumnLabels:
     kind = meta.readstat_variable_types[name]
     ranges = [(r["lo"], r["hi"]) if isinstance(r, dict) else (r, r) for r in meta.missing_ranges.get(name, ())]
-    values = {_label_key(v): label for v, label in meta.variable_value_labels.get(name, {}).items()}
+    labels = meta.variable_value_labels.get(name, {})
+    values = {value if isinstance(value, str) else float(value): label for value, label in labels.items()}
     text = kind == "string"
     letters = {*meta.missing_user_values.get(name, ()), *(v for v in values if isinstance(v, str) and not text)}
     return ColumnLabels(
@@ -150,10 +154,6 @@ def _column_labels(meta: Any, name: str) -> ColumnLabels:
     )
 
 
-def _label_key(value: Any) -> Any:
-    return value if isinstance(value, str) else float(value)
-
-
 # ---- dates
 #
 # They are numbers with a format. SPSS counts seconds from 14 October 1582, Stata days or milliseconds and SAS days or
@@ -167,14 +167,6 @@ SPSS_DATES = {"DATE", "ADATE", "EDATE", "JDATE", "SDATE"}
 SPSS_TIMES = {"DATETIME", "YMDHMS"}
 SAS_DATES = {"DATE", "DDMMYY", "MMDDYY", "YYMMDD", "E8601DA", "IS8601DA", "B8601DA"}
 SAS_TIMES = {"DATETIME", "E8601DT", "IS8601DT", "B8601DT"}
-
-
-def date_type(kind: str, form: str | None) -> Any:
-    """The Arrow type of a column with this format, None where it is no date."""
-    arrow, scale = require(), _scale(kind, form)
-    if scale is None:
-        return None
-    return arrow.date32() if scale[2] else arrow.timestamp("us")
 
 
 def as_dates(values: Real, lost: Array, kind: str, form: str | None) -> Any:
@@ -223,7 +215,9 @@ def column_type(about: ColumnLabels, kind: str, *, spoken: bool, exact: bool) ->
         return arrow.string()
     if exact:
         return arrow.float64()
-    return date_type(kind, about.format) or (arrow.int32() if about.whole else arrow.float64())
+    if (scale := _scale(kind, about.format)) is not None:
+        return arrow.date32() if scale[2] else arrow.timestamp("us")
+    return arrow.int32() if about.whole else arrow.float64()
 
 
 def read_column(values: Sequence[Any], about: ColumnLabels, kind: str, *, spoken: bool, exact: bool) -> Any:
@@ -233,14 +227,19 @@ def read_column(values: Sequence[Any], about: ColumnLabels, kind: str, *, spoken
         stored = arrow.array(values, arrow.string())
         if exact:
             return stored
-        texts = arrow.array([None if v == "" or _is_missing_text(v, about) else v for v in values], arrow.string())
-        return _spoken_texts(texts, about) if spoken else texts
+        missing = {one for one in {*values} if any(low <= one <= high for low, high in about.missing)} | {""}
+        texts = arrow.array([None if one in missing else one for one in values], arrow.string())
+        coded = texts.dictionary_encode()
+        return _dictionary(coded.indices, coded.dictionary.to_pylist(), about) if spoken else texts
     numbers = _numbers(values)
     if exact:
         return arrow.array(numbers, mask=_bits(numbers) == _NAN)
-    lost = np.isnan(numbers) | _in_ranges(numbers, about)
+    lost = np.isnan(numbers)
+    for low, high in about.missing:
+        lost |= (numbers >= low) & (numbers <= high)
     if spoken:
-        return _spoken_numbers(numbers, lost, about)
+        distinct, codes = np.unique(np.where(lost, 0.0, numbers), return_inverse=True)
+        return _dictionary(arrow.array(codes.astype(np.int32), mask=lost), distinct.tolist(), about)
     form = column_type(about, kind, spoken=False, exact=False)
     if arrow.types.is_temporal(form):
         return as_dates(numbers, lost, kind, about.format)
@@ -252,11 +251,10 @@ def _numbers(values: Sequence[Any]) -> Real:
     try:
         return np.where(np.isnan(numbers := np.array(values, dtype=np.float64)), math.nan, numbers)
     except ValueError:
-        return np.array([_tagged(v) if isinstance(v, str) else math.nan if v is None else v for v in values])
-
-
-def _tagged(letter: str) -> float:
-    return float(np.array([_NAN | ord(letter[0])], dtype=np.uint64).view(np.float64)[0])
+        letters = {one for one in values if isinstance(one, str)}
+        bits = np.array([_NAN | ord(letter[0]) for letter in letters], dtype=np.uint64)
+        tagged: dict[Any, float] = dict(zip(letters, bits.view(np.float64).tolist(), strict=True))
+        return np.array([math.nan if one is None else tagged.get(one, one) for one in values])
 
 
 def _bits(numbers: Real) -> Array:
@@ -269,33 +267,10 @@ def _letters(numbers: Real) -> Array:
     return np.where(np.isnan(numbers) & (bits & 0xFFFF_FFFF_FFFF_FF80 == _NAN), bits & 0x7F, 0)
 
 
-def _in_ranges(numbers: Real, about: ColumnLabels) -> Array:
-    lost = np.zeros(len(numbers), dtype=bool)
-    for low, high in about.missing:
-        lost |= (numbers >= low) & (numbers <= high)
-    return lost
-
-
-def _is_missing_text(value: str, about: ColumnLabels) -> bool:
-    return any(low <= value <= high for low, high in about.missing)
-
-
-def _spoken_numbers(numbers: Real, lost: Array, about: ColumnLabels) -> Any:
+def _dictionary(codes: Any, values: Sequence[Any], about: ColumnLabels) -> Any:
+    """A dictionary of the distinct labels of some values; two values with one label become one."""
     arrow = require()
-    distinct, codes = np.unique(np.where(lost, 0.0, numbers), return_inverse=True)
-    texts = arrow.array([about.label_of(value) for value in distinct.tolist()], arrow.string())
-    return _dictionary(arrow.array(codes.astype(np.int32), mask=lost), texts)
-
-
-def _spoken_texts(texts: Any, about: ColumnLabels) -> Any:
-    coded = texts.dictionary_encode()
-    labels = [about.label_of(value) for value in coded.dictionary.to_pylist()]
-    return _dictionary(coded.indices, require().array(labels, require().string()))
-
-
-def _dictionary(codes: Any, texts: Any) -> Any:
-    """A dictionary of distinct labels; two values with one label become one."""
-    arrow = require()
+    texts = arrow.array([about.label_of(value) for value in values], arrow.string())
     return arrow.DictionaryArray.from_arrays(codes, texts).cast(arrow.string()).dictionary_encode()
 
 
@@ -305,25 +280,15 @@ def as_factor(values: Any, about: ColumnLabels) -> Any | None:
     spoken = arrow.types.is_dictionary(values.type)
     coded = values if spoken else values.dictionary_encode()
     labels = about.in_order
-    texts: list[Any] = [value if spoken else about.values.get(_key(value)) for value in coded.dictionary.to_pylist()]
-    if not {*texts} <= {*labels} or _repeats(about):
+    values = coded.dictionary.to_pylist()
+    if not spoken:
+        values = [about.values.get(float(value) if isinstance(value, int | float) else value) for value in values]
+    if not {*values} <= {*labels} or all(value_text(value) == label for value, label in about.values.items()):
         return None
-    order = [label for label in labels if label in texts]
+    order = [label for label in labels if label in values]
     place = {label: i for i, label in enumerate(order)}
-    places = arrow.array([place[text] for text in texts], arrow.int32())
+    places = arrow.array([place[text] for text in values], arrow.int32())
     return arrow.DictionaryArray.from_arrays(places.take(coded.indices), arrow.array(order), ordered=True)
-
-
-def _in_order(about: ColumnLabels) -> list[Any]:
-    return sorted(about.values, key=lambda value: (isinstance(value, str), value))
-
-
-def _key(value: Any) -> Any:
-    return float(value) if isinstance(value, int | float) else value
-
-
-def _repeats(about: ColumnLabels) -> bool:
-    return all(value_text(value) == label for value, label in about.values.items())
 
 
 # ---- writing
@@ -339,7 +304,7 @@ def written_column(
         values = values.cast(values.type.value_type)
     if (report := describe(field)) is not None:
         sets = report.get("encoding") == "bits"
-        values, known = (values, _as_text(known)) if sets else _reports(values, known, field.name)
+        values, known = (values, known.as_text) if sets else _reports(values, known, field.name)
     known = _fitting(known, ending, same=same)
     if arrow.types.is_string(values.type) or arrow.types.is_large_string(values.type):
         return values.fill_null("").to_pandas().astype(object), replace(known, text=True)
@@ -349,12 +314,9 @@ def written_column(
         values = values.cast(arrow.int8())
     if not (arrow.types.is_integer(values.type) or arrow.types.is_floating(values.type)):
         kind = shorten(str(values.type), 20)
+        name = shorten(repr(field.name), 20)
         raise DataFileError(
-            "column-holds-files-hold-numbers-texts",
-            name=shorten(repr(field.name), 20),
-            kind=kind,
-            ending=ending,
-            column=field.name,
+            "column-holds-files-hold-numbers-texts", name=name, kind=kind, ending=ending, column=field.name
         )
     return _pandas_numbers(values, known, ending)
 
@@ -368,26 +330,15 @@ def _reports(values: Any, about: ColumnLabels, name: str) -> tuple[Any, ColumnLa
     coded = values.combine_chunks().dictionary_encode()
     texts = coded.dictionary.to_pylist()
     behind = about.value_of(texts, name)
-    reports = [behind.get(text, None if text == MISSING else _as_value(text, about)) for text in texts]
+    for text in texts:  # a value that has no label, written as text
+        with suppress(ValueError):
+            if text not in behind and text != MISSING:
+                behind[text] = text if about.text else float(text)
+    reports = [behind.get(text) for text in texts]
     if any(value is None for text, value in zip(texts, reports, strict=True) if text != MISSING):
-        return values, _as_text(about)
+        return values, about.as_text
     kind = arrow.string() if about.text else arrow.float64()
     return arrow.array(reports, kind).take(coded.indices), plain
-
-
-def _as_text(about: ColumnLabels) -> ColumnLabels:
-    """What remains to be said of a column whose reports are other texts than its values."""
-    return ColumnLabels(text=True, label=about.label)
-
-
-def _as_value(text: str, about: ColumnLabels) -> Any:
-    """A value that has no label, written as text."""
-    if about.text:
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _fitting(about: ColumnLabels, ending: str, *, same: bool) -> ColumnLabels:
@@ -395,20 +346,16 @@ def _fitting(about: ColumnLabels, ending: str, *, same: bool) -> ColumnLabels:
     if not same:
         about = replace(about, format=None, missing=(), tagged=())
     if ending == ".dta":
-        whole = {
-            int(v) if isinstance(v, float) else v: label for v, label in about.values.items() if _is_stata(v, about)
-        }
+        whole: dict[Any, str] = {}  # Stata labels whole numbers and the letters of missing values
+        for value, label in () if about.text else about.values.items():
+            if isinstance(value, str):
+                whole |= {value: label} if value in about.tagged else {}
+            elif float(value).is_integer() and abs(value) < 2**31:
+                whole[int(value)] = label
         return replace(about, values=whole)
     if ending == ".sav":
         return replace(about, values={v: t for v, t in about.values.items() if isinstance(v, str) == about.text})
     return about
-
-
-def _is_stata(value: Any, about: ColumnLabels) -> bool:
-    """Stata labels whole numbers and the letters of missing values."""
-    if isinstance(value, str):
-        return value in about.tagged and not about.text
-    return not about.text and float(value).is_integer() and abs(value) < 2**31
 
 
 def _pandas_numbers(values: Any, about: ColumnLabels, ending: str) -> tuple[Any, ColumnLabels]:
@@ -421,11 +368,8 @@ def _pandas_numbers(values: Any, about: ColumnLabels, ending: str) -> tuple[Any,
         column[letters > 0] = [chr(code) for code in letters[letters > 0].tolist()]
         tags = {chr(code) for code in np.unique(letters[letters > 0]).tolist()}
         return pd.Series(column, dtype=object), replace(about, tagged=tuple(sorted(tags.union(about.tagged))))
-    if about.whole and not about.tagged and _are_whole(numbers):
+    known = numbers[~np.isnan(numbers)]
+    whole = (known == np.rint(known)).all() and (np.abs(known) < 2**31 - 100).all()
+    if about.whole and not about.tagged and whole:
         return pd.Series(numbers).astype("Int32"), about
     return pd.Series(numbers), about
-
-
-def _are_whole(numbers: Real) -> bool:
-    known = numbers[~np.isnan(numbers)]
-    return bool((known == np.rint(known)).all() and (np.abs(known) < 2**31 - 100).all())

@@ -15,7 +15,7 @@ from maskwell.core.phrases import option, shorten
 from maskwell.engines.arrow_arrays import require
 from maskwell.engines.column_tables import TableInMemory
 from maskwell.engines.row_sources import Source, find_column
-from maskwell.engines.rows import MemoryTable, Rows
+from maskwell.engines.rows import Rows, with_columns
 from maskwell.errors import ParameterError, UnknownCategoryError, WrongTypeError
 
 
@@ -46,11 +46,8 @@ class MissingCodes:
         """The same for these columns only."""
         other = next((name for name in self.columns if name not in names), None)
         if other is not None:
-            raise ParameterError(
-                "missing-codes-for-the-column-which",
-                other=shorten(repr(other), 30),
-                names=shorten(", ".join(names), 60),
-            )
+            named, known = shorten(repr(other), 30), shorten(", ".join(names), 60)
+            raise ParameterError("missing-codes-for-the-column-which", other=named, names=known)
         return MissingCodes((), {name: (*self.everywhere, *self.columns.get(name, ())) for name in names})
 
     def check_no_category(self, held: Mapping[str, Categories | None]) -> None:
@@ -58,13 +55,9 @@ class MissingCodes:
         for name, categories in held.items():
             code = next((one for one in self.codes_of(name) if _is_category(one, categories)), None)
             if code is not None:
-                raise ParameterError(
-                    "missing-codes-is-a-category",
-                    code=shorten(repr(code), 20),
-                    name=shorten(repr(name), 24),
-                    option_name=option("missing_codes", f"COLUMN={shorten(code, 20)}"),
-                    column=name,
-                )
+                typed = option("missing_codes", f"COLUMN={shorten(code, 20)}")
+                told = {"code": shorten(repr(code), 20), "name": shorten(repr(name), 24), "column": name}
+                raise ParameterError("missing-codes-is-a-category", **told, option_name=typed)
 
     def codes_of(self, name: str) -> tuple[str, ...]:
         """The codes of one column."""
@@ -107,18 +100,7 @@ def without_codes(rows: Rows, codes: MissingCodes) -> Rows:
         is_code = _found(table.columns([name])[name], codes.codes_of(name))
         if is_code.any():
             changed[name] = _emptied(table.column(name), is_code)
-    return MemoryTable(_with(rows.data, changed)) if changed else rows
-
-
-def _with(data: Any, columns: Mapping[str, Any]) -> Any:
-    """A table of the same kind with some columns in place of its own."""
-    if isinstance(data, require().Table):
-        for name, column in columns.items():
-            data = data.set_column(data.column_names.index(name), name, column)
-        return data
-    if isinstance(data, Mapping):
-        return {**data, **columns}
-    return data.with_columns(**columns) if hasattr(data, "with_columns") else data.assign(**columns)
+    return Rows.of(with_columns(rows.data, changed)) if changed else rows
 
 
 def _emptied(column: Any, where: Array) -> Any:

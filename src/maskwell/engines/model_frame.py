@@ -35,8 +35,7 @@ def _dropped() -> str:
 MOST_CATEGORIES = 64  # categories of all randomized predictors together; each costs a copy of the model matrix
 
 
-Groups: TypeAlias = Sequence[tuple[Hashable, Sequence[int]]]
-"""Labels of groups of categories, each with the codes of its categories."""
+Groups: TypeAlias = Sequence[tuple[Hashable, Sequence[int]]]  # labels of groups, and the codes of their categories
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,11 +130,9 @@ class _Variables:
         check_columns([*values], [*self.names, *randomized])
         lacking = next((name for name in randomized if name not in values), None)
         if lacking is not None:
-            raise InputError(
-                "predictions-need-a-true-category",
-                lacking=shorten(repr(lacking), 24),
-                option_name=option("at", f"{lacking}=LABEL", f"{{{lacking!r}: LABEL}}"),
-            )
+            typed = option("at", f"{lacking}=LABEL", f"{{{lacking!r}: LABEL}}")
+            named = shorten(repr(lacking), 24)
+            raise InputError("predictions-need-a-true-category", lacking=named, option_name=typed)
         columns = {name: self._everywhere(name, value, randomized.get(name)) for name, value in values.items()}
         return self.coding.apply(Predictors({**self.frame, **columns}, self.rows))
 
@@ -193,12 +190,9 @@ def _place(name: str, value: Any, labels: Sequence[Any]) -> int:
     """The code of a category, found by its text."""
     texts = [*map(str, labels)]
     if str(value) not in texts:
-        raise InputError(
-            "is-no-category",
-            value=shorten(repr(str(value)), 24),
-            name=shorten(repr(name), 24),
-            texts=listed(texts, len(texts), HINT - len("categories: ")),
-        )
+        known = listed(texts, len(texts), HINT - len("categories: "))
+        wrong = shorten(repr(str(value)), 24)
+        raise InputError("is-no-category", value=wrong, name=shorten(repr(name), 24), texts=known)
     return texts.index(str(value))
 
 
@@ -223,23 +217,28 @@ def read_model_frame(
     ``latent`` is a formula such as ``~ age`` for the categories of a randomized predictor; by default all terms of the
     formula without it. ``combine`` chooses categories of the outcome that count as one, by its labels.
     """
-    _check_missing(missing)
+    check_kind(str, missing=missing)
+    if missing not in ("error", "drop"):
+        raise ParameterError("missing-missing", missing=missing)
     parsed, plan = read_formula(formula, random=True), plan or ColumnRoles()
     assigned = variables_of(assignments) if assignments or randomized_columns else []
-    variables = {name: v for v in assigned for name in [_one_column(v)]}
-    _check_used(variables, parsed)
+    variables = _used(assigned, parsed)
     right, needed = (None, ()) if latent is None else read_right_side(latent)
     covariates = [*dict.fromkeys([*parsed.columns, *needed])]
     randomized = [name for name in parsed.columns if name in variables]
     if latent is not None and {*needed} & {*randomized}:
         raise InputError("latent-names-a-randomized-predictor", latent=shorten(repr(latent)))
     uses = uses_of([*parsed.right, *(right or ())])
-    coded = {**dict.fromkeys(name for name in plan.labelled if name not in covariates), **_looked_for(variables)}
+    coded: dict[str, Categories | None] = dict.fromkeys(name for name in plan.labelled if name not in covariates)
+    for one in variables.values():
+        coded |= Samples((one,)).looked_for()
     with open_table(Rows.of(data), coded) as table:
         told = [] if parsed.group is None else [parsed.group]
         check_columns([parsed.outcome, *covariates, *told], table.names)
         groups = [name for v in variables.values() for name in v.group_columns]
-        names = [parsed.outcome, *covariates, *told, *groups, *_plan_names(plan, table)]
+        table.check([*plan.numeric, *plan.labelled])
+        planned = [*plan.numeric, *plan.labelled, *plan.replicate_names(table, table.where)]
+        names = [parsed.outcome, *covariates, *told, *groups, *planned]
         columns = table.columns([*dict.fromkeys(names)])
         reader = _Reader(columns, len(next(iter(columns.values()))), missing, table, uses)
     reported = {name: reader.reports([v]) for name, v in variables.items() if name == parsed.outcome}
@@ -255,7 +254,11 @@ def read_model_frame(
         known = {parsed.outcome: outcome.labels, **{name: held.labels for name, held in inputs.items()}}
         known |= {name: _categories_of(name, column, uses) for name, column in frame.items()}
         places = reference.places(known, [*parsed.right, *(right or ())])
-        frame |= {name: _compared_with(frame[name], known[name], places[name]) for name in places if name in frame}
+        for name in places.keys() & frame.keys():  # the reference comes first, where the coding looks for it
+            column, order = frame[name], [*known[name]]
+            order.insert(0, order.pop(places[name]))
+            held = CategoryColumn.of(column) if isinstance(column, np.ndarray) else column
+            frame[name] = CategoryColumn(held.codes_among(order), order)
         outcome = replace(outcome, reference=places.pop(parsed.outcome, None))
     else:
         places = {}
@@ -263,24 +266,11 @@ def read_model_frame(
     return _assembled(parsed, right, reader, kept, frame, outcome, joint, hidden, plan)
 
 
-def _check_missing(missing: str) -> None:
-    check_kind(str, missing=missing)
-    if missing not in ("error", "drop"):
-        raise ParameterError("missing-missing", missing=missing)
-
-
 def _categories_of(name: str, column: Any, uses: Mapping[str, set[str]]) -> Sequence[Any]:
     """The categories of a predictor, in their order; none of numbers, unless they stand in ``C`` only."""
     if not isinstance(column, np.ndarray):
         return list(column.categories)
     return np.unique(column).tolist() if uses.get(name) == {"C"} else ()
-
-
-def _compared_with(column: Any, labels: Sequence[Any], place: int) -> Any:
-    """A predictor with the reference first, where the coding of categories looks for it."""
-    first, others = labels[place], [label for at, label in enumerate(labels) if at != place]
-    held = CategoryColumn.of(column) if isinstance(column, np.ndarray) else column
-    return CategoryColumn(held.codes_among([first, *others]), [first, *others])
 
 
 def _assembled(
@@ -299,7 +289,11 @@ def _assembled(
     latent: Real = np.empty((int(kept.sum()), 0))
     latent_names: tuple[str, ...] = ()
     if joint is not None:
-        latent, latent_names = _latent(parsed.without(randomized) if right is None else right, frame, int(kept.sum()))
+        terms = parsed.without(randomized) if right is None else right
+        learned, latent = Coding.learn(terms, Predictors(frame, int(kept.sum())))
+        latent_names = tuple(name for name in learned.names if name != "Intercept")
+        if "Intercept" in learned.names:
+            latent = np.delete(latent, learned.names.index("Intercept"), axis=1)
     return ModelFrame(
         parsed.text,
         parsed.outcome,
@@ -331,11 +325,8 @@ def _coded(right: Any, frame: dict[str, Any], hidden: Sequence[_Hidden], n: int)
     """The model matrix for each combination of categories of the randomized predictors, the first one slowest."""
     sizes = [len(one.categories) for one in hidden]
     if int(np.prod(sizes)) > MOST_CATEGORIES:
-        raise ParameterError(
-            "the-randomized-predictors-have-categories-together",
-            prod=int(np.prod(sizes)),
-            most_categories=MOST_CATEGORIES,
-        )
+        many = {"prod": int(np.prod(sizes)), "most_categories": MOST_CATEGORIES}
+        raise ParameterError("the-randomized-predictors-have-categories-together", **many)
     every = [np.arange(n) % size for size in sizes]  # all levels occur while the coding is learned
     table = Predictors({**frame, **_latent_columns(hidden, every)}, n)
     coding, values = Coding.learn(right, table, copies=int(np.prod(sizes)))
@@ -352,14 +343,6 @@ def _coded(right: Any, frame: dict[str, Any], hidden: Sequence[_Hidden], n: int)
 def _latent_columns(hidden: Sequence[_Hidden], codes: Sequence[Array]) -> dict[str, Any]:
     """Columns of true categories."""
     return {one.name: one.column(column) for one, column in zip(hidden, codes, strict=True)}
-
-
-def _latent(right: Any, frame: dict[str, Any], n: int) -> tuple[Real, tuple[str, ...]]:
-    coding, values = Coding.learn(right, Predictors(frame, n))
-    if "Intercept" not in coding.names:
-        return values, coding.names
-    place = coding.names.index("Intercept")
-    return np.delete(values, place, axis=1), tuple(name for name in coding.names if name != "Intercept")
 
 
 def _matrix_of(coding: Coding, parsed: Formula, hidden: Sequence[_Hidden]) -> Callable[[Any], Real]:
@@ -434,15 +417,8 @@ class _Reader:
         if self._lost and self._policy == "error":
             name, count = next(iter(self._lost.items()))
             more = f" (and {len(self._lost) - 1} more columns)" if len(self._lost) > 1 else ""
-            raise MissingValueError(
-                "column-of-values-are-missing",
-                hint=_dropped(),
-                name=shorten(name, 24),
-                count=count,
-                rows=self._rows,
-                more=more,
-                columns=dict(self._lost),
-            )
+            told: dict[str, Any] = {"name": shorten(name, 24), "count": count, "rows": self._rows, "more": more}
+            raise MissingValueError("column-of-values-are-missing", hint=_dropped(), **told, columns=dict(self._lost))
         if not self._kept.any():
             raise MissingValueError("no-row-has-all-its-values")
         return self._kept
@@ -450,7 +426,9 @@ class _Reader:
     def covariate(self, name: str, kept: Array) -> Any:
         """Numbers, or categories in their natural order; labelled numbers are categories unless in a function."""
         column, arrow = _filtered(self._columns[name], kept), require()
-        column = column if "function" in self._uses.get(name, ()) else self._labelled(name, column)
+        if name in self._labels and "function" not in self._uses.get(name, ()):
+            factor = as_factor(column, self._labels[name])
+            column = column if factor is None else factor
         kind = column.type
         if arrow.types.is_boolean(kind):
             return flags_in_memory(column)
@@ -460,7 +438,9 @@ class _Reader:
                 return self._whole(name, numbers_in_memory(column.cast(arrow.float64(), safe=False)))
         numbers = _as_numbers(column) if self._texts_only else None
         with column_errors(name):
-            return self._categories(name, column) if numbers is None else self._whole(name, numbers)
+            if numbers is None:
+                return _as_categories(column, in_order=name in self._in_order)
+            return self._whole(name, numbers)
 
     def numbers_of(self, name: str, kept: Array) -> Array:
         """The different values of a column as numbers 0, 1, ... that all occur."""
@@ -469,14 +449,6 @@ class _Reader:
             held = column if require().types.is_dictionary(column.type) else column.dictionary_encode()
         codes = numbers_in_memory(held.indices)
         return np.unique(codes, return_inverse=True)[1].reshape(-1)
-
-    def _categories(self, name: str, column: Any) -> Any:
-        return _as_categories(column, in_order=name in self._in_order)
-
-    def _labelled(self, name: str, column: Any) -> Any:
-        """The labels of a column in place of its values, where the file has one for each of them."""
-        factor = as_factor(column, self._labels[name]) if name in self._labels else None
-        return column if factor is None else factor
 
     def _whole(self, name: str, numbers: Any) -> Any:
         """Whole numbers that are only categories, so that a term is ``C(x)[T.3]`` and not ``C(x)[T.3.0]``."""
@@ -501,20 +473,9 @@ class _Reader:
         """What is known about the sampling of the rows that are used."""
         if not plan:
             return {}
-        columns = RoleReader(plan, _Names(self._columns), "the table").read(self._columns, 0)
+        schema = require().schema([(name, column.type) for name, column in self._columns.items()])
+        columns = RoleReader(plan, schema, "the table").read(self._columns, 0)
         return {name: some_rows(value, kept) for name, value in columns.items()}
-
-
-@dataclass(frozen=True)
-class _Names:
-    """What a reader of plan columns asks of a schema."""
-
-    columns: Mapping[str, Any]
-
-    @property
-    def names(self) -> list[str]:
-        """All columns."""
-        return list(self.columns)
 
 
 def missing_values(column: Any) -> Array:
@@ -566,28 +527,13 @@ def _as_categories(column: Any, *, in_order: bool) -> Any:
     return CategoryColumn(table[codes], ordered)
 
 
-def _one_column(variable: Variable) -> str:
-    if len(variable.columns) != 1:
-        raise ParameterError("one-design-for-the-columns", columns=", ".join(variable.columns))
-    return variable.columns[0]
-
-
-def _check_used(variables: Mapping[str, Variable], parsed: Formula) -> None:
-    for name in variables:
-        if name != parsed.outcome and name not in parsed.columns:
-            raise InputError(
-                "there-is-a-design-for-which",
-                name=shorten(name),
-                outcome=shorten(", ".join((parsed.outcome, *parsed.columns)), 60),
-            )
-
-
-def _looked_for(variables: Mapping[str, Variable]) -> dict[str, Categories | None]:
-    """The categories that columns hold: reports, and values that tell which design a row used."""
-    return {name: held for v in variables.values() for name, held in Samples((v,)).looked_for().items()}
-
-
-def _plan_names(plan: ColumnRoles, table: Table) -> list[str]:
-    names = [*plan.numeric, *plan.labelled]
-    table.check(names)
-    return [*names, *plan.replicate_names(table, table.where)]
+def _used(assigned: Sequence[Variable], parsed: Formula) -> dict[str, Variable]:
+    """The variables by their columns, of which each has one, which the formula names."""
+    for one in assigned:
+        if len(one.columns) != 1:
+            raise ParameterError("one-design-for-the-columns", columns=", ".join(one.columns))
+    for one in assigned:
+        if one.columns[0] not in (parsed.outcome, *parsed.columns):
+            named = shorten(", ".join((parsed.outcome, *parsed.columns)), 60)
+            raise InputError("there-is-a-design-for-which", name=shorten(one.columns[0]), outcome=named)
+    return {one.columns[0]: one for one in assigned}

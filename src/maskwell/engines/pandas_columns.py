@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from maskwell.core import report_data
 from maskwell.core.arguments import Bits
 from maskwell.core.categories import Column, Versions, first_fit, label_array, not_a_column, split_array
-from maskwell.engines.arrow_arrays import masks_from_bits, require, sets_of_column, validated_values
+from maskwell.engines.arrow_arrays import masks_from_bits, require, sets_of_column
+from maskwell.engines.arrow_checks import validated_values
 from maskwell.errors import InputError
 
 LARGEST_ARRAY = 1 << 30  # bytes of one Arrow array of binary values, which counts them in 32 bits

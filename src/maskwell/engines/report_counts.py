@@ -30,16 +30,10 @@ from maskwell.engines.arrow_arrays import (
     require,
     without_nan,
 )
-from maskwell.engines.assignments import (
-    Assignment,
-    Samples,
-    check_assignments,
-    expected_categories,
-    variables_of,
-)
+from maskwell.engines.assignments import Assignment, Samples, check_assignments, expected_categories, variables_of
 from maskwell.engines.column_codes import Problems, include_problems, raise_first
 from maskwell.engines.row_sources import PIECE_BYTES, Progress, RowPass, Source, find_column
-from maskwell.engines.rows import Rows
+from maskwell.engines.rows import Part, Rows
 from maskwell.engines.survey_columns import ColumnRoles, RoleReader, SampleReader, whole_numbers
 from maskwell.errors import MissingValueError, ParameterError, ReportError
 
@@ -172,14 +166,6 @@ def tally_survey(
 
 
 @dataclass(frozen=True)
-class _CountedPart:
-    """What counters saw in one part of the rows."""
-
-    rows: int
-    counters: Sequence[Any]
-
-
-@dataclass(frozen=True)
 class _Counting:
     """Lets counters see all rows of a source, in one pass; the column ``counts`` says how often each counts."""
 
@@ -196,7 +182,7 @@ class _Counting:
             positions[self.counts] = find_column(schema, self.counts, self.where)
         return positions
 
-    def __call__(self, source: Source, first_row: int | None, progress: Progress | None) -> _CountedPart:
+    def __call__(self, source: Source, first_row: int | None, progress: Progress | None) -> Part[Sequence[Any]]:
         positions = self._positions(source.schema)
         only = sorted({*positions.values()})
         places = {name: only.index(position) for name, position in positions.items()}
@@ -213,7 +199,7 @@ class _Counting:
                 counter.add(columns, len(batch), rows.before, weights)
         if first_row is None:
             raise_first((problems for counter in self.counters for problems in counter.problems), rows.rows)
-        return _CountedPart(rows.rows, self.counters)
+        return Part(rows.rows, self.counters)
 
 
 def _count(
@@ -222,9 +208,9 @@ def _count(
     """Let counters see all rows, in one pass; how many there were, and the counters with what they saw."""
     expected = {name: held for counter in counters for name, held in counter.expected().items()}
     parts = table.in_parts(_Counting(counters, counts, str(table)), coded=expected, progress=progress)
-    rows, seen = parts[0].rows, [*parts[0].counters]
+    rows, seen = parts[0].rows, [*parts[0].found]
     for part in parts[1:]:
-        for counter, later in zip(seen, part.counters, strict=True):
+        for counter, later in zip(seen, part.found, strict=True):
             counter.include(later, rows)
         rows += part.rows
     raise_first((problems for counter in seen for problems in counter.problems), rows)
@@ -250,12 +236,12 @@ class _SampleCounter:
     def __init__(self, samples: Samples, missing: str) -> None:
         self._samples, self._reader, self.dropped = samples, SampleReader(samples, missing), 0
         self.designs: Sequence[Design] = samples.designs
-        self._values = [_zeros(design) for design in self.designs]
+        nothing = [Reports(one.fingerprint, one.k, one.encoding, one.empty_reports(0)) for one in self.designs]
+        self._values = [np.array(design.tally(no).values) for design, no in zip(self.designs, nothing, strict=True)]
         self._private = True
 
     @property
     def problems(self) -> list[Problems]:
-        """Values that cannot be counted."""
         return self._reader.problems
 
     @property
@@ -281,32 +267,18 @@ class _SampleCounter:
             return
         self.dropped += rows - len(report)
         weight = None if weights is None else weights[kept]
-        if len(self._values) == 1:
-            _add_reports(self._values[0], report, weight)
-            return
-        for place in np.unique(sample):
-            chosen = sample == place
-            _add_reports(self._values[place], report[chosen], None if weight is None else weight[chosen])
+        for place in [0] if len(self._values) == 1 else np.unique(sample):
+            chosen = slice(None) if len(self._values) == 1 else sample == place
+            if weight is None:
+                tally_codes(report[chosen], self._values[place])
+            else:
+                np.add.at(self._values[place], report[chosen], weight[chosen])
 
     def include(self, later: _SampleCounter, rows: int) -> None:
-        """Add what was counted in a later part of the table, which ``rows`` others come before."""
         for values, more in zip(self._values, later._values, strict=True):
             values += more
         self._private, self.dropped = self._private and later._private, self.dropped + later.dropped
         include_problems(self.problems, later.problems, rows)
-
-
-def _add_reports(values: Array, report: Array, weights: Array | None) -> None:
-    if weights is None:
-        tally_codes(report, values)
-    else:
-        np.add.at(values, report, weights)
-
-
-def _zeros(design: Design) -> Array:
-    """Zeros to count in, after checking that there is room for them."""
-    nothing = Reports(design.fingerprint, design.k, design.encoding, design.empty_reports(0))
-    return np.array(design.tally(nothing).values)
 
 
 def _sample_positions(samples: Samples, schema: Any, path: object) -> dict[str, int]:
@@ -324,14 +296,9 @@ def _sample_positions(samples: Samples, schema: Any, path: object) -> dict[str, 
 def check_made_by(design: Design, field: Any, name: str) -> None:
     """Raise where a column of a file says that another design made it."""
     about = describe(field)
-    if about is not None and about.get("design") != design.fingerprint:
-        raise ReportError(
-            "column-was-made-with-another-design",
-            name=name,
-            design=str(about.get("design"))[:19],
-            given=about.get("design"),
-            expected=design.fingerprint,
-        )
+    if about is not None and (made_by := about.get("design")) != design.fingerprint:
+        told = {"given": made_by, "expected": design.fingerprint}
+        raise ReportError("column-was-made-with-another-design", name=name, design=str(made_by)[:19], **told)
 
 
 class _SetCounter:
@@ -373,7 +340,6 @@ class _SetCounter:
         self.totals = [self.totals[0] + counts]
 
     def include(self, later: _SetCounter, rows: int) -> None:
-        """Add what was counted in a later part of the table, which ``rows`` others come before."""
         self.totals = [self.totals[0] + later.totals[0]]
         self.dropped += later.dropped
         include_problems(self.problems, later.problems, rows)
@@ -504,19 +470,15 @@ class _SurveyRows:
         if self._missing == "drop":
             told = self._plan.with_domain(columns, rows)
             sample, report, kept = sample[told[kept]], report[told[kept]], kept & told
-            self._note_left_out(columns, ~kept, before)
+            if not kept.all():
+                strata, domains = self._plan.told_by(columns, before, ~kept)
+                self.strata_left_out |= strata
+                self.domains_left_out |= domains
         count = None if self._counts is None else whole_numbers(columns[self._counts], self._counts, before)
         if count is not None:
             check_sum_of_counts(exact_sum(count), f"column {self._counts!r}: counts")
-        return _SurveyBatch(
-            sample, report, None if count is None else count[kept], self._plan.read(columns, before, kept)
-        )
-
-    def _note_left_out(self, columns: Mapping[str, Any], rows: Array, before: int) -> None:
-        if rows.any():
-            strata, domains = self._plan.told_by(columns, before, rows)
-            self.strata_left_out |= strata
-            self.domains_left_out |= domains
+        count = None if count is None else count[kept]
+        return _SurveyBatch(sample, report, count, self._plan.read(columns, before, kept))
 
 
 def _occurring(factor: Factor) -> set[Any]:
@@ -527,12 +489,8 @@ def _check_strata(kept: Factor, left_out: set[Any], plan: ColumnRoles) -> None:
     """Raise for a stratum all of whose rows were left out: the estimate would be one for the others."""
     empty = sorted(left_out - _occurring(kept), key=str)
     if empty:
-        raise MissingValueError(
-            "no-row-of-has-a-report",
-            plan_strata=plan.strata,
-            empty=listed(map(str, empty), len(empty), 30),
-            strata=empty,
-        )
+        named = listed(map(str, empty), len(empty), 30)
+        raise MissingValueError("no-row-of-has-a-report", plan_strata=plan.strata, empty=named, strata=empty)
 
 
 def _ratios(plan: dict[str, Any], before: Real | None) -> Real | None:

@@ -9,12 +9,14 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from maskwell.core.arguments import check_kind
 from maskwell.core.phrases import fault_of
-from maskwell.engines.arrow_arrays import arrow_values, reason_of, require, table_without_views, validated_values
+from maskwell.engines.arrow_arrays import arrow_values, reason_of, require, table_without_views
+from maskwell.engines.arrow_checks import validated_values
 from maskwell.engines.input_file import InputFile
 from maskwell.engines.row_sources import BATCH_ROWS, Coded, Progress, Source, ending_of, engine_of, open_source
 from maskwell.errors import DataFileError, MaskwellError, ParameterError, WrongTypeError
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 WRITTEN_AS = {".sas7bdat": ".xpt"}  # kinds of file that can only be read, and the kind that takes their place
 
 
-class Part(Protocol):
+class OfPart(Protocol):
     """What some work made of one part of the rows of a table."""
 
     @property
@@ -33,8 +35,17 @@ class Part(Protocol):
         """How many rows the part has."""
 
 
-PartT_co = TypeVar("PartT_co", bound=Part, covariant=True)
-PartT = TypeVar("PartT", bound=Part)
+FoundT = TypeVar("FoundT")
+PartT_co = TypeVar("PartT_co", bound=OfPart, covariant=True)
+PartT = TypeVar("PartT", bound=OfPart)
+
+
+@dataclass(frozen=True)
+class Part(Generic[FoundT]):
+    """What was found in one part of the rows of a table, and how many there were."""
+
+    rows: int
+    found: FoundT
 
 
 class Work(Protocol[PartT_co]):
@@ -138,7 +149,9 @@ class Rows(ABC):
         ['answer', 'weight']
         """
         check_kind(Mapping, columns=columns)
-        arrays = {name: _one_array(values) for name, values in columns.items()}
+        arrays = {name: arrow_values(values) for name, values in columns.items()}
+        chunked = require().ChunkedArray
+        arrays = {name: one.combine_chunks() if isinstance(one, chunked) else one for name, one in arrays.items()}
         return self._with_columns(arrays) if arrays else self
 
     def _with_columns(self, columns: Mapping[str, Any]) -> Rows:
@@ -216,8 +229,8 @@ class MemoryTable(Rows):
         rows = MemoryRows(self._data)
         if self.view is None:
             return rows
-        source = self.view(rows, str(self))
-        return rows.with_table(require().Table.from_batches(source.batches(), source.schema))
+        seen = self.view(rows, str(self))
+        return MemoryRows(self._data, require().Table.from_batches(seen.batches(), seen.schema))
 
     @property
     def gathered(self) -> Source:
@@ -239,7 +252,18 @@ class MemoryTable(Rows):
         return MemoryTable(self._data, view)
 
     def _with_columns(self, columns: Mapping[str, Any]) -> MemoryTable:
-        return MemoryTable(_with_added(self._data, columns), self.view)
+        data = self._data
+        rows = len(next(iter(data.values()), ())) if isinstance(data, Mapping) else len(data)
+        for name, values in columns.items():
+            if len(values) != rows:
+                raise wrong_length(name, len(values), f"{rows:,} rows")
+        if hasattr(data, "with_columns"):
+            import polars as pl
+
+            columns = {name: pl.Series(name, values) for name, values in columns.items()}
+        elif hasattr(data, "assign"):
+            columns = {name: values.to_pandas().to_numpy() for name, values in columns.items()}
+        return MemoryTable(with_columns(data, columns), self.view)
 
 
 def not_in_memory(rows: Rows) -> ParameterError:
@@ -285,10 +309,6 @@ class MemoryRows:
         """Whether pandas or polars lists the categories of a column: somebody may have put them in order."""
         listed = {"pandas": "CategoricalDtype", "polars": "Enum"}.get(type(self._given).__module__.partition(".")[0])
         return listed is not None and type(self._given[name].dtype).__name__ == listed
-
-    def with_table(self, table: Any) -> MemoryRows:
-        """The same with other rows, which still become a table of the kind that was given."""
-        return MemoryRows(self._given, table)
 
     def like_given(self, batches: Sequence[Any], schema: Any) -> Any:
         """Rows as a table of the kind that was given; an index of pandas starts anew."""
@@ -367,30 +387,18 @@ class _WiderRows:
             raise wrong_length(self._columns[0][0], len(self._columns[0][1]), f"{first:,} rows of {self._path}")
 
 
-def _one_array(values: Any) -> Any:
-    array = arrow_values(values)
-    return array.combine_chunks() if isinstance(array, require().ChunkedArray) else array
-
-
 def wrong_length(name: str, given: int, rows: str) -> DataFileError:
     """The error for an array that does not have one value for each row."""
     return DataFileError("name-has-given-values-for-rows", name=name, given=given, rows=rows)
 
 
-def _with_added(data: Any, columns: Mapping[str, Any]) -> Any:
-    """A table in memory of the same kind with further columns, given as Arrow arrays."""
-    rows = len(next(iter(data.values()), ())) if isinstance(data, Mapping) else len(data)
-    for name, values in columns.items():
-        if len(values) != rows:
-            raise wrong_length(name, len(values), f"{rows:,} rows")
+def with_columns(data: Any, columns: Mapping[str, Any]) -> Any:
+    """A table in memory of the same kind with some columns in place of its own, or behind them."""
     if isinstance(data, require().Table):
-        for name, values in columns.items():
-            data = data.append_column(name, values)
+        for name, column in columns.items():
+            place = data.column_names.index(name) if name in data.column_names else None
+            data = data.append_column(name, column) if place is None else data.set_column(place, name, column)
         return data
     if isinstance(data, Mapping):
         return {**data, **columns}
-    if hasattr(data, "with_columns"):
-        import polars as pl
-
-        return data.with_columns(**{name: pl.Series(name, values) for name, values in columns.items()})
-    return data.assign(**{name: values.to_pandas().to_numpy() for name, values in columns.items()})
+    return data.with_columns(**columns) if hasattr(data, "with_columns") else data.assign(**columns)

@@ -88,13 +88,8 @@ class ColumnRoles:
         replicates = [name for name in schema.names if name.startswith(self.replicates) and name not in named]
         if not replicates:
             first_names = ", ".join(schema.names[:10]) + (", ..." if len(schema.names) > 10 else "")
-            raise DataFileError(
-                "has-no-columns-whose-names-start",
-                path=path,
-                replicates=self.replicates,
-                first_names=first_names,
-                columns=schema.names,
-            )
+            told = {"replicates": self.replicates, "first_names": first_names, "columns": schema.names}
+            raise DataFileError("has-no-columns-whose-names-start", path=path, **told)
         return replicates
 
     def names(self, schema: Any, path: object) -> list[str]:
@@ -133,7 +128,8 @@ class RoleReader:
         every = require().array(np.flatnonzero(rows))
         strata = [] if plan.strata is None else [labels_of(columns[plan.strata].take(every), plan.strata, row)]
         told = require().array(np.flatnonzero(rows & self.with_domain(columns, len(rows))))
-        return _borne(strata), _borne(self._domains({n: columns[n].take(told) for n in plan.by}, row).values())
+        domains = self._domains({name: columns[name].take(told) for name in plan.by}, row).values()
+        return _borne(strata), _borne(domains)
 
     def _known(self, columns: Mapping[str, Any], row: int) -> dict[str, Any]:
         plan = self._plan
@@ -155,19 +151,12 @@ class RoleReader:
             return None
         values, said = numbers_of(columns[name], name, row), f"column {name!r}"
         if self._plan.weights:
-            return self._at_least_one(check_weights(values, len(values), name=said, row=row), name, row)
+            weights = check_weights(values, len(values), name=said, row=row)
+            small = np.flatnonzero(below(weights, 1))
+            if self._plan.chances and len(small):
+                raise _too_small("column-the-weight-in-row", weights, int(small[0]), name, row)
+            return weights
         return check_size(1 / check_inclusion(values, len(values), name=said, row=row), name, row)
-
-    def _at_least_one(self, weights: Real, name: str, row: int) -> Real:
-        small = np.flatnonzero(below(weights, 1))
-        if self._plan.chances and len(small):
-            raise ParameterError(
-                "column-the-weight-in-row",
-                row_plus_small_number=row + int(small[0]) + 1,
-                values=f"{weights[small[0]]:g}",
-                column=name,
-            )
-        return weights
 
     def _size(self, size: str | float, columns: Mapping[str, Any], row: int) -> Any:
         if not isinstance(size, str):
@@ -175,38 +164,30 @@ class RoleReader:
         values = numbers_of(columns[size], size, row)
         small = np.flatnonzero(values < 1)
         if len(small):
-            raise ParameterError(
-                "column-the-population-in-data-row",
-                row_plus_small_number=row + int(small[0]) + 1,
-                values=f"{values[small[0]]:g}",
-                column=size,
-            )
+            raise _too_small("column-the-population-in-data-row", values, int(small[0]), size, row)
         return values
 
     def _domains(self, columns: Mapping[str, Any], row: int) -> dict[str, Factor]:
         no_domain = f"leave rows without a domain out ({option('missing', 'drop')}), or give them one"
-        parts = [labels_of(_borne_values(columns[name]), name, row, no_domain) for name in self._plan.by]
-        return {"domain": _crossed(parts)} if parts else {}
+        parts = []
+        for name in self._plan.by:  # values in a dictionary that no row bears are no domains
+            column = columns[name]
+            borne = first_used(column) if require().types.is_dictionary(column.type) else column
+            parts.append(labels_of(borne, name, row, no_domain))
+        if len(parts) < 2:
+            return {"domain": parts[0]} if parts else {}
+        sizes = [part.size for part in parts]
+        used, places = np.unique(joint_codes([part.codes for part in parts], sizes), return_inverse=True)
+        keys = zip(*(part.labels[c] for part, c in zip(parts, separate_codes(used, sizes), strict=True)), strict=True)
+        return {"domain": Factor.from_codes(places, [tuple(map(plain, key)) for key in keys], "domains")}
+
+
+def _too_small(code: str, values: Real, place: int, name: str, row: int) -> ParameterError:
+    return ParameterError(code, row_plus_small_number=row + place + 1, values=f"{values[place]:g}", column=name)
 
 
 def _borne(factors: Iterable[Factor]) -> set[Any]:
     return {label for factor in factors for label in factor.labels[np.unique(factor.codes)].tolist()}
-
-
-def _borne_values(column: Any) -> Any:
-    """A column without values in its dictionary that no row bears: they are no domains."""
-    return first_used(column) if require().types.is_dictionary(column.type) else column
-
-
-def _crossed(parts: Sequence[Factor]) -> Factor:
-    """One factor whose labels are those of several, as tuples."""
-    if len(parts) == 1:
-        return parts[0]
-    codes = joint_codes([part.codes for part in parts], _sizes(parts))
-    used, places = np.unique(codes, return_inverse=True)
-    codes_of = separate_codes(used, _sizes(parts))
-    keys = zip(*(part.labels[c] for part, c in zip(parts, codes_of, strict=True)), strict=True)
-    return Factor.from_codes(places, [tuple(map(plain, key)) for key in keys], "domains")
 
 
 def some_rows(value: Any, kept: Array) -> Any:
@@ -232,23 +213,17 @@ def _joined(values: Sequence[Any], name: str) -> Any:
     return np.concatenate(values) if isinstance(first, np.ndarray) and first.ndim else first
 
 
-def _sizes(parts: Sequence[Factor]) -> list[int]:
-    return [part.size for part in parts]
-
-
 def population_of(texts: Sequence[str]) -> tuple[str | float, ...]:
     """Sizes typed as numbers or names of columns."""
-    return tuple(_number_or_name(text) for text in texts)
-
-
-def _number_or_name(text: str) -> str | float:
-    try:
-        size = float(text)
-    except ValueError:
-        return text
-    if not 1 <= size < float("inf"):
-        raise ParameterError("a-population-of-text", text=text)
-    return size
+    sizes: list[str | float] = [*texts]
+    for place, text in enumerate(texts):
+        try:
+            sizes[place] = size = float(text)
+        except ValueError:
+            continue
+        if not 1 <= size < float("inf"):
+            raise ParameterError("a-population-of-text", text=text)
+    return tuple(sizes)
 
 
 # ---- numbers and labels of a batch
@@ -278,13 +253,9 @@ def whole_numbers(column: Any, name: str, row: int) -> Array:
     wrong = np.flatnonzero(values < 0)
     if len(wrong):
         there = bool(numbers[int(wrong[0])].is_valid)
-        raise ReportError(
-            "column-has-count-in-row",
-            words="a negative" if there else "no",
-            row_plus_wrong_number=row + int(wrong[0]) + 1,
-            values=str(values[wrong[0]]) if there else "",
-            column=name,
-        )
+        words, said = ("a negative", str(values[wrong[0]])) if there else ("no", "")
+        place = row + int(wrong[0]) + 1
+        raise ReportError("column-has-count-in-row", words=words, row_plus_wrong_number=place, values=said, column=name)
     return values
 
 
@@ -388,7 +359,8 @@ class _VariableReader:
         for number, readers in enumerate(self.by_choice):
             chosen = np.flatnonzero(kept & (choice == number))
             for reader in readers if len(chosen) else ():
-                values = [_taken(columns[name], chosen) for name in reader.names]
+                every = len(chosen) == rows
+                values = [columns[n] if every else columns[n].take(require().array(chosen)) for n in reader.names]
                 report = _placed(reader.read(values, first_row, chosen), len(chosen))
                 code[chosen] = code[chosen] * len(reader.reports) + report
                 size[chosen] *= len(reader.reports)
@@ -425,19 +397,11 @@ class _VariableReader:
         names = self._variable.group_columns
         where = group_text((n, str(v.labels[int(c[row])])) for n, v, c in zip(names, self._values, codes, strict=True))
         named, told = ", ".join(self._variable.columns), ",".join(f"{name}=..." for name in names)
+        given = {"named": named, "names": ", ".join(names), "values": where}
+        typed = design_of(f"{named}[{told}]", "D.json")
         return ParameterError(
-            "no-design-for-has-the-values",
-            named=named,
-            names=", ".join(names),
-            first_row_plus_row=first_row + row,
-            design_of=design_of(f"{named}[{told}]", "D.json"),
-            values=where,
+            "no-design-for-has-the-values", **given, first_row_plus_row=first_row + row, design_of=typed
         )
-
-
-def _taken(column: Any, places: Array) -> Any:
-    """The rows in these places of a column."""
-    return column if len(places) == len(column) else column.take(require().array(places))
 
 
 def _placed(encoded: Encoded | None, rows: int) -> Array:
@@ -470,25 +434,16 @@ class ReportReader:
         usable = [one for one in encoded if one is not None]
         if len(usable) < len(encoded):
             return None
-        if self._answers is None:
+        answers, rows = self._answers, len(columns[0])
+        if answers is None:
             return usable[0]
-        return self._read_together(self._answers, usable, len(columns[0]), first_row, places)
-
-    def _read_together(
-        self, answers: Answers, encoded: Sequence[Encoded], rows: int, first_row: int, places: Array | None
-    ) -> Encoded | None:
-        kept, codes = common_rows(encoded, rows)
+        kept, codes = common_rows(usable, rows)
         joined = answers.join(codes)
         if (strange := joined < 0).any():
             labels = [place.decode(code[strange]) for place, code in zip(answers.places, codes, strict=True)]
             times = Counter(zip(*(label.tolist() for label in labels), strict=True))
-            self._together.note_unknown(times, np.flatnonzero(strange), first_row, _places(kept, places))
+            if kept is not None:  # where the rows that were kept stand in the batch
+                places = np.flatnonzero(kept) if places is None else places[kept]
+            self._together.note_unknown(times, np.flatnonzero(strange), first_row, places)
             return None
         return Encoded(joined, rows - len(joined), kept, self.reports)
-
-
-def _places(kept: Array | None, places: Array | None) -> Array | None:
-    """Where the rows that were kept stand in the batch."""
-    if kept is None:
-        return places
-    return np.flatnonzero(kept) if places is None else places[kept]

@@ -98,7 +98,8 @@ def randomize(
     rows = Rows.of(data, missing_codes, [name for one in assignments for name in one.columns])
     draws: dict[str, Any] = {"random": random if key is None else key, "person": id}
     if not rows.at_hand:
-        from maskwell.engines.spark_frames import SparkTable, randomize_spark
+        from maskwell.engines.spark_frames import SparkTable
+        from maskwell.engines.spark_randomizer import randomize_spark
 
         assert isinstance(rows, SparkTable)
         folder = None if output is None else os.fspath(output)

@@ -20,7 +20,7 @@ from maskwell.errors import DataFileError, MaskwellError, WrongTypeError
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from maskwell.engines import arrow_arrays
+from maskwell.engines import arrow_arrays, arrow_checks
 from maskwell.engines.arrow_arrays import describe, without_traces
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.column_randomizer import randomize_file
@@ -136,7 +136,7 @@ def test_rows_that_no_file_could_hold(tmp_path: Path, kind: Any) -> None:
 
 @pytest.mark.parametrize("ending", [".arrow", ".parquet"])
 def test_a_file_that_unpacks_to_much_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
-    monkeypatch.setattr(arrow_arrays, "LARGE", 1 << 20)
+    monkeypatch.setattr(arrow_checks, "LARGE", 1 << 20)
     path, zeros = tmp_path / f"a{ending}", "0" * 30_000_000
     table = pa.table({"y": ["yes", "no"], "t": [zeros, zeros]})
     if ending == ".arrow":

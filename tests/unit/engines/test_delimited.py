@@ -21,8 +21,9 @@ from tests.support.fuzzing import numbers
 pa = pytest.importorskip("pyarrow")
 csv = pytest.importorskip("pyarrow.csv")
 
-from maskwell.engines import delimited
-from maskwell.engines.delimited import DelimitedSource, first_end, is_open, last_end
+from maskwell.engines import delimited, record_reader
+from maskwell.engines.delimited import DelimitedSource
+from maskwell.engines.record_reader import first_end, is_open, last_end
 from maskwell.errors import DataFileError
 
 
@@ -55,7 +56,7 @@ def open_at_end(data: bytes) -> bool:
 
 @pytest.mark.parametrize("tail", [1, 3, 9, 1 << 9])
 def test_records_end_where_no_quote_is_open(tail: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "_TAIL", tail)
+    monkeypatch.setattr(record_reader, "_TAIL", tail)
     for number in numbers(400):
         data = made(number)
         ends = [i + 1 for i, sign in enumerate(data) if sign == ord("\n") and not open_at_end(data[:i])]
@@ -86,8 +87,8 @@ FIELDS = [*PROPER, 'in"ch', '"a"b"c', '""a', 'a""b', '"""x"y']
 def test_the_size_of_blocks_changes_nothing(
     size: int, tail: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", size)
-    monkeypatch.setattr(delimited, "_TAIL", tail)
+    monkeypatch.setattr(record_reader, "BLOCK_BYTES", size)
+    monkeypatch.setattr(record_reader, "_TAIL", tail)
     path = tmp_path / "a.csv"
     for number in numbers(30):
         draw = random.Random(number)
@@ -105,8 +106,8 @@ def test_the_size_of_blocks_changes_nothing(
 def test_stray_quotes_are_read_as_in_one_block(
     size: int, tail: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", size)
-    monkeypatch.setattr(delimited, "_TAIL", tail)
+    monkeypatch.setattr(record_reader, "BLOCK_BYTES", size)
+    monkeypatch.setattr(record_reader, "_TAIL", tail)
     path = tmp_path / "a.csv"
     for number in numbers(120):
         body = made(number, b'a"""\n\n\r')
@@ -119,7 +120,7 @@ def test_stray_quotes_are_read_as_in_one_block(
 def test_a_mark_of_byte_order_within_the_rows_is_part_of_a_value(
     size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", size)
+    monkeypatch.setattr(record_reader, "BLOCK_BYTES", size)
     path = tmp_path / "a.csv"
     path.write_text("\ufefffirst,second\n\ufeff,a\n\ufeffb,\ufeff\nc,d\n\ufeff\ufeff,e\n\ufeff", encoding="utf-8")
     with pytest.raises(DataFileError, match="data row 5 has 1 fields"):
@@ -150,8 +151,8 @@ def test_a_quote_that_is_never_closed_is_named_with_its_row(tmp_path: Path) -> N
 def test_a_row_without_an_end_is_refused(
     content: bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delimited, "LONGEST_RECORD", 1 << 10)
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 1 << 8)
+    monkeypatch.setattr(record_reader, "LONGEST_RECORD", 1 << 10)
+    monkeypatch.setattr(record_reader, "BLOCK_BYTES", 1 << 8)
     (tmp_path / "a.csv").write_bytes(content)
     with pytest.raises(DataFileError, match=said):
         read(tmp_path / "a.csv")
@@ -215,7 +216,7 @@ def test_blocks_that_are_parsed_at_once_come_in_order_and_rows_keep_their_number
         return parsed(block, options)
 
     monkeypatch.setattr(delimited, "_parsed", parsed_late)
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(record_reader, "BLOCK_BYTES", 64)
     rows = [(str(number), "x") for number in range(1000)]
     text = "a,b\n" + "".join(f"{a},{b}\n" for a, b in rows)
     for end, fault in {
@@ -239,7 +240,7 @@ def test_no_block_is_parsed_in_the_main_thread_where_arrow_may_lose_a_signal(
         return parsed(block, options)
 
     monkeypatch.setattr(delimited, "_parsed", parsed_there)
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(record_reader, "BLOCK_BYTES", 64)
     (tmp_path / "a.csv").write_text("a,b\n" + "1,2\n" * 100, encoding="utf-8")
     assert read(tmp_path / "a.csv") == [("1", "2")] * 100
     assert len(threads) > 2

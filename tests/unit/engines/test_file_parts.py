@@ -16,7 +16,7 @@ import pytest
 
 import maskwell as mw
 from maskwell.core import SeededRandom, atomic
-from maskwell.engines import arrow_files, column_randomizer, delimited, row_batches
+from maskwell.engines import arrow_files, column_randomizer, record_reader, row_batches
 from maskwell.engines.row_sources import ENGINES, KNOWN, ending_of, open_source
 from maskwell.errors import DataFileError, ParameterError, UnknownCategoryError
 
@@ -284,7 +284,7 @@ def test_a_label_first_seen_late_is_told_with_its_row_and_file(folder, tmp_path,
     drugs = table["drugs"].to_pylist()
     drugs[34_567] = "daily"
     write(table.set_column(1, "drugs", [drugs]), folder / "part-1.csv")
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 1 << 14)  # some thirty blocks before it
+    monkeypatch.setattr(record_reader, "BLOCK_BYTES", 1 << 14)  # some thirty blocks before it
     error = refuse(folder, tmp_path, r"1 of 40,200 values is no category in row 34,568 of part-1\.csv")
     assert "daily" not in error.message
     assert "'daily'" in error.values

@@ -23,7 +23,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 
 from maskwell.core.atomic import atomic_file
 from maskwell.engines.arrow_arrays import bits_from_array, masks_from_bits, texts_from_bits
-from maskwell.engines.assignments import Assignment, joint_design
+from maskwell.engines.assignments import Assignment
 from maskwell.engines.column_codes import common_rows, joint_codes, separate_codes
 from maskwell.engines.column_randomizer import ColumnRandomizer, randomize_file
 from maskwell.engines.report_counts import tally_file
@@ -184,7 +184,6 @@ def test_products_of_products_are_taken_apart() -> None:
     assigned = Assignment.of("x, y, z", nested)
     assert assigned.columns == ("x", "y", "z")
     assert [leaf.k for leaf in assigned.leaves] == [2, 3, 2]
-    assert joint_design([assigned]).k == 12
 
 
 def test_a_comma_in_the_name_of_one_column() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import maskwell as mw
-from maskwell.engines import spark_frames, spark_session
+from maskwell.engines import spark_randomizer, spark_session
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.column_tables import TableInFile
 from maskwell.engines.rows import MemoryRows
@@ -109,7 +109,7 @@ class Files:
 
 @pytest.mark.parametrize("force", [False, True])
 def test_what_got_the_name_while_spark_was_writing_is_replaced_by_force_only(force: bool) -> None:
-    folder = object.__new__(spark_frames._Folder)
+    folder = object.__new__(spark_randomizer._Folder)
     folder._files = files = Files("new", "beside")
     folder._place, folder._beside, folder.output, folder.unfinished = "new", "beside", "new", "beside"
     if force:
@@ -127,10 +127,10 @@ def test_persons_that_spark_may_number_anew_are_refused(steady: bool) -> None:
     queries = SimpleNamespace(queryExecution=lambda: SimpleNamespace(optimizedPlan=lambda: plan))
     frame = SimpleNamespace(select=lambda _: SimpleNamespace(_jdf=queries))
     if steady:
-        spark_frames._check_steady(frame, ["id", "answer"])
+        spark_randomizer._check_steady(frame, ["id", "answer"])
         return
     with pytest.raises(ParameterError, match="other values of id or answer"):
-        spark_frames._check_steady(frame, ["id", "answer"])
+        spark_randomizer._check_steady(frame, ["id", "answer"])
 
 
 def test_a_column_that_is_not_there_is_named_before_spark_is_asked() -> None:
@@ -141,4 +141,4 @@ def test_a_column_that_is_not_there_is_named_before_spark_is_asked() -> None:
     for columns, person in (("nope", "id"), ("answer", "nobody")):
         key = mw.KeyedRandom.of(bytes(range(32)), "survey")
         with pytest.raises(DataFileError, match=r"has no column '(nope|nobody)'"):
-            spark_frames.randomize_spark(table, [Assignment.of(columns, design)], random=key, person=person)
+            spark_randomizer.randomize_spark(table, [Assignment.of(columns, design)], random=key, person=person)

@@ -14,8 +14,9 @@ from tests.support.together import together
 
 import maskwell as mw
 from maskwell.engines import csv_file, input_file
-from maskwell.engines.delimited import DelimitedSource, RecordReader
+from maskwell.engines.delimited import DelimitedSource
 from maskwell.engines.input_file import TextForm, encoding_of, separator_of
+from maskwell.engines.record_reader import RecordReader
 from maskwell.engines.row_sources import open_sink, open_source
 from maskwell.errors import DataFileError, ParameterError
 
@@ -97,9 +98,9 @@ def test_the_ending_of_the_output_tells_tabs_from_commas(tmp_path: Path, source:
 
 
 def test_small_blocks_and_bytes_that_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from maskwell.engines import delimited
+    from maskwell.engines import record_reader
 
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(record_reader, "BLOCK_BYTES", 64)
     for encoding in ("utf-16", "cp1252"):
         (tmp_path / "a.csv").write_bytes(text().encode(encoding))
         assert read(str(tmp_path / "a.csv"))[0] == EXPECTED
@@ -170,10 +171,10 @@ def test_encodings() -> None:
 
 
 def test_a_column_with_commas_and_points_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from maskwell.engines import delimited
+    from maskwell.engines import record_reader
 
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 1 << 8)
-    monkeypatch.setattr(delimited, "LONGEST_RECORD", 1 << 10)
+    monkeypatch.setattr(record_reader, "BLOCK_BYTES", 1 << 8)
+    monkeypatch.setattr(record_reader, "LONGEST_RECORD", 1 << 10)
     (tmp_path / "a.csv").write_text("x;y\n" + "1,5;a\n" * 200 + "2.5;b\n")
     with pytest.raises(DataFileError, match="with commas and numbers with points") as refused:
         read(str(tmp_path / "a.csv"))
@@ -183,9 +184,9 @@ def test_a_column_with_commas_and_points_is_refused(tmp_path: Path, monkeypatch:
 
 
 def test_bytes_further_down_that_are_no_utf8_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from maskwell.engines import delimited
+    from maskwell.engines import record_reader
 
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 1 << 8)
+    monkeypatch.setattr(record_reader, "BLOCK_BYTES", 1 << 8)
     (tmp_path / "a.csv").write_bytes(b"x,y\n" + b"1,a\n" * 200 + b"2,\xfc\n")
     with pytest.raises(DataFileError, match="UTF") as refused:
         read(str(tmp_path / "a.csv"))
