@@ -19,6 +19,7 @@ from maskwell.procedures.decks import report_labels, truth_labels
 from maskwell.procedures.design_builders import UNRELATED
 from maskwell.procedures.procedure import single_answers
 from maskwell.procedures.realisation import Device
+from maskwell.reports.device import paper_cards as cards
 from maskwell.reports.device.device_report import record_of
 from maskwell.reports.device.device_words import (
     MOST_LISTED,
@@ -32,19 +33,7 @@ from maskwell.reports.device.device_words import (
     words_of,
 )
 from maskwell.reports.device.legend_sheets import explained, spinner_svg, throws_of
-from maskwell.reports.device.paper_cards import (
-    FULL,
-    CardSheet,
-    Face,
-    cards_of,
-    either,
-    faces_of,
-    if_right,
-    instruction_height,
-    matched,
-    quoted,
-    sheets_of,
-)
+from maskwell.reports.device.paper_cards import CardSheet, Face
 from maskwell.reports.pictures.palette import MONO_FONTS, TEXT_FONTS
 from maskwell.reports.report import environment
 
@@ -184,13 +173,13 @@ def _printed(device: Device, options: SheetOptions | None) -> tuple[str, dict[st
 
 def _fitted(content: dict[str, Any]) -> dict[str, Any]:
     """The content, and whether the sheet for respondents is so full that it needs smaller type."""
-    needed = instruction_height(
+    needed = cards.instruction_height(
         [(one.text, bool(one.answers)) for one in content["questions"]],
         content["steps"],
         [shown for shown, _, _ in content["direct"]["rows"]] if content["direct"] else [],
         [content["rule"], *content["protection"], content["together"]],
     )
-    return {**content, "full": needed > FULL}
+    return {**content, "full": needed > cards.FULL}
 
 
 def _content(device: Device, options: SheetOptions, say: Wording) -> dict[str, Any]:
@@ -260,7 +249,7 @@ def _title(device: Device) -> str:
 def _sheets(device: Device, script: Script | None) -> list[CardSheet]:
     if script is not None:
         return list(script.sheets)
-    return sheets_of(faces_of(device.deck)) if device.form == "cards" else []
+    return cards.sheets_of(cards.faces_of(device.deck)) if device.form == "cards" else []
 
 
 # ---- procedures that are carried out in their own way
@@ -407,7 +396,11 @@ def _members_say_yes(design: Design) -> bool:
 
 
 def _question_cards(p: Fraction, answers: Sequence[str], reports: Sequence[str], *, members: bool) -> list[Face]:
-    always = f" But if your answer to A is {quoted(answers[0])}, always say {quoted(reports[0])}." if members else ""
+    always = (
+        f" But if your answer to A is {cards.quoted(answers[0])}, always say {cards.quoted(reports[0])}."
+        if members
+        else ""
+    )
     return [
         Face(p.numerator, "Answer question A.", _said(answers, reports) + always),
         Face(p.denominator - p.numerator, "Answer question B.", _said(YES_NO, reports) + always),
@@ -416,7 +409,9 @@ def _question_cards(p: Fraction, answers: Sequence[str], reports: Sequence[str],
 
 def _said(answers: Sequence[str], reports: Sequence[str]) -> str:
     """In which words an answer is given."""
-    return f"Say {either(reports)}." if list(answers) == list(reports) else f"Say {matched(answers, reports)}."
+    return (
+        f"Say {cards.either(reports)}." if list(answers) == list(reports) else f"Say {cards.matched(answers, reports)}."
+    )
 
 
 def statements(parameters: Any, design: Design, asked: Asked) -> Script:
@@ -425,7 +420,7 @@ def statements(parameters: Any, design: Design, asked: Asked) -> Script:
     shares = [*parameters["statements"], parameters["unrelated"]]
     size = common_denominator(shares)
     texts = [*(f"“My true answer to A is: {name}.”" for name in answers), "Answer question B."]
-    notes = [*[if_right(reports)] * len(answers), _said(YES_NO, reports)]
+    notes = [*[cards.if_right(reports)] * len(answers), _said(YES_NO, reports)]
     faces = [Face(int(share * size), text, note) for share, text, note in zip(shares, texts, notes, strict=True)]
     facts = {"own": answers, "statements": True}
     return _with_cards("Statements and a question", design, asked, [faces], parameters.get("beta"), reports, facts)
@@ -455,7 +450,7 @@ def _with_cards(
     printed = [[face for face in faces if face.copies] for faces in boxes]
     names = [""] if len(boxes) == 1 else [f"Box {number + 1}" for number in range(len(boxes))]
     counted = {
-        "boxes": [[f"{cards_of(face)}: {face.text}" for face in faces] for faces in printed],
+        "boxes": [[f"{cards.cards_of(face)}: {face.text}" for face in faces] for faces in printed],
         "size": sum(face.copies for face in printed[0]),
         "share": _share_text(share),
     }
@@ -468,7 +463,7 @@ def _with_cards(
         thing="card",
         questions=two_questions(design, asked, other),
         sheets=tuple(
-            sheet for name, faces in zip(names, printed, strict=True) for sheet in sheets_of(faces, name=name)
+            sheet for name, faces in zip(names, printed, strict=True) for sheet in cards.sheets_of(faces, name=name)
         ),
         notes=notes,
     )
@@ -480,7 +475,9 @@ def _kuk(parameters: Any, design: Design, asked: Asked) -> Script:
         "decks": [(name, t.numerator, t.denominator - t.numerator) for name, t in decks],
         "draws": parameters["draws"],
     }
-    sheets = [s for name, t in decks for s in sheets_of(_two_colours(t.numerator, t.denominator, "Black"), name=name)]
+    sheets = [
+        s for name, t in decks for s in cards.sheets_of(_two_colours(t.numerator, t.denominator, "Black"), name=name)
+    ]
     return _counted("Kuk's two decks", "kuk", facts, design, asked, sheets)
 
 
@@ -489,7 +486,12 @@ def _chow(parameters: Any, design: Design, asked: Asked) -> Script:
     facts = {"red": red, "blue": blue, "draws": parameters["draws"]}
     few = red + blue <= MOST_BALLS
     return _counted(
-        "Chow's urn", "chow", facts, design, asked, sheets_of(_two_colours(red, red + blue, "Blue")) if few else []
+        "Chow's urn",
+        "chow",
+        facts,
+        design,
+        asked,
+        cards.sheets_of(_two_colours(red, red + blue, "Blue")) if few else [],
     )
 
 
@@ -513,8 +515,8 @@ def _count_as_said(reports: Sequence[str]) -> str:
     """How a count is said: as a number, or in other words where reports have other names."""
     numbers = [str(number) for number in range(len(reports))]
     if list(reports) != numbers:
-        return f": {matched(numbers, reports)}"
-    return f": {either(numbers)}" if len(numbers) <= MOST_LISTED else ", as a number"
+        return f": {cards.matched(numbers, reports)}"
+    return f": {cards.either(numbers)}" if len(numbers) <= MOST_LISTED else ", as a number"
 
 
 def _two_colours(red: int, total: int, other: str) -> list[Face]:

@@ -15,8 +15,9 @@ from maskwell.core.percentages import as_decimal, percent_bound
 from maskwell.core.phrases import Printed
 from maskwell.privacy.criteria import Demand, posterior_range
 from maskwell.privacy.curves import Boundary
+from maskwell.reports.pictures import marks
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.pictures.sheet import LegendEntry, Sheet, line_mark, open_point
+from maskwell.reports.pictures.sheet import LegendEntry, Sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -258,7 +259,7 @@ def trace(axes: Axes, curve: Outline, **style: Any) -> None:
     axes.plot(*curve.pieces(), **style)
     held, approached = curve.ends()
     point: dict[str, Any] = {"marker": "o", "markersize": 6, "linestyle": "none", "clip_on": False, "zorder": 6}
-    for points, face in ((held, {"color": style["color"]}), (approached, open_point(style["color"]))):
+    for points, face in ((held, {"color": style["color"]}), (approached, marks.open_point(style["color"]))):
         if points:  # the layout would make room for a line without points, too
             axes.plot([x for x, _ in points], [y for _, y in points], **point, **face)
 
@@ -267,14 +268,14 @@ def end_notes(*regions: Region) -> list[LegendEntry]:
     """What filled and open points mean, where there are any."""
     if not any(region.lower.jumps or region.upper.jumps for region in regions):
         return []
-    held = line_mark(linestyle="none", marker="o", markersize=6, color=colour("risk"))
-    approached = line_mark(linestyle="none", marker="o", markersize=6, **open_point(colour("risk")))
+    held = marks.line(linestyle="none", marker="o", markersize=6, color=colour("risk"))
+    approached = marks.line(linestyle="none", marker="o", markersize=6, **marks.open_point(colour("risk")))
     return [LegendEntry("end included", held), LegendEntry("end not included", approached)]
 
 
 def diagonal_note() -> LegendEntry:
     """What the diagonal means."""
-    return LegendEntry("nothing learned", line_mark(**nothing_learned()))
+    return LegendEntry("nothing learned", marks.line(**nothing_learned()))
 
 
 def nothing_learned() -> dict[str, Any]:
