@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,11 +36,8 @@ MOST_MATRICES = 8
 NEARLY = 0.99
 """Of the highest chance of a match: records from here on are counted with those that have it."""
 
-SECRETS = (
-    "The original file, and everything in the folder internal, this page included.",
-    "Which records were changed, and any list that joins original and released records.",
-    "The key of the draws, or the state of the random generator.",
-)
+DERIVED = "The matrix was worked out from the counts of the file, and whoever has it can work the counts out."
+FIXED = "The matrix was fixed without looking at the file."
 
 MOST_PAIRS = 16
 """Pairs of columns whose association a report draws."""
@@ -62,13 +59,6 @@ def release_page(release: AnyRelease, *, signed: Sequence[tuple[str, str]] = ())
     randomized = in_words([name for stage in release.stages for name in stage.moved])
     utility = release.utility
     compared = utility.regressions
-    withheld = [words.columns_of(stage) for stage in release.stages if not release.plan.publishes(stage)]
-    secrets = list(SECRETS)
-    if withheld:
-        secrets.append(
-            f"The matrices of {in_words(withheld)}, and their parameters with many digits: the counts of the original "
-            "file follow from them."
-        )
     return (
         environment()
         .get_template("release.html")
@@ -81,13 +71,14 @@ def release_page(release: AnyRelease, *, signed: Sequence[tuple[str, str]] = ())
             warnings=_warnings(release),
             key_figures=_key_figures(release),
             promises=words.promises(release),
-            released="\n".join(Facts(_released(release)).to_html()),
-            finding="\n".join(Facts(_finding(release)).to_html()),
+            released=_told(_released(release)),
+            finding=_told(_finding(release)),
             can=_users_can(release),
             cannot=_users_cannot(release),
             day=release_day(),
-            facts="\n".join(Facts(_facts(release)).to_html()),
+            facts=_told(_facts(release)),
             figures=figures,
+            keys=in_words(release.plan.keys),
             risk=_risk(release),
             unprotected=_unprotected(release),
             utility={
@@ -95,16 +86,28 @@ def release_page(release: AnyRelease, *, signed: Sequence[tuple[str, str]] = ())
                 "regressions": [{"formula": one.formula, "rows": words.regression_rows(one)} for one in compared],
                 "flags": utility.flags,
             },
-            changing=_changing(release.stages),
+            drawn=_columns(release, lambda stage: stage.method != "swap"),
+            swapped=_columns(release, lambda stage: stage.method == "swap"),
             stages=_stages(release, 1 + sum(picture is not None for picture in figures.values())),
             advice=public_receipt(release)["advice"],
-            commands=_commands(release),
-            secrets=secrets,
+            ending=release.file.ending,
+            column=next((stage.variables[0] for stage in release.stages), None),
+            withheld=_columns(release, lambda stage: not release.plan.publishes(stage)),
             source=release.file.source_name,
             rows=f"{release.rows:,}",
             signed=signed,
         )
     )
+
+
+def _columns(release: AnyRelease, chosen: Callable[[Stage], bool]) -> str:
+    """The columns of some of the stages, in words."""
+    return in_words([words.columns_of(stage) for stage in release.stages if chosen(stage)])
+
+
+def _told(facts: Sequence[tuple[str, str]]) -> str:
+    """Names and values as the page lists them, without those that are empty."""
+    return "\n".join(Facts([fact for fact in facts if fact[1]]).to_html())
 
 
 def lead(release: AnyRelease) -> str:
@@ -134,14 +137,13 @@ def _released(release: AnyRelease) -> list[tuple[str, str]]:
         for stage in release.stages
     ]
     columns = counted(len(release.columns), "column", "columns")
-    facts = [
+    return [
         ("The file", f"{counted(release.rows, 'record', 'records')} with {columns}"),
         ("Made coarser first", "; ".join(f"{name}: {how}" for name, how in coarser.items())),
         ("Randomized", "; ".join(randomized) or "nothing"),
         ("Published as they are", in_words(still) or "no column"),
         ("Left out", in_words(plan.unpublished) or "nothing"),
     ]
-    return [(name, value) for name, value in facts if value]
 
 
 def _coarser(release: AnyRelease) -> dict[str, str]:
@@ -165,7 +167,7 @@ def _finding(release: AnyRelease) -> list[tuple[str, str]]:
     units = "The matrices, the true counts of records and units, and which records belong together, where that shows."
     said = words.assumptions(risk, release).replace(words.OF_UNITS, units)
     weighing = f" {words.weighing_in_words(risk)}" if risk.joined is not None else ""
-    facts = [
+    return [
         ("Who looks", f"someone who knows {in_words(risk.keys)} of a person, and that the person is in the file"),
         (
             "What they know besides",
@@ -177,7 +179,6 @@ def _finding(release: AnyRelease) -> list[tuple[str, str]]:
         (f"With the same {plan.unit}", _found_of_units(risk.units)),
         ("What they learn", f"{in_words(open_)} of whoever is found: not randomized" if open_ else ""),
     ]
-    return [(name, value) for name, value in facts if value]
 
 
 def _found(risk: RiskReport, after: FileRisk) -> str:
@@ -185,7 +186,7 @@ def _found(risk: RiskReport, after: FileRisk) -> str:
     n = counted(risk.count_above(NEARLY * after.max_risk), "record", "records")
     nobody = f"nobody with a chance above {words.bound_value('match', risk.worst_by_counts)}"
     nearly = f"{n} with {words.bound_value('match', after.max_risk)} or nearly that"
-    said = f"{n} for sure" if words.is_sure(after.max_risk) else f"{nobody}; {nearly}"
+    said = f"{n} for sure" if at_least(after.max_risk, 1) else f"{nobody}; {nearly}"
     alone = counted(risk.before.uniques or 0, "record", "records")
     return f"{said}. Before the release, {alone} could be found for sure"
 
@@ -242,13 +243,13 @@ def _users_can(release: AnyRelease) -> list[str]:
 def _users_cannot(release: AnyRelease) -> list[str]:
     """What nobody can do with the released file, or not without an error, in sentences."""
     sentences = ["Take a record for a statement about a person, or tell which records were changed."]
-    withheld = [words.columns_of(stage) for stage in release.stages if not release.plan.publishes(stage)]
+    withheld = _columns(release, lambda stage: not release.plan.publishes(stage))
     if withheld:
-        sentences.append(f"Have the matrices of {in_words(withheld)}: the true counts would follow from them.")
-    counts = [words.columns_of(stage) for stage in release.stages if stage.invariance == "counts"]
+        sentences.append(f"Have the matrices of {withheld}: the true counts would follow from them.")
+    counts = _columns(release, lambda stage: stage.invariance == "counts")
     if release.plan.weights is not None and counts:
         sentences.append(
-            f"Weight tables of {in_words(counts)} by the column {release.plan.weights} without bias: numbers of "
+            f"Weight tables of {counts} by the column {release.plan.weights} without bias: numbers of "
             "records were kept, not sums of weights."
         )
     every = {column.name for column in release.columns}
@@ -338,13 +339,7 @@ def _figures(release: AnyRelease) -> dict[str, Picture | None]:
 def _risk(release: AnyRelease) -> dict[str, Any]:
     if release.risk is None:
         return {}
-    keys = in_words(release.plan.keys)
     return {
-        "intruder": f"Somebody knows {keys} of a person, and that the person is in the file. They also know the "
-        "matrices and the true counts, and pick one of the released records with the keys under which the person is "
-        "found most easily. Before the release, a group of N records that look alike gives them one chance in N.",
-        "caption": "How many records have at least a given chance of being found. The curve after the release should "
-        "end at the limit or before it.",
         "rows": words.risk_rows(release.risk),
         "without": words.key_rows(release.risk),
         "labels": words.label_rows(release.risk, release.labels),
@@ -415,38 +410,15 @@ def _stages(release: AnyRelease, first: int) -> list[dict[str, Any]]:
         content.append(
             {
                 "columns": words.columns_of(stage),
-                "facts": "\n".join(Facts(_stage_facts(release, stage)).to_html()),
+                "facts": _told(_stage_facts(release, stage)),
                 "notes": stage.notes,
                 "figure": picture,
                 "number": first + drawn,
-                "caption": _caption(stage),
+                "caption": DERIVED if stage.derived else FIXED,
                 "fingerprint": stage.design.fingerprint,
             }
         )
     return content
-
-
-def _changing(stages: Sequence[Stage]) -> list[str]:
-    """How records come to be changed: each on its own, or exchanged."""
-    swapped = [words.columns_of(stage) for stage in stages if stage.method == "swap"]
-    drawn = [words.columns_of(stage) for stage in stages if stage.method != "swap"]
-    sentences = []
-    if drawn:
-        records = f"In {in_words(drawn)} each record" if swapped else "Each record"
-        sentences.append(f"{records} was changed by chance, on its own, with the probabilities of a matrix.")
-    if swapped:
-        sentences.append(
-            f"Labels of {in_words(swapped)} were exchanged: of the records with the same labels a fixed number takes "
-            "each of the other labels, and only which records these are was drawn. So every count of these columns is "
-            "exactly that of the original file. The matrix shows the shares."
-        )
-    return [*sentences, "A probability of zero means never."] if sentences else []
-
-
-def _caption(stage: Stage) -> str:
-    if stage.derived:
-        return "The matrix was worked out from the counts of the file, and whoever has it can work the counts out."
-    return "The matrix was fixed without looking at the file."
 
 
 def _stage_facts(release: AnyRelease, stage: Stage) -> list[tuple[str, str]]:
@@ -454,12 +426,12 @@ def _stage_facts(release: AnyRelease, stage: Stage) -> list[tuple[str, str]]:
     cells = int(stage.cells.max(initial=-1)) + 1
     within = f" in {counted(cells, 'cell', 'cells')} of {in_words(stage.within)}" if stage.within else ""
     included = release.plan.publishes(stage)
-    facts = [
+    return [
         ("Method", words.made_by(protection)),
         ("What stays right", words.stays_right(release.stages, stage)),
         ("Combinations", f"{len(stage.states):,}{within}"),
         ("Expected to change", f"{in_percent(stage.expected_changed())} of the records"),
-        ("What a released value tells", _told(stage)),
+        ("What a released value tells", _how_sure(stage)),
         ("Randomized once more", f"with {to_decimal(protection.again)} of the matrix" if protection.again else ""),
         ("Draws", _drawn(release, stage)),
         ("Two releases tell", _two_releases(release, stage)),
@@ -472,7 +444,6 @@ def _stage_facts(release: AnyRelease, stage: Stage) -> list[tuple[str, str]]:
         ("Matrix", "in the public receipt" if included else "withheld from users"),
         ("Cleared because", protection.clearance or ""),
     ]
-    return [(name, value) for name, value in facts if value]
 
 
 def _drawn(release: AnyRelease, stage: Stage) -> str:
@@ -500,7 +471,7 @@ def _two_releases(release: AnyRelease, stage: Stage) -> str:
     )
 
 
-def _told(stage: Stage) -> str:
+def _how_sure(stage: Stage) -> str:
     """How sure the released value makes of the true one, at most and on average over the file."""
     if not stage.counts.sum():
         return ""
@@ -511,20 +482,3 @@ def _told(stage: Stage) -> str:
         else f"no true value with a chance above {words.bound_value('posterior', most)}"
     )
     return f"{sure}; the best guess from it is right for {words.bound_value('guess', guess)} of the records"
-
-
-def _commands(release: AnyRelease) -> list[tuple[str, str]]:
-    file = f"public/data{release.file.ending}"
-    column = next((stage.variables[0] for stage in release.stages), None)
-    if column is None:
-        return []
-    return [
-        (
-            f"maskwell estimate {file} --receipt public/receipt.json --columns {column}",
-            "Shares with intervals that count the randomization, from the folder that users have.",
-        ),
-        (
-            f"maskwell estimate {file} --receipt internal/receipt.json --columns {column}",
-            "The same for the agency, which has the matrices: narrower intervals.",
-        ),
-    ]

@@ -242,19 +242,37 @@ def explain(sheet: Sheet, notes: Sequence[LegendEntry]) -> None:
     sheet.below += [note for note in notes if note.mark is not None]
 
 
-def shade(axes: Axes, prior: Real, lower: Real, upper: Real, **style: Any) -> None:
+def _shade(axes: Axes, prior: Real, lower: Real, upper: Real, **style: Any) -> None:
     """An area between two curves, where the second lies above the first."""
     if np.any(upper > lower):
         axes.fill_between(prior, lower, upper, where=upper > lower, interpolate=True, **style)
 
 
-def shade_outside(axes: Axes, lower: Outline, upper: Outline, **style: Any) -> None:
-    """All that lies above one curve and below the other."""
-    shade(axes, upper.prior, upper.value, np.ones_like(upper.value), **style)
-    shade(axes, lower.prior, np.zeros_like(lower.value), lower.value, **style)
+def shade_between(axes: Axes, inner: Region, outer: Region, **style: Any) -> None:
+    """What lies outside the first region's limits and inside those of the second."""
+    _shade(axes, outer.upper.prior, inner.upper.value, outer.upper.value, **style)
+    _shade(axes, outer.lower.prior, outer.lower.value, inner.lower.value, **style)
 
 
-def trace(axes: Axes, curve: Outline, **style: Any) -> None:
+def shade_outside(axes: Axes, region: Region, **style: Any) -> None:
+    """All that lies above the upper curve and below the lower one."""
+    _shade(axes, region.upper.prior, region.upper.value, np.ones_like(region.upper.value), **style)
+    _shade(axes, region.lower.prior, np.zeros_like(region.lower.value), region.lower.value, **style)
+
+
+def draw_breach(axes: Axes, region: Region, place: int = 0) -> None:
+    """What a demand forbids, with its limits."""
+    shade_outside(axes, region, **breach(place))
+    trace(axes, region, **breach_line(place))
+
+
+def trace(axes: Axes, region: Region, **style: Any) -> None:
+    """Both curves."""
+    for curve in (region.lower, region.upper):
+        _trace(axes, curve, **style)
+
+
+def _trace(axes: Axes, curve: Outline, **style: Any) -> None:
     """A curve with gaps at its jumps: a filled point where the value holds, an open one where it does not."""
     axes.plot(*curve.pieces(), **style)
     held, approached = curve.ends()
@@ -283,14 +301,14 @@ def nothing_learned() -> dict[str, Any]:
     return {"color": colour("muted"), "linewidth": 1, "linestyle": (0, (1, 3))}
 
 
-def breach(hatch: str = HATCHES[0]) -> dict[str, Any]:
-    """An area into which no belief may be moved."""
-    return {"facecolor": "none", "edgecolor": colour("risk"), "hatch": hatch, "linewidth": 0, "alpha": 0.55}
+def breach(place: int = 0) -> dict[str, Any]:
+    """An area into which no belief may be moved, of the first or the second demand."""
+    return {"facecolor": "none", "edgecolor": colour("risk"), "hatch": HATCHES[place], "linewidth": 0, "alpha": 0.55}
 
 
-def breach_line(dashes: Any = DASHES[0]) -> dict[str, Any]:
+def breach_line(place: int = 0) -> dict[str, Any]:
     """The boundary of such an area."""
-    return {"color": colour("risk"), "linewidth": 1.8, "linestyle": dashes}
+    return {"color": colour("risk"), "linewidth": 1.8, "linestyle": DASHES[place]}
 
 
 def at_parity() -> dict[str, Any]:

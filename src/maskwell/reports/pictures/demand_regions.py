@@ -16,7 +16,8 @@ from maskwell.core.percentages import SPACE
 from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import Demand
 from maskwell.reports.demand_words import COLUMNS, asked, demand_in_words, demand_rows, in_symbols
-from maskwell.reports.pictures import belief_square, marks
+from maskwell.reports.pictures import belief_square as beliefs
+from maskwell.reports.pictures import marks
 from maskwell.reports.pictures.belief_square import Region
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import LEVELS, colour, levels
@@ -37,11 +38,9 @@ def plot_demand(demand: Demand) -> Picture:
     region = Region.of(demand)
 
     def draw(sheet: Sheet) -> None:
-        _stated(belief_square.square(sheet), region)
+        beliefs.draw_breach(beliefs.square(sheet), region)
         marked = _breach_notes(region, "breach", "upper and lower limit")
-        belief_square.explain(
-            sheet, [*_heading(demand), *marked, *belief_square.end_notes(region), belief_square.diagonal_note()]
-        )
+        beliefs.explain(sheet, [*_heading(demand), *marked, *beliefs.end_notes(region), beliefs.diagonal_note()])
 
     return Picture(
         name="demand",
@@ -67,19 +66,19 @@ def plot_demands(demands: Sequence[Demand]) -> Picture:
     verdict = _stricter(*demands)
 
     def draw(sheet: Sheet) -> None:
-        axes = belief_square.square(sheet)
+        axes = beliefs.square(sheet)
         for place, region in enumerate(regions):
-            _stated(axes, region, place)
+            beliefs.draw_breach(axes, region, place)
         pairs = enumerate(zip(demands, regions, strict=True))
         marked = [note for place, pair in pairs for note in _one_of_two(place, *pair)]
         both = (
-            [LegendEntry("breach of both", marks.area(**belief_square.breach("".join(belief_square.HATCHES))))]
+            [LegendEntry("breach of both", marks.area(**{**beliefs.breach(), "hatch": "".join(beliefs.HATCHES)}))]
             if _overlap(*demands)
             else []
         )
-        belief_square.explain(
+        beliefs.explain(
             sheet,
-            [LegendEntry(verdict), *marked, *both, *belief_square.end_notes(*regions), belief_square.diagonal_note()],
+            [LegendEntry(verdict), *marked, *both, *beliefs.end_notes(*regions), beliefs.diagonal_note()],
         )
 
     return Picture(
@@ -118,27 +117,13 @@ def plot_canonical(demand: Demand) -> Picture:
     )
 
     def draw(sheet: Sheet) -> None:
-        axes = belief_square.square(sheet)
-        belief_square.shade(
-            axes,
-            stated.upper.prior,
-            canonical.upper.value,
-            stated.upper.value,
-            **belief_square.breach(belief_square.HATCHES[1]),
-        )
-        belief_square.shade(
-            axes,
-            stated.lower.prior,
-            stated.lower.value,
-            canonical.lower.value,
-            **belief_square.breach(belief_square.HATCHES[1]),
-        )
-        _stated(axes, stated)
-        for curve in () if same else (canonical.lower, canonical.upper):
-            belief_square.trace(axes, curve, **belief_square.breach_line(belief_square.DASHES[1]))
-        for curve in (implied.lower, implied.upper):
-            belief_square.trace(axes, curve, **belief_square.at_parity())
-        belief_square.explain(sheet, [*_canonical_notes(demand, stated, same=same), LegendEntry(remark)])
+        axes = beliefs.square(sheet)
+        beliefs.shade_between(axes, canonical, stated, **beliefs.breach(1))
+        beliefs.draw_breach(axes, stated)
+        if not same:
+            beliefs.trace(axes, canonical, **beliefs.breach_line(1))
+        beliefs.trace(axes, implied, **beliefs.at_parity())
+        beliefs.explain(sheet, [*_canonical_notes(demand, stated, same=same), LegendEntry(remark)])
 
     return Picture(
         name="canonical",
@@ -159,28 +144,17 @@ def plot_canonical(demand: Demand) -> Picture:
 
 def _canonical_notes(demand: Demand, stated: Region, *, same: bool) -> list[LegendEntry]:
     """What the areas and lines mean; ``same`` where nothing follows that is not stated."""
+    following = [
+        LegendEntry("breach that follows from it", marks.area(**beliefs.breach(1))),
+        LegendEntry("limits that follow from it", marks.line(**beliefs.breach_line(1))),
+    ]
     return [
         *_heading(demand),
         *_breach_notes(stated, "breach, as stated", "upper and lower limit, as stated"),
-        *(
-            []
-            if same
-            else [
-                LegendEntry("breach that follows from it", marks.area(**belief_square.breach(belief_square.HATCHES[1])))
-            ]
-        ),
-        *(
-            []
-            if same
-            else [
-                LegendEntry(
-                    "limits that follow from it", marks.line(**belief_square.breach_line(belief_square.DASHES[1]))
-                )
-            ]
-        ),
-        LegendEntry(f"really asked: {asked(demand).split(' (')[0]}", marks.line(**belief_square.at_parity())),
-        *belief_square.end_notes(stated),
-        belief_square.diagonal_note(),
+        *([] if same else following),
+        LegendEntry(f"really asked: {asked(demand).split(' (')[0]}", marks.line(**beliefs.at_parity())),
+        *beliefs.end_notes(stated),
+        beliefs.diagonal_note(),
     ]
 
 
@@ -202,14 +176,14 @@ def _breach_notes(region: Region, area: str, line: str) -> list[LegendEntry]:
     if region.is_empty:
         return []
     return [
-        LegendEntry(area, marks.area(**belief_square.breach())),
-        LegendEntry(line, marks.line(**belief_square.breach_line())),
+        LegendEntry(area, marks.area(**beliefs.breach())),
+        LegendEntry(line, marks.line(**beliefs.breach_line())),
     ]
 
 
 def _one_of_two(place: int, demand: Demand, region: Region) -> list[LegendEntry]:
-    area = None if region.is_empty else marks.area(**belief_square.breach(belief_square.HATCHES[place]))
-    line = None if region.is_empty else marks.line(**belief_square.breach_line(belief_square.DASHES[place]))
+    area = None if region.is_empty else marks.area(**beliefs.breach(place))
+    line = None if region.is_empty else marks.line(**beliefs.breach_line(place))
     return [
         LegendEntry(in_symbols(demand), area, strong=True),
         LegendEntry(f"parity up to {asked(demand)}", line),
@@ -218,7 +192,7 @@ def _one_of_two(place: int, demand: Demand, region: Region) -> list[LegendEntry]
 
 def _overlap(first: Demand, second: Demand) -> bool:
     """Whether some change of belief breaches both."""
-    prior = belief_square.Grid.around((*first.breaks, *second.breaks)).prior[1:-1]
+    prior = beliefs.Grid.around((*first.breaks, *second.breaks)).prior[1:-1]
     above = np.maximum(first.upper(prior), second.upper(prior)) < 1
     below = np.minimum(first.lower(prior), second.lower(prior)) > 0
     return bool(above.any() or below.any())
@@ -230,12 +204,6 @@ def _stricter(first: Demand, second: Demand) -> str:
     strict, loose = sorted((first, second), key=lambda demand: demand.gamma_exact)
     low, high = (asked(demand).split(" ")[2] for demand in (strict, loose))
     return f"{in_symbols(strict)} asks for more protection: parity up to {low}, against {high}."
-
-
-def _stated(axes: Axes, region: Region, place: int = 0) -> None:
-    belief_square.shade_outside(axes, region.lower, region.upper, **belief_square.breach(belief_square.HATCHES[place]))
-    for curve in (region.lower, region.upper):
-        belief_square.trace(axes, curve, **belief_square.breach_line(belief_square.DASHES[place]))
 
 
 GAMMAS = (2, 5, 10, 20, 100)
@@ -269,19 +237,15 @@ def plot_family(gammas: Sequence[Number] = GAMMAS, *, demand: Demand | None = No
     implied = None if demand is None else Region.at_parity(demand.gamma_exact, like=asked_for)
 
     def draw(sheet: Sheet) -> None:
-        axes = belief_square.square(sheet)
+        axes = beliefs.square(sheet)
         if asked_for and implied and not asked_for.is_empty:
-            belief_square.shade_outside(axes, asked_for.lower, asked_for.upper, **belief_square.breach())
-            for curve in (asked_for.lower, asked_for.upper):
-                belief_square.trace(axes, curve, **belief_square.breach_line())
-            for curve in (implied.lower, implied.upper):
-                belief_square.trace(axes, curve, **belief_square.at_parity())
+            beliefs.draw_breach(axes, asked_for)
+            beliefs.trace(axes, implied, **beliefs.at_parity())
         for region, style in zip(regions, _styles(len(exact)), strict=True):
-            for curve in (region.lower, region.upper):
-                belief_square.trace(axes, curve, **style)
+            beliefs.trace(axes, region, **style)
         _label(axes, exact)
         added = [] if demand is None or asked_for is None else _demand_key(demand, asked_for)
-        belief_square.explain(sheet, [*_key(exact), *added, belief_square.diagonal_note()])
+        beliefs.explain(sheet, [*_key(exact), *added, beliefs.diagonal_note()])
 
     return Picture(
         name="family",
@@ -334,7 +298,7 @@ def _in_words(gammas: Sequence[Fraction], demand: Demand | None) -> str:
 
 def _styles(count: int) -> list[dict[str, Any]]:
     """A shade each; beyond the number of shades, every second line is dashed."""
-    dashes = itertools.cycle(belief_square.DASHES if count > LEVELS else belief_square.DASHES[:1])
+    dashes = itertools.cycle(beliefs.DASHES if count > LEVELS else beliefs.DASHES[:1])
     return [
         {"color": colour(tone), "linewidth": 1.8, "linestyle": dash, "zorder": 4}
         for tone, dash in zip(levels(count), dashes, strict=False)
@@ -355,10 +319,10 @@ def _demand_key(demand: Demand, stated: Region) -> list[LegendEntry]:
         return [LegendEntry(f"{in_symbols(demand)}: nothing is asked")]
     bound = asked(demand).split(" (", maxsplit=1)[0]
     return [
-        LegendEntry(f"breach of {in_symbols(demand)}", marks.area(**belief_square.breach())),
-        LegendEntry("limit of the demand", marks.line(**belief_square.breach_line())),
-        *belief_square.end_notes(stated),
-        LegendEntry(f"really asked: {bound}", marks.line(**belief_square.at_parity())),
+        LegendEntry(f"breach of {in_symbols(demand)}", marks.area(**beliefs.breach())),
+        LegendEntry("limit of the demand", marks.line(**beliefs.breach_line())),
+        *beliefs.end_notes(stated),
+        LegendEntry(f"really asked: {bound}", marks.line(**beliefs.at_parity())),
     ]
 
 

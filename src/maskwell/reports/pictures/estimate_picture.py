@@ -313,11 +313,11 @@ def lines_of_everyone(
     chosen: Sequence[str] | None = None,
 ) -> Lines:
     """A line for each category, and for each combination of them."""
-    lines = _lines(estimate, level, interval)
+    lines = _both(estimate, sums, level, interval)
     for name, values in known.items():
-        if values is not None:
-            lines = [_with_known(line, name, float(x)) for line, x in zip(lines, values, strict=True)]
-    lines = _in_order([*lines, *_lines_of_sums(sums, level, interval)], order)
+        given: list[dict[str, Any]] = [] if values is None else [{name: float(x)} for x in values]
+        lines[: len(given)] = [replace(line, **one) for line, one in zip(lines, given, strict=False)]
+    lines = _in_order(lines, order)
     lines = lines if chosen is None else _picked(lines, chosen)
     return Lines(
         tuple(lines),
@@ -330,10 +330,6 @@ def lines_of_everyone(
 
 def _in_order(lines: Sequence[Line], order: str | Sequence[Any]) -> list[Line]:
     return [lines[i] for i in ordered([line.label for line in lines], [line.centre for line in lines], order)]
-
-
-def _with_known(line: Line, name: str, value: float) -> Line:
-    return replace(line, truth=value) if name == "truth" else replace(line, reported=value)
 
 
 def lines_of_domains(
@@ -373,11 +369,8 @@ def lines_of_domains(
 
 def _both(estimate: Estimate, sums: Estimate | None, level: float, interval: str | None) -> list[Line]:
     """The lines of the categories, then those of their combinations."""
-    return [*_lines(estimate, level, interval), *_lines_of_sums(sums, level, interval)]
-
-
-def _lines_of_sums(sums: Estimate | None, level: float, interval: str | None) -> list[Line]:
-    return [] if sums is None else _lines(sums, level, of_sums(interval))
+    combined = [] if sums is None else _lines(sums, level, of_sums(interval))
+    return [*_lines(estimate, level, interval), *combined]
 
 
 def _picked(lines: Sequence[Line], chosen: Sequence[str]) -> list[Line]:

@@ -12,7 +12,8 @@ from maskwell.core.phrases import shorten
 from maskwell.errors import ParameterError, WrongTypeError
 from maskwell.privacy.criteria import Demand, posterior_range
 from maskwell.reports.demand_words import asked, demand_bounds, in_symbols, kept
-from maskwell.reports.pictures import belief_square, marks
+from maskwell.reports.pictures import belief_square as beliefs
+from maskwell.reports.pictures import marks
 from maskwell.reports.pictures.belief_square import Region, Worst
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
@@ -67,16 +68,14 @@ def _alone(parity: Parity, region: Region, name: str) -> Picture:
     before, low, high = range_in_words(parity, CASE)
 
     def draw(sheet: Sheet) -> None:
-        axes = belief_square.square(sheet)
+        axes = beliefs.square(sheet)
         _draw_reach(axes, region)
         _bar(axes, parity, CASE)
         said = [
             LegendEntry(_heading(name, parity), tone="muted"),
             LegendEntry(f"{before} % before, {low} to {high} % after, whatever the report says", strong=True),
         ]
-        belief_square.explain(
-            sheet, [*said, *_bar_notes(), *_outside_note(region), _reach_note(), belief_square.diagonal_note()]
-        )
+        beliefs.explain(sheet, [*said, *_bar_notes(), *_outside_note(region), _reach_note(), beliefs.diagonal_note()])
 
     return Picture(
         name="revealed",
@@ -91,20 +90,17 @@ def _alone(parity: Parity, region: Region, name: str) -> Picture:
 
 def _against(parity: Parity, region: Region, demand: Demand, stated: Region, name: str, *, decimals: bool) -> Picture:
     met, bound = demand.allows(parity, decimals=decimals), demand.gamma_exact
-    worst = None if met else belief_square.find_worst(parity, demand, region, stated)
+    worst = None if met else beliefs.find_worst(parity, demand, region, stated)
     answer, reason = "Not met", str(worst or "by less than can be drawn")
     if met:
         answer = "Met"
         reason = "nothing is asked" if isinstance(demand.gamma_exact, float) else "no report leads into a breach"
 
     def draw(sheet: Sheet) -> None:
-        axes = belief_square.square(sheet)
+        axes = beliefs.square(sheet)
         _draw_reach(axes, region)
-        belief_square.shade(axes, region.upper.prior, stated.upper.value, region.upper.value, **_broken())
-        belief_square.shade(axes, region.lower.prior, region.lower.value, stated.lower.value, **_broken())
-        belief_square.shade_outside(axes, stated.lower, stated.upper, **belief_square.breach())
-        for curve in (stated.lower, stated.upper):
-            belief_square.trace(axes, curve, **belief_square.breach_line())
+        beliefs.shade_between(axes, stated, region, **_broken())
+        beliefs.draw_breach(axes, stated)
         if worst is not None:
             _bar(axes, parity, worst.before)
         notes = [
@@ -115,9 +111,9 @@ def _against(parity: Parity, region: Region, demand: Demand, stated: Region, nam
             *_outside_note(region),
             _reach_note(),
             *([] if worst is None else _bar_notes()),
-            belief_square.diagonal_note(),
+            beliefs.diagonal_note(),
         ]
-        belief_square.explain(sheet, notes)
+        beliefs.explain(sheet, notes)
 
     return Picture(
         name="revealed",
@@ -162,9 +158,8 @@ def _in_words(parity: Parity, name: str) -> str:
 
 
 def _draw_reach(axes: Axes, region: Region) -> None:
-    belief_square.shade_outside(axes, region.lower, region.upper, **_unreachable())
-    for curve in (region.lower, region.upper):
-        belief_square.trace(axes, curve, **belief_square.at_parity())
+    beliefs.shade_outside(axes, region, **_unreachable())
+    beliefs.trace(axes, region, **beliefs.at_parity())
 
 
 def _bar(axes: Axes, parity: Parity, prior: Fraction) -> None:
@@ -178,12 +173,12 @@ def _demand_notes(stated: Region, worst: Worst | None) -> list[LegendEntry]:
     """What the demand adds to the drawing: nothing where it forbids nothing."""
     if stated.is_empty:
         return []
-    reached = marks.area(**_broken())
+    reached = LegendEntry("breach that a report can lead to", marks.area(**_broken()))
     return [
-        LegendEntry("breach: what the demand forbids", marks.area(**belief_square.breach())),
-        *([] if worst is None else [LegendEntry("breach that a report can lead to", reached)]),
-        LegendEntry("limit of the demand", marks.line(**belief_square.breach_line())),
-        *belief_square.end_notes(stated),
+        LegendEntry("breach: what the demand forbids", marks.area(**beliefs.breach())),
+        *([] if worst is None else [reached]),
+        LegendEntry("limit of the demand", marks.line(**beliefs.breach_line())),
+        *beliefs.end_notes(stated),
     ]
 
 
@@ -192,7 +187,7 @@ def _outside_note(region: Region) -> list[LegendEntry]:
 
 
 def _reach_note() -> LegendEntry:
-    return LegendEntry("what one report can do", marks.line(**belief_square.at_parity()))
+    return LegendEntry("what one report can do", marks.line(**beliefs.at_parity()))
 
 
 def _bar_notes() -> list[LegendEntry]:

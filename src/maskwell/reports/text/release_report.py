@@ -11,6 +11,7 @@ from maskwell.core.cells import CellTable
 from maskwell.core.exact import parity_text
 from maskwell.core.percentages import SPACE, percent
 from maskwell.core.phrases import Printed, expected_number, in_words, one_line, shorten
+from maskwell.core.verdicts import at_least
 from maskwell.errors import InfeasibleError
 from maskwell.microdata.kept_bounds import check_kept, exempted
 from maskwell.microdata.recode_comparison import RecodeEffect
@@ -396,7 +397,7 @@ def special_table(special: SpecialUniques) -> list[Block]:
 def _risk_answer(report: RiskReport) -> str:
     """Whether the bound is kept, where there is one; else who is found, and how surely."""
     if report.after is not None:
-        both_sure = words.is_sure(report.after.max_risk)
+        both_sure = at_least(report.after.max_risk, 1)
         before = count(report.before.uniques or 0) if both_sure else words.bound_value("match", report.before.max_risk)
         return f"{words.headline(report)[:-1]}; before the release: {before}.{_verdict(report.after)}"
     who = f"who knows {words.names_in_short(report.keys)} of a person"
@@ -410,7 +411,7 @@ def _risk_answer(report: RiskReport) -> str:
     up_to = "" if one else "up to "
     sure = (
         "for sure"
-        if one and words.is_sure(now.max_risk)
+        if one and at_least(now.max_risk, 1)
         else f"with a chance of {up_to}{words.bound_value('match', now.max_risk)}"
     )
     return f"{above} {'is' if one else 'are'} above the limit of {bound}: {who} finds {'it' if one else 'them'} {sure}."
@@ -426,7 +427,7 @@ def _verdict(after: FileRisk) -> str:
 def _who_is_found(report: RiskReport) -> str:
     """Who is found in the file as it is."""
     now = report.before
-    if not words.is_sure(now.max_risk):
+    if not at_least(now.max_risk, 1):
         return f"no record with a chance above {words.bound_value('match', now.max_risk)}"
     sure = f"{count(words.found_for_sure(report))} of {counted(now.records, 'record', 'records')} for sure"
     return f"{sure}: nobody else is like them"
