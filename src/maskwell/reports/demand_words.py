@@ -15,18 +15,7 @@ from maskwell.core.phrases import round_down, round_up
 from maskwell.designs.design import Design
 from maskwell.privacy.criteria import Demand, stands_for
 from maskwell.privacy.design_audit import AverageSecurity, average_security
-from maskwell.reports.plain_words import (
-    PRIORS,
-    average_promise,
-    beta_promise,
-    concrete,
-    factor_down,
-    factor_up,
-    promise,
-    range_in_words,
-    repetition,
-    rho_promise,
-)
+from maskwell.reports import plain_words
 
 SYMBOLS = {"gamma": "γ", "epsilon": "ε", "beta": "β", "rho1": "ρ₁", "rho2": "ρ₂", "bayes_factor": "Bayes factor"}
 COLUMNS = ("belief before", "breach below", "breach above", "really asked: at least", "really asked: at most")
@@ -41,14 +30,14 @@ def asked(demand: Demand) -> str:
     """The parity that a demand allows, rounded down."""
     if isinstance(demand.gamma_exact, float):
         return "γ = ∞"
-    return f"γ = {factor_down(demand.gamma_exact)} (ε = {round_down(log_of(demand.gamma_exact), 3):.12g})"
+    return f"γ = {plain_words.factor_down(demand.gamma_exact)} (ε = {round_down(log_of(demand.gamma_exact), 3):.12g})"
 
 
 def kept(parity: Parity) -> str:
     """The parity that a design has, rounded up."""
     if isinstance(parity, float):
         return "no bound on parity"
-    return f"parity {factor_up(parity)} (ε = {round_up(log_of(parity), 3):.12g})"
+    return f"parity {plain_words.factor_up(parity)} (ε = {round_up(log_of(parity), 3):.12g})"
 
 
 def demand_in_words(demand: Demand) -> str:
@@ -62,7 +51,7 @@ def _condition(demand: Demand) -> str:
         return f"{said} every design: B is infinite, nothing is asked."
     below = "below" if demand.strict else "at most"
     notes = "".join(f" Note: {note}." for note in demand.notes)
-    bound = factor_down(demand.gamma_exact)
+    bound = plain_words.factor_down(demand.gamma_exact)
     return f"{said} a design exactly when its parity is {below} B = {bound}, that is {asked(demand)}.{notes}"
 
 
@@ -73,7 +62,9 @@ def _case(row: list[str]) -> str:
 
 def demand_rows(demand: Demand) -> list[list[str]]:
     """For a few beliefs: what the demand calls a breach, and what parity B leaves possible."""
-    implied = [[f"{text}{SPACE}%" for text in range_in_words(demand.gamma_exact, p)] for p in PRIORS]
+    implied = [
+        [f"{text}{SPACE}%" for text in plain_words.range_in_words(demand.gamma_exact, p)] for p in plain_words.PRIORS
+    ]
     return [
         [before, *bounds, least, most]
         for (before, least, most), bounds in zip(implied, demand_bounds(demand), strict=True)
@@ -82,7 +73,7 @@ def demand_rows(demand: Demand) -> list[list[str]]:
 
 def demand_bounds(demand: Demand) -> list[list[str]]:
     """For the same beliefs: the least and the most that they may become, as the demand states it, rounded inwards."""
-    at = np.array([float(p) for p in PRIORS])
+    at = np.array([float(p) for p in plain_words.PRIORS])
     limits = zip(demand.lower(at).tolist(), demand.upper(at).tolist(), strict=True)
     return [[bound_in_percent(low, up=True), bound_in_percent(high, up=False)] for low, high in limits]
 
@@ -95,11 +86,11 @@ def explain(design: Design, demand: Demand | AverageSecurity | None = None) -> l
     """Sentences for respondents: what happens to an answer, what anyone can conclude, and what to keep in mind."""
     parity = stands_for(design)
     words = HOW_IT_WORKS.get(design.kind)
-    sentences = [*([] if words is None else [words(design)]), promise(parity)]
+    sentences = [*([] if words is None else [words(design)]), plain_words.promise(parity)]
     if not isinstance(parity, float):
-        sentences += [concrete(parity, belief) for belief in SPOKEN]
+        sentences += [plain_words.concrete(parity, belief) for belief in SPOKEN]
     sentences += _as_asked(design, parity, demand)
-    return [*sentences, repetition(parity)]
+    return [*sentences, plain_words.repetition(parity)]
 
 
 def _chance(share: Fraction, *, up: bool) -> str:
@@ -153,12 +144,12 @@ def _as_asked(design: Design, parity: Parity, demand: Demand | AverageSecurity |
     if not demand.met_by(design):
         return [f"What was asked for, {demand.text}, is not kept by this design."]
     if isinstance(demand, AverageSecurity):
-        return [average_promise(average_security(design))]
+        return [plain_words.average_promise(average_security(design))]
     if demand.name == "beta":
-        return [beta_promise(parity)]
+        return [plain_words.beta_promise(parity)]
     if demand.name == "rho":
         low, high = (Fraction(demand.stated[name]) for name in ("rho1", "rho2"))
-        return [rho_promise(parity, low, high, closed=demand.closed)]
+        return [plain_words.rho_promise(parity, low, high, closed=demand.closed)]
     return _limits_kept(demand) if demand.name == "curves" else []
 
 
@@ -172,4 +163,4 @@ def _limits_kept(demand: Demand) -> list[str]:
         if sure
         else "As far as could be checked, this keeps the limits agreed on"
     )
-    return [f"{kept}, which amount to a factor of {factor_up(demand.gamma_exact)} on odds."]
+    return [f"{kept}, which amount to a factor of {plain_words.factor_up(demand.gamma_exact)} on odds."]

@@ -45,16 +45,10 @@ from maskwell.reports.pictures.risk_curves import plot_release_risk, plot_risk_r
 from maskwell.reports.pictures.utility_pictures import plot_associations
 from maskwell.reports.plain_words import label
 from maskwell.reports.report import Facts, Grid, Notes, Paragraph, Report, in_notebook
+from maskwell.reports.text import planning_report
 from maskwell.reports.text.crosstab_report import conditional_table, crosstab_report, crosstab_table
 from maskwell.reports.text.estimate_report import estimate_report, estimate_table, quantity_table
 from maskwell.reports.text.order_report import compare_report, improved_report, one_sided_report
-from maskwell.reports.text.planning_report import (
-    allocation_report,
-    choice_report,
-    power_report,
-    questions_report,
-    sample_report,
-)
 from maskwell.reports.text.privacy_report import audit_report, verified_report
 from maskwell.reports.text.regression_report import coefficients_table, regression_report, regression_table
 from maskwell.reports.text.release_report import release_report, risk_report
@@ -85,21 +79,21 @@ def _of_device(device: Device) -> Report:
 
 
 REPORTS: dict[type, Callable[[Any], Report]] = {
-    Allocation: allocation_report,
+    Allocation: planning_report.allocation_report,
     Audit: lambda audit: audit_report(audit.to_dict(), audit.design, THE_DESIGN),
-    Choice: lambda choice: choice_report(choice, None, ""),
+    Choice: lambda choice: planning_report.choice_report(choice, None, ""),
     Device: _of_device,
     Estimate: _of_estimate,
     FairComparison: lambda comparison: compare_report(comparison, "the first", "the second"),
     Improvement: lambda gain: improved_report(gain, THE_DESIGN, None),
     JointTable: _of_table,
     OneSided: lambda gain: one_sided_report(gain, THE_DESIGN, None),
-    PowerPlan: lambda plan: power_report(plan, THE_DESIGN),
-    QuestionsPlan: questions_report,
+    PowerPlan: lambda plan: planning_report.power_report(plan, THE_DESIGN),
+    QuestionsPlan: planning_report.questions_report,
     Regression: lambda regression: regression_report(regression, LEVEL, {}),
     AnyRelease: lambda release: release_report(release, None),
     RiskReport: lambda risk: risk_report(risk, file=""),
-    SamplePlan: lambda plan: sample_report(plan, THE_DESIGN),
+    SamplePlan: lambda plan: planning_report.sample_report(plan, THE_DESIGN),
     Verified: lambda verified: verified_report(verified, "the certificate"),
 }
 """What the commands print about a result."""

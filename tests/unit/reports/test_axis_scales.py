@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell.reports.pictures.sheet import round_numbers, scale_number, spread
+from maskwell.reports.pictures.marks import round_numbers, scale_number, spread
 
 places = st.lists(st.floats(0, 300), min_size=1, max_size=12)
 

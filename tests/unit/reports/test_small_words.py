@@ -15,7 +15,7 @@ from maskwell.reports.device.device_report import assigned
 from maskwell.reports.device.device_sheets import _count_as_said, _said, months
 from maskwell.reports.pages import paper_tables
 from maskwell.reports.pages.paper_tables import Table
-from maskwell.reports.pictures import canvas, choice_picture, palette, sheet
+from maskwell.reports.pictures import canvas, choice_picture, marks, palette
 from maskwell.reports.pictures.risk_curves import RiskSpread
 from maskwell.reports.report import Facts, Notes, Report, left_lines, table_lines
 from maskwell.reports.text import design_report, planning_report, privacy_report, regression_report, release_words
@@ -41,11 +41,11 @@ def test_numbers() -> None:
 
 
 def test_scales() -> None:
-    assert sheet.round_numbers(1.5, 60) == [2, 5, 10, 20, 50]
-    assert sheet.round_numbers(0.02, 3000) == [0.1, 1, 10, 100, 1000]
-    assert sheet.round_numbers(2, 1e30)[:2] == [10000, 100000000]
-    assert [sheet.scale_number(x) for x in (0.05, 20, 200000, 1e-5)] == ["0.05", "20", "2·10⁵", "10⁻⁵"]
-    assert sheet.spread([10, 11, 50], apart=14, low=0, high=100) == [3.5, 17.5, 50]
+    assert marks.round_numbers(1.5, 60) == [2, 5, 10, 20, 50]
+    assert marks.round_numbers(0.02, 3000) == [0.1, 1, 10, 100, 1000]
+    assert marks.round_numbers(2, 1e30)[:2] == [10000, 100000000]
+    assert [marks.scale_number(x) for x in (0.05, 20, 200000, 1e-5)] == ["0.05", "20", "2·10⁵", "10⁻⁵"]
+    assert marks.spread([10, 11, 50], apart=14, low=0, high=100) == [3.5, 17.5, 50]
     assert choice_picture._ticks(0.25, 5, most=8) == [1, 2, 3, 4, 5]
     assert choice_picture._ticks(0.25, 900, most=5) == [200, 400, 600, 800]
     assert [choice_picture._gamma(x) for x in (1, 20, 2000)] == ["2.7", "5·10⁸", "10⁸⁶⁹"]

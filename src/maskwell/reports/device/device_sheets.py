@@ -18,7 +18,8 @@ from maskwell.privacy.strength import strength_of
 from maskwell.procedures.decks import report_labels, truth_labels
 from maskwell.procedures.design_builders import UNRELATED
 from maskwell.procedures.procedure import single_answers
-from maskwell.procedures.realisation import Device
+from maskwell.procedures.realisation import Device, Known
+from maskwell.reports.device import paper_cards as cards
 from maskwell.reports.device.device_report import record_of
 from maskwell.reports.device.device_words import (
     MOST_LISTED,
@@ -32,19 +33,7 @@ from maskwell.reports.device.device_words import (
     words_of,
 )
 from maskwell.reports.device.legend_sheets import explained, spinner_svg, throws_of
-from maskwell.reports.device.paper_cards import (
-    FULL,
-    CardSheet,
-    Face,
-    cards_of,
-    either,
-    faces_of,
-    if_right,
-    instruction_height,
-    matched,
-    quoted,
-    sheets_of,
-)
+from maskwell.reports.device.paper_cards import CardSheet, Face
 from maskwell.reports.pictures.palette import MONO_FONTS, TEXT_FONTS
 from maskwell.reports.report import environment
 
@@ -184,13 +173,13 @@ def _printed(device: Device, options: SheetOptions | None) -> tuple[str, dict[st
 
 def _fitted(content: dict[str, Any]) -> dict[str, Any]:
     """The content, and whether the sheet for respondents is so full that it needs smaller type."""
-    needed = instruction_height(
+    needed = cards.instruction_height(
         [(one.text, bool(one.answers)) for one in content["questions"]],
         content["steps"],
         [shown for shown, _, _ in content["direct"]["rows"]] if content["direct"] else [],
         [content["rule"], *content["protection"], content["together"]],
     )
-    return {**content, "full": needed > FULL}
+    return {**content, "full": needed > cards.FULL}
 
 
 def _content(device: Device, options: SheetOptions, say: Wording) -> dict[str, Any]:
@@ -228,26 +217,22 @@ def _heading(design: Design) -> str:
 def _script(device: Device, options: SheetOptions) -> Script | None:
     if device.procedure is None:
         return None
-    return SCRIPTS[device.procedure.family](
-        device.procedure.parameters, device.realised, Asked(options.question, options.innocuous)
-    )
+    return SCRIPTS[device.procedure.family](device.procedure, device.realised, options)
 
 
 def _questions(device: Device, options: SheetOptions) -> tuple[Question, ...]:
     """The question, or two where truths are pairs of an own and an unrelated answer."""
-    asked = Asked(options.question, options.innocuous)
     if has_unrelated(device.deck.wish):
-        return two_questions(device.deck.wish, asked, other_question(None, asked)[0])
+        return two_questions(device.deck.wish, options, other_question(None, options)[0])
     return (Question(options.question, answers=tuple(device.deck.truths)),)
 
 
 def sheet_notes(device: Device, options: SheetOptions) -> list[str]:
     """What whoever prints the sheets must know, besides the warnings of the device."""
     script = _script(device, options)
-    if script is None:
-        asked = Asked(options.question, options.innocuous)
-        return list(other_question(None, asked)[1]) if has_unrelated(device.deck.wish) else []
-    return list(script.notes)
+    if script is not None:
+        return list(script.notes)
+    return list(other_question(None, options)[1]) if has_unrelated(device.deck.wish) else []
 
 
 def _title(device: Device) -> str:
@@ -260,7 +245,7 @@ def _title(device: Device) -> str:
 def _sheets(device: Device, script: Script | None) -> list[CardSheet]:
     if script is not None:
         return list(script.sheets)
-    return sheets_of(faces_of(device.deck)) if device.form == "cards" else []
+    return cards.sheets_of(cards.faces_of(device.deck)) if device.form == "cards" else []
 
 
 # ---- procedures that are carried out in their own way
@@ -283,14 +268,6 @@ MONTHS = [
 YES_NO = ["yes", "no"]
 
 MOST_BALLS = 200
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The sensitive question, and the innocuous one where it was given."""
-
-    question: str
-    innocuous: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,7 +302,7 @@ def own_labels(design: Design) -> list[str]:
     return list(dict.fromkeys(str(label[0]) for label in design.inputs.labels if isinstance(label, tuple)))
 
 
-def two_questions(design: Design, asked: Asked, other: str) -> tuple[Question, ...]:
+def two_questions(design: Design, asked: SheetOptions, other: str) -> tuple[Question, ...]:
     """Both questions under their letters; the answers are listed where they are not yes and no."""
     answers = own_labels(design)
     listed = answers != YES_NO
@@ -335,7 +312,7 @@ def two_questions(design: Design, asked: Asked, other: str) -> tuple[Question, .
     )
 
 
-def other_question(share: Fraction | None, asked: Asked) -> tuple[str, tuple[str, ...]]:
+def other_question(share: Fraction | None, asked: SheetOptions) -> tuple[str, tuple[str, ...]]:
     """The innocuous question, and what to know of it; a line to write on where there is none."""
     if asked.innocuous:
         return asked.innocuous, ()
@@ -365,23 +342,15 @@ def _share_text(share: Fraction | None) -> str | None:
     return None if share is None else to_decimal(share)
 
 
-def crosswise(parameters: Any, design: Design, asked: Asked) -> Script:
-    """Whether the answers to both questions are the same."""
-    return _at_once("crosswise", design, asked, parameters["q"])
-
-
-def triangular(parameters: Any, design: Design, asked: Asked) -> Script:
-    """Whether any of both applies."""
-    return _at_once("triangular", design, asked, parameters["q"])
-
-
-def _at_once(model: str, design: Design, asked: Asked, share: Fraction) -> Script:
+def _at_once(known: Known, design: Design, asked: SheetOptions) -> Script:
+    """Whether the answers to both questions are the same (crosswise), or any of both applies (triangular)."""
+    share = known.parameters["q"]
     other, notes = other_question(share, asked)
     answers = own_labels(design)
     a, b = answers
-    facts = {"model": model, "a": a, "b": b, "plain": answers == YES_NO, "share": _share_text(share)}
+    facts = {"model": known.family, "a": a, "b": b, "plain": answers == YES_NO, "share": _share_text(share)}
     return Script(
-        title=f"{model.capitalize()} model",
+        title=f"{known.family.capitalize()} model",
         template="both_at_once",
         facts=facts | {"reports": report_labels(design)},
         design=design,
@@ -392,22 +361,29 @@ def _at_once(model: str, design: Design, asked: Asked, share: Fraction) -> Scrip
     )
 
 
-def simmons(parameters: Any, design: Design, asked: Asked) -> Script:
-    """Cards that name the one or the other question; in the form of Mangat and others members always say yes."""
-    answers, reports = own_labels(design), report_labels(design)
-    members = _members_say_yes(design)
-    share = parameters.get("beta", parameters.get("alpha"))
-    faces = _question_cards(parameters["p"], answers, reports, members=members)
-    facts = {"own": answers, "members": members}
-    return _with_cards("Two questions", design, asked, [faces], share, reports, facts)
+def _two_questions(known: Known, design: Design, asked: SheetOptions) -> Script:
+    """Cards that name one of two questions, in one deck or in a box for each of two answers.
 
-
-def _members_say_yes(design: Design) -> bool:
-    return "mangat" in str(design.provenance["family"])
+    In the form of Mangat and others members always say yes.
+    """
+    answers, parameters = own_labels(design), known.parameters
+    members = "mangat" in str(design.provenance["family"])
+    twice = "p" not in parameters
+    assert isinstance(design.outputs, Categories)
+    reports = [str(one) for one in single_answers(design.outputs)] if twice else report_labels(design)
+    chances = [parameters[p] for p in (("p1", "p2") if twice else ("p",))]
+    boxes = [_question_cards(p, answers, reports, members=members) for p in chances]
+    share = None if twice else parameters.get("beta", parameters.get("alpha"))
+    title = "Two questions, two boxes" if twice else "Two questions"
+    return _with_cards(title, design, asked, boxes, share, reports, {"own": answers, "members": members})
 
 
 def _question_cards(p: Fraction, answers: Sequence[str], reports: Sequence[str], *, members: bool) -> list[Face]:
-    always = f" But if your answer to A is {quoted(answers[0])}, always say {quoted(reports[0])}." if members else ""
+    always = (
+        f" But if your answer to A is {cards.quoted(answers[0])}, always say {cards.quoted(reports[0])}."
+        if members
+        else ""
+    )
     return [
         Face(p.numerator, "Answer question A.", _said(answers, reports) + always),
         Face(p.denominator - p.numerator, "Answer question B.", _said(YES_NO, reports) + always),
@@ -416,35 +392,27 @@ def _question_cards(p: Fraction, answers: Sequence[str], reports: Sequence[str],
 
 def _said(answers: Sequence[str], reports: Sequence[str]) -> str:
     """In which words an answer is given."""
-    return f"Say {either(reports)}." if list(answers) == list(reports) else f"Say {matched(answers, reports)}."
+    return (
+        f"Say {cards.either(reports)}." if list(answers) == list(reports) else f"Say {cards.matched(answers, reports)}."
+    )
 
 
-def statements(parameters: Any, design: Design, asked: Asked) -> Script:
+def _statements(known: Known, design: Design, asked: SheetOptions) -> Script:
     """Cards with a statement for each category, and cards that name the innocuous question."""
-    reports, answers = report_labels(design), own_labels(design)
+    reports, answers, parameters = report_labels(design), own_labels(design), known.parameters
     shares = [*parameters["statements"], parameters["unrelated"]]
     size = common_denominator(shares)
     texts = [*(f"“My true answer to A is: {name}.”" for name in answers), "Answer question B."]
-    notes = [*[if_right(reports)] * len(answers), _said(YES_NO, reports)]
+    notes = [*[cards.if_right(reports)] * len(answers), _said(YES_NO, reports)]
     faces = [Face(int(share * size), text, note) for share, text, note in zip(shares, texts, notes, strict=True)]
     facts = {"own": answers, "statements": True}
     return _with_cards("Statements and a question", design, asked, [faces], parameters.get("beta"), reports, facts)
 
 
-def simmons_twice(parameters: Any, design: Design, asked: Asked) -> Script:
-    """Two boxes of cards that name one of two questions; both answers are said."""
-    answers, members = own_labels(design), _members_say_yes(design)
-    assert isinstance(design.outputs, Categories)
-    single = [str(answer) for answer in single_answers(design.outputs)]
-    boxes = [_question_cards(parameters[p], answers, single, members=members) for p in ("p1", "p2")]
-    facts = {"own": answers, "members": members}
-    return _with_cards("Two questions, two boxes", design, asked, boxes, None, single, facts)
-
-
 def _with_cards(
     title: str,
     design: Design,
-    asked: Asked,
+    asked: SheetOptions,
     boxes: Sequence[Sequence[Face]],
     share: Fraction | None,
     reports: Sequence[str],
@@ -455,7 +423,7 @@ def _with_cards(
     printed = [[face for face in faces if face.copies] for faces in boxes]
     names = [""] if len(boxes) == 1 else [f"Box {number + 1}" for number in range(len(boxes))]
     counted = {
-        "boxes": [[f"{cards_of(face)}: {face.text}" for face in faces] for faces in printed],
+        "boxes": [[f"{cards.cards_of(face)}: {face.text}" for face in faces] for faces in printed],
         "size": sum(face.copies for face in printed[0]),
         "share": _share_text(share),
     }
@@ -468,33 +436,46 @@ def _with_cards(
         thing="card",
         questions=two_questions(design, asked, other),
         sheets=tuple(
-            sheet for name, faces in zip(names, printed, strict=True) for sheet in sheets_of(faces, name=name)
+            sheet for name, faces in zip(names, printed, strict=True) for sheet in cards.sheets_of(faces, name=name)
         ),
         notes=notes,
     )
 
 
-def _kuk(parameters: Any, design: Design, asked: Asked) -> Script:
+def _kuk(known: Known, design: Design, asked: SheetOptions) -> Script:
+    parameters = known.parameters
     decks = [("Deck 1", parameters["theta1"]), ("Deck 2", parameters["theta2"])]
     facts = {
         "decks": [(name, t.numerator, t.denominator - t.numerator) for name, t in decks],
         "draws": parameters["draws"],
     }
-    sheets = [s for name, t in decks for s in sheets_of(_two_colours(t.numerator, t.denominator, "Black"), name=name)]
+    sheets = [
+        s for name, t in decks for s in cards.sheets_of(_two_colours(t.numerator, t.denominator, "Black"), name=name)
+    ]
     return _counted("Kuk's two decks", "kuk", facts, design, asked, sheets)
 
 
-def _chow(parameters: Any, design: Design, asked: Asked) -> Script:
-    red, blue = parameters["red"], parameters["blue"]
-    facts = {"red": red, "blue": blue, "draws": parameters["draws"]}
+def _chow(known: Known, design: Design, asked: SheetOptions) -> Script:
+    red, blue = known.parameters["red"], known.parameters["blue"]
+    facts = {"red": red, "blue": blue, "draws": known.parameters["draws"]}
     few = red + blue <= MOST_BALLS
     return _counted(
-        "Chow's urn", "chow", facts, design, asked, sheets_of(_two_colours(red, red + blue, "Blue")) if few else []
+        "Chow's urn",
+        "chow",
+        facts,
+        design,
+        asked,
+        cards.sheets_of(_two_colours(red, red + blue, "Blue")) if few else [],
     )
 
 
 def _counted(
-    title: str, template: str, facts: Mapping[str, Any], design: Design, asked: Asked, sheets: Sequence[CardSheet]
+    title: str,
+    template: str,
+    facts: Mapping[str, Any],
+    design: Design,
+    asked: SheetOptions,
+    sheets: Sequence[CardSheet],
 ) -> Script:
     """One question, and cards or balls whose number is said."""
     yes, no = truth_labels(design)
@@ -513,8 +494,8 @@ def _count_as_said(reports: Sequence[str]) -> str:
     """How a count is said: as a number, or in other words where reports have other names."""
     numbers = [str(number) for number in range(len(reports))]
     if list(reports) != numbers:
-        return f": {matched(numbers, reports)}"
-    return f": {either(numbers)}" if len(numbers) <= MOST_LISTED else ", as a number"
+        return f": {cards.matched(numbers, reports)}"
+    return f": {cards.either(numbers)}" if len(numbers) <= MOST_LISTED else ", as a number"
 
 
 def _two_colours(red: int, total: int, other: str) -> list[Face]:
@@ -522,15 +503,15 @@ def _two_colours(red: int, total: int, other: str) -> list[Face]:
     return [face for face in faces if face.copies]
 
 
-SCRIPTS: dict[str, Callable[[Any, Design, Asked], Script]] = {
-    "crosswise": crosswise,
-    "triangular": triangular,
-    "simmons": simmons,
-    "soberanis-cruz": simmons,
-    "mangat-singh-singh": simmons,
-    "greenberg-statements": statements,
-    "simmons-twice": simmons_twice,
-    "mangat-singh-singh-twice": simmons_twice,
+SCRIPTS: dict[str, Callable[[Known, Design, SheetOptions], Script]] = {
+    "crosswise": _at_once,
+    "triangular": _at_once,
+    "simmons": _two_questions,
+    "soberanis-cruz": _two_questions,
+    "mangat-singh-singh": _two_questions,
+    "greenberg-statements": _statements,
+    "simmons-twice": _two_questions,
+    "mangat-singh-singh-twice": _two_questions,
     "kuk": _kuk,
     "chow": _chow,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,31 +28,7 @@ from maskwell.reports.pictures.transition_picture import plot_matrix
 from maskwell.reports.pictures.utility_pictures import drawn_pairs, drawn_variables, plot_associations, plot_inflation
 from maskwell.reports.plain_words import count, counted, label
 from maskwell.reports.report import Facts, environment, page_style
-from maskwell.reports.text.release_words import (
-    ASSUMED,
-    OF_UNITS,
-    assumptions,
-    bound_value,
-    columns_of,
-    easiest,
-    headline,
-    is_sure,
-    key_rows,
-    label_rows,
-    made_by,
-    promises,
-    regression_rows,
-    rise_in_words,
-    risk_notes,
-    risk_rows,
-    riskiest,
-    rule_in_words,
-    split_by,
-    stays_right,
-    unit_headline,
-    utility_rows,
-    weighing_in_words,
-)
+from maskwell.reports.text import release_words as words
 
 MOST_MATRICES = 8
 """Matrices that are drawn; the internal receipt has all."""
@@ -60,11 +36,8 @@ MOST_MATRICES = 8
 NEARLY = 0.99
 """Of the highest chance of a match: records from here on are counted with those that have it."""
 
-SECRETS = (
-    "The original file, and everything in the folder internal, this page included.",
-    "Which records were changed, and any list that joins original and released records.",
-    "The key of the draws, or the state of the random generator.",
-)
+DERIVED = "The matrix was worked out from the counts of the file, and whoever has it can work the counts out."
+FIXED = "The matrix was fixed without looking at the file."
 
 MOST_PAIRS = 16
 """Pairs of columns whose association a report draws."""
@@ -86,13 +59,6 @@ def release_page(release: AnyRelease, *, signed: Sequence[tuple[str, str]] = ())
     randomized = in_words([name for stage in release.stages for name in stage.moved])
     utility = release.utility
     compared = utility.regressions
-    withheld = [columns_of(stage) for stage in release.stages if not release.plan.publishes(stage)]
-    secrets = list(SECRETS)
-    if withheld:
-        secrets.append(
-            f"The matrices of {in_words(withheld)}, and their parameters with many digits: the counts of the original "
-            "file follow from them."
-        )
     return (
         environment()
         .get_template("release.html")
@@ -104,31 +70,44 @@ def release_page(release: AnyRelease, *, signed: Sequence[tuple[str, str]] = ())
             lead=lead(release),
             warnings=_warnings(release),
             key_figures=_key_figures(release),
-            promises=promises(release),
-            released="\n".join(Facts(_released(release)).to_html()),
-            finding="\n".join(Facts(_finding(release)).to_html()),
+            promises=words.promises(release),
+            released=_told(_released(release)),
+            finding=_told(_finding(release)),
             can=_users_can(release),
             cannot=_users_cannot(release),
             day=release_day(),
-            facts="\n".join(Facts(_facts(release)).to_html()),
+            facts=_told(_facts(release)),
             figures=figures,
+            keys=in_words(release.plan.keys),
             risk=_risk(release),
             unprotected=_unprotected(release),
             utility={
-                "rows": utility_rows(release),
-                "regressions": [{"formula": one.formula, "rows": regression_rows(one)} for one in compared],
+                "rows": words.utility_rows(release),
+                "regressions": [{"formula": one.formula, "rows": words.regression_rows(one)} for one in compared],
                 "flags": utility.flags,
             },
-            changing=_changing(release.stages),
+            drawn=_columns(release, lambda stage: stage.method != "swap"),
+            swapped=_columns(release, lambda stage: stage.method == "swap"),
             stages=_stages(release, 1 + sum(picture is not None for picture in figures.values())),
             advice=public_receipt(release)["advice"],
-            commands=_commands(release),
-            secrets=secrets,
+            ending=release.file.ending,
+            column=next((stage.variables[0] for stage in release.stages), None),
+            withheld=_columns(release, lambda stage: not release.plan.publishes(stage)),
             source=release.file.source_name,
             rows=f"{release.rows:,}",
             signed=signed,
         )
     )
+
+
+def _columns(release: AnyRelease, chosen: Callable[[Stage], bool]) -> str:
+    """The columns of some of the stages, in words."""
+    return in_words([words.columns_of(stage) for stage in release.stages if chosen(stage)])
+
+
+def _told(facts: Sequence[tuple[str, str]]) -> str:
+    """Names and values as the page lists them, without those that are empty."""
+    return "\n".join(Facts([fact for fact in facts if fact[1]]).to_html())
 
 
 def lead(release: AnyRelease) -> str:
@@ -138,10 +117,10 @@ def lead(release: AnyRelease) -> str:
         broken = [] if release.risk.headline["kept"] in (True, None) else ["The limit is NOT kept."]
         said = " ".join(
             [
-                headline(release.risk, whole=True),
+                words.headline(release.risk, whole=True),
                 *broken,
-                *unit_headline(release.risk),
-                f"{easiest(release.risk, release.labels, whole=True)}.",
+                *words.unit_headline(release.risk),
+                f"{words.easiest(release.risk, release.labels, whole=True)}.",
             ]
         )
     return f"{said} {in_percent(release.expected_change())} of the records are expected to change."
@@ -154,18 +133,17 @@ def _released(release: AnyRelease) -> list[tuple[str, str]]:
     coarser = _coarser(release)
     still = [column.name for column in release.columns if column.name not in (*moved, *coarser)]
     randomized = [
-        f"{columns_of(stage)}; {in_percent(stage.expected_changed())} of the records are expected to change"
+        f"{words.columns_of(stage)}; {in_percent(stage.expected_changed())} of the records are expected to change"
         for stage in release.stages
     ]
     columns = counted(len(release.columns), "column", "columns")
-    facts = [
+    return [
         ("The file", f"{counted(release.rows, 'record', 'records')} with {columns}"),
         ("Made coarser first", "; ".join(f"{name}: {how}" for name, how in coarser.items())),
         ("Randomized", "; ".join(randomized) or "nothing"),
         ("Published as they are", in_words(still) or "no column"),
         ("Left out", in_words(plan.unpublished) or "nothing"),
     ]
-    return [(name, value) for name, value in facts if value]
 
 
 def _coarser(release: AnyRelease) -> dict[str, str]:
@@ -187,26 +165,28 @@ def _finding(release: AnyRelease) -> list[tuple[str, str]]:
         return [("Not measured", "the plan names no keys, so nobody was taken to look for a record")]
     open_ = [name for name in plan.sensitive if name not in plan.randomized]
     units = "The matrices, the true counts of records and units, and which records belong together, where that shows."
-    said = assumptions(risk, release).replace(OF_UNITS, units)
-    weighing = f" {weighing_in_words(risk)}" if risk.joined is not None else ""
-    facts = [
+    said = words.assumptions(risk, release).replace(words.OF_UNITS, units)
+    weighing = f" {words.weighing_in_words(risk)}" if risk.joined is not None else ""
+    return [
         ("Who looks", f"someone who knows {in_words(risk.keys)} of a person, and that the person is in the file"),
-        ("What they know besides", said.replace(ASSUMED, "The matrices and the true counts.").replace(weighing, "")),
+        (
+            "What they know besides",
+            said.replace(words.ASSUMED, "The matrices and the true counts.").replace(weighing, ""),
+        ),
         ("Whom they find", _found(risk, risk.after)),
-        ("Weighing other columns", weighing_in_words(risk, whole=True)),
+        ("Weighing other columns", words.weighing_in_words(risk, whole=True)),
         ("In the whole file", _found_in_all(risk.before, risk.after)),
         (f"With the same {plan.unit}", _found_of_units(risk.units)),
         ("What they learn", f"{in_words(open_)} of whoever is found: not randomized" if open_ else ""),
     ]
-    return [(name, value) for name, value in facts if value]
 
 
 def _found(risk: RiskReport, after: FileRisk) -> str:
     """The highest chance with the number of records that have it, and who could be found for sure before."""
     n = counted(risk.count_above(NEARLY * after.max_risk), "record", "records")
-    nobody = f"nobody with a chance above {bound_value('match', risk.worst_by_counts)}"
-    nearly = f"{n} with {bound_value('match', after.max_risk)} or nearly that"
-    said = f"{n} for sure" if is_sure(after.max_risk) else f"{nobody}; {nearly}"
+    nobody = f"nobody with a chance above {words.bound_value('match', risk.worst_by_counts)}"
+    nearly = f"{n} with {words.bound_value('match', after.max_risk)} or nearly that"
+    said = f"{n} for sure" if at_least(after.max_risk, 1) else f"{nobody}; {nearly}"
     alone = counted(risk.before.uniques or 0, "record", "records")
     return f"{said}. Before the release, {alone} could be found for sure"
 
@@ -238,7 +218,7 @@ def _found_of_units(units: UnitRisk | None) -> str:
 
 def _users_can(release: AnyRelease) -> list[str]:
     """What the released file is good for, in sentences."""
-    kept = [stays_right(release.stages, stage) for stage in release.stages if kept_columns(release.stages, stage)]
+    kept = [words.stays_right(release.stages, stage) for stage in release.stages if kept_columns(release.stages, stage)]
     sentences = [f"Make tables and regressions of kept columns: {one}." for one in dict.fromkeys(kept)]
     known = release.utility.variables
     worst = [one.inflation.worst for one in known.values() if one.inflation is not None]
@@ -254,7 +234,7 @@ def _users_can(release: AnyRelease) -> list[str]:
             f"Make every other table, with intervals that allow for a bias of at most {points} percentage points in a "
             "share of all records."
         )
-    published = [columns_of(stage) for stage in release.published]
+    published = [words.columns_of(stage) for stage in release.published]
     if published:
         sentences.append(f"Undo the randomization of {in_words(published)} on average: the matrix is published.")
     return sentences or ["Count: no column was randomized."]
@@ -263,13 +243,13 @@ def _users_can(release: AnyRelease) -> list[str]:
 def _users_cannot(release: AnyRelease) -> list[str]:
     """What nobody can do with the released file, or not without an error, in sentences."""
     sentences = ["Take a record for a statement about a person, or tell which records were changed."]
-    withheld = [columns_of(stage) for stage in release.stages if not release.plan.publishes(stage)]
+    withheld = _columns(release, lambda stage: not release.plan.publishes(stage))
     if withheld:
-        sentences.append(f"Have the matrices of {in_words(withheld)}: the true counts would follow from them.")
-    counts = [columns_of(stage) for stage in release.stages if stage.invariance == "counts"]
+        sentences.append(f"Have the matrices of {withheld}: the true counts would follow from them.")
+    counts = _columns(release, lambda stage: stage.invariance == "counts")
     if release.plan.weights is not None and counts:
         sentences.append(
-            f"Weight tables of {in_words(counts)} by the column {release.plan.weights} without bias: numbers of "
+            f"Weight tables of {counts} by the column {release.plan.weights} without bias: numbers of "
             "records were kept, not sums of weights."
         )
     every = {column.name for column in release.columns}
@@ -289,7 +269,7 @@ def _warnings(release: AnyRelease) -> list[tuple[str, str]]:
         warnings.append(("Something could undo the protection.", told))
     warnings += [
         ("A bound is not kept.", f"{one.what}: {one.asked} was asked, {one.achieved} is reached.")
-        for one in promises(release)
+        for one in words.promises(release)
         if one.kept is False
     ]
     return warnings
@@ -303,8 +283,8 @@ def _key_figures(release: AnyRelease) -> list[tuple[str, str, str]]:
         figures += [
             (
                 "Highest risk",
-                bound_value("match", release.risk.worst),
-                f"of a match; {bound_value('match', before.max_risk)} before",
+                words.bound_value("match", release.risk.worst),
+                f"of a match; {words.bound_value('match', before.max_risk)} before",
             ),
             (
                 "Correct matches",
@@ -318,14 +298,14 @@ def _key_figures(release: AnyRelease) -> list[tuple[str, str, str]]:
 def _facts(release: AnyRelease) -> list[tuple[str, str]]:
     """The plan in words."""
     plan = release.plan
-    protected = [f"{columns_of(stage)}: {made_by(plan.protection_of(stage))}" for stage in release.stages]
+    protected = [f"{words.columns_of(stage)}: {words.made_by(plan.protection_of(stage))}" for stage in release.stages]
     missing = "stay as they are" if plan.missing == "unchanged" else "are a category like others"
     return [
         ("Keys an intruder may know", in_words(plan.keys) or "none named"),
         ("Sensitive columns", in_words(plan.sensitive) or "none named"),
         ("Units", plan.unit or "none named"),
         ("Randomized", "; ".join(protected)),
-        ("Rules", " ".join(map(rule_in_words, plan.rules)) or "none"),
+        ("Rules", " ".join(map(words.rule_in_words, plan.rules)) or "none"),
         ("Missing values", missing),
         ("Weights", plan.weights or "none"),
         ("Left out of the file", in_words(plan.unpublished) or "nothing"),
@@ -359,29 +339,23 @@ def _figures(release: AnyRelease) -> dict[str, Picture | None]:
 def _risk(release: AnyRelease) -> dict[str, Any]:
     if release.risk is None:
         return {}
-    keys = in_words(release.plan.keys)
     return {
-        "intruder": f"Somebody knows {keys} of a person, and that the person is in the file. They also know the "
-        "matrices and the true counts, and pick one of the released records with the keys under which the person is "
-        "found most easily. Before the release, a group of N records that look alike gives them one chance in N.",
-        "caption": "How many records have at least a given chance of being found. The curve after the release should "
-        "end at the limit or before it.",
-        "rows": risk_rows(release.risk),
-        "without": key_rows(release.risk),
-        "labels": label_rows(release.risk, release.labels),
-        "flags": risk_notes(release.risk),
+        "rows": words.risk_rows(release.risk),
+        "without": words.key_rows(release.risk),
+        "labels": words.label_rows(release.risk, release.labels),
+        "flags": words.risk_notes(release.risk),
     }
 
 
 def _unprotected(release: AnyRelease) -> dict[str, Any]:
-    risk, rows = release.risk, riskiest(release)
-    others = [] if risk is None else split_by(risk)
+    risk, rows = release.risk, words.riskiest(release)
+    others = [] if risk is None else words.split_by(risk)
     parts = [in_words(others), "Records", "With the same keys"] if others else ["Records"]
     return {
         "sentences": _untouched(release),
         "rows": rows,
         "header": [in_words(release.plan.keys), *parts, "Before", "After"],
-        "why": "" if risk is None else rise_in_words(risk),
+        "why": "" if risk is None else words.rise_in_words(risk),
     }
 
 
@@ -419,7 +393,7 @@ def _never_changed(stage: Stage) -> list[str]:
         return []
     combinations = counted(int(fixed.sum()), "combination", "combinations")
     return [
-        f"{counted(n, 'record', 'records')} in {combinations} of {columns_of(stage)} never "
+        f"{counted(n, 'record', 'records')} in {combinations} of {words.columns_of(stage)} never "
         f"{'changes' if n == 1 else 'change'}: alone in their cell, excluded, or large enough."
     ]
 
@@ -435,39 +409,16 @@ def _stages(release: AnyRelease, first: int) -> list[dict[str, Any]]:
         )
         content.append(
             {
-                "columns": columns_of(stage),
-                "facts": "\n".join(Facts(_stage_facts(release, stage)).to_html()),
+                "columns": words.columns_of(stage),
+                "facts": _told(_stage_facts(release, stage)),
                 "notes": stage.notes,
                 "figure": picture,
                 "number": first + drawn,
-                "caption": _caption(stage),
+                "caption": DERIVED if stage.derived else FIXED,
                 "fingerprint": stage.design.fingerprint,
             }
         )
     return content
-
-
-def _changing(stages: Sequence[Stage]) -> list[str]:
-    """How records come to be changed: each on its own, or exchanged."""
-    swapped = [columns_of(stage) for stage in stages if stage.method == "swap"]
-    drawn = [columns_of(stage) for stage in stages if stage.method != "swap"]
-    sentences = []
-    if drawn:
-        records = f"In {in_words(drawn)} each record" if swapped else "Each record"
-        sentences.append(f"{records} was changed by chance, on its own, with the probabilities of a matrix.")
-    if swapped:
-        sentences.append(
-            f"Labels of {in_words(swapped)} were exchanged: of the records with the same labels a fixed number takes "
-            "each of the other labels, and only which records these are was drawn. So every count of these columns is "
-            "exactly that of the original file. The matrix shows the shares."
-        )
-    return [*sentences, "A probability of zero means never."] if sentences else []
-
-
-def _caption(stage: Stage) -> str:
-    if stage.derived:
-        return "The matrix was worked out from the counts of the file, and whoever has it can work the counts out."
-    return "The matrix was fixed without looking at the file."
 
 
 def _stage_facts(release: AnyRelease, stage: Stage) -> list[tuple[str, str]]:
@@ -475,12 +426,12 @@ def _stage_facts(release: AnyRelease, stage: Stage) -> list[tuple[str, str]]:
     cells = int(stage.cells.max(initial=-1)) + 1
     within = f" in {counted(cells, 'cell', 'cells')} of {in_words(stage.within)}" if stage.within else ""
     included = release.plan.publishes(stage)
-    facts = [
-        ("Method", made_by(protection)),
-        ("What stays right", stays_right(release.stages, stage)),
+    return [
+        ("Method", words.made_by(protection)),
+        ("What stays right", words.stays_right(release.stages, stage)),
         ("Combinations", f"{len(stage.states):,}{within}"),
         ("Expected to change", f"{in_percent(stage.expected_changed())} of the records"),
-        ("What a released value tells", _told(stage)),
+        ("What a released value tells", _how_sure(stage)),
         ("Randomized once more", f"with {to_decimal(protection.again)} of the matrix" if protection.again else ""),
         ("Draws", _drawn(release, stage)),
         ("Two releases tell", _two_releases(release, stage)),
@@ -493,7 +444,6 @@ def _stage_facts(release: AnyRelease, stage: Stage) -> list[tuple[str, str]]:
         ("Matrix", "in the public receipt" if included else "withheld from users"),
         ("Cleared because", protection.clearance or ""),
     ]
-    return [(name, value) for name, value in facts if value]
 
 
 def _drawn(release: AnyRelease, stage: Stage) -> str:
@@ -521,7 +471,7 @@ def _two_releases(release: AnyRelease, stage: Stage) -> str:
     )
 
 
-def _told(stage: Stage) -> str:
+def _how_sure(stage: Stage) -> str:
     """How sure the released value makes of the true one, at most and on average over the file."""
     if not stage.counts.sum():
         return ""
@@ -529,23 +479,6 @@ def _told(stage: Stage) -> str:
     sure = (
         "some true value for sure"
         if at_least(most, 1)
-        else f"no true value with a chance above {bound_value('posterior', most)}"
+        else f"no true value with a chance above {words.bound_value('posterior', most)}"
     )
-    return f"{sure}; the best guess from it is right for {bound_value('guess', guess)} of the records"
-
-
-def _commands(release: AnyRelease) -> list[tuple[str, str]]:
-    file = f"public/data{release.file.ending}"
-    column = next((stage.variables[0] for stage in release.stages), None)
-    if column is None:
-        return []
-    return [
-        (
-            f"maskwell estimate {file} --receipt public/receipt.json --columns {column}",
-            "Shares with intervals that count the randomization, from the folder that users have.",
-        ),
-        (
-            f"maskwell estimate {file} --receipt internal/receipt.json --columns {column}",
-            "The same for the agency, which has the matrices: narrower intervals.",
-        ),
-    ]
+    return f"{sure}; the best guess from it is right for {words.bound_value('guess', guess)} of the records"

@@ -15,8 +15,9 @@ from maskwell.core.percentages import as_decimal, percent_bound
 from maskwell.core.phrases import Printed
 from maskwell.privacy.criteria import Demand, posterior_range
 from maskwell.privacy.curves import Boundary
+from maskwell.reports.pictures import marks
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.pictures.sheet import LegendEntry, Sheet, line_mark, open_point
+from maskwell.reports.pictures.sheet import LegendEntry, Sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -241,24 +242,42 @@ def explain(sheet: Sheet, notes: Sequence[LegendEntry]) -> None:
     sheet.below += [note for note in notes if note.mark is not None]
 
 
-def shade(axes: Axes, prior: Real, lower: Real, upper: Real, **style: Any) -> None:
+def _shade(axes: Axes, prior: Real, lower: Real, upper: Real, **style: Any) -> None:
     """An area between two curves, where the second lies above the first."""
     if np.any(upper > lower):
         axes.fill_between(prior, lower, upper, where=upper > lower, interpolate=True, **style)
 
 
-def shade_outside(axes: Axes, lower: Outline, upper: Outline, **style: Any) -> None:
-    """All that lies above one curve and below the other."""
-    shade(axes, upper.prior, upper.value, np.ones_like(upper.value), **style)
-    shade(axes, lower.prior, np.zeros_like(lower.value), lower.value, **style)
+def shade_between(axes: Axes, inner: Region, outer: Region, **style: Any) -> None:
+    """What lies outside the first region's limits and inside those of the second."""
+    _shade(axes, outer.upper.prior, inner.upper.value, outer.upper.value, **style)
+    _shade(axes, outer.lower.prior, outer.lower.value, inner.lower.value, **style)
 
 
-def trace(axes: Axes, curve: Outline, **style: Any) -> None:
+def shade_outside(axes: Axes, region: Region, **style: Any) -> None:
+    """All that lies above the upper curve and below the lower one."""
+    _shade(axes, region.upper.prior, region.upper.value, np.ones_like(region.upper.value), **style)
+    _shade(axes, region.lower.prior, np.zeros_like(region.lower.value), region.lower.value, **style)
+
+
+def draw_breach(axes: Axes, region: Region, place: int = 0) -> None:
+    """What a demand forbids, with its limits."""
+    shade_outside(axes, region, **breach(place))
+    trace(axes, region, **breach_line(place))
+
+
+def trace(axes: Axes, region: Region, **style: Any) -> None:
+    """Both curves."""
+    for curve in (region.lower, region.upper):
+        _trace(axes, curve, **style)
+
+
+def _trace(axes: Axes, curve: Outline, **style: Any) -> None:
     """A curve with gaps at its jumps: a filled point where the value holds, an open one where it does not."""
     axes.plot(*curve.pieces(), **style)
     held, approached = curve.ends()
     point: dict[str, Any] = {"marker": "o", "markersize": 6, "linestyle": "none", "clip_on": False, "zorder": 6}
-    for points, face in ((held, {"color": style["color"]}), (approached, open_point(style["color"]))):
+    for points, face in ((held, {"color": style["color"]}), (approached, marks.open_point(style["color"]))):
         if points:  # the layout would make room for a line without points, too
             axes.plot([x for x, _ in points], [y for _, y in points], **point, **face)
 
@@ -267,14 +286,14 @@ def end_notes(*regions: Region) -> list[LegendEntry]:
     """What filled and open points mean, where there are any."""
     if not any(region.lower.jumps or region.upper.jumps for region in regions):
         return []
-    held = line_mark(linestyle="none", marker="o", markersize=6, color=colour("risk"))
-    approached = line_mark(linestyle="none", marker="o", markersize=6, **open_point(colour("risk")))
+    held = marks.line(linestyle="none", marker="o", markersize=6, color=colour("risk"))
+    approached = marks.line(linestyle="none", marker="o", markersize=6, **marks.open_point(colour("risk")))
     return [LegendEntry("end included", held), LegendEntry("end not included", approached)]
 
 
 def diagonal_note() -> LegendEntry:
     """What the diagonal means."""
-    return LegendEntry("nothing learned", line_mark(**nothing_learned()))
+    return LegendEntry("nothing learned", marks.line(**nothing_learned()))
 
 
 def nothing_learned() -> dict[str, Any]:
@@ -282,14 +301,14 @@ def nothing_learned() -> dict[str, Any]:
     return {"color": colour("muted"), "linewidth": 1, "linestyle": (0, (1, 3))}
 
 
-def breach(hatch: str = HATCHES[0]) -> dict[str, Any]:
-    """An area into which no belief may be moved."""
-    return {"facecolor": "none", "edgecolor": colour("risk"), "hatch": hatch, "linewidth": 0, "alpha": 0.55}
+def breach(place: int = 0) -> dict[str, Any]:
+    """An area into which no belief may be moved, of the first or the second demand."""
+    return {"facecolor": "none", "edgecolor": colour("risk"), "hatch": HATCHES[place], "linewidth": 0, "alpha": 0.55}
 
 
-def breach_line(dashes: Any = DASHES[0]) -> dict[str, Any]:
+def breach_line(place: int = 0) -> dict[str, Any]:
     """The boundary of such an area."""
-    return {"color": colour("risk"), "linewidth": 1.8, "linestyle": dashes}
+    return {"color": colour("risk"), "linewidth": 1.8, "linestyle": DASHES[place]}
 
 
 def at_parity() -> dict[str, Any]:

@@ -20,23 +20,10 @@ from maskwell.planning.sample_size import check_n
 from maskwell.planning.set_sizes import gamma_of
 from maskwell.privacy.criteria import Demand
 from maskwell.reports.demand_words import asked, in_symbols
+from maskwell.reports.pictures import marks
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.pictures.sheet import (
-    LARGEST_PLAIN,
-    LegendEntry,
-    Row,
-    Sheet,
-    line_mark,
-    name_ends,
-    open_point,
-    raised,
-    round_numbers,
-    rows_height,
-    scale_number,
-    set_numbers,
-    write_rows,
-)
+from maskwell.reports.pictures.sheet import LegendEntry, Row, Sheet, rows_height, write_rows
 from maskwell.reports.plain_words import counted
 
 if TYPE_CHECKING:
@@ -257,7 +244,7 @@ def _notes(scene: Scene) -> list[LegendEntry]:
         ("muted", f"dominated: {arrow} a design of the same parity that errs less, whatever the shares"),
     ]
     seen = {entry.tone for entry, _ in scene.points()}
-    marked = [LegendEntry(words, line_mark(**_point(tone))) for tone, words in kinds if tone in seen]
+    marked = [LegendEntry(words, marks.line(**_point(tone))) for tone, words in kinds if tone in seen]
     return [*marked, *(LegendEntry(remark) for remark in scene.remarks)]
 
 
@@ -268,7 +255,7 @@ def _lines(axes: Axes, scene: Scene) -> None:
     asked_for = max(float(entry.error[scene.place]) for entry in drawn)
     low, high = float(values.min()) / 1.15, min(float(values.max()), max(1.0, asked_for)) * 1.15
     axes.set(xlim=(float(scene.epsilon[0]), float(scene.epsilon[-1])), ylim=(low, high), yscale="log")
-    set_numbers(axes.yaxis, [x / 100 for x in round_numbers(100 * low, 100 * high)], factor=100)
+    marks.set_numbers(axes.yaxis, [x / 100 for x in marks.round_numbers(100 * low, 100 * high)], factor=100)
     ticks = _ticks(*axes.get_xlim(), most=MOST_TICKS)
     axes.set_xticks(ticks, [f"{Printed(e):g}\n{_gamma(e)}" for e in ticks])
     for entry in sorted(drawn, key=lambda entry: entry.tone == "accent"):
@@ -281,7 +268,7 @@ def _lines(axes: Axes, scene: Scene) -> None:
     heights = [math.log(float(entry.error[-1]) / low) / math.log(high / low) for entry in drawn]
     names = [SHORT.get(name, name) for name in (entry.label.split(",", maxsplit=1)[0] for entry in drawn)]
     ends = zip(heights, names, (e.tone for e in drawn), (e.recommended for e in drawn), strict=True)
-    name_ends(axes, HEIGHT, [*ends])
+    marks.name_ends(axes, HEIGHT, [*ends])
     axes.set_title(f"Error of a share, % points, from {scene.n:,} reports")
     axes.set_xlabel("← more private; ε, and below it γ", loc="left")
 
@@ -298,9 +285,11 @@ def _gamma(epsilon: float) -> str:
     """``e**epsilon`` to one or two digits, or the nearest power of ten where it is huge."""
     power = epsilon / math.log(10)
     if power >= HUGE_POWER:
-        return f"10{raised(round(power))}"
+        return f"10{marks.raised(round(power))}"
     gamma = math.exp(epsilon)
-    return scale_number(float(f"{Printed(gamma):.2g}" if gamma < LARGEST_PLAIN else f"{Printed(gamma):.1g}"))
+    return marks.scale_number(
+        float(f"{Printed(gamma):.2g}" if gamma < marks.LARGEST_PLAIN else f"{Printed(gamma):.1g}")
+    )
 
 
 # ---- points at the demand
@@ -309,10 +298,7 @@ def _gamma(epsilon: float) -> str:
 def _points(axes: Axes, scene: Scene, rows: Sequence[Row]) -> None:
     """A row for each design: its error from zero, and an arrow to what beats it."""
     axes.set_xlim(0, scene.span)
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: scale_number(100 * x) if x else "0"))
+    marks.ticks(axes.xaxis, 4, lambda x: marks.plain_number(100 * x))
     axes.axvline(0, color=colour("muted"), linewidth=1)
     for (entry, error), y in zip(scene.points(), write_rows(axes, rows), strict=True):
         axes.plot([0, error], [y, y], color=colour("rule"), linewidth=1.4, zorder=2)
@@ -327,8 +313,8 @@ def _points(axes: Axes, scene: Scene, rows: Sequence[Row]) -> None:
 def _figures(error: float, least: float) -> str:
     """The error, and how many times the reports it needs for the error of the best."""
     times = (error / least) ** 2
-    shown = f"{Printed(times):.2f}" if times < 10 else scale_number(float(f"{Printed(times):.3g}"))
-    return f"{scale_number(float(f'{Printed(100 * error):.3g}'))},  {shown} ×"
+    shown = f"{Printed(times):.2f}" if times < 10 else marks.scale_number(float(f"{Printed(times):.3g}"))
+    return f"{marks.scale_number(float(f'{Printed(100 * error):.3g}'))},  {shown} ×"
 
 
 def _arrow(axes: Axes, start: float, end: float, y: float) -> None:
@@ -344,5 +330,5 @@ def _line(tone: str) -> dict[str, Any]:
 
 def _point(tone: str) -> dict[str, Any]:
     size = 9 if tone == "accent" else 7
-    face: dict[str, Any] = open_point(colour(tone)) if tone == "ink" else {"color": colour(tone)}
+    face: dict[str, Any] = marks.open_point(colour(tone)) if tone == "ink" else {"color": colour(tone)}
     return {"marker": "o", "markersize": size, "linestyle": "none", "zorder": 6, **face}

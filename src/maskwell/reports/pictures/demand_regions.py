@@ -16,25 +16,12 @@ from maskwell.core.percentages import SPACE
 from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import Demand
 from maskwell.reports.demand_words import COLUMNS, asked, demand_in_words, demand_rows, in_symbols
-from maskwell.reports.pictures.belief_square import (
-    DASHES,
-    HATCHES,
-    Grid,
-    Region,
-    at_parity,
-    breach,
-    breach_line,
-    diagonal_note,
-    end_notes,
-    explain,
-    shade,
-    shade_outside,
-    square,
-    trace,
-)
+from maskwell.reports.pictures import belief_square as beliefs
+from maskwell.reports.pictures import marks
+from maskwell.reports.pictures.belief_square import Region
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import LEVELS, colour, levels
-from maskwell.reports.pictures.sheet import LegendEntry, Sheet, area_mark, line_mark
+from maskwell.reports.pictures.sheet import LegendEntry, Sheet
 from maskwell.reports.plain_words import PRIORS, factor_up, range_in_words
 
 if TYPE_CHECKING:
@@ -51,9 +38,9 @@ def plot_demand(demand: Demand) -> Picture:
     region = Region.of(demand)
 
     def draw(sheet: Sheet) -> None:
-        _stated(square(sheet), region)
+        beliefs.draw_breach(beliefs.square(sheet), region)
         marked = _breach_notes(region, "breach", "upper and lower limit")
-        explain(sheet, [*_heading(demand), *marked, *end_notes(region), diagonal_note()])
+        beliefs.explain(sheet, [*_heading(demand), *marked, *beliefs.end_notes(region), beliefs.diagonal_note()])
 
     return Picture(
         name="demand",
@@ -79,13 +66,20 @@ def plot_demands(demands: Sequence[Demand]) -> Picture:
     verdict = _stricter(*demands)
 
     def draw(sheet: Sheet) -> None:
-        axes = square(sheet)
+        axes = beliefs.square(sheet)
         for place, region in enumerate(regions):
-            _stated(axes, region, place)
+            beliefs.draw_breach(axes, region, place)
         pairs = enumerate(zip(demands, regions, strict=True))
         marked = [note for place, pair in pairs for note in _one_of_two(place, *pair)]
-        both = [LegendEntry("breach of both", area_mark(**breach("".join(HATCHES))))] if _overlap(*demands) else []
-        explain(sheet, [LegendEntry(verdict), *marked, *both, *end_notes(*regions), diagonal_note()])
+        both = (
+            [LegendEntry("breach of both", marks.area(**{**beliefs.breach(), "hatch": "".join(beliefs.HATCHES)}))]
+            if _overlap(*demands)
+            else []
+        )
+        beliefs.explain(
+            sheet,
+            [LegendEntry(verdict), *marked, *both, *beliefs.end_notes(*regions), beliefs.diagonal_note()],
+        )
 
     return Picture(
         name="demands",
@@ -123,15 +117,13 @@ def plot_canonical(demand: Demand) -> Picture:
     )
 
     def draw(sheet: Sheet) -> None:
-        axes = square(sheet)
-        shade(axes, stated.upper.prior, canonical.upper.value, stated.upper.value, **breach(HATCHES[1]))
-        shade(axes, stated.lower.prior, stated.lower.value, canonical.lower.value, **breach(HATCHES[1]))
-        _stated(axes, stated)
-        for curve in () if same else (canonical.lower, canonical.upper):
-            trace(axes, curve, **breach_line(DASHES[1]))
-        for curve in (implied.lower, implied.upper):
-            trace(axes, curve, **at_parity())
-        explain(sheet, [*_canonical_notes(demand, stated, same=same), LegendEntry(remark)])
+        axes = beliefs.square(sheet)
+        beliefs.shade_between(axes, canonical, stated, **beliefs.breach(1))
+        beliefs.draw_breach(axes, stated)
+        if not same:
+            beliefs.trace(axes, canonical, **beliefs.breach_line(1))
+        beliefs.trace(axes, implied, **beliefs.at_parity())
+        beliefs.explain(sheet, [*_canonical_notes(demand, stated, same=same), LegendEntry(remark)])
 
     return Picture(
         name="canonical",
@@ -152,14 +144,17 @@ def plot_canonical(demand: Demand) -> Picture:
 
 def _canonical_notes(demand: Demand, stated: Region, *, same: bool) -> list[LegendEntry]:
     """What the areas and lines mean; ``same`` where nothing follows that is not stated."""
+    following = [
+        LegendEntry("breach that follows from it", marks.area(**beliefs.breach(1))),
+        LegendEntry("limits that follow from it", marks.line(**beliefs.breach_line(1))),
+    ]
     return [
         *_heading(demand),
         *_breach_notes(stated, "breach, as stated", "upper and lower limit, as stated"),
-        *([] if same else [LegendEntry("breach that follows from it", area_mark(**breach(HATCHES[1])))]),
-        *([] if same else [LegendEntry("limits that follow from it", line_mark(**breach_line(DASHES[1])))]),
-        LegendEntry(f"really asked: {asked(demand).split(' (')[0]}", line_mark(**at_parity())),
-        *end_notes(stated),
-        diagonal_note(),
+        *([] if same else following),
+        LegendEntry(f"really asked: {asked(demand).split(' (')[0]}", marks.line(**beliefs.at_parity())),
+        *beliefs.end_notes(stated),
+        beliefs.diagonal_note(),
     ]
 
 
@@ -180,12 +175,15 @@ def _breach_notes(region: Region, area: str, line: str) -> list[LegendEntry]:
     """What hatching and its edge mean, where there is any."""
     if region.is_empty:
         return []
-    return [LegendEntry(area, area_mark(**breach())), LegendEntry(line, line_mark(**breach_line()))]
+    return [
+        LegendEntry(area, marks.area(**beliefs.breach())),
+        LegendEntry(line, marks.line(**beliefs.breach_line())),
+    ]
 
 
 def _one_of_two(place: int, demand: Demand, region: Region) -> list[LegendEntry]:
-    area = None if region.is_empty else area_mark(**breach(HATCHES[place]))
-    line = None if region.is_empty else line_mark(**breach_line(DASHES[place]))
+    area = None if region.is_empty else marks.area(**beliefs.breach(place))
+    line = None if region.is_empty else marks.line(**beliefs.breach_line(place))
     return [
         LegendEntry(in_symbols(demand), area, strong=True),
         LegendEntry(f"parity up to {asked(demand)}", line),
@@ -194,7 +192,7 @@ def _one_of_two(place: int, demand: Demand, region: Region) -> list[LegendEntry]
 
 def _overlap(first: Demand, second: Demand) -> bool:
     """Whether some change of belief breaches both."""
-    prior = Grid.around((*first.breaks, *second.breaks)).prior[1:-1]
+    prior = beliefs.Grid.around((*first.breaks, *second.breaks)).prior[1:-1]
     above = np.maximum(first.upper(prior), second.upper(prior)) < 1
     below = np.minimum(first.lower(prior), second.lower(prior)) > 0
     return bool(above.any() or below.any())
@@ -206,12 +204,6 @@ def _stricter(first: Demand, second: Demand) -> str:
     strict, loose = sorted((first, second), key=lambda demand: demand.gamma_exact)
     low, high = (asked(demand).split(" ")[2] for demand in (strict, loose))
     return f"{in_symbols(strict)} asks for more protection: parity up to {low}, against {high}."
-
-
-def _stated(axes: Axes, region: Region, place: int = 0) -> None:
-    shade_outside(axes, region.lower, region.upper, **breach(HATCHES[place]))
-    for curve in (region.lower, region.upper):
-        trace(axes, curve, **breach_line(DASHES[place]))
 
 
 GAMMAS = (2, 5, 10, 20, 100)
@@ -245,19 +237,15 @@ def plot_family(gammas: Sequence[Number] = GAMMAS, *, demand: Demand | None = No
     implied = None if demand is None else Region.at_parity(demand.gamma_exact, like=asked_for)
 
     def draw(sheet: Sheet) -> None:
-        axes = square(sheet)
+        axes = beliefs.square(sheet)
         if asked_for and implied and not asked_for.is_empty:
-            shade_outside(axes, asked_for.lower, asked_for.upper, **breach())
-            for curve in (asked_for.lower, asked_for.upper):
-                trace(axes, curve, **breach_line())
-            for curve in (implied.lower, implied.upper):
-                trace(axes, curve, **at_parity())
+            beliefs.draw_breach(axes, asked_for)
+            beliefs.trace(axes, implied, **beliefs.at_parity())
         for region, style in zip(regions, _styles(len(exact)), strict=True):
-            for curve in (region.lower, region.upper):
-                trace(axes, curve, **style)
+            beliefs.trace(axes, region, **style)
         _label(axes, exact)
         added = [] if demand is None or asked_for is None else _demand_key(demand, asked_for)
-        explain(sheet, [*_key(exact), *added, diagonal_note()])
+        beliefs.explain(sheet, [*_key(exact), *added, beliefs.diagonal_note()])
 
     return Picture(
         name="family",
@@ -310,7 +298,7 @@ def _in_words(gammas: Sequence[Fraction], demand: Demand | None) -> str:
 
 def _styles(count: int) -> list[dict[str, Any]]:
     """A shade each; beyond the number of shades, every second line is dashed."""
-    dashes = itertools.cycle(DASHES if count > LEVELS else DASHES[:1])
+    dashes = itertools.cycle(beliefs.DASHES if count > LEVELS else beliefs.DASHES[:1])
     return [
         {"color": colour(tone), "linewidth": 1.8, "linestyle": dash, "zorder": 4}
         for tone, dash in zip(levels(count), dashes, strict=False)
@@ -320,7 +308,7 @@ def _styles(count: int) -> list[dict[str, Any]]:
 def _key(gammas: Sequence[Fraction]) -> list[LegendEntry]:
     before = f"{100 * CASE}"
     lines = [
-        LegendEntry(f"γ = {factor_up(gamma)}: {_range(gamma, CASE)}", line_mark(**style))
+        LegendEntry(f"γ = {factor_up(gamma)}: {_range(gamma, CASE)}", marks.line(**style))
         for gamma, style in zip(gammas, _styles(len(gammas)), strict=True)
     ]
     return [LegendEntry(f"One report at parity γ turns {before} % into the range below.", strong=True), *lines]
@@ -331,10 +319,10 @@ def _demand_key(demand: Demand, stated: Region) -> list[LegendEntry]:
         return [LegendEntry(f"{in_symbols(demand)}: nothing is asked")]
     bound = asked(demand).split(" (", maxsplit=1)[0]
     return [
-        LegendEntry(f"breach of {in_symbols(demand)}", area_mark(**breach())),
-        LegendEntry("limit of the demand", line_mark(**breach_line())),
-        *end_notes(stated),
-        LegendEntry(f"really asked: {bound}", line_mark(**at_parity())),
+        LegendEntry(f"breach of {in_symbols(demand)}", marks.area(**beliefs.breach())),
+        LegendEntry("limit of the demand", marks.line(**beliefs.breach_line())),
+        *beliefs.end_notes(stated),
+        LegendEntry(f"really asked: {bound}", marks.line(**beliefs.at_parity())),
     ]
 
 

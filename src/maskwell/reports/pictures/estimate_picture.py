@@ -16,25 +16,10 @@ from maskwell.errors import LabelError, ParameterError
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import METHOD_NAMES, Estimate
 from maskwell.estimation.summed_shares import of_sums
+from maskwell.reports.pictures import marks
 from maskwell.reports.pictures.canvas import LINES, Draw, Picture, ordered, page_words
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.pictures.sheet import (
-    LegendEntry,
-    Row,
-    Sheet,
-    added_area,
-    area_mark,
-    bar_mark,
-    box_at,
-    line_mark,
-    percent_ticks,
-    report_point,
-    rows_height,
-    sampling_area,
-    truth_point,
-    upright,
-    write_rows,
-)
+from maskwell.reports.pictures.sheet import LegendEntry, Row, Sheet, rows_height, write_rows
 from maskwell.reports.plain_words import decimals_for
 
 if TYPE_CHECKING:
@@ -151,7 +136,7 @@ def _draw(sheet: Sheet, *, lines: Lines) -> None:
     rows = [Row(line.label, "" if line.heading else lines.both(line), heading=line.heading) for line in lines.lines]
     (axes,) = sheet.plots(rows_height(rows))
     axes.set_xlim(lines.scale)
-    percent_ticks(axes.xaxis)
+    marks.percent_ticks(axes.xaxis)
     axes.axvline(0, color=colour("muted"), linewidth=1)
     for line, y in zip(lines.lines, write_rows(axes, rows), strict=True):
         _estimate(axes, line, y)
@@ -164,33 +149,33 @@ def _estimate(axes: Axes, line: Line, y: float) -> None:
     """One line; what is not known is not drawn."""
     if np.isfinite(line.high - line.low):
         known = np.isfinite(line.openly)
-        axes.fill(*box_at(line.low, line.high, y), zorder=3, **(added_area() if known else _interval()))
+        axes.fill(*marks.box_at(line.low, line.high, y), zorder=3, **(marks.added_area() if known else _interval()))
         if known:
             inner = np.clip([line.centre - line.openly, line.centre + line.openly], line.low, line.high)
-            axes.fill(*box_at(inner[0], inner[1], y), zorder=4, **sampling_area())
+            axes.fill(*marks.box_at(inner[0], inner[1], y), zorder=4, **marks.sampling_area())
     if np.isfinite(line.centre):
-        upright(axes, line.centre, y)
+        marks.upright(axes, line.centre, y)
     if np.isfinite(line.reported):
-        axes.plot([line.reported], [y], **report_point())
+        axes.plot([line.reported], [y], **marks.report_point())
     if np.isfinite(line.truth):
-        axes.plot([line.truth], [y - 9], **truth_point())
+        axes.plot([line.truth], [y - 9], **marks.truth_point())
 
 
 def _key(lines: Lines) -> list[LegendEntry]:
     """What the marks mean, as far as there are any."""
     kinds = [f"{Printed(100 * lines.level):g} % {' and '.join(lines.methods)} interval"]
     parts = [np.isfinite(line.openly) for line in lines.estimates if np.isfinite(line.high - line.low)]
-    notes = [LegendEntry("estimate", bar_mark(color=colour("ink"), linewidth=2))]
+    notes = [LegendEntry("estimate", marks.bar(color=colour("ink"), linewidth=2))]
     if any(parts):
         notes += [
-            LegendEntry(f"{kinds[0]}, as randomized", area_mark(**added_area())),
-            LegendEntry("of it, if the same people had been asked openly", area_mark(**sampling_area())),
+            LegendEntry(f"{kinds[0]}, as randomized", marks.area(**marks.added_area())),
+            LegendEntry("of it, if the same people had been asked openly", marks.area(**marks.sampling_area())),
         ]
     if not all(parts):
-        notes.append(LegendEntry(kinds[0], area_mark(**_interval())))
+        notes.append(LegendEntry(kinds[0], marks.area(**_interval())))
     known = {
-        "truth": LegendEntry("truth", line_mark(**truth_point())),
-        "reported": LegendEntry("reports", line_mark(**report_point())),
+        "truth": LegendEntry("truth", marks.line(**marks.truth_point())),
+        "reported": LegendEntry("reports", marks.line(**marks.report_point())),
     }
     return [*notes, *(known[name] for name in lines.known)]
 
@@ -328,11 +313,11 @@ def lines_of_everyone(
     chosen: Sequence[str] | None = None,
 ) -> Lines:
     """A line for each category, and for each combination of them."""
-    lines = _lines(estimate, level, interval)
+    lines = _both(estimate, sums, level, interval)
     for name, values in known.items():
-        if values is not None:
-            lines = [_with_known(line, name, float(x)) for line, x in zip(lines, values, strict=True)]
-    lines = _in_order([*lines, *_lines_of_sums(sums, level, interval)], order)
+        given: list[dict[str, Any]] = [] if values is None else [{name: float(x)} for x in values]
+        lines[: len(given)] = [replace(line, **one) for line, one in zip(lines, given, strict=False)]
+    lines = _in_order(lines, order)
     lines = lines if chosen is None else _picked(lines, chosen)
     return Lines(
         tuple(lines),
@@ -345,10 +330,6 @@ def lines_of_everyone(
 
 def _in_order(lines: Sequence[Line], order: str | Sequence[Any]) -> list[Line]:
     return [lines[i] for i in ordered([line.label for line in lines], [line.centre for line in lines], order)]
-
-
-def _with_known(line: Line, name: str, value: float) -> Line:
-    return replace(line, truth=value) if name == "truth" else replace(line, reported=value)
 
 
 def lines_of_domains(
@@ -388,11 +369,8 @@ def lines_of_domains(
 
 def _both(estimate: Estimate, sums: Estimate | None, level: float, interval: str | None) -> list[Line]:
     """The lines of the categories, then those of their combinations."""
-    return [*_lines(estimate, level, interval), *_lines_of_sums(sums, level, interval)]
-
-
-def _lines_of_sums(sums: Estimate | None, level: float, interval: str | None) -> list[Line]:
-    return [] if sums is None else _lines(sums, level, of_sums(interval))
+    combined = [] if sums is None else _lines(sums, level, of_sums(interval))
+    return [*_lines(estimate, level, interval), *combined]
 
 
 def _picked(lines: Sequence[Line], chosen: Sequence[str]) -> list[Line]:

@@ -17,9 +17,10 @@ from maskwell.estimation.itemset_supports import Itemset
 from maskwell.estimation.regression.named_coefficients import Coefficients, interval_words
 from maskwell.estimation.regression.predicted_chances import Effects
 from maskwell.estimation.regression.regression_result import Regression
+from maskwell.reports.pictures import marks
 from maskwell.reports.pictures.canvas import LINES, Picture, ordered, page_words
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.pictures.sheet import LegendEntry, Row, Sheet, line_mark, rows_height, write_rows
+from maskwell.reports.pictures.sheet import LegendEntry, Row, Sheet, rows_height, write_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,7 +163,7 @@ def _draw(sheet: Sheet, *, rows: _Rows, part: slice, foot: str) -> None:
         axes.plot([np.clip(centre, left, right)], [y], **_point(marker))
     axes.set_xlabel(f"{rows.unit}; {rows.below}")
     interval = f"{Printed(100 * rows.level):g} % interval{f' ({rows.method})' if rows.method else ''}"
-    sheet.below += [LegendEntry(rows.unit, line_mark(**_point("o"))), LegendEntry(interval, line_mark(**_interval()))]
+    sheet.below += [LegendEntry(rows.unit, marks.line(**_point("o"))), LegendEntry(interval, marks.line(**_interval()))]
     sheet.below += [LegendEntry(foot, tone="muted")] if foot else []
 
 

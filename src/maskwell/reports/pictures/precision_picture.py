@@ -16,23 +16,10 @@ from maskwell.core.phrases import Printed, shorten
 from maskwell.errors import ParameterError
 from maskwell.planning.sample_size import SamplePlan, margin_of
 from maskwell.planning.set_sizes import check_k, gamma_of, minimax_size, switch_gamma, switch_k, variance_table
+from maskwell.reports.pictures import marks
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour, levels
-from maskwell.reports.pictures.sheet import (
-    LARGEST_PLAIN,
-    LegendEntry,
-    Sheet,
-    added_area,
-    area_mark,
-    line_mark,
-    log_scale,
-    name_ends,
-    open_point,
-    round_numbers,
-    sampling_area,
-    scale_number,
-    set_numbers,
-)
+from maskwell.reports.pictures.sheet import LegendEntry, Sheet
 from maskwell.reports.plain_words import factor_down, label
 
 if TYPE_CHECKING:
@@ -158,7 +145,7 @@ def _against_gamma(k: int, gammas: Sequence[Fraction]) -> _Line:
     table = variance_table([k], x)
     variances = dict(zip(x, table.added_variance[:, 0].tolist(), strict=True))
     return _Line(
-        f"k = {scale_number(k)}",
+        f"k = {marks.scale_number(k)}",
         np.array(x),
         table.added_variance[:, 0],
         table.size[:, 0],
@@ -175,7 +162,7 @@ def _range(gammas: Sequence[Fraction]) -> tuple[float, float]:
 
 def _gamma_text(gamma: Fraction) -> str:
     """What is allowed, rounded down; a power of ten where it is large."""
-    return factor_down(gamma) if gamma < LARGEST_PLAIN or gamma > LARGEST else scale_number(float(gamma))
+    return factor_down(gamma) if gamma < marks.LARGEST_PLAIN or gamma > LARGEST else marks.scale_number(float(gamma))
 
 
 def _cell(variance: float, size: int) -> str:
@@ -233,12 +220,12 @@ def _draw_variances(
     if pin is not None and not pin.beyond:
         for axes, x in zip(panels, (pin.k, float(pin.gamma)), strict=True):
             axes.plot([x], [pin.variance], **_own_mark(), clip_on=False)
-    marks = {
+    styles = {
         "pin": _own_mark(),
-        "ring": {"marker": "o", "markersize": 6, "linestyle": "none", **open_point(colour("level5"))},
+        "ring": {"marker": "o", "markersize": 6, "linestyle": "none", **marks.open_point(colour("level5"))},
         "sampling": _sampling_line(),
     }
-    sheet.below += [LegendEntry(words, line_mark(**marks[kind]) if kind else None) for words, kind in told.items()]
+    sheet.below += [LegendEntry(words, marks.line(**styles[kind]) if kind else None) for words, kind in told.items()]
 
 
 def _heights(lines: Sequence[_Line]) -> tuple[float, float]:
@@ -247,7 +234,7 @@ def _heights(lines: Sequence[_Line]) -> tuple[float, float]:
 
 
 def _panel(axes: Axes, lines: Sequence[_Line], y: tuple[float, float]) -> None:
-    log_scale(axes, x=(float(lines[0].x[0]), float(lines[0].x[-1])), y=y)
+    marks.log_scale(axes, x=(float(lines[0].x[0]), float(lines[0].x[-1])), y=y)
     if y[0] < 1 < y[1]:
         axes.axhline(1, **_sampling_line())
     tones = levels(len(lines))
@@ -255,9 +242,11 @@ def _panel(axes: Axes, lines: Sequence[_Line], y: tuple[float, float]) -> None:
         axes.plot(line.x, line.variance, color=colour(tone), linewidth=1.8)
         rings: dict[str, Any] = {"marker": "o", "markersize": 5, "linestyle": "none", "clip_on": False, "zorder": 5}
         if line.changes:
-            axes.plot([x for x, _ in line.changes], [v for _, v in line.changes], **rings, **open_point(colour(tone)))
+            axes.plot(
+                [x for x, _ in line.changes], [v for _, v in line.changes], **rings, **marks.open_point(colour(tone))
+            )
     ends = [math.log(float(line.variance[-1]) / y[0]) / math.log(y[1] / y[0]) for line in lines]
-    name_ends(
+    marks.name_ends(
         axes, PANEL_HEIGHT, [(end, line.name, tone, False) for end, line, tone in zip(ends, lines, tones, strict=True)]
     )
 
@@ -330,13 +319,13 @@ def _few(n: int) -> list[int]:
 def _draw_margins(sheet: Sheet, plan: SamplePlan, curve: _Curve) -> None:
     (axes,) = sheet.plots(MARGIN_HEIGHT)
     axes.set(xscale="log", xlim=(curve.n[0], curve.n[-1]), ylim=(0, float(curve.margin[0]) * 1.06))
-    ticks = round_numbers(float(curve.n[0]), float(curve.n[-1]))
-    set_numbers(axes.xaxis, ticks)
+    ticks = marks.round_numbers(float(curve.n[0]), float(curve.n[-1]))
+    marks.set_numbers(axes.xaxis, ticks)
     if ticks[-1] < LONG:
         axes.xaxis.set_ticklabels([f"{n:,}" for n in ticks])
-    axes.fill_between(curve.n, curve.direct, curve.margin, zorder=2, **added_area())
-    axes.fill_between(curve.n, 0, curve.direct, zorder=3, **sampling_area())
-    axes.plot([float(plan.n)], [plan.margin], **_dot(), clip_on=False)
+    axes.fill_between(curve.n, curve.direct, curve.margin, zorder=2, **marks.added_area())
+    axes.fill_between(curve.n, 0, curve.direct, zorder=3, **marks.sampling_area())
+    axes.plot([float(plan.n)], [plan.margin], **_own_mark(), clip_on=False)
     axes.axhline(0, color=colour("muted"), linewidth=1)
     axes.set_title(f"{Printed(100 * plan.level):g} % interval within ±")
     axes.set_xlabel("Respondents")
@@ -344,12 +333,9 @@ def _draw_margins(sheet: Sheet, plan: SamplePlan, curve: _Curve) -> None:
     within, directly = f"{Printed(plan.margin):.3g}", f"{Printed(plan.direct_margin):.3g}"
     sheet.below += [
         LegendEntry(
-            f"{plan.n:,} respondents: share of {who} within {within}, asked directly {directly}", line_mark(**_dot())
+            f"{plan.n:,} respondents: share of {who} within {within}, asked directly {directly}",
+            marks.line(**_own_mark()),
         ),
-        LegendEntry("randomized", area_mark(**added_area())),
-        LegendEntry("asked openly", area_mark(**sampling_area())),
+        LegendEntry("randomized", marks.area(**marks.added_area())),
+        LegendEntry("asked openly", marks.area(**marks.sampling_area())),
     ]
-
-
-def _dot() -> dict[str, Any]:
-    return {"marker": "D", "markersize": 8, "linestyle": "none", "color": colour("accent"), "zorder": 6}

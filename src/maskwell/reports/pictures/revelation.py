@@ -12,24 +12,12 @@ from maskwell.core.phrases import shorten
 from maskwell.errors import ParameterError, WrongTypeError
 from maskwell.privacy.criteria import Demand, posterior_range
 from maskwell.reports.demand_words import asked, demand_bounds, in_symbols, kept
-from maskwell.reports.pictures.belief_square import (
-    Region,
-    Worst,
-    at_parity,
-    breach,
-    breach_line,
-    diagonal_note,
-    end_notes,
-    explain,
-    find_worst,
-    shade,
-    shade_outside,
-    square,
-    trace,
-)
+from maskwell.reports.pictures import belief_square as beliefs
+from maskwell.reports.pictures import marks
+from maskwell.reports.pictures.belief_square import Region, Worst
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.pictures.sheet import LegendEntry, Sheet, area_mark, bar_mark, line_mark
+from maskwell.reports.pictures.sheet import LegendEntry, Sheet
 from maskwell.reports.plain_words import PRIORS, factor_down, factor_up, range_in_words
 
 if TYPE_CHECKING:
@@ -80,14 +68,14 @@ def _alone(parity: Parity, region: Region, name: str) -> Picture:
     before, low, high = range_in_words(parity, CASE)
 
     def draw(sheet: Sheet) -> None:
-        axes = square(sheet)
+        axes = beliefs.square(sheet)
         _draw_reach(axes, region)
         _bar(axes, parity, CASE)
         said = [
             LegendEntry(_heading(name, parity), tone="muted"),
             LegendEntry(f"{before} % before, {low} to {high} % after, whatever the report says", strong=True),
         ]
-        explain(sheet, [*said, *_bar_notes(), *_outside_note(region), _reach_note(), diagonal_note()])
+        beliefs.explain(sheet, [*said, *_bar_notes(), *_outside_note(region), _reach_note(), beliefs.diagonal_note()])
 
     return Picture(
         name="revealed",
@@ -102,20 +90,17 @@ def _alone(parity: Parity, region: Region, name: str) -> Picture:
 
 def _against(parity: Parity, region: Region, demand: Demand, stated: Region, name: str, *, decimals: bool) -> Picture:
     met, bound = demand.allows(parity, decimals=decimals), demand.gamma_exact
-    worst = None if met else find_worst(parity, demand, region, stated)
+    worst = None if met else beliefs.find_worst(parity, demand, region, stated)
     answer, reason = "Not met", str(worst or "by less than can be drawn")
     if met:
         answer = "Met"
         reason = "nothing is asked" if isinstance(demand.gamma_exact, float) else "no report leads into a breach"
 
     def draw(sheet: Sheet) -> None:
-        axes = square(sheet)
+        axes = beliefs.square(sheet)
         _draw_reach(axes, region)
-        shade(axes, region.upper.prior, stated.upper.value, region.upper.value, **_broken())
-        shade(axes, region.lower.prior, region.lower.value, stated.lower.value, **_broken())
-        shade_outside(axes, stated.lower, stated.upper, **breach())
-        for curve in (stated.lower, stated.upper):
-            trace(axes, curve, **breach_line())
+        beliefs.shade_between(axes, stated, region, **_broken())
+        beliefs.draw_breach(axes, stated)
         if worst is not None:
             _bar(axes, parity, worst.before)
         notes = [
@@ -126,9 +111,9 @@ def _against(parity: Parity, region: Region, demand: Demand, stated: Region, nam
             *_outside_note(region),
             _reach_note(),
             *([] if worst is None else _bar_notes()),
-            diagonal_note(),
+            beliefs.diagonal_note(),
         ]
-        explain(sheet, notes)
+        beliefs.explain(sheet, notes)
 
     return Picture(
         name="revealed",
@@ -173,9 +158,8 @@ def _in_words(parity: Parity, name: str) -> str:
 
 
 def _draw_reach(axes: Axes, region: Region) -> None:
-    shade_outside(axes, region.lower, region.upper, **_unreachable())
-    for curve in (region.lower, region.upper):
-        trace(axes, curve, **at_parity())
+    beliefs.shade_outside(axes, region, **_unreachable())
+    beliefs.trace(axes, region, **beliefs.at_parity())
 
 
 def _bar(axes: Axes, parity: Parity, prior: Fraction) -> None:
@@ -189,27 +173,27 @@ def _demand_notes(stated: Region, worst: Worst | None) -> list[LegendEntry]:
     """What the demand adds to the drawing: nothing where it forbids nothing."""
     if stated.is_empty:
         return []
-    reached = area_mark(**_broken())
+    reached = LegendEntry("breach that a report can lead to", marks.area(**_broken()))
     return [
-        LegendEntry("breach: what the demand forbids", area_mark(**breach())),
-        *([] if worst is None else [LegendEntry("breach that a report can lead to", reached)]),
-        LegendEntry("limit of the demand", line_mark(**breach_line())),
-        *end_notes(stated),
+        LegendEntry("breach: what the demand forbids", marks.area(**beliefs.breach())),
+        *([] if worst is None else [reached]),
+        LegendEntry("limit of the demand", marks.line(**beliefs.breach_line())),
+        *beliefs.end_notes(stated),
     ]
 
 
 def _outside_note(region: Region) -> list[LegendEntry]:
-    return [] if region.is_empty else [LegendEntry("no report leads here", area_mark(**_unreachable()))]
+    return [] if region.is_empty else [LegendEntry("no report leads here", marks.area(**_unreachable()))]
 
 
 def _reach_note() -> LegendEntry:
-    return LegendEntry("what one report can do", line_mark(**at_parity()))
+    return LegendEntry("what one report can do", marks.line(**beliefs.at_parity()))
 
 
 def _bar_notes() -> list[LegendEntry]:
     return [
-        LegendEntry("before", line_mark(linestyle="none", marker="o", markersize=8, color=colour("ink"))),
-        LegendEntry("possible after", bar_mark(color=colour("report"), linewidth=6)),
+        LegendEntry("before", marks.line(linestyle="none", marker="o", markersize=8, color=colour("ink"))),
+        LegendEntry("possible after", marks.bar(color=colour("report"), linewidth=6)),
     ]
 
 

@@ -17,23 +17,10 @@ from maskwell.errors import InputError, ParameterError
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.stages.stage import Stage
+from maskwell.reports.pictures import marks
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.pictures.sheet import (
-    LegendEntry,
-    Row,
-    Sheet,
-    added_area,
-    area_mark,
-    bar_mark,
-    box_at,
-    line_mark,
-    round_numbers,
-    rows_height,
-    scale_number,
-    upright,
-    write_rows,
-)
+from maskwell.reports.pictures.sheet import LegendEntry, Row, Sheet, rows_height, write_rows
 from maskwell.reports.plain_words import count, counted
 from maskwell.reports.text.release_words import columns_of
 
@@ -43,8 +30,6 @@ if TYPE_CHECKING:
 HEIGHT = 250
 MOST_COSTS = 7
 SHOWN_RISKS = (Fraction(1), Fraction(1, 2), Fraction(1, 3), Fraction(1, 5), Fraction(1, 10), Fraction(1, 100))
-LARGE_COUNT = 10**6
-"""Numbers of records from here on are powers of ten on the scale."""
 
 
 def plot_release_risk(release: AnyRelease) -> Picture:
@@ -142,8 +127,8 @@ def _most(spread: RiskSpread) -> str:
 
 def _notes(before: RiskSpread, after: RiskSpread, bound: float | None) -> list[LegendEntry]:
     notes = [
-        LegendEntry(f"before: up to {_most(before)}", line_mark(**_before())),
-        LegendEntry(f"after: up to {_most(after)}", line_mark(**_after())),
+        LegendEntry(f"before: up to {_most(before)}", marks.line(**_before())),
+        LegendEntry(f"after: up to {_most(after)}", marks.line(**_after())),
     ]
     if bound is None:
         return notes
@@ -151,7 +136,7 @@ def _notes(before: RiskSpread, after: RiskSpread, bound: float | None) -> list[L
     said = "no record is above it" if not above else f"{counted(above, 'record', 'records')} still above it"
     return [
         *notes,
-        LegendEntry(f"bound of {bound_in_percent(bound, up=True)}: {said} after the release", area_mark(**_beyond())),
+        LegendEntry(f"bound of {bound_in_percent(bound, up=True)}: {said} after the release", marks.area(**_beyond())),
     ]
 
 
@@ -165,21 +150,17 @@ def _draw(sheet: Sheet, before: RiskSpread, after: RiskSpread, bound: float | No
     sheet.below += _notes(before, after, bound)
     if costs:
         _costs(beside[0], costs, rows)
-        sheet.below.append(LegendEntry("records that change, expected", area_mark(**added_area())))
+        sheet.below.append(LegendEntry("records that change, expected", marks.area(**marks.added_area())))
         if any(cost.realised is not None for cost in costs):
             sheet.below.append(
-                LegendEntry("records that changed, as realised", bar_mark(color=colour("ink"), linewidth=2))
+                LegendEntry("records that changed, as realised", marks.bar(color=colour("ink"), linewidth=2))
             )
 
 
 def _curves(axes: Axes, before: RiskSpread, after: RiskSpread, bound: float | None) -> None:
     axes.set(xlim=(0, 1), ylim=(FLOOR, 1.6 * before.n), yscale="log")
-    from matplotlib.ticker import NullLocator
-
-    powers = [x for x in round_numbers(1, max(10, before.n)) if f"{Printed(x):g}"[0] == "1"]
-    axes.set_yticks(powers, [f"{x:,}" if x < LARGE_COUNT else scale_number(x) for x in powers])
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1], ["0", "20", "40", "60", "80", "100"])
+    marks.count_ticks(axes.yaxis, max(10, before.n))
+    marks.whole_percent_ticks(axes.xaxis)
     if bound is not None:
         axes.axvspan(bound, 1, **_beyond())
         axes.axvline(bound, color=colour("risk"), linewidth=1.4, zorder=3)
@@ -246,10 +227,10 @@ def _costs(axes: Axes, costs: Sequence[Cost], rows: Sequence[Row]) -> None:
     axes.set_xlim(0, end)
     axes.set_xticks([0, end / 2, end], ["0", f"{Printed(50 * end):g}", f"{Printed(100 * end):g}"])
     for cost, y in zip(costs, write_rows(axes, rows), strict=True):
-        axes.fill(*box_at(0, cost.changed, y), zorder=3, **added_area())
-        upright(axes, 0, y, color=colour("muted"), linewidth=1.4, clip_on=False, zorder=4)
+        axes.fill(*marks.box_at(0, cost.changed, y), zorder=3, **marks.added_area())
+        marks.upright(axes, 0, y, color=colour("muted"), linewidth=1.4, clip_on=False, zorder=4)
         if cost.realised is not None:
-            upright(axes, cost.realised, y, clip_on=False)
+            marks.upright(axes, cost.realised, y, clip_on=False)
     axes.set_title("What it costs")
     axes.set_xlabel("Records that change, %")
 

@@ -12,9 +12,10 @@ from maskwell.core.percentages import bound_in_percent, in_percent, percent
 from maskwell.core.phrases import expected_number, shorten
 from maskwell.errors import ParameterError
 from maskwell.microdata.risk_utility import RiskUtilityPoint, beaten_by
+from maskwell.reports.pictures import marks
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.pictures.sheet import WIDTH, LegendEntry, Sheet, line_mark, open_point, percent_ticks
+from maskwell.reports.pictures.sheet import WIDTH, LegendEntry, Sheet
 from maskwell.reports.plain_words import count
 
 if TYPE_CHECKING:
@@ -95,8 +96,8 @@ def _notes(points: Sequence[RiskUtilityPoint], beaten: Sequence[int | None], bou
         "muted": "beaten: the arrow leads to a release with no more risk that changes no more",
     }
     seen = {_tone(p, i) for p, i in zip(points, beaten, strict=True)}
-    marked = [LegendEntry(words, line_mark(**_mark(tone))) for tone, words in kinds.items() if tone in seen]
-    limit = [] if bound is None else [LegendEntry(f"bound of the plan, {_risk(bound)}", line_mark(**_limit()))]
+    marked = [LegendEntry(words, marks.line(**_mark(tone))) for tone, words in kinds.items() if tone in seen]
+    limit = [] if bound is None else [LegendEntry(f"bound of the plan, {_risk(bound)}", marks.line(**_limit()))]
     return [*marked, *limit]
 
 
@@ -112,8 +113,8 @@ def _draw(
 ) -> None:
     (axes,) = sheet.plots(HEIGHT)
     axes.set(xlim=(0, 1), ylim=(0, 1.12 * max(*(p.changed for p in points), 0.005)))
-    percent_ticks(axes.xaxis)
-    percent_ticks(axes.yaxis)
+    marks.percent_ticks(axes.xaxis)
+    marks.percent_ticks(axes.yaxis)
     axes.axhline(0, color=colour("muted"), linewidth=1)
     axes.axvline(0, color=colour("muted"), linewidth=1)
     if bound is not None:
@@ -183,7 +184,7 @@ def _arrow(axes: Axes, start: RiskUtilityPoint, end: RiskUtilityPoint) -> None:
 
 def _mark(tone: str) -> dict[str, Any]:
     shape = {"accent": ("D", 8.0), "ink": ("o", 7.0), "muted": ("o", 6.5)}[tone]
-    face: dict[str, Any] = open_point(colour("ink")) if tone == "ink" else {"color": colour(tone)}
+    face: dict[str, Any] = marks.open_point(colour("ink")) if tone == "ink" else {"color": colour(tone)}
     return {"marker": shape[0], "markersize": shape[1], "linestyle": "none", "zorder": 6, **face}
 
 

@@ -7,7 +7,6 @@ are pixels; their margins and the height of the figure follow from what matplotl
 
 from __future__ import annotations
 
-import math
 import textwrap
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,14 +16,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from maskwell.core.percentages import MINUS, SPACE
-from maskwell.core.phrases import Printed, visible, visible_lines
+from maskwell.core.percentages import SPACE
+from maskwell.core.phrases import visible, visible_lines
 from maskwell.reports.pictures.palette import colour
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
     from matplotlib.transforms import Bbox
@@ -185,59 +183,9 @@ def quietly() -> Iterator[None]:
         yield
 
 
-def line_mark(**style: Any) -> Artist:
-    """A short piece of a line, or a point where the style has no line."""
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], **style)
-
-
-def bar_mark(*, color: str, linewidth: float) -> Artist:
-    """A short upright bar."""
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], marker="|", markersize=13, markeredgewidth=linewidth, color=color, linestyle="none")
-
-
-def area_mark(**style: Any) -> Artist:
-    """A small piece of an area, with an outline."""
-    from matplotlib.patches import Patch
-
-    return Patch(**{**style, "linewidth": 1})
-
-
-def open_point(edge: str) -> dict[str, Any]:
-    """Style of a point that is only a ring."""
-    return {"markerfacecolor": colour("paper"), "markeredgecolor": edge, "markeredgewidth": 1.6}
-
-
-def added_area() -> dict[str, Any]:
-    """What randomization adds: to a width, to a variance, to the records that change."""
-    return {"facecolor": colour("randomization"), "edgecolor": colour("report"), "hatch": "////", "linewidth": 1}
-
-
-def sampling_area() -> dict[str, Any]:
-    """What sampling alone gives."""
-    return {"facecolor": colour("sampling"), "edgecolor": colour("truth"), "linewidth": 1}
-
-
-def truth_point() -> dict[str, Any]:
-    """A true value, or one before a release."""
-    shape = {"marker": "v", "markersize": 8.5, "linestyle": "none", "markeredgewidth": 0, "clip_on": False}
-    return {**shape, "color": colour("truth"), "zorder": 7}
-
-
-def report_point() -> dict[str, Any]:
-    """A value of the reports, or one after a release."""
-    face = {**open_point(colour("report")), "markeredgewidth": 2, "clip_on": False}
-    return {"marker": "o", "markersize": 7.5, "linestyle": "none", "zorder": 6, **face}
-
-
 # ---- rows: a label with its numbers, and below it a place for marks
 
 BAR_ROOM, HEADING_ROOM = 32, 14
-BAR = 6.0
-"""Half of the height of a bar."""
 
 
 @dataclass(frozen=True)
@@ -284,106 +232,3 @@ def write_rows(axes: Axes, rows: Sequence[Row]) -> list[float]:
         top += row.height
     axes.set(ylim=(rows_height(rows), 0), yticks=[])
     return middles
-
-
-def box_at(low: float, high: float, y: float) -> tuple[list[float], list[float]]:
-    """A bar around a height, as ``fill`` takes it."""
-    return [low, high, high, low], [y - BAR, y - BAR, y + BAR, y + BAR]
-
-
-def upright(axes: Axes, x: float, y: float, **style: Any) -> None:
-    """A short upright line around a height."""
-    axes.plot([x] * 2, [y - 8, y + 8], **{"color": colour("ink"), "linewidth": 2, "zorder": 6, **style})
-
-
-def name_ends(axes: Axes, height: float, ends: Sequence[tuple[float, str, str, bool]]) -> None:
-    """The names of lines beside their right ends, moved apart where they would touch."""
-    places = spread([height * at for at, *_ in ends], apart=15, low=5, high=height - 5)
-    for (_, name, tone, strong), y in zip(ends, places, strict=True):
-        style: dict[str, Any] = {"color": colour(tone), "weight": "bold" if strong else "normal", "va": "center"}
-        axes.text(1.02, y / height, name, transform=axes.transAxes, **style)
-
-
-# ---- scales
-
-FEW_DECADES, MOST_DECADES = 2.2, 9
-LEAST_PLAIN, LARGEST_PLAIN = 1e-3, 1e4
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def round_numbers(low: float, high: float) -> list[float]:
-    """Numbers for a logarithmic scale: powers of ten, with 2 and 5 in between where it is short, few where long."""
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    steps = (1, 2, 5) if math.log10(high) - math.log10(low) <= FEW_DECADES else (1,)
-    stride = math.ceil((last - first) / MOST_DECADES)
-    powers = range(first - first % stride, last + 1, stride)
-    numbers = [float(f"{step}e{power}") for power in powers for step in steps]
-    return [int(x) if x >= 1 else x for x in numbers if low <= x * (1 + 1e-12) and x <= high * (1 + 1e-12)]
-
-
-def scale_number(x: float) -> str:
-    """A number of a scale, without needless digits; a power of ten where it is very large or small."""
-    if LEAST_PLAIN <= x < LARGEST_PLAIN:
-        return f"{Printed(x):.4g}"
-    lead, power = f"{Printed(x):.3e}".split("e")
-    first = f"{Printed(float(lead)):g}"
-    return f"{'' if first == '1' else f'{first}·'}10{raised(int(power))}"
-
-
-def raised(power: int) -> str:
-    """The digits of a power."""
-    return str(power).translate(RAISED)
-
-
-def log_scale(axes: Axes, *, x: tuple[float, float], y: tuple[float, float]) -> None:
-    """Logarithmic scales with round numbers and a light grid."""
-    axes.set(xscale="log", yscale="log", xlim=x, ylim=y)
-    for axis, (low, high) in ((axes.xaxis, x), (axes.yaxis, y)):
-        set_numbers(axis, round_numbers(low, high))
-
-
-def percent_ticks(axis: Axis, most: int = 5) -> None:
-    """A scale of shares, in percent."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{Printed(100 * x):.4g}".replace("-", MINUS)))
-
-
-def set_numbers(axis: Axis, at: Sequence[float], *, factor: float = 1) -> None:
-    """Numbers on a scale and nothing between them, shown times a factor."""
-    from matplotlib.ticker import NullLocator
-
-    axis.set_ticks([float(x) for x in at], labels=[scale_number(factor * x) for x in at])
-    axis.set_minor_locator(NullLocator())
-
-
-def spread(places: Sequence[float], *, apart: float, low: float, high: float) -> list[float]:
-    """Places moved as little as needed to lie at least ``apart`` from each other, between ``low`` and ``high``."""
-    groups: list[list[int]] = []
-    order = sorted(range(len(places)), key=places.__getitem__)
-    for i in order:
-        groups.append([i])
-        while (
-            len(groups) > 1
-            and _start(groups[-1], places, apart, low, high) < _end(groups[-2], places, apart, low, high) + apart
-        ):
-            last = groups.pop()
-            groups[-1] += last
-    spread_out = [0.0] * len(places)
-    for group in groups:
-        first = _start(group, places, apart, low, high)
-        for step, i in enumerate(group):
-            spread_out[i] = places[i] if len(group) == 1 and low <= places[i] <= high else first + apart * step
-    return spread_out
-
-
-def _start(group: Sequence[int], places: Sequence[float], apart: float, low: float, high: float) -> float:
-    """Where a group begins: around its middle, inside the limits."""
-    length = apart * (len(group) - 1)
-    middle = sum(places[i] for i in group) / len(group)
-    return max(low, min(middle - length / 2, high - length))
-
-
-def _end(group: Sequence[int], places: Sequence[float], apart: float, low: float, high: float) -> float:
-    return _start(group, places, apart, low, high) + apart * (len(group) - 1)

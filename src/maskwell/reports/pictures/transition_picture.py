@@ -12,25 +12,15 @@ import numpy as np
 from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.percentages import in_percent, percent
-from maskwell.core.phrases import Printed, shorten, visible
+from maskwell.core.phrases import shorten, visible
 from maskwell.core.verdicts import ranked
 from maskwell.designs.design import Design
 from maskwell.engines.labelled_columns import Labels
 from maskwell.microdata.stages.stage import Stage
+from maskwell.reports.pictures import marks
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.pictures.sheet import (
-    LETTER,
-    LINE,
-    SIZE,
-    WIDTH,
-    LegendEntry,
-    Sheet,
-    area_mark,
-    line_mark,
-    round_numbers,
-    scale_number,
-)
+from maskwell.reports.pictures.sheet import LETTER, LINE, SIZE, WIDTH, LegendEntry, Sheet
 from maskwell.reports.plain_words import count, counted
 from maskwell.reports.text.release_words import columns_of, name_of
 
@@ -119,8 +109,8 @@ def _draw_whole(sheet: Sheet, P: Real, truths: list[str], reports: list[str]) ->
     axes.vlines(range(k + 1), 0, m, **lines)
     _matrix_labels(axes, truths, beside, width, size)
     sheet.below += [
-        LegendEntry("stays as it is", area_mark(**_cell("truth", 0.7))),
-        LegendEntry("becomes another report; stronger where it is likelier", area_mark(**_cell("report", 0.7))),
+        LegendEntry("stays as it is", marks.area(**_cell("truth", 0.7))),
+        LegendEntry("becomes another report; stronger where it is likelier", marks.area(**_cell("report", 0.7))),
         LegendEntry("no colour: never"),
     ]
 
@@ -200,18 +190,14 @@ def _draw_large(sheet: Sheet, counts: Array, keeps: Real) -> None:
     (axes,) = sheet.plots(DOTS_HEIGHT)
     most = float(max(counts.max(), 10))
     axes.set(xscale="log", xlim=(0.7, most * 1.5), ylim=(0, 1.04))
-    from matplotlib.ticker import NullLocator
-
-    powers = [x for x in round_numbers(1, most) if f"{Printed(x):g}"[0] == "1"]
-    axes.set_xticks(powers, [f"{x:,}" if x < 10**6 else scale_number(x) for x in powers])
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1], ["0", "20", "40", "60", "80", "100"])
+    marks.count_ticks(axes.xaxis, most)
+    marks.whole_percent_ticks(axes.yaxis)
     axes.axhline(0, color=colour("muted"), linewidth=1)
     places = _few(counts, keeps)
     axes.plot(np.maximum(counts[places], 0.7), keeps[places], **_dot())
     axes.set_title("Chance to stay as it is, %")
     axes.set_xlabel("Records with these labels")
-    sheet.below.append(LegendEntry("one combination of labels", line_mark(**_dot())))
+    sheet.below.append(LegendEntry("one combination of labels", marks.line(**_dot())))
 
 
 def _few(counts: Array, keeps: Real) -> Array:

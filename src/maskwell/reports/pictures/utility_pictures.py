@@ -16,24 +16,10 @@ from maskwell.core.verdicts import largest
 from maskwell.errors import InputError
 from maskwell.microdata.utility.utility_measures import Association
 from maskwell.microdata.utility.utility_report import UtilityReport, VariableUtility
+from maskwell.reports.pictures import marks
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
-from maskwell.reports.pictures.sheet import (
-    LegendEntry,
-    Row,
-    Sheet,
-    added_area,
-    area_mark,
-    bar_mark,
-    box_at,
-    line_mark,
-    report_point,
-    rows_height,
-    scale_number,
-    truth_point,
-    upright,
-    write_rows,
-)
+from maskwell.reports.pictures.sheet import LegendEntry, Row, Sheet, rows_height, write_rows
 from maskwell.reports.plain_words import count, label
 from maskwell.reports.text.release_words import factor_text
 
@@ -62,7 +48,16 @@ def plot_associations(utility: UtilityReport, *, most: int | None = None) -> Pic
         raise InputError("there-is-no-pair-of-columns")
     ranked = sorted(known, key=lambda pair: -_loss(pair))
     drawn = ranked if most is None else ranked[: as_count(most, "most")]
-    lines = [_pair_line(pair) for pair in drawn]
+    lines = [
+        PairLine(
+            label=_names(pair),
+            before=_value(pair.before),
+            after=_value(pair.after),
+            expected=_value(pair.expected),
+            words=f"{_v(pair.before)} → {_v(pair.expected if pair.after is None else pair.after)}",
+        )
+        for pair in drawn
+    ]
     largest = max(max(line.before, line.after if math.isfinite(line.after) else 0) for line in lines)
     scale = PairScale(
         title="Pairs of columns, by what they lose",
@@ -90,21 +85,12 @@ def plot_associations(utility: UtilityReport, *, most: int | None = None) -> Pic
 
 def _in_pages(lines: Sequence[PairLine], scale: PairScale, total: int) -> dict[str, Any]:
     """Lines on as many pages as they need; each page says which of all lines it has."""
-    starts = range(0, len(lines), SHOWN)
-    first, *others = [
-        partial(
-            draw_pairs,
-            lines=lines[start : start + SHOWN],
-            scale=replace(scale, title=_title(scale, start, min(start + SHOWN, len(lines)), total)),
-        )
-        for start in starts
-    ]
-    return {"draw": first, "further": tuple(others)}
-
-
-def _title(scale: PairScale, start: int, end: int, total: int) -> str:
-    """What stands above the names: which lines of how many, where they are not all on one page."""
-    return scale.title if end - start == total else f"{scale.title}: {start + 1} to {end} of {count(total)}"
+    pages = []
+    for start in range(0, len(lines), SHOWN):
+        some = lines[start : start + SHOWN]
+        which = "" if len(some) == total else f": {start + 1} to {start + len(some)} of {count(total)}"
+        pages.append(partial(_draw, lines=some, scale=replace(scale, title=f"{scale.title}{which}")))
+    return {"draw": pages[0], "further": tuple(pages[1:])}
 
 
 def drawn_pairs(utility: UtilityReport) -> list[Association]:
@@ -127,13 +113,6 @@ def _value(v: float | None) -> float:
 
 def _v(v: float | None) -> str:
     return "–" if v is None else f"{Printed(v):.3f}"
-
-
-def _pair_line(pair: Association) -> PairLine:
-    now = pair.expected if pair.after is None else pair.after
-    names = _names(pair)
-    words = f"{_v(pair.before)} → {_v(now)}"
-    return PairLine(names, _value(pair.before), _value(pair.after), _value(pair.expected), words)
 
 
 def plot_inflation(utility: UtilityReport) -> Picture:
@@ -183,21 +162,13 @@ def drawn_variables(utility: UtilityReport) -> list[VariableUtility]:
     return [
         one
         for one in utility.variables.values()
-        if one.inflation is not None
-        and (len(one.inflation.factors) > 0 and bool(np.isfinite(one.inflation.factors).all()))
+        if one.inflation is not None and len(one.inflation.factors) > 0 and np.isfinite(one.inflation.factors).all()
     ]
 
 
 def _factors(one: VariableUtility) -> tuple[float, float]:
     factors = np.ones(1) if one.inflation is None else one.inflation.factors
     return float(factors.min()), float(factors.max())
-
-
-def worst_category(one: VariableUtility) -> str:
-    """The category whose variance grows most."""
-    if one.inflation is None:
-        return "–"
-    return label(one.inflation.categories[largest(one.inflation.factors)])
 
 
 def _inflation_line(one: VariableUtility) -> PairLine:
@@ -209,8 +180,11 @@ def _inflation_line(one: VariableUtility) -> PairLine:
 
 def _inflation_row(one: VariableUtility) -> list[str]:
     least, most = _factors(one)
-    worth = 0 if one.inflation is None else int(one.inflation.n / most)
-    return [one.name, factor_text(least), factor_text(most), worst_category(one), count(worth)]
+    worth, worst = 0, "–"
+    if one.inflation is not None:
+        worth = int(one.inflation.n / most)
+        worst = label(one.inflation.categories[largest(one.inflation.factors)])
+    return [one.name, factor_text(least), factor_text(most), worst, count(worth)]
 
 
 # ---- numbers before and after, one under the other
@@ -227,10 +201,6 @@ class PairLine:
     words: str = ""  # the numbers as they are read
 
 
-def _plainly(x: float) -> str:
-    return scale_number(x) if x else "0"
-
-
 @dataclass(frozen=True)
 class PairScale:
     """What the lines share."""
@@ -240,16 +210,17 @@ class PairScale:
     low: float  # low, high: the ends of the scale; ``low`` is where nothing is
     high: float
     names: tuple[str, str, str] = ("before", "after", "expected")  # what before, after and expected are called
-    shown: Callable[[float], str] = _plainly  # how a number of the scale is written
+    shown: Callable[[float], str] = marks.plain_number  # how a number of the scale is written
     bars: bool = False  # whether what comes after is a bar from the low end: something that randomization adds
 
 
-def draw_pairs(sheet: Sheet, *, lines: Sequence[PairLine], scale: PairScale) -> None:
+def _draw(sheet: Sheet, *, lines: Sequence[PairLine], scale: PairScale) -> None:
     """Names and numbers above marks on a common scale."""
     rows = [Row(line.label, line.words) for line in lines]
     (axes,) = sheet.plots(rows_height(rows))
     axes.set_xlim(scale.low, scale.high)
-    _scale(axes, scale)
+    marks.ticks(axes.xaxis, 5, scale.shown, steps=(1, 2, 2.5, 5, 10))
+    axes.axvline(scale.low, color=colour("muted"), linewidth=1)
     for line, y in zip(lines, write_rows(axes, rows), strict=True):
         (_bar if scale.bars else _pair)(axes, line, y)
     axes.set_title(scale.title)
@@ -258,34 +229,26 @@ def draw_pairs(sheet: Sheet, *, lines: Sequence[PairLine], scale: PairScale) -> 
 
 
 def _notes(lines: Sequence[PairLine], scale: PairScale) -> list[LegendEntry]:
-    marks = (
-        line_mark(**truth_point()),
-        area_mark(**added_area()) if scale.bars else line_mark(**report_point()),
-        bar_mark(color=colour("ink"), linewidth=1.8),
+    shapes = (
+        marks.line(**marks.truth_point()),
+        marks.area(**marks.added_area()) if scale.bars else marks.line(**marks.report_point()),
+        marks.bar(color=colour("ink"), linewidth=1.8),
     )
     there = (any(np.isfinite(getattr(line, name)) for line in lines) for name in ("before", "after", "expected"))
-    return [LegendEntry(words, mark) for shown, words, mark in zip(there, scale.names, marks, strict=True) if shown]
-
-
-def _scale(axes: Axes, scale: PairScale) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: scale.shown(x)))
-    axes.axvline(scale.low, color=colour("muted"), linewidth=1)
+    return [LegendEntry(words, mark) for shown, words, mark in zip(there, scale.names, shapes, strict=True) if shown]
 
 
 def _pair(axes: Axes, line: PairLine, y: float) -> None:
     if np.isfinite(line.before) and np.isfinite(line.after):
         axes.plot([line.before, line.after], [y, y], color=colour("rule"), linewidth=5, solid_capstyle="butt", zorder=2)
     if np.isfinite(line.expected):
-        upright(axes, line.expected, y, linewidth=1.8, zorder=4)
-    for value, above, style in ((line.before, 9, truth_point()), (line.after, 0, report_point())):
+        marks.upright(axes, line.expected, y, linewidth=1.8, zorder=4)
+    for value, above, style in ((line.before, 9, marks.truth_point()), (line.after, 0, marks.report_point())):
         if np.isfinite(value):
             axes.plot([value], [y - above], **style)
 
 
 def _bar(axes: Axes, line: PairLine, y: float) -> None:
-    axes.fill(*box_at(axes.get_xlim()[0], line.after, y), zorder=3, **added_area())
+    axes.fill(*marks.box_at(axes.get_xlim()[0], line.after, y), zorder=3, **marks.added_area())
     if np.isfinite(line.expected):
-        upright(axes, line.expected, y, linewidth=1.8, clip_on=False)
+        marks.upright(axes, line.expected, y, linewidth=1.8, clip_on=False)

@@ -79,6 +79,12 @@ def devices_told(columns: Iterable[tuple[str, Design]]) -> tuple[str, ...]:
     return tuple(f"{', '.join(dict.fromkeys(names))}: {how}".removeprefix(": ") for how, names in made.items())
 
 
+def with_level(header: Sequence[str], level: float) -> list[str]:
+    """The header for a paper: the ends of intervals with their level."""
+    named = {side: f"{Printed(100 * level):g} % {end}" for side, end in (("from", "low"), ("to", "high"))}
+    return [named.get(one, one) for one in header]
+
+
 MOST_DEVICES = 4
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import Real
 from maskwell.core.phrases import HINT, Printed, listed, p_text, shorten
 from maskwell.core.verdicts import largest
 from maskwell.errors import LabelError
@@ -21,13 +20,14 @@ from maskwell.estimation.summed_shares import of_sums
 from maskwell.reports.pages.paper_tables import Table
 from maskwell.reports.plain_words import count, counted, decimals, digits_for, gives_all, label
 from maskwell.reports.report import GAP, WIDTH, Block, Grid, Notes, Paragraph, Report, line
-from maskwell.reports.text.design_report import asked_by, devices_told
+from maskwell.reports.text.design_report import asked_by, devices_told, with_level
 
 if TYPE_CHECKING:
     from maskwell.microdata.analysis.release_estimates import Analysis
 
 SHOWN_ROWS = 40
 NAMED = 5  # domains that a remark names
+UNKNOWN = -1e9  # below every share
 PARTS = ["estimate", "std. error", "from", "to"]
 
 
@@ -113,7 +113,7 @@ def quantity_table(quantities: Sequence[Quantity], level: float, by: str, notes:
     header, rows = _quantity_rows(quantities, by or "domain")
     names = header.index("estimate")
     about = "Standard errors hold sampling and randomization."
-    return Table(_with_level(header, level), rows, caption="Quantities", notes=[about, *notes], names=names)
+    return Table(with_level(header, level), rows, caption="Quantities", notes=[about, *notes], names=names)
 
 
 def quantity_csv(frame: Any) -> list[str]:
@@ -146,14 +146,16 @@ def has_effects(estimate: Estimate) -> bool:
     return not bool(np.isnan(estimate.design_effects).all())
 
 
-def _answer(estimate: Estimate, intervals: Intervals, variables: Sequence[str], level: float) -> str:
-    digits, best = digits_for(estimate.standard_error), 0 if len(estimate.pi_hat) == 2 else _largest(estimate.pi_hat)
+def _answer(
+    estimate: Estimate, intervals: Intervals, variables: Sequence[str], level: float, *, of: str = "report"
+) -> str:
+    digits, best = digits_for(estimate.standard_error), _answered(estimate)
     joined = (" x " if isinstance(estimate.categories[best], tuple) else ", ").join(variables)
     which = "" if len(estimate.pi_hat) == 2 else ", the largest share"
     what = shorten(label(estimate.categories[best]))
     return (
         f"{joined} = {what}: {decimals(estimate.pi_hat[best], digits)}{which}"
-        f" ({_interval(intervals, best, digits, level)}; {counted(estimate.n, 'report', 'reports')})."
+        f" ({_interval(intervals, best, digits, level)}; {counted(estimate.n, of, f'{of}s')})."
     )
 
 
@@ -169,10 +171,6 @@ def _margin(name: str, margin: Estimate, level: float, interval: str | None) -> 
     effects = has_effects(margin)
     table = Grid([name, *PARTS, *(["deff"] if effects else [])], [*_rows(margin, intervals, effects=effects)])
     return line(_answer(margin, intervals, [name], level)), [table, Notes(margin.flags)]
-
-
-def _largest(shares: Real) -> int:
-    return max(range(len(shares)), key=lambda j: -math.inf if math.isnan(shares[j]) else float(shares[j]))
 
 
 def _rows(
@@ -235,9 +233,10 @@ def _domain_blocks(estimate: Estimate, level: float, interval: str | None, by: s
     """A table of the domains: one line for each, or one for each of its categories."""
     if not isinstance(estimate, SurveyEstimate) or not estimate.domains:
         return []
-    header, rows = _domain_rows(estimate, level, interval, [by])
-    what = f", share of {label(estimate.categories[0])}" if len(estimate.pi_hat) == 2 else ""
-    title = f"By {' and '.join(by.split(','))}{what}:"
+    first = [label(estimate.categories[0])] if len(estimate.pi_hat) == 2 else None
+    shown = _Shown(level, interval, False, has_effects(estimate), first)
+    header, rows = shown.header([by]), shown.rows_of_domains(estimate, None, columns=1)
+    title = f"By {' and '.join(by.split(','))}{f', share of {first[0]}' if first else ''}:"
     names = header.index("reports")
     return [GAP, Grid(header, rows[:SHOWN_ROWS], title=title, more=_more(len(rows)), names=names)]
 
@@ -268,26 +267,6 @@ def _which(names: Sequence[Hashable], by: str, everywhere: int) -> str:
     return f"{by} = {', '.join(shorten(label(name)) for name in names[:NAMED])}{more}"
 
 
-def _domain_rows(
-    estimate: SurveyEstimate, level: float, interval: str | None, by: Sequence[str]
-) -> tuple[list[str], list[list[str]]]:
-    """Header and rows; several columns of ``by`` stand beside each other, one holds the whole label of a domain."""
-    two, effects = len(estimate.pi_hat) == 2, has_effects(estimate)
-    header = [*by, *([] if two else ["category"]), "reports", *PARTS, *(["deff"] if effects else [])]
-    rows = []
-    for name, one in estimate.domains.items():
-        parts = name if isinstance(name, tuple) and len(by) > 1 else (name,)
-        names = [label(part) for part in parts]
-        lines = _rows(one, one.intervals(level, interval), 1 if two else None, effects=effects)
-        rows += [_domain_row(names, one.n, cells, two=two, exact=False) for cells in lines]
-    return header, rows
-
-
-def _domain_row(names: Sequence[str], n: int, cells: Sequence[str], *, two: bool, exact: bool) -> list[str]:
-    category, *numbers = cells
-    return [*names, *([] if two else [category]), str(n) if exact else count(n), *numbers]
-
-
 def estimate_table(
     estimate: Estimate,
     variables: Sequence[str],
@@ -310,28 +289,26 @@ def estimate_table(
             f"no category {shorten(repr(unknown[0]), 40)}" if unknown else "no category for the table",
             hint=f"known: {listed(known, len(known), HINT - len('known: '))}",
         )
-    effects, grouped = ["deff"] * shown.effects, isinstance(estimate, SurveyEstimate) and bool(estimate.domains)
     what = " by ".join(variables)
     if len(estimate.pi_hat) == 2 and isinstance(estimate, SurveyEstimate) and estimate.domains:
         what += f" = {label(estimate.categories[0])}"
     caption = f"Estimated shares: {what}"
-    if isinstance(estimate, SurveyEstimate) and grouped:
+    if isinstance(estimate, SurveyEstimate) and estimate.domains:
         if shown.chosen is None and sums is None and len(estimate.pi_hat) == 2:
             shown = replace(shown, chosen=[label(estimate.categories[0])])
-        columns, alone = (by or "domain").split(","), shown.chosen is not None and len(shown.chosen) == 1
-        header = [*columns, *([] if alone else ["category"]), "reports", *PARTS, *effects]
-        rows = _rows_of_domains(estimate, sums, shown, len(columns))
+        columns = (by or "domain").split(",")
+        header, rows = shown.header(columns), shown.rows_of_domains(estimate, sums, columns=len(columns))
+        rows += shown.rows_of_domain(["all"] * len(columns), estimate, sums)
         names = header.index("reports")
-        caption = (
-            f"Estimated shares: {' by '.join(variables)} = {shown.chosen[0]}" if alone and shown.chosen else caption
-        )
+        if shown.chosen and shown.alone:
+            caption = f"Estimated shares: {' by '.join(variables)} = {shown.chosen[0]}"
     else:
-        header, names = [", ".join(variables), *PARTS, *effects], 1
+        header, names = [", ".join(variables), *PARTS, *(["deff"] if shown.effects else [])], 1
         rows = shown.rows(estimate, sums)
     about = _about(estimate, level, interval)
     said = [f"{name}: {of}." for name, of in (made_of or {}).items() if shown.chosen is None or name in shown.chosen]
     notes = [about, *said, *asked_by(devices or devices_of(estimate))]
-    return Table(_with_level(header, level), rows, caption=caption, notes=notes, names=names)
+    return Table(with_level(header, level), rows, caption=caption, notes=notes, names=names)
 
 
 @dataclass(frozen=True)
@@ -344,6 +321,16 @@ class _Shown:
     effects: bool
     chosen: Sequence[str] | None
 
+    @property
+    def alone(self) -> bool:
+        """Whether one line of each domain is shown, so that its label needs no column."""
+        return self.chosen is not None and len(self.chosen) == 1
+
+    def header(self, by: Sequence[str]) -> list[str]:
+        """Of a table of domains."""
+        category, effects = [] if self.alone else ["category"], ["deff"] if self.effects else []
+        return [*by, *category, "reports", *PARTS, *effects]
+
     def rows(self, estimate: Estimate, sums: Estimate | None) -> list[list[str]]:
         """A line for each category and each combination, or for those that were chosen, in their order."""
         how = {"exact": self.exact, "effects": self.effects}
@@ -353,25 +340,23 @@ class _Shown:
         by_label = {row[0]: row for row in rows}
         return rows if self.chosen is None else [by_label[name] for name in self.chosen]
 
+    def rows_of_domains(self, estimate: SurveyEstimate, sums: Estimate | None, *, columns: int) -> list[list[str]]:
+        """The lines of each domain; the parts of its label stand in so many columns."""
+        inner = sums.domains if isinstance(sums, SurveyEstimate) else {}
+        rows = []
+        for name, one in estimate.domains.items():
+            parts = name if isinstance(name, tuple) and columns > 1 else (name,)
+            names = [str(part) if self.exact else label(part) for part in parts]
+            rows += self.rows_of_domain(names, one, inner.get(name))
+        return rows
 
-def _rows_of_domains(estimate: SurveyEstimate, sums: Estimate | None, shown: _Shown, columns: int) -> list[list[str]]:
-    """The lines of each domain, with its name and its reports, then those of everyone."""
-    inner = sums.domains if isinstance(sums, SurveyEstimate) else {}
-    alone = shown.chosen is not None and len(shown.chosen) == 1
-    rows = []
-    for name, one in estimate.domains.items():
-        parts = name if isinstance(name, tuple) and columns > 1 else (name,)
-        names = [str(part) if shown.exact else label(part) for part in parts]
-        lines = shown.rows(one, inner.get(name))
-        rows += [_domain_row(names, one.n, cells, two=alone, exact=shown.exact) for cells in lines]
-    overall = shown.rows(estimate, sums)
-    return rows + [_domain_row(["all"] * columns, estimate.n, cells, two=alone, exact=shown.exact) for cells in overall]
-
-
-def _with_level(header: Sequence[str], level: float) -> list[str]:
-    """The header for a paper: the ends of intervals with their level."""
-    named = {side: f"{Printed(100 * level):g} % {end}" for side, end in (("from", "low"), ("to", "high"))}
-    return [named.get(one, one) for one in header]
+    def rows_of_domain(self, names: Sequence[str], estimate: Estimate, sums: Estimate | None) -> list[list[str]]:
+        """The lines of one domain, with its name and its reports."""
+        n = str(estimate.n) if self.exact else count(estimate.n)
+        return [
+            [*names, *([] if self.alone else [category]), n, *numbers]
+            for category, *numbers in self.rows(estimate, sums)
+        ]
 
 
 def _about(estimate: Estimate, level: float, interval: str | None) -> str:
@@ -416,7 +401,7 @@ def analysis_report(
     """The shares of one table with their errors, and how they were found."""
     estimate, what = analysis.estimate, ", ".join(analysis.route.columns)
     said = [
-        _analysis_answer(analysis, level, interval),
+        _answer(estimate, estimate.intervals(level, interval), analysis.route.columns, level, of="record"),
         *_remarks(analysis),
         _how(analysis),
         *_parts_of_error(estimate),
@@ -450,8 +435,8 @@ def _parts_of_error(estimate: Estimate) -> list[str]:
 
 
 def _answered(estimate: Estimate) -> int:
-    """The place of the share that an answer names: the largest, or the first of two."""
-    return 0 if len(estimate.pi_hat) == 2 else largest(estimate.pi_hat)
+    """The place of the share that an answer names: the largest that is known, or the first of two."""
+    return 0 if len(estimate.pi_hat) == 2 else largest(np.nan_to_num(estimate.pi_hat, nan=UNKNOWN))
 
 
 def _remarks(analysis: Analysis) -> list[str]:
@@ -505,17 +490,6 @@ def _how(analysis: Analysis) -> str:
             f"Estimated with the matrix of {known}, which is known; what the withheld ones did is a bound of the bias."
         )
     return BY_WEIGHT if route.kind == KEPT and route.weighted else how[route.kind]
-
-
-def _analysis_answer(analysis: Analysis, level: float, interval: str | None) -> str:
-    estimate = analysis.estimate
-    digits, ends = digits_for(estimate.standard_error), estimate.intervals(level, interval)
-    best = _answered(estimate)
-    which = "" if len(estimate.pi_hat) == 2 else ", the largest share"
-    what = f"{' x '.join(analysis.route.columns)} = {shorten(label(estimate.categories[best]))}"
-    low, high = (decimals(x, digits) for x in ends.to_array()[best])
-    share, records = decimals(float(estimate.pi_hat[best]), digits), counted(estimate.n, "record", "records")
-    return f"{what}: {share}{which} ({Printed(100 * level):g} % {ends.name} interval {low} to {high}; {records})."
 
 
 def _shares(

@@ -16,7 +16,7 @@ from maskwell.estimation.regression.regression_result import Regression
 from maskwell.reports.pages.paper_tables import Table
 from maskwell.reports.plain_words import counted, gives_all
 from maskwell.reports.report import GAP, Block, Facts, Grid, Notes, Report, line
-from maskwell.reports.text.design_report import asked_by, devices_told
+from maskwell.reports.text.design_report import asked_by, devices_told, with_level
 
 MOST_TERMS = 60
 MOST_DECIMALS = 8
@@ -89,7 +89,7 @@ def regression_table(
     else:
         head, rows = _cells(part, level, exponentiate=ratios, most=None)
         head = head if effects is None else ["term", "effect", *head[2:]]
-    head = _with_level(head, level)
+    head = with_level(head, level)
     if exact:
         rows = [_digits(row)[: len(head)] for row in part.rows(level, exponentiate=ratios)]
     said = [f"n = {regression.n:,} rows; {_how(regression)}."]
@@ -113,22 +113,17 @@ def coefficients_table(part: Coefficients, level: float) -> Table:
     rows_told = [f"n = {part.n:,} rows."] if hasattr(part, "n") else []
     if isinstance(part, Predictions):
         head, rows = _predicted(part, level, None)
-        return Table(_with_level(head, level), rows, caption="Predictions", notes=[])
+        return Table(with_level(head, level), rows, caption="Predictions", notes=[])
     head, rows = _cells(part, level, exponentiate=False, most=None)
     if isinstance(part, Effects):
         head = ["term", "effect", *head[2:]]
     caption = "Average marginal effects" if isinstance(part, Effects) else "Estimates"
     return Table(
-        _with_level(head, level),
+        with_level(head, level),
         rows,
         caption=caption,
         notes=[*rows_told, *getattr(part, "flags", ()), *part.flat_notes(level)],
     )
-
-
-def _with_level(head: Sequence[str], level: float) -> list[str]:
-    percent = f"{Printed(100 * level):g} %"
-    return [f"{percent} low" if name == "from" else f"{percent} high" if name == "to" else name for name in head]
 
 
 def _predicted(predictions: Predictions, level: float, most: int | None) -> tuple[list[str], list[list[str]]]:

@@ -11,6 +11,7 @@ from maskwell.core.cells import CellTable
 from maskwell.core.exact import parity_text
 from maskwell.core.percentages import SPACE, percent
 from maskwell.core.phrases import Printed, expected_number, in_words, one_line, shorten
+from maskwell.core.verdicts import at_least
 from maskwell.errors import InfeasibleError
 from maskwell.microdata.kept_bounds import check_kept, exempted
 from maskwell.microdata.recode_comparison import RecodeEffect
@@ -25,28 +26,7 @@ from maskwell.microdata.stages.stage import Stage, kept_columns
 from maskwell.privacy.certificate_check import Verified
 from maskwell.reports.plain_words import count, counted, label
 from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Paragraph, Report, sentence
-from maskwell.reports.text.release_words import (
-    IN_SAMPLE,
-    KEPT,
-    NAME,
-    NONE,
-    ROUNDED,
-    above_in_words,
-    assumptions,
-    bound_value,
-    easiest,
-    factor_text,
-    found_for_sure,
-    headline,
-    is_sure,
-    names_in_short,
-    promises,
-    risk_notes,
-    risk_rows,
-    unit_headline,
-    unit_rows,
-    utility_rows,
-)
+from maskwell.reports.text import release_words as words
 
 LABEL_WIDTH = 18
 ABOVE = "records whose chance of a correct match is above the limit of the plan, {bound}"
@@ -60,14 +40,14 @@ def release_report(release: AnyRelease, folder: str | None) -> Report:
     body = _changes(release)
     body += [] if release.risk is None else [GAP, risk_grid(release.risk)]
     body.append(Notes([*_broken_promises(release), *_remarks(release)]))
-    headline = [sentence(first), *_assumptions(release)]
+    opening = [sentence(first), *_assumptions(release)]
     if folder is None:
-        return Report(headline, body)
+        return Report(opening, body)
     where = (
         f"For the board: {folder}/internal/report.html; for users: the folder {folder}/public, and no other; its"
         " README.md says how to estimate."
     )
-    return Report(headline, [*body, Paragraph(where)], next_step=f"maskwell verify {shlex.quote(folder)}")
+    return Report(opening, [*body, Paragraph(where)], next_step=f"maskwell verify {shlex.quote(folder)}")
 
 
 NOT_SIGNED = (
@@ -98,7 +78,7 @@ def verified_release_report(verified: Verified, folder: str) -> Report:
 
 def risk_grid(risk: RiskReport) -> Grid:
     """What is measured, before and after."""
-    return Grid([f"risk{ROUNDED}", "before", "after"], [[*map(_plain, row)] for row in risk_rows(risk)])
+    return Grid([f"risk{words.ROUNDED}", "before", "after"], [[*map(_plain, row)] for row in words.risk_rows(risk)])
 
 
 def dry_run_report(
@@ -120,7 +100,7 @@ def dry_run_report(
     remarks: list[Block] = [Notes([f"{point.label}: {point.note}" for point in points if point.note])]
     bound = release.plan.match
     if bound is not None and any(point.above for point in points):
-        remarks.append(Notes([ABOVE.format(bound=_plain(bound_value("match", float(bound))))], word="above"))
+        remarks.append(Notes([ABOVE.format(bound=_plain(words.bound_value("match", float(bound))))], word="above"))
     remarks.append(Notes([BEATEN] if any(i is not None for i in _beaten(points)) else [], word="beaten by"))
     body = [
         *map_table(points),
@@ -139,7 +119,7 @@ def dry_run_report(
 
 
 def _assumptions(release: AnyRelease) -> list[Paragraph]:
-    assumed = "" if release.risk is None else assumptions(release.risk, release)
+    assumed = "" if release.risk is None else words.assumptions(release.risk, release)
     return [sentence(assumed)] if assumed else []
 
 
@@ -163,8 +143,8 @@ def _would_not_be(release: AnyRelease, refused: InfeasibleError) -> list[Paragra
     after = None if risk is None else risk.after
     if risk is None or after is None or bound is None or not after.records_above:
         return [sentence(f"The plan would be refused: {refused.message}.")]
-    above = above_in_words(after.records_above, release.rows, after.max_risk, float(bound))
-    worst = sentence(f"{easiest(risk, release.labels)}.")
+    above = words.above_in_words(after.records_above, release.rows, after.max_risk, float(bound))
+    worst = sentence(f"{words.easiest(risk, release.labels)}.")
     return [sentence(f"The plan would be refused: {above}."), worst]
 
 
@@ -191,10 +171,10 @@ ALONE = "records that nobody shares the keys with before anything is randomized"
 
 def _recode_row(effect: RecodeEffect) -> list[str]:
     of = [f"{old:,}{'+' * (old >= MOST_REMEMBERED)} to {new:,}" for old, new in effect.categories]
-    start = [_unrecoded(effect), of[0] if len(of) == 1 else NONE]
+    start = [_unrecoded(effect), of[0] if len(of) == 1 else words.NONE]
     if effect.note:
-        return [*start, *[NONE] * 3, "not possible"]
-    chances = [_plain(bound_value("match", chance)) for chance in (effect.risk_before, effect.risk)]
+        return [*start, *[words.NONE] * 3, "not possible"]
+    chances = [_plain(words.bound_value("match", chance)) for chance in (effect.risk_before, effect.risk)]
     return [*start, f"{effect.alone:,}", *chances, f"{percent(effect.changed)} %"]
 
 
@@ -217,15 +197,15 @@ def _beaten(points: Sequence[RiskUtilityPoint]) -> list[int | None]:
 
 def _map_row(point: RiskUtilityPoint, points: Sequence[RiskUtilityPoint], better: int | None) -> list[str]:
     if not math.isfinite(point.changed):
-        return [_label(point), *[NONE] * 5, "not possible"]
+        return [_label(point), *[words.NONE] * 5, "not possible"]
     measured = math.isfinite(point.risk)
     return [
         _label(point),
-        _plain(bound_value("match", point.risk)) if measured else NONE,
+        _plain(words.bound_value("match", point.risk)) if measured else words.NONE,
         f"{percent(point.changed)} %",
-        expected_number(point.matches) if measured else NONE,
-        f"{point.above:,}" if measured else NONE,
-        NONE if point.inflation is None else factor_text(point.inflation),
+        expected_number(point.matches) if measured else words.NONE,
+        f"{point.above:,}" if measured else words.NONE,
+        words.NONE if point.inflation is None else words.factor_text(point.inflation),
         "the plan" if point.chosen else "" if better is None else f"beaten by {_label(points[better])}",
     ]
 
@@ -238,7 +218,7 @@ def _label(point: RiskUtilityPoint) -> str:
 def _release_answer(release: AnyRelease) -> str:
     if release.risk is None:
         return "The plan names no keys, so the risk of a match is not measured."
-    return " ".join([headline(release.risk), *unit_headline(release.risk)])
+    return " ".join([words.headline(release.risk), *words.unit_headline(release.risk)])
 
 
 def _changes(release: AnyRelease) -> list[Block]:
@@ -247,7 +227,7 @@ def _changes(release: AnyRelease) -> list[Block]:
     header = ["randomized", "expected to change", *(["changed"] if done else []), "inflation"]
     rows = [
         [row.name, _plain(row.expected), *([_plain(row.realised)] if done else []), row.inflation]
-        for row in utility_rows(release)
+        for row in words.utility_rows(release)
     ]
     return [Grid(header, rows), *_kept(release.stages)] if rows else []
 
@@ -255,26 +235,27 @@ def _changes(release: AnyRelease) -> list[Block]:
 def _kept(stages: Sequence[Stage]) -> list[Paragraph]:
     """What stays right on average, each group of columns once."""
     pairs = [(one, kept_columns(stages, one)) for one in stages]
-    kept = [
-        f"{KEPT[one.invariance]} of {_columns(one) if {*one.columns} <= {*columns} else names_in_short(columns)}"
-        for one, columns in pairs
-        if columns
-    ]
+    kept = [f"{words.KEPT[one.invariance]} of {_table(one, columns)}" for one, columns in pairs if columns]
     lost = [_columns(one) for one, columns in pairs if not columns]
     said = [f"Right on average: {'; '.join(kept)}."] if kept else []
     said += [f"Not right as they stand, users need the matrix: {'; '.join(lost)}."] if lost else []
     return [Paragraph(text, indent="  ") for text in said]
 
 
+def _table(stage: Stage, kept: Sequence[str]) -> str:
+    """The stage where all its columns are kept together, else those that are."""
+    return _columns(stage) if {*stage.columns} <= {*kept} else words.names_in_short(kept)
+
+
 def _columns(stage: Stage) -> str:
-    within = f" within {names_in_short(stage.within)}" if stage.within else ""
-    return names_in_short(stage.variables) + within
+    within = f" within {words.names_in_short(stage.within)}" if stage.within else ""
+    return words.names_in_short(stage.variables) + within
 
 
 def _broken_promises(release: AnyRelease) -> list[str]:
     return [
         _plain(f"{one.what} ({one.where}): {one.asked} was asked, {one.achieved} is reached")
-        for one in promises(release)
+        for one in words.promises(release)
         if one.kept is False
     ]
 
@@ -283,7 +264,7 @@ def _remarks(release: AnyRelease) -> list[str]:
     seeded = (
         [] if release.private else ["draws from a seed can be repeated: nothing is protected by this demonstration"]
     )
-    flags = [*(risk_notes(release.risk) if release.risk else ()), *release.utility.flags]
+    flags = [*(words.risk_notes(release.risk) if release.risk else ()), *release.utility.flags]
     return list(dict.fromkeys([*seeded, *release.notes, *exempted(release), *flags, *release.lost]))
 
 
@@ -313,17 +294,17 @@ def risk_report(
 ) -> Report:
     """Before, and after where there is a release; ``names`` are the files as they were typed."""
     first = [sentence(_risk_answer(report))]
-    first += [sentence(" ".join(unit_headline(report)))] if report.units is not None else []
-    first += [sentence(assumptions(report))] if report.after is not None else []
+    first += [sentence(" ".join(words.unit_headline(report)))] if report.units is not None else []
+    first += [sentence(words.assumptions(report))] if report.after is not None else []
     if (report.before if report.after is None else report.after).records_above:
-        first.append(sentence(f"{easiest(report)}."))
+        first.append(sentence(f"{words.easiest(report)}."))
     body: list[Block] = [_file_grid(report) if report.after is None else risk_grid(report)]
     body += attribute_table(*attributes)
     body += reported_table(reported)
     body += [] if special is None else special_table(special)
     body += [GAP, _variables(added), GAP, _levels(levels)] if added else []
     alone = [] if released is None or report.after is not None else [_seen(released), NO_RECEIPT]
-    body.append(Notes([*risk_notes(report), *alone]))
+    body.append(Notes([*words.risk_notes(report), *alone]))
     return Report(first, body, next_step=_after_risk(file, names or {}, report))
 
 
@@ -375,9 +356,9 @@ def reported_table(reported: Sequence[ReportedAttribute]) -> list[Block]:
         [
             shorten(one.sensitive, 16),
             parity_text(one.parity),
-            f"{_at_most(one)}{_plain(bound_value('match', one.guess))}",
+            f"{_at_most(one)}{_plain(words.bound_value('match', one.guess))}",
             f"{percent(one.guess_without_report)} %",
-            f"{_at_most(one)}{_plain(bound_value('match', one.max_posterior))}",
+            f"{_at_most(one)}{_plain(words.bound_value('match', one.max_posterior))}",
         ]
         for one in reported
     ]
@@ -416,20 +397,22 @@ def special_table(special: SpecialUniques) -> list[Block]:
 def _risk_answer(report: RiskReport) -> str:
     """Whether the bound is kept, where there is one; else who is found, and how surely."""
     if report.after is not None:
-        both_sure = is_sure(report.after.max_risk)
-        before = count(report.before.uniques or 0) if both_sure else bound_value("match", report.before.max_risk)
-        return f"{headline(report)[:-1]}; before the release: {before}.{_verdict(report.after)}"
-    who = f"who knows {names_in_short(report.keys)} of a person"
+        both_sure = at_least(report.after.max_risk, 1)
+        before = count(report.before.uniques or 0) if both_sure else words.bound_value("match", report.before.max_risk)
+        return f"{words.headline(report)[:-1]}; before the release: {before}.{_verdict(report.after)}"
+    who = f"who knows {words.names_in_short(report.keys)} of a person"
     if report.threshold is None:
         return f"W{who[1:]} finds {_who_is_found(report)}."
-    bound, now = bound_value("match", report.threshold), report.before
+    bound, now = words.bound_value("match", report.threshold), report.before
     if not now.records_above:
         return f"No record is above the limit of {bound}: {who} finds {_who_is_found(report)}."
     above = f"{count(now.records_above)} of {counted(now.records, 'record', 'records')}"
     one = now.records_above == 1
     up_to = "" if one else "up to "
     sure = (
-        "for sure" if one and is_sure(now.max_risk) else f"with a chance of {up_to}{bound_value('match', now.max_risk)}"
+        "for sure"
+        if one and at_least(now.max_risk, 1)
+        else f"with a chance of {up_to}{words.bound_value('match', now.max_risk)}"
     )
     return f"{above} {'is' if one else 'are'} above the limit of {bound}: {who} finds {'it' if one else 'them'} {sure}."
 
@@ -444,9 +427,9 @@ def _verdict(after: FileRisk) -> str:
 def _who_is_found(report: RiskReport) -> str:
     """Who is found in the file as it is."""
     now = report.before
-    if not is_sure(now.max_risk):
-        return f"no record with a chance above {bound_value('match', now.max_risk)}"
-    sure = f"{count(found_for_sure(report))} of {counted(now.records, 'record', 'records')} for sure"
+    if not at_least(now.max_risk, 1):
+        return f"no record with a chance above {words.bound_value('match', now.max_risk)}"
+    sure = f"{count(words.found_for_sure(report))} of {counted(now.records, 'record', 'records')} for sure"
     return f"{sure}: nobody else is like them"
 
 
@@ -456,15 +439,15 @@ def _file_grid(report: RiskReport) -> Grid:
     small = file.violations or {}
     rows = [
         ["Correct matches if all are looked for", f"{Printed(file.expected_matches):,.0f}"],
-        ["Not exceeded by 95 % of the records", _plain(bound_value("match", file.percentile_95))],
+        ["Not exceeded by 95 % of the records", _plain(words.bound_value("match", file.percentile_95))],
         ["Fewest records with the same keys", count(file.smallest or 0)],
         *([f"Records with fewer than {size} alike", count(alike)] for size, alike in small.items()),
     ]
     if file.expected_reidentifications is not None:
         rows.insert(1, ["… not knowing who is in the sample", expected_number(file.expected_reidentifications)])
-        rows[2:2] = [[name, _plain(read(file))] for name, read in IN_SAMPLE]
-    rows += [[name, _plain(before)] for name, before, _ in unit_rows(report.units) if before != NONE]
-    return Grid([f"in the file{ROUNDED}", ""], rows)
+        rows[2:2] = [[name, _plain(read(file))] for name, read in words.IN_SAMPLE]
+    rows += [[name, _plain(before)] for name, before, _ in words.unit_rows(report.units) if before != words.NONE]
+    return Grid([f"in the file{words.ROUNDED}", ""], rows)
 
 
 def _seen(released: CellTable) -> str:
@@ -479,11 +462,11 @@ def _variables(added: Sequence[VariableContribution]) -> Grid:
     header = ["key", "matches without it", "fewer by", "alone without it", "greatest chance"]
     rows = [
         [
-            shorten(one_line(one.variable), NAME),
+            shorten(one_line(one.variable), words.NAME),
             expected_number(one.matches_without),
             f"{Printed(100 * one.share):.0f} %",
             expected_number(one.uniques_without),
-            _plain(bound_value("match", one.max_risk_without)),
+            _plain(words.bound_value("match", one.max_risk_without)),
         ]
         for one in added
     ]
@@ -497,8 +480,8 @@ def _levels(levels: Sequence[LevelContribution]) -> Grid:
         [
             _level(one),
             count(one.records),
-            _plain(bound_value("match", one.mean_risk)),
-            _plain(bound_value("match", one.max_risk)),
+            _plain(words.bound_value("match", one.mean_risk)),
+            _plain(words.bound_value("match", one.max_risk)),
             expected_number(one.matches),
         ]
         for one in levels[:MOST_LEVELS]
@@ -509,7 +492,7 @@ def _levels(levels: Sequence[LevelContribution]) -> Grid:
 
 def _level(one: LevelContribution) -> str:
     """Name and label, each cut by itself."""
-    value = NONE if one.level is None else label(one.level)
+    value = words.NONE if one.level is None else label(one.level)
     return f"{shorten(one_line(one.variable), LEVEL_PART)} = {shorten(one_line(value), LEVEL_PART)}"
 
 

@@ -23,7 +23,6 @@ from maskwell.microdata.risk.unit_risk import UnitFigures, UnitRisk
 from maskwell.microdata.stages.achieved_bounds import AT_LEAST, bound_is_kept
 from maskwell.microdata.stages.stage import Randomization, Stage, kept_columns
 from maskwell.microdata.utility.utility_measures import RegressionComparison
-from maskwell.microdata.utility.utility_report import VariableUtility
 from maskwell.reports.plain_words import count, counted
 
 KEPT = {"counts": "counts", "weights": "weighted counts"}
@@ -95,10 +94,9 @@ def _matching(release: AnyRelease) -> Promise:
 
 
 def _promise(one: BoundKept) -> Promise:
-    where = columns_of(one.stage) if one.label is None else f"{columns_of(one.stage)} = {one.label}"
-    return Promise(
-        BOUNDS[one.name], where, _bound_text(one.name, one.asked), bound_value(one.name, one.value), one.kept
-    )
+    where = columns_of(one.stage) + ("" if one.label is None else f" = {one.label}")
+    asked, achieved = _bound_text(one.name, one.asked), bound_value(one.name, one.value)
+    return Promise(BOUNDS[one.name], where, asked, achieved, one.kept)
 
 
 def _bound_text(name: str, asked: Fraction) -> str:
@@ -171,10 +169,6 @@ ROUNDED = " (chances rounded up)"
 """Said where chances are listed: one third is 33.4 %, which no record exceeds."""
 
 
-def _chance(name: str) -> Callable[[FileRisk], str]:
-    return lambda file: bound_value("match", getattr(file, name))
-
-
 def _number(name: str) -> Callable[[FileRisk], str]:
     def read(file: FileRisk) -> str:
         value = getattr(file, name)
@@ -189,7 +183,7 @@ def _fewer_than(size: int) -> Callable[[FileRisk], str]:
     return lambda file: NONE if file.violations is None else count(file.violations[size])
 
 
-def _known_chance(name: str) -> Callable[[FileRisk], str]:
+def _chance(name: str) -> Callable[[FileRisk], str]:
     def read(file: FileRisk) -> str:
         chance = getattr(file, name)
         return NONE if chance is None else bound_value("match", chance)
@@ -199,14 +193,14 @@ def _known_chance(name: str) -> Callable[[FileRisk], str]:
 
 Read = Callable[[FileRisk], str]
 IN_SAMPLE: tuple[tuple[str, Read], ...] = (
-    ("… highest chance of one, estimated", _known_chance("max_risk_population")),
-    ("… to be sampled and found, at most", _known_chance("max_risk_sampled")),
+    ("… highest chance of one, estimated", _chance("max_risk_population")),
+    ("… to be sampled and found, at most", _chance("max_risk_sampled")),
 )
 """What weights tell of somebody who does not know who is in the sample."""
 
 MEASURES: tuple[tuple[str, Read], ...] = (
     ("Highest chance of a correct match", _chance("max_risk_any_release")),
-    ("… comparing all released counts", _known_chance("max_risk_released_counts")),
+    ("… comparing all released counts", _chance("max_risk_released_counts")),
     ("… looking only at the person's own keys", _chance("max_risk_strict")),
     ("… the same, in 95 % of releases", _chance("max_risk_in_range")),
     ("Not exceeded by 95 % of the records", _chance("percentile_95")),
@@ -226,7 +220,8 @@ MEASURES: tuple[tuple[str, Read], ...] = (
 
 def risk_rows(risk: RiskReport) -> list[tuple[str, str, str]]:
     """What is measured, before and after; a row that says nothing is left out."""
-    rows = [(name, _read(read, risk.before), _read(read, risk.after)) for name, read in MEASURES]
+    before, after = risk.before, risk.after
+    rows = [(name, read(before), NONE if after is None else read(after)) for name, read in MEASURES]
     return [row for row in [*rows, *unit_rows(risk.units)] if row[1:] != (NONE, NONE)]
 
 
@@ -248,10 +243,6 @@ def unit_rows(units: UnitRisk | None) -> list[tuple[str, str, str]]:
         return []
     before, after = units.before, units.after
     return [(name, read(before), NONE if after is None else read(after)) for name, read in UNIT_MEASURES]
-
-
-def _read(read: Read, file: FileRisk | None) -> str:
-    return NONE if file is None else read(file)
 
 
 def riskiest(release: AnyRelease) -> list[list[str]]:
@@ -321,19 +312,17 @@ class UtilityRow:
 
 def utility_rows(release: AnyRelease) -> list[UtilityRow]:
     """A row for each randomized column, and for those that follow."""
-    return [_utility_row(one) for one in release.utility.variables.values()]
-
-
-def _utility_row(one: VariableUtility) -> UtilityRow:
-    inflation = one.inflation
-    return UtilityRow(
-        name=one.name,
-        expected=in_percent(one.expected_changed),
-        realised=in_percent(one.realised_changed),
-        distance=in_percent(None if one.distance is None else one.distance.total_variation, 2),
-        inflation=NONE if inflation is None else factor_text(inflation.worst),
-        worth=NONE if inflation is None else count(int(inflation.n / inflation.worst)),
-    )
+    return [
+        UtilityRow(
+            name=one.name,
+            expected=in_percent(one.expected_changed),
+            realised=in_percent(one.realised_changed),
+            distance=in_percent(None if one.distance is None else one.distance.total_variation, 2),
+            inflation=NONE if one.inflation is None else factor_text(one.inflation.worst),
+            worth=NONE if one.inflation is None else count(int(one.inflation.n / one.inflation.worst)),
+        )
+        for one in release.utility.variables.values()
+    ]
 
 
 def factor_text(factor: float) -> str:
@@ -363,11 +352,6 @@ def names_in_short(columns: Sequence[str], width: int = NAMES) -> str:
     return listed((shorten(one_line(name), NAME) for name in columns), len(columns), width)
 
 
-def is_sure(chance: float) -> bool:
-    """Whether a chance of a match is one, but for rounding."""
-    return at_least(chance, 1)
-
-
 def found_for_sure(risk: RiskReport) -> int:
     """Records that are found with certainty: of the release where there is one."""
     return int(risk.table.counts[at_least(risk.risk, 1)].sum())
@@ -383,7 +367,7 @@ def headline(risk: RiskReport, *, whole: bool = False) -> str:
     keys = in_words([one_line(key) for key in risk.keys]) if whole else keys_in_words(risk.keys)
     who = f"someone who knows {keys}{INTRUDERS[risk.intruder].words}"
     limit = "" if risk.threshold is None else f" (limit {bound_value('match', risk.threshold)})"
-    if is_sure(now.max_risk) and not risk.is_flagged("exchange-beyond-the-keys"):  # whose figures are bounds
+    if at_least(now.max_risk, 1) and not risk.is_flagged("exchange-beyond-the-keys"):  # whose figures are bounds
         records = counted(found_for_sure(risk), "record", "records")
         return f"{records} can be found with certainty by {who}{limit}."
     highest = f"Highest chance that {who} finds the right record: {bound_value('match', now.max_risk)}{limit}"
@@ -510,14 +494,10 @@ def easiest(risk: RiskReport, labels: Labels | None = None, *, whole: bool = Fal
 
 
 def _cell_in_words(columns: Sequence[str], label: dict[str, object], labels: Labels | None, *, whole: bool) -> str:
-    def parts() -> Iterator[str]:
-        for name in columns:
-            value = one_line(label_of(label[name], name, labels))
-            yield (
-                f"{one_line(name)} = {value}" if whole else f"{shorten(one_line(name), NAME)} = {shorten(value, LABEL)}"
-            )
-
-    return ", ".join(parts())
+    pairs = [(one_line(name), one_line(label_of(label[name], name, labels))) for name in columns]
+    if not whole:
+        pairs = [(shorten(name, NAME), shorten(value, LABEL)) for name, value in pairs]
+    return ", ".join(f"{name} = {value}" for name, value in pairs)
 
 
 def risk_notes(risk: RiskReport) -> list[str]:
