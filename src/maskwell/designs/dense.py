@@ -18,8 +18,9 @@ import numpy as np
 from maskwell.core.arguments import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, all_from_digits, all_to_digits
-from maskwell.designs.coded import CodedDesign, OwnLabels, WrittenOut, check_label_counts
+from maskwell.designs.coded import CodedDesign, WrittenOut
 from maskwell.designs.matrix_reading import DENSE_LIMIT, exact_columns, read_rows, too_many_entries
+from maskwell.designs.own_labels import OwnLabels, check_label_counts
 from maskwell.errors import MatrixError, WrongTypeError
 
 Chance = tuple[int, int]

@@ -31,7 +31,6 @@ from maskwell.designs.matrix_reading import DECIMALS
 from maskwell.designs.sampler import Sampler
 from maskwell.errors import (
     InputError,
-    LabelError,
     MatrixError,
     NotIdentifiableError,
     ParameterError,
@@ -494,21 +493,6 @@ def _power(log10: float) -> str:
     return f"{10**rest:.2f}e+{int(exponent)}"
 
 
-def check_relabelling(design: Design, inputs: Categories, outputs: Categories | None) -> None:
-    """Raise unless the new labels are as many as the old ones; for designs whose reports bear the input labels."""
-    check_kind(Categories, inputs=inputs)
-    check_kind(Categories | None, outputs=outputs)
-    if len(inputs) != design.k:
-        raise LabelError("labels-for-categories", inputs_count=len(inputs), k=design.k)
-    if outputs is not None and outputs.labels != inputs.labels:
-        raise LabelError("the-reports-of-this-design-bear", kind=design.kind)
-
-
-def check_categories(categories: object) -> None:
-    """Raise unless these are categories, which a list of labels is not yet."""
-    check_kind(Categories, categories=categories)
-
-
 def too_few(k: int) -> ParameterError:
     """The error for fewer than two categories."""
     return ParameterError("k-at-least-two-categories", k=k)
@@ -516,7 +500,7 @@ def too_few(k: int) -> ParameterError:
 
 def check_two(categories: Categories) -> None:
     """Raise unless there are at least two categories, and no more than one random word can choose among."""
-    check_categories(categories)
+    check_kind(Categories, categories=categories)
     if len(categories) >= 2**32:
         raise TooLargeError("k-categories-at-most-are-possible", categories_count=len(categories), value_sub=2**32 - 1)
     if len(categories) < 2:

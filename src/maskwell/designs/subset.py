@@ -28,7 +28,7 @@ from maskwell.core.report_data import SetReports
 from maskwell.designs import kernels
 from maskwell.designs.asked_parity import Asked, asked_epsilon, asked_gamma
 from maskwell.designs.column_arrays import threshold64
-from maskwell.designs.design import check_categories, check_two
+from maskwell.designs.design import check_two
 from maskwell.designs.set_reports import SetDesign, leading_weights, sets_of_size
 from maskwell.errors import ParameterError
 
@@ -265,7 +265,7 @@ class LocalDiversity(FixedSizeSets):
     @classmethod
     def of(cls, l: int, categories: Categories) -> Self:  # noqa: E741 (the literature's name)
         """Checked: l = 1 would be the truth, l = k would say nothing."""
-        check_categories(categories)
+        check_kind(Categories, categories=categories)
         size, k = as_count(l, "l"), len(categories)
         if not 2 <= size <= k - 1:
             raise ParameterError("l-is-not-possible-for-categories", hint=sizes_allowed(k), l=l, k=k)
