@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity, is_decimal, log_of, parity_text, to_float
 from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.core.report_data import Counts, Encoding, Reports, SetReports
+from maskwell.designs.column_arrays import Transitions
 from maskwell.designs.matrix_reading import DECIMALS
 from maskwell.designs.sampler import Sampler
 from maskwell.errors import (
@@ -45,19 +46,6 @@ LISTED_LIMIT = 10**9
 """Categories whose shares are listed, one by one."""
 RANK_LIMIT = 4 * 10**9
 """Multiplications behind a rank that is worked out in passing, as for an audit: a matrix of about 1,500 by 1,500."""
-
-
-class Transitions(NamedTuple):
-    """What can happen: reports, truths and probabilities, sorted by truth and then by report; shape (non-zeros,)."""
-
-    reports: Array
-    truths: Array
-    p: Real
-
-    @property
-    def starts(self) -> Array:
-        """Where each truth starts, and the end: shape (k + 1,). No truth is without a report."""
-        return np.concatenate([[0], np.cumsum(np.bincount(self.truths))])
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

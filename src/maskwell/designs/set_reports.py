@@ -17,7 +17,6 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -177,11 +176,6 @@ class SetDesign(OwnCategories):
             raise ReportError(
                 "masks-of-shape-and-for-reports", shape=bits.shape, dtype=bits.dtype, k=self.k, k_add=(self.k + 7) // 8
             )
-
-
-def sets_of_size(k: int, size: int) -> Iterable[tuple[int, ...]]:
-    """All sets of ``size`` of 0..k-1, in lexicographic order."""
-    return combinations(range(k), size)
 
 
 def leading_weights(k: int, size: int) -> Real:

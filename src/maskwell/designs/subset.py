@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,7 +30,7 @@ from maskwell.designs import kernels
 from maskwell.designs.asked_parity import Asked, asked_epsilon, asked_gamma
 from maskwell.designs.column_arrays import threshold64
 from maskwell.designs.design import check_two
-from maskwell.designs.set_reports import SetDesign, leading_weights, sets_of_size
+from maskwell.designs.set_reports import SetDesign, leading_weights
 from maskwell.errors import ParameterError
 
 DIRECT = 10_000
@@ -113,7 +114,7 @@ class FixedSizeSets(SetDesign):
 
     def sets(self) -> Iterable[tuple[int, ...]]:
         """All sets of the size, in lexicographic order."""
-        return sets_of_size(self.k, self.size)
+        return combinations(range(self.k), self.size)
 
     def guess_probability(self, prior: Real | None = None) -> float:
         """``p / q`` for the uniform prior; otherwise a sum over which category of the set the prior likes best."""

@@ -32,7 +32,7 @@ from maskwell.core.labels import texts
 from maskwell.core.percentages import tenths
 from maskwell.core.phrases import fault_of, in_words, option, round_up, shorten
 from maskwell.core.verdicts import above
-from maskwell.designs.design import Transitions
+from maskwell.designs.column_arrays import Transitions
 from maskwell.errors import DataFileError, MaskwellError, PublishError
 from maskwell.microdata.folder.receipt import load_receipt, stages_of
 from maskwell.microdata.folder.release_folder import RECEIPT
