@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Flag, Real, RealNumber, as_floats, as_list, as_real, as_whole, check_kind
-from maskwell.core.cells import Cells
 from maskwell.core.groups import Factor
+from maskwell.core.row_sums import Cells
 from maskwell.errors import ParameterError
 from maskwell.estimation.sampling.recovery import BLOCK, Recovery, square_of
 
@@ -174,7 +174,7 @@ NEAR = 0.05
 
 
 def rank_of_replicates(products: Real) -> int:
-    """The rank of replicate weights, from :func:`maskwell.core.cells.products_of_replicates`.
+    """The rank of replicate weights, from :func:`maskwell.core.row_sums.products_of_replicates`.
 
     Each replicate keeps one of two units in each of two strata: two degrees of freedom, one for each stratum.
     """

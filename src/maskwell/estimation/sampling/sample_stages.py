@@ -21,8 +21,8 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_kind
-from maskwell.core.cells import Cells
 from maskwell.core.phrases import option
+from maskwell.core.row_sums import Cells
 from maskwell.core.verdicts import below
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.sampling.recovery import BLOCK, LineScores, square_of

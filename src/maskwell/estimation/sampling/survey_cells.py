@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, as_array, as_list
-from maskwell.core.cells import Cells
 from maskwell.core.groups import Factor
 from maskwell.core.phrases import VALUES, listed
 from maskwell.core.report_data import Reports, split_sets
+from maskwell.core.row_sums import Cells
 from maskwell.designs.coded import CodedDesign, check_codes, codes_of, reports_of
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, LabelError, ReportError

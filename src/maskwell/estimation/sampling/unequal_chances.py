@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, as_floats
-from maskwell.core.cells import Cells
+from maskwell.core.row_sums import Cells
 from maskwell.core.verdicts import at_most
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.sampling.recovery import LineScores, square_of

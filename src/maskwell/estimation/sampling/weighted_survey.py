@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, RealNumber, as_array, as_real, check_kind
-from maskwell.core.cells import Cells, products_of_replicates
 from maskwell.core.phrases import Printed
+from maskwell.core.row_sums import Cells, products_of_replicates
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, ReportError, TooLargeError
 from maskwell.estimation.binomial_counts import Part
