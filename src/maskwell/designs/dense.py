@@ -61,10 +61,7 @@ class Dense(OwnLabels, WrittenOut):
 
     @classmethod
     def from_integers(
-        cls,
-        numerators: Sequence[Sequence[int]],
-        inputs: Categories | None = None,
-        outputs: Categories | None = None,
+        cls, numerators: Sequence[Sequence[int]], inputs: Categories | None = None, outputs: Categories | None = None
     ) -> Self:
         """From integers for each truth, in the ratio of the probabilities. Labels default to 0, 1, 2, ..."""
         k, m = len(numerators), len(numerators[0])

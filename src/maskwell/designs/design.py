@@ -30,14 +30,7 @@ from maskwell.core.report_data import Counts, Encoding, Reports, SetReports
 from maskwell.designs.column_arrays import Transitions
 from maskwell.designs.matrix_reading import DECIMALS
 from maskwell.designs.sampler import Sampler
-from maskwell.errors import (
-    InputError,
-    MatrixError,
-    NotIdentifiableError,
-    ParameterError,
-    TooLargeError,
-    WrongTypeError,
-)
+from maskwell.errors import InputError, MatrixError, NotIdentifiableError, ParameterError, TooLargeError, WrongTypeError
 
 MATRIX_LIMIT = 10**7
 SHORT_BITS = 64  # of a number whose digits cost nothing
