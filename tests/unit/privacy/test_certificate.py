@@ -371,16 +371,13 @@ FORGERIES = {
         | met_by({"gamma": "4"}, "4"),
     ),
     "a truth without a column": forged(
-        {**SILENT_COIN, "exact": {"denominators": ["1", "1"], "columns": [["1"], ["1"], ["0"]]}},
-        SILENT_CLAIMS,
+        {**SILENT_COIN, "exact": {"denominators": ["1", "1"], "columns": [["1"], ["1"], ["0"]]}}, SILENT_CLAIMS
     ),
     "digits of another script": forged(
-        {**SILENT_COIN, "exact": {"denominators": ["١", "1"], "columns": [["1"], ["1"]]}},
-        SILENT_CLAIMS,
+        {**SILENT_COIN, "exact": {"denominators": ["١", "1"], "columns": [["1"], ["1"]]}}, SILENT_CLAIMS
     ),
     "an exponent": forged(
-        {**SILENT_COIN, "exact": {"denominators": ["10", "1"], "columns": [["1e1"], ["1"]]}},
-        SILENT_CLAIMS,
+        {**SILENT_COIN, "exact": {"denominators": ["10", "1"], "columns": [["1e1"], ["1"]]}}, SILENT_CLAIMS
     ),
     "an epsilon below zero": forged(SILENT_COIN, SILENT_CLAIMS | met_by({"epsilon": "-1"}, "1")),
     "no chances for rho": forged(COIN, COIN_CLAIMS | met_by({"rho1": "-1", "rho2": "2", "closed": False}, "4")),
