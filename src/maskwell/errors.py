@@ -72,6 +72,10 @@ class MaskwellError(Exception):
 
     code = "error"
 
+    def __init_subclass__(cls, *, code: str = "", **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.code = code or cls.code
+
     def __init__(self, message: str, *, hint: Any = None, values: object = "", **objects: object) -> None:
         super().__init__(message)
         self.values = str(values)
@@ -104,130 +108,88 @@ class MaskwellError(Exception):
         return f"{type(self).__name__}({self.message!r})"
 
 
-class InputError(MaskwellError, ValueError):
+class InputError(MaskwellError, ValueError, code="bad_input"):
     """Something given is not allowed."""
 
-    code = "bad_input"
 
-
-class MatrixError(InputError):
+class MatrixError(InputError, code="bad_matrix"):
     """Not a transition matrix."""
 
-    code = "bad_matrix"
 
-
-class OrientationError(MatrixError):
+class OrientationError(MatrixError, code="orientation"):
     """Rows sum to one where columns should."""
 
-    code = "orientation"
 
-
-class ParameterError(InputError):
+class ParameterError(InputError, code="bad_parameter"):
     """A number outside its allowed range."""
 
-    code = "bad_parameter"
 
-
-class LabelError(InputError):
+class LabelError(InputError, code="bad_labels"):
     """Duplicated, empty or unusable category labels."""
 
-    code = "bad_labels"
 
-
-class UnknownCategoryError(LabelError):
+class UnknownCategoryError(LabelError, code="unknown_category"):
     """A value that the categories do not hold."""
 
-    code = "unknown_category"
 
-
-class MissingValueError(InputError):
+class MissingValueError(InputError, code="missing_values"):
     """Missing values where no policy for them was chosen."""
 
-    code = "missing_values"
 
-
-class ReportError(InputError):
+class ReportError(InputError, code="bad_report"):
     """Reports that do not belong to the design."""
 
-    code = "bad_report"
 
-
-class DesignFileError(InputError):
+class DesignFileError(InputError, code="bad_design_file"):
     """A design file that cannot be read, or was changed after it was made."""
 
-    code = "bad_design_file"
 
-
-class CertificateError(InputError):
+class CertificateError(InputError, code="bad_certificate"):
     """A file that is no certificate, or a certificate of something that does not hold."""
 
-    code = "bad_certificate"
 
-
-class DataFileError(InputError):
+class DataFileError(InputError, code="bad_data_file"):
     """A data file that cannot be read or written."""
 
-    code = "bad_data_file"
 
-
-class TooLargeError(InputError):
+class TooLargeError(InputError, code="too_large"):
     """Asked to write out something too large to be useful."""
 
-    code = "too_large"
 
-
-class NotIdentifiableError(InputError):
+class NotIdentifiableError(InputError, code="not_identifiable"):
     """The design cannot give back the true proportions."""
 
-    code = "not_identifiable"
 
-
-class CountsError(InputError):
+class CountsError(InputError, code="bad_counts"):
     """Counts or weights that cannot be any: negative, not whole, or all zero."""
 
-    code = "bad_counts"
 
-
-class PlanError(InputError):
+class PlanError(InputError, code="bad_plan"):
     """A release plan that cannot be read, or that contradicts itself or the file."""
 
-    code = "bad_plan"
 
-
-class InfeasibleError(PlanError):
+class InfeasibleError(PlanError, code="infeasible"):
     """Bounds that no matrix keeps together; says which categories are in the way, and the nearest bound that works."""
 
-    code = "infeasible"
 
-
-class EditRuleError(InputError):
+class EditRuleError(InputError, code="edit_rule"):
     """Records that a rule of the plan forbids, or a matrix that could make such records."""
 
-    code = "edit_rule"
 
-
-class NotInvariantError(InputError):
+class NotInvariantError(InputError, code="not_invariant"):
     """A matrix that does not keep the counts that it should keep."""
 
-    code = "not_invariant"
 
-
-class PublishError(InputError):
+class PublishError(InputError, code="publish"):
     """Something that must not be published, such as a matrix that reveals the true counts."""
 
-    code = "publish"
 
-
-class WrongTypeError(MaskwellError, TypeError):
+class WrongTypeError(MaskwellError, TypeError, code="wrong_type"):
     """A value of the wrong kind."""
 
-    code = "wrong_type"
 
-
-class MissingExtraError(MaskwellError, ImportError):
+class MissingExtraError(MaskwellError, ImportError, code="missing_extra"):
     """An optional part of maskwell is not installed."""
-
-    code = "missing_extra"
 
 
 class LeftoverWarning(UserWarning):

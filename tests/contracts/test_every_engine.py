@@ -393,8 +393,7 @@ def test_what_a_killed_run_left_is_deleted_and_what_exists_is_kept(cluster, tmp_
         mw.randomize(again, one, tmp_path / "twice")
     with pytest.raises(ReportError, match="was made with another design"):
         mw.tally(
-            again,
-            {"drugs": mw.design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=2)},
+            again, {"drugs": mw.design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=2)}
         )
 
 

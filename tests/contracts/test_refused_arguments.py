@@ -41,10 +41,7 @@ def counted(tables: Any, **options: Any) -> Any:
     [
         (lambda: anchored(attention_predictors=np.zeros(3)), "attention_predictors must be True or False"),
         (lambda: mw.microdata.matrices.Bounds.of(odds=3).own([1]), "place must be a whole number"),
-        (
-            lambda: blockwise([0, 0], [3, 2], lambda _: None),
-            "what make returns must be a Sparse, not None",
-        ),
+        (lambda: blockwise([0, 0], [3, 2], lambda _: None), "what make returns must be a Sparse, not None"),
         (
             lambda: blockwise([0, 0], [3, 2], lambda _: mw.microdata.matrices.method1([1, 2, 3], "1/2")),
             "a matrix of 3 rows",
@@ -52,10 +49,7 @@ def counted(tables: Any, **options: Any) -> Any:
         (lambda: method1_for_match([1, 2, 4], "0.4", risk=lambda _: "x"), "are not numbers"),
         (lambda: method1_for_match([1, 2, 4], "0.4", risk=lambda _: [0.5]), "has shape"),
         (lambda: mw.microdata.matrices.lower_until([1, 2, 4], "0.4", risk=lambda _: None), "are not"),
-        (
-            lambda: surveyed(1e308),
-            "denominator = 1e\\+308 is out of range",
-        ),
+        (lambda: surveyed(1e308), "denominator = 1e\\+308 is out of range"),
         (lambda: surveyed(HUGE), "denominator"),
         (lambda: surveyed(-1.0), "denominator = -1 is out of range"),
         (lambda: counted([]), "no tables"),
@@ -69,14 +63,8 @@ def counted(tables: Any, **options: Any) -> Any:
             lambda: mw.microdata.matrices.method1([3, 2], "1/2", blocks=[[1], [2]]),
             "an element of blocks cannot be a label",
         ),
-        (
-            lambda: conditional_matrix({0: np.eye(2)}, levels=[[0]]),
-            "an element of levels cannot be a label",
-        ),
-        (
-            lambda: recover_counts(mw.microdata.matrices.method1([3, 2], "1/2"), [1, 2, 3]),
-            "3 counts for 2 categories",
-        ),
+        (lambda: conditional_matrix({0: np.eye(2)}, levels=[[0]]), "an element of levels cannot be a label"),
+        (lambda: recover_counts(mw.microdata.matrices.method1([3, 2], "1/2"), [1, 2, 3]), "3 counts for 2 categories"),
         (
             lambda: mw.planning.allocate_samples([COIN, COIN], [0.5, 0.5], wanted=0, n=100, costs=[HUGE, 1]),
             "a cost is too large",

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from maskwell.core.categories import Categories as Categories
-    from maskwell.core.cells import Cells as Cells
     from maskwell.core.cells import CellTable as CellTable
     from maskwell.core.keyed import KeyedRandom as KeyedRandom
     from maskwell.core.keyed import new_key_file as new_key_file
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from maskwell.core.randomness import SeededRandom as SeededRandom
     from maskwell.core.report_data import Counts as Counts
     from maskwell.core.report_data import Reports as Reports
+    from maskwell.core.row_sums import Cells as Cells
 else:
     import lazy_loader
 
@@ -21,9 +21,10 @@ else:
         __name__,
         submod_attrs={
             "categories": ["Categories"],
-            "cells": ["CellTable", "Cells"],
+            "cells": ["CellTable"],
             "keyed": ["KeyedRandom", "new_key_file"],
             "randomness": ["SecureRandom", "SeededRandom"],
             "report_data": ["Counts", "Reports"],
+            "row_sums": ["Cells"],
         },
     )

@@ -185,15 +185,11 @@ def list_of(kind: Any, values: Any, name: str) -> list[Any]:
 
 def pairs_of(values: Any, name: str) -> list[tuple[Any, Any]]:
     """A list of pairs."""
-    pairs = [_elements(pair) for pair in as_list(values, name)]
-    if any(len(pair) != 2 for pair in pairs):
+    pairs = as_list(values, name)
+    lists = (isinstance(pair, tuple | list) or (isinstance(pair, np.ndarray) and pair.ndim > 0) for pair in pairs)
+    if not all(is_list and len(pair) == 2 for pair, is_list in zip(pairs, lists, strict=True)):
         raise InputError("are-not-all-pairs", name=name)
     return [(one, two) for one, two in pairs]
-
-
-def _elements(pair: Any) -> tuple[Any, ...]:
-    is_list = isinstance(pair, tuple | list) or (isinstance(pair, np.ndarray) and pair.ndim > 0)
-    return tuple(pair) if is_list else ()
 
 
 def as_mapping(values: Any, name: str) -> Mapping[Any, Any]:
@@ -345,26 +341,17 @@ def check_counts(values: Any, *, weighted: bool = False, name: str = "counts") -
         counts = np.empty((0, 0))
     if counts.ndim != 1 or not len(counts):
         raise CountsError("must-be-one-column-of-numbers", name=name)
-    for wrong, what in _faults(counts, weighted=weighted):
+    kept = np.where(np.isfinite(counts), counts, 0)
+    faults = [(~np.isfinite(counts), "is no finite number"), (kept < 0, "is negative")]
+    faults += [] if weighted else [(kept != np.floor(kept), "is no whole number")]
+    for wrong, what in faults:
         if wrong.any():
             place = int(np.flatnonzero(wrong)[0])
-            raise CountsError(
-                f"{name}[{place}] = {counts[place]:g} {what}", hint=_counts_hint(weighted=weighted), **{name: values}
-            )
+            hint = "sums of weights are 0 or more" if weighted else "counts are whole numbers of 0 or more"
+            raise CountsError(f"{name}[{place}] = {counts[place]:g} {what}", hint=hint, **{name: values})
     if not counts.sum() > 0:
         raise CountsError("are-all-zero", shown_name=name, **{name: values})
     return counts
-
-
-def _faults(counts: Real, *, weighted: bool) -> list[tuple[Any, str]]:
-    finite = np.isfinite(counts)
-    kept = np.where(finite, counts, 0)
-    broken = [] if weighted else [(kept != np.floor(kept), "is no whole number")]
-    return [(~finite, "is no finite number"), (kept < 0, "is negative"), *broken]
-
-
-def _counts_hint(*, weighted: bool) -> str:
-    return "sums of weights are 0 or more" if weighted else "counts are whole numbers of 0 or more"
 
 
 def check_weights(values: Any, n: int, *, name: str = "weights", row: int = 0) -> Real:

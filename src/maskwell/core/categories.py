@@ -90,7 +90,8 @@ class Categories:
         >>> len(Categories.numbered(10**6))
         1000000
         """
-        if not _is_count(k):
+        given: Any = k
+        if not isinstance(given, int | np.integer) or isinstance(given, bool) or not 1 <= int(given) < 1 << 32:
             raise ParameterError("k-is-not-a-whole-number", k_shown=shown_short(k), value_sub=2**32 - 1, k=k)
         return cls(range(int(k)))
 
@@ -174,16 +175,25 @@ class Categories:
         """
         check_option("missing", missing, MISSING)
         check_option("match", match, MATCHES)
-        column = split_column(values)
+        if isinstance(values, np.ndarray):
+            column = split_array(values)
+        else:
+            column = Column(values) if isinstance(values, list | tuple) else adapter_of(values).split(values)
         codes = self._find(column, match)
         lost = np.flatnonzero(codes == len(self)) if codes.size and codes.max() == len(self) else None
         kept = None
         if lost is not None:
             self._check_known(column.values_at(lost), lost, len(codes), match)
             if missing == "error":
-                raise _missing_rows(lost, len(codes))
+                first = ", ".join(map(str, lost[:SHOWN].tolist())) + (", ..." if len(lost) > SHOWN else "")
+                raise MissingValueError(
+                    "of-values-are-missing-rows-counted", n=len(codes), first=first, count=len(lost), rows=lost
+                )
             if missing == "category":
-                codes[lost] = self._missing_code(missing_label)
+                codes[lost] = code = int(self._finder("O", "value")([missing_label])[0])
+                if code == len(self):
+                    shown = shown_short(missing_label)
+                    raise MissingValueError("there-is-no-category", label_shown=shown, label=missing_label)
             else:
                 kept = codes != len(self)
                 codes = codes[kept]
@@ -283,7 +293,10 @@ class Categories:
             return
         total, at = offenders.total(), rows[unknown]
         what = f"{total} of {n} values {'is' if total == 1 else 'are'} not among the {len(self)} categories"
-        then = self._type_hint(offenders, match)
+        then = "; recode these, or make another design"
+        with suppress(LabelError):  # labels whose texts clash cannot be matched by text at all
+            if match == "value" and (self._finder("O", "text")(list(offenders)) < len(self)).any():
+                then = "; some differ only in type, as 1 and '1' do: convert them"
         raise UnknownCategoryError(
             "counted-from-0",
             what=what,
@@ -297,29 +310,8 @@ class Categories:
             rows=at,
         )
 
-    def _type_hint(self, offenders: Iterable[Any], match: str) -> str:
-        with suppress(LabelError):  # labels whose texts clash cannot be matched by text at all
-            if match == "value" and (self._finder("O", "text")(list(offenders)) < len(self)).any():
-                return "; some differ only in type, as 1 and '1' do: convert them"
-        return "; recode these, or make another design"
-
-    def _missing_code(self, label: Hashable) -> int:
-        code = int(self._finder("O", "value")([label])[0])
-        if code == len(self):
-            raise MissingValueError("there-is-no-category", label_shown=shown_short(label), label=label)
-        return code
-
     def _shown(self, width: int) -> str:
         return listed(map(repr, self.labels), len(self), width)
-
-
-def _is_count(k: Any) -> bool:
-    return isinstance(k, int | np.integer) and not isinstance(k, bool) and 1 <= int(k) < 1 << 32
-
-
-def _missing_rows(rows: NDArray[np.intp], n: int) -> MissingValueError:
-    first = ", ".join(map(str, rows[:SHOWN].tolist())) + (", ..." if len(rows) > SHOWN else "")
-    return MissingValueError("of-values-are-missing-rows-counted", n=n, first=first, count=len(rows), rows=rows)
 
 
 # ---- columns of any library
@@ -346,15 +338,6 @@ class Column:
             gone = self.missing[rows].tolist()
             values = [None if missing else value for value, missing in zip(values, gone, strict=True)]
         return values
-
-
-def split_column(values: Any) -> Column:
-    """See a list, tuple, numpy array, or column of pandas, polars or Arrow as a ``Column``."""
-    if isinstance(values, np.ndarray):
-        return split_array(values)
-    if isinstance(values, list | tuple):
-        return Column(values)
-    return adapter_of(values).split(values)
 
 
 def join_column(codes: NDArray[Any], versions: Versions, like: Any, kept: NDArray[np.bool_] | None = None) -> Any:

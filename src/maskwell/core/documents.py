@@ -77,7 +77,9 @@ def read_document(path: str | Path, *, error: type[InputError], hint: str, large
     """The text of a file, a pipe or standard input (``-``); ``error`` where it cannot be read."""
     try:
         with nullcontext(standard_input()) if path == STANDARD_INPUT else Path(path).open("rb") as file:
-            content = _up_to(file.read, largest + 1)
+            content = bytearray()  # a pipe may give it in small pieces
+            while len(content) <= largest and (part := file.read(min(_CHUNK, largest + 1 - len(content)))):
+                content += part
     except OSError as fault:
         raise error(f"cannot read {path}: {fault.strerror or type(fault).__name__}", hint=hint) from fault
     except ValueError as fault:  # a name that no file can have: with a NUL, or with half a character
@@ -89,10 +91,7 @@ def read_document(path: str | Path, *, error: type[InputError], hint: str, large
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
-        raise error(
-            f"cannot read {path}: it is not text in UTF-8 (byte {fault.start:,})",
-            hint=hint,
-        ) from fault
+        raise error(f"cannot read {path}: it is not text in UTF-8 (byte {fault.start:,})", hint=hint) from fault
 
 
 @contextmanager
@@ -105,14 +104,6 @@ def many_objects() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def _up_to(read: Callable[[int], bytes], most: int) -> bytes:
-    """The first bytes of a stream, which may give them in small pieces."""
-    content = bytearray()
-    while len(content) < most and (part := read(min(_CHUNK, most - len(content)))):
-        content += part
-    return bytes(content)
 
 
 def from_json(text: str, *, parse_float: Callable[[str], Any] | None = None, most: int = MOST_VALUES) -> Any:
@@ -137,25 +128,22 @@ def from_json_noting(text: str, *, parse_float: Callable[[str], Any], repeated: 
 def _parsed(text: str, pairs: Callable[[list[tuple[str, Any]]], Any], parse_float: Callable[[str], Any] | None) -> Any:
     if text.count("[") + text.count("{") > MOST_LISTS:
         raise ValueError(f"it has more than {MOST_LISTS:,} lists and objects")
+    with _bounded():
+        return json.loads(text, object_pairs_hook=pairs, parse_float=parse_float, parse_constant=_no_constant)
+
+
+@contextmanager
+def _bounded() -> Iterator[None]:
+    """Integers of a hundred thousand digits each would take minutes to read; what has no bounds is told in a line."""
+    usual = sys.get_int_max_str_digits()
+    if not 0 < usual <= _MOST_DIGITS:
+        sys.set_int_max_str_digits(_MOST_DIGITS)
     try:
-        with _bounded_integers():
-            return json.loads(text, object_pairs_hook=pairs, parse_float=parse_float, parse_constant=_no_constant)
+        yield
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
     except ValueError as error:
         raise (ValueError(_TOO_LONG) if "integer string conversion" in str(error) else error) from error
-
-
-@contextmanager
-def _bounded_integers() -> Iterator[None]:
-    """Integers of a hundred thousand digits each would take minutes to read."""
-    usual = sys.get_int_max_str_digits()
-    if 0 < usual <= _MOST_DIGITS:
-        yield
-        return
-    sys.set_int_max_str_digits(_MOST_DIGITS)
-    try:
-        yield
     finally:
         sys.set_int_max_str_digits(usual)
 
@@ -185,13 +173,8 @@ def from_toml(text: str) -> dict[str, Any]:
         raise ValueError(_TOO_LONG)
     if any(_TOO_DOTTED.match(run) for run in _DOTTED.findall(text) if len(run) > 2 * _MOST_PARTS):
         raise ValueError(_TOO_DOTTED_KEY)  # they take the parser the square of their length, in time and memory
-    try:
-        with _bounded_integers():
-            return bounded(tomllib.loads(text, parse_float=_decimal), text)  # type: ignore[no-any-return]
-    except RecursionError as error:
-        raise ValueError(_TOO_DEEP) from error
-    except ValueError as error:
-        raise (ValueError(_TOO_LONG) if "integer string conversion" in str(error) else error) from error
+    with _bounded():
+        return bounded(tomllib.loads(text, parse_float=_decimal), text)  # type: ignore[no-any-return]
 
 
 def _decimal(text: str) -> Decimal:

@@ -59,9 +59,9 @@ def as_fraction(value: Number, name: str = "number") -> Fraction:
     try:
         if isinstance(given, Rational):
             return Fraction(int(given.numerator), int(given.denominator))
-        return Fraction(
-            _ascii(given) if isinstance(given, str) else given if isinstance(given, Decimal) else str(given)
-        )
+        if isinstance(given, str) and not given.isascii():
+            raise ValueError("digits are 0 to 9")  # those of other scripts would be read as well
+        return Fraction(given if isinstance(given, str | Decimal) else str(given))
     except (ValueError, OverflowError, ZeroDivisionError) as error:
         raise ParameterError(
             "is-not-a-finite-number",
@@ -70,13 +70,6 @@ def as_fraction(value: Number, name: str = "number") -> Fraction:
             given=short_repr(given),
             value=given,
         ) from error
-
-
-def _ascii(text: str) -> str:
-    """The text, if it has no digits but 0 to 9: those of other scripts would be read as well."""
-    if not text.isascii():
-        raise ValueError("digits are 0 to 9")
-    return text
 
 
 def _without_sign(given: object) -> str:
@@ -176,15 +169,11 @@ def exp_below(epsilon: Fraction) -> Fraction:
 
 def root_below(value: Fraction, degree: int, places: int) -> Fraction:
     """The largest multiple of ``2**-places`` whose power ``degree`` does not exceed ``value``, which is 1 or more."""
-    return Fraction(_integer_root((value.numerator << places * degree) // value.denominator, degree), 1 << places)
-
-
-def _integer_root(number: int, degree: int) -> int:
-    """Newton's method in integers for a number of 1 or more: it falls from above until it would rise."""
+    number = (value.numerator << places * degree) // value.denominator  # its root by Newton's method, from above
     root = 1 << -(-number.bit_length() // degree)
     while (better := ((degree - 1) * root + number // root ** (degree - 1)) // degree) < root:
         root = better
-    return root
+    return Fraction(root, 1 << places)
 
 
 def floor_to(value: Fraction, bits: int) -> Fraction:

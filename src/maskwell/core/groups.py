@@ -284,11 +284,8 @@ class Groups:
         """Sum of the values in each group, shape (groups,), or (groups, R) for values of shape (n, R)."""
         if values.ndim == 1:
             return np.asarray(np.bincount(self.key, weights=values, minlength=self.space)[self.used], dtype=np.float64)
-        return (
-            np.stack([self.sums(column) for column in values.T], axis=1)
-            if values.shape[1]
-            else np.zeros((len(self), 0))
-        )
+        sums = [self.sums(column) for column in values.T]
+        return np.stack(sums, axis=1) if sums else np.zeros((len(self), 0))
 
     def row_of_each(self) -> Array:
         """One row of each group."""

@@ -257,7 +257,9 @@ def checked_key(key: bytes | str) -> bytes:
     """A key of at least 128 bits as bytes, from bytes or hexadecimal digits."""
     if not isinstance(key, bytes | str):
         raise WrongTypeError("a-key-must-be-bytes")
-    secret = _from_digits(key) if isinstance(key, str) else key
+    if isinstance(key, str) and not re.fullmatch(r"(?:[0-9a-fA-F]{2})+", key):
+        raise ParameterError("the-key-is-not-a-text")
+    secret = bytes.fromhex(key) if isinstance(key, str) else key
     if len(secret) < LEAST_BYTES:
         raise ParameterError("a-key-of-bits-can", secret_count=8 * len(secret), least_bytes=8 * LEAST_BYTES)
     if len(set(secret)) < _LEAST_DIFFERENT:
@@ -292,19 +294,14 @@ def read_key_file(path: str | Path) -> bytes:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise _no_key(path, "is not a file")
-            _check_private(path, status.st_mode)
+            if os.name == "posix" and status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+                raise DataFileError("others-than-its-owner-may-use", path=path, s_imode=stat.S_IMODE(status.st_mode))
             content = file.read(_LARGEST_FILE + 1)
     except OSError as error:
         raise DataFileError("cannot-read-the-key-file", path=path, strerror=error.strerror) from error
     if len(content) > _LARGEST_FILE:
         raise _no_key(path, f"has more than {_LARGEST_FILE:,} bytes")
     return checked_key(content.decode("latin-1").strip())
-
-
-def _from_digits(text: str) -> bytes:
-    if not re.fullmatch(r"(?:[0-9a-fA-F]{2})+", text):
-        raise ParameterError("the-key-is-not-a-text")
-    return bytes.fromhex(text)
 
 
 def _check_new(path: Path) -> None:
@@ -318,11 +315,6 @@ def _without_waiting(path: str, flags: int) -> int:
 
 def _no_key(path: str | Path, why: str) -> DataFileError:
     return DataFileError("the-key-file", path_shown=path, why=why, path=str(path))
-
-
-def _check_private(path: str | Path, mode: int) -> None:
-    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise DataFileError("others-than-its-owner-may-use", path=path, s_imode=stat.S_IMODE(mode))
 
 
 class Records(NamedTuple):
@@ -347,7 +339,7 @@ def read_ids(ids: Any) -> Records:
         if inexact.any():
             row = int(np.argmax(inexact))
             raise WrongTypeError("the-id-in-row-counted-from", dtype=array.dtype, row=row)
-        if _all_whole(array):
+        if np.isfinite(array).all() and (array == np.rint(array)).all():
             return Records(array.astype(np.int64), [], [])
     return _one_by_one(array.tolist())
 
@@ -360,12 +352,6 @@ def _as_array(ids: Any) -> Array:
     if values and set(map(type, values)) == {int} and min(values) >= _LOW and max(values) < _HIGH:
         return np.array(values, dtype=np.int64)
     return np.array([*values, None], dtype=object)[:-1]
-
-
-def _all_whole(array: Array) -> bool:
-    if not np.isfinite(array).all():
-        return False
-    return bool((array == np.rint(array)).all())
 
 
 def _one_by_one(values: list[Any]) -> Records:

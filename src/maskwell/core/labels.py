@@ -37,11 +37,7 @@ def is_missing(value: object) -> bool:
         return True
     try:
         return bool(value != value)
-    except (
-        TypeError,
-        ValueError,
-        ArithmeticError,
-    ):  # NA and sNaN refuse to be compared, arrays are many values
+    except (TypeError, ValueError, ArithmeticError):  # NA and sNaN refuse to be compared, arrays are many values
         return type(value).__name__ == "NAType" or (isinstance(value, Decimal) and value.is_nan())
 
 
@@ -102,7 +98,8 @@ def _check_distinct(labels: tuple[Any, ...]) -> None:
                 label=label,
             ) from error
     if clashes:
-        pairs = listed((_clash(a, b) for a, b in clashes), len(clashes), MESSAGE - 20)
+        said = (f"{a!r} appears twice" if repr(a) == repr(b) else f"{a!r} equals {b!r}" for a, b in clashes)
+        pairs = listed(said, len(clashes), MESSAGE - 20)
         raise LabelError("labels-must-differ", pairs=pairs, duplicates=[b for _, b in clashes])
 
 
@@ -111,10 +108,6 @@ def _has_half(label: Any) -> bool:
     if isinstance(label, str):
         return not label.isascii() and HALF.search(label) is not None
     return isinstance(label, tuple) and any(map(_has_half, label))
-
-
-def _clash(a: object, b: object) -> str:
-    return f"{a!r} appears twice" if repr(a) == repr(b) else f"{a!r} equals {b!r}"
 
 
 def texts(value: Any) -> tuple[str, ...]:
@@ -260,7 +253,10 @@ def finder_for(kind: str, labels: Sequence[Hashable], match: str) -> Finder:
     if kind == "f":
         return _sorted_finder(_keys(labels, match, "float"), k, np.dtype(np.float64))
     if kind == "U":
-        return _text_finder(_text_codes(labels) if match == "text" else _codes_of_texts(labels), k)
+        own = {str.__str__(label): code for code, label in enumerate(labels) if isinstance(label, str)}
+        codes = _text_codes(labels) if match == "text" else own
+        few = len(codes) <= SORTED_TEXTS
+        return _sorted_finder(codes, k, np.dtype(np.str_)) if few else _dictionary_finder(codes, k)
     if match == "text":
         return _by_text_finder(labels)
     return _dictionary_finder({label: code for code, label in enumerate(labels)}, k)
@@ -295,10 +291,6 @@ def _text_codes(labels: Sequence[Hashable]) -> dict[str, int]:
 def are_bits(labels: Sequence[Hashable]) -> bool:
     """Whether the labels are the numbers 1 and 0, for which truth values may stand."""
     return len(labels) == 2 and {*labels} == {0, 1} and all(type(label) is int for label in labels)
-
-
-def _codes_of_texts(labels: Sequence[Hashable]) -> dict[str, int]:
-    return {str.__str__(label): code for code, label in enumerate(labels) if isinstance(label, str)}
 
 
 def _add(keys: dict[Any, int], value: Any, code: int, labels: Sequence[Hashable]) -> None:
@@ -357,12 +349,6 @@ def _sorted_finder(keys: dict[Any, int], k: int, dtype: np.dtype[Any]) -> Finder
         return np.where(ordered[place] == block, codes[place], codes.dtype.type(k))
 
     return find
-
-
-def _text_finder(keys: dict[str, int], k: int) -> Finder:
-    if len(keys) <= SORTED_TEXTS:
-        return _sorted_finder(keys, k, np.dtype(np.str_))
-    return _dictionary_finder(keys, k)
 
 
 def _dictionary_finder(codes: dict[Any, int], k: int) -> Finder:

@@ -240,7 +240,9 @@ def visible(text: str) -> str:
 
     What is left can stand in any XML or HTML file, once ``<`` and ``&`` are escaped.
     """
-    return text if text.isprintable() else _UNSEEN.sub(lambda match: _escaped(match.group()), text)
+    if text.isprintable():
+        return text
+    return _UNSEEN.sub(lambda m: m.group().encode("unicode_escape", "surrogatepass").decode("ascii"), text)
 
 
 _IN_ASCII = {
@@ -276,10 +278,6 @@ def in_ascii(text: str) -> str:
 def visible_lines(text: str) -> str:
     """The same for a text that may have several lines."""
     return text if text.isprintable() else "\n".join(map(visible, text.split("\n")))
-
-
-def _escaped(sign: str) -> str:
-    return sign.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
 def one_line(text: str) -> str:

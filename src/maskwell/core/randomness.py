@@ -88,7 +88,9 @@ class Stream:
         held = self._renewed()
         start, size = 4 * words_per_row * first_row, 4 * words_per_row * rows
         if self._position != (held.key, start):
-            self._seek(held.key, start)
+            block, skip = divmod(start, _BLOCK)
+            self._cipher = self._encryptor(held.key, block)
+            self._cipher.update(bytes(skip))
         if len(self._buffer) < size:
             self._buffer, self._zeros = np.empty(size, dtype=np.uint8), np.zeros(size, dtype=np.uint8)
         self._cipher.update_into(self._zeros[:size], self._buffer[:size])
@@ -118,11 +120,6 @@ class Stream:
         encryptor = Cipher(AES(self._renewed().key), ECB()).encryptor()  # noqa: S305 (each counter is used once)
         words = np.frombuffer(encryptor.update(counters.tobytes()), dtype="<u4")
         return words.reshape(len(rows), 4 * refills)
-
-    def _seek(self, key: bytes, byte: int) -> None:
-        block, skip = divmod(byte, _BLOCK)
-        self._cipher = self._encryptor(key, block)
-        self._cipher.update(bytes(skip))
 
     def _encryptor(self, key: bytes, block: int) -> Any:
         from cryptography.hazmat.primitives.ciphers import Cipher

@@ -131,13 +131,18 @@ def split_sets(column: Any, k: int) -> Array:
     if isinstance(reports, np.ndarray) and reports.dtype.kind in "VS":
         return masks_of_width(bytes_of(reports), k)
     values = reports if isinstance(reports, list) else reports.tolist() if reports.dtype.kind in "Of" else []
-    _check_none_missing(values, len(reports))
     kinds = {*map(type, values)}
+    missing = [] if kinds <= {str} else [row for row, value in enumerate(values) if is_missing(value)]
+    if missing:
+        raise missing_reports(missing, len(reports))
     if bytes not in kinds:
         return _masks_from_texts(reports, k)
     if len(kinds) > 1:
         raise ReportError("some-reports-are-bytes-and-some")
-    return _masks_from_bytes(values, k)
+    widths = {*map(len, values)}
+    if len(widths) > 1:
+        raise wrong_width(max(widths - {(k + 7) // 8}), k)
+    return masks_of_width(np.frombuffer(b"".join(values), dtype=np.uint8).reshape(len(values), *widths), k)
 
 
 def bytes_of(values: Array) -> Array:
@@ -145,12 +150,6 @@ def bytes_of(values: Array) -> Array:
     width = values.dtype.itemsize
     rows = np.ascontiguousarray(values).view(np.uint8) if width else np.zeros(0, dtype=np.uint8)
     return rows.reshape(len(values), width)
-
-
-def _check_none_missing(values: list[Any], rows: int) -> None:
-    missing = [] if {*map(type, values)} <= {str} else [row for row, value in enumerate(values) if is_missing(value)]
-    if missing:
-        raise missing_reports(missing, rows)
 
 
 def missing_reports(missing: list[int], rows: int) -> MissingValueError:
@@ -162,13 +161,6 @@ def missing_reports(missing: list[int], rows: int) -> MissingValueError:
         missing=missing[0],
         rows=missing[:10],
     )
-
-
-def _masks_from_bytes(values: list[bytes], k: int) -> Array:
-    widths = {*map(len, values)}
-    if len(widths) > 1:
-        raise wrong_width(max(widths - {(k + 7) // 8}), k)
-    return masks_of_width(np.frombuffer(b"".join(values), dtype=np.uint8).reshape(len(values), *widths), k)
 
 
 def masks_of_width(data: Array, k: int) -> Array:
@@ -317,18 +309,15 @@ class Counts(Result):
         values = form["values"]
         if not isinstance(values, list) or not all(isinstance(v, int) and not isinstance(v, bool) for v in values):
             raise ReportError("the-counts-are-not-whole-numbers")
-        return cls(_within_64_bits(values), form["n"], form["design"], form["private"])
+        try:
+            whole = np.array(values, dtype=np.int64)
+        except OverflowError:
+            raise ReportError("a-count-is-beyond-2-63") from None
+        return cls(whole, form["n"], form["design"], form["private"])
 
 
 VERSION = 1
 KEYS = {"maskwell", "version", "design", "n", "private", "values"}
-
-
-def _within_64_bits(values: list[int]) -> Array:
-    try:
-        return np.array(values, dtype=np.int64)
-    except OverflowError:
-        raise ReportError("a-count-is-beyond-2-63") from None
 
 
 def _whole_numbers(values: Array) -> Array:

@@ -84,7 +84,7 @@ class ItemBits:
         """Raise unless the design names its items, and each name can stand in a list of items."""
         if not self.names:
             raise LabelError("the-design-does-not-name", self_count=len(self))
-        unclear = next((name for name in self.names if _reads_like_a_report(name, len(self))), None)
+        unclear = next((name for name in self.names if len(name) == len(self) and not {*name} - {"0", "1"}), None)
         if unclear is not None:
             raise LabelError("the-item-reads-like-a-report", unclear=shorten(repr(unclear), 24), self_count=len(self))
 
@@ -97,10 +97,6 @@ class ItemBits:
         return [(column, name) for name in self.names or map(str, range(1, len(self) + 1))]
 
 
-def _reads_like_a_report(name: str, items: int) -> bool:
-    return len(name) == items and not {*name} - {"0", "1"}
-
-
 def item_bits(design: Design) -> ItemBits:
     """The bits of a design for baskets, or an error for a design of another kind."""
     check_kind(Design, design=design)
@@ -111,7 +107,8 @@ def item_bits(design: Design) -> ItemBits:
     flat = [place for place, (s, t) in enumerate(zip(bits.present, bits.absent, strict=True)) if s + t <= 1]
     sure = [place for place, leaf in enumerate(design.leaves) if leaf.parity_exact() == math.inf]
     if flat or sure:
-        named = listed((_named(bits, place) for place in flat or sure), len(flat or sure), 30)
+        places = flat or sure
+        named = listed((repr(bits.names[i]) if bits.names else str(i + 1) for i in places), len(places), 30)
         wrong = "a 1 is reported no more often when it is true" if flat else "some report is the truth for certain"
         raise ParameterError("items-named-wrong", named=named, wrong=wrong)
     return bits
@@ -120,17 +117,15 @@ def item_bits(design: Design) -> ItemBits:
 def find_item_bits(design: Design) -> ItemBits | None:
     """The same, None where the factors are not all about 1 and 0, or there is only one that names no item."""
     leaves = design.leaves
-    if not all(map(_is_bit, leaves)):
+    if not all(
+        leaf.k == 2 and isinstance(leaf.outputs, Categories) and all(map(are_bits, _labels(leaf))) for leaf in leaves
+    ):
         return None
     names = _names(design, len(leaves))
     if len(leaves) == 1 and not names:
         return None
     chances = [_kept(leaf) for leaf in leaves]
     return ItemBits(design, names, tuple(s for s, _ in chances), tuple(t for _, t in chances))
-
-
-def _is_bit(leaf: Design) -> bool:
-    return leaf.k == 2 and isinstance(leaf.outputs, Categories) and all(map(are_bits, _labels(leaf)))
 
 
 def _labels(leaf: Design) -> list[list[object]]:
@@ -149,10 +144,6 @@ def _names(design: Design, count: int) -> tuple[str, ...]:
 def _kept(leaf: Design) -> tuple[Fraction, Fraction]:
     P, (truths, reports) = leaf.exact_matrix(), _labels(leaf)
     return P[reports.index(1)][truths.index(1)], P[reports.index(0)][truths.index(0)]
-
-
-def _named(bits: ItemBits, place: int) -> str:
-    return repr(bits.names[place]) if bits.names else str(place + 1)
 
 
 class BasketSampler:

@@ -22,7 +22,8 @@ from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity, to_text
 from maskwell.designs.coded import CodedDesign
-from maskwell.designs.design import MATRIX_LIMIT, Design, Transitions, big
+from maskwell.designs.column_arrays import Transitions
+from maskwell.designs.design import MATRIX_LIMIT, Design, big
 from maskwell.designs.kronecker import check_coded
 from maskwell.errors import ParameterError, TooLargeError
 
@@ -122,10 +123,8 @@ class Blocks(CodedDesign):
 
     def guess_probability(self, prior: Real | None = None) -> float:
         """The parts' guess probabilities, weighted by the chance of each cell."""
-        shares_of_all = None if prior is None else self.check_distribution(prior, "prior")
-        return math.fsum(
-            weight * part.guess_probability(shares) for part, weight, shares in self._weighted(shares_of_all)
-        )
+        a = None if prior is None else self.check_distribution(prior, "prior")
+        return math.fsum(weight * part.guess_probability(shares) for part, weight, shares in self._weighted(a))
 
     def added_variance(self, pi: Real | None = None) -> float:
         """The parts' added variances, weighted by the chance of each cell: every report tells its cell."""
@@ -137,10 +136,8 @@ class Blocks(CodedDesign):
         """Each part with the chance of its cell and the shares within it; equal shares where ``pi`` is None."""
         if pi is None:
             return [(part, part.k / self.k, None) for part in self.parts]
-        cells = [
-            (part, float(shares.sum()), shares)
-            for part, shares in zip(self.parts, np.split(pi, self._starts_in[1:-1]), strict=True)
-        ]
+        stretches = zip(self.parts, np.split(pi, self._starts_in[1:-1]), strict=True)
+        cells = [(part, float(shares.sum()), shares) for part, shares in stretches]
         return [(part, weight, shares / weight) for part, weight, shares in cells if weight > 0]
 
     def total_variation(self) -> float:
@@ -163,15 +160,9 @@ class Blocks(CodedDesign):
     def transitions(self, *, limit: int = MATRIX_LIMIT) -> Transitions:
         """Those of the parts, one part after the other."""
         parts = [part.transitions(limit=limit) for part in self.parts]
-        return Transitions(
-            np.concatenate(
-                [transitions.reports + first for transitions, first in zip(parts, self._starts_out, strict=False)]
-            ),
-            np.concatenate(
-                [transitions.truths + first for transitions, first in zip(parts, self._starts_in, strict=False)]
-            ),
-            np.concatenate([transitions.p for transitions in parts]),
-        )
+        reports = [part.reports + first for part, first in zip(parts, self._starts_out, strict=False)]
+        truths = [part.truths + first for part, first in zip(parts, self._starts_in, strict=False)]
+        return Transitions(np.concatenate(reports), np.concatenate(truths), np.concatenate([part.p for part in parts]))
 
     def transitions_exact(self) -> list[dict[int, Fraction]]:
         """Those of the parts, one part after the other."""
@@ -235,12 +226,9 @@ class Blocks(CodedDesign):
         """As many as the part that needs most."""
         return max(part.words_per_row for part in self.parts)
 
-    def _part_of(self, truth: int) -> int:
-        return int(np.searchsorted(self._starts_in, truth, side="right")) - 1
-
     def draw(self, truth: int, words: WordReader) -> int:
         """One report by the definition: the part of the truth's cell draws it."""
-        b = self._part_of(truth)
+        b = int(np.searchsorted(self._starts_in, truth, side="right")) - 1
         report = self.parts[b].draw(truth - int(self._starts_in[b]), words.part(self.words_per_row))
         return int(self._starts_out[b]) + int(report)
 

@@ -27,6 +27,7 @@ from maskwell.designs.column_arrays import (
     ColumnTable,
     Labels,
     Stack,
+    Transitions,
     column_sums,
     component_labels,
     cumulative,
@@ -35,7 +36,7 @@ from maskwell.designs.column_arrays import (
     stacks_of,
 )
 from maskwell.designs.dense import takes_two_values
-from maskwell.designs.design import EXACT_LIMIT, MATRIX_LIMIT, Transitions
+from maskwell.designs.design import EXACT_LIMIT, MATRIX_LIMIT
 from maskwell.errors import ParameterError
 
 _TINY, _CLOSE = 1e-290, 1e-12  # floats whose ratio may not be a number; ratios of floats that may stand for equal ones

@@ -8,20 +8,20 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Codes, Real, Words, as_floats, check_kind, check_option, code_type
+from maskwell.core.arguments import Array, Codes, Real, Words, as_floats, check_option, code_type
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, interval
 from maskwell.core.report_data import SETS, Counts, Encoding, Reports
 from maskwell.designs import kernels
 from maskwell.designs.column_arrays import ThresholdTable
 from maskwell.designs.design import Design
-from maskwell.errors import LabelError, MissingValueError, NotIdentifiableError, ReportError, TooLargeError
+from maskwell.errors import MissingValueError, NotIdentifiableError, ReportError, TooLargeError
 
 TALLY_LIMIT = 10**8
 ENTRY_WORK = 10**7
@@ -195,31 +195,6 @@ class CodedDesign(Design):
         counts = np.zeros(self.m, dtype=np.int64)
         tally_codes(codes, counts)
         return Counts(counts, len(codes), self.fingerprint, reports.private if made else True)
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class OwnLabels(CodedDesign):
-    """A design that keeps the labels of its truths and of its reports."""
-
-    truths: Categories
-    reports: Categories
-
-    @property
-    def inputs(self) -> Categories:
-        """The categories of the true value."""
-        return self.truths
-
-    @property
-    def outputs(self) -> Categories:
-        """The possible reports."""
-        return self.reports
-
-    def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
-        """The same probabilities under other labels; reports take the input labels unless they differ in number."""
-        if outputs is None:
-            outputs = inputs if self.m == self.k else self.reports
-        check_label_counts(self.k, self.m, inputs, outputs)
-        return replace(self, truths=inputs, reports=outputs)
 
 
 def codes_of(outputs: Categories, reports: Any, match: str = "value") -> Codes:
@@ -406,10 +381,3 @@ def weighted_left_inverse(P: Real, lam: Real) -> Real:
     if size.min() <= RANK * size.max():
         raise NotIdentifiableError("the-reports-that-can-occur", lam=lam)
     return np.asarray(np.linalg.solve(r, q.T) * scale)
-
-
-def check_label_counts(k: int, m: int, inputs: Categories, outputs: Categories) -> None:
-    """Raise unless there is a label for each truth and each report."""
-    check_kind(Categories, inputs=inputs, outputs=outputs)
-    if (len(inputs), len(outputs)) != (k, m):
-        raise LabelError("truth-and-report-labels", inputs_count=len(inputs), outputs_count=len(outputs), m=m, k=k)

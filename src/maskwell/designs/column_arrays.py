@@ -8,7 +8,7 @@ Python integers. The kernels draw from threshold tables, another form of the sam
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -47,14 +47,32 @@ class Columns(NamedTuple):
         return np.repeat(np.arange(len(self.starts) - 1), self.lengths)
 
 
+class Transitions(NamedTuple):
+    """What can happen: reports, truths and probabilities, sorted by truth and then by report; shape (non-zeros,)."""
+
+    reports: Array
+    truths: Array
+    p: Real
+
+    @property
+    def starts(self) -> Array:
+        """Where each truth starts, and the end: shape (k + 1,). No truth is without a report."""
+        return np.concatenate([[0], np.cumsum(np.bincount(self.truths))])
+
+
 def read_columns(starts: Any, rows: Any, numerators: Any, m: int) -> Columns:
     """Checked columns of a matrix with m rows, each in lowest terms; the arrays cannot be changed."""
     integers = as_integers(numerators)
     columns = Columns(_indices(starts, "starts"), _indices(rows, "rows"), integers)
     _check_lengths(columns)
     _check_rows(columns, m)
-    _check_positive(columns)
-    return _frozen(Columns(columns.starts, columns.rows.astype(np.int32), _lowest_terms(columns)))
+    if (wrong := np.flatnonzero(columns.numerators <= 0)).size:
+        j = int(np.searchsorted(columns.starts, wrong[0], side="right")) - 1
+        raise MatrixError("column-has-the-integer", j=j, numerator=columns.numerators[wrong[0]])
+    checked = Columns(columns.starts, columns.rows.astype(np.int32), _lowest_terms(columns))
+    for array in checked:
+        array.flags.writeable = False
+    return checked
 
 
 def read_mappings(columns: Sequence[Mapping[int, Fraction | int]]) -> tuple[list[int], list[int], list[int]]:
@@ -110,7 +128,8 @@ def column_sums(columns: Columns) -> Array:
 def cumulative(columns: Columns) -> Array:
     """For each entry the sum of the integers of its column up to and with it, shape (entries,)."""
     if columns.numerators.dtype == object:
-        return _by_column(columns, np.add.accumulate)
+        ends = zip(columns.starts[:-1].tolist(), columns.starts[1:].tolist(), strict=True)
+        return np.concatenate([np.add.accumulate(columns.numerators[a:b]) for a, b in ends])
     running = np.cumsum(columns.numerators.view(np.uint64))  # wraps; differences within a column do not
     before = np.concatenate([np.zeros(1, dtype=np.uint64), running])[columns.starts[:-1]]
     return np.asarray(running - np.repeat(before, columns.lengths))
@@ -129,11 +148,6 @@ def quotients(columns: Columns, denominators: Array) -> Real:
     return out
 
 
-def _by_column(columns: Columns, work: Callable[[Array], Array]) -> Array:
-    ends = zip(columns.starts[:-1].tolist(), columns.starts[1:].tolist(), strict=True)
-    return np.concatenate([work(columns.numerators[a:b]) for a, b in ends])
-
-
 def _lowest_terms(columns: Columns) -> Array:
     numerators = columns.numerators
     if numerators.dtype != object and np.add.reduceat(numerators.astype(float), columns.starts[:-1]).max() >= _WIDE:
@@ -143,12 +157,6 @@ def _lowest_terms(columns: Columns) -> Array:
     if reduced.dtype == object and max(column_sums(columns._replace(numerators=reduced))) < 2**63:
         reduced = reduced.astype(np.int64)
     return np.asarray(reduced)
-
-
-def _frozen(columns: Columns) -> Columns:
-    for array in columns:
-        array.flags.writeable = False
-    return columns
 
 
 # ---- checks
@@ -188,13 +196,6 @@ def _check_rows(columns: Columns, m: int) -> None:
     if not rises.all():
         j = int(np.searchsorted(columns.starts, np.flatnonzero(~rises)[0], side="right")) - 1
         raise MatrixError("the-rows-of-column-do-not", j=j)
-
-
-def _check_positive(columns: Columns) -> None:
-    wrong = np.flatnonzero(columns.numerators <= 0)
-    if wrong.size:
-        j = int(np.searchsorted(columns.starts, wrong[0], side="right")) - 1
-        raise MatrixError("column-has-the-integer", j=j, numerator=columns.numerators[wrong[0]])
 
 
 # ---- tables that the kernels read
@@ -348,23 +349,21 @@ def component_labels(columns: Columns, m: int) -> Labels:
     nodes = k + (m if shift else 0)
     edges = (np.ones(len(columns.rows), dtype=np.int8), (columns.rows + np.int64(shift), columns.owners))
     _, components = connected_components(coo_array(edges, shape=(nodes, nodes)), directed=False)
-    numbers = _by_first_place(np.asarray(components))
-    return Labels(numbers[:k], numbers[shift : shift + m])
-
-
-def _by_first_place(labels: Array) -> Array:
-    """The same labels, numbered in the order in which they first occur."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(np.asarray(components), return_index=True, return_inverse=True)
     order = np.empty(len(first), dtype=np.int64)
     order[np.argsort(first)] = np.arange(len(first))
-    return order[inverse]
+    numbers = order[inverse]
+    return Labels(numbers[:k], numbers[shift : shift + m])
 
 
 def stacks_of(columns: Columns, values: Real, labels: Labels) -> list[Stack]:
     """The components with truths, those of one shape together."""
     width, height = sizes_of(labels)
     count = len(width)
-    _check_work(width, height)
+    if (work := int((width * height).sum())) > SOLVE_LIMIT:
+        raise TooLargeError(
+            "components-of-up-to-states", width_max=int(width.max()), work=work, solve_limit=SOLVE_LIMIT
+        )
     truths, at_truth = _sorted_places(labels.truths, width)
     reports, at_report = _sorted_places(labels.reports, height)
     owners = columns.owners
@@ -387,13 +386,6 @@ def sizes_of(labels: Labels) -> tuple[Array, Array]:
     """Numbers of truths and of reports of each component with truths; reports that never come may be others."""
     width = np.bincount(labels.truths)
     return width, np.bincount(labels.reports, minlength=len(width))[: len(width)]
-
-
-def _check_work(width: Array, height: Array) -> None:
-    if (work := int((width * height).sum())) > SOLVE_LIMIT:
-        raise TooLargeError(
-            "components-of-up-to-states", width_max=int(width.max()), work=work, solve_limit=SOLVE_LIMIT
-        )
 
 
 def _sorted_places(labels: Array, sizes: Array) -> tuple[Array, Array]:

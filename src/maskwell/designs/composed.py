@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -32,6 +32,11 @@ WORK_LIMIT = 10**7
 """Products of exact matrices with more multiplications than this are not worked out."""
 DIGIT_LIMIT = 10**9
 """Nor are those that take more multiplications of machine words, as digits grow from step to step."""
+
+
+def _of_the_product(name: str) -> Callable[..., Any]:
+    """A method that asks the product of both steps."""
+    return lambda self, *given, **named: getattr(self.whole(), name)(*given, **named)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -72,7 +77,6 @@ class Composed(CodedDesign):
 
     @cached_property
     def _whole(self) -> CodedDesign:
-        """The product as one design: uniform designs stay uniform, others become dense."""
         if isinstance(self.first, Uniform) and isinstance(self.then, Uniform):
             return Uniform.of(self.first.truth * self.then.truth, self.first.inputs).noting_decimals(self)
         if self.m * self.then.k * self.k > WORK_LIMIT:
@@ -96,9 +100,21 @@ class Composed(CodedDesign):
         rows = list(zip(*scaled, strict=True))
         return [[sum(map(operator.mul, row, column)) for row in rows] for column in P]
 
-    def parity_exact(self) -> Parity:
-        """Of the product."""
-        return self._whole.parity_exact()
+    # ---- of the product
+
+    parity_exact = _of_the_product("parity_exact")
+    is_admissible = _of_the_product("is_admissible")
+    guess_probability = _of_the_product("guess_probability")
+    total_variation = _of_the_product("total_variation")
+    added_variance = _of_the_product("added_variance")
+    rank_work = _of_the_product("rank_work")
+    rank = _of_the_product("rank")
+    singular_range = _of_the_product("singular_range")
+    check_identifiable = _of_the_product("check_identifiable")
+    backward = _of_the_product("backward")
+    backward_squared = _of_the_product("backward_squared")
+    second_moment_of_truth = _of_the_product("second_moment_of_truth")
+    count_chances = _of_the_product("count_chances")
 
     def parity_bound(self) -> Parity:
         """What the parity cannot exceed: ``(g1 g2 + 1) / (g1 + g2)`` for steps of parity g1 and g2.
@@ -112,38 +128,6 @@ class Composed(CodedDesign):
         if isinstance(one, float) or isinstance(two, float):
             return min(one, two)
         return (one * two + 1) / (one + two)
-
-    def is_admissible(self) -> bool:
-        """Of the product."""
-        return self._whole.is_admissible()
-
-    def guess_probability(self, prior: Real | None = None) -> float:
-        """Of the product."""
-        return self._whole.guess_probability(prior)
-
-    def total_variation(self) -> float:
-        """Of the product."""
-        return self._whole.total_variation()
-
-    def added_variance(self, pi: Real | None = None) -> float:
-        """Of the product."""
-        return self._whole.added_variance(pi)
-
-    def rank_work(self) -> int:
-        """Of the product."""
-        return self._whole.rank_work()
-
-    def rank(self) -> int:
-        """Of the product."""
-        return self._whole.rank()
-
-    def singular_range(self) -> tuple[float, float]:
-        """Of the product."""
-        return self._whole.singular_range()
-
-    def check_identifiable(self) -> None:
-        """The product must be."""
-        self._whole.check_identifiable()
 
     def _matrix(self) -> Real:
         return self._whole.matrix()
@@ -163,22 +147,6 @@ class Composed(CodedDesign):
         """The product of the steps' numbers: what sums to zero still does after the first step."""
         one, two = self.first.contrast_scale(), self.then.contrast_scale()
         return None if one is None or two is None else one * two
-
-    def backward(self, x: Real) -> Real:
-        """L of the product along the last axis."""
-        return self._whole.backward(x)
-
-    def backward_squared(self, x: Real) -> Real:
-        """Squared L of the product along the last axis."""
-        return self._whole.backward_squared(x)
-
-    def second_moment_of_truth(self) -> Real:
-        """Of the product."""
-        return self._whole.second_moment_of_truth()
-
-    def count_chances(self) -> tuple[Real, Real] | None:
-        """Of the product."""
-        return self._whole.count_chances()
 
     @property
     def words_per_row(self) -> int:

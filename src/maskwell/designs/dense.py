@@ -18,8 +18,9 @@ import numpy as np
 from maskwell.core.arguments import Array, Real
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Parity, all_from_digits, all_to_digits
-from maskwell.designs.coded import CodedDesign, OwnLabels, WrittenOut, check_label_counts
+from maskwell.designs.coded import CodedDesign, WrittenOut
 from maskwell.designs.matrix_reading import DENSE_LIMIT, exact_columns, read_rows, too_many_entries
+from maskwell.designs.own_labels import OwnLabels, check_label_counts
 from maskwell.errors import MatrixError, WrongTypeError
 
 Chance = tuple[int, int]
@@ -60,10 +61,7 @@ class Dense(OwnLabels, WrittenOut):
 
     @classmethod
     def from_integers(
-        cls,
-        numerators: Sequence[Sequence[int]],
-        inputs: Categories | None = None,
-        outputs: Categories | None = None,
+        cls, numerators: Sequence[Sequence[int]], inputs: Categories | None = None, outputs: Categories | None = None
     ) -> Self:
         """From integers for each truth, in the ratio of the probabilities. Labels default to 0, 1, 2, ..."""
         k, m = len(numerators), len(numerators[0])

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -27,17 +27,10 @@ from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity, is_decimal, log_of, parity_text, to_float
 from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.core.report_data import Counts, Encoding, Reports, SetReports
+from maskwell.designs.column_arrays import Transitions
 from maskwell.designs.matrix_reading import DECIMALS
 from maskwell.designs.sampler import Sampler
-from maskwell.errors import (
-    InputError,
-    LabelError,
-    MatrixError,
-    NotIdentifiableError,
-    ParameterError,
-    TooLargeError,
-    WrongTypeError,
-)
+from maskwell.errors import InputError, MatrixError, NotIdentifiableError, ParameterError, TooLargeError, WrongTypeError
 
 MATRIX_LIMIT = 10**7
 SHORT_BITS = 64  # of a number whose digits cost nothing
@@ -46,19 +39,6 @@ LISTED_LIMIT = 10**9
 """Categories whose shares are listed, one by one."""
 RANK_LIMIT = 4 * 10**9
 """Multiplications behind a rank that is worked out in passing, as for an audit: a matrix of about 1,500 by 1,500."""
-
-
-class Transitions(NamedTuple):
-    """What can happen: reports, truths and probabilities, sorted by truth and then by report; shape (non-zeros,)."""
-
-    reports: Array
-    truths: Array
-    p: Real
-
-    @property
-    def starts(self) -> Array:
-        """Where each truth starts, and the end: shape (k + 1,). No truth is without a report."""
-        return np.concatenate([[0], np.cumsum(np.bincount(self.truths))])
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -494,21 +474,6 @@ def _power(log10: float) -> str:
     return f"{10**rest:.2f}e+{int(exponent)}"
 
 
-def check_relabelling(design: Design, inputs: Categories, outputs: Categories | None) -> None:
-    """Raise unless the new labels are as many as the old ones; for designs whose reports bear the input labels."""
-    check_kind(Categories, inputs=inputs)
-    check_kind(Categories | None, outputs=outputs)
-    if len(inputs) != design.k:
-        raise LabelError("labels-for-categories", inputs_count=len(inputs), k=design.k)
-    if outputs is not None and outputs.labels != inputs.labels:
-        raise LabelError("the-reports-of-this-design-bear", kind=design.kind)
-
-
-def check_categories(categories: object) -> None:
-    """Raise unless these are categories, which a list of labels is not yet."""
-    check_kind(Categories, categories=categories)
-
-
 def too_few(k: int) -> ParameterError:
     """The error for fewer than two categories."""
     return ParameterError("k-at-least-two-categories", k=k)
@@ -516,7 +481,7 @@ def too_few(k: int) -> ParameterError:
 
 def check_two(categories: Categories) -> None:
     """Raise unless there are at least two categories, and no more than one random word can choose among."""
-    check_categories(categories)
+    check_kind(Categories, categories=categories)
     if len(categories) >= 2**32:
         raise TooLargeError("k-categories-at-most-are-possible", categories_count=len(categories), value_sub=2**32 - 1)
     if len(categories) < 2:

@@ -24,7 +24,8 @@ from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import Parity
 from maskwell.designs.coded import CodedDesign
-from maskwell.designs.design import MATRIX_LIMIT, Design, Transitions, big
+from maskwell.designs.column_arrays import Transitions
+from maskwell.designs.design import MATRIX_LIMIT, Design, big
 from maskwell.errors import ParameterError, TooLargeError
 
 Operator = Callable[[Real], Real]
@@ -44,32 +45,21 @@ def along_axes(x: Real, shape: Sequence[int], operators: Sequence[Operator]) -> 
 
 
 def _merged(shape: Sequence[int], operators: Sequence[Operator]) -> Iterator[tuple[int, Operator]]:
-    """The axes with their operators, short neighbours as one."""
+    """The axes with their operators, short neighbours as one: a small matrix A', shape (size, other size)."""
     waiting: Real | None = None
     for size, operate in zip(shape, operators, strict=True):
-        small = _written(size, operate)
-        if waiting is not None and (small is None or not _fits(waiting, small)):
-            yield _as_operator(waiting)
+        small = operate(np.eye(size)) if size <= TOGETHER else None
+        if waiting is not None and (
+            small is None or any(a * b > TOGETHER for a, b in zip(waiting.shape, small.shape, strict=True))
+        ):
+            yield len(waiting), partial(_times, waiting)
             waiting = None
         if small is None:
             yield size, operate
         else:
             waiting = small if waiting is None else np.asarray(np.kron(waiting, small), dtype=np.float64)
     if waiting is not None:
-        yield _as_operator(waiting)
-
-
-def _written(size: int, operate: Operator) -> Real | None:
-    """The operator as a matrix A', shape (size, other size), where it is small."""
-    return operate(np.eye(size)) if size <= TOGETHER else None
-
-
-def _fits(left: Real, right: Real) -> bool:
-    return all(a * b <= TOGETHER for a, b in zip(left.shape, right.shape, strict=True))
-
-
-def _as_operator(written: Real) -> tuple[int, Operator]:
-    return len(written), partial(_times, written)
+        yield len(waiting), partial(_times, waiting)
 
 
 def _times(written: Real, x: Real) -> Real:

@@ -36,7 +36,8 @@ def exact_columns(P: Any) -> tuple[list[list[int]], dict[str, Any]]:
     noted: dict[str, Any] = {"settled": settled} if settled else {}
     if any(map(is_decimal, chain.from_iterable(values))):
         noted |= {"given": DECIMALS}
-    return [_over_one_denominator(column) for column in columns], noted
+    wholes = map(common_denominator, columns)
+    return [[int(p * whole) for p in column] for column, whole in zip(columns, wholes, strict=True)], noted
 
 
 def read_shares(shares: Sequence[Number], name: str, k: int) -> Real:
@@ -54,11 +55,6 @@ def read_shares(shares: Sequence[Number], name: str, k: int) -> Real:
     return np.array([float(share) for share in exact])
 
 
-def _over_one_denominator(column: list[Fraction]) -> list[int]:
-    denominator = common_denominator(column)
-    return [int(p * denominator) for p in column]
-
-
 def _transposed(rows: list[list[Any]]) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
@@ -67,8 +63,9 @@ def _values(P: Any) -> list[list[Any]]:
     """The entries as they were given, row by row."""
     if hasattr(P, "columns"):  # a data frame: its rows, not the names of its columns
         P = as_array(P, "P")
-    rows = P.tolist() if isinstance(P, np.ndarray) else [list(row) if _is_row(row) else row for row in as_list(P, "P")]
-    if not isinstance(rows, list) or not rows or not all(isinstance(row, list) for row in rows) or not all(rows):
+    rows = P.tolist() if isinstance(P, np.ndarray) else as_list(P, "P")
+    rows = [list(x) if isinstance(x, list | tuple | np.ndarray) else x for x in rows] if isinstance(rows, list) else []
+    if not rows or not all(isinstance(row, list) for row in rows) or not all(rows):
         raise MatrixError("a-matrix-needs-at-least-one")
     lengths = sorted({len(row) for row in rows})
     if len(lengths) > 1:
@@ -81,10 +78,6 @@ def _values(P: Any) -> list[list[Any]]:
 def too_many_entries(m: int, k: int) -> TooLargeError:
     """The error for a matrix that is not kept written out."""
     return TooLargeError("a-dense-matrix-of-x-entries", m=m, k=k, dense_limit=DENSE_LIMIT)
-
-
-def _is_row(row: Any) -> bool:
-    return isinstance(row, list | tuple | np.ndarray)
 
 
 def _entry(value: Any, i: int, j: int) -> Fraction:
@@ -108,14 +101,6 @@ def check_columns(columns: Columns) -> None:
     if all(abs(sum(row) - 1) <= SUM_TOLERANCE for row in zip(*columns, strict=True)):
         raise OrientationError("rows-sum-to-1-not-columns", sums_text=sums_text)
     raise MatrixError("not-1-sums-text", sums_text=sums_text)
-
-
-def _check_fractions(values: list[list[Any]], given: Columns) -> None:
-    """Raise where a column of fractions and integers does not sum to one exactly: only decimals stand for others."""
-    for j, (as_given, exact) in enumerate(zip(values, given, strict=True)):
-        total = sum(exact, Fraction(0))
-        if total != 1 and not any(map(is_decimal, as_given)):
-            raise MatrixError("the-fractions-of-column-sum", j=j, total_sub=to_float(total - 1))
 
 
 def read_rows(R: Any) -> list[list[Any]]:
@@ -148,8 +133,14 @@ def _simplest(values: list[list[Any]], given: Columns) -> Columns:
 
 
 def _settled(values: list[list[Any]], given: Columns) -> Columns:
-    """Binary values of the floats; what is missing to one, at most 1e-9, goes to the largest entry of the column."""
-    _check_fractions(values, given)
+    """Binary values of the floats; what is missing to one, at most 1e-9, goes to the largest entry of the column.
+
+    A column of fractions and integers must sum to one exactly: only decimals stand for others.
+    """
+    for j, (as_given, exact) in enumerate(zip(values, given, strict=True)):
+        total = sum(exact, Fraction(0))
+        if total != 1 and not any(map(is_decimal, as_given)):
+            raise MatrixError("the-fractions-of-column-sum", j=j, total_sub=to_float(total - 1))
     columns = [
         [Fraction(float(v)) if is_float(v) else p for v, p in zip(as_given, exact, strict=True)]
         for as_given, exact in zip(values, given, strict=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -35,21 +35,16 @@ from maskwell.core.exact import (
 )
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.column_arrays import ThresholdTable
-from maskwell.designs.design import check_relabelling, check_two
+from maskwell.designs.design import check_two
+from maskwell.designs.own_labels import OwnCategories
 from maskwell.errors import ParameterError
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class TruthOrFixed(CodedDesign):
+class TruthOrFixed(OwnCategories, CodedDesign):
     """P = p I + q 1'. Subclasses say what q is; a single number stands for k equal ones."""
 
-    categories: Categories
     truth: Fraction
-
-    @property
-    def inputs(self) -> Categories:
-        """The categories of the true value."""
-        return self.categories
 
     @property
     def outputs(self) -> Categories:
@@ -257,8 +252,3 @@ class Mixture(TruthOrFixed):
         d = from_digits(exact["denominator"])
         fixed = [Fraction(q, d) for q in all_from_digits(exact["fixed"])]
         return cls.of(Fraction(from_digits(exact["truth"]), d), fixed, inputs)
-
-    def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
-        """The same probabilities under other labels."""
-        check_relabelling(self, inputs, outputs)
-        return replace(self, categories=inputs)

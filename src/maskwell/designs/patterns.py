@@ -192,7 +192,10 @@ class Patterns(WrittenOut):
         gamma = Fraction(from_digits(exact["inside"]), from_digits(exact["outside"]))
         if gamma <= 1:
             raise MatrixError("inside-is-not-above-outside")
-        masks = [_mask_of_text(text, len(inputs)) for text in exact["sets"]]
+        for text in exact["sets"]:
+            if not (isinstance(text, str) and len(text) == len(inputs) and set(text) <= {"0", "1"}):
+                raise ValueError(f"{text!r:.50} is not a set of {len(inputs)} categories as a text of 0 and 1")
+        masks = [int(text[::-1], 2) for text in exact["sets"]]
         return cls.from_integers(gamma, masks, [from_digits(share) for share in exact["weights"]], inputs, outputs)
 
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
@@ -222,12 +225,6 @@ def mask_of(codes: Iterable[int], k: int) -> int:
 def codes_of(mask: int) -> tuple[int, ...]:
     """The category codes that are the bits of a number."""
     return tuple(j for j in range(mask.bit_length()) if mask >> j & 1)
-
-
-def _mask_of_text(text: Any, k: int) -> int:
-    if not (isinstance(text, str) and len(text) == k and set(text) <= {"0", "1"}):
-        raise ValueError(f"{text!r:.50} is not a set of {k} categories as a text of 0 and 1")
-    return int(text[::-1], 2)
 
 
 def set_labels(masks: Iterable[int], categories: Categories) -> Categories:

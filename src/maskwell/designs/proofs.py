@@ -10,10 +10,9 @@ Source: [ChaiNayak2018, Definition 4.1] for the order; the gain matrix is the du
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
-from maskwell.core.exact import common_denominator
+from maskwell.core.exact import sum_of
 from maskwell.designs.rational import Rows, product, transposed
 
 
@@ -42,12 +41,7 @@ def garbling_residual(C: Rows, P: Rows, A: Rows) -> Fraction:
 
 def is_transition(C: Rows) -> bool:
     """Whether all entries are 0 or more and every column sums to one exactly."""
-    return all(value >= 0 for row in C for value in row) and all(map(_sums_to_one, zip(*C, strict=True)))
-
-
-def _sums_to_one(values: Sequence[Fraction]) -> bool:
-    common = common_denominator(values)
-    return sum(value.numerator * (common // value.denominator) for value in values) == common
+    return all(value >= 0 for row in C for value in row) and all(sum_of(column) == 1 for column in zip(*C, strict=True))
 
 
 def _fits(X: Rows, rows: int, columns: int) -> bool:

@@ -147,7 +147,12 @@ def solve_sparse(equations: Iterable[Equation]) -> dict[int, Fraction] | None:
         terms, value = {j: a / scale for j, a in terms.items()}, value / scale
         solved.append((pivot, terms, value))
         left = [_without(pivot, terms, value, equation) for equation in left]
-    return _back(solved) if len(solved) == len(unknowns) else None
+    if len(solved) < len(unknowns):
+        return None
+    solution: dict[int, Fraction] = {}
+    for pivot, terms, value in reversed(solved):
+        solution[pivot] = value - sum((a * solution[j] for j, a in terms.items()), Fraction(0))
+    return solution
 
 
 def _without(
@@ -163,10 +168,3 @@ def _without(
         if not others[j]:
             del others[j]
     return others, rest - factor * value
-
-
-def _back(solved: list[tuple[int, dict[int, Fraction], Fraction]]) -> dict[int, Fraction]:
-    solution: dict[int, Fraction] = {}
-    for pivot, terms, value in reversed(solved):
-        solution[pivot] = value - sum((a * solution[j] for j, a in terms.items()), Fraction(0))
-    return solution

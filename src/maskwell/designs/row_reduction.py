@@ -19,7 +19,6 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,10 +30,6 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
 from maskwell.designs.rational import Matrix, Rows
 from maskwell.errors import LabelError
-
-if TYPE_CHECKING:
-    from maskwell.designs.design import Design
-
 
 Groups = list[list[int]]
 RTOL = 1e-9
@@ -100,12 +95,6 @@ def equivalent(A: Rows, P: Rows, rtol: float = RTOL) -> bool:
         return sorted(reduce_rows(A).rows) == sorted(reduce_rows(P).rows)
     first, second = reduce_rows_near(A, rtol).rows, reduce_rows_near(P, rtol).rows
     return len(first) == len(second) and _match(first, second, rtol)
-
-
-def reduced_rows(P: Real, rtol: float = RTOL) -> Real:
-    """The merged rows of a matrix of floats."""
-    rows = P[P.sum(axis=1) > 0]
-    return np.array([rows[group].sum(axis=0) for group in _alike(rows / rows.sum(axis=1, keepdims=True), rtol)])
 
 
 def _reduction(rows: Rows, groups: Iterable[Sequence[int]]) -> Reduction:

@@ -194,16 +194,12 @@ def _draw_rows(design: Design, codes: Array, words: Words, out: Array, further: 
     if expected is None or not len(unsettled):
         return unsettled
     first = words if len(unsettled) == len(words) else words[unsettled]
-    more = np.concatenate([first, further(unsettled, _refills(expected))], axis=1)
+    refills = min(SPILL_BLOCKS, 4 + math.ceil(2 * expected / 4))  # twice as many as a row is expected to need, and 16
+    more = np.concatenate([first, further(unsettled, refills)], axis=1)
     reports = design.empty_reports(len(unsettled))
     still = design.draw_rows(codes[unsettled], more, reports)
     out[unsettled] = reports
     return unsettled[still]
-
-
-def _refills(expected: float) -> int:
-    """Blocks of four further words: for twice as many as a row is expected to need, and for 16 more."""
-    return min(SPILL_BLOCKS, 4 + math.ceil(2 * expected / 4))
 
 
 def processors() -> int:

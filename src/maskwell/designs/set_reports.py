@@ -15,34 +15,26 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from maskwell.core.arguments import Array, Bits, Real, as_floats
-from maskwell.core.categories import Categories
 from maskwell.core.exact import to_float
 from maskwell.core.report_data import Counts, Encoding, Reports, SetReports, join_sets, split_sets
 from maskwell.designs import kernels
 from maskwell.designs.coded import reports_of
-from maskwell.designs.design import Design, check_relabelling
+from maskwell.designs.own_labels import OwnCategories
 from maskwell.errors import ReportError
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class SetDesign(Design):
+class SetDesign(OwnCategories):
     """A design that reports a set of categories as a bit mask."""
 
-    categories: Categories
     encoding: ClassVar[Encoding] = "bits"
-
-    @property
-    def inputs(self) -> Categories:
-        """The categories of the true value."""
-        return self.categories
 
     # ---- to be said by each structure
 
@@ -184,16 +176,6 @@ class SetDesign(Design):
             raise ReportError(
                 "masks-of-shape-and-for-reports", shape=bits.shape, dtype=bits.dtype, k=self.k, k_add=(self.k + 7) // 8
             )
-
-    def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
-        """The same probabilities under other labels."""
-        check_relabelling(self, inputs, outputs)
-        return replace(self, categories=inputs)
-
-
-def sets_of_size(k: int, size: int) -> Iterable[tuple[int, ...]]:
-    """All sets of ``size`` of 0..k-1, in lexicographic order."""
-    return combinations(range(k), size)
 
 
 def leading_weights(k: int, size: int) -> Real:

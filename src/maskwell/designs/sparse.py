@@ -17,9 +17,9 @@ from maskwell.core.documents import RunningFingerprint, canonical_text, fingerpr
 from maskwell.core.exact import all_from_digits, all_to_digits, to_digits
 from maskwell.core.labels import to_json
 from maskwell.designs.by_columns import ByColumns
-from maskwell.designs.coded import OwnLabels, check_label_counts
 from maskwell.designs.column_arrays import narrowed, read_columns, read_mappings
 from maskwell.designs.matrix_reading import exact_columns
+from maskwell.designs.own_labels import OwnLabels, check_label_counts
 from maskwell.errors import MatrixError
 
 _FORM = ("columns", "denominators", "rows")  # in the order of the canonical text

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,8 +29,8 @@ from maskwell.core.report_data import SetReports
 from maskwell.designs import kernels
 from maskwell.designs.asked_parity import Asked, asked_epsilon, asked_gamma
 from maskwell.designs.column_arrays import threshold64
-from maskwell.designs.design import check_categories, check_two
-from maskwell.designs.set_reports import SetDesign, leading_weights, sets_of_size
+from maskwell.designs.design import check_two
+from maskwell.designs.set_reports import SetDesign, leading_weights
 from maskwell.errors import ParameterError
 
 DIRECT = 10_000
@@ -113,7 +114,7 @@ class FixedSizeSets(SetDesign):
 
     def sets(self) -> Iterable[tuple[int, ...]]:
         """All sets of the size, in lexicographic order."""
-        return sets_of_size(self.k, self.size)
+        return combinations(range(self.k), self.size)
 
     def guess_probability(self, prior: Real | None = None) -> float:
         """``p / q`` for the uniform prior; otherwise a sum over which category of the set the prior likes best."""
@@ -265,7 +266,7 @@ class LocalDiversity(FixedSizeSets):
     @classmethod
     def of(cls, l: int, categories: Categories) -> Self:  # noqa: E741 (the literature's name)
         """Checked: l = 1 would be the truth, l = k would say nothing."""
-        check_categories(categories)
+        check_kind(Categories, categories=categories)
         size, k = as_count(l, "l"), len(categories)
         if not 2 <= size <= k - 1:
             raise ParameterError("l-is-not-possible-for-categories", hint=sizes_allowed(k), l=l, k=k)

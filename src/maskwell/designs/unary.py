@@ -65,23 +65,15 @@ def square_means(estimator: Estimator, k: int, p: Fraction, r: Fraction) -> tupl
     return to_float(1 + own), to_float(other)
 
 
-def best_linear_variance(k: int, p: Fraction, r: Fraction) -> float:
-    """``(k-1)^2 / (F - k) + 1/k - 1`` with ``F = tr P' D^-1 P``."""
-    return float((k - 1) ** 2 / _told(k, p, r) + 1 / k - 1)
-
-
 def _told(k: int, p: Fraction, r: Fraction) -> float:
     """``F - k``: the mean of ``k s (k - s) (gamma - 1)^2 / D_s^2`` over the size s of a report."""
     inverse = r * (1 - p) / (p * (1 - r))
     others, chances = binomial_bulk(k - 1, float(r))  # how many other bits are one
-    mean = float(p) * _told_by(others + 1, k, inverse) + float(1 - p) * _told_by(others, k, inverse)
+    one_more, none_more = (
+        -k * inside * outside for inside, outside in (_deviations(s, k, inverse) for s in (others + 1, others))
+    )
+    mean = float(p) * one_more + float(1 - p) * none_more
     return float((chances * mean).sum())
-
-
-def _told_by(s: Real, k: int, inverse: Fraction) -> Real:
-    """What a report of size s adds to ``F - k``, where ``inverse = 1 / gamma``."""
-    inside, outside = _deviations(s, k, inverse)
-    return np.asarray(-k * inside * outside)
 
 
 def _deviations(s: Real, k: int, inverse: Fraction) -> tuple[Real, Real]:
@@ -268,7 +260,7 @@ class Unary(SetDesign):
             return self.added_variance()
         if estimator == "centred":
             return self.added_variance() * (self.k - 1) / self.k
-        return best_linear_variance(self.k, self.keep, self.flip)
+        return float((self.k - 1) ** 2 / _told(self.k, self.keep, self.flip) + 1 / self.k - 1)
 
     def share_variance_of(self, estimator: Estimator, pi: Real) -> Real:
         """``n Var(pi_hat_i)`` of one of these estimators at true proportions ``pi``, shape (k,)."""

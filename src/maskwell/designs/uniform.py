@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
@@ -25,7 +25,7 @@ from maskwell.core.exact import Number, Parity, check_probability, from_digits, 
 from maskwell.designs import kernels
 from maskwell.designs.asked_parity import Asked, asked_epsilon, asked_gamma
 from maskwell.designs.column_arrays import threshold64
-from maskwell.designs.design import check_relabelling, check_two
+from maskwell.designs.design import check_two
 from maskwell.designs.mixture import TruthOrFixed
 from maskwell.errors import ParameterError
 
@@ -139,8 +139,3 @@ class Uniform(TruthOrFixed):
     def from_exact_form(cls, exact: Mapping[str, Any], inputs: Categories) -> Self:
         """Read back what :meth:`exact_form` wrote."""
         return cls.of(Fraction(from_digits(exact["truth"]), from_digits(exact["denominator"])), inputs)
-
-    def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
-        """The same probabilities under other labels."""
-        check_relabelling(self, inputs, outputs)
-        return replace(self, categories=inputs)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -104,13 +105,22 @@ def _read(content: Content) -> Design:
 
 
 def _check_size(content: Any) -> None:
-    """Raise for designs within designs without an end, which every question about the whole would go down."""
+    """Raise for designs within designs without an end, which every question about the whole would go down.
+
+    And for so many parts, labels, or chances of mixtures, that an audit would take minutes.
+    """
     level, parts, fixed, labels = [content], 0, 0, 0
     for _ in range(MOST_LEVELS):
-        fixed += sum(map(_chances_of_mixture, level))
-        labels += sum(map(_labels_of, level))
-        level = [part for one in level for part in _designs_within(one)]
-        parts += len(level)
+        exacts, within = [], list[Any]()
+        for one in (one for one in level if isinstance(one, Mapping)):
+            labels += sum(len(side) for name in ("inputs", "outputs") if isinstance(side := one.get(name), list))
+            exacts += [exact] if isinstance(exact := one.get("exact"), Mapping) else []
+        for exact in exacts:
+            fixed += len(chances) if isinstance(chances := exact.get("fixed"), list) else 0
+            lists = (some for name in ("factors", "parts") if isinstance(some := exact.get(name), list))
+            within += chain.from_iterable(lists)
+            within += [exact[name] for name in ("first", "then") if name in exact]
+        level, parts = within, parts + len(within)
         if parts > MOST_PARTS:
             raise ValueError(f"more than {MOST_PARTS:,} designs within it")
         if fixed > MOST_FIXED:
@@ -120,28 +130,6 @@ def _check_size(content: Any) -> None:
         if not level:
             return
     raise ValueError(f"designs within designs, more than {MOST_LEVELS} levels of them")
-
-
-def _labels_of(content: Any) -> int:
-    sides = [content.get("inputs"), content.get("outputs")] if isinstance(content, Mapping) else []
-    return sum(len(side) for side in sides if isinstance(side, list))
-
-
-def _chances_of_mixture(content: Any) -> int:
-    exact = content.get("exact") if isinstance(content, Mapping) else None
-    fixed = exact.get("fixed") if isinstance(exact, Mapping) else None
-    return len(fixed) if isinstance(fixed, list) else 0
-
-
-def _designs_within(content: Any) -> list[Any]:
-    exact = content.get("exact") if isinstance(content, Mapping) else None
-    if not isinstance(exact, Mapping):
-        return []
-    lists = [designs for key in ("factors", "parts") if isinstance(designs := exact.get(key), list)]
-    return [
-        *(part for designs in lists for part in designs),
-        *(exact[key] for key in ("first", "then") if key in exact),
-    ]
 
 
 def _notes(content: Content) -> dict[str, Any]:
@@ -159,13 +147,8 @@ def _notes(content: Content) -> dict[str, Any]:
     return notes
 
 
-def _names_of(covered: Content, computed: str) -> Iterator[str]:
-    """The fingerprint of a content; then that with float labels as text, which early versions wrote as numbers."""
-    yield computed
-    yield fingerprint_of(_floats_as_text(covered))
-
-
 def _floats_as_text(value: Any) -> Any:
+    """Float labels as text, which early versions wrote as numbers."""
     if isinstance(value, Mapping):
         return {key: _floats_as_text(one) for key, one in value.items()}
     if isinstance(value, list):
@@ -189,7 +172,9 @@ def design_from_dict(content: Any) -> Design:
         with many_objects():
             design = _read(content).with_provenance(**_notes(content))
             computed = fingerprint_of(covered)
-            genuine = content.get("fingerprint") == computed and design.fingerprint in _names_of(covered, computed)
+            genuine = content.get("fingerprint") == computed and (
+                design.fingerprint == computed or design.fingerprint == fingerprint_of(_floats_as_text(covered))
+            )
     except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         reason = error.message if isinstance(error, MaskwellError) else f"{type(error).__name__}: {error}"
         raise DesignFileError("this-design-file-cannot-be-read", reason=shorten(reason, 56)) from error

@@ -14,10 +14,10 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_sum_of_counts, exact_sum
 from maskwell.core.categories import Categories
-from maskwell.core.cells import Cells, products_of_replicates
 from maskwell.core.groups import Factor
 from maskwell.core.phrases import listed
 from maskwell.core.report_data import Counts, Reports
+from maskwell.core.row_sums import Cells, products_of_replicates
 from maskwell.designs.coded import tally_codes
 from maskwell.designs.design import Design
 from maskwell.engines.arrow_arrays import (

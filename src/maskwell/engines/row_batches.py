@@ -13,7 +13,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from maskwell.core.arguments import Array
-from maskwell.core.cells import give_back_memory
+from maskwell.core.freed_memory import give_back_memory
 from maskwell.core.randomness import RandomSource, random_order
 from maskwell.engines.arrow_arrays import file_errors, numbers_array, require
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from maskwell.core.arguments import check_kind, check_path, list_of
-from maskwell.core.cells import CellTable, give_back_memory
+from maskwell.core.cells import CellTable
+from maskwell.core.freed_memory import give_back_memory
 from maskwell.core.verdicts import at_most
 from maskwell.engines.row_sources import Progress
 from maskwell.engines.rows import Rows

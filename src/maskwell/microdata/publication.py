@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from maskwell.core.arguments import Flag, check_kind
-from maskwell.core.cells import give_back_memory
+from maskwell.core.freed_memory import give_back_memory
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.core.verdicts import at_least, at_most

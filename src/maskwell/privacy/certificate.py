@@ -49,7 +49,12 @@ RULES = {
 def demand_from_stated(stated: Mapping[str, Any]) -> Demand | None:
     """The demand that was stated; None when a curve is a function, which cannot be stated in full."""
     demand = _read(stated)
-    again = _as_function(stated) if demand is None else demand.stated
+    again: Mapping[str, Any]
+    if demand is None:  # what can be read of a demand with a curve that only a program knows, written anew
+        sides = {side: _written(stated[side], upward=side == "upper") for side in ("lower", "upper")}
+        again = {"language": "curves", **sides, "closed": _flag(stated["closed"])}
+    else:
+        again = demand.stated
     if json.dumps(again, sort_keys=True) != json.dumps(stated, sort_keys=True):
         raise ValueError("the demand is not stated as it should be")
     return demand
@@ -65,12 +70,6 @@ def _read(stated: Mapping[str, Any]) -> Demand | None:
     if language == "rho":
         return Demand.from_rho(from_text(stated["rho1"]), from_text(stated["rho2"]), closed=_flag(stated["closed"]))
     return DEMANDS[language](from_text(stated[language]))
-
-
-def _as_function(stated: Mapping[str, Any]) -> dict[str, Any]:
-    """What can be read of a demand with a curve that only a program knows, written anew."""
-    sides = {side: _written(stated[side], upward=side == "upper") for side in ("lower", "upper")}
-    return {"language": "curves", **sides, "closed": _flag(stated["closed"])}
 
 
 def _written(form: Any, *, upward: bool) -> Any:
@@ -178,12 +177,16 @@ def certify(design: Design, demand: Demand | None = None, *, improvement: Improv
     check_kind(Demand | None, demand=demand)
     check_kind(Improves | None, improvement=improvement)
     form = provable(design) if improvement is None else provable_rows(design)
-    content = {
-        "maskwell": "certificate",
-        "version": VERSION,
-        "design": form.to_dict(),
-        "claims": claims_of(form, None if demand is None else _stated(demand), improvement),
-    }
+    parity = form.parity_exact()
+    claims: dict[str, Any] = {"parity": to_text(parity)}
+    if demand is not None:
+        claims |= answer_of(_stated(demand), parity, decimals=form.decimals)
+    claims["admissible"] = proof_of(form, parity)
+    if improvement is not None:
+        if (fault := improvement.fault(form)) is not None:
+            raise CertificateError("the-garbling-does-not-prove", fault=fault)
+        claims["improves"] = improvement.to_dict()
+    content = {"maskwell": "certificate", "version": VERSION, "design": form.to_dict(), "claims": claims}
     return Certificate({**content, "seal": fingerprint_of(content)})
 
 
@@ -196,29 +199,12 @@ def _stated(demand: Demand) -> dict[str, Any]:
     return {"stated": demand.stated, "gamma": to_text(demand.gamma_exact), "decimals": demand.decimals}
 
 
-def claims_of(
-    design: Design, demand: Mapping[str, Any] | None = None, improvement: Improves | None = None
-) -> dict[str, Any]:
-    """Everything that is claimed of a design, worked out from its exact integers."""
-    parity = design.parity_exact()
-    claims: dict[str, Any] = {"parity": to_text(parity)}
-    if demand is not None:
-        claims |= answer_of(demand, parity, decimals=design.decimals)
-    claims["admissible"] = proof_of(design, parity)
-    if improvement is not None:
-        claims["improves"] = improvement.checked_against(design).to_dict()
-    return claims
-
-
 def answer_of(demand: Mapping[str, Any], parity: Parity, *, decimals: bool) -> dict[str, Any]:
     """The claims about a stated demand: its bound, whether a parity meets it, and the slack where that decides."""
     bound, gamma = bound_of(demand)
-    decimal_sides = {"design": decimals, "demand": bool(demand.get("decimals"))}
-    answer = verdict(parity, gamma, decimals=any(decimal_sides.values()), strict=bound["strict"])
-    slack = {
-        "relative": to_text(SLACK),
-        "given_as_decimals": [name for name, inexact in decimal_sides.items() if inexact],
-    }
+    inexact = [side for side, given in (("design", decimals), ("demand", demand.get("decimals"))) if given]
+    answer = verdict(parity, gamma, decimals=bool(inexact), strict=bound["strict"])
+    slack = {"relative": to_text(SLACK), "given_as_decimals": inexact}
     return {"demand": bound, "meets": answer.meets, **({"slack": slack} if answer.slack_used else {})}
 
 

@@ -83,11 +83,9 @@ class Verified(Result):
 def verify_certificate(content: Any, *, design: Design | None = None) -> Verified:
     """Work out anew all that a certificate claims."""
     check_kind(Design | None, design=design)
-    checks = tuple(_checks(content, design))
-    proved = all(check.ok for check in checks)
-    if not proved:
-        return Verified(checks)
-    return Verified(checks, content["claims"].get("meets"), "slack" in content["claims"])
+    verified = Verified(tuple(_checks(content, design)))
+    claims = content["claims"] if verified.ok else {}
+    return Verified(verified.checks, claims.get("meets"), "slack" in claims)
 
 
 def verify_text(text: str, *, design: Design | None = None) -> Verified:
@@ -176,7 +174,7 @@ def _checks(content: Any, expected: Design | None) -> Iterator[Check]:
         return
     design, claims = design_from_dict(content["design"]), content["claims"]
     if expected is not None:
-        yield _tried("the same", lambda: _the_same(design, expected, claims))
+        yield _tried("the same", lambda: _is_the_one(design, expected, claims))
     yield _tried("columns", lambda: _columns(design))
     yield _tried("parity", lambda: _parity(design, claims))
     if "demand" in claims:
@@ -240,7 +238,7 @@ def _design(content: Mapping[str, Any]) -> str:
     return f"{_a(design)} design with the fingerprint {design.fingerprint[:19]}... of its integers and labels"
 
 
-def _the_same(design: Design, expected: Design, claims: Mapping[str, Any]) -> str:
+def _is_the_one(design: Design, expected: Design, claims: Mapping[str, Any]) -> str:
     form = (provable_rows if "improves" in claims else provable)(expected)
     if form != design:
         raise _Wrong(f"it is about another design, {design.fingerprint[:19]}..., not {form.fingerprint[:19]}...")

@@ -77,7 +77,13 @@ def _merged(design: Design) -> tuple[Shape, ...]:
     for i, row in enumerate(rows):
         groups.setdefault(tuple(n // (factors[i] or 1) for n in row), []).append(i)
     lengths = (Fraction(sum(factors[i] for i in members), denominator) for members in groups.values())
-    return tuple(map(_along, groups, lengths, map(tuple, groups.values())))
+    merged = []
+    for direction, length, members in zip(groups, lengths, groups.values(), strict=True):
+        highest = max(direction)
+        truths = tuple(j for j, value in enumerate(direction) if value == highest)
+        values = tuple(length * value for value in sorted(set(direction)))
+        merged.append(Shape(tuple(members), truths, NUMBERED, values, sum(map(bool, direction))))
+    return tuple(merged)
 
 
 @singledispatch
@@ -90,7 +96,9 @@ def integer_rows(design: Design) -> tuple[list[list[int]], int]:
 
 @integer_rows.register
 def _dense(design: Dense) -> tuple[list[list[int]], int]:
-    _check_work(design)
+    bits = sum(whole.bit_length() for whole in set(design.denominators))
+    if bits * design.k * design.m > MOST_BITS:  # integers over one denominator would fill the memory
+        raise TooLargeError("the-x-chances-of-this-matrix", m=design.m, k=design.k)
     denominator = math.lcm(*design.denominators)
     factors = [denominator // whole for whole in design.denominators]
     columns = ([n * factor for n in column] for column, factor in zip(design.numerators, factors, strict=True))
@@ -102,13 +110,6 @@ def _pattern_rows(design: Patterns) -> tuple[list[list[int]], int]:
     pairs = ((share * design.outside, share * design.inside) for share in design.shares)
     masks = zip(design.masks, pairs, strict=True)
     return [[pair[mask >> j & 1] for j in range(design.k)] for mask, pair in masks], design.total
-
-
-def _check_work(design: Dense) -> None:
-    """Raise where the integers over one denominator would fill the memory."""
-    bits = sum(whole.bit_length() for whole in set(design.denominators))
-    if bits * design.k * design.m > MOST_BITS:
-        raise TooLargeError("the-x-chances-of-this-matrix", m=design.m, k=design.k)
 
 
 @singledispatch
@@ -156,14 +157,6 @@ def _alone(i: int, entries: Iterable[tuple[int, int, int]]) -> Shape:
     highest = {pair for pair, value in exact.items() if value == values[-1]}
     truths = tuple(j for j, pair in pairs.items() if pair in highest)
     return Shape((i,), truths, NUMBERED, tuple(values), sum(n > 0 for n, _ in pairs.values()))
-
-
-def _along(direction: tuple[int, ...], length: Fraction, rows: tuple[int, ...]) -> Shape:
-    """Rows that add up to ``length`` times a direction in integers without a common factor."""
-    highest = max(direction)
-    truths = tuple(j for j, value in enumerate(direction) if value == highest)
-    values = tuple(length * value for value in sorted(set(direction)))
-    return Shape(rows, truths, NUMBERED, values, sum(map(bool, direction)))
 
 
 def _sets_of(size: int, k: int, held: Fraction, missed: Fraction) -> Shape:
@@ -259,17 +252,10 @@ def _steps(design: Composed) -> bool:
     return columns_sum_to_one(design.first) and columns_sum_to_one(design.then)
 
 
-@singledispatch
 def parity_of_rows(design: Design) -> Parity:
     """Parity from the rows: the largest of their parities."""
+    if isinstance(design, Kronecker):
+        return product_of(map(parity_of_rows, design.factors))
+    if isinstance(design, Blocks):
+        return parity_of_rows(design.parts[0]) if len(design.parts) == 1 else math.inf
     return max(shape.parity for shape in shapes(design))
-
-
-@parity_of_rows.register
-def _of_factors(design: Kronecker) -> Parity:
-    return product_of(map(parity_of_rows, design.factors))
-
-
-@parity_of_rows.register
-def _of_cells(design: Blocks) -> Parity:
-    return parity_of_rows(design.parts[0]) if len(design.parts) == 1 else math.inf

@@ -179,7 +179,12 @@ class Demand:
 
     @classmethod
     def _in_one_number(cls, name: str, value: Number, bound: Fraction, *, gamma: Fraction) -> Demand:
-        upper, lower = _beta_curves(gamma) if name == "beta" else _gamma_curves(gamma)
+        upper: Curve
+        lower: Curve
+        upper, lower = (Boundary(gamma, upward=upward) for upward in (True, False))
+        if name == "beta":  # min(1, beta p) and p / beta
+            corners: list[tuple[Number, Number]] = [(0, 0), (1 / gamma, 1), (1, 1)]
+            upper, lower = Lines.of(corners if gamma > 1 else [(0, 0), (1, 1)]), Lines.of([(0, 0), (1, 1 / gamma)])
         return cls(
             name,
             f"{name} = {value}",
@@ -200,9 +205,8 @@ class Demand:
         check_kind(Flag, closed=closed)
         low, high = safe_above(rho1, "rho1"), safe_below(rho2, "rho2")
         if not 0 < low < high < 1:
-            beyond = next(
-                (f"{name} = {x}" for name, x in (("rho1", rho1), ("rho2", rho2)) if not 0 < as_fraction(x) < 1), ""
-            )
+            named = {"rho1": rho1, "rho2": rho2}
+            beyond = next((f"{name} = {x}" for name, x in named.items() if not 0 < as_fraction(x) < 1), "")
             raise ParameterError(
                 "is-not-strictly-between-0-and" if beyond else "rho1-is-not-below-rho2",
                 beyond=beyond,
@@ -240,9 +244,8 @@ class Demand:
         check_kind(Flag, closed=closed)
         bounds = [c.bound(upper=is_upper) for c, is_upper in ((lower, False), (upper, True)) if c is not None]
         bound = least([*bounds, NO_DEMAND])
-        curves = {
-            name: None if c is None else c.to_json() or FUNCTION for name, c in (("lower", lower), ("upper", upper))
-        }
+        sides = {"lower": lower, "upper": upper}
+        curves = {name: None if c is None else c.to_json() or FUNCTION for name, c in sides.items()}
         return cls(
             "curves",
             text,
@@ -306,25 +309,10 @@ class Demand:
 
     def to_dict(self) -> dict[str, Any]:
         """The demand in every language."""
-        content = {"stated": self.text, "language": self.name, "closed": self.closed, "attained": self.attained}
-        content |= {
-            "strict": self.strict,
-            "decimals": self.decimals,
-            "certified": self.certified,
-            "notes": list(self.notes),
-        }
-        content |= in_every_language(self.gamma_exact)
+        names = ("closed", "attained", "strict", "decimals", "certified")
+        content = {"stated": self.text, "language": self.name, **{name: getattr(self, name) for name in names}}
+        content |= {"notes": list(self.notes), **in_every_language(self.gamma_exact)}
         return content if self.sampled is None else {**content, "gamma_seen": to_float(self.sampled)}
-
-
-def _gamma_curves(gamma: Parity) -> tuple[Curve, Curve]:
-    return Boundary(gamma, upward=True), Boundary(gamma, upward=False)
-
-
-def _beta_curves(beta: Fraction) -> tuple[Curve, Curve]:
-    """``min(1, beta p)`` and ``p / beta``."""
-    corners: list[tuple[Number, Number]] = [(0, 0), (1 / beta, 1), (1, 1)]
-    return Lines.of(corners if beta > 1 else [(0, 0), (1, 1)]), Lines.of([(0, 0), (1, 1 / beta)])
 
 
 def posterior_range(gamma: Parity, prior: Fraction) -> tuple[Fraction, Fraction]:
@@ -343,9 +331,8 @@ def in_every_language(gamma: Parity) -> dict[str, Any]:
     """A parity bound as gamma, epsilon, beta, Bayes factor, and pairs [rho1, rho2]."""
     value = to_float(gamma)
     pairs = [[float(p), float(posterior_range(gamma, p)[1])] for p in RHO_EXAMPLES]
-    names = dict.fromkeys(("gamma", "beta", "bayes_factor"), value)
     return {
-        **names,
+        **dict.fromkeys(("gamma", "beta", "bayes_factor"), value),
         "gamma_exact": to_text(gamma),
         "epsilon": log_of(gamma),
         "rho": pairs,

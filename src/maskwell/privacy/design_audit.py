@@ -282,14 +282,10 @@ def audit(
 
     Sensitive categories are named by their labels, or by their codes where no label is a whole number.
     """
-    _check_kinds(design, demand)
+    check_kind(Design, design=design)
+    if demand is not None and not isinstance(demand, Demand | AverageSecurity):
+        raise WrongTypeError("demand-is-no-demand", demand_shown=shown_short(demand), demand=demand)
     checked = None if prior is None else design.check_distribution(prior, "prior")
     named = as_list(sensitive, "sensitive")
     codes = find_sensitive(design, named) if named else ()
     return Audit(design, demand, checked, codes, design.parity_exact())
-
-
-def _check_kinds(design: object, demand: object) -> None:
-    check_kind(Design, design=design)
-    if demand is not None and not isinstance(demand, Demand | AverageSecurity):
-        raise WrongTypeError("demand-is-no-demand", demand_shown=shown_short(demand), demand=demand)

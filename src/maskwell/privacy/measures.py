@@ -69,9 +69,8 @@ class Measure:
     @property
     def spoken(self) -> str:
         """Its name in a sentence."""
-        return {"ratio": "the ratio R", "sensitive": "the ratio R_S", "hazard": "the posterior"}.get(
-            self.name, "parity"
-        )
+        spoken = {"ratio": "the ratio R", "sensitive": "the ratio R_S", "hazard": "the posterior"}
+        return spoken.get(self.name, "parity")
 
     @property
     def blank(self) -> Fraction:
@@ -99,12 +98,13 @@ class Measure:
             return design.parity_exact()
         if self.name != "hazard":
             return hazard_of(design, self.sensitive).ratio
-        return max(self._posterior(row) for row in design.exact_matrix())
+        joint = map(self._joint, design.exact_matrix())
+        return max(own / total if total else Fraction(0) for own, total in joint)
 
-    def _posterior(self, row: Row) -> Fraction:
-        """Of the sensitive set; 0 for a report that cannot occur."""
-        total = sum((p * q for p, q in zip(row, self.prior, strict=True)), Fraction(0))
-        return sum((row[j] * self.prior[j] for j in self.sensitive), Fraction(0)) / total if total else Fraction(0)
+    def _joint(self, row: Row) -> tuple[Fraction, Fraction]:
+        """The chance of a report together with the sensitive set, and that of the report; 0 where it cannot occur."""
+        shares = [p * q for p, q in zip(row, self.prior, strict=True)]
+        return sum((shares[j] for j in self.sensitive), Fraction(0)), sum(shares, Fraction(0))
 
     def read(self, value: Number) -> Fraction:
         """A value that was asked for, strictly between that of no information and that of no bound."""
@@ -127,8 +127,8 @@ class Measure:
         if self.name == "parity":
             return max(row) - value * min(row)
         if self.name == "hazard":
-            total = sum((p * q for p, q in zip(row, self.prior, strict=True)), Fraction(0))
-            return sum((row[j] * self.prior[j] for j in self.sensitive), Fraction(0)) - value * total
+            own, total = self._joint(row)
+            return own - value * total
         others = [p for j, p in enumerate(row) if j not in self.sensitive]
         return max(row[j] for j in self.sensitive) - value * min(others)
 

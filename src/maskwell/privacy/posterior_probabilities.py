@@ -46,7 +46,8 @@ def posterior(design: Design, prior: Real | None = None) -> Real:
     """
     check_kind(Design, design=design)
     a = design.uniform_prior() if prior is None else design.check_distribution(prior, "prior")
-    scaled = np.array([_scaled(row) for row in design.exact_matrix()])
+    tops = ((row, max(row)) for row in design.exact_matrix())
+    scaled = np.array([[float(p / top) if top else 0.0 for p in row] for row, top in tops])
     joint = scaled * a
     total = joint.sum(axis=1, keepdims=True)
     after = np.full(joint.shape, np.nan)
@@ -64,11 +65,6 @@ def posterior_of(design: Design, report: Hashable, prior: Real | None = None) ->
     if np.isnan(beliefs).any():
         raise ParameterError("report-cannot-occur-under-this-prior", report=report)
     return np.asarray(beliefs)
-
-
-def _scaled(row: Sequence[Fraction]) -> list[float]:
-    top = max(row)
-    return [float(p / top) if top else 0.0 for p in row]
 
 
 @dataclass(frozen=True)

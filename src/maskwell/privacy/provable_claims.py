@@ -17,7 +17,7 @@ are not constant takes at least three values.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
@@ -37,7 +37,7 @@ from maskwell.designs.set_reports import SetDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.designs.wire import design_from_dict
-from maskwell.errors import CertificateError, TooLargeError
+from maskwell.errors import TooLargeError
 from maskwell.privacy.column_shapes import Shape, integer_rows, rows_one_by_one, shapes
 
 Condition = Literal["C1", "C2", "truth"]
@@ -78,20 +78,9 @@ class Judged:
         return f"{name} takes {len(self.shape.values)} different values, not two (condition C2)"
 
 
-@singledispatch
-def parts_of(design: Design) -> tuple[Design, ...]:  # noqa: ARG001 (other kinds have parts)
+def parts_of(design: Design) -> tuple[Design, ...]:
     """The designs whose rows multiply, or stand side by side, to those of this one; none for other designs."""
-    return ()
-
-
-@parts_of.register
-def _factors(design: Kronecker) -> tuple[Design, ...]:
-    return design.factors
-
-
-@parts_of.register
-def _blocks(design: Blocks) -> tuple[Design, ...]:
-    return design.parts
+    return design.factors if isinstance(design, Kronecker) else design.parts if isinstance(design, Blocks) else ()
 
 
 def why_not(design: Design) -> str | None:
@@ -99,9 +88,9 @@ def why_not(design: Design) -> str | None:
     return _reason(design, design.parity_exact())
 
 
-def judged_rows(design: Design, level: Parity) -> Iterator[Judged]:
+def judged_rows(design: Design, level: Parity) -> list[Judged]:
     """The reports that can occur, each judged at a level."""
-    return (Judged(shape, level, _failed(shape, level)) for shape in shapes(design) if shape.is_possible)
+    return [Judged(shape, level, _failed(shape, level)) for shape in shapes(design) if shape.is_possible]
 
 
 def _failed(shape: Shape, level: Parity) -> Condition | None:
@@ -112,20 +101,14 @@ def _failed(shape: Shape, level: Parity) -> Condition | None:
     return None if len(shape.values) == 2 else "C2"
 
 
-def _deciding(parts: tuple[Design, ...], level: Parity) -> tuple[int, ...]:
-    """Without a bound every part counts; else those that say something, or the first if none does."""
-    if level == math.inf:
-        return tuple(range(len(parts)))
-    return tuple(i for i, part in enumerate(parts) if part.parity_exact() > 1) or (0,)
-
-
 def _reason(design: Design, level: Parity) -> str | None:
     parts = parts_of(design)
     if not parts:
         rows = (row for row in rows_one_by_one(design) if row.is_possible)
         failing = next((one for row in rows if (one := Judged(row, level, _failed(row, level))).fails), None)
         return None if failing is None else failing.words(_name(design, failing.shape))
-    which = _deciding(parts, level)
+    # without a bound every part counts; else those that say something, or the first if none does
+    which = [i for i, part in enumerate(parts) if level == math.inf or part.parity_exact() > 1] or [0]
     if level != math.inf and len(which) > 1:
         both = " and ".join(f"{i + 1}" for i in which[:2])
         return f"parts {both} both say something, so that some report takes more than two values (condition C2)"
@@ -146,19 +129,15 @@ def proof_of(design: Design, level: Parity) -> dict[str, Any] | None:
     """Whether a design is admissible at a level, with the proof in exact text."""
     if isinstance(level, float) or isinstance(design, Kronecker):
         return None
-    judged = list(judged_rows(design, level))
+    judged = judged_rows(design, level)
     wrong = next((row for row in judged if row.fails), None)
     said = {"exactly": wrong is None, "level": to_text(level)}
     if wrong is not None:
-        return {**said, **_fault(wrong)}
+        shape = wrong.shape
+        named = {"size": shape.sizes.start} if shape.sizes else {"row": shape.rows[0]}
+        return {**said, **named, "fails": wrong.fails, "parity": to_text(shape.parity), "values": len(shape.values)}
     impossible = [i for shape in shapes(design) if not shape.is_possible for i in shape.rows]
     return {**said, "witness": [row.witness() for row in judged], "impossible": impossible}
-
-
-def _fault(row: Judged) -> dict[str, Any]:
-    shape = row.shape
-    named = {"size": shape.sizes.start} if shape.sizes else {"row": shape.rows[0]}
-    return {**named, "fails": row.fails, "parity": to_text(shape.parity), "values": len(shape.values)}
 
 
 @singledispatch
@@ -172,25 +151,16 @@ def provable(design: Design) -> Design:
 @provable.register(Sparse)
 def written_out(design: Design) -> Dense:
     """The matrix of a design, with the same labels; sets are labelled by 0/1 texts."""
+    said = {"kind": design.kind, "design_k": big(design.k), "exact_limit": EXACT_LIMIT, "k": design.k}
     if isinstance(design, SetDesign) and design.k**2 > EXACT_LIMIT:  # there are at least k sets
-        raise _too_large(design)
+        raise TooLargeError("this-design-over-categories-must", **said)
     try:
         rows = design.exact_matrix()
     except TooLargeError as error:
-        raise _too_large(design) from error
+        raise TooLargeError("this-design-over-categories-must", **said) from error
     made = {"kind": design.kind, "fingerprint": design.fingerprint}
     written = Dense.of(rows, design.inputs, design.written_reports())
     return written.noting_decimals(design).with_provenance(written_out=made)
-
-
-def _too_large(design: Design) -> TooLargeError:
-    return TooLargeError(
-        "this-design-over-categories-must",
-        kind=design.kind,
-        design_k=big(design.k),
-        exact_limit=EXACT_LIMIT,
-        k=design.k,
-    )
 
 
 @provable.register
@@ -226,7 +196,10 @@ class Improves:
     @classmethod
     def from_dict(cls, content: Any) -> Improves:
         """Read back what :meth:`to_dict` wrote, strictly; ValueError or the like for anything else."""
-        entries = tuple(_read_entry(entry) for entry in content["garbling"])
+        for entry in content["garbling"]:
+            if not (isinstance(entry, list) and [*map(type, entry[:2])] == [int, int]):
+                raise ValueError(f"{entry!r:.80} is not an entry [row, column, fraction]")
+        entries = tuple((i, u, from_text(text)) for i, u, text in content["garbling"])
         places = [entry[:2] for entry in entries]
         if any(before >= after for before, after in pairwise(places)):
             raise ValueError("the entries of the garbling are not in order, or one is repeated")
@@ -242,13 +215,6 @@ class Improves:
             "parity": to_text(self.original.parity_exact()),
             "garbling": [[i, u, to_text(c)] for i, u, c in self.entries],
         }
-
-    def checked_against(self, better: Design) -> Improves:
-        """The same, after checking in exact arithmetic that it leads from the better design to the original."""
-        fault = self.fault(better)
-        if fault is not None:
-            raise CertificateError("the-garbling-does-not-prove", fault=fault)
-        return self
 
     def fault(self, better: Design) -> str | None:
         """What is wrong with the claim that ``original = C better``; None when it holds exactly."""
@@ -287,10 +253,3 @@ class Improves:
                     actual, right = to_text(Fraction(x, common * total)), to_text(Fraction(a, whole))
                     return f"the entry for report {i} and truth {j} is {actual} after garbling, not {right}"
         return None
-
-
-def _read_entry(entry: Any) -> Entry:
-    i, u, text = entry
-    if not (isinstance(entry, list) and type(i) is int and type(u) is int):
-        raise ValueError(f"{entry!r:.80} is not an entry [row, column, fraction]")
-    return i, u, from_text(text)

@@ -36,7 +36,7 @@ from maskwell.verbs.sampled_rows import SampledRows, check_no_reports
 from maskwell.verbs.share_results import Shares, with_quantities
 
 if TYPE_CHECKING:
-    from maskwell.core.cells import Cells
+    from maskwell.core.row_sums import Cells
     from maskwell.engines.report_counts import SurveyTally
     from maskwell.engines.row_sources import Progress
     from maskwell.verbs.described_survey import Survey

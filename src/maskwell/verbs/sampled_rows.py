@@ -124,7 +124,7 @@ class SampledRows:
 
     def rule_of_rows(self, weight: Any, replicates: Any, stratum: Any) -> ReplicateRule:
         """How replicate weights of rows, shape (n, R), become a variance."""
-        from maskwell.core.cells import Cells, products_of_replicates
+        from maskwell.core.row_sums import Cells, products_of_replicates
         from maskwell.engines.report_counts import SurveyTally
 
         n = len(replicates)

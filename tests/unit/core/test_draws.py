@@ -107,10 +107,7 @@ def test_an_interval_is_hit_with_exactly_its_length(numerators: list[int], denom
 
 
 @thorough
-@given(
-    st.lists(st.integers(0, 60), max_size=6).map(sorted),
-    st.lists(st.integers(0, 15), min_size=40, max_size=40),
-)
+@given(st.lists(st.integers(0, 60), max_size=6).map(sorted), st.lists(st.integers(0, 15), min_size=40, max_size=40))
 def test_an_interval_counts_the_thresholds_at_or_below_the_number(numerators: list[int], run: list[int]) -> None:
     """The pair is read with the low word first; further words follow as they come."""
     digits = [run[1], run[0], *run[2:]]

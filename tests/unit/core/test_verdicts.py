@@ -25,13 +25,7 @@ from maskwell.core.verdicts import (
     tied,
 )
 
-COMPARISONS = {
-    at_most: operator.le,
-    below: operator.lt,
-    at_least: operator.ge,
-    above: operator.gt,
-    tied: operator.eq,
-}
+COMPARISONS = {at_most: operator.le, below: operator.lt, at_least: operator.ge, above: operator.gt, tied: operator.eq}
 SIZES = st.floats(1e-300, 1e300)
 
 

@@ -28,7 +28,7 @@ from maskwell.privacy import certificate as module
 from maskwell.privacy.certificate import certify
 from maskwell.privacy.certificate_check import verify_certificate, verify_text
 from maskwell.privacy.design_audit import audit
-from maskwell.privacy.provable_claims import Improves, provable, provable_rows
+from maskwell.privacy.provable_claims import Improves, proof_of, provable, provable_rows
 
 NAMES = list(made.certificates())
 STEPS = Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1], closed_right=[False, True])
@@ -371,16 +371,13 @@ FORGERIES = {
         | met_by({"gamma": "4"}, "4"),
     ),
     "a truth without a column": forged(
-        {**SILENT_COIN, "exact": {"denominators": ["1", "1"], "columns": [["1"], ["1"], ["0"]]}},
-        SILENT_CLAIMS,
+        {**SILENT_COIN, "exact": {"denominators": ["1", "1"], "columns": [["1"], ["1"], ["0"]]}}, SILENT_CLAIMS
     ),
     "digits of another script": forged(
-        {**SILENT_COIN, "exact": {"denominators": ["١", "1"], "columns": [["1"], ["1"]]}},
-        SILENT_CLAIMS,
+        {**SILENT_COIN, "exact": {"denominators": ["١", "1"], "columns": [["1"], ["1"]]}}, SILENT_CLAIMS
     ),
     "an exponent": forged(
-        {**SILENT_COIN, "exact": {"denominators": ["10", "1"], "columns": [["1e1"], ["1"]]}},
-        SILENT_CLAIMS,
+        {**SILENT_COIN, "exact": {"denominators": ["10", "1"], "columns": [["1e1"], ["1"]]}}, SILENT_CLAIMS
     ),
     "an epsilon below zero": forged(SILENT_COIN, SILENT_CLAIMS | met_by({"epsilon": "-1"}, "1")),
     "no chances for rho": forged(COIN, COIN_CLAIMS | met_by({"rho1": "-1", "rho2": "2", "closed": False}, "4")),
@@ -770,7 +767,9 @@ def test_a_composed_design_is_certified_by_its_matrix() -> None:
 def test_a_certificate_of_a_design_that_is_not_written_out_is_refused() -> None:
     composed = EXAMPLES["composed uniform"]
     proof = certify(provable(composed)).to_dict()
-    content = {**proof, "design": composed.to_dict(), "claims": module.claims_of(composed)}
+    parity = composed.parity_exact()
+    claims = {"parity": to_text(parity), "admissible": proof_of(composed, parity)}
+    content = {**proof, "design": composed.to_dict(), "claims": claims}
     assert not made.maskwell_holds(made.sealed_again(content))
     assert not made.page_holds(made.sealed_again(content))
 

@@ -24,25 +24,20 @@ def _list(flags: Array, unsettled: Array) -> int:
     return len(rows)
 
 
-def _rejected_below(bound: int) -> int:
-    """Low halves below this are rejected, so that the high half is exactly uniform.
-
-    Source: after [Lemire2019].
-    """
-    return 2**32 % bound
-
-
 def _two_words(words: Words) -> Array:
     return words[:, 0].astype(np.uint64) | (words[:, 1].astype(np.uint64) << _SHIFT)
 
 
 def uniform(codes: Array, words: Words, k: int, threshold: int, out: Array, unsettled: Array) -> int:
-    """Keep the truth when the two words are below ``threshold``, else report category ``w0 * k >> 32``."""
+    """Keep the truth when the two words are below ``threshold``, else report category ``w0 * k >> 32``.
+
+    Low halves of ``w0 * k`` below ``2**32 % k`` are rejected, so that the high half is exactly uniform: [Lemire2019].
+    """
     high, top = words[:, 1], np.uint32(threshold >> 32)
     product = words[:, 0].astype(np.uint64) * np.uint64(k)
     kept = high < top
     out[:] = np.where(kept, codes, (product >> _SHIFT).astype(codes.dtype))
-    rejected = ~kept & ((product & _LOW) < np.uint64(_rejected_below(k)))
+    rejected = ~kept & ((product & _LOW) < np.uint64(2**32 % k))
     return _list((high == top) | rejected, unsettled)
 
 

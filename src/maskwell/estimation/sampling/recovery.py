@@ -16,8 +16,8 @@ from typing import TypeAlias
 import numpy as np
 
 from maskwell.core.arguments import Array, Real
-from maskwell.core.cells import Cells
 from maskwell.core.documents import joint_fingerprint
+from maskwell.core.row_sums import Cells
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
 from maskwell.designs.set_reports import SetDesign

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Flag, Real, RealNumber, as_floats, as_list, as_real, as_whole, check_kind
-from maskwell.core.cells import Cells
 from maskwell.core.groups import Factor
+from maskwell.core.row_sums import Cells
 from maskwell.errors import ParameterError
 from maskwell.estimation.sampling.recovery import BLOCK, Recovery, square_of
 
@@ -166,7 +166,7 @@ NEAR = 0.05  # how far from a whole number, as a share of it, the number of unit
 
 
 def rank_of_replicates(products: Real) -> int:
-    """The rank of replicate weights, from :func:`maskwell.core.cells.products_of_replicates`."""
+    """The rank of replicate weights, from :func:`maskwell.core.row_sums.products_of_replicates`."""
     values = np.linalg.eigvalsh(products)
     return int((values > ALONE * values[-1]).sum())
 

@@ -24,10 +24,10 @@ from typing import Any, cast
 import numpy as np
 
 from maskwell.core.arguments import Array, Real
-from maskwell.core.cells import Cells
 from maskwell.core.documents import joint_fingerprint
 from maskwell.core.phrases import option
 from maskwell.core.report_data import Counts
+from maskwell.core.row_sums import Cells
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError, TooLargeError

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array
-from maskwell.core.cells import Cells
 from maskwell.core.groups import Factor
 from maskwell.core.phrases import VALUES, listed, option
+from maskwell.core.row_sums import Cells
 from maskwell.errors import ParameterError, WrongTypeError
 
 _BETWEEN = re.compile(r'\s*[,&]\s*(?=(?:[^"]*"[^"]*")*[^"]*$)')

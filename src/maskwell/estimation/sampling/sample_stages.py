@@ -24,8 +24,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, as_floats, check_kind
-from maskwell.core.cells import Cells
 from maskwell.core.phrases import option
+from maskwell.core.row_sums import Cells
 from maskwell.core.verdicts import at_most, below
 from maskwell.errors import InputError, ParameterError, TooLargeError
 from maskwell.estimation.sampling.recovery import BLOCK, LineScores, square_of

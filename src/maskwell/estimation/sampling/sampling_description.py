@@ -27,10 +27,10 @@ from maskwell.core.arguments import (
     kind_of,
     numbers_of_rows,
 )
-from maskwell.core.cells import Cells
 from maskwell.core.exact import as_fraction, to_float
 from maskwell.core.groups import Factor
 from maskwell.core.phrases import VALUES, listed
+from maskwell.core.row_sums import Cells
 from maskwell.core.verdicts import below
 from maskwell.errors import InputError, LabelError, ParameterError, WrongTypeError
 from maskwell.estimation.sampling.replicate_weights import ReplicateRule

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Real
-from maskwell.core.cells import Cells
 from maskwell.core.display import number_or_none, plain_label, plain_numbers
 from maskwell.core.phrases import Printed
+from maskwell.core.row_sums import Cells
 from maskwell.core.verdicts import above
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.estimation.binomial_counts import Part

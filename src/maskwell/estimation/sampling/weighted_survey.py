@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, RealNumber, as_array, as_list, as_real, check_kind
-from maskwell.core.cells import Cells, products_of_replicates
 from maskwell.core.groups import Factor
 from maskwell.core.phrases import VALUES, Printed, listed
 from maskwell.core.report_data import Reports, split_sets
+from maskwell.core.row_sums import Cells, products_of_replicates
 from maskwell.designs.coded import CodedDesign, check_codes, codes_of, reports_of
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, LabelError, ParameterError, ReportError, TooLargeError

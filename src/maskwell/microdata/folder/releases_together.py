@@ -24,7 +24,7 @@ from maskwell.core.labels import texts
 from maskwell.core.percentages import tenths
 from maskwell.core.phrases import in_words, option, shorten
 from maskwell.core.verdicts import above
-from maskwell.designs.design import Transitions
+from maskwell.designs.column_arrays import Transitions
 from maskwell.errors import MaskwellError, PublishError
 from maskwell.microdata.folder.ledger import (
     KEPT_BY,

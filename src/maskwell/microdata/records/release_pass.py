@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from maskwell.core.atomic import atomic_file
-from maskwell.core.cells import CellTable, give_back_memory
+from maskwell.core.cells import CellTable
+from maskwell.core.freed_memory import give_back_memory
 from maskwell.engines.arrow_arrays import ANY, require
 from maskwell.engines.cell_counts import coders_of
 from maskwell.engines.column_codes import LevelCoder

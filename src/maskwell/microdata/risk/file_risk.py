@@ -19,8 +19,9 @@ from maskwell.core.arguments import (
     check_level,
     list_of,
 )
-from maskwell.core.cells import CellTable, give_back_memory
+from maskwell.core.cells import CellTable
 from maskwell.core.exact import Parity
+from maskwell.core.freed_memory import give_back_memory
 from maskwell.core.groups import find_keys, number_cells
 from maskwell.core.verdicts import below
 from maskwell.errors import CountsError, ParameterError

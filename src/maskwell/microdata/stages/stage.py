@@ -37,7 +37,7 @@ from maskwell.core.groups import KeyFinder, distinct_rows, joint_keys
 from maskwell.core.labels import texts
 from maskwell.core.verdicts import at_least
 from maskwell.designs.coded import ENTRY_LIMIT, CodedDesign
-from maskwell.designs.design import Transitions
+from maskwell.designs.column_arrays import Transitions
 from maskwell.designs.sparse import Sparse
 
 State = tuple[Hashable, ...]
