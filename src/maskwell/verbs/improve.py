@@ -67,8 +67,14 @@ def improve(
     sensitive
         Protect this category only, instead of all alike, as where nobody minds being found innocent; then there is one
         way, and the protection of the design is kept.
-    split, exactly, allow_identity
-        As in :func:`maskwell.planning.improvement.improve`; by layers unless another way is named.
+    split
+        "layers" (default) splits every row once; "lemmas" follows the proofs of the source. Both are exact, and give
+        different designs in general.
+    exactly
+        Improve even what only the last digits of decimals, or of designs rounded for a bound such as e**epsilon, leave
+        to be gained: in reports that almost never occur. Designs of fractions are always improved exactly.
+    allow_identity
+        Without a bound on parity the only admissible design is the truth itself. True allows it.
     name
         What the design is called in an error; its path by default.
 
