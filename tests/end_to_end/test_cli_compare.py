@@ -57,10 +57,7 @@ def test_a_gain_matrix_proves_that_neither_can_be_made_from_the_other() -> None:
     found = run("compare", "a.json", "b.json", "--json").json()
     assert found["order"] == "incomparable" and found["proof"]["exact"]
     A, B = (np.array(run("audit", f, "--json").json()["matrix"]) for f in ("a.json", "b.json"))
-    for P, Q, proof in (
-        (A, B, found["proof"]["first_for_second"]),
-        (B, A, found["proof"]["second_for_first"]),
-    ):
+    for P, Q, proof in ((A, B, found["proof"]["first_for_second"]), (B, A, found["proof"]["second_for_first"])):
         G = np.array(proof["gain"])
         assert (G * Q).sum() > (P @ G.T).max(axis=1).sum() + 1e-9
 

@@ -13,16 +13,7 @@ from tests.support.command_line import design_file, refused, run
 
 from maskwell.estimation.share_intervals import METHODS
 
-KEYS = {
-    "n",
-    "method",
-    "variables",
-    "estimates",
-    "covariance",
-    "sampling_variance",
-    "randomization_variance",
-    "flags",
-}
+KEYS = {"n", "method", "variables", "estimates", "covariance", "sampling_variance", "randomization_variance", "flags"}
 
 
 @pytest.fixture

@@ -383,13 +383,7 @@ def test_a_bound_that_some_cell_breaks_is_refused_unless_it_is_exempt(csv: Path)
     plan = '[[protect]]\nvariables = ["smokes"]\nwithin = ["region"]\nmethod = "optimal"\nposterior = 0.6\n'
     Path("cells.toml").write_text(plan)
     refused(
-        "release",
-        "cells.csv",
-        "--plan",
-        "cells.toml",
-        "-o",
-        "cells",
-        saying="posterior = 0.6 is broken (1): 3 records",
+        "release", "cells.csv", "--plan", "cells.toml", "-o", "cells", saying="posterior = 0.6 is broken (1): 3 records"
     )
     assert not Path("cells").exists()
     tried = run("release", "cells.csv", "--plan", "cells.toml", "--dry-run", status=1).out

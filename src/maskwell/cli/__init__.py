@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import lazy_loader
 
 COMMANDS = {
     "design": "Make a design file, from a device or from a privacy demand.",
@@ -29,31 +29,6 @@ COMMANDS = {
 }
 """Every command, imported when it is called from the file of its name, and its line in the help."""
 
-if TYPE_CHECKING:
-    from maskwell.cli.audit_command import audit as audit
-    from maskwell.cli.choose_command import choose as choose
-    from maskwell.cli.compare_command import compare as compare
-    from maskwell.cli.completion_command import completion as completion
-    from maskwell.cli.convert_command import convert as convert
-    from maskwell.cli.demo_command import demo as demo
-    from maskwell.cli.design_command import design as design
-    from maskwell.cli.device_command import device as device
-    from maskwell.cli.estimate_command import estimate as estimate
-    from maskwell.cli.improve_command import improve as improve
-    from maskwell.cli.mine_command import mine as mine
-    from maskwell.cli.randomize_command import randomize as randomize
-    from maskwell.cli.regress_command import regress as regress
-    from maskwell.cli.release_command import release as release
-    from maskwell.cli.risk_command import risk as risk
-    from maskwell.cli.sample_size_command import sample_size as sample_size
-    from maskwell.cli.serve_command import serve as serve
-    from maskwell.cli.survey_command import survey as survey
-    from maskwell.cli.tabulate_command import tabulate as tabulate
-    from maskwell.cli.tally_command import tally as tally
-    from maskwell.cli.verify_command import verify as verify
-else:
-    import lazy_loader
-
-    __getattr__, __dir__, _ = lazy_loader.attach(
-        __name__, submod_attrs={f"{name}_command": [name] for name in (c.replace("-", "_") for c in COMMANDS)}
-    )
+__getattr__, __dir__, _ = lazy_loader.attach(
+    __name__, submod_attrs={f"{name}_command": [name] for name in (c.replace("-", "_") for c in COMMANDS)}
+)

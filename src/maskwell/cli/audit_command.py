@@ -6,22 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import (
-    FilePath,
-    check_plot,
-    demand_options,
-    demand_words,
-    example,
-    json_option,
-    load_design,
-    plot_content,
-    plot_options,
-    read_codes,
-    read_shares,
-    typed_demand,
-    use_one_thread,
-    with_plot,
-)
+from maskwell.cli import options as opt
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
 from maskwell.cli.verify_command import certificate_content, check_certificate, with_certificate
 
@@ -30,14 +15,13 @@ if TYPE_CHECKING:
     from maskwell.privacy.criteria import Demand
     from maskwell.privacy.design_audit import AverageSecurity
     from maskwell.reports.pictures.canvas import Picture
-    from maskwell.reports.report import Paragraph
 
 
 @click.command(
-    epilog=example("maskwell design warner --p 0.7 -o warner.json", "maskwell audit warner.json --epsilon 1")
+    epilog=opt.example("maskwell design warner --p 0.7 -o warner.json", "maskwell audit warner.json --epsilon 1")
 )
-@click.argument("design", metavar="D", type=FilePath())
-@demand_options
+@click.argument("design", metavar="D", type=opt.FilePath())
+@opt.demand_options
 @click.option("--average-security", metavar="PHI", help="Security on average only, from 1 to 2; not recommended.")
 @click.option(
     "--prior", metavar="A,B,...", help="Shares of the categories that an attacker believes in; equal by default."
@@ -46,9 +30,9 @@ if TYPE_CHECKING:
     "--sensitive", metavar="A,B,...", help="Categories for which to show how far a report can speak for them."
 )
 @click.option("--explain", is_flag=True, help="The promise in plain words, as one would tell a respondent.")
-@click.option("--certificate", type=FilePath(), metavar="C.json", help="Where the proof goes, for anyone to check.")
-@plot_options("what a report reveals, against the demand if there is one")
-@json_option
+@click.option("--certificate", type=opt.FilePath(), metavar="C.json", help="Where the proof goes, for anyone to check.")
+@opt.plot_options("what a report reveals, against the demand if there is one")
+@opt.json_option
 def audit(
     design: str,
     prior: str | None,
@@ -65,31 +49,34 @@ def audit(
 
     With a demand, the exit status is 1 when the design does not meet it.
     """
-    use_one_thread()
+    opt.use_one_thread()
     from maskwell.core.atomic import write_files
     from maskwell.reports.demand_words import explain as explained
-    from maskwell.reports.report import Report
+    from maskwell.reports.report import Paragraph, Report
     from maskwell.reports.text.privacy_report import audit_report
     from maskwell.verbs.audit import audit as audit_design
     from maskwell.verbs.audit import audited_demand
 
     inputs = [design, options["curves"] or "-"]
-    check_plot(plot, force=force, inputs=inputs)
+    opt.check_plot(plot, force=force, inputs=inputs)
     check_certificate(certificate, force=force, inputs=[*inputs, plot or "-"])
-    loaded, demand = load_design(design), audited_demand(None, options["average_security"], demand_words(options))
-    shares = None if prior is None else read_shares(prior, "--prior", loaded)
-    codes = [] if sensitive is None else read_codes(sensitive, "--sensitive", loaded)
+    loaded = opt.load_design(design)
+    demand = audited_demand(None, options["average_security"], opt.demand_words(options))
+    shares = None if prior is None else opt.read_shares(prior, "--prior", loaded)
+    codes = [] if sensitive is None else opt.read_codes(sensitive, "--sensitive", loaded)
     audited = audit_design(loaded, demand, shares, sensitive=[loaded.inputs.labels[code] for code in codes])
-    picture = plot_content(plot, lambda: _picture(loaded, demand, design))
+    picture = opt.plot_content(plot, lambda: _picture(loaded, demand, design))
     proof = certificate_content(certificate, loaded, demand)
     written = write_files({"certificate": (certificate, proof), **picture}, force=force, inputs=inputs)
     if as_json:
-        print_json(audited.to_dict() | {"explanation": [_plain(one) for one in explained(loaded, demand)]} | written)
+        told = [one.replace("\u00a0", " ") for one in explained(loaded, demand)]  # a page has unbreakable spaces
+        print_json(audited.to_dict() | {"explanation": told} | written)
     elif explain:
-        print_lines(with_plot(Report([_sentence(one) for one in explained(loaded, demand)]), written))
+        sentences = [Paragraph(one, hang="", keeps_units=True) for one in explained(loaded, demand)]
+        print_lines(opt.with_plot(Report(sentences), written))
     else:
-        report = audit_report(audited.to_dict(), loaded, design, typed_demand(options))
-        print_lines(with_certificate(with_plot(report, written), certificate))
+        report = audit_report(audited.to_dict(), loaded, design, opt.typed_demand(options))
+        print_lines(with_certificate(opt.with_plot(report, written), certificate))
     return ANSWER_IS_NO if audited.meets is False else OK
 
 
@@ -102,14 +89,3 @@ def _picture(design: Design, demand: Demand | AverageSecurity | None, path: str)
 
     stated = demand if isinstance(demand, Demand) else None
     return plot_revealed(stands_for(design), demand=stated, name=Path(path).name, decimals=design.decimals)
-
-
-def _sentence(text: str) -> Paragraph:
-    from maskwell.reports.report import Paragraph
-
-    return Paragraph(text, hang="", keeps_units=True)
-
-
-def _plain(text: str) -> str:
-    """Ordinary spaces where a page has unbreakable ones."""
-    return text.replace("\u00a0", " ")

@@ -7,22 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from maskwell.cli.options import (
-    LABELS_HELP,
-    FilePath,
-    check_plot,
-    demand_options,
-    example,
-    json_option,
-    needed_demand,
-    plot_content,
-    plot_option,
-    read_categories,
-    read_labels,
-    split_list,
-    typed_demand,
-    with_plot,
-)
+from maskwell.cli import options as opt
 from maskwell.cli.output import print_json, print_lines
 from maskwell.errors import ParameterError
 
@@ -59,12 +44,12 @@ LEVEL = "0.95"
 
 
 @click.command(
-    epilog=example(
+    epilog=opt.example(
         "maskwell choose --k 10 --epsilon 1 --n 2000",
         "maskwell choose --categories never,once,often --rho 0.1 0.5 --margin 0.03 -o design.json",
     )
 )
-@click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {LABELS_HELP}")
+@click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {opt.LABELS_HELP}")
 @click.option("--k", metavar="K", help="Number of categories, labelled 0, 1, 2, ...")
 @click.option(
     "--answers",
@@ -73,21 +58,21 @@ LEVEL = "0.95"
     multiple=True,
     help="Name and answers of one of several questions for each person, under the demand together; repeat for more.",
 )
-@demand_options
+@opt.demand_options
 @click.option("--n", metavar="N", help="Number of respondents: the margin is worked out.")
 @click.option("--margin", metavar="E", help="Half width of intervals that is wanted: N is worked out.")
 @click.option("--pi", metavar="A,B,...", help="True shares to assume; equal by default.")
 @options_of(COMPLEX)
 @click.option("--level", metavar="L", help=f"Level of the intervals; {LEVEL} by default.")
-@click.option("-o", "--output", type=FilePath(), metavar="D.json", help="Where the recommended design goes.")
-@plot_option("privacy against error for all designs")
+@click.option("-o", "--output", type=opt.FilePath(), metavar="D.json", help="Where the recommended design goes.")
+@opt.plot_option("privacy against error for all designs")
 @click.option(
     "--picture",
     type=click.Choice(["frontier", "variance"]),
     help="With --plot: all designs over a range of privacy (default), or what the best one costs over k and gamma.",
 )
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
-@json_option
+@opt.json_option
 def choose(
     categories: str | None,
     k: str | None,
@@ -115,7 +100,10 @@ def choose(
         sizes = {"n": asked["n"], "margin": asked["margin"], "level": asked["level"] or LEVEL}
         _choose_for_questions(questions, others, options, sizes, as_json=as_json)
         return
-    _choose(_needed_categories(categories, k), options, asked, output, plot, picture, force=force, as_json=as_json)
+    named = opt.read_categories(categories, k)
+    if named is None:
+        raise ParameterError("choose-needs-the-categories")
+    _choose(named, options, asked, output, plot, picture, force=force, as_json=as_json)
 
 
 # ---- several questions
@@ -135,7 +123,7 @@ def _choose_for_questions(
     named = [name.replace("_", "-") for name, value in others.items() if value is not None]
     if named:
         raise ParameterError("answers-and-named", named="-o" if named[0] == "output" else f"--{named[0]}")
-    chosen = plan_questions(_read_questions(typed), needed_demand(demand, "choose"), **asked)
+    chosen = plan_questions(_read_questions(typed), opt.needed_demand(demand, "choose"), **asked)
     if as_json:
         print_json(chosen.to_dict())
     else:
@@ -149,7 +137,7 @@ def _read_questions(typed: Sequence[str]) -> dict[str, list[str]]:
         name, _, labels = text.partition("=")
         if not name.strip() or not labels.strip() or name.strip() in questions:
             raise ParameterError("answers-a-name-of-its-own", text=text)
-        questions[name.strip()] = read_labels(labels, "--answers")
+        questions[name.strip()] = opt.read_labels(labels, "--answers")
     return questions
 
 
@@ -167,17 +155,21 @@ def _choose(
     force: bool,
     as_json: bool,
 ) -> None:
-    from maskwell.core.atomic import write_files
+    from maskwell.core.atomic import check_output, write_files
     from maskwell.designs.wire import dumps
     from maskwell.reports.text.planning_report import choice_report
     from maskwell.verbs.choose import choose
 
-    stated = needed_demand(demand, "choose")
-    shares = None if asked["pi"] is None else split_list(asked["pi"], "--pi")
+    stated = opt.needed_demand(demand, "choose")
+    shares = None if asked["pi"] is None else opt.split_list(asked["pi"], "--pi")
     _check_used({name: asked[name] for name in ("level", *COMPLEX)}, needs=asked["n"] or asked["margin"])
-    _check_picture_plot(picture, plot)
-    _check_output(output, force=force, as_json=as_json)
-    check_plot(plot, force=force, inputs=[output or "-", demand["curves"] or "-"])
+    if picture is not None and plot is None:
+        raise ParameterError("picture-without-plot")
+    if as_json and output == "-":
+        raise ParameterError("json-and-o-both-need-standard")
+    if output is not None:
+        check_output(output, force=force)
+    opt.check_plot(plot, force=force, inputs=[output or "-", demand["curves"] or "-"])
     choice = choose(
         demand=stated,
         n=asked["n"],
@@ -188,27 +180,22 @@ def _choose(
         sampling={name: asked[name] for name in COMPLEX if name != "category"},
         category=category_of(asked["category"]),
     )
-    picture_files = plot_content(plot, lambda: _picture(choice, picture or "frontier"))
+    picture_files = opt.plot_content(plot, lambda: _picture(choice, picture or "frontier"))
     text = None if output is None else dumps(choice.design).encode()
     written = write_files({"output": (output, text), **picture_files}, force=force)
     if as_json:
         print_json({**choice.to_dict(), **written})
     else:
         saved_as = None if output == "-" else output
-        print_lines(with_plot(choice_report(choice, saved_as, typed_demand(demand)), written), err=output == "-")
+        print_lines(
+            opt.with_plot(choice_report(choice, saved_as, opt.typed_demand(demand)), written), err=output == "-"
+        )
 
 
 def category_of(typed: str | None) -> str | None:
     """The category that was named, without the quotes that protect its commas."""
-    labels = [] if typed is None else read_labels(typed, "--category")
+    labels = [] if typed is None else opt.read_labels(typed, "--category")
     return labels[0] if len(labels) == 1 else typed
-
-
-def _needed_categories(labels: str | None, k: str | None) -> Categories:
-    categories = read_categories(labels, k)
-    if categories is None:
-        raise ParameterError("choose-needs-the-categories")
-    return categories
 
 
 def _check_used(options: Mapping[str, str | None], *, needs: str | None) -> None:
@@ -218,24 +205,9 @@ def _check_used(options: Mapping[str, str | None], *, needs: str | None) -> None
         raise ParameterError("without-n-or-margin", typed=typed[0])
 
 
-def _check_picture_plot(picture: str | None, plot: str | None) -> None:
-    """Raise for a picture that would not be drawn."""
-    if picture is not None and plot is None:
-        raise ParameterError("picture-without-plot")
-
-
 def _picture(choice: Choice, name: str) -> Picture:
     from maskwell.plots import plot_choice, plot_variance
 
     if name == "frontier":
         return plot_choice(choice)
     return plot_variance(mark=(choice.design.k, choice.gamma))
-
-
-def _check_output(output: str | None, *, force: bool, as_json: bool) -> None:
-    from maskwell.core.atomic import check_output
-
-    if as_json and output == "-":
-        raise ParameterError("json-and-o-both-need-standard")
-    if output is not None:
-        check_output(output, force=force)

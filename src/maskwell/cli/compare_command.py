@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from maskwell.cli.options import FilePath, example, json_option, load_design, read_codes, read_shares, split_list
+from maskwell.cli import options as opt
 from maskwell.cli.output import print_json, print_lines
 from maskwell.errors import ParameterError
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog=example(
+    epilog=opt.example(
         "maskwell design warner --p 0.8 -o warner.json",
         "maskwell design forced --truth 0.7 --yes 0.2 --no 0.1 -o forced.json",
         "maskwell compare warner.json forced.json --pi 0.1,0.9",
         "maskwell compare warner.json forced.json --pi 0.1,0.9 --measure ratio",
     )
 )
-@click.argument("first", metavar="D1", type=FilePath())
-@click.argument("second", metavar="D2", type=FilePath())
+@click.argument("first", metavar="D1", type=opt.FilePath())
+@click.argument("second", metavar="D2", type=opt.FilePath())
 @click.option("--pi", metavar="A,B,...", help="Expected shares of the categories; equal by default.")
 @click.option(
     "--measure",
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     metavar="first|second|C",
     help="Compare at the protection of one of them, or at a value; at that of the better protected one by default.",
 )
-@json_option
+@opt.json_option
 def compare(
     first: str,
     second: str,
@@ -59,8 +59,8 @@ def compare(
     from maskwell.reports.text.order_report import compare_report
     from maskwell.verbs.compare import compare as compare_designs
 
-    one, two = load_design(first), load_design(second)
-    shares = None if pi is None else read_shares(pi, "--pi", one)
+    one, two = opt.load_design(first), opt.load_design(second)
+    shares = None if pi is None else opt.read_shares(pi, "--pi", one)
     judged = _measure(one, measure or "parity", prior, sensitive)
     comparison = compare_designs(one, two, pi=shares, measure=judged, at=at)
     if as_json:
@@ -77,6 +77,6 @@ def _measure(design: Design, name: str, prior: str | None, sensitive: str | None
         raise ParameterError("prior-without-measure-hazard")
     if sensitive is not None and name == "parity":
         raise ParameterError("sensitive-with-the-measure-parity-which")
-    codes = None if sensitive is None else read_codes(sensitive, "--sensitive", design)
-    believed = None if prior is None else split_list(prior, "--prior")
+    codes = None if sensitive is None else opt.read_codes(sensitive, "--sensitive", design)
+    believed = None if prior is None else opt.split_list(prior, "--prior")
     return Measure.of(name, sensitive=codes, prior=believed)

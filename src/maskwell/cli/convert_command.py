@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import (
-    check_plot,
-    demand_options,
-    example,
-    given_demand,
-    json_option,
-    plot_content,
-    plot_options,
-    typed_demand,
-    with_plot,
-    write_plot,
-)
+from maskwell.cli import options as opt
 from maskwell.cli.output import print_json, print_lines
 
 if TYPE_CHECKING:
@@ -26,12 +15,12 @@ if TYPE_CHECKING:
     from maskwell.reports.pictures.canvas import Picture
 
 
-@click.command(epilog=example("maskwell convert --epsilon 1 --k 10", "maskwell convert --l 5 --k 10"))
-@demand_options
+@click.command(epilog=opt.example("maskwell convert --epsilon 1 --k 10", "maskwell convert --l 5 --k 10"))
+@opt.demand_options
 @click.option("--l", "l", metavar="L", help="l of local l-diversity, instead of a demand; needs --k.")
 @click.option("--k", metavar="K", help="Number of categories: adds the matching l and the best subset size.")
-@plot_options("what the demand forbids and what it really asks for")
-@json_option
+@opt.plot_options("what the demand forbids and what it really asks for")
+@opt.json_option
 def convert(
     l: str | None,  # noqa: E741 (the literature's name)
     k: str | None,
@@ -48,14 +37,14 @@ def convert(
     from maskwell.reports.text.privacy_report import convert_report
     from maskwell.verbs.convert import convert as convert_demand
 
-    check_plot(plot, force=force, inputs=[options["curves"] or "-"])
-    demand = given_demand(options)
+    opt.check_plot(plot, force=force, inputs=[options["curves"] or "-"])
+    demand = opt.given_demand(options)
     content = convert_demand(demand, l=l, k=k)
-    drawn = write_plot(plot_content(plot, lambda: _picture(demand, content)), force=force)
+    drawn = opt.write_plot(opt.plot_content(plot, lambda: _picture(demand, content)), force=force)
     if as_json:
         print_json({**content, **drawn})
     else:
-        print_lines(with_plot(convert_report(content, typed_demand(options) or f"--l {content['l']}"), drawn))
+        print_lines(opt.with_plot(convert_report(content, opt.typed_demand(options) or f"--l {content['l']}"), drawn))
 
 
 def _picture(demand: Demand | None, content: dict[str, Any]) -> Picture:

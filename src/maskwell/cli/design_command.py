@@ -10,22 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from maskwell.cli import options as opt
 from maskwell.cli.main import CommandGroup
-from maskwell.cli.options import (
-    DEMANDS,
-    LABELS_HELP,
-    FilePath,
-    demand_options,
-    demand_parameters,
-    demand_words,
-    example,
-    needed_demand,
-    read_categories,
-    read_labels,
-    split_list,
-)
 from maskwell.cli.output import print_json, print_lines
-from maskwell.errors import ParameterError
+from maskwell.errors import ParameterError, TooLargeError
 
 if TYPE_CHECKING:
     from maskwell.designs.design import Design
@@ -57,7 +45,7 @@ class FamilyGroup(CommandGroup):
 @click.group(
     cls=FamilyGroup,
     subcommand_metavar="FAMILY [OPTIONS]",
-    epilog=example("maskwell design k-ary --categories never,once,often --epsilon 1 -o design.json"),
+    epilog=opt.example("maskwell design k-ary --categories never,once,often --epsilon 1 -o design.json"),
 )
 def design() -> None:
     """Make a design file."""
@@ -70,7 +58,7 @@ MOST_ITEMS = 62  # bits of a report that one code numbers
 UTILITY_HELP = "What is made largest: mutual-information, chi-square, total-variation or guess."
 
 SAVING: list[tuple[tuple[str, ...], dict[str, Any]]] = [
-    (("-o", "--output"), {"type": FilePath(), "metavar": "D.json", "help": OUTPUT_HELP}),
+    (("-o", "--output"), {"type": opt.FilePath(), "metavar": "D.json", "help": OUTPUT_HELP}),
     (("--force",), {"is_flag": True, "help": "Replace the file if it exists."}),
     (("--json", "as_json"), {"is_flag": True, "help": "Print one JSON object and nothing else."}),
 ]
@@ -131,10 +119,12 @@ def _family_command(procedure: Procedure) -> click.Command:
     params: list[click.Parameter] = []
     may_miss = bool(solved(procedure))
     for parameter in procedure.parameters:
-        params += demand_parameters() if parameter.kind is Kind.DEMAND else [_option(parameter, may_miss=may_miss)]
+        params += opt.demand_parameters() if parameter.kind is Kind.DEMAND else [_option(parameter, may_miss=may_miss)]
     params += _tuning_options(procedure)
     if procedure.truths_named:
-        params.append(click.Option(["--categories"], metavar="A,B,...", help=_categories_help(procedure)))
+        usual = "" if procedure.truths is None else f" instead of {', '.join(map(str, procedure.truths))}"
+        help_ = f"Labels of the true categories{usual}. {opt.LABELS_HELP}"
+        params.append(click.Option(["--categories"], metavar="A,B,...", help=help_))
     if procedure.needs_categories:
         params.append(click.Option(["--k"], metavar="K", help="Number of categories, labelled 0, 1, 2, ..."))
     if procedure.reports_named:
@@ -150,7 +140,7 @@ def _family_command(procedure: Procedure) -> click.Command:
         callback=_callback(procedure),
         help=f"{procedure.summary[0].upper()}{procedure.summary[1:]}.\n\nSource: {procedure.source}.",
         short_help=procedure.summary,
-        epilog=example(f"maskwell design {procedure.name} {procedure.example} -o design.json"),
+        epilog=opt.example(f"maskwell design {procedure.name} {procedure.example} -o design.json"),
     )
 
 
@@ -159,19 +149,13 @@ def _option(parameter: Parameter, *, may_miss: bool) -> click.Option:
 
     help_ = f"{parameter.help[0].upper()}{parameter.help[1:]}."
     if parameter.kind is Kind.LABELS:
-        help_ = f"{help_} {LABELS_HELP}"
+        help_ = f"{help_} {opt.LABELS_HELP}"
     if parameter.kind is Kind.FLAG:
         return click.Option([parameter.option], is_flag=True, help=help_)
     many = parameter.kind in (Kind.PROBABILITIES, Kind.LABELS)
     metavar = "A,B,..." if many else parameter.name[0].upper()
     needed = parameter.required and not parameter.planned and not may_miss
     return click.Option([parameter.option, parameter.name], required=needed, metavar=metavar, help=help_)
-
-
-def _categories_help(procedure: Procedure) -> str:
-    if procedure.truths is None:
-        return f"Labels of the true categories. {LABELS_HELP}"
-    return f"Labels of the true categories instead of {', '.join(map(str, procedure.truths))}. {LABELS_HELP}"
 
 
 def _tuning_options(procedure: Procedure) -> list[click.Parameter]:
@@ -182,7 +166,7 @@ def _tuning_options(procedure: Procedure) -> list[click.Parameter]:
     if way is None:
         return []
     family_options = {parameter.option for parameter in procedure.parameters}
-    demands = [option for option in demand_parameters() if not family_options & set(option.opts)]
+    demands = [option for option in opt.demand_parameters() if not family_options & set(option.opts)]
     return [*demands, click.Option(["--max-ratio"], metavar="R", help=RATIO_HELP.format(f"--{way.free}"))]
 
 
@@ -190,14 +174,14 @@ def _callback(procedure: Procedure) -> Callable[..., None]:
     def make(*, output: str | None, force: bool, as_json: bool, **options: Any) -> None:
         from maskwell.verbs.design import design as make_design
 
-        categories = read_categories(options.get("categories"), options.get("k"))
+        categories = opt.read_categories(options.get("categories"), options.get("k"))
         if procedure.needs_categories and categories is None:
             raise ParameterError("needs-the-categories-of-the-truth", name=procedure.name)
         reports = options.get("reports")
         made = make_design(
             procedure.name,
             categories=categories,
-            reports=None if reports is None else read_labels(reports, "--reports"),
+            reports=None if reports is None else opt.read_labels(reports, "--reports"),
             max_ratio=options.get("max_ratio"),
             allow_unidentifiable=options.get("allow_unidentifiable", False),
             **_words(procedure, options),
@@ -214,20 +198,15 @@ def _words(procedure: Procedure, options: dict[str, Any]) -> dict[str, Any]:
     from maskwell.verbs.design import split_words, tunable
     from maskwell.verbs.inputs import no_demand
 
-    words = demand_words(split_words(procedure, options)[1])
-    if tunable(procedure) is not None and not words.keys() & DEMANDS.keys() and options.get("max_ratio") is None:
-        _check_complete(procedure, options)
+    words = opt.demand_words(split_words(procedure, options)[1])
+    if tunable(procedure) is not None and not words.keys() & opt.DEMANDS.keys() and options.get("max_ratio") is None:
+        for parameter in procedure.parameters:
+            if parameter.required and options.get(parameter.name) is None:
+                raise click.UsageError(f"Missing option '{parameter.option}'.", ctx=click.get_current_context())
     needed = any(parameter.kind is Kind.DEMAND and parameter.required for parameter in procedure.parameters)
-    if needed and not words.keys() & DEMANDS.keys():
+    if needed and not words.keys() & opt.DEMANDS.keys():
         raise no_demand(procedure.name)
     return words
-
-
-def _check_complete(procedure: Procedure, options: Mapping[str, Any]) -> None:
-    """The error of the command line for an option that is needed, as there is no demand in its place."""
-    for parameter in procedure.parameters:
-        if parameter.required and options.get(parameter.name) is None:
-            raise click.UsageError(f"Missing option '{parameter.option}'.", ctx=click.get_current_context())
 
 
 def _values(procedure: Procedure, options: dict[str, Any]) -> dict[str, Any]:
@@ -241,23 +220,16 @@ def _read(parameter: Parameter, value: Any) -> Any:
     from maskwell.procedures.procedure import Kind
 
     if parameter.kind is Kind.LABELS:
-        labels = read_labels(value, parameter.option)
+        labels = opt.read_labels(value, parameter.option)
         if len(labels) == 1 and labels[0].isdecimal():
-            return [str(i + 1) for i in range(_item_count(labels[0]))]  # how many, instead of their names
+            count = as_count(labels[0], "items")  # how many, instead of their names
+            if count > MOST_ITEMS:
+                raise TooLargeError("items-at-most-can-be-reported", count=count, most_items=MOST_ITEMS)
+            return [str(i + 1) for i in range(count)]
         return labels
     if parameter.kind is Kind.PROBABILITIES:
-        return split_list(value, parameter.option)
+        return opt.split_list(value, parameter.option)
     return as_count(value, parameter.name) if parameter.kind is Kind.COUNT else value
-
-
-def _item_count(text: str) -> int:
-    from maskwell.core.arguments import as_count
-    from maskwell.errors import TooLargeError
-
-    count = as_count(text, "items")
-    if count > MOST_ITEMS:
-        raise TooLargeError("items-at-most-can-be-reported", count=count, most_items=MOST_ITEMS)
-    return count
 
 
 # ---- families from files
@@ -265,13 +237,13 @@ def _item_count(text: str) -> int:
 
 @design.command(
     short_help="any matrix, read from a file",
-    epilog=example(
+    epilog=opt.example(
         "printf '0.7,0.3\\n0.3,0.7\\n' > p.csv", "maskwell design matrix p.csv --categories yes,no -o design.json"
     ),
 )
-@click.argument("file", type=FilePath())
+@click.argument("file", type=opt.FilePath())
 @click.option("--rows", is_flag=True, help="Lines of FILE are truths and sum to one, instead of columns.")
-@click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {LABELS_HELP}")
+@click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {opt.LABELS_HELP}")
 @click.option("--reports", metavar="X,Y,...", help="Labels of the reports, typed in the same way.")
 @saving
 def matrix(file: str, *, rows: bool, categories: str | None, reports: str | None, **where: Any) -> None:
@@ -286,8 +258,8 @@ def matrix(file: str, *, rows: bool, categories: str | None, reports: str | None
         "matrix",
         matrix=file,
         rows=rows,
-        categories=None if categories is None else read_labels(categories, "--categories"),
-        reports=None if reports is None else read_labels(reports, "--reports"),
+        categories=None if categories is None else opt.read_labels(categories, "--categories"),
+        reports=None if reports is None else opt.read_labels(reports, "--reports"),
     )
     saved(made, inputs=(file,), **where)
 
@@ -297,11 +269,11 @@ def matrix(file: str, *, rows: bool, categories: str | None, reports: str | None
 
 @design.command(
     short_help="the most useful reports for assumed shares",
-    epilog=example("maskwell design extremal --pi 0.5,0.3,0.2 --gamma 3 -o design.json"),
+    epilog=opt.example("maskwell design extremal --pi 0.5,0.3,0.2 --gamma 3 -o design.json"),
 )
 @click.option("--pi", metavar="A,B,...", required=True, help="Assumed shares of the categories.")
-@demand_options
-@click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {LABELS_HELP}")
+@opt.demand_options
+@click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {opt.LABELS_HELP}")
 @click.option("--k", metavar="K", help="Number of categories, labelled 0, 1, 2, ...")
 @click.option("--utility", metavar="U", default="mutual-information", show_default=True, help=UTILITY_HELP)
 @click.option("--average", is_flag=True, help="Mix all designs that are equal by symmetry: shares stay estimable.")
@@ -327,8 +299,8 @@ def extremal(
     """
     from maskwell.planning.extremal import extremal_design
 
-    shares, labels = split_list(pi, "--pi"), read_categories(categories, k)
-    asked = needed_demand(demand, "extremal")
+    shares, labels = opt.split_list(pi, "--pi"), opt.read_categories(categories, k)
+    asked = opt.needed_demand(demand, "extremal")
     best = extremal_design(shares, asked, labels, utility=utility, average=average)
     way_out = "" if best.identifiable else AVERAGE if best.may_be_averaged else SUBSET
     saved(best.design, output=output, force=force, as_json=as_json, more=best.to_dict(), note=way_out)
@@ -336,9 +308,11 @@ def extremal(
 
 @design.command(
     short_help="several variables, each with a design of its own",
-    epilog=example("maskwell design warner --p 0.7 -o w.json", "maskwell design kronecker w.json w.json -o both.json"),
+    epilog=opt.example(
+        "maskwell design warner --p 0.7 -o w.json", "maskwell design kronecker w.json w.json -o both.json"
+    ),
 )
-@click.argument("designs", metavar="D...", type=FilePath(), nargs=-1, required=True)
+@click.argument("designs", metavar="D...", type=opt.FilePath(), nargs=-1, required=True)
 @saving
 def kronecker(designs: tuple[str, ...], **where: Any) -> None:
     """Several variables, each randomized by its own design; the first is slowest."""
@@ -350,9 +324,11 @@ def kronecker(designs: tuple[str, ...], **where: Any) -> None:
 
 @design.command(
     short_help="one question asked several times of the same person",
-    epilog=example("maskwell design warner --p 0.7 -o w.json", "maskwell design repeated w.json w.json -o twice.json"),
+    epilog=opt.example(
+        "maskwell design warner --p 0.7 -o w.json", "maskwell design repeated w.json w.json -o twice.json"
+    ),
 )
-@click.argument("designs", metavar="D...", type=FilePath(), nargs=-1, required=True)
+@click.argument("designs", metavar="D...", type=opt.FilePath(), nargs=-1, required=True)
 @saving
 def repeated(designs: tuple[str, ...], **where: Any) -> None:
     """One question asked several times of the same person, by designs over the same categories.
@@ -367,7 +343,7 @@ def repeated(designs: tuple[str, ...], **where: Any) -> None:
 
 @design.command(
     short_help="several questions answered by one draw from one device",
-    epilog=example(
+    epilog=opt.example(
         "maskwell design warner --p 1 -o true.json",
         "maskwell design warner --p 0 -o false.json",
         "maskwell design shared --outcome 3/4=true.json,true.json --outcome 1/4=false.json,false.json",
@@ -398,12 +374,8 @@ def shared(outcomes: tuple[str, ...], *, allow_unidentifiable: bool, **where: An
 
 
 def _outcome(text: str) -> tuple[str, list[str]]:
-    """A chance and the files of an outcome.
-
-    >>> _outcome("3/4=a.json,b.json")
-    ('3/4', ['a.json', 'b.json'])
-    """
+    """A chance and the files of an outcome."""
     weight, sign, paths = text.partition("=")
     if not sign:
         raise ParameterError("outcome-has-no-design", text=text)
-    return weight, split_list(paths, "--outcome")
+    return weight, opt.split_list(paths, "--outcome")

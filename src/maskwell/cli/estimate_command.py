@@ -2,42 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from maskwell.cli.options import (
-    FilePath,
-    check_one_form,
-    check_plot,
-    designs_if_any_option,
-    example,
-    format_option,
-    json_option,
-    missing_codes_option,
-    missing_option,
-    plot_content,
-    plot_options,
-    read_assignments,
-    sampling_options,
-    show_values_option,
-    text_form_options,
-    with_plot,
-    write_plot,
-)
+from maskwell.cli import options as opt
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError
-
-if TYPE_CHECKING:
-    from maskwell.engines.assignments import Assignment
-    from maskwell.estimation.sampling.sampling_description import Sampling
-    from maskwell.reports.report import Report
-    from maskwell.verbs.described_survey import Survey
-    from maskwell.verbs.share_results import Shares
-
-Command = Callable[..., Any]
 
 LEVEL = 0.95
 
@@ -56,109 +28,66 @@ class IntervalName(click.Choice[str]):
         return tuple(METHODS)
 
 
-def receipt_options(command: Command) -> Command:
-    """Options about the receipt of a released file."""
-    for option in reversed(
-        [
-            click.option("--receipt", metavar="R", help="receipt.json of a release, in place of designs."),
-            click.option("--columns", metavar="COL,...", help="With --receipt: the columns of one table."),
-            click.option(
-                "--target",
-                type=click.Choice(["population", "file"]),
-                default="population",
-                show_default=True,
-                help="With --receipt: shares of the population, or of the original file itself.",
-            ),
-        ]
-    ):
-        command = option(command)
-    return command
+class Asked:
+    """The options of the command."""
 
-
-def quantity_options(command: Command) -> Command:
-    """Options that ask for quantities by name, and for rows and directions of tables."""
-    for option in reversed(
-        [
-            click.option("--combine", metavar="NAME=A+B", multiple=True, help="Sum of categories; A,B is the same."),
-            click.option(
-                "--contrast",
-                metavar="NAME=A-B",
-                multiple=True,
-                help="Difference of categories or combinations, or of the groups of --by; factors as in A-0.5*B.",
-            ),
-            click.option("--ratio", metavar="NAME=A/B+C", multiple=True, help="One sum of categories over another."),
-            click.option("--where", metavar="COND", help="Only rows that fit: region=north, age>=30, region=a|b."),
-            click.option("--given", metavar="COL", help="In a table: show shares within the categories of COL."),
-        ]
-    ):
-        command = option(command)
-    return command
-
-
-@click.command(
-    epilog=example(
-        "printf 'answer,n\\nyes,120\\nno,180\\n' > counts.csv",
-        "maskwell design warner --p 0.7 -o warner.json",
-        "maskwell estimate counts.csv --design answer=warner.json --counts n",
+    file: str = opt.argument(type=opt.FilePath())
+    designs: tuple[str, ...] = opt.shared(opt.designs_if_any_option)
+    direct: str | None = opt.option(
+        metavar="COL,...", help="Columns that were asked directly, alone or with the others."
     )
+    receipt: str | None = opt.option(metavar="R", help="receipt.json of a release, in place of designs.")
+    columns: str | None = opt.option(metavar="COL,...", help="With --receipt: the columns of one table.")
+    target: str = opt.option(
+        type=click.Choice(["population", "file"]),
+        default="population",
+        show_default=True,
+        help="With --receipt: shares of the population, or of the original file itself.",
+    )
+    by: str | None = opt.option(metavar="COL,...", help="Estimate for each value of these columns, too.")
+    method: str = opt.option(
+        type=click.Choice(["moments", "ml"]),
+        default="moments",
+        show_default=True,
+        help="Unbiased moment estimates, or maximum likelihood, which stays within 0 and 1.",
+    )
+    interval: str | None = opt.option(
+        type=IntervalName(),
+        help="Method of the intervals (default: one that keeps its level: score, exact or matched where counts are "
+        "small; wald under a sampling plan with at least 30 people inside and outside a category).",
+    )
+    seed: int | None = opt.option(type=int, metavar="N", help="With --interval bootstrap: makes its draws repeatable.")
+    level: str = opt.option(
+        default="0.95", show_default=True, metavar="LEVEL", help="Confidence level of the intervals."
+    )
+    sampling: dict[str, Any] = opt.sampling_options()
+    combine: tuple[str, ...] = opt.option(metavar="NAME=A+B", multiple=True, help="Sum of categories; A,B is the same.")
+    contrast: tuple[str, ...] = opt.option(
+        metavar="NAME=A-B",
+        multiple=True,
+        help="Difference of categories or combinations, or of the groups of --by; factors as in A-0.5*B.",
+    )
+    ratio: tuple[str, ...] = opt.option(metavar="NAME=A/B+C", multiple=True, help="One sum of categories over another.")
+    where: str | None = opt.option(metavar="COND", help="Only rows that fit: region=north, age>=30, region=a|b.")
+    given: str | None = opt.option(metavar="COL", help="In a table: show shares within the categories of COL.")
+    counts: str | None = opt.option(metavar="COL", help="Column with the number of reports that each row stands for.")
+    missing: str = opt.shared(opt.missing_option)
+    missing_codes: tuple[str, ...] = opt.shared(opt.missing_codes_option)
+    style: str = opt.shared(opt.format_option)
+    plot: str | None = opt.shared(opt.plot_option("the estimates with their intervals"))
+    force: bool = opt.shared(opt.force_option)
+    form: None = opt.shared(opt.text_form_options("file"))
+    show_values: None = opt.shared(opt.show_values_option)
+    as_json: bool = opt.shared(opt.json_option)
+
+
+@opt.command(
+    Asked,
+    "printf 'answer,n\\nyes,120\\nno,180\\n' > counts.csv",
+    "maskwell design warner --p 0.7 -o warner.json",
+    "maskwell estimate counts.csv --design answer=warner.json --counts n",
 )
-@click.argument("file", type=FilePath())
-@designs_if_any_option
-@click.option("--direct", metavar="COL,...", help="Columns that were asked directly, alone or with the others.")
-@receipt_options
-@click.option("--by", metavar="COL,...", help="Estimate for each value of these columns, too.")
-@click.option(
-    "--method",
-    type=click.Choice(["moments", "ml"]),
-    default="moments",
-    show_default=True,
-    help="Unbiased moment estimates, or maximum likelihood, which stays within 0 and 1.",
-)
-@click.option(
-    "--interval",
-    type=IntervalName(),
-    help="Method of the intervals (default: one that keeps its level: score, exact or matched where counts are small; "
-    "wald under a sampling plan with at least 30 people inside and outside a category).",
-)
-@click.option("--seed", type=int, metavar="N", help="With --interval bootstrap: makes its draws repeatable.")
-@click.option("--level", default="0.95", show_default=True, metavar="LEVEL", help="Confidence level of the intervals.")
-@sampling_options()
-@quantity_options
-@click.option("--counts", metavar="COL", help="Column with the number of reports that each row stands for.")
-@missing_option
-@missing_codes_option
-@format_option
-@plot_options("the estimates with their intervals")
-@text_form_options("file")
-@show_values_option
-@json_option
-def estimate(
-    file: str,
-    designs: tuple[str, ...],
-    *,
-    direct: str | None,
-    receipt: str | None,
-    columns: str | None,
-    target: str,
-    by: str | None,
-    method: str,
-    interval: str | None,
-    seed: int | None,
-    level: str,
-    counts: str | None,
-    combine: tuple[str, ...],
-    contrast: tuple[str, ...],
-    ratio: tuple[str, ...],
-    where: str | None,
-    given: str | None,
-    missing: str,
-    missing_codes: tuple[str, ...],
-    style: str,
-    plot: str | None,
-    force: bool,
-    as_json: bool,
-    **sampling: Any,
-) -> None:
+def estimate(asked: Asked) -> None:
     """Estimate the true shares behind the reports in FILE, with standard errors and intervals.
 
     Several --design give the table of all these columns together. --weights, --strata, --clusters, --population and
@@ -168,85 +97,70 @@ def estimate(
     """
     from maskwell.core.exact import check_probability
     from maskwell.estimation.sampling.sampling_description import Sampling
+    from maskwell.verbs.described_survey import Survey
     from maskwell.verbs.estimate import answer
     from maskwell.verbs.inputs import columns_of, names_of
     from maskwell.verbs.questions import Question, quantities
 
-    check_one_form(style, as_json=as_json)
-    confidence = float(check_probability(level, "level", open_=True))
-    check_plot(plot, force=force, inputs=[file, receipt or "-"])
-    if receipt is not None:
-        _check_with_receipt(designs, plot, columns)
-    assignments, paths = read_assignments(designs, file)
-    open_columns = names_of(direct, "direct")
-    _check_sources(receipt, columns, {"direct": direct, "counts": counts, "missing_codes": missing_codes})
-    typed = missing if _is_typed("missing") or receipt is None else None
-    survey = _survey(file, assignments, receipt, Sampling(**sampling), missing=typed, **_codes(missing_codes, counts))
+    opt.check_one_form(asked.style, as_json=asked.as_json)
+    confidence = float(check_probability(asked.level, "level", open_=True))
+    opt.check_plot(asked.plot, force=asked.force, inputs=[asked.file, asked.receipt or "-"])
+    if asked.receipt is not None:
+        _check_with_receipt(asked)
+    assignments, paths = opt.read_assignments(asked.designs, asked.file)
+    open_columns = names_of(asked.direct, "direct")
+    _check_sources(asked)
+    typed = asked.missing if _is_typed("missing") or asked.receipt is None else None
+    sampling = Sampling(**asked.sampling)
+    if asked.receipt is None:
+        codes = asked.missing_codes or None
+        survey = Survey(asked.file, assignments, sampling, missing=typed, missing_codes=codes, frequencies=asked.counts)
+    else:
+        survey = Survey.from_release(asked.file, asked.receipt, sampling, missing=typed)
     named = [name for one in assignments for name in one.columns] + [*open_columns] if open_columns else []
-    asked: dict[str, Any] = {"columns": columns, "by": by, "target": target, "interval": interval, "level": confidence}
     with Progress() as progress:
         question = Question.of(
-            columns_of(columns) if receipt is not None else [*dict.fromkeys(named)],
-            by=by,
-            seed=seed,
-            level=level,
-            target=target,
-            interval=interval,
-            method=method,
-            where=where,
-            given=given,
+            columns_of(asked.columns) if asked.receipt is not None else [*dict.fromkeys(named)],
+            by=asked.by,
+            seed=asked.seed,
+            level=confidence,
+            target=asked.target,
+            interval=asked.interval,
+            method=asked.method,
+            where=asked.where,
+            given=asked.given,
             progress=progress,
-            asked=quantities(combine=combine or None, contrast=contrast or None, ratio=ratio or None),
+            asked=quantities(combine=asked.combine or None, contrast=asked.contrast or None, ratio=asked.ratio or None),
         )
         result = answer(survey, question)
-    drawn = write_plot(plot_content(plot, result.plot), force=force)
-    if as_json:
+    drawn = opt.write_plot(opt.plot_content(asked.plot, result.plot), force=asked.force)
+    if asked.as_json:
         print_json({**result.to_dict(), **drawn})
-    elif style != "text":
-        print_lines(result.lines(style))
-    elif receipt is None:
-        print_lines(with_plot(result.to_report(paths), drawn))
+    elif asked.style != "text":
+        print_lines(result.lines(asked.style))
+    elif asked.receipt is None:
+        print_lines(opt.with_plot(result.to_report(paths), drawn))
     else:
-        options = _as_options({**asked, "missing": typed}, sampling["weights"])
-        print_lines(with_plot(_of_release(result, file, receipt, options), drawn))
+        from maskwell.verbs.release_estimate import ReleasedShares
+
+        told: tuple[Any, ...] = (asked.file, asked.receipt, _as_options(asked, confidence, typed))
+        print_lines(opt.with_plot(result.to_report(*(told if isinstance(result, ReleasedShares) else ())), drawn))
 
 
-def _of_release(result: Shares, file: str, receipt: str, options: dict[str, str | None]) -> Report:
-    """What the shares of a released file say to people."""
-    from maskwell.verbs.release_estimate import ReleasedShares
-
-    return result.to_report(file, receipt, options) if isinstance(result, ReleasedShares) else result.to_report()
-
-
-def _survey(
-    file: str, assignments: Sequence[Assignment], receipt: str | None, sampling: Sampling, **reading: Any
-) -> Survey:
-    """What the options describe."""
-    from maskwell.verbs.described_survey import Survey
-
-    if receipt is None:
-        return Survey(file, assignments, sampling, **reading)
-    return Survey.from_release(file, receipt, sampling, missing=reading["missing"])
-
-
-def _codes(missing_codes: tuple[str, ...], counts: str | None) -> dict[str, Any]:
-    return {"missing_codes": missing_codes or None, "frequencies": counts}
-
-
-def _check_sources(receipt: str | None, columns: str | None, others: Mapping[str, Any]) -> None:
+def _check_sources(asked: Asked) -> None:
     """Raise where what belongs to designs and to receipts is mixed."""
-    if receipt is None and columns is not None:
+    if asked.receipt is None and asked.columns is not None:
         raise ParameterError("columns-without-receipt")
-    both = [name.replace("_", "-") for name, value in others.items() if value]
-    if receipt is not None and both:
+    both = [name.replace("_", "-") for name in ("direct", "counts", "missing_codes") if getattr(asked, name)]
+    if asked.receipt is not None and both:
         raise ParameterError("receipt-and-both", both=both[0])
 
 
-def _check_with_receipt(designs: tuple[str, ...], plot: str | None, columns: str | None) -> None:
+def _check_with_receipt(asked: Asked) -> None:
     """Raise for options that do not go with --receipt."""
-    if plot is not None and columns is None:
+    if asked.plot is not None and asked.columns is None:
         raise ParameterError("plot-draws-one-table")
-    if designs:
+    if asked.designs:
         raise ParameterError("receipt-and-design")
 
 
@@ -256,14 +170,14 @@ def _is_typed(name: str) -> bool:
     return source is not click.core.ParameterSource.DEFAULT
 
 
-def _as_options(asked: dict[str, Any], weights: str | None) -> dict[str, str | None]:
+def _as_options(asked: Asked, level: float, missing: str | None) -> dict[str, str | None]:
     """What was asked of a released file, as options of the command; None for what was not."""
     return {
-        "--columns": asked["columns"],
-        "--by": asked["by"],
-        "--weights": weights,
-        "--target": None if asked["target"] == "population" else asked["target"],
-        "--missing": asked["missing"],
-        "--interval": asked["interval"],
-        "--level": None if asked["level"] == LEVEL else f"{Printed(asked['level']):g}",
+        "--columns": asked.columns,
+        "--by": asked.by,
+        "--weights": asked.sampling["weights"],
+        "--target": None if asked.target == "population" else asked.target,
+        "--missing": missing,
+        "--interval": asked.interval,
+        "--level": None if level == LEVEL else f"{Printed(level):g}",
     }

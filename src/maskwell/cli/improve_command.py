@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import FilePath, demand_options, example, given_demand, json_option, load_design, read_codes
+from maskwell.cli import options as opt
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
 from maskwell.cli.verify_command import with_certificate
 from maskwell.errors import ParameterError
@@ -17,16 +17,15 @@ if TYPE_CHECKING:
     from maskwell.planning.one_sided import OneSided
     from maskwell.planning.replacement import Replacement
     from maskwell.privacy.criteria import Demand
-    from maskwell.reports.report import Report
 
 
 @click.command(
-    epilog=example(
+    epilog=opt.example(
         "maskwell design chow --red 6 --blue 4 --draws 2 -o chow.json", "maskwell improve chow.json -o better.json"
     )
 )
-@click.argument("design", metavar="D", type=FilePath())
-@demand_options
+@click.argument("design", metavar="D", type=opt.FilePath())
+@opt.demand_options
 @click.option("--sensitive", metavar="LABEL", help="Protect this category only, instead of all alike.")
 @click.option(
     "--split",
@@ -35,10 +34,12 @@ if TYPE_CHECKING:
 )
 @click.option("--exactly", is_flag=True, help="Improve even what only the last digits of floats leave to be gained.")
 @click.option("--allow-identity", is_flag=True, help="Without a bound on parity: give the truth itself.")
-@click.option("-o", "--output", type=FilePath(), metavar="D2.json", help="Where the better design goes; - is stdout.")
-@click.option("--certificate", type=FilePath(), metavar="C.json", help="Where the proof goes, for anyone to check.")
+@click.option(
+    "-o", "--output", type=opt.FilePath(), metavar="D2.json", help="Where the better design goes; - is stdout."
+)
+@click.option("--certificate", type=opt.FilePath(), metavar="C.json", help="Where the proof goes, for anyone to check.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
-@json_option
+@opt.json_option
 def improve(
     design: str,
     sensitive: str | None,
@@ -59,35 +60,29 @@ def improve(
     status is 1 where no better design of that kind is known.
     """
     from maskwell.core.atomic import check_outputs
+    from maskwell.planning.improvement import Improvement
+    from maskwell.reports.text.order_report import improved_report, one_sided_report
 
     if as_json and "-" in (output, certificate):
         raise ParameterError("json-and-both-need-standard-output")
     if output is not None and output == certificate:
         raise ParameterError("design-and-certificate-would-both", output=output)
     check_outputs([path for path in (output, certificate) if path is not None], force=force, inputs=[design])
-    loaded, demand = load_design(design), given_demand(options)
+    loaded, demand = opt.load_design(design), opt.given_demand(options)
     replacement = _improved(design, loaded, demand, sensitive, options)
     applies = getattr(replacement, "applies", True)
     written = _written(replacement, demand, design, output, certificate, force=force) if applies else {}
     if as_json:
         print_json({**replacement.to_dict(), **written})
     else:
-        report = _report(replacement, design, written.get("output"))
+        saved_as = written.get("output") if output != "-" else None
+        if isinstance(replacement, Improvement):
+            report = improved_report(replacement, design, saved_as)
+        else:
+            report = one_sided_report(replacement, design, saved_as)
         proof = None if certificate == "-" else written.get("certificate")
         print_lines(with_certificate(report, proof), err="-" in written.values())
     return OK if applies else ANSWER_IS_NO
-
-
-def _report(replacement: Improvement | OneSided, path: str, output: str | None) -> Report:
-    from maskwell.planning.improvement import Improvement
-    from maskwell.reports.text.order_report import improved_report, one_sided_report
-
-    saved_as = output if output != "-" else None
-    return (
-        improved_report(replacement, path, saved_as)
-        if isinstance(replacement, Improvement)
-        else one_sided_report(replacement, path, saved_as)
-    )
 
 
 def _improved(
@@ -95,7 +90,7 @@ def _improved(
 ) -> Improvement | OneSided:
     from maskwell.verbs.improve import improve as improve_design
 
-    codes = None if sensitive is None else read_codes(sensitive, "--sensitive", design)
+    codes = None if sensitive is None else opt.read_codes(sensitive, "--sensitive", design)
     if codes is not None and len(codes) > 1:
         raise ParameterError("sensitive-names-categories", sensitive=sensitive, codes_count=len(codes))
     return improve_design(

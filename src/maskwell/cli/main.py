@@ -63,10 +63,7 @@ class CommandGroup(click.Group):
 
 
 class LazyGroup(CommandGroup):
-    """A group that knows names and summaries of its commands, and imports a command only when it is called.
-
-    ``summaries`` maps each name of :mod:`maskwell.cli` that is a command to what ``--help`` says of it.
-    """
+    """A group that knows names and summaries of its commands, and imports a command only when it is called."""
 
     def __init__(self, *args: Any, summaries: Mapping[str, str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -219,11 +216,7 @@ def _notes_for_warnings() -> Iterator[None]:
 
 
 def _usage_message(error: click.ClickException) -> str:
-    """What click found wrong, in the form of our own messages: no capital, no full stop.
-
-    >>> _usage_message(click.UsageError("Missing option '--p'."))
-    "missing option '--p'"
-    """
+    """What click found wrong, in the form of our own messages: no capital, no full stop."""
     if isinstance(error, click.NoSuchOption):
         return f"no such option: {error.option_name}"
     if isinstance(error, click.BadParameter) and _choices(error):

@@ -1,8 +1,4 @@
-"""Options that several commands share, and how their texts are read.
-
-They state a demand, name columns with their designs, say how the rows of a file were sampled, or ask for a picture,
-which is checked before any work and written whole or not at all.
-"""
+"""Options that several commands share, how their texts are read, and pictures, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
@@ -32,6 +28,7 @@ if TYPE_CHECKING:
 
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 Drawn: TypeAlias = dict[str, tuple[str, bytes]]
 """The files of a picture: for each what JSON calls it, its path and its content."""
 
@@ -75,6 +72,42 @@ class TwoNumbers(click.types.StringParamType):
         return value
 
 
+# ---- commands whose options are the fields of one class
+
+
+def option(*names: str, **shape: Any) -> Any:
+    """A field that an option fills, called as the field unless other names are given."""
+    return lambda field: click.option(*(names or (f"--{field.replace('_', '-')}",)), field, **shape)
+
+
+def argument(**shape: Any) -> Any:
+    """A field that an argument of its name fills."""
+    return lambda field: click.argument(field, **shape)
+
+
+def shared(decorator: Callable[[F], F]) -> Any:
+    """A field that an option of several commands fills."""
+    return lambda _: decorator
+
+
+def command(fields: type[T], *examples: str, name: str | None = None) -> Callable[[Callable[[T], Any]], click.Command]:
+    """A command that takes one value with all its options, in the order of the fields; and examples for its help."""
+
+    def register(function: Callable[[T], Any]) -> click.Command:
+        def run(**values: Any) -> Any:
+            given = fields()
+            vars(given).update(values)
+            return function(given)
+
+        run.__name__, run.__doc__ = function.__name__, function.__doc__
+        decorated: Any = run
+        for field in reversed(fields.__annotations__):
+            decorated = getattr(fields, field)(field)(decorated)
+        return click.command(name, cls=click.Command, epilog=example(*examples))(decorated)
+
+    return register
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 show_values_option = click.option(
     SHOW_VALUES,
@@ -98,7 +131,9 @@ def text_form_options(*files: str) -> Callable[[F], F]:
         def run(*args: Any, **given: Any) -> Any:
             form = {name: given.pop(name) for name in _FORM}
             if any(value is not None for value in form.values()):
-                given |= {name: _in_form(given[name], form) for name in files if given[name] is not None}
+                from maskwell.engines.input_file import csv_file
+
+                given |= {name: csv_file(given[name], **form) for name in files if given[name] is not None}
             with form_said(form):
                 return command(*args, **given)
 
@@ -107,12 +142,6 @@ def text_form_options(*files: str) -> Callable[[F], F]:
         return cast("F", run)
 
     return decorate
-
-
-def _in_form(path: str, form: dict[str, str]) -> str:
-    from maskwell.engines.input_file import csv_file
-
-    return csv_file(path, **form)
 
 
 format_option = click.option(
@@ -178,15 +207,12 @@ def demand_options(command: F) -> F:
 
 
 def _demand_shapes() -> dict[str, dict[str, Any]]:
-    stated = {f"--{name.replace('_', '-')}": {**_shape(name), "help": help_} for name, help_ in DEMANDS.items()}
+    shapes: dict[str, dict[str, Any]] = {name: {"metavar": name[0].upper()} for name in DEMANDS}
+    shapes["rho"] = {"nargs": 2, "metavar": "R1 R2", "type": TwoNumbers()}
+    shapes["curves"] = {"type": FilePath(), "metavar": "FILE"}
+    stated = {f"--{name.replace('_', '-')}": {**shapes[name], "help": help_} for name, help_ in DEMANDS.items()}
     between = {"type": click.Choice(["steps", "lines"]), "help": BETWEEN_HELP}
     return {**stated, "--between": between, "--closed": {"is_flag": True, "help": CLOSED_HELP}}
-
-
-def _shape(name: str) -> dict[str, Any]:
-    if name == "rho":
-        return {"nargs": 2, "metavar": "R1 R2", "type": TwoNumbers()}
-    return {"type": FilePath(), "metavar": "FILE"} if name == "curves" else {"metavar": name[0].upper()}
 
 
 def demand_words(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,11 +239,7 @@ def needed_demand(options: Mapping[str, Any], command: str) -> Demand:
 
 
 def typed_demand(options: Mapping[str, Any]) -> str:
-    """The demand as it was typed, empty without one.
-
-    >>> typed_demand({"gamma": None, "rho": ("0.1", "1/2")})
-    '--rho 0.1 1/2'
-    """
+    """The demand as it was typed, empty without one."""
     demands = {name: options[name] for name in DEMANDS if options.get(name) is not None}
     words = [
         f"--{name.replace('_', '-')} {' '.join(value) if isinstance(value, tuple) else shlex.quote(value)}"
@@ -291,10 +313,7 @@ def read_categories(labels: str | None, k: str | None) -> Categories | None:
 
 
 def use_one_thread() -> None:
-    """Have linear algebra done by one thread, unless the caller says otherwise; to be called before numpy is there.
-
-    On a busy machine several threads spend ten times the work on waiting for each other.
-    """
+    """Have linear algebra done by one thread, unless the caller says otherwise: several wait for each other."""
     if "numpy" not in sys.modules and not any(name in os.environ for name in _THREADS):
         os.environ[_THREADS[0]] = "1"
 
@@ -307,10 +326,7 @@ def load_design(path: str) -> Design:
 
 
 def read_assignments(texts: tuple[str, ...], file: str | None = None) -> tuple[list[Assignment], dict[str, str]]:
-    """Columns with their designs, and the file of each design, from ``COL=D`` or ``COL[GROUP=VALUE]=D``.
-
-    With the file of the rows a design may also be a procedure whose parameters stand in columns: ``y=warner(p=p1)``.
-    """
+    """Columns with their designs, and the file of each design, from ``COL=D`` or ``COL[GROUP=VALUE]=D``."""
     from maskwell.engines.rows import Rows
     from maskwell.verbs.inputs import assigned, is_called
 
@@ -322,24 +338,14 @@ def read_assignments(texts: tuple[str, ...], file: str | None = None) -> tuple[l
 
 
 def _named(columns: str, when: Sequence[tuple[str, str]]) -> str:
-    """The columns and their group as they would be typed.
-
-    >>> _named("y", [("wave", "1"), ("town", "Bonn, Rhine")])
-    'y[wave=1,town="Bonn, Rhine"]'
-    """
-    return columns + (f"[{','.join(f'{name}={_quoted(value)}' for name, value in when)}]" if when else "")
-
-
-def _quoted(value: str) -> str:
-    return '"' + value.replace('"', '""') + '"' if re.search(r'[,"\[\]]', value) else value
+    """The columns and their group as they would be typed."""
+    doubled = ((name, value.replace('"', '""')) for name, value in when)
+    parts = [f'{name}="{value}"' if re.search(r'[,"\[\]]', value) else f"{name}={value}" for name, value in doubled]
+    return columns + (f"[{','.join(parts)}]" if parts else "")
 
 
 def _split_assignment(text: str) -> tuple[str, list[tuple[str, str]], str]:
-    """The columns, the group of rows and the file of a design.
-
-    >>> _split_assignment("answer=w.json"), _split_assignment("y[group=1,wave=a]=w.json")
-    (('answer', [], 'w.json'), ('y', [('group', '1'), ('wave', 'a')], 'w.json'))
-    """
+    """The columns, the group of rows and the file of a design."""
     from maskwell.verbs.inputs import bad_quotes, split_group
 
     grouped = _GROUPED.fullmatch(text)
@@ -348,17 +354,12 @@ def _split_assignment(text: str) -> tuple[str, list[tuple[str, str]], str]:
         return *split_group(columns, text), path
     if re.fullmatch(r'.+\[.*".*\]=.+', text):
         raise bad_quotes(text)
-    columns, path = _split_at_sign(text)
-    return columns, [], path
-
-
-def _split_at_sign(text: str) -> tuple[str, str]:
     cuts = [i for i, character in enumerate(text) if character == "="]
     if not cuts or not text[: cuts[0]] or not text[cuts[-1] + 1 :]:
         column = not text.endswith(".json") if not cuts else bool(text[: cuts[0]])
         raise ParameterError("design-names-no", text=text, words="design file" if column else "column")
     best = next((cut for cut in cuts if Path(text[cut + 1 :]).is_file()), cuts[0])
-    return text[:best], text[best + 1 :]
+    return text[:best], [], text[best + 1 :]
 
 
 # ---- pictures
@@ -369,11 +370,14 @@ def plot_option(what: str) -> Callable[[F], F]:
     return click.option("--plot", type=FilePath(), metavar="FILE", help=f"Draw {what}; .svg, .png or .pdf.")
 
 
+force_option = click.option("--force", is_flag=True, help="Replace a file that exists.")
+
+
 def plot_options(what: str) -> Callable[[F], F]:
     """``--plot`` and ``--force``, for commands that write nothing else."""
 
     def decorate(command: F) -> F:
-        return plot_option(what)(click.option("--force", is_flag=True, help="Replace a file that exists.")(command))
+        return plot_option(what)(force_option(command))
 
     return decorate
 
@@ -391,10 +395,7 @@ def check_plot(path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> 
 
 def plot_content(path: str | None, draw: Callable[[], Picture]) -> Drawn:
     """The drawing as its files will hold it, if one was asked for; made before anything is written."""
-    return {} if path is None else _as_files(draw().contents(path))
-
-
-def _as_files(pages: Mapping[str, bytes]) -> Drawn:
+    pages = {} if path is None else draw().contents(path)
     return {"plot" if not page else f"plot_{page + 1}": one for page, one in enumerate(pages.items())}
 
 
@@ -408,14 +409,7 @@ def write_plot(drawn: Drawn, *, force: bool, inputs: Sequence[str] = ()) -> dict
 
 
 def with_plot(report: Report, drawn: Mapping[str, Any]) -> Report:
-    """What a command says, with the names of the files of the picture.
-
-    >>> from maskwell.reports.report import Report
-    >>> list(with_plot(Report("Parity 3.", next_step="more"), {"plot": "region.svg"}))
-    ['Parity 3.', 'Picture: region.svg', 'Next: more']
-    >>> list(with_plot(Report("n = 3."), {"plot": "a.svg", "plot_2": "a-2.svg", "plot_3": "a-3.svg"}))
-    ['n = 3.', 'Picture: a.svg, with further pages in a-2.svg to a-3.svg']
-    """
+    """What a command says, with the names of the files of the picture."""
     names = [value for name, value in drawn.items() if name.startswith("plot")]
     if not names:
         return report
@@ -461,12 +455,18 @@ ROW_SAMPLING = tuple(name for name in SAMPLING_OPTIONS if name not in ("--denomi
 """Those of estimates from the scores of single rows."""
 
 
-def sampling_options(*names: str) -> Callable[[F], F]:
-    """Some of them, or all, as a decorator; the command takes them as keywords."""
+def sampling_options(*names: str) -> Any:
+    """A field for some of them, or all, by the names of :class:`maskwell.Sampling`."""
+    chosen = names or tuple(SAMPLING_OPTIONS)
+    keys = [name.removeprefix("--").replace("-", "_") for name in chosen]
 
-    def decorate(command: F) -> F:
-        for name in reversed(names or tuple(SAMPLING_OPTIONS)):
-            command = click.option(name, **SAMPLING_OPTIONS[name])(command)
-        return command
+    def decorate(field: str, command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def run(**values: Any) -> Any:
+            return command(**{field: {key: values.pop(key) for key in keys}}, **values)
 
-    return decorate
+        for name in reversed(chosen):
+            run = click.option(name, **SAMPLING_OPTIONS[name])(run)
+        return run
+
+    return lambda field: partial(decorate, field)

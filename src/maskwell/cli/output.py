@@ -34,7 +34,11 @@ def print_json(content: Mapping[str, Any]) -> None:
     """Print one JSON object; letters that the terminal cannot show as JSON writes them, with backslash and u."""
     sys.set_int_max_str_digits(0)  # the number of reports of a set design may have thousands of digits
     text = in_json(json.dumps(json_form(content), ensure_ascii=False, allow_nan=False))
-    _write(text if _can_show(text) else json.dumps(json.loads(text), allow_nan=False))
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(json.loads(text), allow_nan=False)
+    _write(text)
 
 
 def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
@@ -59,26 +63,11 @@ def form_said(options: Mapping[str, str | None]) -> Iterator[None]:
 
 
 def with_form(line: str) -> str:
-    """A line that tells what to type next, with the options that say how files are read; any other as it is.
-
-    >>> with form_said({"separator": ";", "encoding": None}):
-    ...     with_form("Next: maskwell release people.csv --plan plan.toml --dry-run"), with_form("12 rows.")
-    ("Next: maskwell release people.csv --plan plan.toml --dry-run --separator ';'", '12 rows.')
-    >>> with_form("Next: maskwell audit -")   # standard input cannot be read again
-    'Next: maskwell audit FILE'
-    """
-    if line.startswith("Next: "):
+    """A line that tells what to type next, with the options that say how files are read; any other as it is."""
+    if line.startswith("Next: "):  # standard input cannot be read again
         line = _STANDARD_INPUT.sub("FILE", line)
     options = _FORM_OPTIONS.get()
     return f"{line}{options}" if _READS_A_FILE.match(line) and not line.endswith(options) else line
-
-
-def _can_show(text: str) -> bool:
-    try:
-        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _write(text: str, *, err: bool = False, end: str = "\n") -> None:
@@ -156,11 +145,7 @@ def _spelled(error: UnicodeError) -> tuple[str, int]:
 def print_error(
     code: str, message: str, hint: str, *, as_json: bool, typed: Iterable[str] = (), values: str = ""
 ) -> None:
-    """One line for what is wrong and one for what to do, on stderr; in JSON mode also an object on stdout.
-
-    What was ``typed`` is cut in the middle where a line would be too long, and then the whole line. ``values`` of the
-    data get a line of their own, where they were asked for.
-    """
+    """What is wrong and what to do, a line each on stderr; what was ``typed`` is cut where a line would be too long."""
     message, hint, typed = masked(message), masked(hint), [masked(word) for word in typed]
     words = {_one_line(part) for word in typed for part in (word, *re.split("[=@]", word))}
     message, hint = _one_line(message), _one_line(hint or "see maskwell --help")
@@ -180,11 +165,7 @@ def _one_line(text: str) -> str:
 
 
 def fitted(text: str, words: Iterable[str], width: int) -> str:
-    """A line in which long words are cut in the middle, the longest first, until it fits or nothing long is left.
-
-    >>> fitted("cannot read my/very/long/folder/of/designs.json", ["my/very/long/folder/of/designs.json"], 35)
-    'cannot read my/very/lon…esigns.json'
-    """
+    """A line in which long words are cut in the middle, the longest first, until it fits or nothing long is left."""
     for word in sorted(words, key=len, reverse=True):
         times, beyond = text.count(word) if word else 0, len(text) - width
         if beyond > 0 and times and len(word) > SHORTEST:
@@ -199,8 +180,7 @@ LOG_SECONDS = 10.0
 class Progress:
     """Rows so far, on stderr: on a terminal in one line that changes, elsewhere, as in a log, a line every ten seconds.
 
-    Nothing is said of work that takes less than a second on a terminal, or less than ten in a log. The lines of a log
-    come from a thread, so that they also come while nothing is read, as when matrices are worked out.
+    The lines of a log come from a thread, so that they also come while nothing is read.
     """
 
     def __init__(self) -> None:

@@ -2,125 +2,95 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from maskwell.cli.options import (
-    FilePath,
-    designs_option,
-    example,
-    json_option,
-    missing_codes_option,
-    missing_option,
-    read_assignments,
-    show_values_option,
-    text_form_options,
-)
+from maskwell.cli import options as opt
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.errors import ParameterError
 
-if TYPE_CHECKING:
-    from maskwell.core.keyed import KeyedRandom
 
+class Asked:
+    """The options of the command."""
 
-@click.command(
-    epilog=example(
-        "printf 'id,drugs\\n1,never\\n2,often\\n3,once\\n' > answers.csv",
-        "maskwell design k-ary --categories never,once,often --epsilon 1 -o drugs.json",
-        "maskwell randomize answers.csv --design drugs=drugs.json -o reports.csv",
+    file: str = opt.argument(type=opt.FilePath())
+    designs: tuple[str, ...] = opt.shared(opt.designs_option)
+    output: str = opt.option(
+        "-o",
+        "--output",
+        type=opt.FilePath(),
+        required=True,
+        metavar="OUT",
+        help="Where the randomized file goes; - is standard output. Without an ending, a folder like that of FILE.",
     )
+    written_as: str | None = opt.option(
+        "--format", type=click.Choice(["csv", "arrow"]), help="With -o -: CSV (default), or a stream of Arrow."
+    )
+    missing: str = opt.shared(opt.missing_option)
+    missing_codes: tuple[str, ...] = opt.shared(opt.missing_codes_option)
+    sets: str = opt.option(
+        type=click.Choice(["packed", "texts"]),
+        default="packed",
+        help="Set reports as bytes where the file can hold them (default), or as texts of 0 and 1.",
+    )
+    seed: int | None = opt.option(
+        type=int, metavar="N", help="Repeatable draws, for tests and simulation. NOT PRIVATE."
+    )
+    key: str | None = opt.option(
+        type=opt.FilePath(), metavar="KEY", help="Keep the draws by the secret key in this file."
+    )
+    dataset: str | None = opt.option(
+        metavar="NAME", help="With --key: what the data are called, the same in every run."
+    )
+    person: str | None = opt.option("--id", metavar="COL", help="With --key: the column that tells whose row it is.")
+    force: bool = opt.option(is_flag=True, help="Replace OUT if it exists.")
+    form: None = opt.shared(opt.text_form_options("file"))
+    show_values: None = opt.shared(opt.show_values_option)
+    as_json: bool = opt.shared(opt.json_option)
+
+
+@opt.command(
+    Asked,
+    "printf 'id,drugs\\n1,never\\n2,often\\n3,once\\n' > answers.csv",
+    "maskwell design k-ary --categories never,once,often --epsilon 1 -o drugs.json",
+    "maskwell randomize answers.csv --design drugs=drugs.json -o reports.csv",
 )
-@click.argument("file", type=FilePath())
-@designs_option
-@click.option(
-    "-o",
-    "--output",
-    type=FilePath(),
-    required=True,
-    metavar="OUT",
-    help="Where the randomized file goes; - is standard output. Without an ending, a folder like that of FILE.",
-)
-@click.option(
-    "--format",
-    "written_as",
-    type=click.Choice(["csv", "arrow"]),
-    help="With -o -: CSV (default), or a stream of Arrow.",
-)
-@missing_option
-@missing_codes_option
-@click.option(
-    "--sets",
-    type=click.Choice(["packed", "texts"]),
-    default="packed",
-    help="Set reports as bytes where the file can hold them (default), or as texts of 0 and 1.",
-)
-@click.option("--seed", type=int, metavar="N", help="Repeatable draws, for tests and simulation. NOT PRIVATE.")
-@click.option("--key", type=FilePath(), metavar="KEY", help="Keep the draws by the secret key in this file.")
-@click.option("--dataset", metavar="NAME", help="With --key: what the data are called, the same in every run.")
-@click.option("--id", "person", metavar="COL", help="With --key: the column that tells whose row it is.")
-@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
-@text_form_options("file")
-@show_values_option
-@json_option
-def randomize(
-    file: str,
-    designs: tuple[str, ...],
-    output: str,
-    missing: str,
-    missing_codes: tuple[str, ...],
-    sets: str,
-    written_as: str | None,
-    seed: int | None,
-    key: str | None,
-    dataset: str | None,
-    person: str | None,
-    *,
-    force: bool,
-    as_json: bool,
-) -> None:
+def randomize(asked: Asked) -> None:
     """Randomize columns of FILE, in one pass, whatever its size; the other columns are copied as they are.
 
     Files by ending: .csv .tsv (or .csv.gz .bz2 .zst) .parquet .arrow .arrows and, with labels and missing codes kept,
     .sav .dta .xpt (.sas7bdat is read only); - is standard input or output. FILE may be a folder, with partitions
     such as year=2025, or a pattern in quotes: 'part-*.csv'.
     """
+    from maskwell.core.keyed import KeyedRandom
     from maskwell.core.randomness import SeededRandom
     from maskwell.reports.text.design_report import randomized_report
     from maskwell.verbs.randomize import randomize as randomize_columns
 
-    if as_json and output == "-":
+    if asked.as_json and asked.output == "-":
         raise ParameterError("json-and-o-both-need-standard-output")
-    assignments, paths = read_assignments(designs)
-    random = None if seed is None else SeededRandom(seed)
-    keyed = _keyed(key, dataset)
+    assignments, paths = opt.read_assignments(asked.designs)
+    key, dataset = asked.key, asked.dataset
+    if (key is None) != (dataset is None):
+        raise ParameterError("key-without-dataset" if dataset is None else "dataset-without-key")
     with Progress() as progress:
         done = randomize_columns(
-            file,
+            asked.file,
             assignments,
-            output,
-            random=random,
-            key=keyed,
-            id=person,
-            missing=missing,
-            missing_codes=missing_codes or None,
-            sets=sets,
-            force=force,
+            asked.output,
+            random=None if asked.seed is None else SeededRandom(asked.seed),
+            key=None if key is None or dataset is None else KeyedRandom.from_file(key, dataset),
+            id=asked.person,
+            missing=asked.missing,
+            missing_codes=asked.missing_codes or None,
+            sets=asked.sets,
+            force=asked.force,
             inputs=[*paths.values(), *([] if key is None else [key])],
-            format=written_as,
+            format=asked.written_as,
             progress=progress,
         )
     if not done.private:
         click.echo("note: drawn from a seed: not private, whoever knows the seed can undo it", err=True)
-    if as_json:
+    if asked.as_json:
         print_json(done.to_dict())
     else:
-        print_lines(randomized_report(done.to_dict(), paths), err=output == "-")
-
-
-def _keyed(key: str | None, dataset: str | None) -> KeyedRandom | None:
-    from maskwell.core.keyed import KeyedRandom
-
-    if (key is None) != (dataset is None):
-        raise ParameterError("key-without-dataset" if dataset is None else "dataset-without-key")
-    return None if key is None or dataset is None else KeyedRandom.from_file(key, dataset)
+        print_lines(randomized_report(done.to_dict(), paths), err=asked.output == "-")

@@ -7,20 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import (
-    Drawn,
-    FilePath,
-    check_plot,
-    check_standard_output,
-    example,
-    json_option,
-    plot_content,
-    plot_options,
-    read_assignments,
-    show_values_option,
-    text_form_options,
-    with_plot,
-)
+from maskwell.cli import options as opt
 from maskwell.cli.output import ANSWER_IS_NO, OK, Progress, print_json, print_lines
 from maskwell.errors import ParameterError
 from maskwell.microdata.risk.intruders import INTRUDERS
@@ -32,15 +19,17 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog=example(
+    epilog=opt.example(
         "printf 'town,job\\nA,baker\\nA,clerk\\nA,clerk\\nB,clerk\\nB,clerk\\nB,smith\\n' > people.csv",
         "maskwell risk people.csv --keys town,job",
     )
 )
-@click.argument("file", type=FilePath())
+@click.argument("file", type=opt.FilePath())
 @click.option("--keys", required=True, metavar="A,B,...", help="Columns that an intruder may know of a person.")
-@click.option("--released", type=FilePath(), metavar="F2", help="The released file, counted as it came out.")
-@click.option("--receipt", type=FilePath(), metavar="R", help="internal/receipt.json of the release: how it was made.")
+@click.option("--released", type=opt.FilePath(), metavar="F2", help="The released file, counted as it came out.")
+@click.option(
+    "--receipt", type=opt.FilePath(), metavar="R", help="internal/receipt.json of the release: how it was made."
+)
 @click.option(
     "--design",
     "designs",
@@ -63,11 +52,11 @@ if TYPE_CHECKING:
 )
 @click.option("--level", default="0.95", show_default=True, help="Probability of the range of released counts.")
 @click.option("--contributions", is_flag=True, help="What each key, and each of its levels, adds to the risk.")
-@click.option("--records", type=FilePath(), metavar="OUT", help="Where the risk of every record goes.")
-@plot_options("the risk of records before and after a release")
-@text_form_options("file", "released")
-@show_values_option
-@json_option
+@click.option("--records", type=opt.FilePath(), metavar="OUT", help="Where the risk of every record goes.")
+@opt.plot_options("the risk of records before and after a release")
+@opt.text_form_options("file", "released")
+@opt.show_values_option
+@opt.json_option
 def risk(
     file: str,
     keys: str,
@@ -86,22 +75,22 @@ def risk(
     from maskwell.reports.report import Report
     from maskwell.verbs.risk import risk as risk_of
 
-    check_standard_output(as_json=as_json, records=records)
-    assignments, paths = read_assignments(designs) if designs else (None, {})
+    opt.check_standard_output(as_json=as_json, records=records)
+    assignments, paths = opt.read_assignments(designs) if designs else (None, {})
     given = (file, options["released"], options["receipt"], *paths.values())
     inputs = [path for path in given if path is not None]
     plot, force = options.pop("plot"), options.pop("force")
     _check_outputs(records, plot, options["receipt"], inputs, force=force)
     with Progress() as progress:
         result = risk_of(file, keys, designs=assignments, progress=progress, **options)
-    picture = plot_content(plot, result.plot)
+    picture = opt.plot_content(plot, result.plot)
     content = result.to_dict(contributions=contributions) if as_json else {}
     report = Report() if as_json else result.to_report(contributions=contributions)
     written = _write_outputs(result, records, picture, inputs, force=force)
     if as_json:
         print_json(content | written)
     else:
-        print_lines(with_plot(report, written), err=records == "-")
+        print_lines(opt.with_plot(report, written), err=records == "-")
     return ANSWER_IS_NO if result.kept is False else OK
 
 
@@ -110,7 +99,7 @@ def _check_outputs(
 ) -> None:
     from maskwell.core.atomic import check_output
 
-    check_plot(plot, force=force, inputs=inputs)
+    opt.check_plot(plot, force=force, inputs=inputs)
     if plot is not None and receipt is None:
         raise ParameterError("plot-compares-before-and-after")
     if records is not None:
@@ -120,7 +109,7 @@ def _check_outputs(
 def _write_outputs(
     result: RiskResult,
     records: str | None,
-    picture: Drawn,
+    picture: opt.Drawn,
     inputs: Sequence[str],
     *,
     force: bool,

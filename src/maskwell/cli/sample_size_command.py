@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from maskwell.cli import options as opt
 from maskwell.cli.choose_command import COMPLEX, category_of, options_of
-from maskwell.cli.options import (
-    FilePath,
-    check_plot,
-    example,
-    json_option,
-    load_design,
-    plot_content,
-    plot_options,
-    split_list,
-    with_plot,
-    write_plot,
-)
 from maskwell.cli.output import print_json, print_lines
 from maskwell.errors import ParameterError
 
@@ -42,23 +31,23 @@ ASKED = {
 
 @click.command(
     "sample-size",
-    epilog=example(
+    epilog=opt.example(
         "maskwell design warner --p 0.7 -o warner.json",
         "maskwell sample-size warner.json --margin 0.05 --pi 0.1,0.9",
         "maskwell sample-size warner.json --power 0.8 --pi 0.1,0.9 --against 0.15",
     ),
 )
-@click.argument("designs", metavar="[D]...", type=FilePath(), nargs=-1)
+@click.argument("designs", metavar="[D]...", type=opt.FilePath(), nargs=-1)
 @options_of(ASKED)
 @options_of(COMPLEX)
 @click.option(
     "--strata-file",
-    type=FilePath(),
+    type=opt.FilePath(),
     metavar="FILE",
     help="Divide respondents among strata: CSV with stratum, share, pi and, if they differ, design, cost.",
 )
-@plot_options("the margin against the respondents")
-@json_option
+@opt.plot_options("the margin against the respondents")
+@opt.json_option
 def sample_size(
     designs: tuple[str, ...],
     *,
@@ -72,12 +61,13 @@ def sample_size(
 
     With --strata-file or several files: how to divide respondents among strata, or among samples.
     """
+    from maskwell.verbs.sample_size import read_strata
     from maskwell.verbs.sample_size import sample_size as size_of
 
-    read = [load_design(path) for path in designs]
-    check_plot(plot, force=force, inputs=[*designs, strata_file or "-"])
+    read = [opt.load_design(path) for path in designs]
+    opt.check_plot(plot, force=force, inputs=[*designs, strata_file or "-"])
     _check_picture(plot, asked, divided=len(read) > 1 or strata_file is not None)
-    asked["pi"] = None if asked["pi"] is None else split_list(asked["pi"], "--pi")
+    asked["pi"] = None if asked["pi"] is None else opt.split_list(asked["pi"], "--pi")
     asked["category"] = category_of(asked["category"])
     sampling = {name: asked.pop(name) for name in COMPLEX if name != "category"}
     described: Any = (
@@ -86,21 +76,15 @@ def sample_size(
         else {f"{g}: {path}": d for g, (path, d) in enumerate(zip(designs, read, strict=True), 1)}
     )
     if strata_file is not None:
-        described = _strata(strata_file, read, asked)
+        if len(read) > 1:
+            raise ParameterError("strata-file-and-design-files", designs_count=len(read))
+        described = read_strata(strata_file, read[0] if read else None, asked.pop("category"))
     result = size_of(described, sampling, **asked)
-    drawn = write_plot(plot_content(plot, result.plot), force=force, inputs=designs)
+    drawn = opt.write_plot(opt.plot_content(plot, result.plot), force=force, inputs=designs)
     if as_json:
         print_json({**result.to_dict(), **drawn})
     else:
-        print_lines(with_plot(_report(result, designs), drawn))
-
-
-def _strata(path: str, designs: Sequence[Any], asked: dict[str, Any]) -> Any:
-    from maskwell.verbs.sample_size import read_strata
-
-    if len(designs) > 1:
-        raise ParameterError("strata-file-and-design-files", designs_count=len(designs))
-    return read_strata(path, designs[0] if designs else None, asked.pop("category"))
+        print_lines(opt.with_plot(_report(result, designs), drawn))
 
 
 def _report(result: SamplePlan | PowerPlan | Allocation, paths: Sequence[str]) -> Report:

@@ -7,20 +7,22 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from maskwell.cli.main import CommandGroup
 from maskwell.cli.options import FilePath, example, json_option, show_values_option, text_form_options
-from maskwell.cli.output import print_json, print_lines
+from maskwell.cli.output import ANSWER_IS_NO, print_json, print_lines
 from maskwell.core.phrases import masked
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.collection.desk import Desk
 
-F = TypeVar("F", bound=Callable[..., Any])
+Said: TypeAlias = tuple[dict[str, Any], list[str]]
+"""The JSON object that a command prints, and its lines for people."""
+
 database_option = click.option(
     "--database", metavar="URL", help="The database of the service; maskwell-surveys.db in this folder by default."
 )
@@ -40,13 +42,19 @@ def _desk(database: str | None, *, new: bool = False, reads: bool = False) -> De
     return desk
 
 
-def _answering(function: F) -> F:
-    """A command that says so, in a line, where the database does not answer or takes nothing."""
+def _saying(function: Callable[..., Said]) -> Callable[..., None]:
+    """A command that prints what it gives; in a line where the database does not answer or takes nothing."""
 
     @wraps(function)
-    def run(*args: Any, **given: Any) -> Any:
+    def run(*, as_json: bool, **given: Any) -> None:
         try:
-            return function(*args, **given)
+            content, lines = function(**given)
+            if as_json:
+                print_json(content)
+            else:
+                print_lines(lines)
+            if not content.get("equal", True):  # what was checked
+                click.get_current_context().exit(ANSWER_IS_NO)
         except Exception as error:
             if "maskwell.collection.opening" not in sys.modules:
                 raise
@@ -57,15 +65,15 @@ def _answering(function: F) -> F:
                 raise trouble(error) from error
             raise
 
-    return cast("F", run)
+    return run
 
 
-def _command(name: str, *examples: str) -> Callable[[F], click.Command]:
+def _command(name: str, *examples: str) -> Callable[[Callable[..., Said]], click.Command]:
     """A command with the options that all of them have."""
 
-    def register(function: F) -> click.Command:
+    def register(function: Callable[..., Said]) -> click.Command:
         command = survey.command(name, epilog=example(*examples))
-        return command(database_option(json_option(_answering(function))))
+        return command(database_option(json_option(_saying(function))))
 
     return register
 
@@ -77,43 +85,32 @@ def _at(database: str | None) -> str:
     return f" --database {shlex.quote(database) if masked(database) == database else 'URL'}"
 
 
-def _say(content: dict[str, Any], lines: list[str], *, as_json: bool) -> None:
-    if as_json:
-        print_json(content)
-    else:
-        print_lines(lines)
-
-
 @_command("add", "maskwell survey add survey.toml", "maskwell survey add survey.toml --owner ann")
 @click.argument("file", type=FilePath())
 @click.option("--owner", metavar="NAME", help="Account that owns the survey in the studio (default: none yet).")
-def add(file: str, owner: str | None, database: str | None, *, as_json: bool) -> None:
+def add(file: str, owner: str | None, database: str | None) -> Said:
     """Keep a survey file as a draft; it is not open yet."""
     from maskwell.collection.desk import read_survey
 
     read_survey(file)  # one that is refused leaves no new database
     content = _desk(database, new=owner is None).add(file, owner)
-    _say(
-        content,
-        [
-            f"draft {content['code']}: {content['title']}",
-            f"Next: maskwell survey open {content['code']}{_at(database)}",
-        ],
-        as_json=as_json,
-    )
+    return content, [
+        f"draft {content['code']}: {content['title']}",
+        f"Next: maskwell survey open {content['code']}{_at(database)}",
+    ]
 
 
 @_command("owner", "maskwell survey owner 3f0c2a91d4 ann")
 @click.argument("code")
 @click.argument("name")
-def owner(code: str, name: str, database: str | None, *, as_json: bool) -> None:
+def owner(code: str, name: str, database: str | None) -> Said:
     """Make an account an owner of a survey, so that the studio shows it there."""
     content = _desk(database).own(code, name)
-    _say(content, [f"owners of {content['title']}: {', '.join(content['owners'])}"], as_json=as_json)
+    return content, [f"owners of {content['title']}: {', '.join(content['owners'])}"]
 
 
 @_command("list", "maskwell survey list")
-def list_(database: str | None, *, as_json: bool) -> None:
+def list_(database: str | None) -> Said:
     """List all surveys."""
     from maskwell.collection.database import NoDatabaseError
 
@@ -128,11 +125,7 @@ def list_(database: str | None, *, as_json: bool) -> None:
         f"  ({', '.join(row['owners']) or 'not in the studio: no owner'})"
         for row in rows
     ]
-    _say(
-        {"surveys": rows},
-        lines or ["no survey yet", f"Next: maskwell survey add survey.toml{_at(database)}"],
-        as_json=as_json,
-    )
+    return {"surveys": rows}, lines or ["no survey yet", f"Next: maskwell survey add survey.toml{_at(database)}"]
 
 
 @survey.command("texts", epilog=example("maskwell survey texts ar", "maskwell survey texts ar --for offline"))
@@ -145,32 +138,33 @@ def list_(database: str | None, *, as_json: bool) -> None:
     help="Where the texts are shown (default page, the respondent's page).",
 )
 @json_option
-def texts(language: str, group: str, *, as_json: bool) -> None:
+@_saying
+def texts(language: str, group: str) -> Said:
     """Print the texts of the pages in English, as a table of a survey file to be translated into a language."""
     from maskwell.collection.page_texts import text_table
 
     table = text_table(language, group)
-    _say({"language": language, "for": group, "table": table}, table.splitlines(), as_json=as_json)
+    return {"language": language, "for": group, "table": table}, table.splitlines()
 
 
 @_command("open", "maskwell survey open 3f0c2a91d4")
 @click.argument("code")
-def open_(code: str, database: str | None, *, as_json: bool) -> None:
+def open_(code: str, database: str | None) -> Said:
     """Take reports from now on; the survey is frozen."""
     content = _desk(database).open_survey(code)
-    _say(
-        content,
-        [f"open: {content['title']}", f"fingerprint {content['fingerprint']}", f"respondents: {content['path']}"],
-        as_json=as_json,
-    )
+    return content, [
+        f"open: {content['title']}",
+        f"fingerprint {content['fingerprint']}",
+        f"respondents: {content['path']}",
+    ]
 
 
 @_command("close", "maskwell survey close 3f0c2a91d4")
 @click.argument("code")
-def close(code: str, database: str | None, *, as_json: bool) -> None:
+def close(code: str, database: str | None) -> Said:
     """Take no more reports."""
     content = _desk(database).close_survey(code)
-    _say(content, [f"closed: {content['title']}, {content['reports']:,} reports"], as_json=as_json)
+    return content, [f"closed: {content['title']}, {content['reports']:,} reports"]
 
 
 @_command("invite", "maskwell survey invite 3f0c2a91d4 --count 500 -o links.txt")
@@ -178,19 +172,19 @@ def close(code: str, database: str | None, *, as_json: bool) -> None:
 @click.option("--count", metavar="N", required=True, help="How many.")
 @click.option("-o", "--output", metavar="FILE", required=True, help="Where the links go, one a line.")
 @click.option("--address", metavar="URL", default="", help="Of the service, such as https://survey.example.org.")
-def invite(code: str, count: str, output: str, address: str, database: str | None, *, as_json: bool) -> None:
+def invite(code: str, count: str, output: str, address: str, database: str | None) -> Said:
     """Make single-use links; they are written to a file and told nowhere else."""
     content = _desk(database).invite(code, count, output, address)
-    _say(content, [f"{content['invitations']:,} links in {output}"], as_json=as_json)
+    return content, [f"{content['invitations']:,} links in {output}"]
 
 
 @_command("results", "maskwell survey results 3f0c2a91d4")
 @click.argument("code")
-def results(code: str, database: str | None, *, as_json: bool) -> None:
+def results(code: str, database: str | None) -> Said:
     """What the reports say so far."""
     desk = _desk(database, reads=True)
     content = desk.results(code)
-    _say(content, desk.result_lines(content), as_json=as_json)
+    return content, desk.result_lines(content)
 
 
 @_command(
@@ -209,11 +203,11 @@ def results(code: str, database: str | None, *, as_json: bool) -> None:
 @click.option("--again", is_flag=True, help="Count a file without ids once more, as reports of other people.")
 @text_form_options("file")
 @show_values_option
-def import_(code: str, file: str, source: str | None, database: str | None, *, again: bool, as_json: bool) -> None:
+def import_(code: str, file: str, source: str | None, database: str | None, *, again: bool) -> Said:
     """Take reports from elsewhere: an export of a platform or a tablet, or a table with a column for each question."""
     desk = _desk(database)
     content = desk.import_file(code, file, source, again=again)
-    _say(content, desk.import_lines(content), as_json=as_json)
+    return content, desk.import_lines(content)
 
 
 @_command("embed", "maskwell survey embed 3f0c2a91d4 --name cash --for qualtrics -o cash.js")
@@ -223,43 +217,35 @@ def import_(code: str, file: str, source: str | None, database: str | None, *, a
     "--for", "platform", type=click.Choice(["qualtrics", "limesurvey", "surveyjs"]), required=True, help="The program."
 )
 @click.option("-o", "--output", metavar="FILE", required=True, help="The snippet; it must not exist yet.")
-def embed(code: str, name: str, platform: str, output: str, database: str | None, *, as_json: bool) -> None:
+def embed(code: str, name: str, platform: str, output: str, database: str | None) -> Said:
     """Write the snippet that asks one question inside another survey program and hands it the report only."""
     content = _desk(database, reads=True).embed(code, name, platform, output)
-    _say(content, [f"the snippet is in {output}; its first lines say where to paste it"], as_json=as_json)
+    return content, [f"the snippet is in {output}; its first lines say where to paste it"]
 
 
 @_command("offline", "maskwell survey offline 3f0c2a91d4 -o survey.html")
 @click.argument("code")
 @click.option("-o", "--output", metavar="FILE", required=True, help="The page; it must not exist yet.")
-def offline(code: str, output: str, database: str | None, *, as_json: bool) -> None:
+def offline(code: str, output: str, database: str | None) -> Said:
     """Write the survey as one page that works on a tablet without a network and keeps reports until the export."""
     content = _desk(database, reads=True).offline(code, output)
-    _say(
-        content,
-        [
-            f"the page is in {output}: copy it to the tablet",
-            f"later: maskwell survey import {code} reports.json{_at(database)}",
-        ],
-        as_json=as_json,
-    )
+    return content, [
+        f"the page is in {output}: copy it to the tablet",
+        f"later: maskwell survey import {code} reports.json{_at(database)}",
+    ]
 
 
 @_command("form", "maskwell survey form 3f0c2a91d4 --device dice -o form.xlsx")
 @click.argument("code")
 @click.option("--device", type=click.Choice(["cards", "dice"]), required=True, help="What respondents draw with.")
 @click.option("-o", "--output", metavar="FILE", required=True, help="The form; it must not exist yet.")
-def form(code: str, device: str, output: str, database: str | None, *, as_json: bool) -> None:
+def form(code: str, device: str, output: str, database: str | None) -> Said:
     """Write the survey as an XLSForm for ODK and KoBo, with dice or cards; only what is said is entered."""
     content = _desk(database, reads=True).form(code, device, output)
-    _say(
-        content,
-        [
-            f"the form is in {output}: upload it to ODK Central or KoBo",
-            f"later: maskwell survey import {code} EXPORT{_at(database)}",
-        ],
-        as_json=as_json,
-    )
+    return content, [
+        f"the form is in {output}: upload it to ODK Central or KoBo",
+        f"later: maskwell survey import {code} EXPORT{_at(database)}",
+    ]
 
 
 @_command("export", "maskwell survey export 3f0c2a91d4 -o collected")
@@ -268,37 +254,35 @@ def form(code: str, device: str, output: str, database: str | None, *, as_json: 
 @click.option(
     "--format", "kind", type=click.Choice(["csv", "parquet", "sav", "dta"]), default="csv", help="Of the reports."
 )
-def export(code: str, output: str, kind: str, database: str | None, *, as_json: bool) -> None:
+def export(code: str, output: str, kind: str, database: str | None) -> Said:
     """Write reports, designs and codebook into a new folder, ready for maskwell estimate."""
     content = _desk(database, reads=True).export(code, output, kind)
-    _say(content, [f"{content['rows']:,} rows in {output}", *content["next"]], as_json=as_json)
+    return content, [f"{content['rows']:,} rows in {output}", *content["next"]]
 
 
 @_command("check", "maskwell survey check 3f0c2a91d4")
 @click.argument("code")
-def check(code: str, database: str | None, *, as_json: bool) -> None:
+def check(code: str, database: str | None) -> Said:
     """Count all reports of a survey again, and say whether the running counts are equal.
 
     The exit status is 1 when something differs.
     """
     desk = _desk(database, reads=True)
     content = desk.check(code)
-    _say(content, desk.check_lines(content), as_json=as_json)
-    if not content["equal"]:
-        click.get_current_context().exit(1)
+    return content, desk.check_lines(content)
 
 
 @_command("delete", "maskwell survey delete 3f0c2a91d4 --confirm")
 @click.argument("code")
 @click.option("--confirm", is_flag=True, help="Without this nothing is deleted.")
-def delete(code: str, database: str | None, *, confirm: bool, as_json: bool) -> None:
+def delete(code: str, database: str | None, *, confirm: bool) -> Said:
     """Delete a survey with all its reports, for good."""
     content = _desk(database).delete(code, sure=confirm)
-    _say(content, [f"deleted: {content['title']}, {content['reports']:,} reports"], as_json=as_json)
+    return content, [f"deleted: {content['title']}, {content['reports']:,} reports"]
 
 
 @_command("keys", "maskwell survey keys")
-def keys(database: str | None, *, as_json: bool) -> None:
+def keys(database: str | None) -> Said:
     """List the keys of programs: whose they are, when they were made and last used, when they expire."""
     content = _desk(database, reads=True).keys()
     lines = [
@@ -306,25 +290,25 @@ def keys(database: str | None, *, as_json: bool) -> None:
         f"used {key['used'] or 'never'}, expires {key['expires']}"
         for key in content["keys"]
     ]
-    _say(content, lines or ["no key yet", "Next: make one in the studio, under Account"], as_json=as_json)
+    return content, lines or ["no key yet", "Next: make one in the studio, under Account"]
 
 
 @_command("revoke", "maskwell survey revoke 5d41402abc4b")
 @click.argument("handle")
-def revoke(handle: str, database: str | None, *, as_json: bool) -> None:
+def revoke(handle: str, database: str | None) -> Said:
     """End one key, by what maskwell survey keys prints before its name."""
     content = _desk(database).revoke(handle)
-    _say(content, [f"revoked: {content['name']}, of {content['account']}"], as_json=as_json)
+    return content, [f"revoked: {content['name']}, of {content['account']}"]
 
 
 @_command("password", "maskwell survey password ann")
 @click.argument("name")
 @click.option("--password", metavar="WORD", help="The password (default: asked for, or read from standard input).")
-def password(name: str, password: str | None, database: str | None, *, as_json: bool) -> None:
+def password(name: str, password: str | None, database: str | None) -> Said:
     """Give an account a new password; all its sessions and keys end."""
     content = _desk(database).set_password(name, _asked() if password is None else password)
     ended = "session or key" if content["ended"] == 1 else "sessions and keys"
-    _say(content, [f"the password of {name} was changed; {content['ended']:,} {ended} ended"], as_json=as_json)
+    return content, [f"the password of {name} was changed; {content['ended']:,} {ended} ended"]
 
 
 def _asked() -> str:
@@ -353,18 +337,18 @@ def _held(content: Mapping[str, Any]) -> str:
 
 @_command("backup", "maskwell survey backup -o backup.db")
 @click.option("-o", "--output", metavar="FILE", required=True, help="The copy; it must not exist yet.")
-def backup(output: str, database: str | None, *, as_json: bool) -> None:
+def backup(output: str, database: str | None) -> Said:
     """Write a copy of the whole database, while the service runs."""
     content = _desk(database, reads=True).backup(output)
-    _say(content, [f"{_held(content)} in {output}"], as_json=as_json)
+    return content, [f"{_held(content)} in {output}"]
 
 
 @_command("restore", "maskwell survey restore backup.db")
 @click.argument("file", type=FilePath())
-def restore(file: str, database: str | None, *, as_json: bool) -> None:
+def restore(file: str, database: str | None) -> Said:
     """Put a copy back into a database that has no surveys."""
     from maskwell.collection.desk import check_backup
 
     check_backup(file)
     content = _desk(database, new=True).restore(file)
-    _say(content, [f"{_held(content)} restored"], as_json=as_json)
+    return content, [f"{_held(content)} restored"]

@@ -6,75 +6,53 @@ from typing import Any
 
 import click
 
-from maskwell.cli.options import (
-    FilePath,
-    check_plot,
-    designs_if_any_option,
-    example,
-    json_option,
-    missing_codes_option,
-    missing_option,
-    plot_content,
-    plot_options,
-    read_assignments,
-    sampling_options,
-    show_values_option,
-    text_form_options,
-    with_plot,
-    write_plot,
-)
+from maskwell.cli import options as opt
 from maskwell.cli.output import Progress, print_json, print_lines
 
 
-@click.command(
-    epilog=example(
-        "printf 'answer,sex,n\\nyes,f,40\\nno,f,60\\nyes,m,55\\nno,m,45\\n' > counts.csv",
-        "maskwell design warner --p 0.7 -o warner.json",
-        "maskwell tabulate counts.csv --design answer=warner.json --direct sex --counts n",
+class Asked:
+    """The options of the command."""
+
+    file: str = opt.argument(type=opt.FilePath())
+    designs: tuple[str, ...] = opt.shared(opt.designs_if_any_option)
+    direct: str | None = opt.option(metavar="COL,...", help="Columns that were asked directly.")
+    where: str | None = opt.option(metavar="COND", help="Only rows that fit: region=north, age>=30, region=a|b.")
+    method: str = opt.option(
+        type=click.Choice(["moments", "ml"]), default="moments", show_default=True, help="Estimator."
     )
+    sampling: dict[str, Any] = opt.sampling_options()
+    counts: str | None = opt.option(metavar="COL", help="Column with the number of reports that each row stands for.")
+    missing: str = opt.shared(opt.missing_option)
+    missing_codes: tuple[str, ...] = opt.shared(opt.missing_codes_option)
+    plot: str | None = opt.shared(opt.plot_option("the table"))
+    force: bool = opt.shared(opt.force_option)
+    form: None = opt.shared(opt.text_form_options("file"))
+    show_values: None = opt.shared(opt.show_values_option)
+    as_json: bool = opt.shared(opt.json_option)
+
+
+@opt.command(
+    Asked,
+    "printf 'answer,sex,n\\nyes,f,40\\nno,f,60\\nyes,m,55\\nno,m,45\\n' > counts.csv",
+    "maskwell design warner --p 0.7 -o warner.json",
+    "maskwell tabulate counts.csv --design answer=warner.json --direct sex --counts n",
 )
-@click.argument("file", type=FilePath())
-@designs_if_any_option
-@click.option("--direct", metavar="COL,...", help="Columns that were asked directly.")
-@click.option("--where", metavar="COND", help="Only rows that fit: region=north, age>=30, region=a|b.")
-@click.option("--method", type=click.Choice(["moments", "ml"]), default="moments", show_default=True, help="Estimator.")
-@sampling_options()
-@click.option("--counts", metavar="COL", help="Column with the number of reports that each row stands for.")
-@missing_option
-@missing_codes_option
-@plot_options("the table")
-@text_form_options("file")
-@show_values_option
-@json_option
-def tabulate(
-    file: str,
-    designs: tuple[str, ...],
-    *,
-    direct: str | None,
-    where: str | None,
-    method: str,
-    counts: str | None,
-    missing: str,
-    missing_codes: tuple[str, ...],
-    plot: str | None,
-    force: bool,
-    as_json: bool,
-    **sampling: Any,
-) -> None:
+def tabulate(asked: Asked) -> None:
     """Estimate the table of two columns or more: shares, margins, odds ratios, a test of independence."""
     from maskwell.estimation.sampling.sampling_description import Sampling
     from maskwell.verbs.described_survey import Survey
     from maskwell.verbs.inputs import names_of
 
-    check_plot(plot, force=force, inputs=[file])
-    assignments, _ = read_assignments(designs, file)
-    reading: dict[str, Any] = {"missing": missing, "missing_codes": missing_codes or None, "frequencies": counts}
-    survey = Survey(file, assignments, Sampling(**sampling), **reading)
-    named = [*dict.fromkeys([*(name for one in assignments for name in one.columns), *names_of(direct, "direct")])]
+    opt.check_plot(asked.plot, force=asked.force, inputs=[asked.file])
+    assignments, _ = opt.read_assignments(asked.designs, asked.file)
+    reading: dict[str, Any] = {"missing": asked.missing, "missing_codes": asked.missing_codes or None}
+    survey = Survey(asked.file, assignments, Sampling(**asked.sampling), frequencies=asked.counts, **reading)
+    randomized = [name for one in assignments for name in one.columns]
+    named = [*dict.fromkeys([*randomized, *names_of(asked.direct, "direct")])] if asked.direct else []
     with Progress() as progress:
-        table = survey.table(*(named if direct else ()), where=where, method=method, progress=progress)
-    drawn = write_plot(plot_content(plot, table.plot), force=force, inputs=[file])
-    if as_json:
+        table = survey.table(*named, where=asked.where, method=asked.method, progress=progress)
+    drawn = opt.write_plot(opt.plot_content(asked.plot, table.plot), force=asked.force, inputs=[asked.file])
+    if asked.as_json:
         print_json({**table.to_dict(), **drawn})
     else:
-        print_lines(with_plot(table.to_report(), drawn))
+        print_lines(opt.with_plot(table.to_report(), drawn))

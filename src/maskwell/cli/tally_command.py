@@ -6,17 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maskwell.cli.options import (
-    FilePath,
-    designs_option,
-    example,
-    json_option,
-    missing_codes_option,
-    missing_option,
-    read_assignments,
-    show_values_option,
-    text_form_options,
-)
+from maskwell.cli import options as opt
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.core.categories import Categories
 
@@ -27,20 +17,20 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog=example(
+    epilog=opt.example(
         "printf 'answer\\nyes\\nno\\nno\\n' > reports.csv",
         "maskwell design warner --p 0.7 -o warner.json",
         "maskwell tally reports.csv --design answer=warner.json",
     )
 )
-@click.argument("file", type=FilePath())
-@designs_option
+@click.argument("file", type=opt.FilePath())
+@opt.designs_option
 @click.option("--counts", metavar="COL", help="Column with the number of reports that each row stands for.")
-@missing_option
-@missing_codes_option
-@text_form_options("file")
-@show_values_option
-@json_option
+@opt.missing_option
+@opt.missing_codes_option
+@opt.text_form_options("file")
+@opt.show_values_option
+@opt.json_option
 def tally(
     file: str, designs: tuple[str, ...], *, missing_codes: tuple[str, ...], as_json: bool, **reading: Any
 ) -> None:
@@ -48,7 +38,7 @@ def tally(
     from maskwell.reports.report import Grid, Report
     from maskwell.verbs.tally import tally as count
 
-    assignments, _ = read_assignments(designs, file)
+    assignments, _ = opt.read_assignments(designs, file)
     with Progress() as progress:
         counted = count(file, assignments, missing_codes=missing_codes or None, progress=progress, **reading)
     reports = {",".join(one.columns): [str(label) for label in reports_of(one.design)] for one in assignments}

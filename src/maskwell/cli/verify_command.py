@@ -86,11 +86,7 @@ def certificate_content(path: str | None, design: Design, demand: Demand | Avera
 
 
 def with_certificate(lines: Sequence[str], path: str | None) -> list[str]:
-    """The lines of a command, with how to check the proof before the one that says what comes next.
-
-    >>> with_certificate(["Parity 3.", "Next: more"], "proof.json")
-    ['Parity 3.', 'The proof is in proof.json; to check it: maskwell verify proof.json', 'Next: more']
-    """
+    """The lines of a command, with how to check the proof before the one that says what comes next."""
     if path is None:
         return list(lines)
     return [*lines[:-1], f"The proof is in {path}; to check it: maskwell verify {shlex.quote(path)}", lines[-1]]

@@ -212,21 +212,15 @@ def rounded_gain(G: Real, P: Rows, A: Rows) -> tuple[Matrix, Fraction] | None:
 class Sufficiency:
     """Whether design P is sufficient for design A, and why."""
 
-    holds: bool | None  # true, False, or None where it could not be settled
-    # what settled it, in a word: ``"same"``, ``"structure"``, ``"admissible"``, ``"parity"``, ``"rank"``,
-    # ``"inverse"``, ``"program"``; ``"nothing"`` where nothing did
-    how: str
+    holds: bool | None  # None where it could not be settled
+    how: str  # same, structure, admissible, parity, rank, inverse or program settled it; or "nothing" did
     reason: str  # why, in words for people; "it" is P, "the other design" is A
     exact: bool = True  # whether the answer is proved in fractions, by what is kept here
-    # C with ``A = C P``, exactly or up to ``residual``; shape (reports of A, reports of P)
-    garbling: Rows | None = None
-    # A garbling that need not be written out: keep the report with this probability, else draw any of the reports with
-    # equal chance
-    keep: Fraction | None = None
+    garbling: Rows | None = None  # C with ``A = C P`` up to ``residual``; shape (reports of A, reports of P)
+    keep: Fraction | None = None  # C unwritten: the chance to keep the report, else any of them is drawn
     residual: Fraction | None = None  # the largest entry of ``|A - C P|``, or a bound on it; 0 when exact
-    # gain, margin: A gain matrix in which A wins more than P, shape (reports of A, k), and by how much
-    gain: Rows | None = None
-    margin: Fraction | None = None
+    gain: Rows | None = None  # a gain matrix in which A wins more than P, shape (reports of A, k)
+    margin: Fraction | None = None  # by how much
     parities: tuple[Parity, Parity] | None = None  # the parities of P and A: no garbling can raise parity
 
     def to_dict(self) -> dict[str, Any]:

@@ -82,8 +82,7 @@ class Level:
     def is_single(self, row: Row, tolerance: Fraction) -> bool:
         """Whether a row is one pattern: its values lie at both ends of what gamma allows, within the tolerance.
 
-        The tolerance is relative to what lies between the ends, and to the end itself where that is less: at a huge
-        gamma a value may be many times the lower end and yet a small part of the upper one.
+        That is relative to what lies between the ends, and to the end itself where that is less, as at a huge gamma.
         """
         g, h = self.gamma.numerator, self.gamma.denominator
         top = max(row)
@@ -151,22 +150,17 @@ class _Generators:
         high, low = row.index(max(row)), row.index(min(row))
         others = (r for r in range(len(self.directions)) if r != i)
         donor = min(others, key=lambda r: Fraction(self.directions[r][high], self.directions[r][low]))
-        taken = _multiplier(row, self.directions[donor], gamma)
+        # min (gamma a_v - a_u) / (gamma b_v - b_u) over u, v with a positive denominator
+        g, h = gamma.numerator, gamma.denominator
+        both = list(zip(row, self.directions[donor], strict=True))
+        pairs = ((g * a - h * c, g * b - h * d) for a, b in both for c, d in both)
+        taken = min(Fraction(top, bottom) for top, bottom in pairs if bottom > 0)
         p, q = taken.numerator, taken.denominator
         left = [q * x - p * y for x, y in zip(row, self.directions[donor], strict=True)]
         common = math.gcd(*left)
         self.move(i, donor, taken)
         self.directions[i] = [x // common for x in left]
         self.parts[i] = {at: amount * Fraction(common, q) for at, amount in self.parts[i].items()}
-
-
-def _multiplier(row: Row, donor: Row, gamma: Fraction) -> Fraction:
-    """``min (gamma a_v - a_u) / (gamma b_v - b_u)`` over u, v with a positive denominator."""
-    g, h = gamma.numerator, gamma.denominator
-    pairs = (
-        (g * a - h * c, g * b - h * d) for a, b in zip(row, donor, strict=True) for c, d in zip(row, donor, strict=True)
-    )
-    return min(Fraction(top, bottom) for top, bottom in pairs if bottom > 0)
 
 
 def by_lemmas(rows: Sequence[Row], level: Level) -> Logged:
@@ -181,10 +175,6 @@ def by_lemmas(rows: Sequence[Row], level: Level) -> Logged:
         for held, weight in level.patterns(row):
             for i, amount in part.items():
                 shared[held][i] = shared[held].get(i, Fraction(0)) + amount * weight
-    return _whole(shared)
-
-
-def _whole(shared: dict[int, dict[int, Fraction]]) -> Logged:
     denominator = common_denominator(amount for part in shared.values() for amount in part.values())
     return {held: {i: int(amount * denominator) for i, amount in part.items()} for held, part in shared.items()}
 
@@ -238,41 +228,10 @@ def improve(
     exactly: bool = False,
     allow_identity: bool = False,
 ) -> Improvement:
-    """An admissible design of parity gamma that tells all that a design does.
+    """An admissible design of parity gamma that tells all that a design does; arguments as in :func:`maskwell.improve`.
 
-    Parameters
-    ----------
-    design
-        Any design of parity at most gamma whose matrix has at most a million entries. An admissible one is handed back
-        as it is, however large.
-    gamma
-        The bound on parity; the design's own parity by default. Where a design given as decimals meets it only within
-        slack (:mod:`maskwell.privacy.criteria`), it is the design's parity, which improvement cannot lower.
-    split
-        "layers" splits every row once; "lemmas" follows the proofs of the source. Both are exact, and give different
-        designs in general.
-    exactly
-        A matrix given as decimals is often admissible but for the last digits, and is then handed back as it is.
-        Exactly, its last digits would become reports of their own that almost never occur; True asks for them. The
-        same holds for designs that were rounded for a bound such as e**epsilon; other designs of fractions are always
-        improved exactly.
-    allow_identity
-        Without a bound on parity the only admissible design is the truth itself. True allows it.
-
-    Raises
-    ------
-    ParameterError
-        Gamma is not above 1 or below the design's parity; no bound on parity; fewer than two categories.
-    TooLargeError
-        The matrix, or the design that would come out, is too large to be written out.
-
-    Source: [ChaiNayak2018, Lemmas 4.2 to 4.4, Theorem 4.3].
-
-    >>> from maskwell.core import Categories
-    >>> from maskwell.designs import Unary
-    >>> improvement = improve(Unary.rappor_from_gamma(4, Categories.of(["a", "b", "c"])))
-    >>> [round(v, 4) for v in improvement.added_variances()]   # RAPPOR's reports "none" and "all" tell nothing
-    [3.8333, 2.6061]
+    Where a design given as decimals meets gamma only within slack (:mod:`maskwell.privacy.criteria`), its own parity
+    takes the place of gamma. Source: [ChaiNayak2018, Lemmas 4.2 to 4.4, Theorem 4.3].
     """
     check_kind(Flag, exactly=exactly, allow_identity=allow_identity)
     _check(design, split)
@@ -293,8 +252,9 @@ def _at(design: Design, bound: Fraction, method: str, *, exactly: bool) -> Impro
         return nothing
     made, sparse = _assembled(ALGORITHMS[method](rows, level), design, level)
     _check_proof(rows, denominator, made, sparse)
+    single = made.masks == tuple(1 << j for j in range(made.k))
     better = (
-        _simplest(made)
+        (Uniform.from_gamma(made.gamma, made.inputs) if single else made)
         .noting_decimals(design)
         .with_provenance(
             family="improved", parameters={"gamma": to_text(bound), "method": method}, original=design.fingerprint
@@ -385,13 +345,6 @@ def _check_proof(rows: Sequence[Row], denominator: int, made: Patterns, sparse: 
     goals = ([x * scale for x in row] for row in rows)
     if not even or any([x * denominator for x in row] != goal for row, goal in zip(product, goals, strict=True)):
         raise ArithmeticError("the improved design does not give the original back: please report this matrix")
-
-
-def _simplest(made: Patterns) -> Design:
-    """The uniform design where it is one."""
-    if made.masks == tuple(1 << j for j in range(made.k)):
-        return Uniform.from_gamma(made.gamma, made.inputs)
-    return made
 
 
 def _unchanged(design: Design, bound: Parity, method: str) -> Improvement:

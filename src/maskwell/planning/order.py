@@ -70,7 +70,8 @@ class Question:
         known = self.same() or self._if_clear(self.by_parity())
         if known:
             return known
-        if self._work() > INVERSE_LIMIT:
+        bits = max(common_denominator(column).bit_length() for column in zip(*self.P, strict=True))
+        if min(len(self.P), len(self.P[0])) ** 4 * bits > INVERSE_LIMIT:
             return self._unless_near(self.by_parity()) or unsettled(
                 "an exact inverse of the matrix would take too long"
             )
@@ -78,14 +79,8 @@ class Question:
         refusal = self.by_rank(frame)
         if refusal is None and frame.rank == len(self.P):
             refusal = self.by_inverse(frame)
-        return self._if_settled(refusal) or self.by_program(frame, refusal)
-
-    def _work(self) -> int:
-        bits = max(common_denominator(column).bit_length() for column in zip(*self.P, strict=True))
-        return int(min(len(self.P), len(self.P[0])) ** 4 * bits)
-
-    def _if_settled(self, answer: Sufficiency | None) -> Sufficiency | None:
-        return answer if answer and answer.holds else self._if_clear(answer)
+        settled = refusal if refusal and refusal.holds else self._if_clear(refusal)
+        return settled or self.by_program(frame, refusal)
 
     def _if_clear(self, refusal: Sufficiency | None) -> Sufficiency | None:
         """A refusal by more than rounding: no garbling comes within ``allowed`` of A in every entry.
@@ -170,17 +165,14 @@ class Question:
         answer = blackwell.ask(self.P, self.A, frame)
         if answer is None:
             return self._unless_near(refusal) or unsettled("the solver of the linear program gave up")
-        refusals = list(filter(None, (refusal, self._by_gain(answer))))
+        gain = blackwell.rounded_gain(answer.G, self.P, self.A) if answer.slack < 0 else None
+        refusals = list(filter(None, (refusal, no("program", GAINS, *gain) if gain else None)))
         return (
             next(filter(self._if_clear, sorted(refusals, key=_margin, reverse=True)), None)
             or (None if refusals or answer.slack < _HOPELESS else self._by_garbling(answer.C, answer.positive, frame))
             or self._nearest(frame, may_hold=not refusals)
             or unsettled(f"too close to call: the linear program ends at {Printed(answer.slack):.2g}")
         )
-
-    def _by_gain(self, answer: blackwell.Answer) -> Sufficiency | None:
-        gain = blackwell.rounded_gain(answer.G, self.P, self.A) if answer.slack < 0 else None
-        return no("program", GAINS, *gain) if gain else None
 
     def _by_garbling(self, near: Real, positive: NDArray[np.bool_], frame: Frame) -> Sufficiency | None:
         """An exact garbling close to one in floats, or with its zeros."""
@@ -296,12 +288,12 @@ def _verdict(forth: bool | None, back: bool | None) -> Verdict:  # noqa: FBT001
 
 
 def sufficiency(P: Design, A: Design, *, tolerance: Number | None = None) -> Sufficiency:
-    """Whether reports of A could be made from reports of P: ``A = C P`` for a transition matrix C.
-
-    ``tolerance`` is that of :func:`order_of`.
-    """
+    """Whether reports of A could be made from reports of P: ``A = C P``; ``tolerance`` as in :func:`order_of`."""
     check_same_categories(P, A)
-    allowed = _checked((TOLERANCE if P.rounded or A.rounded else 0) if tolerance is None else tolerance)
+    usual = TOLERANCE if P.rounded or A.rounded else 0
+    allowed = as_fraction(usual if tolerance is None else tolerance, "tolerance")
+    if not 0 <= allowed <= Fraction(1, 1000):
+        raise ParameterError("tolerance-is-not-between-0", tolerance=tolerance)
     known = _by_structure(P, A)
     if known is not None:
         return known
@@ -332,22 +324,11 @@ def check_same_categories(first: Design, second: Design) -> None:
     if first.inputs.labels != second.inputs.labels:
         raise ParameterError(
             "the-categories-differ",
-            labels_in_short=_labels_in_short(first),
-            labels_in_short_shown=_labels_in_short(second),
+            labels_in_short=listed(map(repr, first.inputs.labels), first.k, LABELS_WIDTH),
+            labels_in_short_shown=listed(map(repr, second.inputs.labels), second.k, LABELS_WIDTH),
             first=first,
             second=second,
         )
-
-
-def _labels_in_short(design: Design) -> str:
-    return listed(map(repr, design.inputs.labels), design.k, LABELS_WIDTH)
-
-
-def _checked(tolerance: Number) -> Fraction:
-    allowed = as_fraction(tolerance, "tolerance")
-    if not 0 <= allowed <= Fraction(1, 1000):
-        raise ParameterError("tolerance-is-not-between-0", tolerance=tolerance)
-    return allowed
 
 
 # ---- designs that need not be written out
@@ -384,10 +365,17 @@ def _kept(how: str, keep: Fraction, reason: str, P: Design) -> Sufficiency:
 
 def _by_parity_alone(P: Design, A: Design, allowed: Fraction) -> Sufficiency:
     """What can be told without the matrices: no garbling raises parity. Source: [ChaiNayak2018, Lemma 4.1]."""
-    parities = _parities(P, A)
+    try:
+        parities = P.parity_exact(), A.parity_exact()
+    except TooLargeError:
+        parities = None
     if parities and _is_beyond(*parities, allowed):
-        return Sufficiency(holds=False, how="parity", reason=_less_telling(*parities), parities=parities)
-    if parities and parities[0] == parities[1] and _are_sets_of_two_sizes(P, A):
+        one, two = told_apart(*parities)
+        reason = f"its parity is only {one}, that of the other {two}"
+        return Sufficiency(holds=False, how="parity", reason=reason, parities=parities)
+    # admissible designs that are not the same: none is sufficient for the other [ChaiNayak2018, Theorem 4.2]
+    sizes = [1 if isinstance(d, Uniform) else d.size if isinstance(d, Subset) else None for d in (P, A)]
+    if parities and parities[0] == parities[1] and None not in sizes and sizes[0] != sizes[1]:
         reason = "both are admissible at the same parity, and different"
         return Sufficiency(holds=False, how="admissible", reason=reason, parities=parities)
     return unsettled(
@@ -398,29 +386,8 @@ def _by_parity_alone(P: Design, A: Design, allowed: Fraction) -> Sufficiency:
 
 
 def _is_beyond(ours: Parity, other: Parity, allowed: Fraction) -> bool:
-    """Whether a parity is larger by more than rounding: no row within ``allowed`` of one that has it keeps to ours.
-
-    The row from a up to ``other a`` would become one from a or more to ``ours`` times that at most.
-    """
+    """Whether a parity is larger by more than rounding: no row within ``allowed`` of one that has it keeps to ours."""
     if isinstance(ours, float):
         return False
     low = 0 if isinstance(other, float) else 1 / other
     return 1 / ours - low > allowed * (1 + 1 / ours)
-
-
-def _less_telling(ours: Parity, other: Parity) -> str:
-    one, two = told_apart(ours, other)
-    return f"its parity is only {one}, that of the other {two}"
-
-
-def _are_sets_of_two_sizes(P: Design, A: Design) -> bool:
-    """Admissible designs that are not the same: none is sufficient for the other. [ChaiNayak2018, Theorem 4.2]."""
-    sizes = [1 if isinstance(d, Uniform) else d.size if isinstance(d, Subset) else None for d in (P, A)]
-    return None not in sizes and sizes[0] != sizes[1]
-
-
-def _parities(P: Design, A: Design) -> tuple[Parity, Parity] | None:
-    try:
-        return P.parity_exact(), A.parity_exact()
-    except TooLargeError:
-        return None

@@ -173,10 +173,10 @@ def tuned(
 
 def retuned(design: Design, measure: Measure, value: Fraction) -> Design | None:
     """Another member of the family that a design says it is from, with the same kept parameters; None without one."""
-    origin = _Origin.of(design)
-    if origin is None:
+    search = _origin(design, measure)
+    if search is None:
         return None
-    made = origin.search(measure).solve(value)
+    made = search.solve(value)
     return made.with_labels(design.inputs, design.outputs if isinstance(design.outputs, Categories) else None)
 
 
@@ -257,36 +257,20 @@ class _Search:
         )
 
 
-@dataclass(frozen=True)
-class _Origin:
-    """The family that made a design."""
-
-    family: str
-    kept: Kept
-    mirror: bool
-    design: Design
-
-    @classmethod
-    def of(cls, design: Design) -> _Origin | None:
-        """None where the design names no such family, or another design than itself."""
-        family, parameters = design.provenance.get("family"), design.provenance.get("parameters")
-        if family not in TUNABLE or not isinstance(parameters, Mapping):
-            return None
-        try:
-            return cls._read(str(family), parameters, design)
-        except (KeyError, ValueError, ZeroDivisionError):
-            return None
-
-    @classmethod
-    def _read(cls, family: str, parameters: Mapping[str, Any], design: Design) -> _Origin | None:
-        tunable = TUNABLE[family]
+def _origin(design: Design, measure: Measure) -> _Search | None:
+    """The family that made a design; None where it names no such family, or another design than itself."""
+    family, parameters = design.provenance.get("family"), design.provenance.get("parameters")
+    if family not in TUNABLE or not isinstance(parameters, Mapping):
+        return None
+    tunable = TUNABLE[str(family)]
+    try:
         kept, t = _kept_of(tunable, parameters), Fraction(parameters[tunable.free])
-        origin = cls(family, kept, tunable.mirrored is not None and t < tunable.ends(kept)[0], design)
-        same = origin.search(Measure()).build(1 - t if origin.mirror else t)
-        return origin if same.exact_matrix() == design.exact_matrix() else None
-
-    def search(self, measure: Measure) -> _Search:
-        return _Search(self.family, TUNABLE[self.family], self.kept, measure, self.design.inputs, self.mirror)
+        mirror = tunable.mirrored is not None and t < tunable.ends(kept)[0]
+        search = _Search(str(family), tunable, kept, measure, design.inputs, mirror)
+        same = search.build(1 - t if mirror else t)
+    except (KeyError, ValueError, ZeroDivisionError):
+        return None
+    return search if same.exact_matrix() == design.exact_matrix() else None
 
 
 def _kept_of(tunable: Tunable, parameters: Mapping[str, Any]) -> Kept:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, Unpack
 
 from maskwell.core.arguments import Real
 from maskwell.core.exact import Number
@@ -12,7 +12,7 @@ from maskwell.errors import ParameterError
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.design_audit import Audit, AverageSecurity
 from maskwell.privacy.design_audit import audit as audit_design
-from maskwell.verbs.inputs import DesignOrPath, read_demand
+from maskwell.verbs.inputs import DemandWords, DesignOrPath, read_demand
 
 
 def audit(
@@ -22,7 +22,7 @@ def audit(
     *,
     sensitive: Iterable[Hashable] = (),
     average_security: Number | None = None,
-    **words: Any,
+    **words: Unpack[DemandWords],
 ) -> Audit:
     """What a design promises, from its exact numbers.
 
@@ -51,7 +51,7 @@ def audit(
 
 
 def audited_demand(
-    demand: Demand | AverageSecurity | None, average_security: Number | None, words: dict[str, Any]
+    demand: Demand | AverageSecurity | None, average_security: Number | None, words: Mapping[str, Any]
 ) -> Demand | AverageSecurity | None:
     """The one demand that was stated, if any; security on average is one."""
     on_average = isinstance(demand, AverageSecurity)

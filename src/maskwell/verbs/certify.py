@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from maskwell.designs.wire import read_design
 from maskwell.errors import ParameterError
@@ -16,11 +16,15 @@ from maskwell.privacy.certificate import certify as certify_design
 from maskwell.privacy.certificate_check import Verified, verify_certificate, verify_file
 from maskwell.privacy.criteria import Demand
 from maskwell.privacy.provable_claims import Improves
-from maskwell.verbs.inputs import DesignOrPath, read_demand
+from maskwell.verbs.inputs import DemandWords, DesignOrPath, read_demand
 
 
 def certify(
-    design: DesignOrPath, demand: Demand | None = None, *, improvement: Improves | None = None, **words: Any
+    design: DesignOrPath,
+    demand: Demand | None = None,
+    *,
+    improvement: Improves | None = None,
+    **words: Unpack[DemandWords],
 ) -> Certificate:
     """Prove what a design promises: exact parity, the demand's bound, admissibility, and an improvement if it is one.
 

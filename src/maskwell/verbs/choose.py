@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any
+from typing import Unpack
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number
@@ -14,7 +14,7 @@ from maskwell.planning.design_choice import Choice
 from maskwell.planning.design_choice import choose as choose_design
 from maskwell.planning.respondent_variance import Sampling as RespondentSampling
 from maskwell.privacy.criteria import Demand
-from maskwell.verbs.inputs import needed_demand, read_categories
+from maskwell.verbs.inputs import DemandWords, needed_demand, read_categories
 from maskwell.verbs.sample_size import complex_words
 
 
@@ -29,7 +29,7 @@ def choose(
     level: Number = 0.95,
     category: Hashable | None = None,
     sampling: Sampling | Mapping[str, Number] | None = None,
-    **words: Any,
+    **words: Unpack[DemandWords],
 ) -> Choice:
     """The designs for some categories under a demand, ranked, and which one to take: ``.design``.
 

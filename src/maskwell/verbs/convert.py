@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Unpack
 
 from maskwell.core.arguments import as_count
 from maskwell.core.exact import Number
@@ -11,7 +11,7 @@ from maskwell.core.phrases import option, together
 from maskwell.errors import ParameterError
 from maskwell.planning.set_sizes import matching_gamma, matching_l, minimax_sizes
 from maskwell.privacy.criteria import Demand
-from maskwell.verbs.inputs import read_demand
+from maskwell.verbs.inputs import DemandWords, read_demand
 
 
 def convert(
@@ -19,7 +19,7 @@ def convert(
     *,
     l: Number | None = None,  # noqa: E741 (the literature's name)
     k: Number | None = None,
-    **words: Any,
+    **words: Unpack[DemandWords],
 ) -> dict[str, Any]:
     """One demand in every language: gamma, epsilon, beta, Bayes factor, rho.
 

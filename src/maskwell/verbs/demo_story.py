@@ -123,14 +123,10 @@ class Story:
 
 def tell_story(output: str | None = None) -> Story:
     """Ask made-up people, and write the folder ``output``, or the first free one; nothing is ever overwritten."""
-    _check_extras()
-    return _write(_target(output))
-
-
-def _check_extras() -> None:
     missing = [name for name in ("jinja2", "matplotlib") if not is_installed(name)]
     if missing:
         raise missing_extra(missing[0], "the demo")
+    return _write(_target(output))
 
 
 # ---- where the files go
@@ -185,16 +181,13 @@ def _run(folder: Path, target: Path) -> Story:
     columns = [Assignment.of("answer", design)]
     randomize_file(str(path["people"]), str(path["reports"]), columns)
     counts = tally_file(Rows.of(path["reports"]), columns).counts
-    story = Story(demand, design, counts.share(), estimate_by_moments(counts, design), _truth(), target)
+    people = np.array(list(PEOPLE.values())).sum(axis=0)
+    truth = np.asarray(people / people.sum())
+    story = Story(demand, design, counts.share(), estimate_by_moments(counts, design), truth, target)
     content = {"variables": ["answer"], **story.estimate.to_dict(LEVEL)}
     path["estimate"].write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     path["page"].write_text(_page(story, _commands(_as_typed(target))), encoding="utf-8")
     return story
-
-
-def _truth() -> Real:
-    counts = np.array(list(PEOPLE.values())).sum(axis=0)
-    return np.asarray(counts / counts.sum())
 
 
 def _write_people(path: Path) -> None:

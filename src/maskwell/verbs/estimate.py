@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from maskwell.core.labels import in_one_type, level_key
@@ -102,7 +101,10 @@ def estimate(
 def answer(survey: Survey, question: Question) -> Shares:
     """The shares that are asked for, from rows, counts or a released file."""
     if survey.receipt is not None:
-        _check_no_quantities({"combine": question.asked or None, "where": question.where, "given": question.given})
+        unread: dict[str, Any] = {"combine": question.asked or None, "where": question.where, "given": question.given}
+        named = [name for name, value in unread.items() if value is not None]
+        if named:
+            raise ParameterError("named-option-with-receipt", named_option=option(named[0]))
         return _from_receipt(survey, question)
     counts_given = counted_reports(survey.data, survey.designs)
     if counts_given is None:
@@ -110,15 +112,21 @@ def answer(survey: Survey, question: Question) -> Shares:
         result = _from_rows(survey, assignments, direct, question)
     else:
         unread = {"counts": survey.frequencies, "missing": survey.missing, "by": question.by, "where": question.where}
-        _check_counted({**unread, "missing_codes": survey.missing_codes is not None, "sampling": bool(survey.sampling)})
+        unread |= {"missing_codes": survey.missing_codes is not None, "sampling": bool(survey.sampling)}
+        both = [name for name, value in unread.items() if _is_given(value)]
+        if both:
+            raise ParameterError("with-counts-which-have-no-rows", both_option=option(both[0]))
         result = _from_counts(*counts_given, question)
-    _check_given(question.given, result.table)
-    return replace(with_quantities(result, question.asked), again=partial(_again, survey, question))
+    names = () if result.table is None else result.table.names
+    if question.given is not None and question.given not in names:
+        known = f"one of {', '.join(names)}" if names else "it is for tables of several columns"
+        raise ParameterError("given-is-no-variable", hint=known, given=question.given)
 
+    def again(asked: tuple[Asked, ...]) -> Shares:
+        """The same question with further quantities, such as sums of domains, which need the rows."""
+        return answer(survey, replace(question, asked=asked))
 
-def _again(survey: Survey, question: Question, asked: tuple[Asked, ...]) -> Shares:
-    """The same question with further quantities, such as sums of domains, which need the rows."""
-    return answer(survey, replace(question, asked=asked))
+    return replace(with_quantities(result, question.asked), again=again)
 
 
 def _chosen(survey: Survey, columns: Sequence[str]) -> tuple[list[Assignment], tuple[str, ...]]:
@@ -129,21 +137,6 @@ def _chosen(survey: Survey, columns: Sequence[str]) -> tuple[list[Assignment], t
     chosen = [one for one in assignments if {*one.columns} & {*columns}]
     known = {name for one in chosen for name in one.columns}
     return chosen, tuple(name for name in columns if name not in known)
-
-
-def _check_given(given: str | None, table: Table | None) -> None:
-    """Raise where the variable within whose categories a table is read is none of its variables."""
-    names = () if table is None else table.names
-    if given is not None and given not in names:
-        known = f"one of {', '.join(names)}" if names else "it is for tables of several columns"
-        raise ParameterError("given-is-no-variable", hint=known, given=given)
-
-
-def _check_no_quantities(asked: Mapping[str, Any]) -> None:
-    """Raise for what is not worked out from released files."""
-    named = [name for name, value in asked.items() if value is not None]
-    if named:
-        raise ParameterError("named-option-with-receipt", named_option=option(named[0]))
 
 
 def _from_rows(survey: Survey, randomized: Sequence[Assignment], direct: Sequence[str], question: Question) -> Shares:
@@ -172,28 +165,17 @@ def _from_receipt(survey: Survey, question: Question) -> Shares:
     how: dict[str, Any] = {"sampling": sampled.named, "method": question.method}
     told = survey_of_release(sampled.rows, receipt, columns, **how, **asked) if columns else None
     if told is None:
-        _check_moments(question.method)
+        if question.method == "ml":
+            raise ParameterError("method-with-this-receipt")
         return estimate_with_receipt(sampled, receipt, question, missing=survey.missing)
     weighted = replace(sampled.sampling, weights=told.weights)
     described = replace(survey, data=sampled.rows, sampling=weighted, missing=told.missing)
     return _from_rows(described, told.assignments, told.direct, question).with_remarks(told.remarks)
 
 
-def _check_counted(others: Mapping[str, Any]) -> None:
-    """Raise for what belongs to rows, where counts are given."""
-    both = [name for name, value in others.items() if _is_given(value)]
-    if both:
-        raise ParameterError("with-counts-which-have-no-rows", both_option=option(both[0]))
-
-
 def _is_given(value: Any) -> bool:
     """Whether something was given; arrays and tables are, and have no truth value."""
     return bool(value) if value is None or isinstance(value, bool | str | Mapping | Sequence) else True
-
-
-def _check_moments(method: str) -> None:
-    if method == "ml":
-        raise ParameterError("method-with-this-receipt")
 
 
 def _from_counts(counts: Counts, design: Design, name: str, question: Question) -> Shares:
@@ -262,11 +244,7 @@ def _answered(question: _RowQuestion) -> Shares:
 
 
 def _table(shares: Estimate, assignments: Sequence[Assignment]) -> Table | None:
-    """The table that several columns make.
-
-    Where groups of rows used designs of their own, it rests on the shares and their covariance alone, and takes only
-    the categories from the first of these designs.
-    """
+    """The table that several columns make; where groups of rows used designs of their own, from shares alone."""
     if any(one.when for one in assignments) and not isinstance(shares, SurveyEstimate):
         return None
     first = {one.columns: one for one in reversed(assignments)}
@@ -276,13 +254,22 @@ def _table(shares: Estimate, assignments: Sequence[Assignment]) -> Table | None:
 
 
 def _estimated_jointly(question: _RowQuestion) -> Shares:
+    from maskwell.engines.report_counts import tally_file, tally_groups
+    from maskwell.estimation.stacked_samples import estimate_samples
+
     columns = question.sampled.columns(question.labelled)
     check_no_reports(columns, [name for one in question.randomized for name in one.columns])
     if columns or question.row_by_row:
         return _by_plan(question)
+    method = question.question.method
     if any(one.when for one in question.assignments):
-        return _by_groups(question)
-    return _by_counts(question)
+        groups = tally_groups(question.rows, question.assignments, **question.reading)
+        samples = [Sample(one.counts, one.design) for one in groups.samples]
+        shares = estimate_samples(samples, method=method)
+        return Shares(shares, question.variables, groups.rows, groups.dropped, question.question)
+    tally = tally_file(question.rows, question.assignments, **question.reading)
+    shares = _estimator(method)(tally.counts, tally.design)
+    return Shares(shares, question.variables, tally.rows, tally.dropped, question.question)
 
 
 def _estimator(method: str) -> Any:
@@ -293,24 +280,6 @@ def _estimator(method: str) -> Any:
     from maskwell.estimation.moments import estimate_by_moments
 
     return estimate_by_moments
-
-
-def _by_counts(question: _RowQuestion) -> Shares:
-    from maskwell.engines.report_counts import tally_file
-
-    tally = tally_file(question.rows, question.assignments, **question.reading)
-    shares = _estimator(question.question.method)(tally.counts, tally.design)
-    return Shares(shares, question.variables, tally.rows, tally.dropped, question.question)
-
-
-def _by_groups(question: _RowQuestion) -> Shares:
-    from maskwell.engines.report_counts import tally_groups
-    from maskwell.estimation.stacked_samples import estimate_samples
-
-    tally = tally_groups(question.rows, question.assignments, **question.reading)
-    samples = [Sample(one.counts, one.design) for one in tally.samples]
-    shares = estimate_samples(samples, method=question.question.method)
-    return Shares(shares, question.variables, tally.rows, tally.dropped, question.question)
 
 
 def _by_plan(question: _RowQuestion) -> Shares:
@@ -372,11 +341,13 @@ def _planned(tally: SurveyTally, chosen: Chosen | None, question: _RowQuestion) 
 
 def _between(question: _RowQuestion, tally: SurveyTally, cells: Cells) -> list[Mapping[Hashable, float]]:
     """The sums of domains that were asked for, with the factor of each domain."""
-    asked = question.question.asked
-    if not asked or not question.question.by:
+    contrasts = [one for one in question.question.asked if one.what != "ratio"]
+    if not contrasts or not question.question.by:
         return []
-    labels = [label for label in cells.domain.labels.tolist() if label is not OUTSIDE]
-    return _sums_between(asked, question.assignments, tally.designs[0], labels)
+    domains = [label for label in cells.domain.labels.tolist() if label is not OUTSIDE]
+    known = _labels_of(question.assignments)
+    labels = tally.designs[0].inputs.labels if known is None else known  # of the design of all columns together
+    return [one.groups for one in QuantityTerms.of(contrasts, labels, domains).groups] if domains else []
 
 
 def _empty(domains: Sequence[Any], by: Sequence[str]) -> tuple[str, ...]:
@@ -402,15 +373,3 @@ def _check_asked(asked: Sequence[Asked], assignments: Sequence[Assignment], by: 
     labels = _labels_of(assignments)
     if labels is not None:
         QuantityTerms.of([one for one in asked if one.what != "contrast" or not by], labels)
-
-
-def _sums_between(
-    asked: Sequence[Asked], assignments: Sequence[Assignment], design: Design, domains: Sequence[Hashable]
-) -> list[Mapping[Hashable, float]]:
-    """The sums of domains that were asked for, with the factor of each; ``design`` is that of all columns together."""
-    contrasts = [one for one in asked if one.what != "ratio"]
-    if not domains or not contrasts:
-        return []
-    known = _labels_of(assignments)
-    terms = QuantityTerms.of(contrasts, design.inputs.labels if known is None else known, domains)
-    return [one.groups for one in terms.groups]

@@ -1,7 +1,4 @@
-"""What users hand to a verb: tables or paths, designs or their files, demands in any language, names of columns.
-
-Also how the rows were sampled: names of columns and a few choices.
-"""
+"""What users hand to a verb: designs or their files, demands in any language, categories, names of columns."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Union
 
 import numpy as np
 
@@ -40,12 +37,21 @@ DEMAND_WORDS = (*LANGUAGES, "between", "closed")
 """These, and the words that go with them."""
 
 
-def read_demand(demand: Demand | None, words: Mapping[str, Any]) -> Demand | None:
-    """The demand, or the one that words such as ``epsilon=1`` state; None without either.
+class DemandWords(TypedDict, total=False):
+    """A demand as keywords of a verb: at most one of :data:`LANGUAGES`, with ``closed`` and ``between``."""
 
-    >>> read_demand(None, {"rho": ("0.1", "0.5")}).gamma_exact
-    Fraction(9, 1)
-    """
+    gamma: Number | None
+    epsilon: Number | None
+    beta: Number | None
+    bayes_factor: Number | None
+    rho: tuple[Number, Number] | None
+    curves: str | None
+    between: str | None
+    closed: bool
+
+
+def read_demand(demand: Demand | None, words: Mapping[str, Any]) -> Demand | None:
+    """The demand, or the one that words such as ``epsilon=1`` state; None without either."""
     stated = check_words(words)
     if demand is not None and stated:
         raise ParameterError("demand-and-are-two-demands", stated=", ".join(stated))
@@ -53,15 +59,16 @@ def read_demand(demand: Demand | None, words: Mapping[str, Any]) -> Demand | Non
     for name, value in stated.items():
         if name == "curves":
             return _curves_demand(value, between=words.get("between") or "steps", closed=closed)
-        return DEMANDS[name](*_two(value), closed=closed) if name == "rho" else DEMANDS[name](value)
+        if name != "rho":
+            return DEMANDS[name](value)
+        if not isinstance(value, tuple | list) or len(value) != 2:
+            raise ParameterError("rho-takes-two-numbers-for", rho=value)
+        return DEMANDS[name](*value, closed=closed)
     return demand
 
 
 def check_words(words: Mapping[str, Any]) -> dict[str, Any]:
-    """The word that states a demand, if any, with its value; an error where words do not go together.
-
-    ``words`` hold at most one of :data:`LANGUAGES`, with ``closed`` and ``between`` where they apply; None is none.
-    """
+    """The word that states a demand, if any, with its value; an error where words do not go together."""
     unknown = [name for name in words if name not in DEMAND_WORDS]
     if unknown:
         raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
@@ -74,12 +81,6 @@ def check_words(words: Mapping[str, Any]) -> dict[str, Any]:
     if words.get("between") and "curves" not in stated:
         raise ParameterError("between-without-curves")
     return stated
-
-
-def _two(rho: Any) -> tuple[Number, Number]:
-    if not isinstance(rho, tuple | list) or len(rho) != 2:
-        raise ParameterError("rho-takes-two-numbers-for", rho=rho)
-    return rho[0], rho[1]
 
 
 def _curves_demand(path: str, *, between: str, closed: bool) -> Demand:
@@ -107,11 +108,7 @@ def no_demand(what: str) -> ParameterError:
 
 
 def read_categories(categories: Categories | Iterable[Hashable] | None, k: Number | None = None) -> Categories | None:
-    """Categories from their labels, or numbered ones from how many there are; None without either.
-
-    >>> read_categories(["never", "once"]).labels, list(read_categories(None, 2).labels)
-    (('never', 'once'), [0, 1])
-    """
+    """Categories from their labels, or numbered ones from how many there are; None without either."""
     if categories is None:
         if k is None:
             return None
@@ -174,12 +171,7 @@ def check_missing_codes(missing_codes: Any, assignments: Iterable[Assignment], *
 
 
 def assignments_of(designs: Designs | Design | None, rows: Rows | None = None) -> list[Assignment]:
-    """Columns with their designs, from ``{"answer": design}``; columns that were asked directly are left out.
-
-    A key names one column, or several columns of a product of designs (``"first,second"`` or a tuple). Where groups of
-    rows used designs of their own, the column has a list of :class:`When`. With the rows a design may be a procedure
-    whose parameters stand in columns.
-    """
+    """Columns with their designs, from ``{"answer": design}``; columns that were asked directly are left out."""
     from maskwell.engines.assignments import Assignment
 
     if designs is None:
@@ -203,16 +195,9 @@ def assignments_of(designs: Designs | Design | None, rows: Rows | None = None) -
 
 
 def direct_columns(designs: Designs | Design | None) -> tuple[str, ...]:
-    """The columns that were asked directly: those without a design.
-
-    >>> direct_columns({"answer": "warner.json", "sex": None})
-    ('sex',)
-    """
-    return (
-        tuple(_column_name(name) for name, design in designs.items() if design is None)
-        if isinstance(designs, Mapping)
-        else ()
-    )
+    """The columns that were asked directly: those without a design."""
+    described = designs if isinstance(designs, Mapping) else {}
+    return tuple(_column_name(name) for name, design in described.items() if design is None)
 
 
 def _choices(choice: Any) -> list[tuple[tuple[tuple[str, str], ...], DesignOrPath]]:
@@ -227,19 +212,13 @@ def _choices(choice: Any) -> list[tuple[tuple[tuple[str, str], ...], DesignOrPat
 
 
 def is_called(design: Any) -> bool:
-    """Whether a design is written as a procedure with parameters, and is not the path of a file.
-
-    >>> is_called("warner(p=p1)"), is_called("warner.json")
-    (True, False)
-    """
-    return isinstance(design, str) and CALLED.fullmatch(design) is not None and not _is_there(design)
-
-
-def _is_there(path: str) -> bool:
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError):  # a name that no file can have
+    """Whether a design is written as a procedure with parameters, and is not the path of a file."""
+    if not isinstance(design, str) or CALLED.fullmatch(design) is None:
         return False
+    try:
+        return not Path(design).exists()
+    except (OSError, ValueError):  # a name that no file can have
+        return True
 
 
 def assigned(
@@ -282,15 +261,12 @@ def split_group(text: str, whole: str | None = None) -> tuple[str, list[tuple[st
         return text, []
     columns, conditions = grouped.groups()
     shown = text if whole is None else whole
-    return columns, [_condition(part, shown) for part in _split_conditions(conditions, shown)]
-
-
-def _split_conditions(conditions: str, text: str) -> list[str]:
-    whole = _QUOTED_VALUE.sub(r'\1"\2=\3"', conditions)  # quotes around a value become quotes around its whole part
+    quoted = _QUOTED_VALUE.sub(r'\1"\2=\3"', conditions)  # quotes around a value become quotes around its whole part
     try:
-        return split_list(whole, option("design"))
+        parts = split_list(quoted, option("design"))
     except LabelError as error:
-        raise bad_quotes(text) from error
+        raise bad_quotes(shown) from error
+    return columns, [_condition(part, shown) for part in parts]
 
 
 def bad_quotes(text: str) -> ParameterError:
@@ -306,11 +282,7 @@ def _condition(part: str, text: str) -> tuple[str, str]:
 
 
 def split_list(text: str, name: str) -> list[str]:
-    """The parts of a list typed with commas; quotes protect a comma.
-
-    >>> split_list('never, once,"often, very"', "--categories")
-    ['never', 'once', 'often, very']
-    """
+    """The parts of a list typed with commas; quotes protect a comma."""
     try:
         return [part.strip() for part in next(csv.reader([text], skipinitialspace=True, strict=True), [])]
     except csv.Error as error:
@@ -320,7 +292,13 @@ def split_list(text: str, name: str) -> list[str]:
 
 def counted_reports(data: Any, designs: Any) -> tuple[Counts, Design, str] | None:
     """Counts of reports with their design and the name of their column; None where the data are rows."""
-    one = isinstance(data, Mapping) and bool(data) and all(_is_number(value) for value in data.values())
+    one = (
+        isinstance(data, Mapping)
+        and bool(data)
+        and all(
+            isinstance(n, int | float | np.integer | np.floating) and not isinstance(n, bool) for n in data.values()
+        )
+    )
     if not isinstance(data, Counts) and not one:
         return None
     name, design = "answer", designs
@@ -347,16 +325,8 @@ def _counts_by_report(numbers: Mapping[Any, Any], design: Design) -> Counts:
     return Sample.of([numbers.get(label, 0) for label in labels], design).counts
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-
-
 def names_of(names: Names, name: str) -> tuple[str, ...]:
-    """Names of columns: none, a text with commas between them as a command takes it, or a list of whole names.
-
-    >>> names_of(None, "by"), names_of("region,sex", "by"), names_of(["region, old"], "by")
-    ((), ('region', 'sex'), ('region, old',))
-    """
+    """Names of columns: none, a text with commas between them as a command takes it, or a list of whole names."""
     if names is None:
         return ()
     if isinstance(names, str):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from maskwell.core.arguments import Real, as_real, as_whole, check_kind, check_option
-from maskwell.core.display import Result, data_frame
+from maskwell.core.display import Result, data_frame, entries
 from maskwell.core.exact import OPEN_SHARE, as_fraction, check_range, to_float
 from maskwell.designs.basket_bits import ItemBits, item_bits
 from maskwell.designs.design import Design
@@ -32,7 +32,6 @@ from maskwell.verbs.sampled_rows import SampledRows, check_by_rows, check_no_rep
 
 if TYPE_CHECKING:
     from maskwell.engines.assignments import Assignment
-    from maskwell.engines.basket_reader import BasketRows
     from maskwell.engines.row_sources import Progress
     from maskwell.reports.pictures.canvas import Picture
 
@@ -107,14 +106,10 @@ class MinedBaskets(Result):
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, as ``maskwell mine --json`` gives it."""
         return {
-            "n": self.n,
-            "rows": self.rows,
-            "dropped": self.dropped,
+            **entries(self, "n rows dropped"),
             "items": len(self.bits),
             **self.bits.both_parities(),
-            "min_support": self.min_support,
-            "min_confidence": self.min_confidence,
-            "max_items": self.max_items,
+            **entries(self, "min_support min_confidence max_items"),
             "margin": self.slack,
             "itemsets": [one.to_dict() for one in self.itemsets],
             "rules": [one.to_dict() for one in self.rules],
@@ -225,17 +220,13 @@ def mine(
     names = bits.names if assignment.baskets is not None else assignment.columns
     baskets = ReportedBaskets.of(read.bits, bits, names)
     if sampled is not None:
-        baskets = SampledBaskets(baskets, _basket_sampling(sampled, read))
+        plan, rule = read.plan, None
+        if "replicates" in plan:
+            rule = sampled.rule_of_rows(plan.get("weight"), plan["replicates"], plan.get("stratum"))
+        drawn = BasketSampling.of(len(read.bits), plan, lonely=sampled.sampling.lonely, rule=rule)
+        baskets = SampledBaskets(baskets, drawn)
     mined = mine_itemsets(baskets, max_items=min(largest, len(bits)), **sought)
     return MinedBaskets(mined, baskets, bits, max_items=largest, rows=read.rows, dropped=read.dropped, **sought)
-
-
-def _basket_sampling(sampled: SampledRows, read: BasketRows) -> BasketSampling:
-    plan = read.plan
-    rule = None
-    if "replicates" in plan:
-        rule = sampled.rule_of_rows(plan.get("weight"), plan["replicates"], plan.get("stratum"))
-    return BasketSampling.of(len(read.bits), plan, lonely=sampled.sampling.lonely, rule=rule)
 
 
 def _assignment(rows: Rows, design: Any) -> Assignment:
@@ -255,11 +246,7 @@ def _assignment(rows: Rows, design: Any) -> Assignment:
 
 
 def design_of(text: str) -> tuple[Mapping[str, str] | str, str]:
-    """What was typed after ``--design``, as :func:`mine` takes it, and the design file in it.
-
-    >>> design_of("bits.json"), design_of("bought=bits.json")
-    (('bits.json', 'bits.json'), ({'bought': 'bits.json'}, 'bits.json'))
-    """
+    """What was typed after ``--design``, as :func:`mine` takes it, and the design file in it."""
     columns, sign, path = text.rpartition("=")
     if not sign or os.path.isfile(text):  # noqa: PTH113 (nothing but a look)
         return text, text

@@ -88,10 +88,14 @@ def randomize(
     [1, 2, 3, 4]
     """
     from maskwell.engines.column_randomizer import randomize_file, randomize_table
+    from maskwell.engines.row_sources import STREAMS
 
     check_progress(progress)
     check_option("missing", missing, ("error", "drop", "category"))
-    _check_stream(output, format)
+    if format is not None:
+        check_option("format", format, [*STREAMS])
+        if output != "-":
+            raise ParameterError("format-is-for-standard-output")
     _check_draws(random, key, id)
     assignments = assignments_of(designs)
     check_missing_codes(missing_codes, assignments, reports=False)
@@ -105,10 +109,12 @@ def randomize(
         folder = None if output is None else os.fspath(output)
         return randomize_spark(rows, assignments, folder, **draws, missing=missing, sets=sets, force=force)
     if rows.path is None:
-        _check_no_output(output)
+        if output is not None:
+            raise ParameterError("output-is-for-files")
         return randomize_table(rows.data, assignments, **draws, missing=missing, sets=sets)
     if output is None:
         raise ParameterError("is-a-file-and-no-output", rows=rows)
+    named = designs.values() if isinstance(designs, Mapping) else ()
     return randomize_file(
         rows.path,
         os.fspath(output),
@@ -117,7 +123,7 @@ def randomize(
         missing=missing,
         sets=sets,
         force=force,
-        inputs=[*(os.fspath(file) for file in inputs), *_design_files(designs)],
+        inputs=[os.fspath(one) for one in (*inputs, *named) if isinstance(one, str | os.PathLike)],
         to=format,
         progress=progress,
     )
@@ -133,23 +139,3 @@ def _check_draws(random: object, key: object, person: object) -> None:
         raise ParameterError(
             "there-option-without-lacks-option", there_option=option(there), lacks_option=option(lacks)
         )
-
-
-def _check_stream(output: object, to: str | None) -> None:
-    from maskwell.engines.row_sources import STREAMS
-
-    if to is None:
-        return
-    check_option("format", to, [*STREAMS])
-    if output != "-":
-        raise ParameterError("format-is-for-standard-output")
-
-
-def _check_no_output(output: object) -> None:
-    if output is not None:
-        raise ParameterError("output-is-for-files")
-
-
-def _design_files(designs: Designs) -> list[str]:
-    values = designs.values() if isinstance(designs, Mapping) else ()
-    return [os.fspath(design) for design in values if isinstance(design, str | os.PathLike)]

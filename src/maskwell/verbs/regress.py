@@ -122,7 +122,10 @@ class Model:
 def fit(survey: Survey, formula: str, asked: Model, *, every: bool = True) -> Regression:
     """Fit a model to a survey; ``every`` says that each of its designs must be of a column of the model."""
     check_kind(str, formula=formula)
-    _check_sources(survey, asked.model)
+    if survey.designs is None and survey.receipt is None:
+        raise ParameterError("neither-design-nor-receipt")
+    if survey.receipt is not None and asked.model is not None:
+        raise ParameterError("model-with-receipt")
     sampled = SampledRows.of(survey.rows, survey.sampling)
     told = {name: sampled.named[name] for name in TOLD}
     check_by_rows(survey.sampling, "a regression")
@@ -130,7 +133,9 @@ def fit(survey: Survey, formula: str, asked: Model, *, every: bool = True) -> Re
     released = None if survey.receipt is None else _released(rows, formula, survey.receipt, told, asked.latent)
     assigned: Sequence[Assignment] = assignments_of(survey.designs, rows) if released is None else released.assignments
     if not every:
-        needed = _columns_in(formula, asked.latent)
+        parsed = read_formula(formula, random=True)
+        latent = () if asked.latent is None else read_right_side(asked.latent)[1]
+        needed = {parsed.outcome, *parsed.columns, *latent}
         assigned = [one for one in assigned if {*one.columns} & needed]
     check_missing_codes(survey.missing_codes, assigned)
     table = read_model_frame(
@@ -157,20 +162,6 @@ def fit(survey: Survey, formula: str, asked: Model, *, every: bool = True) -> Re
 TOLD = ("weights", "inclusion", "strata", "clusters", "population", "replicates")
 
 
-def _columns_in(formula: str, latent: str | None) -> set[str]:
-    """The columns that a model names."""
-    parsed = read_formula(formula, random=True)
-    return {parsed.outcome, *parsed.columns, *(() if latent is None else read_right_side(latent)[1])}
-
-
-def _check_sources(survey: Survey, model: str | None) -> None:
-    """Raise unless designs or a receipt say how columns were randomized."""
-    if survey.designs is None and survey.receipt is None:
-        raise ParameterError("neither-design-nor-receipt")
-    if survey.receipt is not None and model is not None:
-        raise ParameterError("model-with-receipt")
-
-
 def _groups(asked: Sequence[Asked], labels: Sequence[Hashable]) -> list[tuple[str, list[int]]]:
     """The categories that count as one, by their codes; ParameterError unless two categories or more are left."""
     if not labels:
@@ -187,24 +178,12 @@ def _groups(asked: Sequence[Asked], labels: Sequence[Hashable]) -> list[tuple[st
 
 @dataclass(frozen=True)
 class _Released:
-    """How a regression of a released file is fitted.
+    """How a regression of a released file is fitted, and a note for its reader."""
 
-    Attributes
-    ----------
-    assignments
-        The designs of columns whose matrices are known, or that of an outcome that is taken as it stands.
-    doubled
-        Whether variances at most double.
-    note
-        What a reader should know.
-    rows
-        Records of the released file, all of which are needed where a table is kept; None where a part will do.
-    """
-
-    assignments: Sequence[Assignment]
-    doubled: bool
+    assignments: Sequence[Assignment]  # of columns with known matrices, or of an outcome that is taken as it stands
+    doubled: bool  # whether variances at most double
     note: str
-    rows: int | None = None
+    rows: int | None = None  # records of the file, all of which a kept table needs; None where a part will do
 
     def applied_to(self, fit: Regression, rows: int) -> Regression:
         """The fit with the errors that it has from a released file, of which so many rows were read."""

@@ -36,24 +36,12 @@ _OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": oper
 
 @dataclass(frozen=True, eq=False)
 class RowDesign:
-    """A procedure whose parameters are worked out for each row.
-
-    Attributes
-    ----------
-    procedure
-        Its name.
-    parameters
-        By name, an expression of columns, numbers and arithmetic only, or a list of such expressions.
-    labels
-        Categories and reports, where they are named.
-    columns
-        That the parameters name.
-    """
+    """A procedure whose parameters are worked out for each row."""
 
     procedure: str
-    parameters: Mapping[str, Node]
-    labels: Mapping[str, Categories]
-    columns: tuple[str, ...]
+    parameters: Mapping[str, Node]  # expressions of columns, numbers and arithmetic only, or lists of them
+    labels: Mapping[str, Categories]  # categories and reports, where they are named
+    columns: tuple[str, ...]  # that the parameters name
 
     def design(self, row: Mapping[str, str | None]) -> Design:
         """The design of rows with these values."""
@@ -80,18 +68,16 @@ class RowDesign:
 
 
 def read_row_design(text: str) -> RowDesign:
-    """A text such as ``warner(p=p1)``.
-
-    >>> read_row_design("forced(truth=p1, yes=1/6, no=1-p1-1/6)").columns
-    ('p1',)
-    """
+    """A text such as ``forced(truth=p1, yes=1/6, no=1-p1-1/6)``."""
     called = CALLED.fullmatch(text)
     if called is None:
         raise ParameterError("is-no-procedure-with-parameters", text=shorten(repr(text), 40))
     name, inside = called.groups()
     procedure = procedure_named(name)
     try:
-        parts = [_parameter(key, node) for key, node in _short_arguments(inside)]
+        if len(tokens_of(inside)) > MOST_TOKENS:
+            raise NotAllowedError("it is too long")
+        parts = [_parameter(key, node) for key, node in read_arguments(inside)]
     except (NotAllowedError, RecursionError) as error:
         problem = error.problem if isinstance(error, NotAllowedError) else "a part of it cannot be read"
         raise ParameterError("text-problem", text=shorten(repr(text), 40), problem=shorten(problem, 50)) from None
@@ -105,18 +91,19 @@ def read_row_design(text: str) -> RowDesign:
 
 
 def designs_by_group(choices: Sequence[tuple[When, DesignOrPath]], rows: Rows) -> list[tuple[When, Design]]:
-    """The designs of one column, each with the rows that used it, where some stand in columns of the data.
-
-    ``choices`` are designs, paths of design files or texts such as ``warner(p=p1)``.
-    """
-    read = [(when, _design_or_columns(choice)) for when, choice in choices]
+    """The designs of one column, each with the rows that used it, where some stand in columns of the data."""
+    read: list[tuple[When, Design | RowDesign]] = [
+        (when, read_row_design(choice) if isinstance(choice, str) and is_called(choice) else read_design(choice))
+        for when, choice in choices
+    ]
     if not any(isinstance(design, RowDesign) for _, design in read):
         return [(when, design) for when, design in read if isinstance(design, Design)]
     named = [name for when, design in read for name in (*(one for one, _ in when), *_columns_of(design))]
     names = [*dict.fromkeys(named)]
     if not names:
         return [(when, design if isinstance(design, Design) else design.design({})) for when, design in read]
-    _check_twice(rows)
+    if rows.read_once:
+        raise ParameterError("parameters-that-stand-in-columns-need")
     made = []
     for values in different_rows(rows, names, MOST_DESIGNS):
         row = dict(zip(names, values, strict=True))
@@ -127,10 +114,6 @@ def designs_by_group(choices: Sequence[tuple[When, DesignOrPath]], rows: Rows) -
     if not made:
         raise MissingValueError("no-row-has-all-parameters", names=listed(names, 9, 60))
     return made
-
-
-def _design_or_columns(choice: DesignOrPath) -> Design | RowDesign:
-    return read_row_design(choice) if isinstance(choice, str) and is_called(choice) else read_design(choice)
 
 
 def _columns_of(design: Design | RowDesign) -> list[str]:
@@ -156,18 +139,7 @@ def _is_lost(row: Mapping[str, str | None], design: Design | RowDesign) -> bool:
     return bool(lost)
 
 
-def _check_twice(rows: Rows) -> None:
-    if rows.read_once:
-        raise ParameterError("parameters-that-stand-in-columns-need")
-
-
 # ---- reading
-
-
-def _short_arguments(inside: str) -> tuple[tuple[str | None, Node], ...]:
-    if len(tokens_of(inside)) > MOST_TOKENS:
-        raise NotAllowedError("it is too long")
-    return read_arguments(inside)
 
 
 def _parameter(key: str | None, node: Node) -> tuple[str, Node]:

@@ -22,33 +22,24 @@ if TYPE_CHECKING:
     from maskwell.estimation.sampling.sample_stages import Scheme
 
 ONE_FOR_EACH_ROW = ("weights", "inclusion", "strata", "replicates")
+NAMED = (
+    *("weights", "inclusion", "strata", "clusters", "population", "denominator", "replicates", "replicate_method"),
+    *("fay", "poisson", "lonely"),
+)
 BY_ARRAYS_ONLY = ("draw_probabilities", "joint_inclusion", "method")
 
 
 @dataclass(frozen=True)
 class SampledRows:
-    """Rows, with a sampling that names columns of them; arrays have become further columns.
-
-    Attributes
-    ----------
-    rows, sampling
-        The rows and how they were drawn.
-    auxiliary
-        Columns of the values that weights were calibrated with, and of their factors.
-    """
+    """Rows, with a sampling that names columns of them; arrays have become further columns."""
 
     rows: Rows
     sampling: Sampling
-    auxiliary: tuple[str, ...] = ()
+    auxiliary: tuple[str, ...] = ()  # columns of the values that weights were calibrated with, and of their factors
 
     @classmethod
     def of(cls, rows: Rows, sampling: Sampling) -> SampledRows:
-        """The rows with a column for each array of the sampling.
-
-        >>> sampled = SampledRows.of(Rows.of({"y": ["yes", "no"]}), Sampling(weights=[1.5, 2.5]))
-        >>> sampled.sampling, sampled.rows.schema.names
-        (Sampling(weights='(weights)'), ['y', '(weights)'])
-        """
+        """The rows with a column for each array of the sampling."""
         _check_in_tables(sampling)
         new: dict[str, Any] = {}
         named: dict[str, Any] = {"auxiliary": None}
@@ -76,20 +67,8 @@ class SampledRows:
     @property
     def named(self) -> dict[str, Any]:
         """What is said of the sampling, None where nothing is, with the names of columns."""
-        s = self.sampling
-        return {
-            "weights": s.weights,
-            "inclusion": s.inclusion,
-            "strata": s.strata,
-            "clusters": s.clusters or None,
-            "population": s.population or None,
-            "denominator": s.denominator,
-            "replicates": s.replicates,
-            "replicate_method": s.replicate_method,
-            "fay": s.fay,
-            "poisson": s.poisson,
-            "lonely": s.lonely,
-        }
+        said = {name: getattr(self.sampling, name) for name in NAMED}
+        return said | {name: said[name] or None for name in ("clusters", "population")}
 
     def columns(self, by: Names = None) -> ColumnRoles:
         """The columns that are named, with those of the domains."""

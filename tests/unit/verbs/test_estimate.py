@@ -81,10 +81,7 @@ def test_counts_and_files_of_designs_will_do(tmp_path: Path) -> None:
 
 def test_groups_that_used_designs_of_their_own() -> None:
     designs = {
-        "answer": [
-            mw.When({"region": "north"}, WARNER),
-            mw.When({"region": "south"}, mw.design("warner", p="0.8")),
-        ]
+        "answer": [mw.When({"region": "north"}, WARNER), mw.When({"region": "south"}, mw.design("warner", p="0.8"))]
     }
     assert mw.estimate(ROWS, designs).n == 90
 

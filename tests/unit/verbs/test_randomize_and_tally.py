@@ -14,19 +14,10 @@ pl = pytest.importorskip("polars")
 
 import maskwell as mw
 from maskwell import randomize, tally
-from maskwell.core import (
-    Categories,
-    SeededRandom,
-)
+from maskwell.core import Categories, SeededRandom
 from maskwell.designs import Kronecker, Subset, Uniform
 from maskwell.designs.wire import save_design
-from maskwell.errors import (
-    DataFileError,
-    MissingValueError,
-    ParameterError,
-    UnknownCategoryError,
-    WrongTypeError,
-)
+from maskwell.errors import DataFileError, MissingValueError, ParameterError, UnknownCategoryError, WrongTypeError
 
 DRUGS = Uniform.from_gamma(3, Categories.of(["never", "once", "often"]))
 SEX = Uniform.from_gamma(5, Categories.of(["1", "2"]))

@@ -12,12 +12,7 @@ from maskwell.errors import InputError, MaskwellError, ParameterError
 
 pytest.importorskip("pandas")
 
-DESIGNS = {
-    "y": [
-        mw.When({"half": 1}, mw.design("warner", p="0.85")),
-        mw.When({"half": 2}, mw.design("warner", p="1")),
-    ]
-}
+DESIGNS = {"y": [mw.When({"half": 1}, mw.design("warner", p="0.85")), mw.When({"half": 2}, mw.design("warner", p="1"))]}
 
 
 def table_of(seed, groups, size, spread):
