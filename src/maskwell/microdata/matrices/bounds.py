@@ -250,11 +250,6 @@ def as_words(values: Array, bound: int) -> Array:
     return values.astype(np.int64 if bound < WIDE else object)
 
 
-def support(v: Any) -> Array:
-    """The states that occur, by number."""
-    return np.flatnonzero(read_amounts(v, weighted=True).support)
-
-
 def _column(v: Any) -> Array:
     try:
         values = as_array(v, "counts") if isinstance(v, np.ndarray) else _listed(v)
