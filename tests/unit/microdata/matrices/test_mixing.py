@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,8 +22,6 @@ from maskwell.microdata.matrices.mixing import (
     mixing_rate,
 )
 from maskwell.microdata.risk.identity_disclosure import cell_risks
-from maskwell.microdata.risk.released_counts import realised_risks
-from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 
 XIS = ("0.5", "0.4", "0.3", "0.2", "0.1")
 
@@ -125,41 +121,6 @@ def test_bad_input() -> None:
         rates_for_match(np.arange(2)[:, None], [1, 1], "0.0001")
     with pytest.raises(ParameterError, match="rates = 3/2 is not a probability"):
         mixing_matrix([1, 1], ["1/2", "3/2"])
-
-
-# ---- the very file that is released
-
-
-def enumerated(counts: list[int], P: list[list[Fraction]], released: list[int]) -> list[float]:
-    """Chances of a correct match given all released counts, by going through every way to release every record."""
-    cells = [cell for cell, n in enumerate(counts) for _ in range(n)]
-    total, found = Fraction(0), [[Fraction(0)] * len(counts) for _ in counts]
-    for ways in product(range(len(counts)), repeat=len(cells)):
-        if [ways.count(i) for i in range(len(counts))] == released:
-            p = prod((P[i][j] for i, j in zip(ways, cells, strict=True)), start=Fraction(1))
-            total += p
-            for i, j in zip(ways, cells, strict=True):
-                found[j][i] += p / (released[i] * counts[j])
-    return [float(max(chances) / total) for chances in found]
-
-
-@pytest.mark.parametrize(
-    ("counts", "xi", "released"),
-    [
-        ([1, 1, 2, 2], "0.4", [1, 1, 2, 2]),
-        ([1, 1, 2, 2], "0.4", [0, 2, 3, 1]),
-        ([1, 2, 3], "0.3", [2, 2, 2]),
-        ([1, 3], "0.3", [2, 2]),
-    ],
-)
-def test_the_risk_of_the_file_is_that_of_all_ways_to_release_it(
-    counts: list[int], xi: str, released: list[int]
-) -> None:
-    design = rates_for_match(np.arange(len(counts))[:, None], counts, xi).design(counts)
-    listed = replace(SparseArrivals.from_design(np.array(counts), design), seen=np.array(released))
-    found = realised_risks(listed)
-    assert found is not None
-    assert found.tolist() == pytest.approx(enumerated(counts, design.exact_matrix(), released), abs=1e-9)
 
 
 @pytest.mark.parametrize(("cells", "size"), [(2, 2), (7, 3), (23, 4), (40, 41)])

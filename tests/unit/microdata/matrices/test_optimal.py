@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.quiet import quiet
 
-from maskwell.core import Categories
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
 from maskwell.microdata.matrices import Bounds, optimal_matrix
 from maskwell.microdata.matrices.matrix_checks import invariance_error
@@ -18,13 +16,6 @@ from maskwell.microdata.matrices.matrix_checks import invariance_error
 def zipf(k: int, *, seed: int = 1) -> list[int]:
     extra = np.random.default_rng(seed).integers(1, 20, k)
     return [int(10_000 / (i + 1)) + int(x) for i, x in enumerate(extra)]
-
-
-def test_forbidden_means_never() -> None:
-    pairs = [(0, 2), (2, 0), (3, 1)]
-    found = optimal_matrix([30, 20, 10, 25], Bounds.of(posterior="0.6"), forbidden=pairs)
-    assert all(i not in found.design.columns_exact(j) for i, j in pairs)
-    assert invariance_error(found.design, [30, 20, 10, 25]) < 1e-15
 
 
 def test_a_band_is_kept() -> None:
@@ -48,13 +39,6 @@ def test_caps_of_single_states() -> None:
     assert max(diagonal[1], diagonal[3]) <= Fraction(9, 10)
     exempt = optimal_matrix([30, 20, 10, 5], Bounds.of(posterior_own="0.5", caps={0: 1})).design
     assert exempt.diagonal()[0] > 0.5
-
-
-def test_labels_are_kept_and_named() -> None:
-    labels = Categories.of(["thatch", "tile", "tin"])
-    assert optimal_matrix([12, 8, 3], Bounds.of(posterior="0.6"), categories=labels).design.inputs == labels
-    with quiet(InfeasibleError, match="category 1 holds", values="1: 'thatch'"):
-        optimal_matrix([80, 15, 5], Bounds.of(posterior_own="0.7"), categories=labels)
 
 
 @pytest.mark.parametrize(

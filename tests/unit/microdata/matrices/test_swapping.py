@@ -34,13 +34,6 @@ def test_batches_use_up_the_flows() -> None:
     assert found.tolist() == FLOWS
 
 
-def test_a_batch_without_records_uses_up_nothing() -> None:
-    sampler = SwapSampler(IntegerFlows.of([[1, 1], [1, 0]]))
-    assert sampler.sample(np.array([], dtype=np.uint32)).tolist() == []
-    assert sorted(sampler.sample(np.array([0, 1, 0])).tolist()) == [0, 0, 1]
-    sampler.check_finished()
-
-
 def test_more_or_fewer_records_than_counted() -> None:
     sampler = SwapSampler(IntegerFlows.of(FLOWS))
     sampler.sample(np.array([2, 2, 0]))

@@ -32,16 +32,6 @@ def test_labels_match_by_their_text() -> None:
     assert rule == Rule({"roof": ("9", "2"), "new": ("True",)})
 
 
-def test_a_rule_comes_back_from_its_table() -> None:
-    for rule in (
-        Rule({"a": ("1",)}),
-        Steps("a", 2, ("x", "y")),
-        Moves("a", (("x", "y"),)),
-        Moves("a", (("x", "y"),), only=True),
-    ):
-        assert read_rule(rule.contents(), "rule") == rule
-
-
 def test_a_label_is_found_by_its_text_whatever_its_type() -> None:
     assert find_levels(["9", "2", "a", "true"], [9, 2.0, "a", True], "x") == [9, 2.0, "a", True]
 
