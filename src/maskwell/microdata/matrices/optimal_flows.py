@@ -165,12 +165,8 @@ def _part(amounts: Amounts, places: Array, pairs: Pairs, bounds: Bounds, inputs:
 def _of_places(bounds: Bounds, places: Array) -> Bounds:
     """The bounds with those of single states and moves by the place among these states."""
     here = {old: new for new, old in enumerate(places.tolist())}
-    return replace(
-        bounds,
-        caps={here[old]: cap for old, cap in bounds.caps.items() if old in here},
-        spread={here[old]: factor for old, factor in bounds.spread.items() if old in here},
-        moves={(here[i], here[j]): cap for (i, j), cap in bounds.moves.items() if i in here and j in here},
-    )
+    caps = {here[old]: cap for old, cap in bounds.caps.items() if old in here}
+    return replace(bounds, caps=caps, exchanges=bounds.exchanges.of_places(here))
 
 
 def _exact_flows(program: Program) -> tuple[Program, Array, bool] | None:

@@ -15,7 +15,7 @@ from maskwell.core import Categories
 from maskwell.designs import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.microdata.matrices import Bounds, lower_until, optimal_matrix
-from maskwell.microdata.matrices.bounds import read_amounts
+from maskwell.microdata.matrices.bounds import Exchanges, read_amounts
 from maskwell.microdata.matrices.match_caps import match_risks, method1_for_match
 from maskwell.microdata.risk.identity_disclosure import cell_risks
 from maskwell.microdata.risk.intruders import INTRUDERS
@@ -121,8 +121,10 @@ def test_no_look_under_another_value_finds_more(counts: list[int], nu: str) -> N
 def test_a_move_can_be_limited_by_itself() -> None:
     free = optimal_matrix([4, 6, 10], Bounds.of(posterior_own="0.6")).design.matrix()
     move = int(np.argmax(free[1:, 0])) + 1
-    limited = optimal_matrix([4, 6, 10], replace(Bounds.of(posterior_own="0.6"), moves={(move, 0): Fraction(1, 10)}))
+    limited = optimal_matrix(
+        [4, 6, 10], replace(Bounds.of(posterior_own="0.6"), exchanges=Exchanges(moves={(move, 0): Fraction(1, 10)}))
+    )
     assert free[move, 0] > 0.1 >= limited.design.matrix()[move, 0] - 1e-12
     assert limited.achieved["posterior_own"] <= 0.6
     with pytest.raises(ParameterError, match="out of range"):
-        replace(Bounds(), moves={(0, 1): Fraction(2)})
+        Exchanges(moves={(0, 1): Fraction(2)})
