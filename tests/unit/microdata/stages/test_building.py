@@ -15,13 +15,16 @@ from tests.support.quiet import quiet
 
 from maskwell.core import CellTable
 from maskwell.designs import Sparse
-from maskwell.errors import EditRuleError, OrientationError, PlanError, UnknownCategoryError
+from maskwell.errors import EditRuleError, MaskwellError, OrientationError, PlanError, UnknownCategoryError
 from maskwell.microdata import ReleasePlan
 from maskwell.microdata.needed_tables import count_external, tables_of
 from maskwell.microdata.stages.stage import Stage
 from maskwell.microdata.stages.stage_building import build_stages
 
-FAMILY = {("child", "single"): 30, ("adult", "single"): 20, ("adult", "married"): 50}
+Counts = dict[tuple[Hashable, ...], int]
+METHOD1 = {"variables": "x", "method": "method1", "theta": "1"}
+UNIFORM = {"variables": "x", "method": "uniform", "gamma": 3}
+FAMILY: Counts = {("child", "single"): 30, ("adult", "single"): 20, ("adult", "married"): 50}
 RULE = [{"forbid": {"age": ["child"], "marital": ["married"]}}]
 RULED = {"protect": [{"variables": "age", "method": "method1", "theta": "1/2"}], "rule": RULE}
 
@@ -52,27 +55,14 @@ def test_a_rule_joins_its_columns_so_that_nothing_forbidden_is_made() -> None:
     assert any("rule" in note for note in stage.notes)
 
 
-def test_a_record_in_a_forbidden_cell_is_named_and_counted() -> None:
-    told = r"age = child, marital = married \(4 records"
-    with quiet(EditRuleError, match=r"\[\[rule\]\] number 1: a combination of age and marital", values=told):
-        stages_of(["age", "marital"], {**FAMILY, ("child", "married"): 4}, RULED)
-
-
-def test_a_rule_that_names_an_unknown_category_is_refused() -> None:
-    plan = {**RULED, "rule": [{"forbid": {"age": ["baby"], "marital": ["married"]}}]}
-    with pytest.raises(UnknownCategoryError, match="baby"):
-        stages_of(["age", "marital"], FAMILY, plan)
-
-
 def matrix_of(variable: str, categories: list[str], rows: list[list[str]], **more: Any) -> dict[str, Any]:
     named = {"matrix": rows, "orientation": "columns", "categories": categories}
     return {"variables": variable, "method": "fixed", **named, **more}
 
 
-def test_a_fixed_matrix_that_could_make_a_forbidden_record_is_refused() -> None:
-    protect = matrix_of("age", ["child", "adult"], [["0.9", "0.1"], ["0.1", "0.9"]])
-    with quiet(EditRuleError, values="50 records"):
-        stages_of(["age", "marital"], FAMILY, {"protect": [protect], "rule": RULE})
+def fixed(**more: Any) -> dict[str, Any]:
+    own = {"variables": "x", "method": "fixed", "matrix": [["0.8", "0.3"], ["0.2", "0.7"]], "orientation": "columns"}
+    return {"protect": [{**own, **more}]}
 
 
 def test_a_linked_column_does_not_make_what_a_rule_forbids() -> None:
@@ -102,25 +92,6 @@ def test_what_one_fixed_matrix_makes_is_not_made_forbidden_by_the_next() -> None
     stages_of(["age", "marital"], counts, {"protect": [younger, second], "rule": RULE})
 
 
-def test_a_fixed_matrix_keeps_rules_about_moves_whatever_the_spelling_of_labels() -> None:
-    rows = [["1/2", "1/2"], ["1/2", "1/2"]]
-    rule = [{"variable": "x", "never": [["a", "b"]]}]
-    with quiet(EditRuleError, match="could change 'x'", values="a into b"):
-        stages_of(["x"], {("a",): 3, ("b",): 4}, {"protect": [matrix_of("x", ["a", "b"], rows)], "rule": rule})
-    rule = [{"variable": "x", "never": [["true", "false"]]}]
-    with quiet(EditRuleError, match="could change 'x'", values="True into False"):
-        stages_of(
-            ["x"], {(True,): 3, (False,): 4}, {"protect": [matrix_of("x", ["true", "false"], rows)], "rule": rule}
-        )
-
-
-def test_a_released_combination_without_a_linked_label_is_refused() -> None:
-    protect = {"variables": "roof", "method": "uniform", "gamma": 3, "linked": "group"}
-    plan = {"protect": [protect], "codebook": {"roof": ["1", "2", "3"]}}
-    with quiet(PlanError, match="no record has a value of 'group'", values="3"):
-        stages_of(["roof", "group"], {("1", "X"): 3, ("2", "Y"): 4}, plan)
-
-
 def test_steps_are_kept_by_the_linear_program_and_refused_where_they_cannot_be() -> None:
     counts = {("1",): 10, ("2",): 12, ("3",): 9}
     rule = [{"variable": "x", "steps": 1}]
@@ -138,15 +109,6 @@ def test_excluded_categories_stay_and_are_never_drawn() -> None:
     P = matrix(stage)
     place = stage.states.index(("refused",))
     assert P[place].tolist() == P[:, place].tolist() == [float(i == place) for i in range(3)]
-
-
-@pytest.mark.parametrize("method", [{"method": "method1"}, {"method": "inverse-frequency"}], ids=lambda m: m["method"])
-def test_a_protection_with_nothing_left_to_randomize_is_refused(method: dict[str, str]) -> None:
-    protect = {"variables": "x", "theta": "1", **method}
-    with pytest.raises(PlanError, match="no record of x is left to randomize"):
-        stages_of(["x"], {("a",): 12, ("b",): 8}, {"protect": [{**protect, "exclude": ["a", "b"]}]})
-    with pytest.raises(PlanError, match="no record of x is left to randomize"):
-        stages_of(["x", "y"], {(None, "a"): 12, (None, "b"): 8}, {"protect": [protect]})
 
 
 def test_labels_of_the_codebook_that_do_not_occur_have_the_type_of_the_column() -> None:
@@ -176,25 +138,6 @@ def test_missing_values_stay_out_unless_they_are_a_category() -> None:
     assert stage.states == [("a",), ("b",), (None,)]
 
 
-def test_a_swap_within_a_randomized_column_is_refused() -> None:
-    plan = {
-        "protect": [
-            {"variables": "x", "method": "sequential"},
-            {"variables": "y", "within": "x", "method": "swap", "base": "sequential"},
-        ]
-    }
-    with pytest.raises(PlanError, match="a swap within 'x'"):
-        stages_of(["x", "y"], {("a", "u"): 3, ("b", "v"): 4, ("a", "v"): 2}, plan)
-
-
-# ---- matrices that are given
-
-
-def fixed(**more: Any) -> dict[str, Any]:
-    own = {"variables": "x", "method": "fixed", "matrix": [["0.8", "0.3"], ["0.2", "0.7"]], "orientation": "columns"}
-    return {"protect": [{**own, **more}]}
-
-
 def test_a_fixed_matrix_is_not_derived_and_keeps_its_order_of_categories() -> None:
     rows = fixed(matrix=[["0.7", "0.3"], ["0.2", "0.8"]], orientation="rows", categories=["b", "a"])
     (stage,) = stages_of(["x"], {("a",): 3, ("b",): 4}, rows)
@@ -204,16 +147,6 @@ def test_a_fixed_matrix_is_not_derived_and_keeps_its_order_of_categories() -> No
     with pytest.raises(OrientationError, match="rows sum to 1") as caught:
         stages_of(["x"], {("a",): 3, ("b",): 4}, fixed(matrix=[["0.8", "0.2"], ["0.3", "0.7"]]))
     assert 'orientation = "rows"' in caught.value.hint
-
-
-def test_a_value_that_the_matrix_does_not_have_is_named_and_counted() -> None:
-    with quiet(UnknownCategoryError, match="1 value of the file is not in the matrix", values=r"'c' \(7 times\)"):
-        stages_of(["x"], {("a",): 3, ("b",): 4, ("c",): 7}, fixed(categories=["a", "b"]))
-
-
-def test_two_categories_of_a_matrix_are_not_one_label_of_the_file() -> None:
-    with quiet(PlanError, match="stand for one value", values="1"):
-        stages_of(["x"], {(1,): 3, (2,): 4}, fixed(matrix=np.eye(3).tolist(), categories=["1", "1.0", "2"]))
 
 
 def test_one_matrix_for_each_cell() -> None:
@@ -361,3 +294,61 @@ def test_strength_mixes_with_the_identity() -> None:
     protect = {"variables": "x", "method": "sequential", "strength": "1/2"}
     (stage,) = stages_of(["x"], {("a",): 12, ("b",): 8, ("c",): 3}, {"protect": [protect]})
     assert matrix(stage)[0, 0] == pytest.approx(0.5 + 0.5 * 0.625)
+
+
+HALVES = [["1/2", "1/2"], ["1/2", "1/2"]]
+AB: Counts = {("a",): 3, ("b",): 4}
+NO_RECORD = "no record of x is left to randomize"
+REFUSED: dict[str, tuple[list[str], Counts, dict[str, Any], type[MaskwellError], str, str]] = {
+    "a record in a forbidden cell": (
+        *(["age", "marital"], {**FAMILY, ("child", "married"): 4}, RULED, EditRuleError),
+        *(r"\[\[rule\]\] number 1: a combination of age and marital", r"age = child, marital = married \(4 records"),
+    ),
+    "an unknown category in a rule": (
+        *(["age", "marital"], FAMILY, {**RULED, "rule": [{"forbid": {"age": ["baby"], "marital": ["married"]}}]}),
+        *(UnknownCategoryError, "baby", ""),
+    ),
+    "a fixed matrix that could make a forbidden record": (
+        *(["age", "marital"], FAMILY, {"protect": [matrix_of("age", ["child", "adult"], HALVES)], "rule": RULE}),
+        *(EditRuleError, "could make", "50 records"),
+    ),
+    "a move": (
+        *(["x"], AB, {**fixed(categories=["a", "b"]), "rule": [{"variable": "x", "never": [["a", "b"]]}]}),
+        *(EditRuleError, "could change 'x'", "a into b"),
+    ),
+    "a move of labels that are spelled otherwise": (
+        *(["x"], {(True,): 3, (False,): 4}),
+        {**fixed(categories=["true", "false"]), "rule": [{"variable": "x", "never": [["true", "false"]]}]},
+        *(EditRuleError, "could change 'x'", "True into False"),
+    ),
+    "a released combination without a linked label": (
+        *(["x", "group"], {("1", "X"): 3, ("2", "Y"): 4}),
+        {"protect": [{**UNIFORM, "linked": "group"}], "codebook": {"x": ["1", "2", "3"]}},
+        *(PlanError, "no record has a value of 'group'", "3"),
+    ),
+    "everything excluded": (["x"], AB, {"protect": [{**METHOD1, "exclude": ["a", "b"]}]}, PlanError, NO_RECORD, ""),
+    "nothing but missing values": (
+        *(["x", "y"], {(None, "a"): 12, (None, "b"): 8}, {"protect": [METHOD1]}, PlanError, NO_RECORD, ""),
+    ),
+    "a swap within a randomized column": (
+        *(["x", "y"], {("a", "u"): 3, ("b", "v"): 4, ("a", "v"): 2}),
+        {"protect": [METHOD1, {"variables": "y", "within": "x", "method": "swap", "base": "sequential"}]},
+        *(PlanError, "a swap within 'x'", ""),
+    ),
+    "a value that the matrix does not have": (
+        *(["x"], {**AB, ("c",): 7}, fixed(categories=["a", "b"]), UnknownCategoryError),
+        *("1 value of the file is not in the matrix", r"'c' \(7 times\)"),
+    ),
+    "two categories of a matrix for one label": (
+        *(["x"], {(1,): 3, (2,): 4}, fixed(matrix=np.eye(3).tolist(), categories=["1", "1.0", "2"])),
+        *(PlanError, "stand for one value", "1"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("columns", "counts", "plan", "error", "said", "told"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_built_is_refused(
+    columns: list[str], counts: Counts, plan: dict[str, Any], error: type[MaskwellError], said: str, told: str
+) -> None:
+    with quiet(error, match=said, values=told) if told else pytest.raises(error, match=said):
+        stages_of(columns, counts, plan)
