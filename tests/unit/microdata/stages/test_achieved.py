@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.support.releases import stage_of
 
 from maskwell.core import CellTable
-from maskwell.designs import Dense
 from maskwell.microdata import Protection, Release, ReleasePlan
 from maskwell.microdata.assessment import assess_tables
 from maskwell.microdata.matrices import Bounds
@@ -19,23 +19,13 @@ from maskwell.microdata.stages.stage import Stage
 from maskwell.microdata.utility.utility_report import expected_share
 
 
-def stage_of(P: list[list[str]], counts: list[int], cells: list[int] | None = None) -> Stage:
+def stage_with(P: list[list[str]], counts: list[int], cells: list[int] | None = None) -> Stage:
     states = [(f"s{i}",) for i in range(len(counts))]
-    return Stage(
-        variables=("x",),
-        states=states,
-        outputs=states,
-        design=Dense.of(P),
-        counts=np.array(counts),
-        cells=np.array(cells or [0] * len(counts)),
-        method="fixed",
-        invariance="none",
-        derived=False,
-    )
+    return stage_of(["x"], states, P, counts, cells=np.array(cells or [0] * len(counts)))
 
 
-TWO = stage_of([["3/4", "1/2"], ["1/4", "1/2"]], [20, 10])
-BLOCKS = stage_of([["1", "0", "0"], ["0", "3/4", "1/4"], ["0", "1/4", "3/4"]], [5, 10, 10], [0, 1, 1])
+TWO = stage_with([["3/4", "1/2"], ["1/4", "1/2"]], [20, 10])
+BLOCKS = stage_with([["1", "0", "0"], ["0", "3/4", "1/4"], ["0", "1/4", "3/4"]], [5, 10, 10], [0, 1, 1])
 
 
 @pytest.mark.parametrize(
@@ -61,12 +51,12 @@ def test_cells_are_looked_at_one_by_one() -> None:
     assert achieved(BLOCKS, "posterior") == 1  # the cell with one state
     assert achieved(BLOCKS, "odds") == math.inf
     assert achieved(BLOCKS, "guess") == 1 and guessed(BLOCKS) == pytest.approx((5 + 15) / 25)
-    pairs = stage_of([["1", "0", "0"], ["0", "3/4", "1/4"], ["0", "1/4", "3/4"]], [0, 10, 10], [0, 1, 1])
+    pairs = stage_with([["1", "0", "0"], ["0", "3/4", "1/4"], ["0", "1/4", "3/4"]], [0, 10, 10], [0, 1, 1])
     assert achieved(pairs, "guess") == pytest.approx(3 / 4)  # a cell without records asks nothing
 
 
 def test_a_zero_inside_a_cell_rules_a_truth_out() -> None:
-    whole = stage_of([["1", "0", "0"], ["0", "3/4", "1/4"], ["0", "1/4", "3/4"]], [5, 10, 10])
+    whole = stage_with([["1", "0", "0"], ["0", "3/4", "1/4"], ["0", "1/4", "3/4"]], [5, 10, 10])
     assert achieved(whole, "parity") == math.inf == achieved(whole, "factor")
 
 

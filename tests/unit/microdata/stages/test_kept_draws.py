@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support import releases
 from tests.support.chisquare import fits
-from tests.support.releases import changed
 
 from maskwell.core import Categories, CellTable, KeyedRandom, SeededRandom
 from maskwell.designs import Composed, Dense, Sparse, Uniform
@@ -35,17 +35,8 @@ COUNTS = {(s, j): n for s, own in (("f", (30, 20, 10)), ("m", (25, 40, 5))) for 
 
 def stage_of(labels: list[Any], P: Any = WARNER, **changes: Any) -> Stage:
     states = [(label,) for label in labels]
-    made = Stage(
-        variables=("v",),
-        states=states,
-        outputs=states,
-        design=Sparse.of_matrix(P, state_categories(states)),
-        counts=np.ones(len(states), dtype=np.int64),
-        cells=np.zeros(len(states), dtype=np.int64),
-        method="fixed",
-        invariance="none",
-        derived=False,
-    )
+    design = Sparse.of_matrix(P, state_categories(states))
+    made = releases.stage_of(["v"], states, design, method="fixed", invariance="none", derived=False)
     return replace(made, **changes)
 
 
@@ -239,7 +230,7 @@ def test_entries_that_make_no_sense_are_refused(entries: Any, saying: str) -> No
 
 def told(*protect: Any, keyed: str | None = "a commitment") -> str:
     plan = ReleasePlan.of([*protect])
-    return " / ".join(changed(assess_tables(tables(plan), plan), keyed=keyed).notes)
+    return " / ".join(releases.changed(assess_tables(tables(plan), plan), keyed=keyed).notes)
 
 
 def test_notes_say_what_kept_draws_tell() -> None:
