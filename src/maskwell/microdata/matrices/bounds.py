@@ -47,6 +47,29 @@ FROM_BELOW = ("least_kept", "changed_at_least")
 
 
 @dataclass(frozen=True, kw_only=True)
+class Exchanges:
+    """What single states may exchange with others, by their places.
+
+    What leaves or enters a state of ``spread`` goes over the others in proportion to their shares, but for a factor
+    b, ``f_ij <= b pi_i pi_j``; ``moves`` have for pairs (released, true) their largest chance, ``p_ij <= moves[i, j]``.
+    """
+
+    spread: Mapping[int, Fraction] = field(default_factory=dict)
+    moves: Mapping[tuple[int, int], Fraction] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for place, factor in self.spread.items():
+            check_range(factor, f"the spread of state {place}", RATIO)
+        for pair, cap in self.moves.items():
+            check_range(cap, f"the cap of the move {pair}", SHARE)
+
+    def of_places(self, here: Mapping[int, int]) -> Exchanges:
+        """Those between some of the states, by their new places."""
+        moves = {(here[i], here[j]): cap for (i, j), cap in self.moves.items() if i in here and j in here}
+        return Exchanges(spread={here[i]: factor for i, factor in self.spread.items() if i in here}, moves=moves)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Bounds:
     """What a matrix with ``P v = v`` should keep to; ``None`` where nothing is asked.
 
@@ -74,11 +97,8 @@ class Bounds:
         nu: a correct match of a record by someone who knows its value has at most this chance.
     caps
         For single states, by their place: what takes the place of ``posterior_own`` and ``odds``; 1 exempts a state.
-    spread
-        For single states, by their place, b: what leaves or enters them is spread over the others in proportion to
-        their shares, but for a factor of b, ``f_ij <= b pi_i pi_j`` where i or j is the state and they differ.
-    moves
-        For single pairs (released, true) of different states: the largest chance of this move, ``p_ij <= moves[i, j]``.
+    exchanges
+        What single states may exchange with others.
 
     Source: [Adeshiyan2011, eqs. (4.19), (4.20), Definitions 4.1, 4.2, section 4.7.4], [NayakZhangAdeshiyan2016,
     Definition 3.3]; as linear inequalities in the flows: derived.
@@ -100,21 +120,16 @@ class Bounds:
     changed_at_least: Fraction | None = None
     match: Fraction | None = None
     caps: Mapping[int, Fraction] = field(default_factory=dict)
-    spread: Mapping[int, Fraction] = field(default_factory=dict)
-    moves: Mapping[tuple[int, int], Fraction] = field(default_factory=dict)
+    exchanges: Exchanges = field(default_factory=Exchanges)
 
     def __post_init__(self) -> None:
         check_kind(Fraction | None, **{name: getattr(self, name) for name in _RANGES})
-        check_kind(Mapping, caps=self.caps, spread=self.spread, moves=self.moves)
+        check_kind(Mapping, caps=self.caps)
+        check_kind(Exchanges, exchanges=self.exchanges)
         for name, value in self.asked().items():
             check_range(value, name, _RANGES[name])
-        for what, values, allowed in (
-            ("cap of state", self.caps, SHARE),
-            ("spread of state", self.spread, RATIO),
-            ("cap of the move", self.moves, SHARE),
-        ):
-            for place, value in values.items():
-                check_range(value, f"the {what} {place}", allowed)
+        for place, cap in self.caps.items():
+            check_range(cap, f"the cap of state {place}", SHARE)
         least, most = self.changed_at_least, self.changed_at_most
         if least is not None and most is not None and least > most:
             raise ParameterError(
@@ -144,7 +159,7 @@ class Bounds:
         return {name: value for name in _RANGES if (value := getattr(self, name)) is not None}
 
     def __bool__(self) -> bool:
-        return bool(self.asked() or self.caps or self.moves)
+        return bool(self.asked() or self.caps or self.exchanges.moves)
 
     def __repr__(self) -> str:
         parts = [f"{name}={to_decimal(value)}" for name, value in self.asked().items()]
@@ -166,7 +181,7 @@ class Bounds:
     def to_dict(self) -> dict[str, object]:
         """Each bound as text, as a plan or a receipt keeps it; what is not asked is left out."""
         texts: dict[str, object] = {name: to_decimal(value) for name, value in self.asked().items()}
-        for name, values in {"caps": self.caps, "spread": self.spread}.items():
+        for name, values in {"caps": self.caps, "spread": self.exchanges.spread}.items():
             texts |= {name: {str(place): to_decimal(value) for place, value in values.items()}} if values else {}
         return texts
 
@@ -248,11 +263,6 @@ def labels_for(amounts: Amounts, categories: Categories | None) -> Categories:
 def as_words(values: Array, bound: int) -> Array:
     """Integers as machine words where ``bound``, which no result will exceed, fits into one; else Python's integers."""
     return values.astype(np.int64 if bound < WIDE else object)
-
-
-def support(v: Any) -> Array:
-    """The states that occur, by number."""
-    return np.flatnonzero(read_amounts(v, weighted=True).support)
 
 
 def _column(v: Any) -> Array:

@@ -168,11 +168,11 @@ def _scale(v: Array, bounds: Bounds, factor: Fraction | None) -> int:
     shares = [
         *bounds.asked().values(),
         *bounds.caps.values(),
-        *bounds.moves.values(),
+        *bounds.exchanges.moves.values(),
         *(bounds.own(i) for i in range(len(v))),
     ]
     common = common_denominator(shares)
-    for spread in set(bounds.spread.values()):
+    for spread in set(bounds.exchanges.spread.values()):
         common = math.lcm(common, n * spread.denominator)
     if factor is not None:
         common = math.lcm(common, n * factor.numerator * factor.denominator)
@@ -192,16 +192,16 @@ def _single_flows(v: Array, pairs: Pairs, bounds: Bounds, factor: Fraction | Non
         most = np.minimum(most, _floors((bounds.posterior * int(x) for x in v), scale)[i])
     caps = _floors((bounds.own(place) * int(x) for place, x in enumerate(v)), scale)
     most[stays] = np.minimum(most[stays], caps[i[stays]])
-    if bounds.moves:
+    if bounds.exchanges.moves:
         number = {pair: place for place, pair in enumerate(zip(i.tolist(), j.tolist(), strict=True))}
-        for pair, cap in bounds.moves.items():
+        for pair, cap in bounds.exchanges.moves.items():
             if pair in number:
                 most[number[pair]] = min(most[number[pair]], math.floor(cap * int(v[pair[1]]) * scale))
     if bounds.least_kept is not None:
         least[stays] = -_floors((-bounds.least_kept * int(x) for x in v), scale)[i[stays]]
     n = int(v.sum())
-    for spread in set(bounds.spread.values()):
-        states = [place for place, value in bounds.spread.items() if value == spread]
+    for spread in set(bounds.exchanges.spread.values()):
+        states = [place for place, value in bounds.exchanges.spread.items() if value == spread]
         near = (np.isin(i, states) | np.isin(j, states)) & ~stays
         even = v[i[near]] * v[j[near]] * scale
         most[near] = np.minimum(most[near], even * spread.numerator // (n * spread.denominator))

@@ -36,10 +36,17 @@ _RATIOS = ("factor", "parity")
 _WAY_OUT = "merge categories, or do not keep the counts"
 
 
-@dataclass(frozen=True, eq=False)
-class States:
-    """The states of one program: counts (l,), and how people call them."""
+def label_text(label: object) -> str:
+    """A state as people call it; several columns joined by a stroke."""
+    return " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What is asked of the matrix of one block: bounds, pairs that may have a flow, counts and names of its states."""
+
+    bounds: Bounds
+    pairs: Pairs
     counts: Array
     names: Sequence[str]
 
@@ -47,150 +54,192 @@ class States:
         """The share of the records in one state."""
         return Fraction(int(self.counts[place]), int(self.counts.sum()))
 
-    @property
-    def largest(self) -> int:
-        """The place of the state with most records."""
-        return int(np.argmax(self.counts))
+    def at_limits(self) -> tuple[Asked, list[str]]:
+        """With bounds that lie at a limit, but for the last digit of a float, set to it; and notes that say so."""
+        limit, near = self.share(int(np.argmax(self.counts))), []
+        for name in ("posterior", "guess"):
+            asked = getattr(self.bounds, name)
+            if asked is not None and limit - AT_LIMIT <= asked < limit:
+                near.append(name)
+        notes = [f"{name} is the smallest that any matrix reaches, {to_decimal(limit)}" for name in near]
+        changes: dict[str, Any] = dict.fromkeys(near, limit)
+        return replace(self, bounds=replace(self.bounds, **changes)), notes
 
-    def numbered(self, places: Sequence[int], width: int = 34) -> str:
-        """States in a sentence, by their places counted from 1: labels of a file are not for messages."""
-        what = "category" if len(places) == 1 else "categories"
-        return f"{what} {listed((str(i + 1) for i in places), len(places), width)}"
-
-    def named(self, places: Sequence[int]) -> str:
-        """The same states with their labels, for those who ask to see them."""
-        return listed((f"{i + 1}: {self.names[i]!r}" for i in places), len(places), VALUES)
-
-
-def label_text(label: object) -> str:
-    """A state as people call it; several columns joined by a stroke."""
-    return " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
-
-
-def checked_program(bounds: Bounds, states: States, pairs: Pairs) -> Program:
-    """The program for these bounds, or the reason why there is no solution, where it is a simple one."""
-    check_largest(bounds, states, pairs)
-    every = set(range(len(states.counts)))
-    if set(pairs.released.tolist()) != every or set(pairs.true.tolist()) != every:
-        raise _error(
-            "a state may neither stay nor change: every pair with it is forbidden",
-            "allow that it stays as it is",
-            bounds,
-            {},
-        )
-    program = program_of(states.counts, pairs, bounds)
-    check_every_flow(bounds, states, pairs, program)
-    return program
-
-
-# ---- the largest category alone
-
-
-def at_limits(bounds: Bounds, states: States) -> tuple[Bounds, list[str]]:
-    """Bounds with those that lie at a limit, but for the last digit of a float, set to it; and notes that say so."""
-    limit = states.share(states.largest)
-    changes: dict[str, Fraction] = {}
-    for name in ("posterior", "guess"):
-        asked = getattr(bounds, name)
-        if asked is not None and limit - AT_LIMIT <= asked < limit:
-            changes[name] = limit
-    notes = [f"{name} is the smallest that any matrix reaches, {to_decimal(limit)}" for name in changes]
-    for name, value in changes.items():
-        bounds = bounds.with_bound(name, value)
-    return bounds, notes
-
-
-def check_largest(bounds: Bounds, states: States, pairs: Pairs) -> None:
-    """Raise where the largest category alone makes the bounds impossible, whatever else is allowed."""
-    place = states.largest
-    share, name = states.share(place), states.numbered([place])
-    for asked in ("posterior", "guess"):
-        bound = getattr(bounds, asked)
-        if bound is not None and bound < share:
-            raise _too_large(
-                f"{name} holds {tenths(share, up=False)} of the records: no matrix has {asked} = {to_decimal(bound)}",
-                (asked, share, "merge categories, or protect within other cells"),
-                (bounds, states, pairs),
-                place,
+    def program(self) -> Program:
+        """The program for these bounds, or the reason why there is no solution, where it is a simple one."""
+        bounds, pairs = self.bounds, self.pairs
+        self._check_largest()
+        every = set(range(len(self.counts)))
+        if set(pairs.released.tolist()) != every or set(pairs.true.tolist()) != every:
+            said = "a state may neither stay nor change: every pair with it is forbidden"
+            raise self._error(said, "allow that it stays as it is", {})
+        program = program_of(self.counts, pairs, bounds)
+        ratio = "factor" if bounds.factor is not None else "parity"
+        if (bounds.factor, bounds.parity) != (None, None) and len(pairs) < len(self.counts) ** 2:
+            raise self._error(
+                f"{ratio} asks that every value may become every other, but some pairs are forbidden",
+                f"leave out {ratio}, or the rules; or use blocks within which every pair is allowed",
+                {},
             )
-    for i in range(len(states.counts)):
-        least = 2 - 1 / states.share(i)
-        if bounds.own(i) < least:
-            by_name = {"posterior": bounds.posterior, "posterior_own": bounds.posterior_own}
-            asked = next((name for name, value in by_name.items() if value == bounds.own(i)), "odds")
-            asked = "caps" if bounds.caps.get(i) == bounds.own(i) else asked
-            raise _too_large(
-                f"{states.numbered([i])} holds {tenths(states.share(i), up=False)} of the records:"
-                f" at least {tenths(least, up=False)} must stay",
-                (asked, least / (1 - least) if asked == "odds" else least, f"a cap for it, {_WAY_OUT}"),
-                (bounds, states, pairs),
-                i,
-            )
+        wrong = np.flatnonzero(np.asarray(program.least > program.most, dtype=bool))
+        if len(wrong):
+            names = ("least_kept", "factor", "parity", "posterior", "posterior_own", "odds")
+            asked = [name for name in names if getattr(bounds, name) is not None]
+            near, place = self._nearest(), int(pairs.released[wrong[0]])
+            said = f"for {_numbered([place])} the bounds contradict each other: {', '.join(asked)}"
+            raise self._error(said, _in_words(near) or "leave out one of them", near, [place])
+        return program
 
+    def _check_largest(self) -> None:
+        """Raise where the largest category alone makes the bounds impossible, whatever else is allowed."""
+        place, bounds = int(np.argmax(self.counts)), self.bounds
+        share, name = self.share(place), _numbered([place])
+        for asked in ("posterior", "guess"):
+            bound = getattr(bounds, asked)
+            if bound is not None and bound < share:
+                said = f"{name} holds {tenths(share, up=False)} of the records: no matrix has"
+                other = "merge categories, or protect within other cells"
+                raise self._too_large(f"{said} {asked} = {to_decimal(bound)}", asked, share, other, place)
+        for i in range(len(self.counts)):
+            least = 2 - 1 / self.share(i)
+            if bounds.own(i) < least:
+                by_name = {"posterior": bounds.posterior, "posterior_own": bounds.posterior_own}
+                asked = next((name for name, value in by_name.items() if value == bounds.own(i)), "odds")
+                asked = "caps" if bounds.caps.get(i) == bounds.own(i) else asked
+                said = f"{_numbered([i])} holds {tenths(self.share(i), up=False)} of the records:"
+                limit = least / (1 - least) if asked == "odds" else least
+                said = f"{said} at least {tenths(least, up=False)} must stay"
+                raise self._too_large(said, asked, limit, f"a cap for it, {_WAY_OUT}", i)
 
-def _too_large(
-    message: str, way_out: tuple[str, Fraction, str], asked: tuple[Bounds, States, Pairs], place: int
-) -> InfeasibleError:
-    """One category is too large for a bound: what that must be at least, and whether the other bounds go with it."""
-    (name, limit, other), bounds = way_out, asked[0]
-    alone = len(bounds.asked()) + len(bounds.caps) == 1
-    value = upwards(limit) if alone or name == "caps" else nearest_of(name, bounds, asked[1].counts, asked[2])
-    if value is None:
-        hint = f"{name} must be at least {upwards(limit):g}, and another bound must be loosened too"
-        return _error(message, hint, bounds, {}, values=asked[1].named([place]))
-    near = {} if name == "caps" else {name: value}
-    return _error(message, f"give {name} = {value:g} or more, {other}", bounds, near, values=asked[1].named([place]))
+    def _too_large(self, said: str, name: str, limit: Fraction, other: str, place: int) -> InfeasibleError:
+        """One category is too large for a bound: what that must be at least, and whether the others go with it."""
+        alone = len(self.bounds.asked()) + len(self.bounds.caps) == 1
+        value = upwards(limit) if alone or name == "caps" else self._nearest_of(name)
+        if value is None:
+            hint = f"{name} must be at least {upwards(limit):g}, and another bound must be loosened too"
+            return self._error(said, hint, {}, [place])
+        near = {} if name == "caps" else {name: value}
+        return self._error(said, f"give {name} = {value:g} or more, {other}", near, [place])
 
+    def explained(self) -> InfeasibleError:
+        """The error for bounds that contradict each other only together, with the nearest value of each that works."""
+        bounds, program = self.bounds, program_of(self.counts, self.pairs, self.bounds)
+        cut, near = short_states(program), self._nearest()
+        if cut is not None:
+            senders, receivers = (part.tolist() for part in cut)
+            partners = _numbered(receivers, 24) if receivers else "no other"
+            said = f"{_numbered(senders)} may only be exchanged with {partners}: too few records for the bounds"
+            hint = _in_words(near) or "allow more pairs, or larger bounds"
+            return self._error(said, hint, near, [*senders, *receivers], senders=senders, receivers=receivers)
+        looser = {
+            name: value
+            for name, value in near.items()
+            if (below if name in FROM_BELOW else above)(value, float(bounds.asked()[name]))
+        }
+        asked = [f"{name} = {to_decimal(value)}" for name, value in bounds.asked().items()]
+        asked += ["caps"] if bounds.caps else []
+        text = listed(asked, len(asked), MESSAGE - 40)
+        if len(looser) < len(near) or solve(program) is not None:  # something would do as it is: there is a solution
+            hint = _in_words(looser) or f"loosen one of them by {1 / STEPS:g}"
+            return self._error(f"{text}: met only at the very limit, if at all", hint, looser)
+        hint = _in_words(near) or "no single bound is in the way: loosen two"
+        return self._error(f"no matrix keeps to {text}", hint, near)
 
-# ---- pairs that are allowed, and single flows
+    def _nearest(self) -> dict[str, float]:
+        """The nearest value of each bound that goes with all the others, rounded so that it works."""
+        asked = self.bounds.asked()
+        values = {name: self._nearest_of(name) for name in asked if name not in _RATIOS}
+        if len(self.pairs) <= TIED_FLOWS or not any(value is not None for value in values.values()):
+            values |= {name: self._by_halving(name) for name in asked if name in _RATIOS}
+        return {name: value for name, value in values.items() if value is not None}
 
+    def _nearest_of(self, name: str) -> float | None:
+        """The nearest value of one bound, neither a factor nor a parity; None where the others alone are too much."""
+        program = program_of(self.counts, self.pairs, self.bounds.with_bound(name, None))
+        if np.any(program.least > program.most):
+            return None
+        model = Model(replace(program, guess=program.total) if name == "guess" else program)
+        value = _freed(name, model, np.array([*self.bounds.caps], dtype=np.int64))
+        if value is None or (name == "odds" and value >= 1 - 1 / STEPS):
+            return None
+        room = 0.0 if self.bounds.parity is None else 1 / STEPS  # a parity cannot be met without any
+        if name in FROM_BELOW:
+            return downwards(-value - room)
+        return upwards((value / (1 - value) if name == "odds" else max(value, 0.0)) + room)
 
-def check_every_flow(bounds: Bounds, states: States, pairs: Pairs, program: Program) -> None:
-    """Raise where every entry must be positive but some pair is forbidden, or one flow cannot keep to its bounds."""
-    every = "factor" if bounds.factor is not None else "parity"
-    if (bounds.factor, bounds.parity) != (None, None) and len(pairs) < len(states.counts) ** 2:
-        raise _error(
-            f"{every} asks that every value may become every other, but some pairs are forbidden",
-            f"leave out {every}, or the rules; or use blocks within which every pair is allowed",
-            bounds,
-            {},
+    def _by_halving(self, name: str) -> float | None:
+        """A bound that is no unknown of a linear program: tried, in geometric steps, to one per cent."""
+
+        def works(value: Fraction) -> bool:
+            return solve(program_of(self.counts, self.pairs, self.bounds.with_bound(name, value))) is not None
+
+        low, high = float(getattr(self.bounds, name)), 1e6
+        if not works(Fraction(int(high))):
+            return None
+        while high > low * 1.01:
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if works(Fraction(middle)) else (middle, high)
+        return math.ceil(high * 100) / 100
+
+    def _error(
+        self, message: str, hint: str, near: Mapping[str, float], places: Sequence[int] = (), **objects: object
+    ) -> InfeasibleError:
+        """With the labels of some states, for those who ask to see them."""
+        told = (f"{i + 1}: {self.names[i]!r}" for i in places)
+        return InfeasibleError(
+            shorten(message, MESSAGE),
+            hint=shorten(hint, HINT),
+            values=listed(told, len(places), VALUES) if places else "",
+            bounds=self.bounds,
+            nearest=dict(near),
+            **objects,
         )
-    wrong = np.flatnonzero(np.asarray(program.least > program.most, dtype=bool))
-    if len(wrong):
-        _raise_single(bounds, states, pairs, int(wrong[0]))
 
 
-def _raise_single(bounds: Bounds, states: States, pairs: Pairs, pair: int) -> None:
-    names = ("least_kept", "factor", "parity", "posterior", "posterior_own", "odds")
-    asked = [name for name in names if getattr(bounds, name) is not None]
-    near, place = nearest(bounds, states.counts, pairs), int(pairs.released[pair])
-    raise _error(
-        f"for {states.numbered([place])} the bounds contradict each other: {', '.join(asked)}",
-        _in_words(near) or "leave out one of them",
-        bounds,
-        near,
-        values=states.named([place]),
-    )
+def _numbered(places: Sequence[int], width: int = 34) -> str:
+    """States in a sentence, by their places counted from 1: labels of a file are not for messages."""
+    what = "category" if len(places) == 1 else "categories"
+    return f"{what} {listed((str(i + 1) for i in places), len(places), width)}"
 
 
-def _cut_error(bounds: Bounds, states: States, pairs: Pairs, program: Program) -> InfeasibleError | None:
-    """Some states may not exchange enough with those that they may exchange with."""
-    cut = short_states(program)
-    if cut is None:
-        return None
-    senders, receivers = cut
-    stuck = states.numbered(senders.tolist())
-    partners = states.numbered(receivers.tolist(), 24) if len(receivers) else "no other"
-    near = nearest(bounds, states.counts, pairs)
-    return _error(
-        f"{stuck} may only be exchanged with {partners}: too few records for the bounds",
-        _in_words(near) or "allow more pairs, or larger bounds",
-        bounds,
-        near,
-        values=states.named([*senders.tolist(), *receivers.tolist()]),
-        senders=senders.tolist(),
-        receivers=receivers.tolist(),
-    )
+def _in_words(near: Mapping[str, float]) -> str:
+    parts = [f"{name} at {'most' if name in FROM_BELOW else 'least'} {value:g}" for name, value in near.items()]
+    while len(parts) > 1 and len(f"give {'; or '.join(parts)}") > HINT:  # numbers are left out, never cut
+        parts.pop()
+    return f"give {'; or '.join(parts)}" if parts else ""
+
+
+def _freed(name: str, model: Model, capped: Array) -> float | None:
+    """The smallest value of one bound in a program without it; its negative where the bound is one from below."""
+    free = model.unknowns(np.array([-1.0]), np.array([1.0]))
+    diagonal, share = model.staying()
+    none = np.zeros(1)
+    if name == "guess":
+        model.rows.add(none, (model.largest * 0, model.largest, model.v / model.n), (free * 0, free, -1.0))
+    elif name in ("changed_at_most", "changed_at_least"):
+        sign = -1.0 if name == "changed_at_most" else 1.0
+        model.rows.add(none + sign, (diagonal * 0, diagonal, sign * share), (free * 0, free, -1.0))
+    else:
+        which = model.flows if name == "posterior" else diagonal
+        if name in ("posterior_own", "odds"):
+            which = which[~np.isin(model.i[which], capped)]
+        per = (-1.0 if name == "least_kept" else 1.0) * (model.unit / model.v[model.i])[which]
+        each = np.arange(len(which))
+        model.rows.add(np.zeros(len(which)), (each, which, per), (each, np.repeat(free, len(which)), -1.0))
+    costs = np.zeros(model.count)
+    costs[free] = 1
+    optimum = model.minimise(costs)
+    return None if optimum is None else optimum.value
+
+
+def upwards(value: Fraction | float) -> float:
+    """The next number of four decimals that is not smaller."""
+    return math.ceil(float(value) * STEPS - 1e-6) / STEPS
+
+
+def downwards(value: Fraction | float) -> float:
+    """The next number of four decimals that is not larger."""
+    return math.floor(float(value) * STEPS + 1e-6) / STEPS
 
 
 # ---- states that cannot exchange enough: a smallest cut of the network of flows, in integers
@@ -271,132 +320,3 @@ def _reached(left: Array, i: Array, j: Array, room: Array, flows: Array) -> Arra
         if np.array_equal(wider, senders):
             return senders
         senders = wider
-
-
-# ---- bounds that contradict each other together
-
-
-def explained(bounds: Bounds, states: States, pairs: Pairs) -> InfeasibleError:
-    """The error for bounds that contradict each other only together, with the nearest value of each that would work."""
-    program = program_of(states.counts, pairs, bounds)
-    cut = _cut_error(bounds, states, pairs, program)
-    if cut is not None:
-        return cut
-    near = nearest(bounds, states.counts, pairs)
-    looser = {
-        name: value
-        for name, value in near.items()
-        if (below if name in FROM_BELOW else above)(value, float(bounds.asked()[name]))
-    }
-    asked = [f"{name} = {to_decimal(value)}" for name, value in bounds.asked().items()]
-    asked += ["caps"] if bounds.caps else []
-    bounds_text = listed(asked, len(asked), MESSAGE - 40)
-    if len(looser) < len(near) or solve(program) is not None:  # something would do as it is: there is a solution
-        hint = _in_words(looser) or f"loosen one of them by {1 / STEPS:g}"
-        return _error(f"{bounds_text}: met only at the very limit, if at all", hint, bounds, looser)
-    return _error(
-        f"no matrix keeps to {bounds_text}",
-        _in_words(near) or "no single bound is in the way: loosen two",
-        bounds,
-        near,
-    )
-
-
-# ---- the nearest value of a bound: one freed at a time
-
-
-def nearest(bounds: Bounds, v: Array, pairs: Pairs) -> dict[str, float]:
-    """The nearest value of each bound that goes with all the others, rounded so that it works."""
-    plain = [name for name in bounds.asked() if name not in _RATIOS]
-    values = {name: nearest_of(name, bounds, v, pairs) for name in plain}
-    if len(pairs) <= TIED_FLOWS or not any(value is not None for value in values.values()):
-        values |= {name: _by_halving(name, bounds, v, pairs) for name in bounds.asked() if name in _RATIOS}
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def nearest_of(name: str, bounds: Bounds, v: Array, pairs: Pairs) -> float | None:
-    """The nearest value of one bound, neither a factor nor a parity; None where the others alone are too much."""
-    others = bounds.with_bound(name, None)
-    program = program_of(v, pairs, others)
-    if np.any(program.least > program.most):
-        return None
-    model = Model(replace(program, guess=program.total) if name == "guess" else program)
-    value = _freed(name, model, np.array([*bounds.caps], dtype=np.int64))
-    if value is None or (name == "odds" and value >= 1 - 1 / STEPS):
-        return None
-    room = 0.0 if bounds.parity is None else 1 / STEPS  # a parity cannot be met without any
-    if name in FROM_BELOW:
-        return downwards(-value - room)
-    return upwards((value / (1 - value) if name == "odds" else max(value, 0.0)) + room)
-
-
-def _freed(name: str, model: Model, capped: Array) -> float | None:
-    """The smallest value of one bound in a program without it; its negative where the bound is one from below."""
-    free = model.unknowns(np.array([-1.0]), np.array([1.0]))
-    diagonal, share = model.staying()
-    none = np.zeros(1)
-    if name == "guess":
-        model.rows.add(none, (model.largest * 0, model.largest, model.v / model.n), (free * 0, free, -1.0))
-    elif name in ("changed_at_most", "changed_at_least"):
-        sign = -1.0 if name == "changed_at_most" else 1.0
-        model.rows.add(none + sign, (diagonal * 0, diagonal, sign * share), (free * 0, free, -1.0))
-    else:
-        which = model.flows if name == "posterior" else diagonal
-        if name in ("posterior_own", "odds"):
-            which = which[~np.isin(model.i[which], capped)]
-        per = (-1.0 if name == "least_kept" else 1.0) * (model.unit / model.v[model.i])[which]
-        each = np.arange(len(which))
-        model.rows.add(np.zeros(len(which)), (each, which, per), (each, np.repeat(free, len(which)), -1.0))
-    costs = np.zeros(model.count)
-    costs[free] = 1
-    optimum = model.minimise(costs)
-    return None if optimum is None else optimum.value
-
-
-def _by_halving(name: str, bounds: Bounds, v: Array, pairs: Pairs) -> float | None:
-    """A bound that is no unknown of a linear program: tried, in geometric steps, to one per cent."""
-
-    def works(value: Fraction) -> bool:
-        return solve(program_of(v, pairs, bounds.with_bound(name, value))) is not None
-
-    low, high = float(getattr(bounds, name)), 1e6
-    if not works(Fraction(int(high))):
-        return None
-    while high > low * 1.01:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if works(Fraction(middle)) else (middle, high)
-    return math.ceil(high * 100) / 100
-
-
-def upwards(value: Fraction | float) -> float:
-    """The next number of four decimals that is not smaller."""
-    return math.ceil(float(value) * STEPS - 1e-6) / STEPS
-
-
-def downwards(value: Fraction | float) -> float:
-    """The next number of four decimals that is not larger."""
-    return math.floor(float(value) * STEPS + 1e-6) / STEPS
-
-
-# ---- words
-
-
-def _in_words(near: Mapping[str, float]) -> str:
-    parts = [f"{name} at {'most' if name in FROM_BELOW else 'least'} {value:g}" for name, value in near.items()]
-    while len(parts) > 1 and len(f"give {'; or '.join(parts)}") > HINT:  # numbers are left out, never cut
-        parts.pop()
-    return f"give {'; or '.join(parts)}" if parts else ""
-
-
-def _error(
-    message: str, hint: str, bounds: Bounds, near: Mapping[str, Any], *, values: str = "", **objects: object
-) -> InfeasibleError:
-    nearest_values = {name: float(value) for name, value in near.items()}
-    return InfeasibleError(
-        shorten(message, MESSAGE),
-        hint=shorten(hint, HINT),
-        values=values,
-        bounds=bounds,
-        nearest=nearest_values,
-        **objects,
-    )

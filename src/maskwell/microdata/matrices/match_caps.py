@@ -26,7 +26,7 @@ from maskwell.core.phrases import VALUES, Printed, listed
 from maskwell.core.verdicts import SLACK, above, at_most, below, largest
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
-from maskwell.microdata.matrices.bounds import Amounts, Bounds, labels_for, read_amounts
+from maskwell.microdata.matrices.bounds import Amounts, Bounds, Exchanges, labels_for, read_amounts
 from maskwell.microdata.matrices.closed_forms import method1
 from maskwell.microdata.matrices.infeasibility import label_text, upwards
 from maskwell.microdata.matrices.matrix_patterns import block_numbers
@@ -306,11 +306,12 @@ class _Search:
 
     def _bounds(self, caps: Mapping[int, Fraction], moves: Mapping[Move, Fraction], sizes: Array | None) -> Bounds:
         """What is asked, with the caps, and with exchanges of these states spread so that they hide among ``sizes``."""
-        bounds = replace(self.asked, caps={**self.asked.caps, **caps}, moves=moves)
+        bounds = replace(self.asked, caps={**self.asked.caps, **caps}, exchanges=Exchanges(moves=moves))
         if sizes is None:
             return bounds
         hidden = {*caps, *(true for _, true in moves)}
-        return replace(bounds, spread={place: Fraction(self.block_counts[place], sizes[place]) for place in hidden})
+        spread = {place: Fraction(self.block_counts[place], sizes[place]) for place in hidden}
+        return replace(bounds, exchanges=Exchanges(spread=spread, moves=moves))
 
 
 def _not_found(

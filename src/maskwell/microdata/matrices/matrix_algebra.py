@@ -17,7 +17,6 @@ import numpy as np
 
 from maskwell.core.arguments import Array, as_array, as_list
 from maskwell.core.categories import Categories
-from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, check_probability, to_text
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.design import Design
@@ -115,7 +114,14 @@ def chained(first: Sparse, then: Sparse) -> Sparse:
     if first.m != then.k:
         raise MatrixError("the-first-matrix-has-reports", m=first.m, k=then.k)
     second = [then.columns_exact(j) for j in range(then.k)]
-    return Sparse.of_columns([_column(first.columns_exact(j), second) for j in range(first.k)], first.inputs)
+    columns: list[dict[int, Fraction]] = []
+    for j in range(first.k):  # the columns of the second matrix, weighted
+        total: dict[int, Fraction] = {}
+        for state, p in first.columns_exact(j).items():
+            for report, q in second[state].items():
+                total[report] = total.get(report, Fraction(0)) + p * q
+        columns.append(total)
+    return Sparse.of_columns(columns, first.inputs)
 
 
 def repeated(design: CodedDesign, a: Number) -> tuple[CodedDesign, CodedDesign]:
@@ -126,15 +132,6 @@ def repeated(design: CodedDesign, a: Number) -> tuple[CodedDesign, CodedDesign]:
     first = as_sparse(design)
     then = mixed(first, a)
     return then, chained(first, then)
-
-
-def _column(entries: dict[int, Fraction], second: list[dict[int, Fraction]]) -> dict[int, Fraction]:
-    """One column of the product: the columns of the second matrix, weighted."""
-    total: dict[int, Fraction] = {}
-    for state, p in entries.items():
-        for report, q in second[state].items():
-            total[report] = total.get(report, Fraction(0)) + p * q
-    return total
 
 
 # ---- two variables, each within the other
@@ -153,26 +150,17 @@ class TwoStage:
         return chained(self.first, self.second)
 
 
-def two_stage(table: CellTable | Array, first: Make, second: Make) -> TwoStage:
+def two_stage(table: Array, first: Make, second: Make) -> TwoStage:
     """X within each y, then Y within each released x, with matrices made from the columns and rows of the table.
 
     After the first stage the counts of Y are as they were, after both neither margin is exact. A second stage from the
     table that the first gave would be no one matrix any more. Source: [Adeshiyan2011, Theorems 4.1 and 4.2].
     """
-    counts, labels = _two_way(table)
+    counts = as_array(table, "table")
+    if counts.ndim != 2:
+        raise CountsError("a-table-of-variables", ndim=counts.ndim)
+    labels = Categories.of([*np.ndindex(counts.shape)])
     rows, columns = np.indices(counts.shape)
     one = blockwise(columns.ravel(), counts.ravel(), first, categories=labels)
     two = blockwise(rows.ravel(), counts.ravel(), second, categories=labels)
     return TwoStage(one, two)
-
-
-def _two_way(table: Any) -> tuple[Array, Categories]:
-    if isinstance(table, CellTable):
-        counts = table.grid()
-        levels = table.levels
-    else:
-        counts = as_array(table, "table")
-        levels = tuple(tuple(range(size)) for size in counts.shape)
-    if counts.ndim != 2:
-        raise CountsError("a-table-of-variables", ndim=counts.ndim)
-    return counts, Categories.of([(x, y) for x in levels[0] for y in levels[1]])

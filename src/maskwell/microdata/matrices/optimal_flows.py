@@ -33,7 +33,7 @@ from maskwell.microdata.matrices.flow_rounding import (
     to_grid,
 )
 from maskwell.microdata.matrices.flow_solver import TIGHT, Solution, solve
-from maskwell.microdata.matrices.infeasibility import States, at_limits, checked_program, explained, label_text
+from maskwell.microdata.matrices.infeasibility import Asked, label_text
 from maskwell.microdata.matrices.matrix_patterns import block_numbers, from_entries, with_notes
 from maskwell.microdata.matrices.settled_flows import least_dependent
 
@@ -150,15 +150,14 @@ class Part:
 
 def _part(amounts: Amounts, places: Array, pairs: Pairs, bounds: Bounds, inputs: Categories) -> Part:
     counts = amounts.integers[places].astype(object)
-    states = States(counts, [label_text(inputs.labels[i]) for i in places.tolist()])
+    names = [label_text(inputs.labels[i]) for i in places.tolist()]
     if len(places) == 1:
-        program = checked_program(Bounds(), states, pairs)
+        program = Asked(Bounds(), pairs, counts, names).program()
         return Part(places, program, program.sums)
-    asked, notes = at_limits(_of_places(bounds, places), states)
-    program = checked_program(asked, states, pairs)
-    solution = _exact_flows(program)
+    asked, notes = Asked(_of_places(bounds, places), pairs, counts, names).at_limits()
+    solution = _exact_flows(asked.program())
     if solution is None:
-        raise explained(asked, states, pairs)
+        raise asked.explained()
     program, units, settled = solution
     return Part(places, program, units, (*notes, *([] if settled else [UNSETTLED])))
 
@@ -166,12 +165,8 @@ def _part(amounts: Amounts, places: Array, pairs: Pairs, bounds: Bounds, inputs:
 def _of_places(bounds: Bounds, places: Array) -> Bounds:
     """The bounds with those of single states and moves by the place among these states."""
     here = {old: new for new, old in enumerate(places.tolist())}
-    return replace(
-        bounds,
-        caps={here[old]: cap for old, cap in bounds.caps.items() if old in here},
-        spread={here[old]: factor for old, factor in bounds.spread.items() if old in here},
-        moves={(here[i], here[j]): cap for (i, j), cap in bounds.moves.items() if i in here and j in here},
-    )
+    caps = {here[old]: cap for old, cap in bounds.caps.items() if old in here}
+    return replace(bounds, caps=caps, exchanges=bounds.exchanges.of_places(here))
 
 
 def _exact_flows(program: Program) -> tuple[Program, Array, bool] | None:

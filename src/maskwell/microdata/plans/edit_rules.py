@@ -47,10 +47,6 @@ class Rule:
         """Each column with the labels that the rule names."""
         yield from self.forbid.items()
 
-    def forbids(self, record: Mapping[str, str]) -> bool:
-        """Whether a record, with its labels as texts, is forbidden."""
-        return all(record[column] in labels for column, labels in self.forbid.items())
-
     def contents(self) -> dict[str, Any]:
         """As the table of a plan."""
         return {"forbid": {column: list(labels) for column, labels in self.forbid.items()}}

@@ -32,50 +32,37 @@ NOT_KEPT = f"{EARLIER}: it keeps the counts of that file on average, not those o
 
 
 def given_stage(plan: ReleasePlan, protection: Protection, how: GivenMethod, table: CellTable, where: str) -> Stage:
-    """The stage of a protection whose matrix does not depend on the file."""
+    """The stage of a protection whose matrix does not depend on the file.
+
+    ``table`` has the columns of ``within`` first, then the variables, and columns that rules join to them.
+    """
+    levels = [plan.levels_of(table, name) for name in protection.variables]
     if isinstance(how, Fixed) and how.by_cell is not None:
-        return _given_by_cell(plan, protection, how, table, where)
-    levels = [plan.levels_of(table, name) for name in protection.variables]
-    design = how.given_design(levels, where)
-    labels, outputs = _labels_of(design.inputs, levels), _labels_of(design.outputs, levels)
-    table = table.project(protection.variables)
-    return Stage(
-        variables=protection.variables,
-        states=labels,
-        outputs=outputs,
-        design=design,
-        cells=np.zeros(len(labels), dtype=np.int64),
-        method=protection.method,
-        invariance="none",
-        derived=False,
-        notes=design.provenance.get("notes", ()),
-        **_counts_given(plan, table, labels, where),
-    )
-
-
-def _given_by_cell(plan: ReleasePlan, protection: Protection, how: Fixed, table: CellTable, where: str) -> Stage:
-    """One matrix for each cell of ``within``."""
-    n_within = len(protection.within)
-    table = table.project([*protection.within, *protection.variables])  # without columns that rules join to them
-    cells = _reached(plan, protection, [*dict.fromkeys(label[:n_within] for label in table.labels())], table)
-    levels = [plan.levels_of(table, name) for name in protection.variables]
-    designs = {cell: how.cell_design(cell, protection.within, levels, where) for cell in cells}
+        within = protection.within
+        table = table.project([*within, *protection.variables])
+        cells = _reached(plan, protection, [*dict.fromkeys(label[: len(within)] for label in table.labels())], table)
+        designs = {cell: how.cell_design(cell, within, levels, where) for cell in cells}
+        notes = how.unused_cells(cells)
+    else:
+        within, designs = (), {(): how.given_design(levels, where)}
+        table, notes = table.project(protection.variables), designs[()].provenance.get("notes", ())
     labels = [(*cell, *label) for cell, design in designs.items() for label in _labels_of(design.inputs, levels)]
     outputs = [(*cell, *label) for cell, design in designs.items() for label in _labels_of(design.outputs, levels)]
     sizes = [design.k for design in designs.values()]
-    places = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
-    whole = Sparse.stacked([Sparse.of_matrix(design.exact_matrix()) for design in designs.values()], places)
+    if within:
+        places = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+        whole = Sparse.stacked([Sparse.of_matrix(design.exact_matrix()) for design in designs.values()], places)
     return Stage(
         variables=protection.variables,
-        within=protection.within,
+        within=within,
         states=labels,
         outputs=outputs,
-        design=whole.with_labels(state_categories(labels), state_categories(outputs)),
+        design=whole.with_labels(state_categories(labels), state_categories(outputs)) if within else designs[()],
         cells=np.repeat(np.arange(len(sizes)), sizes),
         method=protection.method,
         invariance="none",
         derived=False,
-        notes=how.unused_cells(cells),
+        notes=notes,
         **_counts_given(plan, table, labels, where),
     )
 

@@ -161,7 +161,7 @@ def _stage(
         fit = fits.get(table.columns) if external is None else None
         counted = _with_external(table, external)
         others = None if fit is None else _OtherColumns(fit, len(within), tighter)
-        stage = _derived_stage(plan, protection, protection.base, *counted, within, where, others)
+        stage = _Counted(plan, protection, protection.base, *counted, within, where, others).stage()
     if protection.again is not None:  # drawn anew in each release; all that is said of the stage is about both steps
         if [*stage.states] != [*stage.outputs]:
             raise PlanError("again-needs-a-matrix-whose-reports", where=where)
@@ -240,16 +240,55 @@ def _with_external(table: CellTable, external: CellTable | None) -> tuple[CellTa
 
 
 @dataclass(frozen=True, eq=False)
-class _States:
-    """The states of a protection: cells of its table with a value in every variable, and what is to be kept."""
+class _Counted:
+    """A protection whose matrix is worked out, and its states: cells of its table with a value in every variable.
 
+    ``external`` are the records of another file in these cells, where the matrix is worked out from them.
+    """
+
+    plan: ReleasePlan
+    protection: Protection
+    method: CountMethod
     table: CellTable
-    rows: Array
+    external: Array | None
     within: tuple[str, ...]
-    mass: Array
+    where: str
+    others: _OtherColumns | None
+
+    def of(self, values: Array | None) -> Any:
+        """Values of the table, for the states."""
+        return None if values is None else values[self.rows]
 
     @cached_property
-    def labels(self) -> list[tuple[Hashable, ...]]:
+    def invariance(self) -> str:
+        """What the matrix keeps on average."""
+        protection, plan = self.protection, self.plan
+        if (asked := self.method.invariance_asked) is not None:
+            return asked
+        if protection.counts_from is not None:
+            return "external"
+        bounded = protection.bounds.asked() or protection.caps or plan.match_of(protection) is not None
+        by_counts = bounded or protection.how.by_counts or self.method.by_counts
+        return "counts" if plan.weights is None or by_counts else "weights"
+
+    @cached_property
+    def rows(self) -> Array:
+        """The places of the states in the table; a missing value is none unless the plan makes it a category."""
+        lost, first = np.zeros(len(self.table), dtype=bool), len(self.within)
+        for place, levels in enumerate(self.table.levels[first:], first):
+            if self.plan.missing != "category" and levels and levels[-1] is None:
+                lost |= self.table.codes[:, place] == len(levels) - 1
+        return np.flatnonzero(~lost)
+
+    @cached_property
+    def mass(self) -> Array:
+        """What is to be kept of each state."""
+        weights = self.table.weights if self.invariance == "weights" else None
+        kept = self.table.counts if weights is None else weights
+        return np.asarray((kept if self.external is None else self.external)[self.rows])
+
+    @cached_property
+    def labels(self) -> list[Labels]:
         """Of the columns of each state."""
         every = self.table.labels()
         return every if len(self.rows) == len(every) else [every[row] for row in self.rows.tolist()]
@@ -262,64 +301,114 @@ class _States:
             return np.zeros(len(codes), dtype=np.int64)
         return np.asarray(np.unique(codes, axis=0, return_inverse=True)[1]).reshape(-1)
 
-    def of(self, values: Array | None) -> Any:
-        """Values of the table, for the states."""
-        return None if values is None else values[self.rows]
+    @cached_property
+    def open_states(self) -> Array:
+        """The states that are randomized: those with records that no entry excludes."""
+        protection, where = self.protection, self.where
+        excluded = np.zeros(len(self.rows), dtype=bool)
+        for column, labels in protection.exclude.items():  # they stay as they are and are never drawn
+            place = self.table.place(column)
+            levels = self.table.levels[place]
+            named = find_levels(labels, levels, f"{where}: exclude of {column!r}")
+            excluded |= np.array([level in named for level in levels], dtype=bool)[self.table.codes[self.rows, place]]
+        if not len(open_ := np.flatnonzero((self.mass > 0) & ~excluded)):
+            raise PlanError("no-record-of-is-left", where=where, variables=" and ".join(protection.variables))
+        forgotten = np.flatnonzero((self.mass == 0) & (self.of(self.table.counts) > 0) & ~excluded)
+        if len(forgotten):  # records that would stay as they are, unasked
+            names = (" / ".join(map(str, self.labels[i])) for i in forgotten.tolist())
+            weightless = 'give these records weights, keep counts (invariance = "counts"), or exclude it'
+            absent = "add it to that file with at least one record, or exclude it in the plan"
+            elsewhere = protection.counts_from is not None
+            raise PlanError(
+                "occurs-but-it-would-stay",
+                hint=absent if elsewhere else weightless,
+                where=where,
+                cells=listed(names, len(forgotten), 30),
+                reason="not in counts_from" if elsewhere else "with a weight of 0 only",
+            )
+        return open_
 
+    def asked(self) -> OpenStates:
+        """What the method needs to know of the open states."""
+        plan, table, first, open_ = self.plan, self.table, len(self.within), self.open_states
+        rows, cells, labels = self.rows[open_], self.cells[open_], [self.labels[i][first:] for i in open_]
+        counts = self.of(table.counts) if self.external is None else self.mass
+        asked = OpenStates(
+            counts=counts[open_],
+            mass=self.mass[open_],
+            labels=labels,
+            codes=table.codes[rows, first:],
+            cells=cells,
+            bounds=self._bounds(labels),
+            forbidden=forbidden_moves(plan, table, rows, cells, self.protection.variables) if plan.rules else [],
+            where=self.where,
+            intruder=plan.intruder,
+        )
+        return self.others.beside(asked, rows) if self.others is not None and self.method.weighs_others else asked
 
-def _derived_stage(
-    plan: ReleasePlan,
-    protection: Protection,
-    method: CountMethod,
-    table: CellTable,
-    external: Array | None,
-    within: tuple[str, ...],
-    where: str,
-    others: _OtherColumns | None,
-) -> Stage:
-    invariance = invariance_of(plan, protection)
-    lost = np.zeros(len(table), dtype=bool)
-    for place, levels in enumerate(table.levels[len(within) :], len(within)):
-        if plan.missing != "category" and levels and levels[-1] is None:
-            lost |= table.codes[:, place] == len(levels) - 1
-    mass = table.weights if invariance == "weights" and table.weights is not None else table.counts
-    rows = np.flatnonzero(~lost)
-    states = _States(table, rows, within, (mass if external is None else external)[rows])
-    open_ = _open_states(protection, states, where)
-    counts = states.of(table.counts)
-    asked = _asked_of(plan, protection, states, open_, counts if external is None else states.mass, where)
-    if others is not None and method.weighs_others:
-        asked = others.beside(asked, states.rows[open_])
-    try:
-        design = matrix_from_counts(method, asked)
-    except InfeasibleError as error:
-        raise _with_remedy(error, table, within) from error
-    _check_kept(design, protection, states, open_, where)
-    notes = [*design.provenance.get("notes", ())]
-    if protection.strength != 1:
-        design = mixed(design, protection.strength)
-    if invariance == "counts" and table.weights is not None and len(rows):
-        mean = table.weights[rows] / np.maximum(counts, 1)
-        if above(float(mean.max()), float(mean.min())):  # then counts and weights are not kept alike
-            notes.append(Note("counts-are-kept-on-average-sums"))
-    parts, places, rest = [design], [open_], np.setdiff1d(np.arange(len(rows)), open_)
-    if len(rest):  # states that are not open stay as they are
-        parts, places = [design, Sparse.unchanged(Categories.numbered(len(rest)))], [open_, rest]
-    return Stage(
-        variables=protection.variables,
-        within=within,
-        states=states.labels,
-        outputs=states.labels,
-        design=Sparse.stacked(parts, places, state_categories(states.labels)),
-        counts=counts,
-        weights=states.of(table.weights),
-        squares=states.of(table.squares),
-        cells=states.cells,
-        method=protection.method,
-        invariance=invariance,
-        derived=protection.derived,
-        notes=tuple(dict.fromkeys(notes)),
-    )
+    def _bounds(self, labels: Sequence[Labels]) -> Bounds:
+        """The bounds of the protection, with the match of the whole release and with caps by place."""
+        protection, caps = self.protection, dict[int, Fraction]()
+        alone = self.method.follows_match and not protection.bounds.asked() and not protection.caps
+        whole = alone or self.method.needs_match
+        match = self.plan.match_of(protection) if whole else protection.bounds.match
+        if protection.caps:  # of a single variable
+            levels = [label[0] for label in labels]
+            capped = find_levels(protection.caps, [*dict.fromkeys(levels)], f"{self.where}: caps")
+            by_level = dict(zip(capped, protection.caps.values(), strict=True))
+            caps = {i: by_level[level] for i, level in enumerate(levels) if level in by_level}
+        return replace(protection.bounds, match=match, caps=caps)
+
+    def check_kept(self, design: Sparse) -> None:
+        """Raise where the plan says what is to be kept on average, and the matrix keeps something else."""
+        if (to_keep := self.method.invariance_asked) is None:
+            return
+        kept = {"weights": self.table.weights, "counts": self.table.counts}
+        names = {to_keep, "counts"} if self.protection.how.exchanges else {to_keep}
+        asked = [self.of(kept[name]) for name in names if kept[name] is not None]
+        if all(is_invariant(design, amounts[self.open_states]) for amounts in asked):
+            return
+        external = self.protection.counts_from is not None
+        raise PlanError(
+            "does-not-keep" if external else "does-not-keep-the-of-this",
+            where=self.where,
+            method="a matrix from the counts of another file" if external else self.protection.method,
+            words="sums of weights" if to_keep == "weights" else "counts",
+        )
+
+    def stage(self) -> Stage:
+        """With the matrix over all states: those that are not open stay as they are."""
+        table, protection, open_ = self.table, self.protection, self.open_states
+        try:
+            design = matrix_from_counts(self.method, self.asked())
+        except InfeasibleError as error:
+            raise _with_remedy(error, table, self.within) from error
+        self.check_kept(design)
+        notes, counts = [*design.provenance.get("notes", ())], self.of(table.counts)
+        if protection.strength != 1:
+            design = mixed(design, protection.strength)
+        if self.invariance == "counts" and table.weights is not None and len(self.rows):
+            mean = table.weights[self.rows] / np.maximum(counts, 1)
+            if above(float(mean.max()), float(mean.min())):  # then counts and weights are not kept alike
+                notes.append(Note("counts-are-kept-on-average-sums"))
+        parts, places, rest = [design], [open_], np.setdiff1d(np.arange(len(self.rows)), open_)
+        if len(rest):
+            parts, places = [design, Sparse.unchanged(Categories.numbered(len(rest)))], [open_, rest]
+        return Stage(
+            variables=protection.variables,
+            within=self.within,
+            states=self.labels,
+            outputs=self.labels,
+            design=Sparse.stacked(parts, places, state_categories(self.labels)),
+            counts=counts,
+            weights=self.of(table.weights),
+            squares=self.of(table.squares),
+            cells=self.cells,
+            method=protection.method,
+            invariance=self.invariance,
+            derived=protection.derived,
+            notes=tuple(dict.fromkeys(notes)),
+        )
 
 
 def _with_remedy(error: InfeasibleError, table: CellTable, within: tuple[str, ...]) -> InfeasibleError:
@@ -352,67 +441,6 @@ def _with_remedy(error: InfeasibleError, table: CellTable, within: tuple[str, ..
     )
 
 
-def _check_kept(design: Sparse, protection: Protection, states: _States, open_: Array, where: str) -> None:
-    """Raise where a plan says what is to be kept on average, and the matrix of its method keeps something else."""
-    to_keep, table = protection.base.invariance_asked, states.table
-    if to_keep is None:
-        return
-    asked = {to_keep: {"weights": table.weights, "counts": table.counts}[to_keep]}
-    if protection.how.exchanges:
-        asked["counts"] = table.counts
-    if all(amounts is None or is_invariant(design, states.of(amounts)[open_]) for amounts in asked.values()):
-        return
-    external = protection.counts_from is not None
-    method = "a matrix from the counts of another file" if external else protection.method
-    raise PlanError(
-        "does-not-keep" if external else "does-not-keep-the-of-this",
-        where=where,
-        method=method,
-        words="sums of weights" if to_keep == "weights" else "counts",
-    )
-
-
-def _open_states(protection: Protection, states: _States, where: str) -> Array:
-    """The states that are randomized: those with records that no entry excludes."""
-    excluded = _excluded(protection, states.table, states.rows, where)
-    open_ = np.flatnonzero((states.mass > 0) & ~excluded)
-    if not len(open_):
-        raise PlanError("no-record-of-is-left", where=where, variables=" and ".join(protection.variables))
-    forgotten = np.flatnonzero((states.mass == 0) & (states.of(states.table.counts) > 0) & ~excluded)
-    if len(forgotten):  # records that would stay as they are, unasked
-        names = (" / ".join(map(str, states.labels[i])) for i in forgotten.tolist())
-        weightless = 'give these records weights, keep counts (invariance = "counts"), or exclude it'
-        absent = "add it to that file with at least one record, or exclude it in the plan"
-        elsewhere = protection.counts_from is not None
-        raise PlanError(
-            "occurs-but-it-would-stay",
-            hint=absent if elsewhere else weightless,
-            where=where,
-            cells=listed(names, len(forgotten), 30),
-            reason="not in counts_from" if elsewhere else "with a weight of 0 only",
-        )
-    return open_
-
-
-def _asked_of(
-    plan: ReleasePlan, protection: Protection, states: _States, open_: Array, counts: Array, where: str
-) -> OpenStates:
-    """What the method of a protection needs to know of its open states."""
-    n_within, labels = len(states.within), [states.labels[i] for i in open_]
-    rows, cells = states.rows[open_], states.cells[open_]
-    return OpenStates(
-        counts=counts[open_],
-        mass=states.mass[open_],
-        labels=[label[n_within:] for label in labels],
-        codes=states.table.codes[rows, n_within:],
-        cells=cells,
-        bounds=_bounds(plan, protection, labels, n_within, where),
-        forbidden=forbidden_moves(plan, states.table, rows, cells, protection.variables) if plan.rules else [],
-        where=where,
-        intruder=plan.intruder,
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class _OtherColumns:
     """What other columns tell of the keys of open states; ``cells`` are those of the states in the table."""
@@ -434,45 +462,3 @@ class _OtherColumns:
     def costs(self, cells: Array) -> Array:
         """How much it shows if the records of two states exchange their keys."""
         return self.fit.exchange_costs(self.cells[cells])
-
-
-def _bounds(
-    plan: ReleasePlan, protection: Protection, labels: Sequence[tuple[Hashable, ...]], n_within: int, where: str
-) -> Bounds:
-    """The bounds of a protection, with the match of the whole release and with caps by place."""
-    alone = protection.base.follows_match and not protection.bounds.asked() and not protection.caps
-    whole = alone or protection.base.needs_match
-    match = plan.match_of(protection) if whole else protection.bounds.match
-    caps: dict[int, Fraction] = {}
-    if protection.caps:  # of a single variable
-        levels = [label[n_within] for label in labels]
-        capped_levels = find_levels(protection.caps, [*dict.fromkeys(levels)], f"{where}: caps")
-        cap_by_level = dict(zip(capped_levels, protection.caps.values(), strict=True))
-        caps = {i: cap_by_level[level] for i, level in enumerate(levels) if level in cap_by_level}
-    return replace(protection.bounds, match=match, caps=caps)
-
-
-def invariance_of(plan: ReleasePlan, protection: Protection) -> str:
-    """What a matrix worked out from the file keeps on average."""
-    if (invariance := protection.base.invariance_asked) is not None:
-        return invariance
-    if protection.counts_from is not None:
-        return "external"
-    bounded = protection.bounds.asked() or protection.caps or plan.match_of(protection) is not None
-    by_counts = bounded or protection.how.by_counts or protection.base.by_counts
-    return "counts" if plan.weights is None or by_counts else "weights"
-
-
-def _excluded(protection: Protection, table: CellTable, kept: Array, where: str) -> Array:
-    """Which states hold a category that stays as it is and is never drawn."""
-    out = np.zeros(len(kept), dtype=bool)
-    for column, labels in protection.exclude.items():
-        place = table.place(column)
-        levels = table.levels[place]
-        excluded = find_levels(labels, levels, f"{where}: exclude of {column!r}")
-        hit = np.array([level in excluded for level in levels], dtype=bool)
-        out |= hit[table.codes[kept, place]]
-    return out
-
-
-# ---- what stages change

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.support.quiet import quiet
 
-from maskwell.core import Categories, CellTable
-from maskwell.designs import Sparse, Uniform
+from maskwell.core import Categories
+from maskwell.designs import Uniform
 from maskwell.errors import CountsError, EditRuleError, MatrixError, ParameterError
 from maskwell.microdata.matrices import is_invariant, method1, sequential_uniform
 from maskwell.microdata.matrices.matrix_algebra import blockwise, conditional_matrix, two_stage
@@ -21,18 +21,6 @@ def test_every_cell_has_its_own_matrix() -> None:
     assert design.components().tolist() == [0, 1, 2, 0, 1, 3]
     assert design.provenance["method"] == "method1"
     assert design.provenance["notes"] == ["1 of 5 combinations in the file (50 records) are never changed"]
-
-
-def test_cells_with_the_same_counts_are_worked_out_once() -> None:
-    asked = []
-
-    def make(v: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Sparse:
-        asked.append(v.tolist())
-        return sequential_uniform(v)
-
-    design = blockwise(np.repeat(np.arange(100), 2), np.tile([2, 1], 100), make)
-    assert asked == [[2, 1]]
-    assert design.k == 200
 
 
 def test_parts_within_cells() -> None:
@@ -51,10 +39,9 @@ def test_bad_parts() -> None:
 
 
 def test_two_stages_of_a_table() -> None:
-    table = CellTable.of(["sex", "work"], {("f", "no"): 6, ("f", "yes"): 3, ("m", "no"): 2, ("m", "yes"): 5})
+    table = np.array([[6, 3], [2, 5]])
     stages = two_stage(table, lambda v: method1(v, 0.6), lambda v: method1(v, 0.5))
-    assert stages.design.inputs.labels[1] == ("f", "yes")
-    assert is_invariant(stages.design, table.grid().ravel())
+    assert is_invariant(stages.design, table.ravel())
     np.testing.assert_allclose(stages.design.matrix(), stages.second.matrix() @ stages.first.matrix())
     with pytest.raises(CountsError, match="1 variables"):
         two_stage(np.array([1, 2]), sequential_uniform, sequential_uniform)

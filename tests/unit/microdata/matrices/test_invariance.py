@@ -72,11 +72,6 @@ def test_only_states_that_exchange_records_are_told() -> None:
         check_publishable(design, [5, 3, 9], None)
 
 
-def test_matrices_that_tell_nothing_are_published() -> None:
-    check_publishable(Dense.of([[0.9, 0.3], [0.1, 0.7]]), [5, 5], None)
-    check_publishable(Sparse.unchanged(Dense.of([[1, 0], [0, 1]]).inputs), [5, 5], None)
-
-
 def test_huge_groups_are_refused_without_working_them_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrix_checks, "DENSE_STATES", 2)
     with pytest.raises(PublishError) as caught:

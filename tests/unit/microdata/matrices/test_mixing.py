@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,8 +22,6 @@ from maskwell.microdata.matrices.mixing import (
     mixing_rate,
 )
 from maskwell.microdata.risk.identity_disclosure import cell_risks
-from maskwell.microdata.risk.released_counts import realised_risks
-from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 
 XIS = ("0.5", "0.4", "0.3", "0.2", "0.1")
 
@@ -62,33 +58,6 @@ def test_the_matrix_is_that_of_the_formula_and_keeps_counts(number: int) -> None
     assert {sum(column) for column in columns} == {1}
 
 
-def test_rates_are_rounded_up() -> None:
-    design = mixing_matrix([1, 1], ["1/3", "1/3"])
-    assert design.columns_exact(0)[0] == 1 - Fraction(-(-GRID // 3), GRID) / 2 <= Fraction(5, 6)
-
-
-def test_empty_cells_and_rates_of_zero_stay() -> None:
-    design = mixing_matrix([2, 0, 3, 1], [1, 1, 0, 1])
-    assert [design.columns_exact(j) for j in (1, 2)] == [{1: 1}, {2: 1}]
-    assert design.columns_exact(0) == {0: Fraction(2, 3), 3: Fraction(1, 3)}
-
-
-@pytest.mark.parametrize(
-    ("n", "xi", "rates"),
-    [
-        ([1], "0.5", [0.618034]),
-        ([1, 2, 3], "0.4", [0.686141, 0.390388, 0.0]),
-        (
-            range(1, 10),
-            "0.1",
-            [0.908327, 0.828427, 0.755427, 0.686141, 0.618034, 0.548584, 0.474546, 0.390388, 0.282376],
-        ),
-    ],
-)
-def test_rates_of_large_blocks(n: Any, xi: str, rates: list[float]) -> None:
-    assert mixing_rate([*n], xi).tolist() == pytest.approx(rates, abs=1e-6)
-
-
 @pytest.mark.parametrize(("cells", "risk", "factor"), [(10, 0.2154, 1.0253), (3, 0.2515, 1.0895)])
 def test_blocks_of_few_cells_need_a_factor(cells: int, risk: float, factor: float) -> None:
     counts = np.repeat([1, 2, 3, 4], cells)
@@ -118,13 +87,6 @@ def test_no_look_and_no_release_breaks_the_bound(number: int, xi: str) -> None:
     )
     less = BlockRates(mixed.xi, mixed.blocks, np.maximum(mixed.steps * 9 // 10, 0), mixed.risk).design(counts)
     assert cell_risks(counts, less).any_release.max() > float(Fraction(xi))  # a tenth less would not do
-
-
-def test_no_record_leaves_its_group() -> None:
-    counts, within = random_counts(7)
-    design = rates_for_match(np.arange(60)[:, None], counts, "0.2", within=within).design(counts)
-    row, cell, _ = design.transitions()
-    assert (np.array(within)[row] == np.array(within)[cell]).all()
 
 
 def test_larger_cells_join_where_small_ones_are_too_few() -> None:
@@ -159,41 +121,6 @@ def test_bad_input() -> None:
         rates_for_match(np.arange(2)[:, None], [1, 1], "0.0001")
     with pytest.raises(ParameterError, match="rates = 3/2 is not a probability"):
         mixing_matrix([1, 1], ["1/2", "3/2"])
-
-
-# ---- the very file that is released
-
-
-def enumerated(counts: list[int], P: list[list[Fraction]], released: list[int]) -> list[float]:
-    """Chances of a correct match given all released counts, by going through every way to release every record."""
-    cells = [cell for cell, n in enumerate(counts) for _ in range(n)]
-    total, found = Fraction(0), [[Fraction(0)] * len(counts) for _ in counts]
-    for ways in product(range(len(counts)), repeat=len(cells)):
-        if [ways.count(i) for i in range(len(counts))] == released:
-            p = prod((P[i][j] for i, j in zip(ways, cells, strict=True)), start=Fraction(1))
-            total += p
-            for i, j in zip(ways, cells, strict=True):
-                found[j][i] += p / (released[i] * counts[j])
-    return [float(max(chances) / total) for chances in found]
-
-
-@pytest.mark.parametrize(
-    ("counts", "xi", "released"),
-    [
-        ([1, 1, 2, 2], "0.4", [1, 1, 2, 2]),
-        ([1, 1, 2, 2], "0.4", [0, 2, 3, 1]),
-        ([1, 2, 3], "0.3", [2, 2, 2]),
-        ([1, 3], "0.3", [2, 2]),
-    ],
-)
-def test_the_risk_of_the_file_is_that_of_all_ways_to_release_it(
-    counts: list[int], xi: str, released: list[int]
-) -> None:
-    design = rates_for_match(np.arange(len(counts))[:, None], counts, xi).design(counts)
-    listed = replace(SparseArrivals.from_design(np.array(counts), design), seen=np.array(released))
-    found = realised_risks(listed)
-    assert found is not None
-    assert found.tolist() == pytest.approx(enumerated(counts, design.exact_matrix(), released), abs=1e-9)
 
 
 @pytest.mark.parametrize(("cells", "size"), [(2, 2), (7, 3), (23, 4), (40, 41)])

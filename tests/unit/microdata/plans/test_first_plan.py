@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from maskwell.errors import InfeasibleError, ParameterError, PlanError
+from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.microdata import Protection, ReleasePlan, assess_file, needed_tables
 from maskwell.microdata.kept_bounds import check_kept
 from maskwell.microdata.plans.release_plan import read_plan
@@ -34,11 +34,6 @@ def test_columns_of_which_nothing_can_be_said_are_not_published(tmp_path: Path) 
     assert {*plan.drop} == {*odd}
     assert plan.keys == ("sex", "region")
     assert "Neither texts nor numbers nor dates" in text
-
-
-def test_a_file_of_such_columns_alone_has_nothing_to_randomize(tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match="has between 2 and"):
-        first_plan(written({"tags": pa.array([["a", "b"]] * 40)}, tmp_path))
 
 
 def test_one_line_of_a_first_plan_sets_its_bound(tmp_path: Path) -> None:

@@ -17,19 +17,8 @@ from maskwell.microdata.plans.edit_rules import Moves, Rule, Steps
 from maskwell.microdata.plans.protection import COMMON_ENTRIES, RELEASE_METHODS
 from maskwell.microdata.plans.release_plan import RELEASE_ENTRIES, read_plan
 
-COLUMNS = [
-    "urbrur",
-    "roof",
-    "roof_group",
-    "sex",
-    "region",
-    "age",
-    "marital",
-    "income_class",
-    "sampling_weight",
-    "pid",
-    "name",
-]
+COLUMNS = ["urbrur", "roof", "roof_group", "sex", "region", "age", "marital"]
+COLUMNS += ["income_class", "sampling_weight", "pid", "name"]
 WHOLE = """
 [release]
 title = "Labour 2025"
@@ -89,6 +78,9 @@ roof = ["1", "2", 3, 9]
 age = ["child", "young", "middle", "old"]
 """
 SHORT = '[[protect]]\nvariables = "sex"\n'
+SEQ = SHORT + 'method = "sequential"\n'
+GUESS = SHORT + 'method = "optimal"\nguess = 0.9\n'
+RULE = '[[rule]]\nvariable = "sex"\n'
 
 
 def test_every_entry_is_read() -> None:
@@ -117,7 +109,7 @@ def test_what_is_published_depends_on_where_the_matrix_comes_from() -> None:
     joint, age, income = read_plan(WHOLE).protections
     assert [one.publish for one in (joint, age, income)] == ["withheld", "included", "included"]
     assert [one.derived for one in (joint, age, income)] == [True, True, False]
-    outside = read_plan(SHORT + 'method = "sequential"\ncounts_from = "census.csv"').protections[0]
+    outside = read_plan(SEQ + 'counts_from = "census.csv"').protections[0]
     assert (outside.derived, outside.publish) == (False, "included")
 
 
@@ -173,18 +165,18 @@ BAD = {
     "empty variables": ('[[protect]]\nvariables = []\nmethod = "sequential"', "variables is empty"),
     "no method": (SHORT, "number 1 has no method"),
     "unknown method": (SHORT + 'method = "metod1"', "there is no method 'metod1'"),
-    "option of another method": (SHORT + 'method = "sequential"\ntheta = 0.5', "there is no key 'theta'"),
+    "option of another method": (SEQ + "theta = 0.5", "there is no key 'theta'"),
     "bound of another method": (
         SHORT + 'method = "method1"\nposterior = 0.5\ntheta = 0.5',
         "method method1 takes no posterior",
     ),
-    "caps of another method": (SHORT + 'method = "sequential"\ncaps = {f = 0.5}', "method sequential takes no caps"),
+    "caps of another method": (SEQ + "caps = {f = 0.5}", "method sequential takes no caps"),
     "exclude from a matrix": (
         SHORT + 'method = "design"\nfile = "d.json"\nexclude = ["f"]',
         "method design takes no exclude",
     ),
     "strength of a demand": (SHORT + 'method = "uniform"\nepsilon = 1\nstrength = 0.5', "takes no strength"),
-    "weights that are none": (SHORT + 'method = "sequential"\ninvariance = "weights"', "names no weights"),
+    "weights that are none": (SEQ + 'invariance = "weights"', "names no weights"),
     "two numbers": (SHORT + 'method = "inverse-frequency"\ntheta = 0.5\nxi = 0.5', "has theta and xi"),
     "no number": (SHORT + 'method = "uniform"', "has no number"),
     "no bound": (SHORT + 'method = "optimal"', "does not say how much to change"),
@@ -202,56 +194,48 @@ BAD = {
     "orientation of nothing": (SHORT + 'method = "method2"\ndiagonal = 0.8\norientation = "rows"', "needs first"),
     "no base": (SHORT + 'method = "swap"', 'has no base\nhint: add base = "mixing"; others: method1'),
     "base": (SHORT + 'method = "swap"\nbase = "uniform"', "a swap has no base 'uniform'"),
-    "strength": (SHORT + 'method = "sequential"\nstrength = 0', "strength = 0 is out of range"),
-    "strength and bound": (SHORT + 'method = "optimal"\nguess = 0.9\nstrength = 0.5', "would undo guess"),
+    "strength": (SEQ + "strength = 0", "strength = 0 is out of range"),
+    "strength and bound": (GUESS + "strength = 0.5", "would undo guess"),
     "strength and xi": (SHORT + 'method = "inverse-frequency"\nxi = 0.5\nstrength = 0.5', "would undo xi"),
-    "no clearance": (SHORT + 'method = "sequential"\npublish = "included"', "would publish the counts"),
-    "publish": (SHORT + 'method = "sequential"\npublish = "yes"', "publish = 'yes' is not allowed"),
+    "no clearance": (SEQ + 'publish = "included"', "would publish the counts"),
+    "publish": (SEQ + 'publish = "yes"', "publish = 'yes' is not allowed"),
     "within itself": (SHORT + 'within = "sex"\nmethod = "sequential"', "number 1: 'sex' is named twice"),
-    "exclude and cap": (SHORT + 'method = "optimal"\nguess = 0.9\nexclude = ["f"]\ncaps = {f = 0.5}', "has a cap"),
+    "exclude and cap": (GUESS + 'exclude = ["f"]\ncaps = {f = 0.5}', "has a cap"),
     "cap": (SHORT + 'method = "optimal"\ncaps = {f = 30}', "caps: f = 30 is out of range"),
     "exclude of several": (
         '[[protect]]\nvariables = ["sex", "age"]\nmethod = "sequential"\nexclude = ["f"]',
         "does not say which variable",
     ),
-    "exclude of another": (SHORT + 'method = "sequential"\nexclude = {age = ["old"]}', "no variable 'age'"),
+    "exclude of another": (SEQ + 'exclude = {age = ["old"]}', "no variable 'age'"),
     "caps of several": (
         '[[protect]]\nvariables = ["sex", "age"]\nmethod = "optimal"\ncaps = {f = 0.5}',
         "needs a single variable",
     ),
     "protected twice": (
-        f'{SHORT}method = "sequential"\n[[protect]]\nvariables = "age"\nlinked = "sex"\nmethod = "sequential"',
+        SEQ + '[[protect]]\nvariables = "age"\nlinked = "sex"\nmethod = "sequential"',
         "'sex' is randomized by",
     ),
-    "empty rule": (f'{SHORT}method = "sequential"\n[[rule]]\nvariable = "sex"', "says nothing"),
-    "rule with two": (f'{SHORT}method = "sequential"\n[[rule]]\nsteps = 1\nforbid = {{sex = ["f"]}}', "has forbid and"),
-    "rule without variable": (f'{SHORT}method = "sequential"\n[[rule]]\nsteps = 1', "has no variable"),
-    "rule with more": (f'{SHORT}method = "sequential"\n[[rule]]\nforbid = {{a = ["f"]}}\nx = 1', "no key 'x'"),
-    "forbid nothing": (f'{SHORT}method = "sequential"\n[[rule]]\nforbid = {{}}', "names no label"),
-    "steps": (f'{SHORT}method = "sequential"\n[[rule]]\nvariable = "sex"\nsteps = 0.5', "not a whole number"),
-    "pairs": (f'{SHORT}method = "sequential"\n[[rule]]\nvariable = "sex"\nnever = ["f"]', "not a list"),
-    "stay": (f'{SHORT}method = "sequential"\n[[rule]]\nvariable = "sex"\nnever = [["f", "f"]]', "to itself"),
-    "moves of nobody": (f'{SHORT}method = "sequential"\n[[rule]]\nvariable = "age"\nsteps = 1', "no \\[\\[protect"),
-    "moves everywhere": (
-        f'{SHORT}method = "sequential"\n[[rule]]\nvariable = "sex"\nsteps = 1',
-        "moves 'sex' anywhere",
-    ),
-    "steps twice": (
-        f'{SHORT}method = "optimal"\nguess = 0.9\n[[rule]]\nvariable = "sex"\nsteps = 1\n'
-        '[[rule]]\nvariable = "sex"\nsteps = 2',
-        "number 2 contradicts an earlier one",
-    ),
+    "empty rule": (SEQ + '[[rule]]\nvariable = "sex"', "says nothing"),
+    "rule with two": (SEQ + '[[rule]]\nsteps = 1\nforbid = {sex = ["f"]}', "has forbid and"),
+    "rule without variable": (SEQ + "[[rule]]\nsteps = 1", "has no variable"),
+    "rule with more": (SEQ + '[[rule]]\nforbid = {a = ["f"]}\nx = 1', "no key 'x'"),
+    "forbid nothing": (SEQ + "[[rule]]\nforbid = {}", "names no label"),
+    "steps": (SEQ + RULE + "steps = 0.5", "not a whole number"),
+    "pairs": (SEQ + RULE + 'never = ["f"]', "not a list"),
+    "stay": (SEQ + RULE + 'never = [["f", "f"]]', "to itself"),
+    "moves of nobody": (SEQ + '[[rule]]\nvariable = "age"\nsteps = 1', "no \\[\\[protect"),
+    "moves everywhere": (SEQ + RULE + "steps = 1", "moves 'sex' anywhere"),
+    "steps twice": (GUESS + RULE + "steps = 1\n" + RULE + "steps = 2", "number 2 contradicts an earlier one"),
     "only and never": (
-        f'{SHORT}method = "optimal"\nguess = 0.9\n[[rule]]\nvariable = "sex"\nonly = [["f", "m"]]\n'
-        '[[rule]]\nvariable = "sex"\nnever = [["f", "m"]]',
+        GUESS + RULE + 'only = [["f", "m"]]\n' + RULE + 'never = [["f", "m"]]',
         "a move of `only` and `never`",
     ),
     "everything forbidden": (
-        f'{SHORT}method = "sequential"\n[[rule]]\nforbid = {{sex = ["f", "m"]}}\n[codebook]\nsex = ["f", "m"]',
+        SEQ + '[[rule]]\nforbid = {sex = ["f", "m"]}\n[codebook]\nsex = ["f", "m"]',
         "forbids every record",
     ),
-    "codebook": (f'{SHORT}method = "sequential"\n[codebook]\nsex = []', "sex has no labels"),
-    "codebook twice": (f'{SHORT}method = "sequential"\n[codebook]\nsex = ["f", "f"]', "holds 'f' twice"),
+    "codebook": (SEQ + "[codebook]\nsex = []", "sex has no labels"),
+    "codebook twice": (SEQ + '[codebook]\nsex = ["f", "f"]', "holds 'f' twice"),
 }
 
 
@@ -278,7 +262,7 @@ def test_what_is_wrong_is_said(text: str, said: str) -> None:
 )
 def test_labels_are_those_of_the_codebook(entry: str, said: str) -> None:
     with pytest.raises(UnknownCategoryError, match=said):
-        read_plan(f'{SHORT}method = "sequential"\n{entry}\n[codebook]\nsex = ["f", "m"]')
+        read_plan(SEQ + entry + '\n[codebook]\nsex = ["f", "m"]')
 
 
 @pytest.mark.parametrize(
@@ -301,11 +285,6 @@ def test_a_plan_names_columns_of_the_file(old: str, new: str, said: str) -> None
     with pytest.raises(PlanError, match=said) as caught:
         read_plan(WHOLE.replace(old, new)).check(COLUMNS)
     assert "did you mean" in caught.value.hint or "its columns" in caught.value.hint
-
-
-def test_a_name_of_two_columns_is_none() -> None:
-    with pytest.raises(PlanError, match="2 columns named 'sex'"):
-        read_plan(WHOLE).check([*COLUMNS, "sex"])
 
 
 def test_a_swap_takes_the_options_of_its_base() -> None:
@@ -346,18 +325,13 @@ def test_plans_in_the_documentation_can_be_read(root: Path, page: str) -> None:
 def test_every_entry_is_explained(root: Path) -> None:
     page = (root / PAGES[0]).read_text(encoding="utf-8")
     options = {key for entry in RELEASE_METHODS.values() for key in (*entry.option_names(), *entry.bounds, entry.name)}
-    known = {
-        *RELEASE_ENTRIES,
-        *COMMON_ENTRIES,
-        *options,
-        "counts_from",
-        "base",
-        "forbid",
-        "steps",
-        "never",
-        "only",
-        "order",
-    }
+    known = {*RELEASE_ENTRIES, *COMMON_ENTRIES, *options, "counts_from", "base"}
+    known |= {"forbid", "steps", "never", "only", "order"}
     assert {
         key for key in known if f"`{key}`" not in page and f"`{key} = " not in page and f", {key} = " not in page
     } == set()
+
+
+def test_a_name_of_two_columns_is_none() -> None:
+    with pytest.raises(PlanError, match="2 columns named 'sex'"):
+        read_plan(WHOLE).check([*COLUMNS, "sex"])

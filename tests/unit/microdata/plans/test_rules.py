@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+from tests.support.quiet import quiet
+
+from maskwell.core.phrases import HINT, MESSAGE
+from maskwell.errors import UnknownCategoryError
 from maskwell.microdata.plans.edit_rules import Moves, Rule, Steps, read_rule
-
-
-def test_a_combination_is_forbidden_only_as_a_whole() -> None:
-    rule = Rule({"age": ("child",), "marital": ("married", "widowed")})
-    assert rule.forbids({"age": "child", "marital": "widowed"})
-    assert not rule.forbids({"age": "child", "marital": "single"})
-    assert not rule.forbids({"age": "adult", "marital": "married"})
+from maskwell.microdata.plans.plan_entries import find_levels, unknown_label
 
 
 def test_a_label_outside_the_order_only_stays() -> None:
@@ -33,11 +32,21 @@ def test_labels_match_by_their_text() -> None:
     assert rule == Rule({"roof": ("9", "2"), "new": ("True",)})
 
 
-def test_a_rule_comes_back_from_its_table() -> None:
-    for rule in (
-        Rule({"a": ("1",)}),
-        Steps("a", 2, ("x", "y")),
-        Moves("a", (("x", "y"),)),
-        Moves("a", (("x", "y"),), only=True),
-    ):
-        assert read_rule(rule.contents(), "rule") == rule
+def test_a_label_is_found_by_its_text_whatever_its_type() -> None:
+    assert find_levels(["9", "2", "a", "true"], [9, 2.0, "a", True], "x") == [9, 2.0, "a", True]
+
+
+def test_an_unknown_label_is_named_but_none_of_the_file() -> None:
+    with quiet(
+        UnknownCategoryError, match="exclude: there is no category 'refusd'", values="'refused', 'yes'"
+    ) as found:
+        find_levels(["refusd"], ["refused", "yes"], "exclude")
+    assert "refused" not in found.value.hint
+    assert unknown_label("refusd", ["refused"], "exclude", ["refused"]).hint == "did you mean 'refused'?"
+
+
+def test_many_labels_fit_a_line() -> None:
+    with pytest.raises(UnknownCategoryError) as caught:
+        find_levels(["x" * 500], list(range(100_000)), "exclude of 'code'")
+    assert len(caught.value.message) <= MESSAGE
+    assert len(caught.value.hint) <= HINT

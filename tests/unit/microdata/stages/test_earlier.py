@@ -149,10 +149,3 @@ def test_both_steps_come_along() -> None:
     assert stage.steps is not None
     assert stage.fingerprint == first.stages[0].fingerprint
     np.testing.assert_array_equal(stage.design.matrix(), first.stages[0].design.matrix())
-
-
-def test_weights_are_counted_anew() -> None:
-    plan = ReleasePlan.of([METHOD1], weights="w")
-    first = assessed({("a", 1.0): 10, ("b", 2.0): 20}, plan, columns=("job", "w"))
-    (stage,) = assessed({("a", 1.0): 11, ("b", 2.0): 20}, plan, read_back(first), columns=("job", "w")).stages
-    assert stage.counts.tolist() == [11, 20]
