@@ -6,7 +6,6 @@ that comes from a file passes ``validated`` first; casts, selections and convers
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 import zlib
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from maskwell.core import extras
 from maskwell.core.arguments import Array, Bits
 from maskwell.core.atomic import FULL_DISK
 from maskwell.core.categories import not_a_column
@@ -28,9 +28,7 @@ KEY = b"maskwell"
 """Under this key the metadata of a column say which design made it."""
 
 
-def require(name: str = "pyarrow") -> Any:
-    """Import a part of Arrow where it is needed."""
-    return importlib.import_module(name)
+require = extras.require
 
 
 @contextmanager

@@ -33,11 +33,9 @@ from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 from maskwell.microdata.stages.achieved_bounds import achieved, bound_is_kept, own_posteriors
 from maskwell.microdata.stages.stage import Stage, acting, expected_table, needed_columns
 
+# Bounds on what a released value tells of the true one: a record that surely stays as it is breaks them
 TELLING = ("posterior", "posterior_own", "odds", "guess", "factor", "parity")
-"""Bounds on what a released value tells of the true one: a record that surely stays as it is breaks them."""
-
-DRAWS = 20
-"""How often a file is drawn at most, until it keeps a limit on what all released counts tell."""
+DRAWS = 20  # how often a file is drawn at most, until it keeps a limit on what all released counts tell
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,33 +294,22 @@ def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
     least, most = f"{round_down(broken.value, 3):g}", f"{round_up(broken.value, 3):g}"
     value = least if broken.name in FROM_BELOW else most
     reached = f"[[protect]] number {broken.number}: {asked} is broken ({value})"
-    objects = {"bound": broken.name, "nearest": broken.value}
+    why, hint = "", "loosen the bound, merge labels, or protect within larger cells"
     if broken.missing and broken.name in (*TELLING, "match"):
-        return InfeasibleError(
-            shorten(f"{reached}: {_records(broken.missing, 'has', 'have')} no value", MESSAGE),
-            hint='missing = "category" in [release] protects them too; exempt = ["missing"] leaves them out',
-            **objects,
-        )
-    if broken.arriving and broken.name in TELLING:
-        return InfeasibleError(
-            shorten(
-                f"{reached}: some values come to cells of {' and '.join(broken.stage.within)} without them", MESSAGE
-            ),
-            hint="protect these columns jointly in one [[protect]], or this one before the others",
-            **objects,
-        )
-    if broken.alone:
-        return InfeasibleError(
-            shorten(f"{reached}: {_records(broken.alone, 'is', 'are')} alone in their cell", MESSAGE),
-            hint='use fewer columns in within, or exempt them in this [[protect]]: exempt = ["alone"]',
-            **objects,
-        )
-    hint = "loosen the bound, merge labels, or protect within larger cells"
-    if broken.stage.invariance == "weights" and broken.name in TELLING:
-        hint = 'the matrix keeps sums of weights, and the bound is for records: set invariance = "counts"'
-    if plan.protections[broken.number - 1].counts_from is not None:
+        why = f": {_records(broken.missing, 'has', 'have')} no value"
+        hint = 'missing = "category" in [release] protects them too; exempt = ["missing"] leaves them out'
+    elif broken.arriving and broken.name in TELLING:
+        why = f": some values come to cells of {' and '.join(broken.stage.within)} without them"
+        hint = "protect these columns jointly in one [[protect]], or this one before the others"
+    elif broken.alone:
+        why = f": {_records(broken.alone, 'is', 'are')} alone in their cell"
+        hint = 'use fewer columns in within, or exempt them in this [[protect]]: exempt = ["alone"]'
+    elif plan.protections[broken.number - 1].counts_from is not None:
         hint = "the counts of counts_from differ from those of this file: leave it out, or loosen the bound"
-    return InfeasibleError(reached, hint=hint, **objects)
+    elif broken.stage.invariance == "weights" and broken.name in TELLING:
+        hint = 'the matrix keeps sums of weights, and the bound is for records: set invariance = "counts"'
+    message = shorten(f"{reached}{why}", MESSAGE) if why else reached
+    return InfeasibleError(message, hint=hint, bound=broken.name, nearest=broken.value)
 
 
 def _records(n: int, one: str, many: str) -> str:

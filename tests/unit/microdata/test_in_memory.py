@@ -59,17 +59,6 @@ def test_a_swap_keeps_every_count() -> None:
     assert released.data["x"] != PEOPLE["x"]
 
 
-def test_a_release_knows_what_it_did() -> None:
-    release = release_table(PEOPLE, plan(accept="y", keys=["x"])).release
-    about = release.variable_facts()["x"]
-    assert about["expected_changed"] == pytest.approx(60 / 230)
-    assert about["changed"] == release.changed["x"]
-    assert about["invariant"] is True
-    assert release.risk is not None
-    assert release.risk.after is not None
-    assert release.risk.after.uniques is not None
-
-
 def test_two_stages_keep_the_joint_table_on_average() -> None:
     """Mean of 120 such tables against one; a standard error is below 0.2, the limit over five (false alarm 1e-6)."""
     people = {"x": ["0"] * 9 + ["1"] * 12, "y": list("000000112") + list("000111112222")}
@@ -108,11 +97,6 @@ def test_a_bound_that_is_not_kept_is_refused_with_the_way_out() -> None:
 def test_tables_that_cannot_be_released_are_refused(data: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         release_table(data, plan())
-
-
-def test_numbers_stay_numbers() -> None:
-    released = release_table({"x": np.array([1, 2, 3] * 20)}, plan()).data["x"]
-    assert set(released) <= {1, 2, 3}
 
 
 def test_weights_may_be_different_for_every_record() -> None:

@@ -16,23 +16,22 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
+from maskwell.core.extras import require
 from maskwell.core.verdicts import below as is_below
-from maskwell.engines.arrow_arrays import ANY, column_errors, require
+from maskwell.engines.arrow_arrays import ANY, column_errors
 from maskwell.engines.cell_counts import RowCells
 from maskwell.engines.column_codes import MISSING_NUMBER, numbered_column
 from maskwell.engines.row_sources import find_column
 from maskwell.engines.rows import Rows
 
+# Values of a column that are told apart, and classes of a number that has more; further values are one
 VALUES, CLASSES = 64, 16
-"""Values of a column that are told apart, and classes of a number that has more; further values are one."""
-
 MOST_COLUMNS = 64
 LEARNED, MOST_KEPT = 1 << 20, 1 << 19  # rows that are counted at most, and rows up to which the values of all are kept
 TOGETHER = 1 << 16  # rows that are looked at together, however a file is read, so that codes do not depend on it
 MOST_ODDS = 1 << 24  # log odds that are kept at most: columns whose tables would need more are left out, the last first
+# The same for labels of two keys: of pairs with more the labels of either key count by themselves
 MOST_OF_PAIRS = 1 << 23
-"""The same for labels of two keys: of pairs with more the labels of either key count by themselves."""
-
 PRIOR = 5.0  # records that speak for the whole file beside those with a label, so that few of them say little
 
 

@@ -23,9 +23,8 @@ SURE, USUAL, BY_CHANCE = 0.99, 0.75, 1e-3
 """Share of the records with a value that have one label, where it is told for sure; how many have it anyway at most,
 and how likely that may be by chance."""
 
+# A label is rare with this share of the records or less; of fewer records nothing can be said
 RARE, FEWEST_RARE = 0.1, 5
-"""A label is rare with this share of the records or less; of fewer records nothing can be said."""
-
 FEWEST_SHARING = 20  # records that share their value with others, below which nothing is said of what they restore
 _ALL = np.uint64((1 << 64) - 1)
 

@@ -173,23 +173,23 @@ class RiskReport(Result):
     units: UnitRisk | None = None
     joined: JoinedRisk | None = None
 
-    @property
+    @cached_property
     def now(self) -> FileRisk:
         """The file as it is released, where it is; else as it is."""
         return self.before if self.after is None else self.after
 
-    @property
+    @cached_property
     def worst_by_counts(self) -> float:
         """The largest chance of a correct match of any record, whoever looks and compares counts."""
         now = self.now
         return float(max(now.max_risk, now.max_risk_any_release, now.max_risk_released_counts or 0.0))
 
-    @property
+    @cached_property
     def worst(self) -> float:
         """The largest figure that the report has for a correct match, also of who weighs unchanged columns."""
         return max(self.worst_by_counts, 0.0 if self.joined is None else self.joined.right_surest)
 
-    @property
+    @cached_property
     def headline(self) -> dict[str, Any]:
         """The figure that stands above the release, for whom, whether the limit is kept, and the worst known."""
         now = self.now
@@ -204,7 +204,7 @@ class RiskReport(Result):
             **({} if self.units is None else {"unit": self.units.unit, "worst_unit": self.units.worst}),
         }
 
-    @property
+    @cached_property
     def risk(self) -> Real:
         """The chance of a correct match of the records of each cell: after the release where there is one."""
         return self.per_cell["before" if self.after is None else "after"]
