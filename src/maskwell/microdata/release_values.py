@@ -86,14 +86,10 @@ WITHIN_FRESH = (
 )
 
 
-def about_limit(release: AnyRelease) -> Iterator[str]:
-    """That matrices are made for a smaller limit, and why."""
+def about_draws(release: AnyRelease) -> Iterator[str]:
+    """That matrices are made for a smaller limit, and what kept draws tell whoever compares two releases."""
     if release.tighter is not None and release.tighter < 1 and release.plan.match is not None:
         yield MADE_FOR_LESS.format(part=to_decimal(release.tighter))
-
-
-def about_draws(release: AnyRelease) -> Iterator[str]:
-    """What draws that are kept tell whoever compares two releases."""
     kept = [stage for stage in release.stages if release.keeps(stage)]
     if kept:
         yield KEPT
@@ -117,24 +113,28 @@ def about_draws(release: AnyRelease) -> Iterator[str]:
 if TYPE_CHECKING:
 
     @dataclass(frozen=True)
-    class _Phase(Result):
-        """What each of them has, as a field, a property or a constant."""
+    class _Assessed(Result):
+        """What is known of a release before it is drawn."""
 
         plan: ReleasePlan = field(init=False)
         stages: tuple[Stage, ...] = field(init=False)
         file: TrueFile = field(init=False)
-        tighter: Fraction | None = field(init=False)
-        joined: JoinedRisk | None = field(init=False)
-        risk: RiskReport | None = field(init=False)
-        utility: UtilityReport = field(init=False)
-        side_channel_risk: SideChannelRisk | None = field(init=False)
-        origin: Origin = field(init=False)
         rows: int = field(init=False)
         tables: Mapping[tuple[str, ...], CellTable] = field(init=False)
         side_channels: tuple[SideChannel, ...] = field(init=False)
+        side_channel_risk: SideChannelRisk | None = field(init=False)
+        tighter: Fraction | None = field(init=False)
+        joined: JoinedRisk | None = field(init=False)
+        origin: Origin = field(init=False)
         private: bool = field(init=False)
         keyed: str | None = field(init=False)
-        drawn_again: tuple[DrawnAgain, ...] = field(init=False)
+
+    @dataclass(frozen=True)
+    class _Phase(_Assessed):
+        """What each of them has, as a field, a property or a constant."""
+
+        risk: RiskReport | None = field(init=False)
+        utility: UtilityReport = field(init=False)
         released_tables: Mapping[tuple[str, ...], CellTable] | None = field(init=False)
         changed: Mapping[str, int] = field(init=False)
         columns: Sequence[ReleasedColumn] = field(init=False)
@@ -143,6 +143,7 @@ if TYPE_CHECKING:
         form: TextForm | None = field(init=False)
         attempts: int = field(init=False)
         files: tuple[str, ...] = field(init=False)
+        drawn_again: tuple[DrawnAgain, ...] = field(init=False)
 
         @property
         def assessment(self) -> Assessment: ...
@@ -193,7 +194,7 @@ class AnyRelease(_Phase):
         """What a reader of the report should know, of all stages."""
         told = [note for stage in self.stages for note in stage.notes]
         again = [DRAWN_AGAIN.format(draws=self.attempts)] if self.attempts > 1 else []
-        return tuple(dict.fromkeys([*self.warnings, *again, *about_limit(self), *about_draws(self), *told]))
+        return tuple(dict.fromkeys([*self.warnings, *again, *about_draws(self), *told]))
 
     def keeps(self, stage: Stage) -> bool:
         """Whether the draws of a stage, or of its first step, are kept by key."""

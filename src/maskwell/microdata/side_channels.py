@@ -74,15 +74,13 @@ class SideChannel:
     # some" (for some records), "shows changes" or "shows units" (which records belong together)
     column: str
     kind: str
-    # The column that is copied or restored, whose changes show, or that names the units; none where records are
-    # identified
+    # The column that is copied or restored, whose changes show, or that names the units; None for "identifies"
     of: str | None
     # Share of the records that are identified or restored, and restored by the best guess without the column
     share: float
     without: float = 0.0
     gain: float = 0.0  # Of the values that would be guessed wrong without the column, the share that it corrects
-    # What restores: "value", "size", "place", or a second column, see
-    # :class:`~maskwell.microdata.records.dependence.Restored`
+    # What restores: "value", "size", "place", or a second column
     by: str = "value"
     size: int = 2  # Records in groups smaller than this are identified
     alone: bool = False  # Whether some records are alone with their value

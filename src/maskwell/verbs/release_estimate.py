@@ -51,20 +51,10 @@ from maskwell.verbs.share_results import Shares
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReleasedShares(Shares):
-    """Shares of a released file whose receipt does not hold all designs: of one table, or of each column on its own.
+    """Shares of a released file whose receipt does not hold all designs: of one table, or of each column on its own."""
 
-    Attributes
-    ----------
-    estimate
-        The shares of the one table that was asked for, or of the first column.
-    columns
-        The tables, and the columns that could not be estimated with the reason.
-    single
-        Whether one table was asked for, in place of every randomized column on its own.
-    """
-
-    columns: ReleasedColumns = field(kw_only=True)
-    single: bool = field(kw_only=True)
+    columns: ReleasedColumns = field(kw_only=True)  # the tables, and the columns without one with the reason
+    single: bool = field(kw_only=True)  # whether one table was asked for, not every randomized column
 
     @classmethod
     def of(cls, columns: ReleasedColumns, question: Question) -> ReleasedShares:

@@ -55,43 +55,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RiskResult(Result):
-    """The risk of a file, and of its release where there is one.
+    """The risk of a file, and of its release where there is one."""
 
-    Attributes
-    ----------
-    report
-        All figures: a :class:`RiskReport`, whose values are at hand here too.
-    rows
-        Where the records are: a path, or a table in memory.
-    table
-        Counts of the file over the keys and the columns that tell how they were randomized.
-    stages
-        The randomizations of the release.
-    released
-        Counts of the released file over the keys, where it was given.
-    files
-        The released file and the receipt by their paths, where they were given so.
-    attributes, attributes_released
-        What the keys tell of each sensitive column, in the file as it is and in the released one as it came out.
-    special
-        Records of the file as it is that few of their keys tell apart, where that was asked for.
-    reported
-        What the reports of each randomized sensitive column imply about its true answers.
-    parities
-        Parity of the design of each key variable that was randomized.
-    """
-
-    report: RiskReport
-    rows: Rows
-    table: CellTable
-    stages: tuple[Stage, ...] = ()
-    released: CellTable | None = None
-    files: tuple[str | None, ...] = (None, None)
+    report: RiskReport  # all figures, of which some are at hand here too
+    rows: Rows  # where the records are: a path, or a table in memory
+    table: CellTable  # counts over the keys and the columns that tell how they were randomized
+    stages: tuple[Stage, ...] = ()  # the randomizations of the release
+    released: CellTable | None = None  # counts of the released file over the keys, where it was given
+    files: tuple[str | None, ...] = (None, None)  # the released file and the receipt, where they were given by paths
+    # what the keys tell of each sensitive column, in the file as it is and in the released one as it came out
     attributes: tuple[AttributeRisk, ...] = ()
     attributes_released: tuple[AttributeRisk, ...] = ()
-    special: SpecialUniques | None = None
-    reported: tuple[ReportedAttribute, ...] = ()
-    parities: Mapping[str, Parity] = field(default_factory=dict)
+    special: SpecialUniques | None = None  # records that few of their keys tell apart, where that was asked for
+    reported: tuple[ReportedAttribute, ...] = ()  # what reports imply about the answers to sensitive questions
+    parities: Mapping[str, Parity] = field(default_factory=dict)  # of the designs of randomized key variables
 
     @property
     def before(self) -> FileRisk:
@@ -265,7 +242,9 @@ def risk(
     randomized = _randomized(assignments_of(designs), names, secret)
     _check_alone(randomized, names, secret, receipt=receipt, released=released, weights=weights, unit=unit, suda=suda)
     hidden, secret = secret, [name for name in secret if name not in randomized]
-    reported = _inferred(rows, randomized, hidden, progress)
+    counts = tally_columns(rows, [*randomized.values()], missing="drop", progress=progress) if randomized else {}
+    inferred = [name for name in hidden if name in randomized]  # the reports of the other columns are only checked
+    reported = tuple(reported_attribute(name, counts[name], randomized[name].design) for name in inferred)
     parities = {name: randomized[name].design.parity_exact() for name in names if name in randomized}
     told = None if receipt is None else receipt_of(receipt)
     stages = [] if told is None else stages_of(told)
@@ -342,17 +321,6 @@ def _check_alone(
         )
     if of_key and any(name not in randomized for name in secret):
         raise ParameterError("sensitive-without-a-design-cannot")
-
-
-def _inferred(
-    rows: Rows, randomized: Mapping[str, Assignment], hidden: Sequence[str], progress: Progress | None
-) -> tuple[ReportedAttribute, ...]:
-    """What the reports of sensitive columns imply; the reports of all randomized columns are checked."""
-    if not randomized:
-        return ()
-    counts = tally_columns(rows, [*randomized.values()], missing="drop", progress=progress)
-    chosen = [name for name in hidden if name in randomized]
-    return tuple(reported_attribute(name, counts[name], randomized[name].design) for name in chosen)
 
 
 def _taken_as(columns: Sequence[str], keys: Sequence[str], randomized: Mapping[str, Assignment]) -> list[str]:

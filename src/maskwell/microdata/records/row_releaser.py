@@ -55,8 +55,7 @@ class RowPlan:
     tables: Sequence[tuple[str, ...]] = ()  # Columns of the tables in which the released rows are counted
     weights: str | None = None  # Column with the weights of the records, if any
     dropped: Sequence[str] = ()  # Columns that are not published
-    # Column with the record ids that keyed draws use, if any, and from these to what the draws know a record by,
-    # worked out once for all stages
+    # Column with the ids that keyed draws use, and what makes names of them, worked out once for all stages
     identity: str | None = None
     naming: Callable[[Array], Array] | None = None
     declared: bool = True  # Whether codes that the file declares missing count as missing values

@@ -43,8 +43,7 @@ _ONE_LOOK = ("strict", "any_release")
 class DrawnUnits:
     """The units of a file that have one draw, and what is seen of them."""
 
-    # table, members: counts over the keys, the columns that tell how they are randomized and those that are seen; and
-    # the records by unit, in the cells of this table
+    # counts over the keys, what tells how they are drawn, and what is seen; and the records by unit, in its cells
     table: CellTable
     members: UnitMembers
     seen: tuple[str, ...] = ()  # unchanged columns inside whose cells records are counted, besides the keys
@@ -138,8 +137,7 @@ class _MadeUp:
     unchanged: tuple[str, ...]
     of_units: CellTable  # of_units, make_ups: counts of units, and the make-ups by their numbers
     make_ups: tuple[MakeUp, ...]
-    # record, cell: shape (types,), for each cell of ``of_units`` with each cell of the table of records that its units
-    # have: the former, and the latter
+    # record, cell: shape (types,): each cell of ``of_units`` with each cell of records that its units have
     record: Array
     cell: Array
     # alike, share, inside: how many records of such a unit have the same keys; of all records with these keys the
