@@ -29,9 +29,8 @@ SIZES = (2, 5, 8, 12, 30)
 COMMAND = [*MASKWELL, "release", "a.parquet"]
 WITHOUT_REPORT = """
 from maskwell.microdata.plans.release_plan import load_plan
-from maskwell.microdata.publication import open_release
-with open_release("a.parquet", load_plan("{plan}"), "out"):
-    pass
+from maskwell.microdata.publication import release_into
+release_into("a.parquet", load_plan("{plan}"), "out")
 """
 COPY = python("import pyarrow.parquet as pq; pq.write_table(pq.read_table('a.parquet'), 'copy.parquet')")
 JOBS = {

@@ -302,17 +302,6 @@ def test_draws_that_ignore_the_matrix_are_caught() -> None:
     assert caught_matching(kept, headline(done.release), key_of(COLUMNS, COLUMNS))
 
 
-def test_the_enumeration_agrees_with_the_formula() -> None:
-    """The worked case of the theory page: two and three records, one kind of row counted."""
-    rows = rows_of({("a",): 2, ("b",): 3})
-    P = [["3/4", "1/6"], ["1/4", "5/6"]]
-    protect = {"variables": ["x"], "method": "fixed", "matrix": P, "orientation": "columns", "categories": ["a", "b"]}
-    release = assessed(rows, ("x",), Case([protect], rows, ("x",), ("x",)).plan)
-    one, everything = best_attacks(laws_of(rows, ("x",), release.stages), rows)
-    assert one.chance == Fraction(5, 11)
-    assert everything.chance >= one.chance
-
-
 def test_the_program_draws_what_the_enumeration_assumes() -> None:
     """A sure move is made in every draw."""
     rows = rows_of({("a",): 3, ("b",): 2})

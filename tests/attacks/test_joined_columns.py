@@ -153,12 +153,6 @@ def test_columns_that_tell_nothing_are_no_help() -> None:
         assert binom.sf(right - 1, tried, float(headline(release))) > FALSE_ALARM
 
 
-def test_small_blocks_of_like_records_change_no_more() -> None:
-    """Changes cost the same: it is a matter of who exchanges keys with whom."""
-    like, anybody = (released(0.6, **options)[0].expected_change() for options in ({}, {"block_size": 600}))
-    assert abs(like - anybody) < 0.01
-
-
 def test_a_limit_against_who_weighs_all_columns_is_kept_or_refused() -> None:
     release, _ = released(0.3, intruder="all-columns")
     joined = release.joined

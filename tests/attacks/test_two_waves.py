@@ -235,15 +235,6 @@ def test_a_third_wave_repeats_what_comes_back_and_nothing_else(kept: Waves) -> N
     assert wrong_laws(kept, law_of_kept) == []
 
 
-def test_the_parity_of_pairs_is_what_the_pages_say() -> None:
-    """One report for two that stay, the product for two that change; a change itself is told."""
-    stays, others, changes, changed = map(law_of_kept, ((0, 0), (1, 1), (0, 1), (1, 2)))
-    assert parity(stays, others) == GAMMA
-    assert parity(changes, changed) <= GAMMA**2
-    assert parity(changes, law_of_kept((1, 0))) == GAMMA**2
-    assert parity(stays, changes) == np.inf
-
-
 def parity(one: dict[Codes, Fraction], other: dict[Codes, Fraction]) -> Fraction | float:
     pairs = [(one[z], other[z]) for z in one if one[z] or other[z]]
     return max(max(pair) / min(pair) if min(pair) else np.inf for pair in pairs)

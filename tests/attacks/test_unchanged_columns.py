@@ -308,16 +308,6 @@ def test_a_household_size_is_not_recounted_from_the_household() -> None:
     assert right < 0.9 * len(rows), "every household size can be recounted"
 
 
-def test_ids_are_not_published_by_the_first_plan() -> None:
-    """The plan that the program writes by itself drops what names records."""
-    rows = [{**row, "pb030": row["pid"], "rb030": f"{row['pid']}01"} for row in people()]
-    write(rows, ["pid", "pb030", "rb030", *KEYS, "answer"])
-    run("release", "true.csv", "--init", "-o", "plan.toml")
-    run("release", "true.csv", "--plan", "plan.toml", "-o", "r")
-    header = Path("r/public/data.csv").read_text(encoding="utf-8").splitlines()[0].split(",")
-    assert {"pid", "pb030", "rb030"} & {*header} == set()
-
-
 # ---- accepted columns: what remains is stated
 
 

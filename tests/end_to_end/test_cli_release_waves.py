@@ -14,7 +14,7 @@ from tests.support.command_line import refused, run
 from maskwell.core import KeyedRandom
 from maskwell.microdata import Release, load_plan
 from maskwell.microdata.folder.receipt_contents import draws_told
-from maskwell.microdata.publication import open_release
+from maskwell.microdata.publication import release_into
 
 pytest.importorskip("pyarrow")
 
@@ -53,9 +53,7 @@ def release(file: str, plan: str, folder: str, matrices: str | None = None) -> R
     """As the command does, without the page for the board, which takes a second to draw."""
     Path("plan.toml").write_text(plan)
     key = KeyedRandom.from_file("secret.key", "panel")
-    with open_release(file, load_plan("plan.toml"), folder, key=key, matrices=matrices) as opened:
-        pass
-    return opened.finished()
+    return release_into(file, load_plan("plan.toml"), folder, key=key, matrices=matrices)
 
 
 # ---- what two waves tell

@@ -40,6 +40,11 @@ def require_library(library: str, what: str, *, extra: str | None = None) -> Any
         raise missing_extra(library, what, extra=extra) from error
 
 
+def require(name: str = "pyarrow") -> Any:
+    """Import a part of Arrow, or of another library, where it is needed."""
+    return importlib.import_module(name)
+
+
 def missing_extra(library: str, what: str, *, extra: str | None = None) -> MissingExtraError:
     """The error for a library that ``what`` needs; ``extra`` names it where several extras bring the library."""
     root = library.partition(".")[0]

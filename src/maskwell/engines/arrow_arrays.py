@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 import zlib
@@ -13,6 +12,7 @@ from zoneinfo import ZoneInfoNotFoundError
 
 import numpy as np
 
+from maskwell.core import extras
 from maskwell.core.arguments import Array, Bits
 from maskwell.core.atomic import FULL_DISK
 from maskwell.core.categories import not_a_column
@@ -23,9 +23,7 @@ from maskwell.errors import DataFileError, MaskwellError, ReportError, WrongType
 KEY = b"maskwell"  # under this key the metadata of a column say which design made it
 
 
-def require(name: str = "pyarrow") -> Any:
-    """Import a part of Arrow where it is needed."""
-    return importlib.import_module(name)
+require = extras.require
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.cells import CellTable
@@ -26,11 +27,10 @@ from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.records.recoding import recoding_of
 from maskwell.microdata.records.unit_rows import UnitMembers, read_units
 from maskwell.microdata.release_values import PRIVATE, Assessment, Origin
-from maskwell.microdata.risk.file_risk import assess_risk, cells_in
+from maskwell.microdata.risk.file_risk import assess_risk
 from maskwell.microdata.risk.joined_columns import SMALL, JoinedRisk, joined_risk
 from maskwell.microdata.risk.risk_report import RiskReport
-from maskwell.microdata.risk.unit_draws import DrawnUnits, drawn_together, have_one_draw
-from maskwell.microdata.risk.unit_risk import with_units
+from maskwell.microdata.risk.unit_draws import DrawnUnits, have_one_draw, units_told
 from maskwell.microdata.side_channels import check_side_channels, side_channel_risk, side_channel_warnings
 from maskwell.microdata.stages.stage import Stage, unchanged_columns
 from maskwell.microdata.stages.stage_building import ColumnFits, build_stages
@@ -135,10 +135,8 @@ def _against_all_columns(
     for part in TIGHTER:
         stages = build(part)
         joined = _joined(plan, stages, fits)
-        if (
-            joined is None or at_most(joined.right_surest + joined.error, limit) or joined == before
-        ):  # that changes nothing
-            break
+        if joined is None or at_most(joined.right_surest + joined.error, limit) or joined == before:
+            break  # a smaller limit would change nothing
         before = joined
     return stages, part, joined
 
@@ -178,7 +176,7 @@ class Judge:
             threshold=None if plan.match is None else float(plan.match),
             weights=plan.weights is not None,
             intruder=plan.intruder,
-            seen=self._seen_columns(),
+            seen=self._seen,
         )
         return replace(_in_any_sample(plan, self._of_units(risk)), joined=self.joined)
 
@@ -191,11 +189,12 @@ class Judge:
         shares = {name: n / self.file.rows for name, n in (changed or {}).items()}
         return assess_utility([tables[table] for table in compared], after, self.stages, changed=shares)
 
-    @property
+    @cached_property
     def _released_keys(self) -> CellTable | None:
         return None if self.released is None else self.released[risk_columns(self.plan)]
 
-    def _seen_columns(self) -> tuple[str, ...]:
+    @cached_property
+    def _seen(self) -> tuple[str, ...]:
         """Unchanged columns in whose cells records are counted: those within which keys are drawn, and followers."""
         plan = self.plan
         within = [name for name in unchanged_columns(self.stages, plan.keys) if name not in plan.unpublished]
@@ -206,23 +205,18 @@ class Judge:
         known = self.file.members
         if known is None:
             return risk
-        table, together = self.file.risk_table(self.plan), None
         shown = next((one for one in self.file.channels if one.kind == "shows units"), None)
-        if have_one_draw(self.stages, self.plan.keys):
-            seen, drawn = self._seen_columns(), self._released_keys
-            units = DrawnUnits(
-                table,
-                known,
-                seen=seen,
-                shown=shown is not None,
-                released=drawn if drawn is not None and {*seen} <= {*drawn.columns} else None,
-                released_members=self.members,
-            )
-            risk, together = drawn_together(risk, self.stages, units)
+        drawn = self._released_keys
+        units = DrawnUnits(
+            self.file.risk_table(self.plan),
+            known,
+            seen=self._seen,
+            shown=shown is not None,
+            released=drawn if drawn is not None and {*self._seen} <= {*drawn.columns} else None,
+            released_members=self.members,
+        )
         seen_by = () if shown is None else (shown.column,) if shown.column == shown.of else known.seen
-        share = 0.0 if shown is None else shown.share
-        members = replace(known, cells=cells_in(table, risk.table)[known.cells])
-        return with_units(risk, members, seen_by=seen_by, seen_share=share, together=together)
+        return units_told(risk, self.stages, units, seen_by=seen_by, seen_share=0.0 if shown is None else shown.share)
 
 
 def _in_any_sample(plan: ReleasePlan, risk: RiskReport) -> RiskReport:

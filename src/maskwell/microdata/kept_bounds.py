@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real
+from maskwell.core.arguments import Array
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import HINT, MESSAGE, in_words, round_down, round_up, shorten
@@ -33,11 +33,9 @@ from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 from maskwell.microdata.stages.achieved_bounds import achieved, bound_is_kept, own_posteriors
 from maskwell.microdata.stages.stage import Stage, acting, expected_table, needed_columns
 
+# Bounds on what a released value tells of the true one: a record that surely stays as it is breaks them
 TELLING = ("posterior", "posterior_own", "odds", "guess", "factor", "parity")
-"""Bounds on what a released value tells of the true one: a record that surely stays as it is breaks them."""
-
-DRAWS = 20
-"""How often a file is drawn at most, until it keeps a limit on what all released counts tell."""
+DRAWS = 20  # how often a file is drawn at most, until it keeps a limit on what all released counts tell
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,8 +52,7 @@ class BoundKept:
     # Records that stay as they are and are not exempt: the only value of their cell, and without a value
     alone: int = 0
     missing: int = 0
-    # Records that are expected to come, by an earlier randomization, to a cell in which their value never occurred,
-    # where they stay as they are
+    # Records expected to come, moved before, to a cell in which their value never occurred: they stay as they are
     arriving: float = 0.0
     label: str | None = None  # The label that the bound is for, where it is a cap
 
@@ -67,22 +64,22 @@ class BoundKept:
 
 def bounds_kept(release: AnyRelease) -> list[BoundKept]:
     """Every bound that a protection of the plan asks for, with what is reached."""
-    return [one for number in range(1, len(release.stages) + 1) for one in _of_protection(release, number)]
+    return [one for number in range(1, len(release.stages) + 1) for one in _Protected(release, number).bounds()]
 
 
 def exempted(release: AnyRelease) -> list[str]:
     """What bounds do not cover, in words: records that the plan exempts, and cells that change afterwards."""
     exemptions = []
-    for number, (protection, stage) in enumerate(zip(release.plan.protections, release.stages, strict=True), 1):
+    for number in range(1, len(release.stages) + 1):
+        one = _Protected(release, number)
+        protection, stage = one.protection, one.stage
         if not asked_of(protection) and not protection.caps:
             continue
-        excluded, alone = _excluded(protection, stage), _alone(protection, stage)
-        lacking = _without_value(release, protection)
-        parts = [(int(stage.counts[excluded].sum()), "with an excluded label")]
+        parts = [(int(stage.counts[one.excluded].sum()), "with an excluded label")]
         if "alone" in protection.exempt:
-            parts.append((int(stage.counts[alone].sum()), "with the only value of their cell"))
-        if "missing" in protection.exempt and lacking is not None:
-            parts.append((lacking.n, "without a value"))
+            parts.append((int(stage.counts[one.alone].sum()), "with the only value of their cell"))
+        if "missing" in protection.exempt and one.lacking is not None:
+            parts.append((one.lacking.n, "without a value"))
         told = ", ".join(f"{n:,} {'record' if n == 1 else 'records'} {why}" for n, why in parts if n)
         if told:
             exemptions.append(f"the bounds of {protection.title} do not cover {told}")
@@ -144,144 +141,124 @@ def asked_of(protection: Protection) -> dict[str, Fraction]:
     return protection.bounds.asked() | protection.how.promises()
 
 
-def _of_protection(release: AnyRelease, number: int) -> Iterator[BoundKept]:
-    protection, stage = release.plan.protections[number - 1], release.stages[number - 1]
-    alone = _alone(protection, stage)
-    lacking = _without_value(release, protection)
-    missing = 0 if lacking is None or "missing" in protection.exempt else lacking.n
-    covered = _covered(protection, stage)
-    met, coming = _as_met(release, number)
-    part, arriving = _only(met, covered), sum(coming.values())
-    left = int(stage.counts[alone & covered].sum())
-    bound = partial(BoundKept, number=number, stage=stage, alone=left)
-    for name, asked in asked_of(protection).items():
-        without = missing
-        if name == "match":
-            value = _match(release, protection, stage, covered, lacking)
-            if lacking is not None and above(value, Fraction(1, int(lacking.counts.min()))):
-                without = 0  # others are found more easily
-        elif name in ("posterior_own", "odds"):
-            value = float(own_posteriors(part)[~_capped(protection, stage)].max(initial=0.0))
-            if name == "odds":
-                value = value / (1 - value) if below(value, 1) else float(np.inf)
-        else:
-            value = achieved(part if name in TELLING else _only(stage, covered), name) or 0.0
-        if (missing or arriving) and name in TELLING:
-            value = np.inf if name in ("odds", "factor", "parity") else 1.0
-        yield bound(name=name, asked=asked, value=value, missing=without, arriving=arriving)
-    for label, cap in protection.caps.items():
-        value = float(own_posteriors(part)[_capped(protection, stage, label)].max(initial=0.0))
-        arriving = sum(n for level, n in coming.items() if label in by_text([level]))
-        reached = 1.0 if arriving else value
-        yield bound(name="posterior_own", asked=cap, value=reached, arriving=arriving, label=label)
+class _Protected:
+    """One protection of a release: which records its bounds are for, and what they reach."""
 
+    def __init__(self, release: AnyRelease, number: int) -> None:
+        self.release, self.number = release, number
+        self.protection, self.stage = release.plan.protections[number - 1], release.stages[number - 1]
+        stage = self.stage
+        self.excluded = np.zeros(len(stage.states), dtype=bool)
+        for column, labels in self.protection.exclude.items():
+            self.excluded |= self._labelled(column, labels)
+        there = (stage.counts > 0) & ~self.excluded
+        size = np.bincount(stage.cells[there], minlength=int(stage.cells.max(initial=-1)) + 1)
+        # states that are the only one of their cell with records; those that the bounds are for; missing values
+        self.alone = np.asarray(there & (size[stage.cells] == 1) & (len(size) > 0))
+        self.covered = ~(self.excluded | self.alone) if "alone" in self.protection.exempt else ~self.excluded
+        self.lacking = self._without_value()
 
-def _as_met(release: AnyRelease, number: int) -> tuple[Stage, dict[Hashable, float]]:
-    """A stage with the records that it is expected to meet; how many come that it has no state for, by their label.
+    def bounds(self) -> Iterator[BoundKept]:
+        """What is asked, with what is reached."""
+        protection, stage, lacking = self.protection, self.stage, self.lacking
+        missing = 0 if lacking is None or "missing" in protection.exempt else lacking.n
+        met, coming = self._as_met()
+        part, arriving = self._only(met), sum(coming.values())
+        left = int(stage.counts[self.alone & self.covered].sum())
+        bound = partial(BoundKept, number=self.number, stage=stage, alone=left)
+        capped = np.zeros(len(stage.states), dtype=bool)
+        if protection.caps:
+            capped = self._labelled(protection.variables[0], [*protection.caps])
+        for name, asked in asked_of(protection).items():
+            without = missing
+            if name == "match":
+                value = self._match()
+                if lacking is not None and above(value, Fraction(1, int(lacking.counts.min()))):
+                    without = 0  # others are found more easily
+            elif name in ("posterior_own", "odds"):
+                value = float(own_posteriors(part)[~capped].max(initial=0.0))
+                if name == "odds":
+                    value = value / (1 - value) if below(value, 1) else float(np.inf)
+            else:
+                value = achieved(part if name in TELLING else self._only(stage), name) or 0.0
+            if (missing or arriving) and name in TELLING:
+                value = np.inf if name in ("odds", "factor", "parity") else 1.0
+            yield bound(name=name, asked=asked, value=value, missing=without, arriving=arriving)
+        for label, cap in protection.caps.items():
+            own = self._labelled(protection.variables[0], [label])
+            value = float(own_posteriors(part)[own].max(initial=0.0))
+            arriving = sum(n for level, n in coming.items() if label in by_text([level]))
+            reached = 1.0 if arriving else value
+            yield bound(name="posterior_own", asked=cap, value=reached, arriving=arriving, label=label)
 
-    Where an earlier stage randomized a column within which it works, these are not those of the original file.
-    """
-    protection, stage, before = release.plan.protections[number - 1], release.stages[number - 1], number - 1
-    earlier = release.stages[:before]
-    moved = {name for one in earlier for name in (*one.variables, *one.linked)}
-    if not moved & {*stage.within} or not ({*asked_of(protection)} & {*TELLING} or protection.caps):
-        return stage, {}
-    needed = {*needed_columns(earlier, stage.columns)}
-    table = next(table for columns, table in release.tables.items() if needed <= {*columns})
-    expected = expected_table(earlier, table, stage.columns)
-    places = {label: place for place, label in enumerate(stage.states)}
-    mass, coming = np.zeros(len(stage.states)), defaultdict[Hashable, float](float)
-    for label, n in zip(expected.labels(), expected.counts.tolist(), strict=True):
-        if label in places:
-            mass[places[label]] = n
-            continue
-        levels = dict(zip(stage.columns, label, strict=True))
-        without_value = release.plan.missing != "category" and any(
-            levels[name] is None for name in protection.variables
-        )
-        excluded = any({*texts} & {*by_text([levels[name]])} for name, texts in protection.exclude.items())
-        if not without_value and not excluded:  # the plan leaves the others as they are
-            coming[label[len(stage.within)]] += n
-    return replace(stage, counts=mass, weights=None), coming
+    def _as_met(self) -> tuple[Stage, dict[Hashable, float]]:
+        """The stage with the records that it is expected to meet; how many come that it has no state for, by label.
 
+        Where an earlier stage randomized a column within which it works, these are not those of the original file.
+        """
+        protection, stage, plan = self.protection, self.stage, self.release.plan
+        earlier = self.release.stages[: self.number - 1]
+        moved = {name for one in earlier for name in (*one.variables, *one.linked)}
+        if not moved & {*stage.within} or not ({*asked_of(protection)} & {*TELLING} or protection.caps):
+            return stage, {}
+        needed = {*needed_columns(earlier, stage.columns)}
+        table = next(table for columns, table in self.release.tables.items() if needed <= {*columns})
+        expected = expected_table(earlier, table, stage.columns)
+        places = {label: place for place, label in enumerate(stage.states)}
+        mass, coming = np.zeros(len(stage.states)), defaultdict[Hashable, float](float)
+        for label, n in zip(expected.labels(), expected.counts.tolist(), strict=True):
+            if label in places:
+                mass[places[label]] = n
+                continue
+            levels = dict(zip(stage.columns, label, strict=True))
+            no_value = plan.missing != "category" and any(levels[name] is None for name in protection.variables)
+            excluded = any({*texts} & {*by_text([levels[name]])} for name, texts in protection.exclude.items())
+            if not no_value and not excluded:  # the plan leaves the others as they are
+                coming[label[len(stage.within)]] += n
+        return replace(stage, counts=mass, weights=None), coming
 
-def _match(
-    release: AnyRelease, protection: Protection, stage: Stage, covered: Array, lacking: CellTable | None
-) -> float:
-    """The largest chance that somebody who knows all columns of a stage finds a record that it covers."""
-    risk, plan = release.risk, release.plan
-    if risk is not None and risk.after is not None and covered.all():
-        same = {*plan.keys} == {*stage.columns} and len(acting(release.stages, plan.keys)) == 1
-        if same and "missing" not in protection.exempt:
-            return plan.against.foretold(risk.after)
-    arrivals = SparseArrivals.from_design(np.asarray(stage.draw_counts, dtype=np.int64), stage.design)
-    risks = swapped_risks(arrivals) if stage.exchanges else risks_of(arrivals)
-    every = np.zeros(len(stage.states))
-    every[risks.cells] = plan.against.chances(vars(risks))
-    most = float(every[covered].max(initial=0.0))
-    exempt = lacking is None or "missing" in protection.exempt
-    return most if exempt or lacking is None else max(most, 1 / int(lacking.counts.min()))
+    def _match(self) -> float:
+        """The largest chance that somebody who knows all columns of the stage finds a record that it covers."""
+        stage, risk, plan = self.stage, self.release.risk, self.release.plan
+        exempt = "missing" in self.protection.exempt
+        if risk is not None and risk.after is not None and self.covered.all():
+            same = {*plan.keys} == {*stage.columns} and len(acting(self.release.stages, plan.keys)) == 1
+            if same and not exempt:
+                return plan.against.foretold(risk.after)
+        arrivals = SparseArrivals.from_design(np.asarray(stage.draw_counts, dtype=np.int64), stage.design)
+        risks = swapped_risks(arrivals) if stage.exchanges else risks_of(arrivals)
+        every = np.zeros(len(stage.states))
+        every[risks.cells] = plan.against.chances(vars(risks))
+        most = float(every[self.covered].max(initial=0.0))
+        return most if exempt or self.lacking is None else max(most, 1 / int(self.lacking.counts.min()))
 
+    def _only(self, stage: Stage) -> Stage:
+        """A stage with the records of the states that are covered; the others exchange none with them."""
+        if self.covered.all():
+            return stage
+        weights = None if stage.weights is None else np.where(self.covered, stage.weights, 0)
+        return replace(stage, counts=np.where(self.covered, stage.counts, 0), weights=weights)
 
-def _only(stage: Stage, covered: Array) -> Stage:
-    """A stage with the records of some states only; the others exchange none with them."""
-    if covered.all():
-        return stage
+    def _labelled(self, column: str, labels: Sequence[str]) -> Array:
+        """States with one of some labels, given as texts, in a column."""
+        place = self.stage.columns.index(column)
+        state_levels = [state[place] for state in self.stage.states]
+        known = by_text(dict.fromkeys(state_levels))
+        named_levels = {known[text] for text in labels if text in known}
+        return np.array([label in named_levels for label in state_levels], dtype=bool)
 
-    def some(values: Array | Real | None) -> Array | None:
-        return None if values is None else np.where(covered, values, 0)
-
-    return replace(stage, counts=np.where(covered, stage.counts, 0), weights=some(stage.weights))
-
-
-def _covered(protection: Protection, stage: Stage) -> Array:
-    """States that the bounds are for: all but those that the plan exempts."""
-    left = _excluded(protection, stage)
-    return ~(left | _alone(protection, stage)) if "alone" in protection.exempt else ~left
-
-
-def _alone(protection: Protection, stage: Stage) -> Array:
-    """States that are the only one of their cell with records, but for excluded ones."""
-    there = (stage.counts > 0) & ~_excluded(protection, stage)
-    size = np.bincount(stage.cells[there], minlength=int(stage.cells.max(initial=-1)) + 1)
-    return np.asarray(there & (size[stage.cells] == 1) & (len(size) > 0))
-
-
-def _excluded(protection: Protection, stage: Stage) -> Array:
-    out = np.zeros(len(stage.states), dtype=bool)
-    for column, labels in protection.exclude.items():
-        out |= _labelled(stage, column, labels)
-    return out
-
-
-def _capped(protection: Protection, stage: Stage, label: str | None = None) -> Array:
-    if not protection.caps:
-        return np.zeros(len(stage.states), dtype=bool)
-    return _labelled(stage, protection.variables[0], [*protection.caps] if label is None else [label])
-
-
-def _labelled(stage: Stage, column: str, labels: tuple[str, ...] | list[str]) -> Array:
-    """States with one of some labels, given as texts, in a column."""
-    place = stage.columns.index(column)
-    state_levels = [state[place] for state in stage.states]
-    known = by_text(dict.fromkeys(state_levels))
-    named_levels = {known[text] for text in labels if text in known}
-    return np.array([label in named_levels for label in state_levels], dtype=bool)
-
-
-def _without_value(release: AnyRelease, protection: Protection) -> CellTable | None:
-    """The cells of records without a value in some variable, which stay as they are; None where there are none."""
-    if release.plan.missing == "category":
-        return None
-    within, variables = release.plan.columns_of(protection)
-    table = release.tables[(*within, *variables)]
-    lacking = np.zeros(len(table), dtype=bool)
-    for place in map(table.place, variables):
-        if table.levels[place][-1:] == (None,):
-            lacking |= table.codes[:, place] == len(table.levels[place]) - 1
-    if not lacking.any():
-        return None
-    return CellTable(table.columns, table.levels, table.codes[lacking], table.counts[lacking])
+    def _without_value(self) -> CellTable | None:
+        """The cells of records without a value in some variable, which stay as they are; None without any."""
+        if self.release.plan.missing == "category":
+            return None
+        within, variables = self.release.plan.columns_of(self.protection)
+        table = self.release.tables[(*within, *variables)]
+        lacking = np.zeros(len(table), dtype=bool)
+        for place in map(table.place, variables):
+            if table.levels[place][-1:] == (None,):
+                lacking |= table.codes[:, place] == len(table.levels[place]) - 1
+        some = CellTable(table.columns, table.levels, table.codes[lacking], table.counts[lacking])
+        return some if lacking.any() else None
 
 
 # ---- words
@@ -296,33 +273,22 @@ def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
     least, most = f"{round_down(broken.value, 3):g}", f"{round_up(broken.value, 3):g}"
     value = least if broken.name in FROM_BELOW else most
     reached = f"[[protect]] number {broken.number}: {asked} is broken ({value})"
-    objects = {"bound": broken.name, "nearest": broken.value}
+    why, hint = "", "loosen the bound, merge labels, or protect within larger cells"
     if broken.missing and broken.name in (*TELLING, "match"):
-        return InfeasibleError(
-            shorten(f"{reached}: {_records(broken.missing, 'has', 'have')} no value", MESSAGE),
-            hint='missing = "category" in [release] protects them too; exempt = ["missing"] leaves them out',
-            **objects,
-        )
-    if broken.arriving and broken.name in TELLING:
-        return InfeasibleError(
-            shorten(
-                f"{reached}: some values come to cells of {' and '.join(broken.stage.within)} without them", MESSAGE
-            ),
-            hint="protect these columns jointly in one [[protect]], or this one before the others",
-            **objects,
-        )
-    if broken.alone:
-        return InfeasibleError(
-            shorten(f"{reached}: {_records(broken.alone, 'is', 'are')} alone in their cell", MESSAGE),
-            hint='use fewer columns in within, or exempt them in this [[protect]]: exempt = ["alone"]',
-            **objects,
-        )
-    hint = "loosen the bound, merge labels, or protect within larger cells"
-    if broken.stage.invariance == "weights" and broken.name in TELLING:
-        hint = 'the matrix keeps sums of weights, and the bound is for records: set invariance = "counts"'
-    if plan.protections[broken.number - 1].counts_from is not None:
+        why = f": {_records(broken.missing, 'has', 'have')} no value"
+        hint = 'missing = "category" in [release] protects them too; exempt = ["missing"] leaves them out'
+    elif broken.arriving and broken.name in TELLING:
+        why = f": some values come to cells of {' and '.join(broken.stage.within)} without them"
+        hint = "protect these columns jointly in one [[protect]], or this one before the others"
+    elif broken.alone:
+        why = f": {_records(broken.alone, 'is', 'are')} alone in their cell"
+        hint = 'use fewer columns in within, or exempt them in this [[protect]]: exempt = ["alone"]'
+    elif plan.protections[broken.number - 1].counts_from is not None:
         hint = "the counts of counts_from differ from those of this file: leave it out, or loosen the bound"
-    return InfeasibleError(reached, hint=hint, **objects)
+    elif broken.stage.invariance == "weights" and broken.name in TELLING:
+        hint = 'the matrix keeps sums of weights, and the bound is for records: set invariance = "counts"'
+    message = shorten(f"{reached}{why}", MESSAGE) if why else reached
+    return InfeasibleError(message, hint=hint, bound=broken.name, nearest=broken.value)
 
 
 def _records(n: int, one: str, many: str) -> str:

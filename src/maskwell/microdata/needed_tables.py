@@ -13,9 +13,7 @@ from maskwell.microdata.plans.edit_rules import Rule
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.records.recoding import Recoding, recoded
 
-MOST_PAIRS = 300
-"""Pairs of columns whose association is compared."""
-
+MOST_PAIRS = 300  # pairs of columns whose association is compared
 Columns = tuple[str, ...]
 Tables = dict[Columns, CellTable]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -54,43 +54,18 @@ from maskwell.microdata.needed_tables import counted_tables
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.records.column_values import TEXT, check_ids, file_columns, text_kind
 from maskwell.microdata.records.release_pass import RowsReleased, release_batches, release_rows
-from maskwell.microdata.records.row_releaser import RowPlan
-from maskwell.microdata.records.stage_draws import row_plan
+from maskwell.microdata.records.row_releaser import RowPlan, row_plan
 from maskwell.microdata.release_values import Assessment, Draw, Origin, Release, ReleasedColumn
 from maskwell.microdata.true_file import prepared
 from maskwell.microdata.utility.utility_measures import compare_regressions
 from maskwell.microdata.utility.utility_report import UtilityReport
 
 
-@dataclass(frozen=True)
-class OpenFolder:
-    """The folder of a release before it gets its name: documents may be added to what stays with the data holder."""
-
-    release: Draw
-    path: Path
-    files: list[Path]
-    source: Sequence[tuple[str, str]]
-
-    def signed(self) -> list[tuple[str, str]]:
-        """What a signature under the release stands for: names and hashes."""
-        return signed_hashes(self.path / PUBLIC, self.source, self.release.plan)
-
-    def add_internal(self, name: str, text: str) -> None:
-        """Write one more document for the data holder."""
-        document = self.path / INTERNAL / name
-        document.write_text(text, encoding="utf-8", newline="\n")
-        self.files.append(document)
-
-    def finished(self) -> Release:
-        """The release with the names of all its files."""
-        return Release.of(self.release, [str(file.relative_to(self.path)) for file in self.files])
-
-
-@contextmanager
-def open_release(
+def release_into(
     path: str,
     plan: ReleasePlan,
     folder: str,
+    page: Callable[[Draw, list[tuple[str, str]]], str] | None = None,
     *,
     random: RandomSource | None = None,
     key: KeyedRandom | None = None,
@@ -99,8 +74,8 @@ def open_release(
     ledger: str | Path | None = None,
     draw_anew: bool = False,
     progress: Progress | None = None,
-) -> Iterator[OpenFolder]:
-    """Carry out a plan on a file as :func:`maskwell.release` does; after the ``with`` its folder gets its name."""
+) -> Release:
+    """Carry out a plan on a file as :func:`maskwell.release` does; ``page`` writes the report of a draw and hashes."""
     source = _source(random, plan)
     check_key(plan, key)
     check_new_folder(folder)
@@ -121,29 +96,34 @@ def open_release(
         assessed = with_earlier(assessed, book, path)
         check_again(assessed.drawn_again, allowed=draw_anew)
     with written_down(book, folder) as entry, release_folder(folder) as partial:
-        output, count = partial / PUBLIC / data_name(assessed), assessed.rows
+        public, internal = partial / PUBLIC, partial / INTERNAL
+        output, count = public / data_name(assessed), assessed.rows
 
         def write(rows: RowPlan) -> RowsReleased:
             output.unlink(missing_ok=True)
             return release_rows(path, str(output), rows, rows=count, progress=writing)
 
         release = _drawn(assessed, source, key, write, lambda: Rows.of(str(output)), path)
-        files = write_public(release, partial / PUBLIC) + write_internal(release, partial / INTERNAL)
-        open_folder = OpenFolder(release, partial, files, source_hashes(path))
+        files = [*write_public(release, public), *write_internal(release, internal)]
+        hashes = source_hashes(path)
         give_back_memory()
-        yield open_folder
+        if page is not None:
+            text = page(release, signed_hashes(public, hashes, plan))
+            files.append(internal / "report.html")
+            files[-1].write_text(text, encoding="utf-8", newline="\n")
         if record_risks:
             risk, declared = release.risk, plan.missing != "category"
             if risk is None:
                 raise PlanError("the-risk-of-records-needs-keys")
             columnar = release.file.ending in (".parquet", ".arrow", ".arrows")
-            files.append(partial / INTERNAL / f"records{'.parquet' if columnar else '.csv'}")
+            files.append(internal / f"records{'.parquet' if columnar else '.csv'}")
             write_cell_values(path, str(files[-1]), risk.table, risk.per_cell, identity=plan.id, declared=declared)
-        check_public(partial / PUBLIC, release)
+        check_public(public, release)
         before = None if book is None else state_of(book, release)
-        files.append(write_manifest(release, partial, open_folder.source, before))
+        files.append(write_manifest(release, partial, hashes, before))
         if book is not None:
-            entry.append(begin(book, release, partial, folder, open_folder.source))
+            entry.append(begin(book, release, partial, folder, hashes))
+    return Release.of(release, [str(file.relative_to(partial)) for file in files])
 
 
 def with_earlier(assessed: Assessment, ledger: Ledger, path: str | None) -> Assessment:
@@ -255,15 +235,14 @@ def _drawn(
 ) -> Draw:
     """The records drawn and written, again where the limit is for the drawn file; described where there is a path."""
     plan = assessed.plan
+    counted, moved = counted_tables(plan, assessed.tables), {*plan.randomized}
     for attempt in range(1, DRAWS + 1):
         rows = row_plan(assessed, source, key)
         done = write(rows)
-        tables = {
-            columns: part_of(columns, done.tables) if {*plan.randomized} & {*columns} else assessed.tables[columns]
-            for columns in counted_tables(plan, assessed.tables)
-        }
+        tables = {one: part_of(one, done.tables) if moved & {*one} else assessed.tables[one] for one in counted}
         give_back_memory()
-        members = released_members(assessed, tables, written())
+        file = written()
+        members = released_members(assessed, tables, file)
         judge = Judge(plan, assessed.stages, assessed.file, assessed.joined, tables, members)
         risk = judge.risk()
         if is_kept_as_drawn(plan, risk, attempt, last=key is not None or attempt == DRAWS):
@@ -272,7 +251,7 @@ def _drawn(
     give_back_memory()
     described: dict[str, Any] = {}
     if path is not None:
-        utility = _with_regressions(assessed, utility, path, InputFile.of(str(written()), done.form))
+        utility = _with_regressions(assessed, utility, path, InputFile.of(str(file), done.form))
         columns = [*_columns(path, rows, done)]
         described = {"columns": columns, "labels": done.labels, "lost": done.lost, "form": done.form}
     return Draw(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,8 @@ import numpy as np
 
 from maskwell.core.cells import CellTable
 from maskwell.core.display import Result
+from maskwell.core.exact import to_decimal
 from maskwell.engines.input_file import TextForm
-from maskwell.microdata.draw_notes import about_draws, about_limit
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.risk.joined_columns import JoinedRisk
 from maskwell.microdata.risk.risk_report import RiskReport
@@ -57,25 +58,83 @@ class Origin:
     words: tuple[str, ...] = ()  # What a reader should know of earlier releases
 
 
-PRIVATE = Origin()
-"""Draws that nobody can repeat, of data that no ledger knows."""
+PRIVATE = Origin()  # draws that nobody can repeat, of data that no ledger knows
+
+
+MADE_FOR_LESS = (
+    "matrices are made for {part} times the limit, so that someone who weighs the other columns stays below it, too"
+)
+KEPT = (
+    "draws are kept by key: the same true value under the same matrix gives the same report in every release, anything"
+    " else an independent draw"
+)
+CHANGE_IS_TOLD = (
+    "a report that differs from an earlier one under the same key and matrix proves that the true value changed (an"
+    ' equal one proves nothing); to hide changes too, set draws = "fresh" or again = 0.5 in [[protect]]'
+)
+WEARS_OUT = (
+    "the second randomization of {variables} is new in each release: many releases together tell the kept report, and"
+    " bounds are checked for it, too"
+)
+FROM_COUNTS = (
+    "the matrix of {variables} follows from the counts: a later file has other counts, and its records keep their draws"
+    " only if it is released with this matrix, of internal/receipt.json"
+)
+WITHIN_FRESH = (
+    "{variables} is drawn within {within}, whose reports are new in each release: a kept report changes with them, and"
+    " several releases tell more than one"
+)
+
+
+def about_draws(release: AnyRelease) -> Iterator[str]:
+    """That matrices are made for a smaller limit, and what kept draws tell whoever compares two releases."""
+    if release.tighter is not None and release.tighter < 1 and release.plan.match is not None:
+        yield MADE_FOR_LESS.format(part=to_decimal(release.tighter))
+    kept = [stage for stage in release.stages if release.keeps(stage)]
+    if kept:
+        yield KEPT
+    if any(stage.steps is None for stage in kept):
+        yield CHANGE_IS_TOLD
+    again = [name for stage in kept if stage.steps is not None for name in stage.variables]
+    if again:
+        yield WEARS_OUT.format(variables=", ".join(again))
+    made = [name for stage in kept if stage.derived for name in stage.variables]
+    if made:
+        yield FROM_COUNTS.format(variables=", ".join(dict.fromkeys(made)))
+    new: set[str] = set()
+    for stage in release.stages if kept else ():
+        within = [name for name in stage.within if name in new]
+        if within and stage in kept:
+            yield WITHIN_FRESH.format(variables=" and ".join(stage.variables), within=" and ".join(within))
+        if within or release.draws_of(stage) != "kept":
+            new |= {*stage.moved}
 
 
 if TYPE_CHECKING:
 
     @dataclass(frozen=True)
-    class _Phase(Result):
-        """What each of them has, as a field, a property or a constant."""
+    class _Assessed(Result):
+        """What is known of a release before it is drawn."""
 
         plan: ReleasePlan = field(init=False)
         stages: tuple[Stage, ...] = field(init=False)
         file: TrueFile = field(init=False)
+        rows: int = field(init=False)
+        tables: Mapping[tuple[str, ...], CellTable] = field(init=False)
+        side_channels: tuple[SideChannel, ...] = field(init=False)
+        side_channel_risk: SideChannelRisk | None = field(init=False)
         tighter: Fraction | None = field(init=False)
         joined: JoinedRisk | None = field(init=False)
+        origin: Origin = field(init=False)
+        private: bool = field(init=False)
+        keyed: str | None = field(init=False)
+
+    @dataclass(frozen=True)
+    class _Phase(_Assessed):
+        """What each of them has, as a field, a property or a constant."""
+
         risk: RiskReport | None = field(init=False)
         utility: UtilityReport = field(init=False)
-        side_channel_risk: SideChannelRisk | None = field(init=False)
-        origin: Origin = field(init=False)
         released_tables: Mapping[tuple[str, ...], CellTable] | None = field(init=False)
         changed: Mapping[str, int] = field(init=False)
         columns: Sequence[ReleasedColumn] = field(init=False)
@@ -84,6 +143,7 @@ if TYPE_CHECKING:
         form: TextForm | None = field(init=False)
         attempts: int = field(init=False)
         files: tuple[str, ...] = field(init=False)
+        drawn_again: tuple[DrawnAgain, ...] = field(init=False)
 
         @property
         def assessment(self) -> Assessment: ...
@@ -96,6 +156,11 @@ else:
     _Phase = Result
 
 
+def _asked(path: str) -> Any:
+    """What a part of a value knows, at hand in the value itself."""
+    return property(attrgetter(path))
+
+
 class AnyRelease(_Phase):
     """What an assessment, a draw and a release can be asked."""
 
@@ -105,35 +170,9 @@ class AnyRelease(_Phase):
         done = [f"{', '.join(stage.variables)} randomized ({stage.method})" for stage in self.stages]
         return f"{type(self).__name__} of {self.rows:,} records: {'; '.join(done) or 'nothing randomized'}"
 
-    @cached_property
-    def rows(self) -> int:
-        """Records of the file."""
-        return self.file.rows
-
-    @cached_property
-    def tables(self) -> Mapping[tuple[str, ...], CellTable]:
-        """Counts of the true file by their columns."""
-        return self.file.tables
-
-    @cached_property
-    def side_channels(self) -> tuple[SideChannel, ...]:
-        """What unchanged columns give away."""
-        return self.file.channels
-
-    @cached_property
-    def private(self) -> bool:
-        """Whether nobody can undo the draws: ``False`` for a seed."""
-        return self.origin.private
-
-    @cached_property
-    def keyed(self) -> str | None:
-        """A commitment to the key that the draws are made with, or ``None`` where there is none."""
-        return self.origin.keyed
-
-    @cached_property
-    def drawn_again(self) -> tuple[DrawnAgain, ...]:
-        """Columns that earlier releases drew independently, as a ledger tells, and what all tell together."""
-        return self.origin.drawn_again
+    rows, tables = _asked("file.rows"), _asked("file.tables")  # of the true file: its records, and its counts
+    side_channels = _asked("file.channels")  # what its unchanged columns give away
+    private, keyed, drawn_again = _asked("origin.private"), _asked("origin.keyed"), _asked("origin.drawn_again")
 
     @cached_property
     def variables(self) -> dict[str, Stage]:
@@ -155,7 +194,7 @@ class AnyRelease(_Phase):
         """What a reader of the report should know, of all stages."""
         told = [note for stage in self.stages for note in stage.notes]
         again = [DRAWN_AGAIN.format(draws=self.attempts)] if self.attempts > 1 else []
-        return tuple(dict.fromkeys([*self.warnings, *again, *about_limit(self), *about_draws(self), *told]))
+        return tuple(dict.fromkeys([*self.warnings, *again, *about_draws(self), *told]))
 
     def keeps(self, stage: Stage) -> bool:
         """Whether the draws of a stage, or of its first step, are kept by key."""
@@ -283,11 +322,6 @@ class Assessment(AnyRelease):
     attempts = 1
 
 
-def _assessed(name: str) -> Any:
-    """What was known of a draw when it was assessed."""
-    return cached_property(lambda draw: getattr(draw.assessment, name))
-
-
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Draw(AnyRelease):
     """What became of the records when they were drawn."""
@@ -306,9 +340,9 @@ class Draw(AnyRelease):
     shuffled: bool = True  # Whether the records come in random order; if not, what their order tells, in words
     told_by_order: tuple[str, ...] = ()
 
-    plan, stages, file = _assessed("plan"), _assessed("stages"), _assessed("file")
-    tighter, joined = _assessed("tighter"), _assessed("joined")
-    side_channel_risk, origin = _assessed("side_channel_risk"), _assessed("origin")
+    plan, stages, file = _asked("assessment.plan"), _asked("assessment.stages"), _asked("assessment.file")
+    tighter, joined = _asked("assessment.tighter"), _asked("assessment.joined")
+    side_channel_risk, origin = _asked("assessment.side_channel_risk"), _asked("assessment.origin")
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:

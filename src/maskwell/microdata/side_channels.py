@@ -25,41 +25,31 @@ from maskwell.microdata.records.value_counts import ColumnFacts, Restored
 from maskwell.microdata.risk.file_risk import assess_risk
 from maskwell.microdata.stages.stage import Stage, needed_columns
 
-FEWEST_RECORDS = 20
-"""In smaller files values differ by chance."""
-
-MOST = Fraction(1, 2)
-"""A column identifies records where more than this share of them is in small groups."""
-
+FEWEST_RECORDS = 20  # in smaller files values differ by chance
+MOST = Fraction(1, 2)  # a column identifies records where more than this share of them is in small groups
 SMALL_GROUP = 5
-MANY_VALUES = 200
-"""With so many values, groups of fewer than five records are small: households, for example."""
-
+MANY_VALUES = 200  # with so many values, groups of fewer than five records are small: households, for example
 NOTED_GROUPS = 0.05
 NOTED_GAIN = 0.5
 NOTED_SURE = 0.1
 """From here on a warning names a column: records in small groups, wrong guesses that the column corrects, and records
 that it is certain of."""
 
+# Wrong guesses that a column may correct where a match is bounded, and where nothing is
 MATCH_GAIN, MOST_GAIN = Fraction(3, 4), Fraction(9, 10)
-"""Wrong guesses that a column may correct where a match is bounded, and where nothing is."""
+CLEARLY = 0.1  # by so much two columns correct more guesses than one of them
 
-CLEARLY = 0.1
-"""By so much two columns correct more guesses than one of them."""
-
+# Share of the records that agree with the others of their unit, from which on a column shows who belongs together
 ALIKE = 0.99
-"""Share of the records that agree with the others of their unit, from which on a column shows who belongs together."""
 
+# Records of a household: how many on average at least, and how many at most where nine in ten records live
 UNIT_SIZE, MOST_MEMBERS = 1.2, 15
-"""Records of a household: how many on average at least, and how many at most where nine in ten records live."""
-
 FOLLOWS = 0.9
+# How one column alone restores another, in few words
 _ALONE = {"value": "", "size": " by counting", "place": " by place"}
-"""How one column alone restores another, in few words."""
 
+# Cells of keys and side channels up to which the risk is worked out; beyond, it is bounded by the smallest cell
 MOST_CELLS = 20_000
-"""Cells of keys and side channels up to which the risk is worked out; beyond, it is bounded by the smallest cell."""
-
 SHOWN = 60
 WARNINGS = (
     ("identifies", "{told}; coarsen {names}, or drop {them}"),
@@ -84,15 +74,13 @@ class SideChannel:
     # some" (for some records), "shows changes" or "shows units" (which records belong together)
     column: str
     kind: str
-    # The column that is copied or restored, whose changes show, or that names the units; none where records are
-    # identified
+    # The column that is copied or restored, whose changes show, or that names the units; None for "identifies"
     of: str | None
     # Share of the records that are identified or restored, and restored by the best guess without the column
     share: float
     without: float = 0.0
     gain: float = 0.0  # Of the values that would be guessed wrong without the column, the share that it corrects
-    # What restores: "value", "size", "place", or a second column, see
-    # :class:`~maskwell.microdata.records.dependence.Restored`
+    # What restores: "value", "size", "place", or a second column
     by: str = "value"
     size: int = 2  # Records in groups smaller than this are identified
     alone: bool = False  # Whether some records are alone with their value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 
 from maskwell.core.cells import CellTable
@@ -38,11 +39,9 @@ TOLD_BY_ORDER = (
 )
 NOT_MET = "[recode.{column}]: no record has {labels}; a label that is spelled otherwise stays as it is"
 
+# Parts of the limit that are tried in turn, where somebody who weighs all columns is to be kept below it
 TIGHTER = tuple(Fraction(n, 10) for n in range(10, 1, -1))
-"""Parts of the limit that are tried in turn, where somebody who weighs all columns is to be kept below it."""
-
-Count = Callable[[Sequence[str]], CellTable]
-"""Counts the records in one more table."""
+Count = Callable[[Sequence[str]], CellTable]  # counts the records in one more table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -66,12 +65,12 @@ class TrueFile:
     further: tuple[str, ...] = ()  # Columns that rules ask, made from others, and that are not published
     notes: tuple[str, ...] = ()  # What a reader should know of recodes
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """Records of the file."""
         return next(iter(self.tables.values())).n
 
-    @property
+    @cached_property
     def missing(self) -> dict[str, int]:
         """Records without a value, by column."""
         missing = {}
@@ -80,12 +79,12 @@ class TrueFile:
                 missing[name] = int(table.counts[table.codes[:, 0] == len(table.levels[0]) - 1].sum())
         return missing
 
-    @property
+    @cached_property
     def source_name(self) -> str:
         """Name of the file without its folder."""
         return Path(self.path).name
 
-    @property
+    @cached_property
     def ending(self) -> str:
         """The kind of the released file: that of the true one, where such files can be written."""
         ending = ending_of(self.path) if self.path else ""

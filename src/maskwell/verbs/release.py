@@ -31,15 +31,21 @@ from maskwell.microdata.folder.receipt import Receipt
 from maskwell.microdata.folder.release_folder import check_new_folder
 from maskwell.microdata.kept_bounds import check_kept
 from maskwell.microdata.needed_tables import count_records, tables_of
+from maskwell.microdata.plan_variants import (
+    RecodeEffect,
+    RiskUtilityPoint,
+    label_of,
+    point_of,
+    recode_effects,
+    risk_utility_map,
+)
 from maskwell.microdata.plans.plan_drafts import INVERSE_FREQUENCY, MATCH, MIXING, starting_plan
 from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan, load_plan, read_plan
-from maskwell.microdata.publication import ReleasedTable, open_release, release_table, with_earlier
-from maskwell.microdata.recode_comparison import RecodeEffect, recode_effects
+from maskwell.microdata.publication import ReleasedTable, release_into, release_table, with_earlier
 from maskwell.microdata.records.column_values import file_columns
 from maskwell.microdata.release_values import Assessment, Origin, Release
 from maskwell.microdata.risk.intruders import ALL_COLUMNS, ANY_LOOK
-from maskwell.microdata.risk_utility import RiskUtilityPoint, label_of, point_of, risk_utility_map
 from maskwell.microdata.side_channels import dependence_counter, following_columns, side_channels, unit_guess
 from maskwell.microdata.stages.stage_building import build_stages
 from maskwell.microdata.true_file import TrueFile, column_fits, prepared
@@ -51,8 +57,8 @@ from maskwell.reports.text.release_report import dry_run_report
 from maskwell.verbs.inputs import Names, check_progress, names_of
 
 LIBRARIES = ("jinja2", "matplotlib")
+# Combinations up to which a first plan compares methods; beyond, that takes longer than all the rest
 MOST_COMPARED = 3_000
-"""Combinations up to which a first plan compares methods; beyond, that takes longer than all the rest."""
 
 
 @overload
@@ -86,6 +92,9 @@ def release(
 ) -> Release | ReleasedTable:
     """Carry out a plan on a file or a table: into the folder of a release, or in memory.
 
+    ``folder/public`` holds what users get: the released file, a receipt, a codebook and metadata. ``folder/internal``
+    stays with the data holder: all matrices, and the report for a disclosure board.
+
     Parameters
     ----------
     data
@@ -93,79 +102,14 @@ def release(
     plan
         What is to be done: a :class:`~maskwell.ReleasePlan`, its tables as a dictionary, or the path of its file.
     folder
-        A folder that does not exist yet, for all that :func:`release_file` writes; without it the released rows come
-        back in the kind of table that was given (a table of Spark needs a folder). A table in memory or of Spark is
-        read twice, and therefore kept on the disk of the folder for as long as the work lasts, in a file without a
-        name: on Linux a process that is killed leaves nothing of the records, elsewhere a folder for its owner alone.
-    random, key, matrices, record_risks, ledger, draw_anew, progress
-        As in :func:`release_file`; all but ``random`` are for a folder.
-
-    >>> people = {"sex": ["f", "f", "m", "m", "m"], "region": ["north", "south", "north", "south", "south"]}
-    >>> protect = {"variables": ["sex"], "within": ["region"], "method": "method1", "theta": "1/2"}
-    >>> release(people, {"protect": [protect]}).receipt()
-    Receipt (public) of 5 records: sex (counts kept)
-    """
-    asked, table = _plan_of(plan), Rows.of(data)
-    if folder is not None:
-        check_path(folder=folder)
-    if folder is None:
-        if any((key, matrices, ledger, record_risks, table.path is not None or not table.at_hand)):
-            raise ParameterError("a-file-a-table-of-spark")
-        return release_table(data, asked, random=random)
-    options: dict[str, Any] = {"random": random, "key": key, "matrices": matrices, "record_risks": record_risks}
-    options |= {"ledger": ledger, "draw_anew": draw_anew}
-    if table.path is not None:
-        return release_file(table.path, asked, str(folder), progress=progress, **options)
-    new = check_new_folder(folder)
-    with scratch_file(new.with_name(f"{new.name}-records"), "table.parquet", partial(_write, table)) as path:
-        return release_file(str(path), asked, str(folder), progress=progress, **options)
-
-
-def _plan_of(plan: ReleasePlan | Mapping[str, Any] | str | Path) -> ReleasePlan:
-    if isinstance(plan, str | Path):
-        return load_plan(plan)
-    if isinstance(plan, Mapping):
-        return ReleasePlan.from_dict(plan)
-    check_kind(ReleasePlan, plan=plan)
-    return plan
-
-
-def _write(table: Rows, path: Path) -> None:
-    """Write a table to a file, which can be read twice; one of Spark is computed once for that."""
-    rows = table.gathered
-    with path.open("wb") as file, open_sink(file, str(path), rows.schema) as sink:
-        for batch in RowPass(rows, table):
-            sink.write(batch)
-
-
-def release_file(
-    path: str,
-    plan: ReleasePlan,
-    folder: str,
-    *,
-    random: RandomSource | None = None,
-    key: KeyedRandom | None = None,
-    matrices: Receipt | str | None = None,
-    record_risks: bool = False,
-    ledger: str | Path | None = None,
-    draw_anew: bool = False,
-    progress: Progress | None = None,
-) -> Release:
-    """Carry out a plan on a file and write the folder of the release.
-
-    ``folder/public`` holds what users get: the released file, a receipt, a codebook and metadata. ``folder/internal``
-    stays with the data holder: all matrices, and the report for a disclosure board.
-
-    Parameters
-    ----------
-    path
-        The true file.
-    plan
-        What is to be done: :class:`~maskwell.ReleasePlan`, or :func:`~maskwell.microdata.load_plan` of a file.
-    folder
         A folder that does not exist yet. It appears whole, when everything is written and checked, or not at all.
+        Without it the released rows come back in the kind of table that was given (a table of Spark needs a folder). A
+        table in memory or of Spark is read twice, and therefore kept on the disk of the folder for as long as the work
+        lasts, in a file without a name: on Linux a process that is killed leaves nothing of the records, elsewhere a
+        folder for its owner alone.
     random
-        Where the draws come from: the operating system's generator by default. A seed only for a demonstration.
+        Where the draws come from: the operating system's generator by default. A seed only for a demonstration. All
+        further options are for a folder.
     key
         A secret with which draws are kept: the same true value under the same matrix gives the same report in every
         release, anything else an independent draw. So a report that changed under the same matrix proves that the true
@@ -188,40 +132,60 @@ def release_file(
     ------
     PlanError, InfeasibleError, EditRuleError, PublishError, UnknownCategoryError
         Before anything is written.
+
+    >>> people = {"sex": ["f", "f", "m", "m", "m"], "region": ["north", "south", "north", "south", "south"]}
+    >>> protect = {"variables": ["sex"], "within": ["region"], "method": "method1", "theta": "1/2"}
+    >>> release(people, {"protect": [protect]}).receipt()
+    Receipt (public) of 5 records: sex (counts kept)
     """
-    check_kind(Callable | None, progress=progress)
-    check_path(path=path, folder=folder)
-    check_kind(ReleasePlan, plan=plan)
-    check_kind(KeyedRandom | None, key=key)
-    check_kind(str | Path | None, ledger=ledger)
-    check_kind(Flag, draw_anew=draw_anew)
-    _load_early()
-    work = open_release(
-        path,
-        plan,
-        folder,
-        random=random,
-        key=key,
-        matrices=matrices,
-        record_risks=record_risks,
-        ledger=ledger,
-        draw_anew=draw_anew,
-        progress=progress,
-    )
-    with work as opened:
-        opened.add_internal("report.html", release_page(opened.release, signed=opened.signed()))
-    return opened.finished()
+    asked, table = _plan_of(plan), Rows.of(data)
+    if folder is not None:
+        check_path(folder=folder)
+    if folder is None:
+        if any((key, matrices, ledger, record_risks, table.path is not None or not table.at_hand)):
+            raise ParameterError("a-file-a-table-of-spark")
+        return release_table(data, asked, random=random)
+    options: dict[str, Any] = {"random": random, "key": key, "matrices": matrices, "record_risks": record_risks}
+    options |= {"ledger": ledger, "draw_anew": draw_anew, "progress": progress}
+    if table.path is not None:
+        return _release_file(table.path, asked, str(folder), **options)
+    new = check_new_folder(folder)
+    with scratch_file(new.with_name(f"{new.name}-records"), "table.parquet", partial(_write, table)) as path:
+        return _release_file(str(path), asked, str(folder), **options)
 
 
-def _load_early() -> None:
-    """Load the libraries that draw the report while the file is being counted; without them, say so at once."""
+def _release_file(path: str, plan: ReleasePlan, folder: str, **options: Any) -> Release:
+    """Carry out a plan on a file and write the folder of the release, once the options are checked."""
+    check_kind(Callable | None, progress=options["progress"])
+    check_kind(KeyedRandom | None, key=options["key"])
+    check_kind(str | Path | None, ledger=options["ledger"])
+    check_kind(Flag, draw_anew=options["draw_anew"])
     missing = [name for name in LIBRARIES if find_spec(name) is None]
     if missing:
         raise missing_extra(missing[0], "the report of a release")
     Thread(target=_load, daemon=True).start()
+    return release_into(path, plan, folder, lambda draw, signed: release_page(draw, signed=signed), **options)
+
+
+def _plan_of(plan: ReleasePlan | Mapping[str, Any] | str | Path) -> ReleasePlan:
+    if isinstance(plan, str | Path):
+        return load_plan(plan)
+    if isinstance(plan, Mapping):
+        return ReleasePlan.from_dict(plan)
+    check_kind(ReleasePlan, plan=plan)
+    return plan
+
+
+def _write(table: Rows, path: Path) -> None:
+    """Write a table to a file, which can be read twice; one of Spark is computed once for that."""
+    rows = table.gathered
+    with path.open("wb") as file, open_sink(file, str(path), rows.schema) as sink:
+        for batch in RowPass(rows, table):
+            sink.write(batch)
 
 
 def _load() -> None:
+    """Load the libraries that draw the report while the file is being counted."""
     import jinja2  # noqa: F401
 
     from maskwell.reports.pictures.canvas import quiet_matplotlib
@@ -283,8 +247,7 @@ def dry_run(
 ) -> DryRun:
     """Assess a plan on a file or a table, beside the same plan under other bounds and without its recodes.
 
-    ``data`` and ``plan`` are those of :func:`release`, ``key``, ``matrices`` and ``ledger`` those of
-    :func:`release_file`; with earlier matrices there is nothing beside it. Nothing is written.
+    Parameters are those of :func:`release`; with earlier matrices there is nothing beside it. Nothing is written.
 
     >>> people = {"sex": ["f", "m"] * 30, "region": ["north"] * 41 + ["south"] * 19}
     >>> protect = {"variables": ["sex", "region"], "method": "mixing"}

@@ -17,7 +17,7 @@ from maskwell.engines.cell_counts import count_rows
 from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
-from maskwell.microdata.analysis.bias_bounds import Distortion, Weights, reach_of, under_plan
+from maskwell.microdata.analysis.bias_bounds import Distortion, reach_of, under_plan
 from maskwell.microdata.analysis.release_estimates import (
     OTHER_ROWS,
     Analysis,
@@ -30,7 +30,6 @@ from maskwell.microdata.analysis.release_estimates import (
 from maskwell.microdata.analysis.table_routes import (
     BOUNDED,
     SOLVED,
-    Route,
     bounded,
     check_release_sampling,
     has_plan,
@@ -166,41 +165,30 @@ def _under_plan(sampled: SampledRows, receipt: Receipt, question: Question, miss
     if question.target == "file":
         raise ParameterError("target-with-a-sampling-plan")
     rows, sampling, columns, by = sampled.rows, sampled.named, question.columns, question.by
-    route, joint = (_route(receipt, [*more, *columns], sampling) for more in ((), by))
+    routes = []
+    for more in ((), by):
+        one = measured(route_of(receipt, [*more, *columns]), receipt, sampling["weights"])
+        check_release_sampling(sampling, receipt, one)
+        routes.append(bounded(one) if one.kind == SOLVED else one)
     described = Survey(rows, {}, sampled.sampling, missing=receipt.missing if missing is None else missing)
     survey = answer(described, replace(question, interval=None))
     usual = survey.estimate
     assert isinstance(usual, SurveyEstimate)
     spread = weights_of(rows, receipt, sampling["weights"])
-    most, inner = (_distortion(one, spread, survey.rows / receipt.rows) for one in (route, joint))
+    # at most what was done to the table in this part of the released records; where it is kept, no bias
+    done = [(one, Distortion.of(one.moves, spread, survey.rows / receipt.rows)) for one in routes]
+    most, inner = (one if route.kind == BOUNDED else replace(one, bias=0.0) for route, one in done)
     reach = _reach(rows, receipt, sampling, survey.rows)
     share = usual.n / survey.rows if not spread.total else usual.population / spread.total  # of records with values
     shares = under_plan(usual, most.within(min(1.0, share)), reach / share)
-    domains = {
-        label if isinstance(label, tuple) else (label,): _in_domain(one, usual.population / share, inner, reach)
-        for label, one in usual.domains.items()
-    }
+    domains = {}
+    for label, domain in usual.domains.items():
+        part = domain.population / (usual.population / share) if domain.population > 0 else 1.0
+        told = under_plan(domain, inner.within(min(1.0, part)), reach / part)
+        domains[label if isinstance(label, tuple) else (label,)] = told
     other = [] if survey.rows == receipt.rows else [OTHER_ROWS.format(receipt.rows, survey.rows)]
     told = replace(shares, flags=(*shares.flags, f"sampling plan: {usual.plan_text}", *other), domains={})
-    return Analysis(told, route, survey.rows, survey.dropped, by=by, domains=domains)
-
-
-def _route(receipt: Receipt, columns: Sequence[str], sampling: Mapping[str, Any]) -> Route:
-    """How a table is estimated under a plan; an error where it cannot be."""
-    route = measured(route_of(receipt, columns), receipt, sampling["weights"])
-    check_release_sampling(sampling, receipt, route)
-    return bounded(route) if route.kind == SOLVED else route
-
-
-def _distortion(route: Route, weights: Weights, part: float) -> Distortion:
-    """At most what was done to the table in this part of the released records; where it is kept, no bias."""
-    most = Distortion.of(route.moves, weights, part)
-    return most if route.kind == BOUNDED else replace(most, bias=0.0)
-
-
-def _in_domain(one: SurveyEstimate, population: float, most: Distortion, reach: float) -> SurveyEstimate:
-    share = one.population / population if one.population > 0 else 1.0
-    return under_plan(one, most.within(min(1.0, share)), reach / share)
+    return Analysis(told, routes[0], survey.rows, survey.dropped, by=by, domains=domains)
 
 
 def _reach(rows: Rows, receipt: Receipt, sampling: Mapping[str, Any], n: int) -> float:

@@ -38,8 +38,7 @@ from maskwell.microdata.risk.file_risk import assess_risk, cells_in
 from maskwell.microdata.risk.intruders import ANY_LOOK, INTRUDERS, intruder_named
 from maskwell.microdata.risk.risk_report import FileRisk, RiskReport, risks_of_cells
 from maskwell.microdata.risk.special_unique_scores import FRACTION, SpecialUniques, special_uniques
-from maskwell.microdata.risk.unit_draws import DrawnUnits, drawn_together
-from maskwell.microdata.risk.unit_risk import with_units
+from maskwell.microdata.risk.unit_draws import DrawnUnits, units_told
 from maskwell.microdata.stages.stage import Stage, acting, needed_columns, unchanged_columns
 from maskwell.microdata.true_file import prepared
 from maskwell.notes import Note
@@ -56,43 +55,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RiskResult(Result):
-    """The risk of a file, and of its release where there is one.
+    """The risk of a file, and of its release where there is one."""
 
-    Attributes
-    ----------
-    report
-        All figures: a :class:`RiskReport`, whose values are at hand here too.
-    rows
-        Where the records are: a path, or a table in memory.
-    table
-        Counts of the file over the keys and the columns that tell how they were randomized.
-    stages
-        The randomizations of the release.
-    released
-        Counts of the released file over the keys, where it was given.
-    files
-        The released file and the receipt by their paths, where they were given so.
-    attributes, attributes_released
-        What the keys tell of each sensitive column, in the file as it is and in the released one as it came out.
-    special
-        Records of the file as it is that few of their keys tell apart, where that was asked for.
-    reported
-        What the reports of each randomized sensitive column imply about its true answers.
-    parities
-        Parity of the design of each key variable that was randomized.
-    """
-
-    report: RiskReport
-    rows: Rows
-    table: CellTable
-    stages: tuple[Stage, ...] = ()
-    released: CellTable | None = None
-    files: tuple[str | None, str | None] = (None, None)
+    report: RiskReport  # all figures, of which some are at hand here too
+    rows: Rows  # where the records are: a path, or a table in memory
+    table: CellTable  # counts over the keys and the columns that tell how they were randomized
+    stages: tuple[Stage, ...] = ()  # the randomizations of the release
+    released: CellTable | None = None  # counts of the released file over the keys, where it was given
+    files: tuple[str | None, ...] = (None, None)  # the released file and the receipt, where they were given by paths
+    # what the keys tell of each sensitive column, in the file as it is and in the released one as it came out
     attributes: tuple[AttributeRisk, ...] = ()
     attributes_released: tuple[AttributeRisk, ...] = ()
-    special: SpecialUniques | None = None
-    reported: tuple[ReportedAttribute, ...] = ()
-    parities: Mapping[str, Parity] = field(default_factory=dict)
+    special: SpecialUniques | None = None  # records that few of their keys tell apart, where that was asked for
+    reported: tuple[ReportedAttribute, ...] = ()  # what reports imply about the answers to sensitive questions
+    parities: Mapping[str, Parity] = field(default_factory=dict)  # of the designs of randomized key variables
 
     @property
     def before(self) -> FileRisk:
@@ -107,13 +83,12 @@ class RiskResult(Result):
     @property
     def max_risk(self) -> float:
         """The largest chance of a correct match of any record, after the release where there is one."""
-        return float(self.report.headline["risk"])
+        return self.report.now.max_risk
 
     @property
     def kept(self) -> bool | None:
         """Whether no record is above the limit; None without one."""
-        kept: bool | None = self.report.headline["kept"]
-        return kept
+        return None if self.report.threshold is None else not self.report.now.records_above
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -257,41 +232,60 @@ def risk(
         check_option("intruder", intruder, INTRUDERS)
     check_kind(str | None, unit=unit)
     check_kind(Flag, suda=suda)
-    rows, names, secret = Rows.of(data), _checked_names(keys), [*names_of(sensitive_columns, "sensitive_columns")]
+    rows, names = Rows.of(data), [*names_of(keys, "keys")]
+    typed = keys if isinstance(keys, str) else ",".join(map(str, names))
+    if not any(names):
+        raise ParameterError("keys-names-no-column", typed=typed)
+    if not all(names) or len({*names}) < len(names):
+        raise ParameterError("keys-a-column-is-empty", typed=typed)
+    secret = [*names_of(sensitive_columns, "sensitive_columns")]
     randomized = _randomized(assignments_of(designs), names, secret)
     _check_alone(randomized, names, secret, receipt=receipt, released=released, weights=weights, unit=unit, suda=suda)
     hidden, secret = secret, [name for name in secret if name not in randomized]
-    reported = _inferred(rows, randomized, hidden, progress)
+    counts = tally_columns(rows, [*randomized.values()], missing="drop", progress=progress) if randomized else {}
+    inferred = [name for name in hidden if name in randomized]  # the reports of the other columns are only checked
+    reported = tuple(reported_attribute(name, counts[name], randomized[name].design) for name in inferred)
     parities = {name: randomized[name].design.parity_exact() for name in names if name in randomized}
-    stages, told = _stages(receipt)
+    told = None if receipt is None else receipt_of(receipt)
+    stages = [] if told is None else stages_of(told)
     if told is not None and {"recode", "rule"} & told.plan.keys():
         rows, released = _prepared(rows, released, told)
     known, drawn_tables = _counted(rows, names, stages, released, weights, secret, progress)
     table, drawn = known[0], drawn_tables[0] if drawn_tables else None
     if told is not None and table.n != told.rows:
         raise DataFileError("has-records-the-receipt-tells", rows=rows, n=table.n, told_rows=told.rows)
+    bound = None if match is None else as_fraction(match, option("match"))
+    if bound is not None and not 0 < bound <= 1:
+        raise ParameterError("match-is-not-above-0", match=match)
+    against = intruder or (ANY_LOOK.name if told is None else told.intruder)
     report = assess_risk(
         table,
         names,
         stages,
         released=drawn,
-        threshold=_threshold(match),
+        threshold=None if bound is None else float(bound),
         level=float(as_fraction(level, option("level"))),
         weights=weights is not None,
-        intruder=_of_counts(intruder or (None if told is None else told.intruder)),
+        intruder=intruder_named(against).of_counts.name,  # counts do not tell of one that uses all columns
         seen=None if drawn is None else [name for name in drawn.columns if name not in names],
         parities=parities,
     )
     if told is None and released is None:
         report = replace(report, flags=(*report.flags, *_taken_as([*names, *hidden], names, randomized)))
     report = _with_units(report, stages, unit, rows, released, drawn)
-    before, after = (_attributes(counted[1:], names, secret) for counted in (known, drawn_tables))
-    special = _special(table, names) if suda else None
-    if special is not None:
+    before, after = (
+        tuple(attribute_risk(one, names, name) for one, name in zip(counted[1:], secret, strict=False))
+        for counted in (known, drawn_tables)
+    )
+    special = None
+    if suda:
+        people = 0.0 if table.weights is None else float(table.weights.sum())
+        fraction = min(1.0, table.n / people) if people else FRACTION  # the share of the population that was sampled
+        special = special_uniques(table, names, fraction=fraction)
         place = cells_in(report.table, special.table)
         scores = {"suda": special.scores[place], "dis_suda": special.dis_scores[place]}
         report = replace(report, per_cell={**report.per_cell, **scores})
-    files = (_path(released), _path(receipt))
+    files = tuple(os.fspath(one) if isinstance(one, str | os.PathLike) else None for one in (released, receipt))
     return RiskResult(report, rows, table, tuple(stages), drawn, files, before, after, special, reported, parities)
 
 
@@ -329,17 +323,6 @@ def _check_alone(
         raise ParameterError("sensitive-without-a-design-cannot")
 
 
-def _inferred(
-    rows: Rows, randomized: Mapping[str, Assignment], hidden: Sequence[str], progress: Progress | None
-) -> tuple[ReportedAttribute, ...]:
-    """What the reports of sensitive columns imply; the reports of all randomized columns are checked."""
-    if not randomized:
-        return ()
-    counts = tally_columns(rows, [*randomized.values()], missing="drop", progress=progress)
-    chosen = [name for name in hidden if name in randomized]
-    return tuple(reported_attribute(name, counts[name], randomized[name].design) for name in chosen)
-
-
 def _taken_as(columns: Sequence[str], keys: Sequence[str], randomized: Mapping[str, Assignment]) -> list[str]:
     """Which values are taken as true, and which as reports."""
     true = [name for name in columns if name not in randomized]
@@ -348,17 +331,6 @@ def _taken_as(columns: Sequence[str], keys: Sequence[str], randomized: Mapping[s
     written = in_language("--design COL=D", 'designs={"COL": design}')
     notes = [Note("the-values-of-are-reports-probabilities", of_keys=", ".join(of_keys))] if of_keys else []
     return notes + ([AS_TRUE.format(values=values, option=written)] if true else [])
-
-
-def _of_counts(intruder: str | None) -> str:
-    """The intruder whose probabilities counts give: one that uses all columns is simulated for a release only."""
-    return ANY_LOOK.name if intruder is None else intruder_named(intruder).of_counts.name
-
-
-def _special(table: CellTable, keys: Sequence[str]) -> SpecialUniques:
-    """The special uniques of a file; weights tell which share of the population was sampled."""
-    people = 0.0 if table.weights is None else float(table.weights.sum())
-    return special_uniques(table, keys, fraction=min(1.0, table.n / people) if people else FRACTION)
 
 
 def _with_units(
@@ -378,26 +350,17 @@ def _with_units(
     column = unit or of_stage
     if column is None:
         return report
-    members, together = read_units(rows, column, report.table), None
     shown = drawn is not None and column in Rows.of(released).schema.names
-    if of_stage is not None:
-        units = DrawnUnits(
-            report.table,
-            members,
-            seen=unchanged_columns(stages, report.keys) if drawn is None else drawn.columns[len(report.keys) :],
-            shown=shown,
-            released=drawn,
-            released_members=read_units(Rows.of(released), column, drawn) if shown and drawn is not None else None,
-        )
-        report, together = drawn_together(report, stages, units)
-    seen_by = (column,) if shown else ()
-    return with_units(report, members, seen_by=seen_by, seen_share=float(shown), together=together)
-
-
-def _attributes(
-    tables: Sequence[CellTable], keys: Sequence[str], sensitive: Sequence[str]
-) -> tuple[AttributeRisk, ...]:
-    return tuple(attribute_risk(table, keys, name) for table, name in zip(tables, sensitive, strict=False))
+    both = shown and of_stage is not None
+    units = DrawnUnits(
+        report.table,
+        read_units(rows, column, report.table),
+        seen=unchanged_columns(stages, report.keys) if drawn is None else drawn.columns[len(report.keys) :],
+        shown=shown,
+        released=drawn,
+        released_members=read_units(Rows.of(released), column, drawn) if drawn is not None and both else None,
+    )
+    return units_told(report, stages, units, seen_by=(column,) if shown else (), seen_share=float(shown))
 
 
 def _prepared(rows: Rows, released: Any, told: Receipt) -> tuple[Rows, Any]:
@@ -411,24 +374,6 @@ def _prepared(rows: Rows, released: Any, told: Receipt) -> tuple[Rows, Any]:
     there = {*drawn.schema.names}
     further = Recoding({}, {name: one for name, one in recoding.further.items() if one.column in there})
     return rows, recoded(drawn, further)
-
-
-def _checked_names(keys: Names) -> list[str]:
-    names = [*names_of(keys, "keys")]
-    typed = keys if isinstance(keys, str) else ",".join(map(str, names))
-    if not any(names):
-        raise ParameterError("keys-names-no-column", typed=typed)
-    if not all(names) or len({*names}) < len(names):
-        raise ParameterError("keys-a-column-is-empty", typed=typed)
-    return names
-
-
-def _stages(receipt: Receipt | str | os.PathLike[str] | None) -> tuple[list[Stage], Receipt | None]:
-    """The stages of a receipt, and the receipt."""
-    if receipt is None:
-        return [], None
-    told = receipt_of(receipt)
-    return stages_of(told), told
 
 
 def _counted(
@@ -455,16 +400,3 @@ def _counted(
     there = {*drawn.schema.names}
     seen = [name for name in unchanged_columns(stages, keys) if name in there]
     return known, count_tables(drawn, [[*keys, *seen], *further], progress=second)
-
-
-def _threshold(match: Number | None) -> float | None:
-    if match is None:
-        return None
-    bound = as_fraction(match, option("match"))
-    if not 0 < bound <= 1:
-        raise ParameterError("match-is-not-above-0", match=match)
-    return float(bound)
-
-
-def _path(data: Any) -> str | None:
-    return os.fspath(data) if isinstance(data, str | os.PathLike) else None

@@ -132,14 +132,6 @@ def test_blocks_that_cannot_keep_a_bound_are_refused() -> None:
         check_bounds(assessed({"method": "inverse-frequency", "xi": "0.5"}, cells))
 
 
-def test_tables_in_memory_are_refused_alike() -> None:
-    rows = {"region": ["n"] * 8 + ["w"] * 2, "x": ["a", "b"] * 4 + ["a", "a"]}
-    protect = {"variables": "x", "within": ["region"], "method": "optimal", "posterior": "0.6"}
-    with pytest.raises(InfeasibleError, match="2 records are alone"):
-        release_table(rows, ReleasePlan.of([protect]))
-    assert release_table(rows, ReleasePlan.of([{**protect, "exempt": ["alone"]}])).release.rows == 10
-
-
 def test_words_that_are_not_known_are_refused() -> None:
     with pytest.raises(PlanError, match="exempt = 'single' is not allowed"):
         ReleasePlan.of([{"variables": "x", "method": "sequential", "exempt": ["single"]}])

@@ -14,7 +14,7 @@ import maskwell as mw
 from maskwell.core import SeededRandom
 from maskwell.errors import EditRuleError, InfeasibleError, UnknownCategoryError
 from maskwell.microdata import Release, ReleasePlan, assess_file
-from maskwell.microdata.publication import open_release
+from maskwell.microdata.publication import release_into
 
 pytest.importorskip("pyarrow")
 
@@ -58,8 +58,7 @@ def test_a_rule_costs_less_than_all_categories_and_more_than_none(tmp_path: Path
 
 
 def released(path: str, folder: Path, asked: ReleasePlan, seed: int) -> Release:
-    with open_release(path, asked, str(folder), random=SeededRandom(seed)) as opened:
-        return opened.release
+    return release_into(path, asked, str(folder), random=SeededRandom(seed))
 
 
 def test_no_released_record_breaks_the_rule_and_the_further_column_is_not_published(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import maskwell as mw
 from maskwell.core import SeededRandom
 from maskwell.errors import PlanError
 from maskwell.microdata import ReleasePlan, assess_file, load_plan, release_table
-from maskwell.microdata.publication import open_release
+from maskwell.microdata.publication import release_into
 from maskwell.reports.text.release_report import recode_table
 from maskwell.verbs import dry_run
 
@@ -68,8 +68,8 @@ def written(folder: Path, data: dict[str, list[Any]], name: str = "people.csv") 
 
 def released(source: str, plan: dict[str, Any], folder: Path, **more: Any) -> Path:
     """The folder of a release, without the report and its pictures."""
-    with open_release(source, ReleasePlan.from_dict(plan), str(folder), **more):
-        return folder
+    release_into(source, ReleasePlan.from_dict(plan), str(folder), **more)
+    return folder
 
 
 def test_a_recoded_plan_is_the_plan_without_recodes_on_a_file_recoded_by_hand(tmp_path: Path) -> None:

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
+import pytest
+
 from maskwell.microdata import RiskUtilityPoint
-from maskwell.microdata.risk_utility import beaten_by
+from maskwell.microdata.plan_variants import beaten_by
+
+Figures = tuple[float, float, float, int]
 
 
-def point(label: str, risk: float, changed: float) -> RiskUtilityPoint:
-    return RiskUtilityPoint(label=label, risk=risk, changed=changed, matches=1.0, above=0)
-
-
-def test_equal_points_beat_neither() -> None:
-    assert beaten_by([point("a", 0.5, 0.1), point("b", 0.5, 0.1)]) == [None, None]
-
-
-def test_a_beaten_point_names_the_safest_of_its_betters() -> None:
-    points = [point("worst", 0.9, 0.2), point("safe", 0.3, 0.15), point("cheap", 0.6, 0.05)]
-    assert beaten_by(points) == [1, None, None]
-
-
-def test_a_point_that_leaves_more_to_be_found_beats_nothing() -> None:
-    """One record that cannot be protected gives all the same greatest risk."""
-    mild = RiskUtilityPoint(label="mild", risk=1.0, changed=0.2, matches=900.0, above=400)
-    strict = RiskUtilityPoint(label="strict", risk=1.0, changed=0.4, matches=300.0, above=1)
-    assert beaten_by([mild, strict]) == [None, None]
-
-
-def test_a_point_is_told_whole() -> None:
-    content = point("a", 0.5, 0.1).to_dict()
-    assert content["label"] == "a" and content["inflation"] is None and content["chosen"] is False
+@pytest.mark.parametrize(
+    ("figures", "beaten"),
+    [
+        ([(0.5, 0.1, 1, 0), (0.5, 0.1, 1, 0)], [None, None]),
+        ([(0.9, 0.2, 1, 0), (0.3, 0.15, 1, 0), (0.6, 0.05, 1, 0)], [1, None, None]),  # the safest of its betters
+        ([(1, 0.2, 900, 400), (1, 0.4, 300, 1)], [None, None]),  # one that leaves more to be found beats nothing
+    ],
+)
+def test_a_point_is_beaten_by_the_safest_of_its_betters(figures: list[Figures], beaten: list[int | None]) -> None:
+    names = ("risk", "changed", "matches", "above")
+    points = [RiskUtilityPoint(label="", **dict(zip(names, one, strict=True))) for one in figures]
+    assert beaten_by(points) == beaten

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from tests.support.together import together
 
+import maskwell as mw
 from maskwell.engines import cell_counts
 from maskwell.errors import PlanError, PublishError
-from maskwell.microdata import Release, ReleasePlan, assess_file, release_table, side_channels
+from maskwell.microdata import Release, ReleasePlan, release_table, side_channels
 from maskwell.microdata.folder.receipt_contents import internal_receipt, public_receipt
 from maskwell.microdata.folder.release_folder import check_rows
 from maskwell.microdata.plans.release_plan import read_plan
 from maskwell.microdata.records import dependence, value_counts
 from maskwell.microdata.side_channels import SideChannel, check_side_channels
 from maskwell.verbs import first_plan
-from maskwell.verbs.release import release_file
 
 pa = pytest.importorskip("pyarrow")
 RANDOM = np.random.default_rng(8)
@@ -105,18 +105,6 @@ def test_columns_that_are_dropped_randomized_too_or_unrelated_are_not_named() ->
 def test_a_column_that_follows_is_linked_and_not_named() -> None:
     plan = ReleasePlan.of([{"variables": "age", "linked": "group", "method": "sequential"}])
     assert release_table(PEOPLE, plan).release.warnings == ()
-
-
-def test_the_size_of_a_household_can_be_recounted() -> None:
-    data = {name: column for name, column in households().items() if name in ("hid", "hsize", "sex")}
-    (found,) = [one for one in refusal(["hsize"], data).objects["found"] if one["kind"] == "restores"]  # type: ignore[attr-defined]
-    assert (found["column"], found["of"], found["by"], found["share"]) == ("hid", "hsize", "size", 1.0)
-    assert found["words"].startswith("hsize can be recomputed from hid by counting its records (right for 100 %")
-
-
-def test_what_people_of_a_household_share_is_restored_from_each_other() -> None:
-    data = {name: column for name, column in households(150).items() if name in ("hid", "region")}
-    assert "region can be worked out from hid" in refusal(["region"], data).message
 
 
 @pytest.mark.parametrize(
@@ -252,10 +240,6 @@ def test_bounds_say_how_much_may_be_restored(share: float, bounds: dict[str, str
         assert "unchanged columns give protected ones away" in warned(["x"], data, bounds=bounds)
 
 
-def test_what_tells_little_is_not_named() -> None:
-    assert warned(["x"], _noisy(0.6)) == ""
-
-
 def test_what_a_matrix_is_made_within_is_no_side_channel_of_it() -> None:
     region = [str(i % 4) for i in range(400)]
     data = {"region": region, "town": [f"{r}{i % 2}" for i, r in enumerate(region)], "sex": PEOPLE["sex"]}
@@ -334,7 +318,7 @@ def person_file(tmp_path: Path) -> str:
 
 def test_ids_are_refused_before_anything_is_written(person_file: str, tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=r"pb030 \(100 % alone\), rb030 \(100 % alone\), "):
-        release_file(person_file, plan_of(["sex"], id="pid"), str(tmp_path / "out"))
+        mw.release(person_file, plan_of(["sex"], id="pid"), str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.parquet"]
 
@@ -356,18 +340,13 @@ def test_a_first_plan_publishes_no_ids_and_works(
     assert "pb030 identifies records: 100 % are alone with their value" in text
     assert "hsize" in plan.randomized
     assert re.search(r"hsize can be (recomputed|worked out) from hid", " ".join(text.replace("#", "").split()))
-    release_file(person_file, plan, str(tmp_path / "out"))
+    mw.release(person_file, plan, str(tmp_path / "out"))
     assert {*pytest.importorskip("pyarrow.parquet").read_schema(tmp_path / "out/public/data.parquet").names} == {
         "hsize",
         "sex",
         "region",
         "health",
     }
-
-
-def test_a_dry_run_refuses_as_the_release_does(person_file: str) -> None:
-    with pytest.raises(PlanError, match="pb030"):
-        assess_file(person_file, plan_of(["sex"], id="pid"))
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -377,7 +356,7 @@ def test_the_last_look_finds_ids_in_all_rows_of_the_written_file(
 ) -> None:
     """The rows begin with a thousand that are alike."""
     plan = plan_of(["sex"], drop=["pid", "pb030", "rb030", "hid"])
-    release = release_file(person_file, plan, str(tmp_path / "out"))
+    release = mw.release(person_file, plan, str(tmp_path / "out"))
     pq = pytest.importorskip("pyarrow.parquet")
     written = tmp_path / "out/public/data.parquet"
     table = pq.read_table(written)

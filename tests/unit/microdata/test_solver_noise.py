@@ -16,7 +16,7 @@ from maskwell.core import KeyedRandom
 from maskwell.microdata import ReleasePlan
 from maskwell.microdata.matrices import Bounds, lower_until, optimal_matrix
 from maskwell.microdata.matrices import flow_solver as solver
-from maskwell.microdata.publication import open_release
+from maskwell.microdata.publication import release_into
 from maskwell.planning import extremal_design
 
 HARSH = [7, 7, 7, 7, 1, 1, 300, 52_000]
@@ -127,10 +127,9 @@ def test_kept_draws_are_the_same(
     plan = ReleasePlan.of([protect], id="pid", dataset="people")
     key, released = KeyedRandom.of(bytes(range(32)), "people"), []
     for folder in ("one", "two"):
-        with open_release("people.csv", plan, folder, key=key, ledger="k.ledger") as opened:
-            pass
+        last = release_into("people.csv", plan, folder, key=key, ledger="k.ledger")
         released.append(sorted(Path(folder, "public", "data.csv").read_text(encoding="utf-8").splitlines()))
         trembling(2)
     assert released[0] == released[1]
-    assert opened.release.drawn_again == ()
-    assert any("the matrix is that of release 1" in note for note in opened.release.notes)
+    assert last.drawn_again == ()
+    assert any("the matrix is that of release 1" in note for note in last.notes)

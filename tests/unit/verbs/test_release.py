@@ -26,13 +26,6 @@ def people() -> pd.DataFrame:
     return pd.DataFrame({"sex": ["f", "f", "m", "m", "m"] * 20, "region": ["north", "south"] * 50})
 
 
-def test_a_frame_comes_back_as_a_frame() -> None:
-    released = mw.release(people(), PLAN, random=mw.SeededRandom(1))
-    assert isinstance(released.data, pd.DataFrame)
-    assert sorted(released.data["region"]) == sorted(people()["region"])  # the rows come in a random order
-    assert set(released.data["sex"]) == {"f", "m"}
-
-
 def test_a_frame_into_a_folder_leaves_nothing_beside_it(tmp_path: Path) -> None:
     release = mw.release(people(), PLAN, tmp_path / "out", random=mw.SeededRandom(1))
     assert isinstance(release, mw.Release)

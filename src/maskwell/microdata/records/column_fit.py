@@ -16,23 +16,23 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
+from maskwell.core.extras import require
 from maskwell.core.verdicts import below as is_below
-from maskwell.engines.arrow_arrays import ANY, column_errors, require
+from maskwell.engines.arrow_arrays import ANY, column_errors
 from maskwell.engines.cell_counts import RowCells
 from maskwell.engines.column_codes import MISSING_NUMBER, numbered_column
 from maskwell.engines.row_sources import find_column
 from maskwell.engines.rows import Rows
+from maskwell.microdata.risk.binomial_sums import expanded
 
+# Values of a column that are told apart, and classes of a number that has more; further values are one
 VALUES, CLASSES = 64, 16
-"""Values of a column that are told apart, and classes of a number that has more; further values are one."""
-
 MOST_COLUMNS = 64
 LEARNED, MOST_KEPT = 1 << 20, 1 << 19  # rows that are counted at most, and rows up to which the values of all are kept
 TOGETHER = 1 << 16  # rows that are looked at together, however a file is read, so that codes do not depend on it
 MOST_ODDS = 1 << 24  # log odds that are kept at most: columns whose tables would need more are left out, the last first
+# The same for labels of two keys: of pairs with more the labels of either key count by themselves
 MOST_OF_PAIRS = 1 << 23
-"""The same for labels of two keys: of pairs with more the labels of either key count by themselves."""
-
 PRIOR = 5.0  # records that speak for the whole file beside those with a label, so that few of them say little
 
 
@@ -46,8 +46,7 @@ class ColumnFit:
     cells: Array
     values: Array  # shape: records, columns
     labels: CellLabels  # What log odds are learned of: the labels of each key, and of pairs of keys
-    # For each other column and each of labels, how many records have both, shape (labels, values); and which of the
-    # kept records are among them
+    # By other column and labels: how many records have both, (labels, values); and which kept records are among them
     counts: Sequence[Sequence[Array]]
     counted: Array
 
@@ -93,9 +92,7 @@ class ColumnFit:
 
     def records_of(self, cells: Array) -> Array:
         """The places of the records of some cells, cell after cell."""
-        first, count = self._starts[cells], self.kept[cells]
-        ends = np.cumsum(count)
-        return np.asarray(np.arange(int(count.sum())) + np.repeat(first - ends + count, count))
+        return expanded(self._starts, cells)[1]
 
     def fits(self, cells: Array, records: Array) -> Real:
         """Shape (ways, cells, records): how well each record goes with each cell, learned from the others."""
@@ -150,8 +147,7 @@ class CellLabels:
 
     codes: Array  # Shape (cells, labels): by number, the label of each key, and those of pairs of keys
     sizes: tuple[int, ...]  # How many labels each of them has
-    # Shape (ways, labels): what each of them counts, where those of single keys are added up; and, of three keys or
-    # more, where those of pairs are
+    # Shape (ways, labels): what each counts where single keys are added up, and, of three keys or more, pairs
     ways: Real
 
     @classmethod

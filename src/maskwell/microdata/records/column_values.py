@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maskwell.core.arguments import Array
+from maskwell.core.extras import require
 from maskwell.core.labels import sorted_levels
-from maskwell.engines.arrow_arrays import first_used, has_values, require
+from maskwell.engines.arrow_arrays import first_used, has_values
 from maskwell.engines.column_codes import ids_of
 from maskwell.engines.row_sources import Progress, find_column
 from maskwell.engines.rows import Rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations, islice, product
 from typing import Any
 
@@ -23,9 +24,8 @@ from maskwell.microdata.records.value_counts import (
     starts,
 )
 
+# Cells that all tables may hold together, some 100 megabytes, and that one table may hold at least
 CELLS, FEWEST_CELLS = 1 << 22, 1 << 14
-"""Cells that all tables may hold together, some 100 megabytes, and that one table may hold at least."""
-
 PLACES = 50  # places in a group that are told apart
 LIKE = 0.1  # columns that stand for each other have as many different values, to within this share, in every batch
 FEWEST_VALUES = 10  # columns with fewer values are categories: they are no copies of ids
@@ -35,8 +35,8 @@ EVERY_UNIT, SMALL_UNIT = 0.95, 1.5
 """Share of the units that have a label exactly once, from which on another number shows a change; and records that a
 unit has on average at least."""
 
+# Pairs of columns that nobody named, for all targets together and for each; those with the fewest values go first
 MOST_PAIRS, FEWEST_PAIRS = 256, 16
-"""Pairs of columns that nobody named, for all targets together and for each; those with the fewest values go first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class DependenceCounter:
         self._units = None if unit is None else DependenceCounter([unit], targets, missing=missing, ordered=ordered)
         self._alike = ValueCounter(limit)
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """All columns that have to be read as they are."""
         units = [] if self._units is None else self._units.columns

@@ -16,9 +16,10 @@ import numpy as np
 
 from maskwell.core.arguments import Array
 from maskwell.core.exact import to_decimal
+from maskwell.core.extras import require
 from maskwell.core.labels import is_missing, texts
 from maskwell.core.phrases import shorten
-from maskwell.engines.arrow_arrays import require, without_traces
+from maskwell.engines.arrow_arrays import without_traces
 from maskwell.engines.column_codes import places_of
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.engines.row_sources import Source, find_column

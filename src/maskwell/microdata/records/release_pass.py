@@ -10,8 +10,9 @@ from typing import Any
 
 from maskwell.core.atomic import atomic_file
 from maskwell.core.cells import CellTable
+from maskwell.core.extras import require
 from maskwell.core.freed_memory import give_back_memory
-from maskwell.engines.arrow_arrays import ANY, require
+from maskwell.engines.arrow_arrays import ANY
 from maskwell.engines.cell_counts import coders_of
 from maskwell.engines.column_codes import LevelCoder
 from maskwell.engines.input_file import TextForm
@@ -34,8 +35,8 @@ from maskwell.microdata.records.column_values import ColumnValues, ValueSurvey
 from maskwell.microdata.records.row_releaser import RowPlan, RowReleaser
 from maskwell.notes import Note
 
+# After so many batches memory that is free is given back: the arrays of a batch leave gaps, more with every batch
 TIDY_BATCHES = 16
-"""After so many batches memory that is free is given back: the arrays of a batch leave gaps, more with every batch."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

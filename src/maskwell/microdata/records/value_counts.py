@@ -23,9 +23,8 @@ SURE, USUAL, BY_CHANCE = 0.99, 0.75, 1e-3
 """Share of the records with a value that have one label, where it is told for sure; how many have it anyway at most,
 and how likely that may be by chance."""
 
+# A label is rare with this share of the records or less; of fewer records nothing can be said
 RARE, FEWEST_RARE = 0.1, 5
-"""A label is rare with this share of the records or less; of fewer records nothing can be said."""
-
 FEWEST_SHARING = 20  # records that share their value with others, below which nothing is said of what they restore
 _ALL = np.uint64((1 << 64) - 1)
 
@@ -35,18 +34,14 @@ class Restored:
     """How often a column restores the value of another one."""
 
     column: str  # Whose values are restored
-    # Share of the records whose value is guessed right from the other records with the same value, and by the best
-    # guess without them; records that are alone with their value are left out
+    # Records, of those that share their value, that are guessed right by the others with it, and by the best guess
     share: float
     without: float
-    # What tells: "value", "size" (how many records have the same value), "place" (which of them it is, in the order of
-    # the file), or the name of a column that is looked at together with this one
+    # What tells: "value", "size" (of its group), "place" (in it, by the order of the file), or another column
     by: str = "value"
-    # The same for the rare label that is told best: at least this share of its records is guessed right, and of the
-    # records that are guessed to have it
+    # The same for the rare label that is told best: of its records, and of those that are guessed to have it
     rare: float = 0.0
-    # Share of the records whose value goes with one label, in 99 of 100 records and not by chance, where no more than
-    # three quarters of all records have it
+    # Share of the records whose value goes with one label, in 99 of 100 records and neither by chance nor usually
     sure: float = 0.0
 
     @property

@@ -23,8 +23,8 @@ from maskwell.microdata.stages.stage import RandomizedColumns, Stage, TableFlow,
 
 LISTED = 4 * 10**6  # products with at most so many probabilities are listed
 
+# Which true cells can be released as which cells of the key, with which probability
 Arrivals = SparseArrivals | KroneckerArrivals
-"""Which true cells can be released as which cells of the key, with which probability."""
 
 
 def arrivals_of(

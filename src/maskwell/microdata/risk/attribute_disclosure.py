@@ -52,13 +52,11 @@ class AttributeRisk:
     cells: int
     homogeneous: CellGroup  # cells with one value only: whoever knows the keys knows the value
     skewed: CellGroup  # cells with several values that are further from the file than :data:`SKEWED`
-    # fewest_values, violations: l-diversity: the fewest values of a cell, and the records in cells with fewer than 2
-    # and 3
+    # l-diversity: the fewest values of a cell, and the records in cells with fewer than 2 and 3
     fewest_values: int
     violations: dict[str, int]
     least_entropy: float  # the least ``exp(H)`` of a cell: as many equally frequent values would tell as little
-    # t-closeness: the greatest distance of a cell from the file, of 0 to 1: the share of its records that would need
-    # another value
+    # t-closeness: the greatest distance of a cell from the file: the share of its records that would have to change
     greatest_distance: float
     # guess, guess_without_keys: share of the records whose value the best guess gets right, with and without the keys
     guess: float
@@ -121,11 +119,9 @@ class ReportedAttribute:
 
     sensitive: str  # sensitive, reports: the column, and how many reports it holds
     reports: int
-    # the largest likelihood ratio: whatever the intruder knows beforehand, the report multiplies the odds of any two
-    # answers by this at most
+    # by which a report multiplies the odds of any two answers at most, whatever was known
     parity: Parity
-    # guess, guess_without_report: probability that the best guess of the answer is right, with and without the
-    # report, for an intruder who knows the shares of the true answers as they are estimated from all reports
+    # chance that the best guess is right with and without the report, where the shares of answers are known
     guess: float
     guess_without_report: float
     max_posterior: float  # the largest probability of any answer after a report, for the same intruder

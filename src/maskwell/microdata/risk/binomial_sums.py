@@ -39,8 +39,7 @@ class BinomialSums:
     """Rows of binomial terms."""
 
     shift: Array  # shape (rows,): records with p > 0.9, of whom few do not arrive
-    # certain, reach: shape (rows,): records with p = 1, and records with p > 0: the least and the most that can
-    # arrive
+    # certain, reach: shape (rows,): records with p = 1, and with p > 0: the least and the most that can arrive
     certain: Array
     reach: Array
     ups: Real  # ups, downs: shape (rows, powers): power sums of p <= 0.1, and of 1 - p < 0.1
@@ -48,8 +47,7 @@ class BinomialSums:
     row: Array  # row, n, p: the terms between: which row, how many records, which probability; sorted by row
     n: Array
     p: Real
-    # log_none, odds: shape (rows,): ``sum N log(1 - p)`` and ``sum N p / (1 - p)`` over p < 1: chance of no arrival,
-    # and of one
+    # shape (rows,): ``sum N log(1 - p)`` and ``sum N p / (1 - p)`` over p < 1: chance of no arrival, and of one
     log_none: Real
     odds: Real
     highest: Real  # shape (rows,): the largest p
@@ -245,9 +243,7 @@ def _without(sums: Real, p: Real, counted: Array) -> Real:
 
 def _listed(rows: BinomialSums, starts: Array, looked_at: Array, w: Real) -> tuple[Real, Real]:
     """The listed terms of some rows, summed, shape (rows looked at, frequencies)."""
-    sizes = starts[looked_at + 1] - starts[looked_at]
-    place = np.repeat(np.arange(len(looked_at)), sizes)
-    term = np.arange(len(place)) + np.repeat(starts[looked_at] - (np.cumsum(sizes) - sizes), sizes)
+    place, term = expanded(starts, looked_at)
     log_size, angle = np.zeros((2, len(looked_at), len(w)))
     step = max(1, _WORK // len(w))
     for begin in range(0, len(term), step):

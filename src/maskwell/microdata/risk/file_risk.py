@@ -192,8 +192,7 @@ class _Measured:
     """What is measured of the cells of a file, part by part."""
 
     risks: CellRisks  # of all cells
-    # uniques, right: expected released uniques, and records whose true cell is the best guess from the released one,
-    # ``sum_x max_j p_xj N_j``
+    # expected released uniques, and records whose true cell is the best guess: ``sum_x max_j p_xj N_j``
     uniques: float
     right: float
     # risks in the file as it came out, for somebody who compares all counts; None where not known

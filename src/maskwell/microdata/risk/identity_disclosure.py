@@ -40,11 +40,9 @@ class CellRisks:
     unconditional: Real  # chance of a correct match if one of the released records with the record's key is picked
     # the largest chance of a correct match given T = t, over the range that holds T with the stated probability
     in_range: Real
-    # the same over every t that is possible. Where more than 2,000 cells are likelier to be reached from others than
-    # from themselves, those of the least risk have a bound from above
+    # the same over every t that is possible; of the least risks a bound where more than 2,000 have to be looked for
     strict: Real
-    # the same as ``strict`` for somebody who looks at the released value that is best for them: the largest chance
-    # over all released values and all t. Where too many would have to be looked at, a bound from above
+    # the same over all released values, for whoever looks at the best one; a bound where too many would be looked at
     any_release: Real
     true_unique: Real  # chance that the record is released alone with its key, where it was unique; else 0
 

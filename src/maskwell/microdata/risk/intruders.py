@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from maskwell.microdata.release_values import AnyRelease
     from maskwell.microdata.risk.risk_report import FileRisk
 
+# Chances of a correct match that are told of a file, for its records and the largest of them
 MEASURES = ("in_range", "strict", "any_release", "released_counts")
-"""Chances of a correct match that are told of a file, for its records and the largest of them."""
 
 
 class Intruder:
@@ -46,7 +46,7 @@ class Intruder:
     @property
     def of_counts(self) -> Intruder:
         """The intruder whose chance counts give, where more than counts is needed for this one."""
-        return self
+        return ANY_LOOK if self.weighs_columns else self
 
     def foretold(self, after: FileRisk) -> float:
         """The largest chance that is told by the counts of the true file, before any is drawn."""
@@ -68,7 +68,7 @@ class Intruder:
 
     def limit_of_weighing(self, match: Fraction | None) -> Fraction:
         """What somebody may reach who weighs the unchanged columns."""
-        return Fraction(1)
+        return match if self.weighs_columns and match is not None else Fraction(1)
 
     def check_assessed(self, release: AnyRelease, limit: Fraction) -> None:
         """Raise where the counts of the true file do not show that they stay below a limit."""
@@ -137,15 +137,6 @@ class AllColumns(Intruder):
     name = "all-columns"
     comment = "also not by someone who weighs how well the other columns go with the keys"
     weighs_columns = True
-
-    @property
-    def of_counts(self) -> Intruder:
-        """Columns are weighed where a release is simulated; counts alone do not tell."""
-        return ANY_LOOK
-
-    def limit_of_weighing(self, match: Fraction | None) -> Fraction:
-        """That of the plan."""
-        return Fraction(1) if match is None else match
 
     def check_assessed(self, release: AnyRelease, limit: Fraction) -> None:
         """The simulation was possible, and stays below the limit."""

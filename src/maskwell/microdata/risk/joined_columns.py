@@ -20,6 +20,7 @@ from maskwell.core.randomness import SeededRandom
 from maskwell.core.verdicts import below as is_below
 from maskwell.microdata.records.column_fit import ColumnFit
 from maskwell.microdata.risk.arrivals import states_of
+from maskwell.microdata.risk.binomial_sums import expanded
 from maskwell.microdata.stages.stage import Stage
 
 SEED = 1  # files are drawn with a seed: they are only judged, and the same file is judged alike every time
@@ -59,12 +60,10 @@ class JoinedRisk:
     # people, draws: people whose keys few records have and who were looked for, and how often a file was drawn
     people: int
     draws: int
-    # right, right_surest: share of the people for whom the right record was picked: of all, and of the tenth the
-    # intruder is surest of
+    # share of the people for whom the right record was picked: of all, and of the tenth that is surest
     right: float
     right_surest: float
-    # surest, error: how many people that tenth has, all draws together; and the standard error of the share among
-    # them
+    # how many people that tenth has, all draws together; and the standard error of the share among them
     surest: int
     error: float
 
@@ -91,9 +90,9 @@ def joined_risk(
 
 
 class _Origins(NamedTuple):
-    """The true states that records of a released state come from: the first of them, how many, and the flows."""
+    """The true states that records of a released state come from: where they start, how many, and the flows."""
 
-    first: Array
+    starts: Array
     sizes: Array
     true: Array
     flow: Real
@@ -218,13 +217,13 @@ class _Search:
         origins = self._origins
         count = origins.sizes[drawn]
         first = np.cumsum(count) - count
-        entry = np.arange(int(count.sum())) + np.repeat(origins.first[drawn] - first, count)
+        record, entry = expanded(origins.starts, drawn)
         true = origins.true[entry]
-        same = self.key[true] == np.repeat(self.key[drawn], count)
+        same = self.key[true] == self.key[drawn][record]
         chances = []
         for attacker in ATTACKERS:
-            for fits in attacker.log_odds(fit, self.cell[true], np.repeat(records, count)):
-                below = fits - np.repeat(np.maximum.reduceat(fits, first), count)
+            for fits in attacker.log_odds(fit, self.cell[true], records[record]):
+                below = fits - np.maximum.reduceat(fits, first)[record]
                 odds = origins.flow[entry] * np.exp(below)
                 chances.append(np.add.reduceat(odds * same, first) / np.add.reduceat(odds, first))
         return np.stack(chances, axis=1).round(9)  # on every processor alike
@@ -234,4 +233,4 @@ class _Search:
         released, true, flow, _ = self.stage.occurring_flows()
         order = np.argsort(released, kind="stable")
         count = np.bincount(released, minlength=len(self.stage.states))
-        return _Origins(np.cumsum(count) - count, count, true[order], flow[order])
+        return _Origins(np.append(0, np.cumsum(count)), count, true[order], flow[order])

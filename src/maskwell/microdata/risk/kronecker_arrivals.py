@@ -261,8 +261,12 @@ class Block:
         """
         place = self.grid(np.arange(1, len(self.cells) + 1)).astype(np.int64)
         highest = (place > 0).astype(np.float64)  # for every released cell the largest p of any true one, and which
-        for axis, P in enumerate(self.matrices):
-            highest, place = highest_from(highest, P, axis, place)
+        for axis, P in enumerate(self.matrices):  # ``max_j P_ij value_j`` along the axis, and from which cell it comes
+            moved, cells_of = np.moveaxis(highest, axis, -1), np.moveaxis(place, axis, -1)
+            best_of = [(moved * row).argmax(axis=-1)[..., None] for row in P]
+            taken = [np.take_along_axis(moved * row, at, -1)[..., 0] for row, at in zip(P, best_of, strict=True)]
+            origin = [np.take_along_axis(cells_of, at, -1)[..., 0] for at in best_of]
+            highest, place = (np.moveaxis(np.stack(each, axis=-1), -1, axis) for each in (taken, origin))
         highest, first = highest.ravel(), np.maximum(place.ravel() - 1, 0)
         certain, total = self.whole.certain, self.whole.odds
         free = (certain == 0) & (highest > 0)
@@ -316,12 +320,3 @@ def _block(table: CellTable, parts: Sequence[Component], cells: Array) -> Block:
     if size > GRID:
         raise TooLargeError("a-key-of-possible-cells", size=size, grid=GRID)
     return block
-
-
-def highest_from(values: Real, P: Real, axis: int, origin: Array) -> tuple[Real, Array]:
-    """``max_j P_ij value_j`` along one axis, and from which cell each comes: ``origin`` numbers those of the values."""
-    moved, cells = np.moveaxis(values, axis, -1), np.moveaxis(origin, axis, -1)
-    best = [(moved * row).argmax(axis=-1)[..., None] for row in P]
-    highest = [np.take_along_axis(moved * row, at, -1)[..., 0] for row, at in zip(P, best, strict=True)]
-    first = [np.take_along_axis(cells, at, -1)[..., 0] for at in best]
-    return tuple(np.moveaxis(np.stack(each, axis=-1), -1, axis) for each in (highest, first))  # type: ignore[return-value]

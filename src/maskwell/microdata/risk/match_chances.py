@@ -244,8 +244,8 @@ def _searched(row: _Row, target: float, certain: int) -> float:
     return max(best, 1 / (most + certain))  # at the most that can arrive the target is there
 
 
+# A release asks before and after its draw, and for many records that are alike
 _remembered = lru_cache(maxsize=_REMEMBERED)(_searched)
-"""A release asks before and after its draw, and for many records that are alike."""
 
 
 def _tilted_row(row: _Row, t: int) -> tuple[float, BinomialSums, int]:
@@ -256,8 +256,8 @@ def _tilted_row(row: _Row, t: int) -> tuple[float, BinomialSums, int]:
     return factor, tilted, min(int(n.sum()), t + max(1, int(_USED * np.sqrt(tilted.variance[0]))))
 
 
+# All targets of a row are looked for in the same tilted rows
 _tilted_once = lru_cache(maxsize=_REMEMBERED)(_tilted_row)
-"""All targets of a row are looked for in the same tilted rows."""
 
 
 def _tilted(p: Real, factor: float) -> Real:

@@ -44,12 +44,10 @@ class SmallCells:
 class SampleRisk:
     """What somebody can do who does not know who is in the sample, told by its weights."""
 
-    # expected_reidentifications, max_risk_population: correct matches, and the largest chance of one, estimated from
-    # a model of the population
+    # correct matches, and the largest chance of one, estimated from a model of the population
     expected_reidentifications: float
     max_risk_population: float
-    # what the chance of any person to be sampled and found cannot exceed, if every weight is one over the chance to
-    # be in the sample; ``None`` where weights allow no such statement
+    # the bound on being sampled and found, if weights are one over the chance to be sampled; ``None`` where unknown
     max_risk_sampled: float | None
 
 
@@ -71,15 +69,12 @@ class FileRisk:
     cells: int
     small: SmallCells | None  # its small cells, and its uniques; ``None`` of a released file that is not yet drawn
     expected_matches: float  # correct matches that are expected if every record is looked for
-    # chance that the best guess of a record's true key from its released key is right; ``None`` of a file of randomized
-    # reports, whose true keys are not known
+    # chance that the best guess of a true key from its released key is right; ``None`` of randomized reports
     guess_probability: float | None
-    # expected released uniques, and how many of them are true uniques in their own cell; the second ``None`` of a file
-    # of randomized reports
+    # expected released uniques, and those of them that are true ones; the second ``None`` of randomized reports
     expected_uniques: float
     expected_true_uniques: float | None
-    # the largest chance of a correct match of any record, against the intruder that the report speaks of; and the same
-    # by what is measured (:data:`~maskwell.microdata.risk.intruders.MEASURES`), as far as it is known
+    # the largest chance of a correct match: by the intruder of the report, and by each of `MEASURES` that is known
     max_risk: float
     max_risk_by: Mapping[str, float]
     percentile_95: float  # the chance that 95 % of the records do not exceed
@@ -173,23 +168,23 @@ class RiskReport(Result):
     units: UnitRisk | None = None
     joined: JoinedRisk | None = None
 
-    @property
+    @cached_property
     def now(self) -> FileRisk:
         """The file as it is released, where it is; else as it is."""
         return self.before if self.after is None else self.after
 
-    @property
+    @cached_property
     def worst_by_counts(self) -> float:
         """The largest chance of a correct match of any record, whoever looks and compares counts."""
         now = self.now
         return float(max(now.max_risk, now.max_risk_any_release, now.max_risk_released_counts or 0.0))
 
-    @property
+    @cached_property
     def worst(self) -> float:
         """The largest figure that the report has for a correct match, also of who weighs unchanged columns."""
         return max(self.worst_by_counts, 0.0 if self.joined is None else self.joined.right_surest)
 
-    @property
+    @cached_property
     def headline(self) -> dict[str, Any]:
         """The figure that stands above the release, for whom, whether the limit is kept, and the worst known."""
         now = self.now
@@ -204,7 +199,7 @@ class RiskReport(Result):
             **({} if self.units is None else {"unit": self.units.unit, "worst_unit": self.units.worst}),
         }
 
-    @property
+    @cached_property
     def risk(self) -> Real:
         """The chance of a correct match of the records of each cell: after the release where there is one."""
         return self.per_cell["before" if self.after is None else "after"]

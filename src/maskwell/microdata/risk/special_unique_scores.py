@@ -35,8 +35,7 @@ class SpecialUniques:
 
     keys: tuple[str, ...]  # keys, largest: the keys, and how many of them a set has at most
     largest: int
-    # records, uniques, pairs: records of the file, those that are alone with all their keys, and those that are one
-    # of two alike
+    # records of the file, those that are alone with all their keys, and those that are one of two alike
     records: int
     uniques: int
     pairs: int
@@ -67,15 +66,10 @@ class SpecialUniques:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
+        names = ("largest", "records", "uniques", "pairs", "special", "fraction", "dis")
         return {
             "keys": list(self.keys),
-            "largest": self.largest,
-            "records": self.records,
-            "uniques": self.uniques,
-            "pairs": self.pairs,
-            "special": self.special,
-            "fraction": self.fraction,
-            "dis": self.dis,
+            **{name: getattr(self, name) for name in names},
             "sets": {str(size): number for size, number in self.sets.items()},
             "highest_score": float(self.scores.max(initial=0.0)),
             "highest_dis_score": float(self.dis_scores.max(initial=0.0)),

@@ -13,7 +13,7 @@ Source: derived (docs/theory/disclosure-risk.md).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,11 +27,13 @@ from maskwell.microdata.risk.file_risk import assess_risk, cells_in, largest_in_
 from maskwell.microdata.risk.intruders import intruder_named
 from maskwell.microdata.risk.risk_report import RiskReport, chance_figures
 from maskwell.microdata.risk.sparse_arrivals import joined_blocks
-from maskwell.microdata.risk.unit_ways import Label, UnitWays
+from maskwell.microdata.risk.unit_risk import with_units
 from maskwell.microdata.stages.stage import Stage, TableFlow, acting, needed_columns
 from maskwell.notes import Note
 
 WORK = 4 * 10**6  # steps from one way to share out the released counts to the next that are made for one file
+STATES = 20_000  # ways to share out the released counts of a block of units that are kept at once
+_BITS = 62  # powers are told apart by one number
 _ALIKE = "records of one unit alike"
 _MAKE_UP = "make-up of a unit"
 _ONE_LOOK = ("strict", "any_release")
@@ -41,8 +43,7 @@ _ONE_LOOK = ("strict", "any_release")
 class DrawnUnits:
     """The units of a file that have one draw, and what is seen of them."""
 
-    # table, members: counts over the keys, the columns that tell how they are randomized and those that are seen; and
-    # the records by unit, in the cells of this table
+    # counts over the keys, what tells how they are drawn, and what is seen; and the records by unit, in its cells
     table: CellTable
     members: UnitMembers
     seen: tuple[str, ...] = ()  # unchanged columns inside whose cells records are counted, besides the keys
@@ -56,6 +57,17 @@ class DrawnUnits:
 def have_one_draw(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
     """Whether all records of a unit have one draw of a key."""
     return any(stage.unit is not None for stage in acting(stages, keys))
+
+
+def units_told(
+    report: RiskReport, stages: Sequence[Stage], units: DrawnUnits, *, seen_by: Sequence[str], seen_share: float
+) -> RiskReport:
+    """A report with the risk of units, and for draws of whole units where a stage has these."""
+    together = None
+    if have_one_draw(stages, report.keys):
+        report, together = drawn_together(report, stages, units)
+    members = replace(units.members, cells=cells_in(units.table, report.table)[units.members.cells])
+    return with_units(report, members, seen_by=seen_by, seen_share=seen_share, together=together)
 
 
 def drawn_together(report: RiskReport, stages: Sequence[Stage], units: DrawnUnits) -> tuple[RiskReport, float | None]:
@@ -111,8 +123,8 @@ def _largest(chances: Real, cell: Array, cells: int) -> Real:
 
 # ---- units by their make-up
 
-MakeUp = tuple[Label, ...]
-"""The labels of the records of a unit in the unchanged columns that are seen, sorted."""
+Label = tuple[Hashable, ...]
+MakeUp = tuple[Label, ...]  # the labels of the records of a unit in the unchanged columns that are seen, sorted
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +137,7 @@ class _MadeUp:
     unchanged: tuple[str, ...]
     of_units: CellTable  # of_units, make_ups: counts of units, and the make-ups by their numbers
     make_ups: tuple[MakeUp, ...]
-    # record, cell: shape (types,), for each cell of ``of_units`` with each cell of the table of records that its units
-    # have: the former, and the latter
+    # record, cell: shape (types,): each cell of ``of_units`` with each cell of records that its units have
     record: Array
     cell: Array
     # alike, share, inside: how many records of such a unit have the same keys; of all records with these keys the
@@ -358,6 +369,80 @@ def _ways(
         chances=[np.array([*values.values()]) for values in outcomes],
         values=[[*values] for values in outcomes],
     )
+
+
+@dataclass(eq=False)
+class UnitWays:
+    """Units of several cells, ``counts`` of each, that add up to the released counts.
+
+    A polynomial is kept as its powers, shape (states, axes), none above the released counts, and its coefficients.
+    """
+
+    released: Array
+    counts: Sequence[int]
+    steps: Sequence[Array]
+    chances: Sequence[Real]
+    values: Sequence[Sequence[Label]]
+    done: int = 0
+
+    def placed(self, work: int) -> list[dict[Label, float]] | None:
+        """For each cell the chances of a unit to be released with each value, given all released counts."""
+        if np.log2(self.released + 1.0).sum() > _BITS:
+            return None
+        one = np.zeros((1, len(self.released)), dtype=np.int64), np.ones(1)
+        before, after = [one], [one]
+        last = len(self.counts) - 1
+        for j in range(last):
+            before.append(self._times(before[-1], j, self.counts[j]))
+            after.append(self._times(after[-1], last - j, self.counts[last - j]))
+            if self.done > work or max(len(before[-1][1]), len(after[-1][1])) > STATES:
+                return None
+        places = []
+        for j, n in enumerate(self.counts):
+            without = self._times(before[j], j, n - 1)
+            if self.done > work or len(without[1]) > STATES:
+                return None
+            joint = self.chances[j] * self._coefficients(without, after[last - j], self.released - self.steps[j])
+            if not joint.sum() > 0:
+                return None
+            places.append(dict(zip(self.values[j], (joint / joint.sum()).tolist(), strict=True)))
+        return places
+
+    @property
+    def _radix(self) -> Array:
+        return np.cumprod(np.append(1, self.released[:-1] + 1))
+
+    def _times(self, polynomial: tuple[Array, Real], j: int, n: int) -> tuple[Array, Real]:
+        """A polynomial times that of n units of a cell, scaled so that its largest coefficient is one."""
+        powers, values = polynomial
+        for _ in range(n):
+            self.done += len(values) * len(self.steps[j])
+            if len(values) > STATES:
+                break
+            reached = (powers[:, None, :] + self.steps[j]).reshape(-1, powers.shape[1])
+            possible = (reached <= self.released).all(axis=1)
+            reached, added = reached[possible], (values[:, None] * self.chances[j]).reshape(-1)[possible]
+            _, first, place = np.unique(reached @ self._radix, return_index=True, return_inverse=True)
+            powers, sums = (
+                reached[first],
+                np.bincount(place.reshape(-1), added, minlength=len(first)).astype(np.float64),
+            )
+            values = sums / sums.max(initial=1e-300)
+        return powers, values
+
+    def _coefficients(self, left: tuple[Array, Real], right: tuple[Array, Real], powers: Array) -> Real:
+        """Coefficients of a product of two polynomials at some powers, up to a common factor; 0 at negative ones."""
+        places = left[0] @ self._radix
+        order = np.argsort(places)
+        out = np.zeros(len(powers))
+        for i, power in enumerate(powers):
+            rest = power - right[0]
+            possible = (rest >= 0).all(axis=1)
+            at = np.searchsorted(places[order], rest[possible] @ self._radix)
+            at = np.minimum(at, len(places) - 1)
+            same = places[order][at] == rest[possible] @ self._radix
+            out[i] = float((left[1][order][at] * right[1][possible])[same].sum())
+        return out
 
 
 # ---- the report

@@ -24,17 +24,14 @@ from maskwell.microdata.risk.risk_report import RiskReport
 class UnitFigures:
     """What somebody finds of the units of a file."""
 
-    # the largest chance that at least one record of a unit is found by the intruder of the report, who looks once for
-    # each, if they are matched independently; where they have one draw, the bound that needs no independence
+    # the largest chance that one record is found, matched independently; the bound where units have one draw
     max_risk: float
     max_bound: float  # the same without that assumption: the largest sum of the chances of a unit, 1 at most
     expected_units: float  # units of which at least one record is found, if every record is looked for
     expected_records: float  # the same in records: each counts with the chance of its unit
     # with weights, that number if it is not known who is in the sample, as sdcMicro has it; else ``None``
     expected_reidentifications: float | None = None
-    # worst_risk, worst_bound: the same two for whoever finds most: by the best look or, where that can be told, by
-    # comparing all released counts with the true ones. ``None`` for a file that is not randomized, where everybody
-    # finds the same
+    # the same two for whoever finds most, comparing all counts where that is told; ``None`` of a file as it is
     worst_risk: float | None = None
     worst_bound: float | None = None
 
@@ -50,12 +47,10 @@ class UnitRisk:
     before: UnitFigures
     after: UnitFigures | None
     alone: int  # units whose records have keys that, all together, no other unit has
-    # the largest chance to find a unit for somebody who knows the keys of all its records and sees which records
-    # belong together: one in the units with the same keys, which no draws of single records make smaller. Where units
-    # have one draw and all keys in common, the chance that follows from their matrix
+    # the largest chance to find a unit, seen together, by all its keys: one in those alike, whatever records draw; less
+    # where units have one draw and all keys in common
     known_together: float
-    # seen_by, seen_share: columns that show which records belong together, and for which share of the records; none
-    # where nothing does
+    # columns that show which records belong together, and for which share of the records
     seen_by: tuple[str, ...] = ()
     seen_share: float = 0.0
 

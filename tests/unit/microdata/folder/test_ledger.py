@@ -21,7 +21,7 @@ from maskwell.microdata.folder import ledger as ledgers
 from maskwell.microdata.folder import release_folder
 from maskwell.microdata.folder.ledger import ABANDONED, BEGUN, RELEASED, read_ledger
 from maskwell.microdata.folder.release_check import verify_release
-from maskwell.microdata.publication import open_release
+from maskwell.microdata.publication import release_into
 from maskwell.microdata.stages.stage import Stage
 
 KEY = KeyedRandom.of(bytes(range(32)), "people")
@@ -47,9 +47,7 @@ def plan_of(match: str = "0.4", variables: tuple[str, ...] = ("region", "sex"), 
 
 def released(folder: str, plan: ReleasePlan | None = None, **more: Any) -> Release:
     options = {"key": KEY, "ledger": "k.ledger", **more}
-    with open_release("people.csv", plan or plan_of(), folder, **options) as opened:
-        pass
-    return opened.release
+    return release_into("people.csv", plan or plan_of(), folder, **options)
 
 
 def refused(folder: str, plan: ReleasePlan, **more: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from maskwell.microdata.folder.readme import readme
 from maskwell.microdata.folder.receipt_contents import public_receipt
 from maskwell.microdata.folder.release_folder import write_risks
 from maskwell.microdata.folder.release_metadata import NAMESPACE, codebook_csv, codebook_of, datapackage, ddi_codebook
-from maskwell.microdata.publication import open_release
+from maskwell.microdata.publication import release_into
 from maskwell.microdata.release_values import ReleasedColumn
 from maskwell.microdata.risk import assess_risk
 
@@ -179,8 +179,7 @@ def test_the_codebook_has_all_columns_and_the_package_the_form_of_the_file(tmp_p
     (tmp_path / "a.csv").write_bytes("\r\n".join(["ort;sex;lohn;kinder;code;text", *lines, ""]).encode("cp1252"))
     protect = [{"variables": ["ort", "sex"], "method": "sequential"}]
     plan = ReleasePlan.of(protect, accept=["lohn", "kinder", "code", "text"])
-    with open_release(str(tmp_path / "a.csv"), plan, str(tmp_path / "released")):
-        pass
+    release_into(str(tmp_path / "a.csv"), plan, str(tmp_path / "released"))
     public = tmp_path / "released/public"
     book = {one["name"]: one for one in json.loads((public / "codebook.json").read_text(encoding="utf-8"))["columns"]}
     kinds = {"ort": "text", "sex": "text", "lohn": "number", "kinder": "integer", "code": "text", "text": "text"}

@@ -100,13 +100,6 @@ def test_those_who_are_alone_with_an_income_do_not_hide_that_it_tells_the_class(
     assert restored(found).share == 1
 
 
-def test_two_columns_tell_what_neither_does_alone() -> None:
-    a, b = RANDOM.integers(0, 2, 4_000), RANDOM.integers(0, 2, 4_000)
-    found = facts_of(a.tolist(), (a ^ b).tolist(), together=["k"], also={"k": b.tolist()})
-    assert restored(found, "k").share == 1
-    assert restored(found).gain < 0.2
-
-
 def test_a_rare_label_that_is_told_is_seen() -> None:
     target = RANDOM.integers(0, 3, 5_000)
     target[:60] = 3

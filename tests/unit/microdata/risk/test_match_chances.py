@@ -128,13 +128,6 @@ def test_every_number_of_a_file_agrees_with_fractions(seed: int, monkeypatch: py
     assert (bound <= 1 / counts[found.cells] * (1 + 1e-12)).all()
 
 
-def test_a_smarter_intruder_looks_where_the_record_goes() -> None:
-    P = np.array([[0.35, 0.1, 0.1], [0.65, 0.7, 0], [0, 0.2, 0.9]])
-    found = cell_risks([1, 2, 20], P)
-    assert found.any_release[0] > found.in_range[0]
-    assert cell_risks([1, 2, 20], P, every_release=False).any_release.tolist() == found.strict.tolist()
-
-
 def test_a_record_stays_where_the_report_has_its_label_whatever_the_order_of_reports() -> None:
     P, labels = [["1/2", "1/4"], ["1/4", "3/4"], ["1/4", "0"]], [*"abc"]
     truths, turned = Categories.of(labels[:2]), Categories.of(labels[::-1])

@@ -19,7 +19,7 @@ from maskwell.core import Categories, KeyedRandom
 from maskwell.core.exact import Parity
 from maskwell.designs import Dense, Sparse, Uniform
 from maskwell.microdata.matrices.matrix_algebra import repeated
-from maskwell.microdata.records.stage_draws import draws_of
+from maskwell.microdata.records.row_releaser import draws_of
 from maskwell.microdata.risk.repeated_releases import path_parities, two_releases
 from maskwell.microdata.stages.stage import Stage, state_categories
 

@@ -25,9 +25,9 @@ from maskwell.microdata.analysis import estimate_released
 from maskwell.microdata.assessment import assess
 from maskwell.microdata.folder.receipt import stage_from_dict
 from maskwell.microdata.folder.receipt_contents import stage_to_dict
-from maskwell.microdata.publication import open_release
+from maskwell.microdata.publication import release_into
 from maskwell.microdata.records.unit_rows import read_units
-from maskwell.microdata.risk import RiskReport, assess_risk, unit_ways
+from maskwell.microdata.risk import RiskReport, assess_risk, unit_draws
 from maskwell.microdata.risk.identity_disclosure import cell_risks
 from maskwell.microdata.risk.unit_draws import DrawnUnits, drawn_together
 from maskwell.microdata.utility.utility_measures import inflation_of
@@ -159,8 +159,8 @@ def test_the_inflation_of_households_is_that_of_all_releases() -> None:
 def test_what_counts_do_not_tell_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also of keys that are drawn both ways, a file with two of each kind: by a list of all releases it is 35 %."""
     release = assessed(("roof", "sex"), ())
-    for limit, is_told in ((unit_ways.STATES, True), (3, False)):
-        monkeypatch.setattr(unit_ways, "STATES", limit)
+    for limit, is_told in ((unit_draws.STATES, True), (3, False)):
+        monkeypatch.setattr(unit_draws, "STATES", limit)
         report = stated(release, ("roof", "sex"), [0, 1, 1, 2, 2, 2], published=False)
         assert report.is_flagged("all-counts-not-covered") is not is_told
         assert (report.after.max_risk_released_counts is not None) is is_told
@@ -297,8 +297,7 @@ def test_a_key_keeps_the_draws_of_households_without_ids_of_persons(
     key, seen = KeyedRandom.of(bytes(range(32)), "homes"), []
     for name, order in (("one", rows), ("two", rows[::-1])):
         Path("homes.csv").write_text("\n".join(["hid,roof,hsize", *order]) + "\n", encoding="utf-8")
-        with open_release("homes.csv", plan, name, key=key, ledger="k.ledger") as opened:
-            assert opened.release.drawn_again == ()
+        assert release_into("homes.csv", plan, name, key=key, ledger="k.ledger").drawn_again == ()
         seen.append(sorted(Path(name, "public", "data.csv").read_text(encoding="utf-8").splitlines()))
     assert seen[0] == seen[1] != sorted(["hid,roof,hsize", *rows])
 

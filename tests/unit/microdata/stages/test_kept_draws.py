@@ -25,7 +25,7 @@ from maskwell.microdata.folder.receipt_contents import stage_to_dict
 from maskwell.microdata.kept_bounds import check_kept
 from maskwell.microdata.matrices import is_invariant
 from maskwell.microdata.needed_tables import tables_of
-from maskwell.microdata.records.stage_draws import draws_of
+from maskwell.microdata.records.row_releaser import draws_of
 from maskwell.microdata.stages.stage import Stage, state_categories
 from maskwell.microdata.stages.stage_building import build_stages
 

@@ -1,4 +1,4 @@
-"""A map of risk and change: the release that a plan asks for, beside the same plan under other bounds."""
+"""What other plans would give and cost: the same plan under other bounds, and without its recodes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from typing import Any
 from maskwell.core.arguments import check_kind
 from maskwell.core.exact import to_decimal
 from maskwell.core.verdicts import at_most, below
+from maskwell.engines.rows import Rows
 from maskwell.errors import MaskwellError, PlanError
 from maskwell.microdata.assessment import assess_counts
+from maskwell.microdata.needed_tables import closure, count_records, tables_of
 from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.release_values import AnyRelease
+from maskwell.microdata.true_file import TrueFile, column_fits, prepared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +94,113 @@ def risk_utility_map(
         if progress is not None:
             progress(release.rows, done / len(variants))
     return sorted(points, key=lambda point: (math.isnan(point.risk), -point.risk))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecodeEffect:
+    """A file with some columns recoded, and its release under the bound of the plan.
+
+    Attributes
+    ----------
+    left_out
+        Columns that are not recoded here although the plan recodes them; none in the plan itself.
+    categories
+        Of the columns left out: how many they have, and how many the plan makes of them.
+    alone
+        Records that are alone with their keys before anything is randomized.
+    risk_before, risk
+        The greatest chance of a correct match, before and after the randomization; NaN where there is none.
+    changed
+        Share of the records that are expected to change in at least one column; NaN where no release is possible.
+    lifted
+        Numbers of the rules that are left out here, because they name new categories of the columns left out.
+    note
+        Why no release is possible.
+    """
+
+    left_out: tuple[str, ...]
+    categories: tuple[tuple[int, int], ...] = ()
+    alone: int = 0
+    risk_before: float = math.nan
+    risk: float = math.nan
+    changed: float = math.nan
+    lifted: tuple[int, ...] = ()
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        numbers = {key: None if isinstance(x, float) and math.isnan(x) else x for key, x in asdict(self).items()}
+        pairs = [list(pair) for pair in self.categories]
+        return {**numbers, "left_out": list(self.left_out), "categories": pairs, "lifted": list(self.lifted)}
+
+
+def recode_effects(
+    records: Rows, release: AnyRelease, progress: Callable[[int, float | None], None] | None = None
+) -> list[RecodeEffect]:
+    """What the recodes of a plan save: the plan, the plan without each of them, and without all.
+
+    Only recodes of columns that tell the risk count: keys, and columns that say how these are randomized. The file is
+    counted once more for each. A rule that names new categories of a column cannot be kept where the column is left as
+    it is, and is left out there.
+
+    Parameters
+    ----------
+    records
+        The path of the file, or the table, as it is: not recoded.
+    release
+        The plan as it was assessed on these records.
+    progress
+        Told how far it is.
+    """
+    check_kind(AnyRelease, release=release)
+    check_kind(Callable | None, progress=progress)
+    variants = [*_plans_without(release.plan)]
+    if not variants:
+        return []
+    effects = [_effect(release, ())]
+    for done, left_out in enumerate(variants, 1):
+        effects.append(_tried_without(records, release, left_out))
+        if progress is not None:
+            progress(release.rows, done / len(variants))
+    return effects
+
+
+def _plans_without(plan: ReleasePlan) -> Iterator[tuple[str, ...]]:
+    """Recodes that may be left out: each alone, and all."""
+    columns = tuple(column for column in plan.recodes if column in closure(plan, plan.keys))
+    yield from ((column,) for column in columns)
+    if len(columns) > 1:
+        yield columns
+
+
+def _tried_without(records: Rows, release: AnyRelease, left_out: tuple[str, ...]) -> RecodeEffect:
+    asked = release.plan.as_typed or release.plan
+    lifted = tuple(n for n, rule in enumerate(asked.rules, 1) if any(c in left_out and x for c, x in rule.labels()))
+    tried = RecodeEffect(
+        left_out=left_out, categories=tuple(release.file.recoded[one] for one in left_out), lifted=lifted
+    )
+    try:
+        recodes = {column: recode for column, recode in asked.recodes.items() if column not in left_out}
+        codebook = {column: labels for column, labels in asked.codebook.items() if column not in left_out}
+        rules = tuple(rule for number, rule in enumerate(asked.rules, 1) if number not in lifted)
+        rows, plan = prepared(records, replace(asked, recodes=recodes, codebook=codebook, rules=rules))
+        tables = count_records(rows, plan, tables_of(plan))
+        fits = column_fits(rows, plan, tables, release.file.others)
+        assessed = assess_counts(TrueFile(tables=tables, fits=fits), plan)
+    except MaskwellError as error:
+        return replace(tried, note=error.message)
+    return replace(_effect(assessed, left_out), categories=tried.categories, lifted=lifted)
+
+
+def _effect(release: AnyRelease, left_out: tuple[str, ...]) -> RecodeEffect:
+    risk = release.risk
+    return RecodeEffect(
+        left_out=left_out,
+        alone=0 if risk is None else risk.before.uniques or 0,
+        risk_before=math.nan if risk is None else risk.before.max_risk,
+        risk=math.nan if risk is None or risk.after is None else risk.after.max_risk,
+        changed=release.expected_change(),
+    )
 
 
 def label_of(plan: ReleasePlan) -> str:
