@@ -52,9 +52,6 @@ def field_name(name: str) -> str:
     return plain if plain[0].isalpha() else f"q_{plain}"
 
 
-# ---- scripts
-
-
 def module_as_value(name: str) -> str:
     """A script without imports of its own as one value that holds what it exports: ``const name = (() => ...)();``."""
     text = static_text(f"{name}.js")
@@ -119,8 +116,6 @@ def _quoted(program: str) -> str:
     lines = (json.dumps(line).translate(str.maketrans(signs)) for line in program.split("\n") if line.strip())
     return "[\n" + ",\n".join(lines) + '\n].join("\\n")'
 
-
-# ---- what the platforms document
 
 _STEPS = {
     "qualtrics": (

@@ -34,9 +34,7 @@ from maskwell.core.labels import texts
 from maskwell.engines.row_sources import open_source
 from maskwell.errors import DataFileError, ReportError
 
-MOST_ROWS = 10_000_000
-"""Of one import: a small compressed file can hold billions."""
-
+MOST_ROWS = 10_000_000  # of one import: a small compressed file can hold billions
 _BATCH = 5_000
 _REMEMBERED = 100_000
 _SLOW: Mapping[str, Any] = {"time_cost": 3, "memory_cost": 65536, "parallelism": 4, "hash_len": 32, "type": Type.ID}
@@ -76,9 +74,6 @@ def import_reports(
     return Imported(export.kind, taken, count - taken, left_out, export.has_ids)
 
 
-# ---- rows
-
-
 def _content(stored: StoredSurvey, row: Mapping[str, Any], codes: Mapping[str, Mapping[str, int]], number: int) -> str:
     given = {name: value for name, value in row.items() if value not in (None, "")}
     reports = {name: _report(stored, name, value, codes, number) for name, value in given.items()}
@@ -88,7 +83,6 @@ def _content(stored: StoredSurvey, row: Mapping[str, Any], codes: Mapping[str, M
 
 
 def _report(stored: StoredSurvey, name: str, value: Any, codes: Mapping[str, Mapping[str, int]], number: int) -> Any:
-    """The code of a report, or a text of 0 and 1."""
     question = stored.survey.by_name[name]
     if str(value) not in codes[name] and not question.check_report(value):
         raise ReportError("column-the-value-in-data-row", name=name, number=number, values=repr(value))
@@ -126,9 +120,6 @@ def _place(path: str | Path, header: list[str], name: str) -> int:
     if header.count(name) > 1:
         raise DataFileError("has-two-columns-named", path=path, name=name)
     return header.index(name)
-
-
-# ---- checked rows on their way
 
 
 def _write_checked(spool: IO[str], stored: StoredSurvey, entries: Iterable[Entry]) -> tuple[int, int, bytes]:
@@ -183,9 +174,6 @@ def check_taking(stored: StoredSurvey) -> None:
         raise ReportError("the-survey-is-state", state=stored.state, code=stored.code)
     if stored.survey.access != "open":
         raise ReportError("this-survey-needs-an-invitation-for")
-
-
-# ---- files without ids
 
 
 def _mark(store: Store, stored: StoredSurvey, hashed: bytes) -> bytes:

@@ -28,12 +28,9 @@ from maskwell.errors import ReportError
 
 MOST_AT_ONCE = 500
 FIRST_REST = 0.25
-TIDY_SHARE = 20
-"""How many times longer than it tidies the thread that tidies rests."""
-
+TIDY_SHARE = 20  # how many times longer than it tidies the thread that tidies rests
+# Seconds for which the database counts as away after a report could not be written, unless one is written sooner.
 STILL_AWAY = 5.0
-"""Seconds for which the database counts as away after a report could not be written, unless one is written sooner."""
-
 _ID = re.compile(r"[0-9a-f]{32}")
 TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _KEYS = {"id", "survey", "reports", "invitation"}

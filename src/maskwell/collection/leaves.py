@@ -18,18 +18,11 @@ from hashlib import blake2b
 
 from maskwell.errors import InputError
 
-ROOM = 960
-"""Characters of a leaf of counts, or a multiple of them."""
-
-LOAD = 8
-"""Reports in a leaf, on average; one that was not split for long holds up to twice as many."""
-
-FULL = 3 * LOAD
-"""Reports that a leaf has room for: about one leaf in a hundred gets more, and then twice the room."""
-
+ROOM = 960  # characters of a leaf of counts, or a multiple of them
+LOAD = 8  # reports in a leaf, on average; one that was not split for long holds up to twice as many
+FULL = 3 * LOAD  # reports that a leaf has room for: about one leaf in a hundred gets more, and then twice the room
 _ID_DIGITS = 32
-SPAN = 1 << 32
-"""Places that belong to one survey; its leaves are numbered from the first of them."""
+SPAN = 1 << 32  # places that belong to one survey; its leaves are numbered from the first of them
 
 
 class DamagedError(InputError):

@@ -36,8 +36,7 @@ from maskwell.verbs.described_survey import Survey as DescribedSurvey
 from maskwell.verbs.share_results import Shares
 
 LEVEL = 0.95
-MARGIN = 0.05
-"""Half width of an interval that most surveys are content with; what "still needed" refers to."""
+MARGIN = 0.05  # half width of an interval that most surveys are content with; what "still needed" refers to
 
 
 @dataclass(frozen=True)
@@ -143,9 +142,7 @@ def report_label(question: Question, report: str) -> Any:
 
 
 TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
-NO_WIDTH = 1e-6
-"""An interval narrower than this is none."""
-
+NO_WIDTH = 1e-6  # an interval narrower than this is none
 STEPS = 40
 COLUMNS = ("question", "asked", "answer", "share", "standard_error", "low", "high", "level", "reports", "margin")
 

@@ -78,7 +78,6 @@ def _moment(text: str) -> str:
 
 
 def _as_text(value: Any) -> str:
-    """A value of a list of objects: nested ones as JSON."""
     return json.dumps(value, sort_keys=True, default=str) if isinstance(value, Mapping | list) else str(value)
 
 

@@ -62,9 +62,7 @@ from maskwell.collection.tables import (
 TOKEN_BYTES = 16
 EXPORT_ROWS = 10_000
 READ_AT_ONCE = 1_000
-WRITTEN_AT_ONCE = 1_000
-"""Leaves that are written anew by one transaction, for which reports on their way wait."""
-
+WRITTEN_AT_ONCE = 1_000  # leaves that are written anew by one transaction, for which reports on their way wait
 _HELD = (
     sa.select(surveys.c.id, surveys.c.code, surveys.c.state, surveys.c.fingerprint, holdings)
     .join(holdings, holdings.c.survey == surveys.c.id)
@@ -88,8 +86,6 @@ class Store(Database):
         self._surveys: dict[int, Survey] = {}
         self._taken: dict[int, StoredSurvey] = {}
         self._untidy: set[int] = set()
-
-    # ---- surveys
 
     def add_survey(self, survey: Survey, source: str = "", *, owner: int | None = None) -> str:
         """Keep a survey as a draft; its public code."""
@@ -150,7 +146,11 @@ class Store(Database):
         with self.engine.begin() as connection:
             stored = self.locked(connection, code)
             _need(stored, "open")
-            self._count_the_rest(connection, stored)
+            # Those that wait are counted; fewer than a step go on waiting where others were told.
+            holding, step = self.held(connection, stored), stored.survey.results
+            if isinstance(step, int) and (len(holding.waiting) >= step or len(holding.waiting) == holding.size):
+                self.add_counts(connection, stored, Counter(holding.waiting.values()))
+                connection.execute(_SET_HOLDING, {"of": stored.id, "total": holding.size, "held": leaf_text([])})
             stored = self._moved(connection, stored, "closed")
         self._untidy.add(stored.id)
         self.tidy()
@@ -238,8 +238,6 @@ class Store(Database):
             cached = self._surveys[row.id] = Survey.from_dict(json.loads(row.document))
         return StoredSurvey(row.id, row.code, row.state, cached, row.source, row.made)
 
-    # ---- invitations
-
     def invite(self, code: str, count: int) -> list[str]:
         """Make single-use tokens; they are told here and never again."""
         tokens = [secrets.token_urlsafe(TOKEN_BYTES) for _ in range(count)]
@@ -264,8 +262,6 @@ class Store(Database):
         with self.reader.connect() as connection:
             key = (invitations.c.survey == stored.id) & (invitations.c.token == token_hash(token))
             return connection.execute(sa.select(invitations.c.survey).where(key)).first() is not None
-
-    # ---- reports
 
     def accept(self, batch: Sequence[Submission]) -> list[Verdict]:
         """Take many submissions in one transaction: all are on disk when this returns."""
@@ -339,16 +335,6 @@ class Store(Database):
             added[place].update(counts_of(lines_of(leaf)))
         lines = {place: [f"{cell} {count}" for cell, count in cells.items()] for place, cells in added.items()}
         self.put(connection, tallies, lines)
-
-    def _count_the_rest(self, connection: sa.Connection, stored: StoredSurvey) -> None:
-        """Count those that wait when a survey is closed; fewer than a step go on waiting where others were told."""
-        holding = self.held(connection, stored)
-        step = stored.survey.results
-        if isinstance(step, int) and (len(holding.waiting) >= step or len(holding.waiting) == holding.size):
-            self.add_counts(connection, stored, Counter(holding.waiting.values()))
-            connection.execute(_SET_HOLDING, {"of": stored.id, "total": holding.size, "held": leaf_text([])})
-
-    # ---- what was collected
 
     def size(self, stored: StoredSurvey) -> int:
         """How many people have sent their reports."""
@@ -443,7 +429,6 @@ class _Taking:
                 self.known[key] = content
 
     def take(self, one: Submission) -> None:
-        """Take a submission, which was not there before."""
         self.fresh[one.id] = self.known[one.id] = one.content
 
     def write(self) -> None:

@@ -65,7 +65,6 @@ def moves_of(groups: Sequence[Group], columns: Sequence[str]) -> tuple[Move, ...
 
 
 def _keep(groups: Sequence[Group], columns: Sequence[str], kind: str) -> bool:
-    """Whether groups keep the counts of a table, or its sums of weights."""
     return is_kept(groups, columns) and all(group.invariance == kind for group in acting(groups, columns))
 
 
@@ -147,9 +146,6 @@ class Distortion:
         squares = share if squares is None else squares
         parts = [min(1.0, x / y) for x, y in ((self.changed, squares), (self.weight, share), (self.bias, share))]
         return replace(self, changed=parts[0], weight=parts[1], bias=parts[2])
-
-
-# ---- under a sampling plan
 
 
 def reach_of(clusters: CellTable, *, strata: bool) -> float:

@@ -136,9 +136,6 @@ def check_missing(route: Route, missing: str) -> None:
                 raise ParameterError("a-missing-value-of-was-randomized", name=name)
 
 
-# ---- whose shares they are
-
-
 def weights_used(route: Route, receipt: Receipt, asked: str | None, names: Sequence[str]) -> str | None:
     """The column of weights: as asked, or that of the receipt where weighted shares can be estimated."""
     absent = receipt.weights not in names and not route.weighted  # a plan may leave weights out of the file
@@ -178,9 +175,6 @@ def released_rows(data: Any, names: Sequence[str]) -> Iterator[tuple[Source, str
     rows = Rows.of(data)
     with rows.open_stored(names) as source:
         yield source, str(rows)
-
-
-# ---- a table that is that of a survey
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,14 +31,10 @@ from maskwell.microdata.stages.achieved_bounds import achieved
 from maskwell.microdata.stages.stage import Stage
 
 VERSION = 1
-FIRST = "0" * 64
-"""What stands for the hash of the line before the first one."""
-
+FIRST = "0" * 64  # what stands for the hash of the line before the first one
 BEGUN, RELEASED, ABANDONED = "begun", "released", "abandoned"
 KEPT_BY, RECODES, RULES, WITHIN = "kept by", "recodes", "rules", "within"
-MOST_FOLDERS = 1000
-"""Folders beside those of releases that are looked into for releases that a ledger lacks."""
-
+MOST_FOLDERS = 1000  # folders beside those of releases that are looked into for releases that a ledger lacks
 LEDGER_HINT = "give the ledger as it was written, or start a new one under another name"
 
 

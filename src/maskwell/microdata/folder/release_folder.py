@@ -134,9 +134,7 @@ def write_risks(report: RiskReport, path: Path) -> None:
             writer.writerows(zip(*cells, table.counts[rows].tolist(), *chances, strict=True))
 
 
-WRITTEN_AT_ONCE = 1 << 14
-"""Cells whose texts are in memory at once."""
-
+WRITTEN_AT_ONCE = 1 << 14  # cells whose texts are in memory at once
 _UP = 1e-12
 
 
@@ -273,8 +271,7 @@ def _leak(name: str, what: str, hint: str) -> PublishError:
 
 
 DOCUMENTS = (RECEIPT, CODEBOOK, "codebook.csv", "datapackage.json", "ddi.xml", "README.md", SUMS)
-LEAST_SECRET = 8
-"""Texts shorter than this occur by chance."""
+LEAST_SECRET = 8  # texts shorter than this occur by chance
 
 
 def check_public(folder: Path, release: AnyRelease, *, secrets: Iterable[str] = ()) -> None:

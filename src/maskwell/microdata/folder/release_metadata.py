@@ -50,8 +50,7 @@ if TYPE_CHECKING:
     from maskwell.microdata.release_values import AnyRelease, ReleasedColumn
 
 
-MOST_NUMBERS = 100
-"""Numbers that were not randomized are not listed where they have more values than this."""
+MOST_NUMBERS = 100  # numbers that were not randomized are not listed where they have more values than this
 
 
 @dataclass(frozen=True)
@@ -157,7 +156,6 @@ def _typed(planned: Iterable[str], file_labels: Sequence[Hashable]) -> list[Hash
 
 
 def _by_text(values: Iterable[Hashable]) -> list[Hashable]:
-    """Each value once; values with the same text are one."""
     values_by_text: dict[str, Hashable] = {}
     for value in values:
         values_by_text.setdefault(texts(value)[-1], value)
@@ -261,7 +259,6 @@ def _delimited(name: str) -> tuple[str, str, str] | None:
 
 
 def _slug(text: str) -> str:
-    """A name as Data Packages allow it."""
     return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-") or "release"
 
 
@@ -368,8 +365,6 @@ def _clean(text: str) -> str:
     """Without characters that no XML file can hold, or that nobody would see; they are written as escapes."""
     return visible_lines(text)
 
-
-# ---- hashes
 
 PUBLIC = "public"
 INTERNAL = "internal"

@@ -48,18 +48,16 @@ from maskwell.microdata.risk.identity_disclosure import risks_of
 from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 from maskwell.microdata.stages.stage import Stage, State
 
+# Why a draw is new under the same matrix, by what changed.
 OTHER_BASIS = {
     RECODES: "columns are recoded in another way",
     RULES: "rules are not as they were",
     WITHIN: "the columns that it is randomized within are drawn in another way",
     KEPT_BY: "draws are kept by another column",
 }
-"""Why a draw is new under the same matrix, by what changed."""
-
 SAME_MATRIX = "{names}: the matrix is that of {title}, and records with unchanged true values keep their released ones"
 
-MOST_ENTRIES = 4_000_000
-"""Pairs of reports that are looked at for what releases tell together."""
+MOST_ENTRIES = 4_000_000  # pairs of reports that are looked at for what releases tell together
 
 
 @dataclass(frozen=True)
@@ -243,9 +241,6 @@ def check_again(again: Sequence[DrawnAgain], *, allowed: bool) -> None:
     )
 
 
-# ---- the chance of a match from several releases
-
-
 def _match_together(stage: Stage, others: Sequence[tuple[ReleaseRecord, StageRecord]]) -> float | None:
     """The largest chance of a match from this release and the others; None where a matrix is not at hand."""
     parts = [stage.transitions]
@@ -298,7 +293,6 @@ def _on_states(earlier: Stage, stage: Stage) -> Transitions:
 
 
 def _by_column(columns: Sequence[str], state: State, only: Sequence[str] | None = None) -> tuple[Any, ...]:
-    """The labels of a state as texts, in the order of the names of their columns."""
     named = dict(zip(columns, state, strict=True))
     return tuple(None if named[name] is None else texts(named[name])[-1] for name in sorted(only or columns))
 
