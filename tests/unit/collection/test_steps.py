@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
-from tests.support.collecting import REPORTS, SURVEY, opened, served, submission
+from tests.support.collecting import REPORTS, SURVEY, new_store, opened, served, submission
 from tests.support.command_line import run
 
 from maskwell.collection.accounts import Accounts
