@@ -25,8 +25,7 @@ from tests.support.kept_on_device import KEPT, kept_by
 from tests.support.running_service import chromium as started_browser
 
 from maskwell.collection.desk import Desk
-from maskwell.collection.embeds import embed_text
-from maskwell.collection.offline import offline_page
+from maskwell.collection.embeds import embed_text, offline_page
 from maskwell.collection.survey import Survey
 from maskwell.core import Categories
 from maskwell.designs import Dense

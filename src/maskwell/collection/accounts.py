@@ -1,8 +1,7 @@
 """People who run surveys: passwords, sessions, and who may do what with which survey.
 
-Passwords are kept as argon2 hashes, sessions as hashes of random tokens. Every form carries the token of its session,
-so that another site cannot send it. A key for programs is a session with a name and a scope and without a browser.
-Whoever sends wrong passwords waits longer and longer; many addresses together are slowed down (:class:`Waits`).
+Passwords are kept as argon2 hashes, sessions as hashes of random tokens. A key for programs is a session with a name
+and a scope. Whoever sends wrong passwords waits longer and longer (:class:`Waits`).
 """
 
 from __future__ import annotations

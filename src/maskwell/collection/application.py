@@ -1,10 +1,7 @@
 """The service as an ASGI application: what respondents load and send, and what watches over it.
 
-The respondent's part knows no session, no cookie and no type for a true answer. It hands out the page and the survey
-document, and takes reports. Nothing that could identify anybody is logged.
-
-The respondent's page and its scripts are handed out as they are: read once, packed once, and named by their SHA-256, so
-that a sceptic can compare what a browser got with what was published.
+The respondent's part knows no session, no cookie and no type for a true answer. Nothing that could identify anybody is
+logged. The page and its scripts are handed out as they are, named by their SHA-256, so that a sceptic can compare.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
 """What somebody at the terminal does with surveys: each method is one command, and gives what ``--json`` prints.
 
-It works on the database itself, beside the running service: whoever can read the database's file or has its password is
-its owner.
-
-A backup is a copy of the whole database in one SQLite file, which a database of either kind can take back.
+It works on the database itself, beside the running service. A backup is a copy of all of it in one SQLite file.
 """
 
 from __future__ import annotations
@@ -175,7 +172,7 @@ class Desk:
 
     def offline(self, code: str, output: str | Path) -> dict[str, Any]:
         """Write the survey as one page for tablets to a new file."""
-        from maskwell.collection.offline import offline_page
+        from maskwell.collection.embeds import offline_page
 
         return self._written(code, output, lambda survey: offline_page(survey).encode())
 

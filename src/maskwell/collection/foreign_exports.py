@@ -1,7 +1,6 @@
 """Exports of the places where people were asked: Qualtrics, LimeSurvey, SurveyJS, ODK, KoBo, and our file for tablets.
 
-Each becomes rows with one value for each question, and an id for each row where the export has one: the same row gets
-the same id every time, so that a file can be imported twice and is counted once. Values are never part of a message.
+The same row gets the same id every time, so that a file can be imported twice. Values are never part of a message.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Taking reports: a body is checked, then written to disk together with the others that came at the same time.
 
-One thread of each process writes. While it waits for the disk, further submissions gather, and the next transaction
-takes all of them: a durable write costs one turn of the disk for fifty reports as for one. An acknowledgement is sent
-only after the transaction has ended.
-
-Another thread tidies up behind it: what a database keeps besides its rows would tell which reports came last.
+One thread of each process writes. While it waits for the disk, further submissions gather for the next transaction; an
+acknowledgement is sent only after it has ended. Another thread removes what would tell which reports came last.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
 """Leaves: rows of a database that do not tell in which order their lines came.
 
-A database writes a new row where there is room, and so its files tell the order of rows. Here a row of the database is
-a *leaf*: some dozen lines, sorted, with blanks behind them, so that a further line is written into the same place. A
-keyed hash says which leaf a line belongs to. The number of leaves follows from the number of lines and grows by one
-leaf at a time (linear hashing, by W. Litwin): one older leaf is split for each new one. So what the database holds is
-the same whichever way the lines came, and a further line costs the same in a survey of ten and of ten million.
-
-The key of the hash stands in the database only. Ids are chosen by those who send them, and nobody outside can choose
-many that belong to one leaf.
+A *leaf* is some dozen lines, sorted, with blanks behind them, so that a further line is written into the same place. A
+keyed hash says which leaf a line belongs to, and the number of leaves follows from that of the lines (linear hashing,
+by W. Litwin): what the database holds is the same whichever way the lines came. The key stands in the database only,
+so that nobody outside can choose many ids that belong to one leaf.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """What the reports of a survey say so far: shares with their errors, tables of two questions, how many more are needed.
 
-Everything comes from the counts that are kept as reports arrive, by the same verbs that read a file: a live estimate of
-ten million reports costs what one of ten costs.
-
-For the page there are figures to draw, and plain words about fit and negative estimates. Positions are per cent of the
-width of a picture, so that it fits every screen.
+Everything comes from the counts that are kept as reports arrive, by the same verbs that read a file. For the page there
+are figures to draw, in per cent of the width of a picture, and plain words about fit and negative estimates.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""Where surveys and reports are kept: SQLite or PostgreSQL, through SQLAlchemy.
+"""Where surveys and reports are kept: what is kept about a respondent is the report and nothing else.
 
-What is kept about a respondent is the report and nothing else: no time, no address, no invitation. Reports and
-counts stand in leaves (``collection/leaves.py``), which are the same whichever way the reports came. An invitation is
-kept as a hash and deleted by the transaction that takes its report, so that afterwards no row says which report it was
-used for. docs/reference/threat-model.md says what somebody who watches the running database could still see.
-
-Reports are counted as they come, in the same transaction: a live estimate reads the counts, never the reports. Where
-the survey shows its results in steps, reports wait to be counted until a step is full; whatever is told about the
-survey, estimates, tables and exports alike, is told without those that wait.
+Reports and counts stand in leaves, which are the same whichever way the reports came. An invitation is kept as a hash
+and deleted by the transaction that takes its report, which also counts it: a live estimate reads the counts alone.
+Where results are shown in steps, reports wait to be counted until a step is full, and nothing is told of them before.
+docs/reference/threat-model.md says what somebody who watches the running database could still see.
 """
 
 from __future__ import annotations

@@ -25,11 +25,10 @@ from maskwell.collection.application import (
 from maskwell.collection.check_page import accepted_languages, check_words
 from maskwell.collection.desk import check_elsewhere
 from maskwell.collection.drafts import consequences, expected, form_of, survey_text
-from maskwell.collection.embeds import PLATFORM_NAMES, embed_text, field_name
+from maskwell.collection.embeds import PLATFORM_NAMES, embed_text, field_name, offline_page
 from maskwell.collection.entrance import NOT_KEPT, Entrance, attached
 from maskwell.collection.exports import EXPORTS, export_bytes
 from maskwell.collection.forms import form_bytes
-from maskwell.collection.offline import offline_page
 from maskwell.collection.page_texts import factor_in, package_text, package_texts
 from maskwell.collection.programs import MOST_INVITATIONS, Programs
 from maskwell.collection.results import (

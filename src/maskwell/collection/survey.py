@@ -1,10 +1,7 @@
 """A survey: its questions, the design of each sensitive one, and what all reports of one person may reveal together.
 
-It is written as TOML and read once. From then on it is a document (JSON, with every design in full and a fingerprint
-over all of it) that the database keeps, the respondent's page draws from, and an auditor can check: what is audited,
-drawn and estimated is the same file, bit for bit.
-
-There is no type here for a true answer: the page randomizes, and only reports travel.
+It is written as TOML and read once. From then on it is a document (JSON, with every design in full and a fingerprint)
+that is audited, drawn and estimated from. There is no type here for a true answer: only reports travel.
 """
 
 from __future__ import annotations

@@ -22,9 +22,15 @@ from starlette.testclient import TestClient
 from maskwell.collection.accounts import Accounts
 from maskwell.collection.application import create_app
 from maskwell.collection.desk import Desk
-from maskwell.collection.embeds import PLATFORM_NAMES, embed_text, field_name, limesurvey_code, report_texts
+from maskwell.collection.embeds import (
+    PLATFORM_NAMES,
+    embed_text,
+    field_name,
+    limesurvey_code,
+    offline_page,
+    report_texts,
+)
 from maskwell.collection.forms import DEVICES, choice_names, form_bytes, form_names
-from maskwell.collection.offline import offline_page
 from maskwell.collection.settings import Settings
 from maskwell.collection.store import Store
 from maskwell.collection.stored_survey import StateError

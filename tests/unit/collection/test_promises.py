@@ -24,8 +24,7 @@ from maskwell.collection import page_templates
 from maskwell.collection.accounts import Accounts
 from maskwell.collection.check_page import check_words
 from maskwell.collection.drafts import form_of, survey_text
-from maskwell.collection.embeds import embed_text
-from maskwell.collection.offline import offline_page
+from maskwell.collection.embeds import embed_text, offline_page
 from maskwell.collection.page_texts import factor_in, package_texts, static_text, text_table
 from maskwell.collection.store import Store
 from maskwell.collection.survey import Survey

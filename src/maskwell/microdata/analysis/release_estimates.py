@@ -1,8 +1,4 @@
-"""Estimating tables of a released file with its receipt, as a user or as the data holder.
-
-One table, or every randomized column on its own. A table that is that of a survey is told apart by
-:func:`~maskwell.microdata.analysis.table_routes.survey_of_release`.
-"""
+"""Estimating tables of a released file with its receipt, as a user or as the data holder."""
 
 from __future__ import annotations
 

@@ -1,12 +1,8 @@
 """How a table of a released file can be estimated: which randomizations touch it, and whether they keep it.
 
-Where they keep it, counts are unbiased as they stand; else they are solved for, with the matrices. Where a matrix is
-withheld, counts stand with a bound of their bias. Where all matrices are designs that were fixed before the file was
-seen, reports are estimated as those of any survey, under its plan.
-
-Whose shares they are: a randomization keeps counts or sums of weights, not both. Weighted shares, those of the
-population, are unbiased where nothing was randomized, where sums of weights were kept, and where matrices are turned
-around; elsewhere their bias is bounded, and shares are those of the records unless weights are asked for.
+Where they keep it, counts are unbiased as they stand; else they are solved for with the matrices, or stand with a bound
+of their bias. A randomization keeps counts or sums of weights, not both: weighted shares are unbiased where nothing was
+randomized, sums of weights were kept, or matrices are turned around; elsewhere their bias is bounded.
 """
 
 from __future__ import annotations

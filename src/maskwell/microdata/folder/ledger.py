@@ -1,8 +1,7 @@
 """The ledger of a data set: what was released of it, when and how, so that the next release knows what is out already.
 
-A file of JSON lines beside the key. Every line holds the hash of the line before it, so that a line that was changed or
-taken out shows. A release is two lines: ``begun``, with all hashes, before its folder gets its name, and ``released``
-after that. After a crash between the two the ledger says ``begun``, which is true, and counts as if it was released.
+Each JSON line holds the hash of the line before it. A release is two lines: ``begun``, with all hashes, before its
+folder gets its name, and ``released`` after that. After a crash between the two it counts as if it was released.
 """
 
 from __future__ import annotations

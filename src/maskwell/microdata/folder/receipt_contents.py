@@ -1,7 +1,5 @@
 """What the receipts of a release say: all that users need for a valid analysis (public), all that was done (internal).
 
-How to analyse the file is told in words, too, from what the public receipt tells.
-
 The public receipt never tells what would give the counts of the original file away: no matrix that was worked out from
 the file (its counts are an eigenvector of it), no parameter of one, and no fingerprint either, because matrices could
 be tried until one fits. Source: [Adeshiyan2011, section 4.6].

@@ -1,12 +1,8 @@
 """The folder of a release: it appears whole, with its public and its internal part, or not at all.
 
-Documents are written beside the released file: for users the receipt, metadata and a README that needs nothing but the
-folder; for the data holder the risk of every record, a line for each combination of the keys.
-
-Before the folder gets its name, a last look is taken at what will be public: the documents, the rows of the file, its
-columns and what it says about itself. Nothing may be there but what is known to be harmless: files, fields of the
-receipt and columns are compared with what may be there, not with what may not. Beyond that no text of a secret may
-occur, such as the fingerprint of a matrix that is withheld, and no column may number the records.
+Before it gets its name, a last look is taken at what will be public: files, fields of the receipt and columns are
+compared with what may be there. Beyond that no text of a secret may occur, such as the fingerprint of a matrix that is
+withheld, and no column may number the records.
 """
 
 from __future__ import annotations

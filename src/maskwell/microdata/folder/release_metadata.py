@@ -1,20 +1,9 @@
 """Metadata of a release: codebook, a data package of Frictionless Data, DDI Codebook 2.5 for archives, and hashes.
 
-The codebook has every column, and all categories of those that have some. Categories come from the codebook of the
-plan and from the value labels of the file, also those that do not occur any more, and from what released records have:
-a label that none of them has would tell that somebody had it. How often each occurs is not told: what users count in
-the released file is what they may know.
-
-In the data package categories are ``constraints.enum`` of a field, and the groups of the receipt stand beside. What was
-randomized stands in a property of its own, ``maskwell:randomization``, which other programs keep and do not mind.
-
-In DDI what was done stands in ``method/dataProcessing``, advice on errors in ``method/anlyInfo/EstSmpErr``, categories
-in ``var/catgry`` and remarks about a column in ``var/notes``; the order of the elements is that of the schema.
-
-``internal/manifest.json`` lists the hashes of every file, of the source and of the plan; whoever signs the release
-signs the hash of this one file. ``public/SHA256SUMS`` lists the public files alone, in the form that ``sha256sum
---check`` reads. Nothing public holds a hash of anything internal: with the hash of the counts one could try likely
-counts until it fits.
+Categories come from the plan, the value labels of the file, and released records: a label that none of them has would
+tell that somebody had it. In the data package, ``maskwell:randomization`` says what was randomized; in DDI,
+``method/dataProcessing`` and ``method/anlyInfo/EstSmpErr``. ``internal/manifest.json`` lists the hashes of every file,
+of source and plan: who signs it signs all. Nothing public holds a hash of anything internal.
 """
 
 from __future__ import annotations
