@@ -146,7 +146,7 @@ def test_weights_and_counts_are_not_kept_together() -> None:
 
 def test_designs_of_whole_columns_are_estimated_as_those_of_a_survey() -> None:
     rows = [cell for cell in CELLS for _ in range(5)]
-    made = (group_of(rows, ["a"], []), group_of(rows, ["b", "c"], []))
+    made = tuple(group_of(stage_within(rows, NAMES, names)) for names in (["a"], ["b", "c"]))
     found = Receipt(audience="internal", groups=made, rows=40, weights=None, demonstration=False)
     assert assigned(route_of(found, ["a", "b", "c"])) is None  # worked out from the file
     found = replace(found, groups=tuple(replace(group, invariance="none") for group in made))
