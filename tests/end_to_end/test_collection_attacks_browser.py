@@ -1,18 +1,25 @@
-"""Attacks on the respondent's page in a real browser: no second draw, no truth left, what is seen is what is sent."""
+"""The respondent's page against attacks and accidents: no second draw, no truth left, nothing lost with the browser."""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
-from tests.support.collecting import opened
+from tests.support.browser import browser as browser_path
+from tests.support.collecting import SURVEY, opened
 from tests.support.kept_on_device import change_kept, kept_by
-from tests.support.running_service import RunningService
+from tests.support.running_service import FLAGS, RunningService
 
 from maskwell.collection.store import Store
 
@@ -94,6 +101,9 @@ def test_names_and_texts_of_a_survey_do_no_harm(page: Any, store: Store) -> None
     assert page.title() != "broken"
     assert page.locator("img, main script").count() == 0
     assert store.size(store.survey(code_of(page))) == 1
+    assert list(kept_by(page).values()) == [{"reports": {}, "sent": True}]  # nothing stays on the device
+    page.reload()
+    page.get_by_text("Thank you").wait_for()
 
 
 def test_an_answer_that_was_hidden_later_does_not_count(page: Any, store: Store) -> None:
@@ -118,15 +128,6 @@ def test_a_report_that_cannot_be_kept_is_not_shown(page: Any) -> None:
     answer(page, "tax-no", "Draw my report")
     page.get_by_text("does not let the page keep your report").wait_for()
     assert page.locator(".report").count() == 0
-
-
-def test_nothing_of_the_answers_stays_on_the_device_once_they_are_sent(page: Any) -> None:
-    to_review(page)
-    press(page, "Send")
-    page.get_by_text("Thank you").wait_for()
-    assert list(kept_by(page).values()) == [{"reports": {}, "sent": True}]
-    page.reload()
-    page.get_by_text("Thank you").wait_for()
 
 
 def test_a_tab_left_open_draws_and_sends_nothing_after_another_has_sent(page: Any, store: Store) -> None:
@@ -213,3 +214,112 @@ def test_a_forged_step_draws_nothing(page: Any) -> None:
         page.evaluate(f"dispatchEvent(new PopStateEvent('popstate', {{ state: {{ step: {forged} }} }}))")
     (kept,) = kept_by(page).values()
     assert "tax" not in kept["reports"]
+
+
+MOST_BYTES = 30_000
+KILLS = 3
+ANSWERS = [f"answer {i}" for i in range(50)]
+"""A second draw would give the same report once in fifty times at most, all of them once in 125,000 times."""
+
+MANY_ANSWERS = (
+    '[survey]\ntitle = "Kill"\npractice = false\ndemand = { epsilon = 10 }\naccept_no_protection = true\n'
+    + "".join(
+        f'[[question]]\nname = "q{i}"\nask = "Question {i}"\nanswers = {ANSWERS}\ndesign = {{ gamma = "1.1" }}\n'
+        for i in range(KILLS)
+    )
+)
+
+
+def test_everything_after_the_page_itself_is_asked_for_at_once(
+    browser: Any, service: RunningService, store: Store
+) -> None:
+    """No file waits for another: all are asked for while none has been answered, and then nothing more is."""
+    address = f"{service.address}/s/{opened(store, SURVEY).code}"
+    context = browser.new_context(locale="en-GB")
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    held: list[Any] = []
+    finished: list[Any] = []
+    page.on("requestfinished", lambda request: finished.append(request))  # noqa: PLW0108 (Playwright marks it)
+    page.route("**/*", lambda route: route.continue_() if route.request.url == address else held.append(route))
+    page.goto(address, wait_until="commit")
+    expected = {"survey.json", "respond.css", "respond.js", "pieces.js", "maskwell.js", "wording.json"}
+    end = time.monotonic() + 20
+    while {one.request.url.rsplit("/", 1)[1] for one in held} < expected and time.monotonic() < end:
+        page.wait_for_timeout(10)
+    assert sorted(one.request.url.rsplit("/", 1)[1] for one in held) == sorted(expected)  # each once
+    for route in held:
+        route.continue_()
+    page.get_by_role("button", name="Begin").click()
+    page.locator(".step").wait_for()
+    needed = [request for request in finished if not request.url.endswith("favicon.svg")]
+    assert len(needed) == 1 + len(expected)
+    assert sum(request.sizes()["responseBodySize"] for request in needed) < MOST_BYTES
+    context.close()
+
+
+class KillableBrowser:
+    """Chromium with a profile on disk, in a process group of its own."""
+
+    def __init__(self, profile: Path, kind: Any) -> None:
+        port = profile / "DevToolsActivePort"
+        port.unlink(missing_ok=True)
+        self.process = subprocess.Popen(
+            [browser_path(), *FLAGS, "--headless", "--remote-debugging-port=0", f"--user-data-dir={profile}"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            end = time.monotonic() + 60
+            while not (port.exists() and port.read_text().count("\n")):
+                assert self.process.poll() is None and time.monotonic() < end, "Chromium did not start"
+                time.sleep(0.02)
+            self.connection = kind.connect_over_cdp(f"http://127.0.0.1:{port.read_text().split()[0]}", timeout=10_000)
+            self.page = self.connection.contexts[0].new_page()
+        except BaseException:
+            self.kill()
+            raise
+        self.page.set_default_timeout(60_000)
+
+    def kill(self) -> None:
+        """At once, with all its processes, as a crash or an empty battery does."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(30)
+
+
+@contextmanager
+def browser_until_killed(profile: Path, kind: Any) -> Iterator[KillableBrowser]:
+    for last in (False, False, True):  # a Chromium that was killed before does not always answer when it starts
+        try:
+            started = KillableBrowser(profile, kind)
+            break
+        except Exception:
+            if last:
+                raise
+    try:
+        yield started
+    finally:
+        if started.process.poll() is None:
+            started.kill()
+
+
+def test_a_report_is_there_after_the_browser_was_killed(
+    browser: Any, service: RunningService, store: Store, tmp_path: Path
+) -> None:
+    """Killed as soon as a report is on the screen, several times: the page comes back with what it has shown."""
+    address = f"{service.address}/s/{opened(store, MANY_ANSWERS).code}"
+    reports: list[str] = []
+    for number in range(KILLS + 1):
+        with browser_until_killed(tmp_path / "profile", browser.browser_type) as killable:
+            page = killable.page
+            page.goto(address)
+            page.get_by_role("button", name="Begin").click()
+            for report in reports:
+                assert page.locator(".report").inner_text() == report
+                page.get_by_role("button", name="Next").click()
+            if number < KILLS:
+                page.locator("input").nth(number).check()
+                page.get_by_role("button", name="Draw my report").click()
+                reports.append(page.locator(".report").inner_text())
+    assert len(reports) == KILLS

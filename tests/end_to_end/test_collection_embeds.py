@@ -25,8 +25,7 @@ from tests.support.kept_on_device import KEPT, kept_by
 from tests.support.running_service import chromium as started_browser
 
 from maskwell.collection.desk import Desk
-from maskwell.collection.embeds import embed_text
-from maskwell.collection.offline import offline_page
+from maskwell.collection.embeds import embed_text, offline_page
 from maskwell.collection.survey import Survey
 from maskwell.core import Categories
 from maskwell.designs import Dense
@@ -295,6 +294,7 @@ LEAKY = {
     "field": "host.write(question.answers[Number(ticked.value)].label);",
     "storage": "sessionStorage.setItem('x', ticked.value);",
     "draws": "design.draw(Number(ticked.value));",
+    "server": "await fetch(`/x?${ticked.value}`);",
 }
 
 
@@ -305,24 +305,19 @@ def test_a_leaky_snippet_would_be_noticed(where: str, chromium: Any, survey: Sur
     assert line in snippet
     with chromium.new_context() as context:
         context.add_init_script(OPENED)
-        people = Platform(context, "surveyjs", snippet.replace(line, LEAKY[where] + line)).many(3)
-        assert all(where in leaks(one) for one in people)
-
-
-def test_a_snippet_that_tells_a_server_would_be_noticed(chromium: Any, survey: Survey) -> None:
-    line = "return showReport(await settle(Number(ticked.value)), true);"
-    snippet = embed_text(survey, "secret", "surveyjs").replace(line, "await fetch(`/x?${ticked.value}`);" + line)
-    with chromium.new_context() as context:
-        context.add_init_script(OPENED)
-        platform = Platform(context, "surveyjs", snippet)
-        platform.many(1)
-        assert strangers(platform.requests) == ["GET https://survey.test/x?0 "]
+        platform = Platform(context, "surveyjs", snippet.replace(line, LEAKY[where] + line))
+        people = platform.many(3)
+        assert all(where in leaks(one) for one in people) or where == "server"
+        assert len(strangers(platform.requests)) == (3 if where == "server" else 0)
 
 
 @every_platform
 def test_nobody_draws_twice(opened: Platform) -> None:
-    """Double click, reload, a page that lost its field, going back: one draw."""
+    """Double click, reload, a page that lost its field, going back: one draw; the form sends the report alone."""
     opened.load()
+    opened.page.locator(".maskwell input").first.check()
+    names = opened.page.evaluate("() => [...new FormData(document.getElementById('form')).keys()]")
+    assert names == [FIELDS[opened.kind]]  # a ticked answer belongs to no form
     report = opened.answer(0, clicks=2)
     assert opened.watched()["draws"] == 1
     for kept in ("", report, "nonsense"):
@@ -335,6 +330,9 @@ def test_nobody_draws_twice(opened: Platform) -> None:
     opened.page.go_back()
     opened.page.wait_for_selector(".maskwell .report")
     assert opened.field() == report
+    opened.page.locator("#next").click()
+    opened.page.wait_for_load_state()
+    assert opened.posted == [{FIELDS[opened.kind]: [report]}]
 
 
 @every_platform
@@ -343,18 +341,6 @@ def test_a_report_that_the_platform_kept_is_not_drawn_again(opened: Platform) ->
     opened.load()
     assert opened.page.locator(".maskwell .report").inner_text() == "green"
     assert (opened.watched()["draws"], opened.field()) == (0, "green")
-
-
-@every_platform
-def test_forms_send_the_report_and_nothing_of_ours(opened: Platform) -> None:
-    opened.load()
-    opened.page.locator(".maskwell input").nth(1).check()
-    names = opened.page.evaluate("() => [...new FormData(document.getElementById('form')).keys()]")
-    assert names == [FIELDS[opened.kind]]  # a ticked answer belongs to no form
-    report = opened.answer(1)
-    opened.page.locator("#next").click()
-    opened.page.wait_for_load_state()
-    assert opened.posted == [{FIELDS[opened.kind]: [report]}]
 
 
 def test_nothing_is_written_before_a_draw_and_one_must_choose(chromium: Any, survey: Survey) -> None:
@@ -404,9 +390,6 @@ def test_a_design_that_was_changed_is_not_asked_with(chromium: Any, survey: Surv
         platform.page.goto("https://survey.test/page")
         platform.page.wait_for_selector(".maskwell [role=alert]")
         assert platform.page.locator(".maskwell input").count() == 0
-
-
-# ---- the file for tablets
 
 
 @pytest.fixture

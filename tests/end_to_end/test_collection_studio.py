@@ -404,7 +404,6 @@ def test_every_page_is_accessible_and_fits(people: Any, service: RunningService,
     codes = {
         "draft": owned(store, SURVEY, state="draft").code,
         "empty": owned(store, BY_INVITATION).code,
-        "one": owned(store, SURVEY, n=1).code,
         "closed": owned(store, SURVEY, n=25, state="closed").code,
         "long": owned(store, LONG.replace('show_if = { region = "north" }\n', ""), n=3).code,
     }

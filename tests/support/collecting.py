@@ -14,10 +14,14 @@ from typing import Any
 
 import pytest
 from bench import postgres
+from starlette.applications import Starlette
 
+from maskwell.collection.application import create_app
 from maskwell.collection.report_cells import content_of
+from maskwell.collection.settings import Settings
 from maskwell.collection.store import Store
 from maskwell.collection.stored_survey import StoredSurvey, Submission
+from maskwell.collection.studio import studio_routes
 from maskwell.collection.survey import Survey
 
 SURVEY = """
@@ -84,6 +88,18 @@ def submission(stored: StoredSurvey, reports: Mapping[str, Any] = REPORTS, **wor
 def survey_of(text: str) -> Survey:
     """Read once: its designs are made and audited."""
     return Survey.from_toml(text)
+
+
+def new_store(folder: Path) -> Store:
+    """An empty database in a file."""
+    store = Store(f"sqlite:///{folder / 'surveys.db'}")
+    store.create()
+    return store
+
+
+def served(folder: Path, **settings: Any) -> Starlette:
+    """The service with its studio on an empty database in a file."""
+    return create_app(Settings(database=new_store(folder).url, **settings), more=studio_routes)
 
 
 def opened(store: Store, text: str = SURVEY, owner: int | None = None) -> StoredSurvey:

@@ -16,6 +16,7 @@ from maskwell.core import Categories, CellTable, SeededRandom
 from maskwell.designs import Dense, Sparse
 from maskwell.designs.coded import CodedDesign
 from maskwell.microdata import Assessment, Release, ReleasePlan
+from maskwell.microdata.folder.receipt import Group
 from maskwell.microdata.folder.release_folder import check_public, release_folder, write_internal, write_public
 from maskwell.microdata.matrices import method1
 from maskwell.microdata.release_values import AnyRelease, Draw, Origin, ReleasedColumn
@@ -165,6 +166,13 @@ def changed(release: AnyReleaseT, **changes: Any) -> AnyReleaseT:
     if isinstance(release, Assessment):
         return replace(release, **{**parts, **own})
     return replace(release, **{"assessment": replace(before, **parts), **own})  # type: ignore[type-var]
+
+
+def group_of(stage: Stage, /, **changes: Any) -> Group:
+    """What a receipt that withholds nothing tells of a stage."""
+    made: dict[str, Any] = {name: getattr(stage, name) for name in ("variables", "within", "invariance", "design")}
+    made |= {"linked": (), "method": "pram", "states": stage.states, "outputs": stage.outputs, "stage": stage}
+    return Group(**{**made, **changes})
 
 
 def release_of(stages: Sequence[Stage], plan: ReleasePlan, rows: int = len(ROWS), **changes: Any) -> Release:

@@ -1,8 +1,7 @@
 """People who run surveys: passwords, sessions, and who may do what with which survey.
 
-Passwords are kept as argon2 hashes, sessions as hashes of random tokens. Every form carries the token of its session,
-so that another site cannot send it. A key for programs is a session with a name and a scope and without a browser.
-Whoever sends wrong passwords waits longer and longer; many addresses together are slowed down (:class:`Waits`).
+Passwords are kept as argon2 hashes, sessions as hashes of random tokens. A key for programs is a session with a name
+and a scope. Whoever sends wrong passwords waits longer and longer (:class:`Waits`).
 """
 
 from __future__ import annotations
@@ -30,28 +29,18 @@ from maskwell.errors import InputError
 
 Role: TypeAlias = Literal["owner", "analyst"]
 Scope: TypeAlias = Literal["results", "export", "manage"]
+# What a key may do, each with those before it: read results, download reports, add and change surveys.
 SCOPES: tuple[Scope, ...] = ("results", "export", "manage")
-"""What a key may do, each with those before it: read results, download reports, add and change surveys."""
-
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 1000
 LONGEST_NAME = 200
 KEY_HOURS = 24 * 365
 LINK_HOURS = 24 * 7
-TRIES = 5
-"""Wrong passwords for a name, from one address, that nobody has to wait after."""
-
-LONGEST_WAIT = 300
-"""Seconds; each further wrong password doubles the wait up to this."""
-
+TRIES = 5  # wrong passwords for a name, from one address, that nobody has to wait after
+LONGEST_WAIT = 300  # seconds; each further wrong password doubles the wait up to this
+# Wrong passwords for a name, from all addresses together, after which a try is let through every so many seconds.
 TRIES_FOR_NAME, NAME_PACE = 30, 10
-"""Wrong passwords for a name, from all addresses together, after which a try is let through every so many seconds."""
-
-TRIES_IN_ALL, PACE = 300, 1
-"""The same for all names together."""
-
-FORGET = 3600
-"""Seconds after which wrong passwords are forgotten."""
-
+TRIES_IN_ALL, PACE = 300, 1  # the same for all names together
+FORGET = 3600  # seconds after which wrong passwords are forgotten
 MOST_REMEMBERED = 10_000
 HANDLE_DIGITS = 12
 
@@ -322,8 +311,6 @@ class Accounts:
         """End all other sessions of an account, keys of programs among them; how many there were."""
         others = (sessions.c.account == session.account) & (sessions.c.token != token_hash(token))
         return self._changed(sa.delete(sessions).where(others))
-
-    # ---- who may do what
 
     def role(self, session: Session, stored: StoredSurvey) -> Role | None:
         """What somebody is for a survey."""

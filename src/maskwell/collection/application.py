@@ -1,10 +1,7 @@
 """The service as an ASGI application: what respondents load and send, and what watches over it.
 
-The respondent's part knows no session, no cookie and no type for a true answer. It hands out the page and the survey
-document, and takes reports. Nothing that could identify anybody is logged.
-
-The respondent's page and its scripts are handed out as they are: read once, packed once, and named by their SHA-256, so
-that a sceptic can compare what a browser got with what was published.
+The respondent's part knows no session, no cookie and no type for a true answer. Nothing that could identify anybody is
+logged. The page and its scripts are handed out as they are, named by their SHA-256, so that a sceptic can compare.
 """
 
 from __future__ import annotations
@@ -83,16 +80,12 @@ class Asset:
 
 
 LARGEST_BODY = 64 << 10
+# How long somebody may take to send a body: whoever sends a byte now and then would hold the connection for ever.
 BODY_SECONDS = 20
-"""How long somebody may take to send a body: whoever sends a byte now and then would hold the connection for ever."""
-
+# Headers by which a proxy says that a request is not of this machine.
 FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
-"""Headers by which a proxy says that a request is not of this machine."""
-
 LONGEST_ADDRESS = 64
-WAIT_SECONDS = 5
-"""After which those who were told that the service is busy or its database away may try again."""
-
+WAIT_SECONDS = 5  # after which those who were told that the service is busy or its database away may try again
 REFUSALS: Mapping[Verdict, tuple[int, str, str]] = {
     "closed": (409, "the survey takes no reports now", "ask those who sent you the link"),
     "invitation": (403, "this invitation is unknown or was used", "use the link that was sent to you, once"),
@@ -110,9 +103,8 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 
+# Where respondents come over https: their browsers take no other way for a year.
 HTTPS_HEADERS = {"Strict-Transport-Security": "max-age=31536000"}
-"""Where respondents come over https: their browsers take no other way for a year."""
-
 WELL_SECONDS = 1.0
 """How long the service counts as well after something was written: whoever asks more often causes no more writes."""
 
@@ -285,9 +277,6 @@ def bearer_of(request: Request) -> str | None:
     return token if scheme.lower() == "bearer" else None
 
 
-# ---- what respondents load
-
-
 async def _page(request: Request) -> Response:
     service, code = service_of(request), request.path_params["code"]
     await run_in_threadpool(service.open_survey, code)
@@ -306,9 +295,6 @@ async def _document(request: Request) -> Response:
 async def _static(request: Request) -> Response:
     asset = service_of(request).assets.get(request.path_params["name"])
     return await _not_found(request, None) if asset is None else asset.response(request)
-
-
-# ---- what respondents send
 
 
 async def _take(request: Request) -> Response:
@@ -373,9 +359,6 @@ async def _content(scope: Scope, receive: Receive, largest: int) -> bytes:
         raise ReportError("the-body-was-not-there-after", body_seconds=BODY_SECONDS, status=408) from error
 
 
-# ---- watching over it
-
-
 async def _health(request: Request) -> Response:
     try:
         await run_in_threadpool(service_of(request).check)
@@ -422,9 +405,6 @@ async def _metrics(request: Request) -> Response:
         f"maskwell_writes_total {intake.batches}",
     ]
     return PlainTextResponse("\n".join(lines) + "\n")
-
-
-# ---- errors
 
 
 def _error(status: int, code: str, message: str, hint: str) -> Response:

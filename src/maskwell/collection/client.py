@@ -45,8 +45,6 @@ class Client:
     def __repr__(self) -> str:
         return f"Client({self.address!r})"
 
-    # ---- running surveys
-
     def surveys(self) -> list[dict[str, Any]]:
         """All surveys of the key's account."""
         content: list[dict[str, Any]] = self._ask("GET", "/api/admin/surveys")["surveys"]
@@ -89,8 +87,6 @@ class Client:
         content = self._send("GET", f"{_admin(code)}/export?{urlencode({'format': kind})}")
         with Path(path).open("xb") as file:
             file.write(content)
-
-    # ---- taking part
 
     def survey(self, code: str) -> Survey:
         """The survey that respondents see, after its fingerprint and those of its designs were checked."""

@@ -24,11 +24,10 @@ from maskwell.core.phrases import visible
 from maskwell.errors import DataFileError, InputError
 
 T = TypeVar("T")
-BUSY = 30_000
-"""Milliseconds that SQLite waits for other processes."""
-
+BUSY = 30_000  # milliseconds that SQLite waits for other processes
 MOST_KEYS = 1_000
 _CAN_LOCK = sys.platform != "win32"
+# What is raised where the database does not answer, its disk is full or it has no connection to give.
 AWAY = (
     sa.exc.OperationalError,
     sa.exc.InterfaceError,
@@ -36,20 +35,17 @@ AWAY = (
     sa.exc.TimeoutError,
     sqlite3.OperationalError,
 )
-"""What is raised where the database does not answer, its disk is full or it has no connection to give."""
-
 OWNER_ONLY = 0o600
 _BEAT = "UPDATE pulse SET beat = 1 - beat"
 _AT = {
     table: sa.select(table).where(table.c.place.in_(sa.bindparam("places", expanding=True)))
     for table in (reports, tallies)
 }
+# For PostgreSQL: an array has the same words however many it holds, so that they are read and planned once.
 _AT_PLACES = {
     table: sa.text(f"SELECT place, lines FROM {table.name} WHERE place = ANY(CAST(:places AS bigint[]))")  # noqa: S608
     for table in (reports, tallies)
 }
-"""For PostgreSQL: an array has the same words however many it holds, so that they are read and planned once."""
-
 _PUT_ROWS = {
     table: sa.text(
         f"INSERT INTO {table.name} (place, lines) VALUES (:place, :lines) "  # noqa: S608 (one of two names)
@@ -235,7 +231,6 @@ class Database:
 
 
 def _parts(things: Iterable[T], most: int) -> Iterator[list[T]]:
-    """So many at a time."""
     rest = iter(things)
     while some := list(islice(rest, most)):
         yield some

@@ -1,9 +1,6 @@
 """What somebody at the terminal does with surveys: each method is one command, and gives what ``--json`` prints.
 
-It works on the database itself, beside the running service: whoever can read the database's file or has its password is
-its owner.
-
-A backup is a copy of the whole database in one SQLite file, which a database of either kind can take back.
+It works on the database itself, beside the running service. A backup is a copy of all of it in one SQLite file.
 """
 
 from __future__ import annotations
@@ -12,6 +9,7 @@ import os
 import secrets
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -170,29 +168,25 @@ class Desk:
         """Write the snippet of one question for a platform to a new file."""
         from maskwell.collection.embeds import embed_text
 
-        stored = self._asked_elsewhere(code)
-        return self._written(stored, output, embed_text(stored.survey, question, platform).encode())
+        return self._written(code, output, lambda survey: embed_text(survey, question, platform).encode())
 
     def offline(self, code: str, output: str | Path) -> dict[str, Any]:
         """Write the survey as one page for tablets to a new file."""
-        from maskwell.collection.offline import offline_page
+        from maskwell.collection.embeds import offline_page
 
-        stored = self._asked_elsewhere(code)
-        return self._written(stored, output, offline_page(stored.survey).encode())
+        return self._written(code, output, lambda survey: offline_page(survey).encode())
 
     def form(self, code: str, device: str, output: str | Path) -> dict[str, Any]:
         """Write the survey as a form for ODK and KoBo to a new file."""
         from maskwell.collection.forms import form_bytes
 
-        stored = self._asked_elsewhere(code)
-        return self._written(stored, output, form_bytes(stored.survey, device))
+        return self._written(code, output, lambda survey: form_bytes(survey, device))
 
-    def _asked_elsewhere(self, code: str) -> StoredSurvey:
+    def _written(self, code: str, output: str | Path, make: Callable[[Survey], bytes]) -> dict[str, Any]:
+        """Write what a survey is asked with elsewhere."""
         stored = self.store.survey(code)
         check_elsewhere(stored)
-        return stored
-
-    def _written(self, stored: StoredSurvey, output: str | Path, content: bytes) -> dict[str, Any]:
+        content = make(stored.survey)
         with atomic_file(Path(output), force=False, again="another name") as file:
             file.write(content)
         return {**self._about(stored), "output": str(output), "bytes": len(content)}
@@ -284,8 +278,9 @@ def read_backup(store: Store, path: Path) -> dict[str, Any]:
                 _copy(source, target)
         finally:
             copy.close()
-        if not store.is_sqlite:
-            _count_on(target)
+        for table in () if store.is_sqlite else (accounts, surveys):  # PostgreSQL numbers on from where they end
+            last = sa.select(sa.func.coalesce(sa.func.max(table.c.id), 0) + 1).scalar_subquery()
+            target.execute(sa.select(sa.func.setval(sa.func.pg_get_serial_sequence(table.name, "id"), last, False)))
         return _summary(target)
 
 
@@ -293,13 +288,6 @@ def check_backup(path: str | Path) -> None:
     """Raise for a file that is no copy of a database."""
     if not is_sqlite(Path(path)):
         raise DataFileError("path-is-no-backup", path=path)
-
-
-def _count_on(target: sa.Connection) -> None:
-    """Let PostgreSQL number accounts and surveys from where those that were copied end."""
-    for table in (accounts, surveys):
-        last = sa.select(sa.func.coalesce(sa.func.max(table.c.id), 0) + 1).scalar_subquery()
-        target.execute(sa.select(sa.func.setval(sa.func.pg_get_serial_sequence(table.name, "id"), last, False)))
 
 
 def _copy(source: sa.Connection, target: sa.Connection) -> None:

@@ -25,9 +25,7 @@ from maskwell.verbs.inputs import DEMAND_WORDS, read_demand
 
 PLANNED = 1000
 MARGIN = 0.05
-MOST_DRAWN = 12
-"""Answers and reports up to which the picture of a design is drawn."""
-
+MOST_DRAWN = 12  # answers and reports up to which the picture of a design is drawn
 _STEPS = 10**6
 _LARGEST_LOG = 700
 

@@ -1,4 +1,4 @@
-"""One sensitive question inside Qualtrics, LimeSurvey or SurveyJS: a text that is pasted there.
+"""Surveys outside the service: a question inside Qualtrics, LimeSurvey or SurveyJS, or all in one file for tablets.
 
 The snippet holds all it needs: the design, the words, the script that draws. It loads nothing, asks with radio buttons
 of its own, draws once on the respondent's device, and hands the platform the report and nothing else.
@@ -6,6 +6,9 @@ of its own, draws once on the respondent's device, and hands the platform the re
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import html
 import json
 import re
 from typing import Any
@@ -15,6 +18,7 @@ from maskwell.collection.results import report_label
 from maskwell.collection.survey import Question, Survey
 from maskwell.core.documents import version_text
 from maskwell.core.labels import texts
+from maskwell.core.languages import direction_of
 from maskwell.errors import ParameterError
 
 PLATFORM_NAMES = {"qualtrics": "Qualtrics", "limesurvey": "LimeSurvey", "surveyjs": "SurveyJS"}
@@ -52,10 +56,7 @@ def field_name(name: str) -> str:
     return plain if plain[0].isalpha() else f"q_{plain}"
 
 
-# ---- scripts
-
-
-def module_as_value(name: str) -> str:
+def _module_as_value(name: str) -> str:
     """A script without imports of its own as one value that holds what it exports: ``const name = (() => ...)();``."""
     text = static_text(f"{name}.js")
     exported = ", ".join(found[1] for found in _EXPORT.findall(text))
@@ -63,13 +64,13 @@ def module_as_value(name: str) -> str:
     return f"const {name} = (() => {{\n{inside}\nreturn {{ {exported} }};\n}})();\n"
 
 
-def with_values(name: str) -> str:
+def _with_values(name: str) -> str:
     """A script that takes from such values what it imported."""
     text = _IMPORT.sub(r"const \1 = \2;\n", static_text(f"{name}.js"))
     return _EXPORT.sub(r"\1", text)
 
 
-def json_text(content: Any) -> str:
+def _json_text(content: Any) -> str:
     """JSON for the inside of a script element: ASCII, and nothing in it that ends the element."""
     return json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
 
@@ -103,11 +104,11 @@ def _program(survey: Survey, question: Question) -> str:
     }
     parts = [
         '"use strict";',
-        module_as_value("pieces"),
-        module_as_value("maskwell"),
-        with_values("embed"),
-        f"const question = {json_text(content)};",
-        f"const wording = {json_text(words)};",
+        _module_as_value("pieces"),
+        _module_as_value("maskwell"),
+        _with_values("embed"),
+        f"const question = {_json_text(content)};",
+        f"const wording = {_json_text(words)};",
         "return askInside(question, wording, host);",
     ]
     return "\n".join(parts)
@@ -119,8 +120,6 @@ def _quoted(program: str) -> str:
     lines = (json.dumps(line).translate(str.maketrans(signs)) for line in program.split("\n") if line.strip())
     return "[\n" + ",\n".join(lines) + '\n].join("\\n")'
 
-
-# ---- what the platforms document
 
 _STEPS = {
     "qualtrics": (
@@ -163,10 +162,58 @@ def _in_shell(question: Question, platform: str, program: str) -> str:
     )
     is_js = platform == "surveyjs"
     shell = package_text("templates", _SHELLS[platform]).replace("@head@", "\n".join(head))
-    shell = shell.replace("@name@", json_text(question.name) if is_js else name)
+    shell = shell.replace("@name@", _json_text(question.name) if is_js else name)
     return shell.replace("@program@", program if is_js else _quoted(program))
 
 
 def limesurvey_code(name: str) -> str:
     """A question's name as LimeSurvey takes it for a code: letters and digits, at most 20."""
     return field_name(name).replace("_", "")[:20]
+
+
+def offline_page(survey: Survey) -> str:
+    """The file."""
+    # one script: what draws, where reports go, and the respondent's page; each in a scope of its own
+    values = [_module_as_value("pieces"), _module_as_value("maskwell")]
+    script = "\n".join([*values, "{", _with_values("offline"), "}", _with_values("respond")])
+    style = static_text("respond.css") + static_text("offline.css")
+    reports = {question.name: report_texts(question) for question in survey.questions}
+    content = {"survey": survey.to_dict(), "wording": words_for(survey, "offline"), "reports": reports}
+    title = html.escape(survey.title[survey.languages[0]])
+    return f"""<!doctype html>
+<html lang="{html.escape(survey.languages[0], quote=True)}" dir="{direction_of(survey.languages[0])}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_policy(script, style)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<main id="page" aria-live="polite" tabindex="-1">
+<noscript>
+<h1>This page needs JavaScript</h1>
+<p>Your answer is randomized on this device before anything is kept. Without JavaScript that cannot be done, so
+nothing can be asked here.</p>
+</noscript>
+</main>
+<footer id="footer"></footer>
+<aside id="interviewer"></aside>
+<script type="application/json" id="content">{_json_text(content)}</script>
+<script type="module">{script}</script>
+</body>
+</html>
+"""
+
+
+def _policy(script: str, style: str) -> str:
+    return (
+        f"default-src 'none'; connect-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+    )
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

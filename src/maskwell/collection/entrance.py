@@ -19,9 +19,7 @@ from maskwell.core.documents import version_text
 from maskwell.errors import MaskwellError
 
 NOT_KEPT = {"Cache-Control": "no-store"}
-LARGEST_FORM = 3 * LARGEST + LARGEST_BODY
-"""Bytes: a survey file, each of whose bytes may be written as three."""
-
+LARGEST_FORM = 3 * LARGEST + LARGEST_BODY  # bytes: a survey file, each of whose bytes may be written as three
 Handler = Callable[[Request], Awaitable[Response]]
 
 

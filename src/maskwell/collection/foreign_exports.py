@@ -1,7 +1,6 @@
 """Exports of the places where people were asked: Qualtrics, LimeSurvey, SurveyJS, ODK, KoBo, and our file for tablets.
 
-Each becomes rows with one value for each question, and an id for each row where the export has one: the same row gets
-the same id every time, so that a file can be imported twice and is counted once. Values are never part of a message.
+The same row gets the same id every time, so that a file can be imported twice. Values are never part of a message.
 """
 
 from __future__ import annotations
@@ -23,18 +22,13 @@ from maskwell.core.documents import from_json, read_document
 from maskwell.engines.input_file import TextForm
 from maskwell.errors import DataFileError, ParameterError, ReportError
 
-LARGEST = 64 << 20
-"""Bytes of an export in JSON, which is read at once; CSV is read row by row."""
-
-MOST_IDS = 2_000_000
-"""Rows with ids: those that were read are remembered, so that none comes twice."""
-
+LARGEST = 64 << 20  # bytes of an export in JSON, which is read at once; CSV is read row by row
+MOST_IDS = 2_000_000  # rows with ids: those that were read are remembered, so that none comes twice
 LONGEST_HEADER = 1 << 20
 LONGEST_LINE = 16 << 20
 _OWN_ID = re.compile(r"[0-9a-f]{32}")
 _PREVIEWS = {"Survey Preview", "Survey Test"}
-Line = Mapping[str, Any]
-"""One row of an export as it was read: values by the names of its columns."""
+Line = Mapping[str, Any]  # one row of an export as it was read: values by the names of its columns
 
 
 Entry = tuple[int, bytes | None, Mapping[str, Any] | None, Line]
@@ -106,8 +100,7 @@ FORMATS: Mapping[str, Format] = {
     ),
     "surveyjs": Format(marks=(), ids=("id", "_id", "Id", "instanceId", "responseId")),
 }
-SOURCES = (*FORMATS, "table")
-"""What ``--from`` takes; a table has a column of reports for each question, and no ids."""
+SOURCES = (*FORMATS, "table")  # what ``--from`` takes; a table has a column of reports for each question, and no ids
 
 
 def read_export(survey: Survey, path: str | Path, source: str | None = None) -> Export | None:
@@ -151,7 +144,6 @@ def check_no_export(path: str | Path, header: Sequence[str]) -> None:
 
 
 def _start(path: str | Path) -> str:
-    """The beginning of a file."""
     try:
         with Path(path).open("rb") as file:
             return file.read(LONGEST_HEADER).decode("utf-8-sig", errors="ignore").lstrip()
@@ -166,9 +158,6 @@ def _unreadable(path: str | Path, why: str) -> DataFileError:
 def _kind_of(header: Sequence[str]) -> str | None:
     names = set(header)
     return next((kind for kind, form in FORMATS.items() if any(mark <= names for mark in form.marks)), None)
-
-
-# ---- the files
 
 
 def _csv_rows(lines: Iterable[str], path: str | Path) -> Iterator[list[str]]:
@@ -263,9 +252,6 @@ def _label(survey: Survey, name: str, code: Any, number: int) -> str:
     return str(code) if question.reports is None else reports_of(question)[code]
 
 
-# ---- rows
-
-
 def _export(
     survey: Survey,
     path: str | Path,
@@ -332,9 +318,6 @@ def _value(given: Any, known: Mapping[str, str]) -> Any:
     return known.get(given, given) if isinstance(given, str) else given
 
 
-# ---- ids
-
-
 def _derived(kind: str, column: str, number: int, given: Any) -> bytes:
     """The id of a submission from that of the row: the same every time, and no other row's."""
     if given is None or given == "" or isinstance(given, Mapping | list):
@@ -353,7 +336,6 @@ def _no_id(column: str, number: int) -> ReportError:
 
 
 def _once(one: bytes, number: int, column: str, before: dict[bytes, int]) -> bytes:
-    """An id that no row before has."""
     if one in before:
         raise ReportError("column-data-rows", column=column, before=before[one], number=number)
     if len(before) >= MOST_IDS:

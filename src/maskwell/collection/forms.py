@@ -25,11 +25,8 @@ from maskwell.procedures.dice_spinner import DiceTable
 from maskwell.procedures.realisation import Device, make_device
 
 DEVICES = ("cards", "dice")
-MOST_LINES = 24
-"""Lines of a dice table that people can find their way in on a screen."""
-
-Row = dict[str, "str | dict[str, str]"]
-"""A row of a sheet; a text in each language becomes one column for each."""
+MOST_LINES = 24  # lines of a dice table that people can find their way in on a screen
+Row = dict[str, "str | dict[str, str]"]  # a row of a sheet; a text in each language becomes one column for each
 
 
 def form_bytes(survey: Survey, device: str) -> bytes:
@@ -110,7 +107,6 @@ class _Form:
         ]
 
     def _relevant(self, question: Question) -> str:
-        """The condition of the form that stands for ``show_if``."""
         every = []
         for other, after in question.show_if.items():
             labels = self.survey.by_name[other].labels
@@ -138,8 +134,6 @@ class _Form:
             }
         ]
 
-    # ---- what respondents are told
-
     def _instructions(self, question: Question) -> list[Mapping[str, str]]:
         device = _device(question, self.medium)
         asked: list[Mapping[str, str]] = [question.ask, *([question.help] if question.help else [])]
@@ -154,7 +148,6 @@ class _Form:
         return [*asked, self.say("think"), roll, table, self.say("say_only")]
 
     def _table(self, question: Question, table: DiceTable) -> list[Mapping[str, str]]:
-        """A line for each range of what the dice show."""
         sums = table.sums()
         if sums is not None:
             ranges: list[tuple[str, str, int | None]] = [(str(low), str(high), kind) for low, high, kind in sums]
@@ -219,9 +212,6 @@ def _filled(text: str, language: str, values: Mapping[str, Any]) -> str:
 
 def _joined(texts: Sequence[Mapping[str, str]], between: str) -> dict[str, str]:
     return {one: between.join(text[one] for text in texts) for one in texts[0]}
-
-
-# ---- the file
 
 
 def language_name(code: str) -> str:

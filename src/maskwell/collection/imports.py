@@ -1,19 +1,21 @@
 """Reports from elsewhere: a file is checked row by row, then taken by one transaction: all of its rows, or none.
 
-Rows with ids are counted once, however often they are imported. Rows without ids get random ones. So that their file
-is not counted twice, a hash of its rows is kept, slow to compute and salted by the survey: a thief of the database who
-guesses all rows, with all their columns and in their order, pays for each guess. Memory does not grow with the file:
-checked rows wait in a temporary file without a name.
+Rows with ids are counted once. Of a file without ids a hash of its rows is kept, slow to compute and salted by the
+survey: a thief of the database who guesses all rows, with all their columns and in their order, pays for each guess.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import math
+import re
 import secrets
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import islice, repeat
 from pathlib import Path
 from typing import IO, Any
@@ -25,21 +27,22 @@ from maskwell.collection.database import AWAY
 from maskwell.collection.foreign_exports import Entry, Export, check_no_export, read_export
 from maskwell.collection.report_cells import content_of
 from maskwell.collection.results import report_label
-from maskwell.collection.row_hash import RowHash, shown
 from maskwell.collection.store import Store
 from maskwell.collection.stored_survey import StoredSurvey, Submission
 from maskwell.collection.survey import Question
 from maskwell.collection.tables import ID_BYTES, imports
 from maskwell.core.labels import texts
+from maskwell.engines.arrow_arrays import require
 from maskwell.engines.row_sources import open_source
 from maskwell.errors import DataFileError, ReportError
 
-MOST_ROWS = 10_000_000
-"""Of one import: a small compressed file can hold billions."""
-
+MOST_ROWS = 10_000_000  # of one import: a small compressed file can hold billions
 _BATCH = 5_000
 _REMEMBERED = 100_000
 _SLOW: Mapping[str, Any] = {"time_cost": 3, "memory_cost": 65536, "parallelism": 4, "hash_len": 32, "type": Type.ID}
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII)
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d([ t]\d\d:.*)?", re.ASCII)
+_LONGEST = 40
 
 
 class ImportedBeforeError(ReportError):
@@ -76,9 +79,6 @@ def import_reports(
     return Imported(export.kind, taken, count - taken, left_out, export.has_ids)
 
 
-# ---- rows
-
-
 def _content(stored: StoredSurvey, row: Mapping[str, Any], codes: Mapping[str, Mapping[str, int]], number: int) -> str:
     given = {name: value for name, value in row.items() if value not in (None, "")}
     reports = {name: _report(stored, name, value, codes, number) for name, value in given.items()}
@@ -88,7 +88,6 @@ def _content(stored: StoredSurvey, row: Mapping[str, Any], codes: Mapping[str, M
 
 
 def _report(stored: StoredSurvey, name: str, value: Any, codes: Mapping[str, Mapping[str, int]], number: int) -> Any:
-    """The code of a report, or a text of 0 and 1."""
     question = stored.survey.by_name[name]
     if str(value) not in codes[name] and not question.check_report(value):
         raise ReportError("column-the-value-in-data-row", name=name, number=number, values=repr(value))
@@ -126,9 +125,6 @@ def _place(path: str | Path, header: list[str], name: str) -> int:
     if header.count(name) > 1:
         raise DataFileError("has-two-columns-named", path=path, name=name)
     return header.index(name)
-
-
-# ---- checked rows on their way
 
 
 def _write_checked(spool: IO[str], stored: StoredSurvey, entries: Iterable[Entry]) -> tuple[int, int, bytes]:
@@ -185,9 +181,6 @@ def check_taking(stored: StoredSurvey) -> None:
         raise ReportError("this-survey-needs-an-invitation-for")
 
 
-# ---- files without ids
-
-
 def _mark(store: Store, stored: StoredSurvey, hashed: bytes) -> bytes:
     """What is kept of a file without ids: a slow hash of the hash of its rows, salted by the survey."""
     with store.reader.connect() as connection:
@@ -202,3 +195,76 @@ def _note(connection: sa.Connection, stored: StoredSurvey, mark: bytes, *, again
         connection.execute(sa.insert(imports).values(survey=stored.id, mark=mark))
     elif not again:
         raise ImportedBeforeError("these-rows-were-imported-before")
+
+
+class RowHash:
+    """A hash of rows, the same whatever the container: CSV, packed, with other line ends or quotes, Parquet.
+
+    A row counts with its reports and all other columns, in order: a hash of the reports alone could be guessed. Other
+    columns are compared by what they say: 1.50 in a CSV file is 1.5 in a Parquet file, midnight is its day.
+    """
+
+    def __init__(self) -> None:
+        self._hashed = hashlib.sha256()
+        self._meant: dict[str, str] = {}
+
+    def add(self, content: str, others: Mapping[str, Any]) -> None:
+        """The next row: its reports, and its other columns by name; columns without a value do not count."""
+        cells = sorted((name, meant) for name, value in others.items() if (meant := self._cell(value)))
+        self._hashed.update(json.dumps([content, cells]).encode() + b"\n")
+
+    def digest(self) -> bytes:
+        """The hash of all rows so far."""
+        return self._hashed.digest()
+
+    def _cell(self, value: Any) -> str:
+        if value is None or value == "":
+            return ""
+        text = value if isinstance(value, str) else _as_text(value)
+        if text not in self._meant:
+            if len(self._meant) >= _REMEMBERED:
+                self._meant.clear()
+            self._meant[text] = meant_by(text)
+        return self._meant[text]
+
+
+def meant_by(text: str) -> str:
+    """What a value says, however a container writes it; nothing for a missing one.
+
+    >>> [meant_by(text) for text in ("1.50", "7.0", "1e3", " True", "NaN", "2024-05-01 00:00:00", "2024-05-01T10:00Z")]
+    ['1.5', '7', '1000', 'true', '', '2024-05-01', '2024-05-01T10:00:00']
+    """
+    plain = text.strip().lower()
+    if plain == "nan":
+        return ""
+    if len(plain) <= _LONGEST and _NUMBER.fullmatch(plain):
+        number = float(plain)
+        whole = plain.lstrip("+-").isdecimal()
+        return str(int(plain)) if whole else f"{number:.15g}" if math.isfinite(number) else plain
+    if len(plain) <= _LONGEST and _MOMENT.fullmatch(plain):
+        return _moment(plain)
+    return plain
+
+
+def _moment(text: str) -> str:
+    try:
+        moment = datetime.fromisoformat(text.upper())
+        moment = moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        return text
+    return moment.isoformat().removesuffix("T00:00:00")
+
+
+def _as_text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str) if isinstance(value, Mapping | list) else str(value)
+
+
+def shown(column: Any) -> list[Any]:
+    """The values of a column as texts: what Arrow has no text for as its parts, and what cannot be read as nothing."""
+    arrow = require()
+    for made in (lambda: column.cast(arrow.string()).to_pylist(), column.to_pylist):
+        try:
+            return list(made())
+        except (arrow.ArrowException, ValueError, TypeError, OverflowError, ImportError):
+            continue
+    return [None] * len(column)

@@ -1,10 +1,7 @@
 """Taking reports: a body is checked, then written to disk together with the others that came at the same time.
 
-One thread of each process writes. While it waits for the disk, further submissions gather, and the next transaction
-takes all of them: a durable write costs one turn of the disk for fifty reports as for one. An acknowledgement is sent
-only after the transaction has ended.
-
-Another thread tidies up behind it: what a database keeps besides its rows would tell which reports came last.
+One thread of each process writes. While it waits for the disk, further submissions gather for the next transaction; an
+acknowledgement is sent only after it has ended. Another thread removes what would tell which reports came last.
 """
 
 from __future__ import annotations
@@ -28,12 +25,9 @@ from maskwell.errors import ReportError
 
 MOST_AT_ONCE = 500
 FIRST_REST = 0.25
-TIDY_SHARE = 20
-"""How many times longer than it tidies the thread that tidies rests."""
-
+TIDY_SHARE = 20  # how many times longer than it tidies the thread that tidies rests
+# Seconds for which the database counts as away after a report could not be written, unless one is written sooner.
 STILL_AWAY = 5.0
-"""Seconds for which the database counts as away after a report could not be written, unless one is written sooner."""
-
 _ID = re.compile(r"[0-9a-f]{32}")
 TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _KEYS = {"id", "survey", "reports", "invitation"}

@@ -1,13 +1,9 @@
 """Leaves: rows of a database that do not tell in which order their lines came.
 
-A database writes a new row where there is room, and so its files tell the order of rows. Here a row of the database is
-a *leaf*: some dozen lines, sorted, with blanks behind them, so that a further line is written into the same place. A
-keyed hash says which leaf a line belongs to. The number of leaves follows from the number of lines and grows by one
-leaf at a time (linear hashing, by W. Litwin): one older leaf is split for each new one. So what the database holds is
-the same whichever way the lines came, and a further line costs the same in a survey of ten and of ten million.
-
-The key of the hash stands in the database only. Ids are chosen by those who send them, and nobody outside can choose
-many that belong to one leaf.
+A *leaf* is some dozen lines, sorted, with blanks behind them, so that a further line is written into the same place. A
+keyed hash says which leaf a line belongs to, and the number of leaves follows from that of the lines (linear hashing,
+by W. Litwin): what the database holds is the same whichever way the lines came. The key stands in the database only,
+so that nobody outside can choose many ids that belong to one leaf.
 """
 
 from __future__ import annotations
@@ -18,18 +14,11 @@ from hashlib import blake2b
 
 from maskwell.errors import InputError
 
-ROOM = 960
-"""Characters of a leaf of counts, or a multiple of them."""
-
-LOAD = 8
-"""Reports in a leaf, on average; one that was not split for long holds up to twice as many."""
-
-FULL = 3 * LOAD
-"""Reports that a leaf has room for: about one leaf in a hundred gets more, and then twice the room."""
-
+ROOM = 960  # characters of a leaf of counts, or a multiple of them
+LOAD = 8  # reports in a leaf, on average; one that was not split for long holds up to twice as many
+FULL = 3 * LOAD  # reports that a leaf has room for: about one leaf in a hundred gets more, and then twice the room
 _ID_DIGITS = 32
-SPAN = 1 << 32
-"""Places that belong to one survey; its leaves are numbered from the first of them."""
+SPAN = 1 << 32  # places that belong to one survey; its leaves are numbered from the first of them
 
 
 class DamagedError(InputError):

@@ -22,14 +22,12 @@ from maskwell.errors import ParameterError, PlanError
 from maskwell.microdata.plans.plan_entries import table, text, unknown
 from maskwell.privacy.strength import Strength
 
+# What a survey file may bring in a language of its own: the respondent's page, and what else there is.
 GROUPS = {"page": "wording.json", "check": "check.json", "offline": "offline.json", "form": "forms.json"}
-"""What a survey file may bring in a language of its own: the respondent's page, and what else there is."""
-
 DIRECTION = "direction"
 _PLACE = re.compile(r"\{\w+\}")
+# From how many digits on a factor is written as a power of ten.
 _POWERS, _RAISED = 15, str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-"""From how many digits on a factor is written as a power of ten."""
-
 Texts = Mapping[str, Any]
 
 
@@ -76,9 +74,6 @@ def factor_in(parity: Parity, texts: Texts) -> str:
     if shown.adjusted() >= _POWERS:
         return f"10{str(shown.adjusted() + 1).translate(_RAISED)}"
     return f"{shown:,f}".translate(str.maketrans({",": texts["group"], ".": texts["decimal"]}))
-
-
-# ---- texts of a survey file
 
 
 def _read_own_texts(given: Mapping[str, Any], language: str) -> dict[str, Texts]:

@@ -18,20 +18,11 @@ from typing import Any
 from maskwell.collection.leaves import DamagedError
 from maskwell.collection.survey import MOST_ANSWERS, Survey
 
-MOST_JOINT = 20_000
-"""Possible contents up to which the whole content is counted."""
-
-MOST_PAIRED = 20
-"""Questions up to which all pairs are counted."""
-
-MOST_CELLS = 10_000
-"""Cells of a pair, and of a set report that is counted as a whole."""
-
-CELLS_IN_LEAF = 24
-"""Cells whose counts stand in one leaf, on average."""
-
-MOST_BITS = MOST_ANSWERS + 2
-"""Cells of a set report that is counted by its bits."""
+MOST_JOINT = 20_000  # possible contents up to which the whole content is counted
+MOST_PAIRED = 20  # questions up to which all pairs are counted
+MOST_CELLS = 10_000  # cells of a pair, and of a set report that is counted as a whole
+CELLS_IN_LEAF = 24  # cells whose counts stand in one leaf, on average
+MOST_BITS = MOST_ANSWERS + 2  # cells of a set report that is counted by its bits
 
 
 def content_of(survey: Survey, reports: Mapping[str, Any]) -> str:

@@ -1,10 +1,7 @@
 """What the reports of a survey say so far: shares with their errors, tables of two questions, how many more are needed.
 
-Everything comes from the counts that are kept as reports arrive, by the same verbs that read a file: a live estimate of
-ten million reports costs what one of ten costs.
-
-For the page there are figures to draw, and plain words about fit and negative estimates. Positions are per cent of the
-width of a picture, so that it fits every screen.
+Everything comes from the counts that are kept as reports arrive, by the same verbs that read a file. For the page there
+are figures to draw, in per cent of the width of a picture, and plain words about fit and negative estimates.
 """
 
 from __future__ import annotations
@@ -36,8 +33,7 @@ from maskwell.verbs.described_survey import Survey as DescribedSurvey
 from maskwell.verbs.share_results import Shares
 
 LEVEL = 0.95
-MARGIN = 0.05
-"""Half width of an interval that most surveys are content with; what "still needed" refers to."""
+MARGIN = 0.05  # half width of an interval that most surveys are content with; what "still needed" refers to
 
 
 @dataclass(frozen=True)
@@ -143,9 +139,7 @@ def report_label(question: Question, report: str) -> Any:
 
 
 TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
-NO_WIDTH = 1e-6
-"""An interval narrower than this is none."""
-
+NO_WIDTH = 1e-6  # an interval narrower than this is none
 STEPS = 40
 COLUMNS = ("question", "asked", "answer", "share", "standard_error", "low", "high", "level", "reports", "margin")
 

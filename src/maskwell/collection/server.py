@@ -35,8 +35,7 @@ SWITCH_SECONDS = 0.001
 """How long the thread that writes waits for the one that reads requests, after each call of the database; Python's
 usual five milliseconds, several times for each transaction, are what respondents would wait."""
 
-MADE_UP = 400
-"""Respondents that the example begins with."""
+MADE_UP = 400  # respondents that the example begins with
 
 
 LARGEST_HEAD = 64 << 10
@@ -112,6 +111,7 @@ _LOG: Mapping[str, Any] = {
     "handlers": {"error": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "loggers": {"uvicorn": {"handlers": ["error"], "propagate": False}},
 }
+# Of uvicorn: no log of requests, no trust in what a client says about its address.
 OPTIONS: Mapping[str, Any] = {
     "http": BoundedProtocol,
     "ws": "none",
@@ -123,8 +123,6 @@ OPTIONS: Mapping[str, Any] = {
     "proxy_headers": False,
     "timeout_worker_healthcheck": 60,  # on a busy machine, loading the libraries takes longer than the usual 5
 }
-"""Of uvicorn: no log of requests, no trust in what a client says about its address."""
-
 _SETTINGS = "MASKWELL_SERVICE_SETTINGS"
 _SHARES = {"hours": [0.7, 0.3], "cash": [0.62, 0.2, 0.12, 0.06], "declared": [0.25, 0.75]}
 
@@ -193,7 +191,6 @@ def _example(store: Store, accounts: Accounts) -> tuple[StoredSurvey, int]:
 
 
 def _made_up(stored: StoredSurvey) -> list[Submission]:
-    """Reports of people who do not exist, drawn as their browsers would."""
     chance = np.random.default_rng(1)
     columns: dict[str, list[Any]] = {}
     for question in stored.survey.questions:

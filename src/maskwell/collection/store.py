@@ -1,13 +1,9 @@
-"""Where surveys and reports are kept: SQLite or PostgreSQL, through SQLAlchemy.
+"""Where surveys and reports are kept: what is kept about a respondent is the report and nothing else.
 
-What is kept about a respondent is the report and nothing else: no time, no address, no invitation. Reports and
-counts stand in leaves (``collection/leaves.py``), which are the same whichever way the reports came. An invitation is
-kept as a hash and deleted by the transaction that takes its report, so that afterwards no row says which report it was
-used for. docs/reference/threat-model.md says what somebody who watches the running database could still see.
-
-Reports are counted as they come, in the same transaction: a live estimate reads the counts, never the reports. Where
-the survey shows its results in steps, reports wait to be counted until a step is full; whatever is told about the
-survey, estimates, tables and exports alike, is told without those that wait.
+Reports and counts stand in leaves, which are the same whichever way the reports came. An invitation is kept as a hash
+and deleted by the transaction that takes its report, which also counts it: a live estimate reads the counts alone.
+Where results are shown in steps, reports wait to be counted until a step is full, and nothing is told of them before.
+docs/reference/threat-model.md says what somebody who watches the running database could still see.
 """
 
 from __future__ import annotations
@@ -62,9 +58,7 @@ from maskwell.collection.tables import (
 TOKEN_BYTES = 16
 EXPORT_ROWS = 10_000
 READ_AT_ONCE = 1_000
-WRITTEN_AT_ONCE = 1_000
-"""Leaves that are written anew by one transaction, for which reports on their way wait."""
-
+WRITTEN_AT_ONCE = 1_000  # leaves that are written anew by one transaction, for which reports on their way wait
 _HELD = (
     sa.select(surveys.c.id, surveys.c.code, surveys.c.state, surveys.c.fingerprint, holdings)
     .join(holdings, holdings.c.survey == surveys.c.id)
@@ -88,8 +82,6 @@ class Store(Database):
         self._surveys: dict[int, Survey] = {}
         self._taken: dict[int, StoredSurvey] = {}
         self._untidy: set[int] = set()
-
-    # ---- surveys
 
     def add_survey(self, survey: Survey, source: str = "", *, owner: int | None = None) -> str:
         """Keep a survey as a draft; its public code."""
@@ -150,7 +142,11 @@ class Store(Database):
         with self.engine.begin() as connection:
             stored = self.locked(connection, code)
             _need(stored, "open")
-            self._count_the_rest(connection, stored)
+            # Those that wait are counted; fewer than a step go on waiting where others were told.
+            holding, step = self.held(connection, stored), stored.survey.results
+            if isinstance(step, int) and (len(holding.waiting) >= step or len(holding.waiting) == holding.size):
+                self.add_counts(connection, stored, Counter(holding.waiting.values()))
+                connection.execute(_SET_HOLDING, {"of": stored.id, "total": holding.size, "held": leaf_text([])})
             stored = self._moved(connection, stored, "closed")
         self._untidy.add(stored.id)
         self.tidy()
@@ -238,8 +234,6 @@ class Store(Database):
             cached = self._surveys[row.id] = Survey.from_dict(json.loads(row.document))
         return StoredSurvey(row.id, row.code, row.state, cached, row.source, row.made)
 
-    # ---- invitations
-
     def invite(self, code: str, count: int) -> list[str]:
         """Make single-use tokens; they are told here and never again."""
         tokens = [secrets.token_urlsafe(TOKEN_BYTES) for _ in range(count)]
@@ -264,8 +258,6 @@ class Store(Database):
         with self.reader.connect() as connection:
             key = (invitations.c.survey == stored.id) & (invitations.c.token == token_hash(token))
             return connection.execute(sa.select(invitations.c.survey).where(key)).first() is not None
-
-    # ---- reports
 
     def accept(self, batch: Sequence[Submission]) -> list[Verdict]:
         """Take many submissions in one transaction: all are on disk when this returns."""
@@ -339,16 +331,6 @@ class Store(Database):
             added[place].update(counts_of(lines_of(leaf)))
         lines = {place: [f"{cell} {count}" for cell, count in cells.items()] for place, cells in added.items()}
         self.put(connection, tallies, lines)
-
-    def _count_the_rest(self, connection: sa.Connection, stored: StoredSurvey) -> None:
-        """Count those that wait when a survey is closed; fewer than a step go on waiting where others were told."""
-        holding = self.held(connection, stored)
-        step = stored.survey.results
-        if isinstance(step, int) and (len(holding.waiting) >= step or len(holding.waiting) == holding.size):
-            self.add_counts(connection, stored, Counter(holding.waiting.values()))
-            connection.execute(_SET_HOLDING, {"of": stored.id, "total": holding.size, "held": leaf_text([])})
-
-    # ---- what was collected
 
     def size(self, stored: StoredSurvey) -> int:
         """How many people have sent their reports."""
@@ -443,7 +425,6 @@ class _Taking:
                 self.known[key] = content
 
     def take(self, one: Submission) -> None:
-        """Take a submission, which was not there before."""
         self.fresh[one.id] = self.known[one.id] = one.content
 
     def write(self) -> None:

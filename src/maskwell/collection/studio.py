@@ -25,11 +25,10 @@ from maskwell.collection.application import (
 from maskwell.collection.check_page import accepted_languages, check_words
 from maskwell.collection.desk import check_elsewhere
 from maskwell.collection.drafts import consequences, expected, form_of, survey_text
-from maskwell.collection.embeds import PLATFORM_NAMES, embed_text, field_name
+from maskwell.collection.embeds import PLATFORM_NAMES, embed_text, field_name, offline_page
 from maskwell.collection.entrance import NOT_KEPT, Entrance, attached
 from maskwell.collection.exports import EXPORTS, export_bytes
 from maskwell.collection.forms import form_bytes
-from maskwell.collection.offline import offline_page
 from maskwell.collection.page_texts import factor_in, package_text, package_texts
 from maskwell.collection.programs import MOST_INVITATIONS, Programs
 from maskwell.collection.results import (
@@ -48,9 +47,8 @@ from maskwell.errors import MaskwellError
 from maskwell.procedures.realisation import make_device
 from maskwell.reports.device.device_sheets import SheetOptions, device_page
 
+# The respondent's page and its scripts, whose hashes are shown.
 PAGE_FILES = ("respond.html", "respond.js", "pieces.js", "maskwell.js")
-"""The respondent's page and its scripts, whose hashes are shown."""
-
 SHEET_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
@@ -96,8 +94,6 @@ class Studio(Entrance):
 
     def _seen(self, request: Request, session: Session, *roles: Role) -> tuple[StoredSurvey, Role]:
         return self.accounts.visible(session, request.path_params["code"], *roles)
-
-    # ---- pages
 
     async def list(self, _: Request, session: Session) -> Response:
         """All surveys of somebody."""
@@ -229,7 +225,6 @@ class Studio(Entrance):
         return self.page("account.html", session, status=status, runs=runs, keys=keys, scopes=SCOPES, **told)
 
     async def _granted(self, form: Mapping[str, str], session: Session, token: str) -> dict[str, Any]:
-        """What somebody wished for on the page of their account."""
         wish = form.get("wish", "")
         if wish == "link":
             link = await run_in_threadpool(self.accounts.account_link, session)
@@ -288,8 +283,6 @@ class Studio(Entrance):
         lines = [f"{self.service.settings.address}/s/{stored.code}#{token}" for token in tokens]
         headers = attached(f"invitations-{stored.code}.txt")
         return Response("\n".join(lines) + "\n", media_type="text/plain", headers=headers)
-
-    # ---- what was collected
 
     async def results(self, request: Request, session: Session) -> Response:
         """The live shares of all questions."""
@@ -355,8 +348,6 @@ class Studio(Entrance):
 
         name, content = await self.service.exports.run(read)
         return Response(content, media_type="application/zip", headers={**attached(name), **NOT_KEPT})
-
-    # ---- where people already ask
 
     async def embed(self, request: Request, session: Session) -> Response:
         """The snippet of one question for another survey program."""

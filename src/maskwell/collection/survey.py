@@ -1,10 +1,7 @@
 """A survey: its questions, the design of each sensitive one, and what all reports of one person may reveal together.
 
-It is written as TOML and read once. From then on it is a document (JSON, with every design in full and a fingerprint
-over all of it) that the database keeps, the respondent's page draws from, and an auditor can check: what is audited,
-drawn and estimated is the same file, bit for bit.
-
-There is no type here for a true answer: the page randomizes, and only reports travel.
+It is written as TOML and read once. From then on it is a document (JSON, with every design in full and a fingerprint)
+that is audited, drawn and estimated from. There is no type here for a true answer: only reports travel.
 """
 
 from __future__ import annotations
@@ -39,20 +36,13 @@ VERSION = 1
 ACCESS = ("open", "invitations")
 MOST_QUESTIONS = 100
 MOST_ANSWERS = 200
-LARGEST = 4 << 20
-"""Bytes of a survey file."""
-
+LARGEST = 4 << 20  # bytes of a survey file
+# The label of the category for those who do not want to answer; it is randomized like every other.
 DECLINED = "prefer not to say"
-"""The label of the category for those who do not want to answer; it is randomized like every other."""
-
 LONGEST_NAME = 80
-_FROM_FILES = ("kronecker", "repeated", "shared")
-"""Families that are made of design files."""
-
+_FROM_FILES = ("kronecker", "repeated", "shared")  # families that are made of design files
 RESULTS = ("live", "after closing")
-STEP = 10
-"""Reports after which results are shown anew where a survey file says nothing else."""
-
+STEP = 10  # reports after which results are shown anew where a survey file says nothing else
 LARGEST_STEP = 1000
 _HEAD = (
     "title",
@@ -67,8 +57,7 @@ _HEAD = (
     "results",
 )
 _QUESTION = ("name", "ask", "help", "answers", "open", "design", "prefer_not_to_say", "show_if")
-Texts = Mapping[str, str]
-"""One text in each language of the survey."""
+Texts = Mapping[str, str]  # one text in each language of the survey
 
 
 @dataclass(frozen=True)
@@ -261,9 +250,6 @@ def _from_document(content: Mapping[str, Any]) -> Survey:
         raise PlanError("this-survey-document-cannot-be-read") from error
 
 
-# ---- reading the file
-
-
 def _read_survey(given: Mapping[str, Any], folder: Path | None) -> Survey:
     for key in given:
         if key not in ("survey", "question", "wording"):
@@ -306,7 +292,6 @@ def _read_survey(given: Mapping[str, Any], folder: Path | None) -> Survey:
 
 
 def _results(value: Any, name: str) -> str | int:
-    """When results are shown: live, after closing, or after every so many reports."""
     if value in RESULTS and isinstance(value, str):
         return value
     if type(value) is not int or not 2 <= value <= LARGEST_STEP:
@@ -450,7 +435,6 @@ def _refuse_files(words: Mapping[str, Any], where: str) -> None:
 
 
 def _make_design(asked: Mapping[str, Any], labels: Sequence[str], folder: Path | None, where: str) -> Design:
-    """From a file, from a family and its parameters, or the best for a demand."""
     if folder is None:
         _refuse_files(asked, where)
     if isinstance(k := asked.get("k", 2), int):

@@ -61,17 +61,14 @@ invitations = sa.Table(
     sqlite_with_rowid=False,
 )
 _PLACE = sa.BigInteger().with_variant(sa.Integer, "sqlite")  # the number of a row of SQLite, which keeps no other key
-reports = sa.Table(
-    "reports",
-    metadata,
-    sa.Column("place", _PLACE, primary_key=True, autoincrement=False),
-    sa.Column("lines", sa.Text, nullable=False),
-)
-tallies = sa.Table(
-    "tallies",
-    metadata,
-    sa.Column("place", _PLACE, primary_key=True, autoincrement=False),
-    sa.Column("lines", sa.Text, nullable=False),
+reports, tallies = (
+    sa.Table(
+        name,
+        metadata,
+        sa.Column("place", _PLACE, primary_key=True, autoincrement=False),
+        sa.Column("lines", sa.Text, nullable=False),
+    )
+    for name in ("reports", "tallies")
 )
 holdings = sa.Table(
     "holdings",

@@ -24,7 +24,6 @@ from maskwell.engines.row_sources import Progress, steps
 from maskwell.engines.rows import MemoryTable, Rows
 from maskwell.errors import PlanError
 from maskwell.microdata.assessment import Judge, assess, released_members
-from maskwell.microdata.folder.earlier_release import check_key, earlier_stages
 from maskwell.microdata.folder.ledger import (
     ABANDONED,
     RELEASED,
@@ -48,7 +47,13 @@ from maskwell.microdata.folder.release_folder import (
     write_public,
 )
 from maskwell.microdata.folder.release_metadata import INTERNAL, PUBLIC, signed_hashes, source_hashes
-from maskwell.microdata.folder.releases_together import check_again, drawn_again, same_matrices
+from maskwell.microdata.folder.releases_together import (
+    check_again,
+    check_key,
+    drawn_again,
+    earlier_stages,
+    same_matrices,
+)
 from maskwell.microdata.kept_bounds import DRAWS, check_kept, is_kept_as_drawn
 from maskwell.microdata.needed_tables import counted_tables
 from maskwell.microdata.plans.release_plan import ReleasePlan

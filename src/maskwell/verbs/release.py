@@ -25,10 +25,10 @@ from maskwell.engines.row_sources import Progress, RowPass, open_sink, steps
 from maskwell.engines.rows import Rows
 from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.microdata.assessment import assess, assess_counts, assess_tables
-from maskwell.microdata.folder.earlier_release import check_key, earlier_stages
 from maskwell.microdata.folder.ledger import read_ledger
 from maskwell.microdata.folder.receipt import Receipt
 from maskwell.microdata.folder.release_folder import check_new_folder
+from maskwell.microdata.folder.releases_together import check_key, earlier_stages
 from maskwell.microdata.kept_bounds import check_kept
 from maskwell.microdata.needed_tables import count_records, tables_of
 from maskwell.microdata.plan_variants import (

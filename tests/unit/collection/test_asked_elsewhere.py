@@ -17,12 +17,24 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="the service is not installed: pip install 'maskwell[serve]'")
 
-from maskwell.collection.desk import Desk, check_elsewhere
-from maskwell.collection.embeds import PLATFORM_NAMES, embed_text, field_name, limesurvey_code, report_texts
+from starlette.testclient import TestClient
+
+from maskwell.collection.accounts import Accounts
+from maskwell.collection.application import create_app
+from maskwell.collection.desk import Desk
+from maskwell.collection.embeds import (
+    PLATFORM_NAMES,
+    embed_text,
+    field_name,
+    limesurvey_code,
+    offline_page,
+    report_texts,
+)
 from maskwell.collection.forms import DEVICES, choice_names, form_bytes, form_names
-from maskwell.collection.offline import offline_page
+from maskwell.collection.settings import Settings
 from maskwell.collection.store import Store
-from maskwell.collection.stored_survey import StateError, StoredSurvey
+from maskwell.collection.stored_survey import StateError
+from maskwell.collection.studio import studio_routes
 from maskwell.collection.survey import Survey
 from maskwell.errors import MaskwellError, ParameterError
 
@@ -107,9 +119,6 @@ def opened(desk: Desk, survey: Survey) -> str:
     return code
 
 
-# ---- snippets
-
-
 @pytest.mark.parametrize("platform", PLATFORM_NAMES)
 def test_a_snippet_holds_the_design_and_reaches_for_nothing(field: Survey, platform: str) -> None:
     text = embed_text(field, "b", platform)
@@ -149,9 +158,6 @@ def test_names_for_other_programs(field: Survey) -> None:
     assert report_texts(field.by_name["b"]) == ["never", "once", "often"]
 
 
-# ---- the page for tablets
-
-
 def test_the_page_is_one_file_whose_policy_names_its_script_and_style(field: Survey) -> None:
     page = offline_page(field)
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
@@ -171,19 +177,6 @@ def test_the_page_holds_what_the_service_hands_out(field: Survey) -> None:
     assert Survey.from_dict(content["survey"]).fingerprint == field.fingerprint
     assert set(content) == {"survey", "wording", "reports"}
     assert content["wording"]["de"]["next_person"] and content["wording"]["en"]["begin"] == "Begin"
-
-
-def test_words_are_there_in_the_same_keys_in_every_language() -> None:
-    for name in ("offline.json", "forms.json", "wording.json"):
-        from maskwell.collection.page_texts import static_text
-
-        words = json.loads(static_text(name))
-        assert set(words["en"]) == set(words["de"])
-        for key, text in words["en"].items():
-            assert re.findall(r"\{\w+\}", str(text)) == re.findall(r"\{\w+\}", str(words["de"][key]))
-
-
-# ---- forms
 
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -277,9 +270,6 @@ def test_procedures_of_their_own_follow_the_sheet() -> None:
     assert "printed sheet" in how and "card" not in how
 
 
-# ---- the desk
-
-
 def test_the_desk_writes_each_file_once(desk: Desk, field: Survey, tmp_path: Path) -> None:
     code = opened(desk, field)
     desk.embed(code, "a", "qualtrics", tmp_path / "a.js")
@@ -300,17 +290,7 @@ def test_drafts_and_invitations_stay_at_home(desk: Desk, tmp_path: Path) -> None
     assert list(tmp_path.glob("*.*ml")) == []
 
 
-# ---- the studio
-
-
 def test_the_studio_hands_out_the_same_files(field: Survey, tmp_path: Path) -> None:
-    from starlette.testclient import TestClient
-
-    from maskwell.collection.accounts import Accounts
-    from maskwell.collection.application import create_app
-    from maskwell.collection.settings import Settings
-    from maskwell.collection.studio import studio_routes
-
     url = f"sqlite:///{tmp_path / 'surveys.db'}"
     store = Store(url)
     store.create()
@@ -337,8 +317,3 @@ def test_the_studio_hands_out_the_same_files(field: Survey, tmp_path: Path) -> N
         answer = client.get(f"/studio/s/{code}/offline.html", headers=stranger, follow_redirects=False)
         assert answer.status_code == 303
     store.close()
-
-
-def test_what_can_be_asked_elsewhere(desk: Desk) -> None:
-    stored: StoredSurvey = desk.store.survey(opened(desk, plain()))
-    check_elsewhere(stored)

@@ -196,9 +196,6 @@ def test_a_form_with_thousands_of_questions_is_refused_at_once() -> None:
         survey_text({**FORM, "questions": FORM["questions"] * 1500})
 
 
-# ---- what the page says of results
-
-
 def test_fit_is_told_in_words() -> None:
     question = Survey.from_toml(survey_text(FORM)).questions[1]
     misfit = Flag("words that may change", "misfit")

@@ -137,26 +137,18 @@ def kept(desk: Desk, code: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", FILES)
-@pytest.mark.parametrize("is_told", [False, True])
-def test_each_export_becomes_the_same_reports(kind: str, is_told: bool, desk: Desk, code: str, tmp_path: Path) -> None:
+def test_each_export_becomes_the_same_reports_once(kind: str, desk: Desk, code: str, tmp_path: Path) -> None:
     name, text, left_out = FILES[kind]
-    content = desk.import_file(code, written(tmp_path, name, text), kind if is_told else None)
+    path = written(tmp_path, name, text)
+    content = desk.import_file(code, path)
     assert (content["source"], content["imported"], content["left_out"]) == (kind, 2, left_out)
     assert kept(desk, code) == CONTENTS
     assert content["ids"]
-
-
-@pytest.mark.parametrize("kind", FILES)
-def test_a_second_import_changes_nothing(kind: str, desk: Desk, code: str, tmp_path: Path) -> None:
-    name, text, _ = FILES[kind]
-    path = written(tmp_path, name, text)
-    desk.import_file(code, path)
-    content = desk.import_file(code, path)
+    content = desk.import_file(code, path, kind)
     assert (content["imported"], content["known"]) == (0, 2)
     assert kept(desk, code) == CONTENTS
     assert "were imported before and are counted once" in "\n".join(desk.import_lines(content))
-    stored = desk.store.survey(code)
-    assert desk.store.size(stored) == 2
+    assert desk.store.size(desk.store.survey(code)) == 2
 
 
 def test_the_tablets_json_and_csv_are_the_same_rows(desk: Desk, code: str, tmp_path: Path) -> None:
@@ -179,17 +171,6 @@ def test_a_row_that_changed_is_refused_and_nothing_is_taken(desk: Desk, code: st
     with pytest.raises(ReportError, match="data row 2 was imported before with other reports"):
         desk.import_file(code, written(tmp_path, name, changed))
     assert kept(desk, code) == CONTENTS
-
-
-def test_a_plain_table_is_taken_once(desk: Desk, code: str, tmp_path: Path) -> None:
-    path = written(tmp_path, "paper.csv", "hours,cash pay,tools\nfull time,once or twice,010\npart time,never,\n")
-    content = desk.import_file(code, path)
-    assert (content["source"], content["imported"], content["ids"]) == ("table", 2, False)
-    assert "refused if they are imported again" in desk.import_lines(content)[-1]
-    with pytest.raises(ReportError, match="were imported before"):
-        desk.import_file(code, path, "table")
-    desk.import_file(code, path, "table", again=True)
-    assert kept(desk, code) == sorted(CONTENTS * 2)
 
 
 def test_an_export_without_ids_needs_a_word(desk: Desk, code: str, tmp_path: Path) -> None:

@@ -18,20 +18,18 @@ from typing import Any
 import pytest
 import uvicorn
 from starlette.testclient import TestClient
-from tests.support.collecting import REPORTS, SURVEY, database, opened, submission
+from tests.support.collecting import REPORTS, SURVEY, database, opened, served, submission
 from tests.support.command_line import run
 from tests.unit.collection.test_trouble import no_file_beyond
 
 from maskwell.collection import application
 from maskwell.collection.accounts import TRIES, TRIES_FOR_NAME, TRIES_IN_ALL, AccessError, Accounts, Waits
-from maskwell.collection.application import create_app
 from maskwell.collection.client import padded
 from maskwell.collection.desk import Desk
 from maskwell.collection.server import OPTIONS, MaskedFormatter, prepare
 from maskwell.collection.settings import Settings
 from maskwell.collection.store import Store
 from maskwell.collection.stored_survey import StoredSurvey
-from maskwell.collection.studio import studio_routes
 from maskwell.collection.survey import Survey
 
 PASSWORD = "correct horse battery"
@@ -40,14 +38,10 @@ HIDDEN = f"postgresql+psycopg://ann:{SECRET}@127.0.0.1:1/surveys"
 
 
 def service(folder: Path, **settings: Any) -> tuple[TestClient, StoredSurvey]:
-    app = create_app(Settings(database=f"sqlite:///{folder / 'surveys.db'}", **settings), more=studio_routes)
+    app = served(folder, **settings)
     store: Store = app.state.service.store
-    store.create()
     account = Accounts(store).add("ada", PASSWORD)
     return TestClient(app, follow_redirects=False, raise_server_exceptions=False), opened(store, owner=account)
-
-
-# ---- addresses
 
 
 def test_a_redirect_keeps_scheme_and_host(tmp_path: Path) -> None:
@@ -67,9 +61,6 @@ def test_browsers_are_told_to_keep_to_https(tmp_path: Path, public: str, is_told
     client, stored = service(tmp_path, public_url=public)
     for path in ("/health", f"/s/{stored.code}", "/nothing", f"/s/{stored.code}/"):
         assert ("strict-transport-security" in client.get(path).headers) == is_told
-
-
-# ---- health
 
 
 def test_health_is_bad_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,9 +86,6 @@ def test_health_is_good_while_somebody_else_writes(store: Store) -> None:
             assert time.monotonic() - began < 5
         assert connection
     store.check()
-
-
-# ---- headers
 
 
 @pytest.fixture
@@ -184,9 +172,6 @@ def test_several_requests_in_one_connection_are_answered(address: tuple[str, int
             assert connection.recv(5000).startswith(b"HTTP/1.1 404")
 
 
-# ---- secrets
-
-
 def test_no_command_prints_a_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("s.toml").write_text(SURVEY, encoding="utf-8")
@@ -242,9 +227,6 @@ def test_the_log_has_no_password() -> None:
     assert OPTIONS["log_config"]["formatters"]["plain"]["()"] is MaskedFormatter
 
 
-# ---- owners
-
-
 def test_a_survey_of_the_terminal_gets_an_owner(tmp_path: Path) -> None:
     client, _ = service(tmp_path)
     url = ("--database", f"sqlite:///{tmp_path / 'surveys.db'}")
@@ -261,9 +243,6 @@ def test_a_survey_of_the_terminal_gets_an_owner(tmp_path: Path) -> None:
     assert second["owners"] == ["ada"]
     assert "From here" in client.get("/studio").text
     assert "there is no account" in run("survey", "add", tmp_path / "s.toml", "--owner", "eve", *url, status=2).err
-
-
-# ---- next lines
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -290,9 +269,6 @@ def test_lines_that_are_printed_next_run(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path / "out folder")
     for line in inside:
         run(*shlex.split(line)[1:])
-
-
-# ---- keys, passwords
 
 
 def test_a_key_does_what_its_scope_says(tmp_path: Path) -> None:
@@ -392,9 +368,6 @@ def test_a_password_that_cannot_be_read_is_refused(tmp_path: Path, stdin: bytes,
     assert "warning" not in (done.out + done.err).lower()
 
 
-# ---- the length of submissions
-
-
 LONG = f"""
 [survey]
 title = "Ages"
@@ -422,8 +395,7 @@ def test_all_submissions_of_a_survey_have_the_same_length(tmp_path: Path) -> Non
     ]
     assert len({len(json.dumps(one)) for one in sent}) == 3
     assert len({len(padded(survey, one)) for one in sent}) == 1
-    app = create_app(Settings(database=f"sqlite:///{tmp_path / 'surveys.db'}"))
-    app.state.service.store.create()
+    app = served(tmp_path)
     stored = opened(app.state.service.store, text)
     with TestClient(app) as client:
         kind = {"Content-Type": "application/json"}

@@ -13,17 +13,16 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 from starlette.testclient import TestClient
-from tests.support.collecting import SURVEY, submission
+from tests.support.collecting import SURVEY, new_store, served, submission
 from tests.support.command_line import run
 
 from maskwell.collection import accounts as accounts_module
 from maskwell.collection import studio
 from maskwell.collection.accounts import AccessError, Accounts
-from maskwell.collection.application import address_of, create_app
+from maskwell.collection.application import address_of
 from maskwell.collection.results import question_result, results_csv
 from maskwell.collection.settings import Settings
 from maskwell.collection.store import Store
-from maskwell.collection.studio import studio_routes
 from maskwell.collection.survey import Survey
 from maskwell.errors import ParameterError, PlanError
 
@@ -116,8 +115,7 @@ def test_from_the_terminal(tmp_path: Path) -> None:
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[TestClient]:
-    app = create_app(Settings(database=f"sqlite:///{tmp_path / 'surveys.db'}"), more=studio_routes)
-    app.state.service.store.create()
+    app = served(tmp_path)
     Accounts(app.state.service.store).add("ada", PASSWORD)
     with TestClient(app, follow_redirects=False) as made:
         yield made
@@ -176,9 +174,6 @@ def test_a_long_draft_does_not_keep_respondents_waiting(client: TestClient, monk
     assert read == ["[survey]"]
 
 
-# ---- addresses
-
-
 def request(client: str, **headers: str) -> Request:
     pairs = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
     return Request({"type": "http", "method": "GET", "path": "/", "headers": pairs, "client": (client, 1)})
@@ -217,7 +212,7 @@ def test_whom_a_request_comes_from(proxy: str, client: str, forwarded: str, addr
 def test_who_may_watch(
     tmp_path: Path, settings: dict[str, Any], client: str, headers: dict[str, str], status: int
 ) -> None:
-    app = create_app(Settings(database=f"sqlite:///{tmp_path / 'surveys.db'}", **settings))
+    app = served(tmp_path, **settings)
     answer = TestClient(app, client=(client, 1)).get("/metrics", headers=headers)
     assert answer.status_code == status
     assert ("maskwell_reports" in answer.text) == (status == 200)
@@ -226,9 +221,6 @@ def test_who_may_watch(
 def test_the_setting_of_who_may_watch_is_one_of_two() -> None:
     with pytest.raises(ParameterError, match="metrics = all is none of local, open"):
         Settings.load(environment={}, metrics="all")
-
-
-# ---- spreadsheets
 
 
 @pytest.mark.parametrize("label", ["=1+1", "@SUM(A1)", "- none", "+cmd|' /C calc'!A0", " =1"])
@@ -245,8 +237,7 @@ def test_numbers_are_labels() -> None:
 
 def test_what_people_open_holds_no_formula(tmp_path: Path) -> None:
     """What is asked may begin as it likes: it stands only in the table for people."""
-    store = Store(f"sqlite:///{tmp_path / 'surveys.db'}")
-    store.create()
+    store = new_store(tmp_path)
     text = SURVEY.replace("Did you declare all of it?", "=HYPERLINK(1)")
     stored = store.open(store.add_survey(Survey.from_toml(text), text))
     store.accept([submission(stored) for _ in range(3)])

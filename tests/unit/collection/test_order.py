@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
-from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY, database, opened, submission
+from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY, database, new_store, opened, submission
 
 from maskwell.collection.leaves import Leaves, leaf_text, lines_of
 from maskwell.collection.report_cells import Parts, longest_content
@@ -148,8 +148,7 @@ def _places(store: Store) -> dict[str, tuple[int, str]]:
 
 
 def test_a_used_invitation_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
-    store = Store(f"sqlite:///{tmp_path / 'surveys.db'}")
-    store.create()
+    store = new_store(tmp_path)
     stored = opened(store, BY_INVITATION)
     tokens = store.invite(stored.code, 300)
     for token in tokens[:200]:
@@ -164,8 +163,7 @@ def test_a_used_invitation_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
 
 
 def test_somebody_who_reads_for_long_is_not_waited_for(tmp_path: Path) -> None:
-    store = Store(f"sqlite:///{tmp_path / 'surveys.db'}")
-    store.create()
+    store = new_store(tmp_path)
     stored = opened(store)
     store.accept([submission(stored)])
     reading = store.records(stored)
@@ -176,9 +174,6 @@ def test_somebody_who_reads_for_long_is_not_waited_for(tmp_path: Path) -> None:
     assert store.tidy()
     assert (tmp_path / "surveys.db-wal").stat().st_size == 0
     store.close()
-
-
-# ---- leaves
 
 
 @given(st.lists(st.binary(min_size=16, max_size=16), unique=True, max_size=90), st.randoms())
@@ -232,9 +227,6 @@ def test_every_content_fits_into_what_was_planned_for_it() -> None:
     )
     for name, cell in parts.cells("1,,1,0101"):
         assert parts.leaf(name, cell) in parts.leaves[name]
-
-
-# ---- databases of before
 
 
 def old_file(path: Path, count: int) -> tuple[list[Submission], int]:
@@ -302,8 +294,7 @@ def test_an_update_that_was_killed_before_its_end_leaves_no_trace_after_the_next
 
 def test_a_file_of_before_is_brought_up_to_date(tmp_path: Path) -> None:
     made, number = old_file(tmp_path / "surveys.db", 230)
-    store = Store(f"sqlite:///{tmp_path / 'surveys.db'}")
-    store.create()
+    store = new_store(tmp_path)
     stored = store.survey("abc123")
     assert dict(store.records(stored)) == {one.id: one.content for one in made}
     assert store.differences(stored) == []

@@ -16,21 +16,17 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
-from tests.support.collecting import SURVEY, opened, submission
+from tests.support.collecting import SURVEY, opened, served, submission
 from tests.support.command_line import run
 
 import maskwell
 from maskwell.collection import page_templates
 from maskwell.collection.accounts import Accounts
-from maskwell.collection.application import create_app
 from maskwell.collection.check_page import check_words
 from maskwell.collection.drafts import form_of, survey_text
-from maskwell.collection.embeds import embed_text
-from maskwell.collection.offline import offline_page
+from maskwell.collection.embeds import embed_text, offline_page
 from maskwell.collection.page_texts import factor_in, package_texts, static_text, text_table
-from maskwell.collection.settings import Settings
 from maskwell.collection.store import Store
-from maskwell.collection.studio import studio_routes
 from maskwell.collection.survey import Survey
 from maskwell.core import Categories
 from maskwell.core.languages import direction_of
@@ -52,9 +48,6 @@ def survey_with(
     head = f'[survey]\ntitle = "Work"\nlanguages = {languages}\n{demand}\n{more}\n'
     one = '[[question]]\nname = "q{}"\nask = "Paid in cash?"\nanswers = ["yes", "no"]\ndesign = {{ {} }}\n'
     return head + "".join(one.format(i, design) for i, design in enumerate(designs))
-
-
-# ---- the intruder
 
 
 def joint_rows(designs: Sequence[Design]) -> list[list[Fraction]]:
@@ -139,9 +132,6 @@ def test_the_intruder_would_notice_a_step_that_is_too_strong() -> None:
     assert largest_gain(rows, [Fraction(1, 1000), Fraction(999, 1000)]) > Fraction("3.98")
 
 
-# ---- the same steps and numbers in the browser
-
-
 GRID = [Fraction(n) for n in (1, 2, 4, 20, 99, 100, 101, 999, 1000, 1234567, 485165196, 10**14, 10**15, 10**60)]
 GRID += [limit + sign * Fraction(1, 10**20) for limit in (4, 20, 100) for sign in (1, -1)]
 GRID += [Fraction(8, 3), Fraction(199, 2), Fraction(10001, 10000), Fraction(999999, 1000), Fraction(9995, 10)]
@@ -192,9 +182,6 @@ def test_large_numbers_are_grouped_in_every_language() -> None:
     assert numbers == {"en": "486,000,000", "de": spaced, "fr": spaced, "es": spaced}
 
 
-# ---- every text belongs to a step
-
-
 STEPPED = ("how_title", "how_draw", "how_sent", "how_protects", "belief_after", "promise_joint", "sensitive_note")
 STEPPED += ("differs", "reveals_factor")
 SOOTHING = {
@@ -235,9 +222,6 @@ def test_nobody_is_promised_that_nobody_will_learn() -> None:
     assert len(texts) > 15
     for text in texts:
         assert not re.search(r"nobody will learn|nobody can tell which|niemand erfährt", text)
-
-
-# ---- what is refused
 
 
 @pytest.mark.parametrize(
@@ -285,9 +269,6 @@ def test_the_form_of_the_studio_holds_the_setting() -> None:
     text = survey_text({**form, "questions": [{"ask": "Paid?", "answers": ["yes", "no"], "sensitive": True}]})
     read = form_of(text)
     assert read is not None and read["accept"] is True
-
-
-# ---- languages
 
 
 def arabic(change: Callable[[dict[str, Any]], None] = lambda _: None) -> str:
@@ -349,13 +330,9 @@ def test_a_regional_code_has_the_texts_of_its_language() -> None:
     assert [direction_of(one) for one in ("ar", "he", "fa-IR", "ur", "de", "pt-BR")] == ["rtl"] * 4 + ["ltr"] * 2
 
 
-# ---- pages of the service
-
-
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[TestClient]:
-    app = create_app(Settings(database=f"sqlite:///{tmp_path / 'surveys.db'}"), more=studio_routes)
-    app.state.service.store.create()
+    app = served(tmp_path)
     with TestClient(app) as made:
         yield made
 

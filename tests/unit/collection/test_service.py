@@ -11,15 +11,13 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
-from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY, opened
+from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY, opened, served
 
 from maskwell.collection import accounts
 from maskwell.collection.accounts import TRIES, Accounts
-from maskwell.collection.application import LARGEST_BODY, create_app
-from maskwell.collection.settings import Settings
+from maskwell.collection.application import LARGEST_BODY
 from maskwell.collection.store import Store
 from maskwell.collection.stored_survey import StoredSurvey
-from maskwell.collection.studio import studio_routes
 from maskwell.collection.survey import Survey
 from maskwell.core.documents import json_form
 
@@ -30,10 +28,8 @@ class Place:
     """A service with two owners, each with a survey, and a client without a session."""
 
     def __init__(self, folder: Path) -> None:
-        self.settings = Settings(database=f"sqlite:///{folder / 'surveys.db'}")
-        self.app = create_app(self.settings, more=studio_routes)
+        self.app = served(folder)
         self.store: Store = self.app.state.service.store
-        self.store.create()
         self.accounts = Accounts(self.store)
         self.ada, self.bob = (self.accounts.add(name, PASSWORD) for name in ("ada", "bob"))
         self.survey = self.opened(SURVEY, self.ada)
@@ -69,14 +65,11 @@ def place(tmp_path: Path) -> Iterator[Place]:
         yield made
 
 
-# ---- respondents
-
-
 def test_an_acknowledged_report_is_in_the_database(place: Place) -> None:
     body = place.body()
     assert place.send(body).json() == {"received": True}
     assert place.send(body).json() == {"received": True}
-    fresh = Store(place.settings.database)
+    fresh = Store(place.store.url)
     assert list(fresh.contents(fresh.survey(place.survey.code))) == ["0,2,1,1010"]
 
 
@@ -197,11 +190,12 @@ def test_every_text_of_the_page_is_there_in_every_language(place: Place) -> None
         texts = place.client.get(f"/static/{name}.json").json()
         assert texts.keys() == wording.keys()
         assert {frozenset(one) for one in texts.values()} == {frozenset(texts["en"])}, name
+        for key, text in ((key, text) for one in texts.values() for key, text in one.items()):
+            assert sorted(re.findall(r"\{\w+\}", str(text))) == sorted(re.findall(r"\{\w+\}", str(texts["en"][key]))), (
+                key
+            )
     script = place.client.get("/static/respond.js").text
     assert set(re.findall(r'say\("(\w+)"', script)) <= set(wording["en"])
-
-
-# ---- those who run surveys
 
 
 def addresses(place: Place) -> list[tuple[str, str]]:
@@ -262,11 +256,18 @@ def test_an_analyst_sees_results_and_changes_nothing(place: Place) -> None:
     csrf = place.sign_in("bob")
     assert place.client.get(f"/studio/s/{place.survey.code}").status_code == 200
     assert place.client.get(f"/studio/s/{place.survey.code}/results.json").status_code == 200
-    for change in ("close", "delete", "invite", "share"):
+    one, key = f"/api/admin/surveys/{place.survey.code}", place.key(place.bob)
+    for change in ("open", "close", "delete", "invite", "share", "edit"):
         answer = place.client.post(f"/studio/s/{place.survey.code}/{change}", data={"csrf": csrf, "name": "bob"})
         assert answer.status_code == 403
-    key = place.key(place.bob)
-    assert place.client.delete(f"/api/admin/surveys/{place.survey.code}", headers=key).status_code == 403
+        assert place.client.post(f"/studio/s/{place.survey.code}/{change}", headers=key).status_code == 403
+    for method, path, body in (
+        ("DELETE", one, None),
+        ("PUT", f"{one}/state", {"state": "closed"}),
+        ("POST", f"{one}/invitations", {"count": 1}),
+    ):
+        assert place.client.request(method, path, json=body, headers=key).status_code == 403
+    assert place.store.survey(place.survey.code).state == "open"
 
 
 def test_too_many_wrong_passwords_have_to_wait(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,9 +287,7 @@ def test_a_cookie_cannot_be_read_by_scripts_or_sent_by_other_sites(place: Place)
 
 
 def test_https_makes_cookies_secure(tmp_path: Path) -> None:
-    settings = Settings(database=f"sqlite:///{tmp_path / 'a.db'}", public_url="https://survey.example.org")
-    app = create_app(settings, more=studio_routes)
-    app.state.service.store.create()
+    app = served(tmp_path, public_url="https://survey.example.org")
     Accounts(app.state.service.store).add("ada", PASSWORD)
     with TestClient(app, follow_redirects=False, base_url="https://survey.example.org") as client:
         cookie = client.post("/studio/login", data={"name": "ada", "password": PASSWORD}).headers["set-cookie"]
@@ -306,9 +305,7 @@ def test_links_that_are_printed_work_once(place: Place) -> None:
 
 
 def test_the_first_account_is_made_with_the_printed_link(tmp_path: Path) -> None:
-    settings = Settings(database=f"sqlite:///{tmp_path / 'a.db'}")
-    app = create_app(settings, more=studio_routes)
-    app.state.service.store.create()
+    app = served(tmp_path)
     token = Accounts(app.state.service.store).setup_link()
     form = {"token": token, "name": "ada", "password": PASSWORD}
     with TestClient(app, follow_redirects=False) as client:
@@ -325,9 +322,6 @@ def test_passwords_and_tokens_are_not_in_the_database(place: Place, tmp_path: Pa
     assert PASSWORD.encode() not in content
     assert token.encode() not in content
     assert b"$argon2id$" in content
-
-
-# ---- results
 
 
 def test_live_results_equal_those_of_the_exported_file(place: Place, tmp_path: Path) -> None:

@@ -12,18 +12,15 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
-from tests.support.collecting import REPORTS, SURVEY, opened, submission
+from tests.support.collecting import REPORTS, SURVEY, new_store, opened, served, submission
 from tests.support.command_line import run
 
 from maskwell.collection.accounts import Accounts
-from maskwell.collection.application import create_app
 from maskwell.collection.desk import Desk
 from maskwell.collection.exports import export_bytes
 from maskwell.collection.results import question_result, table_result
-from maskwell.collection.settings import Settings
 from maskwell.collection.store import Store, _told
 from maskwell.collection.stored_survey import StateError, StoredSurvey
-from maskwell.collection.studio import studio_routes
 from maskwell.collection.survey import STEP, Survey
 from maskwell.collection.tables import holdings, reports, tallies
 from maskwell.errors import PlanError
@@ -120,9 +117,8 @@ def test_results_after_closing_are_told_by_nothing_before(store: Store) -> None:
 
 
 def test_the_studio_and_programs_keep_to_it(tmp_path: Path) -> None:
-    app = create_app(Settings(database=f"sqlite:///{tmp_path / 'surveys.db'}"), more=studio_routes)
+    app = served(tmp_path)
     store: Store = app.state.service.store
-    store.create()
     accounts = Accounts(store)
     ann = accounts.add("ann", "a long password")
     code = store.add_survey(Survey.from_toml(AFTER_CLOSING), AFTER_CLOSING, owner=ann)
@@ -152,9 +148,6 @@ def test_a_survey_file_says_when_results_are_shown() -> None:
     for wrong in ("1", "0", "true", "1001", '"never"', "2.5"):
         with pytest.raises(PlanError, match="neither live, after closing nor"):
             Survey.from_toml(SURVEY.replace('results = "live"', f"results = {wrong}"))
-
-
-# ---- counting again
 
 
 def damage(store: Store, stored: StoredSurvey, kind: str) -> None:
@@ -194,8 +187,7 @@ def test_a_check_tells_what_differs(store: Store, kind: str, words: str) -> None
 
 def test_a_check_from_the_terminal(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'surveys.db'}"
-    store = Store(url)
-    store.create()
+    store = new_store(tmp_path)
     stored = opened(store)
     store.accept([submission(stored) for _ in range(4)])
     command = ["survey", "check", stored.code, "--database", url, "--json"]

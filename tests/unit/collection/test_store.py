@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY, database, opened, submission
+from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY, database, new_store, opened, submission
 
 from maskwell.collection.accounts import Accounts
 from maskwell.collection.desk import Desk
@@ -153,8 +153,7 @@ def test_nothing_is_kept_besides_the_report() -> None:
 
 
 def test_a_deleted_survey_is_gone_from_the_file(tmp_path: Path) -> None:
-    store = Store(f"sqlite:///{tmp_path / 'surveys.db'}")
-    store.create()
+    store = new_store(tmp_path)
     stored = opened(store, SURVEY.replace("Working life", "Zebra crossing"))
     made = [submission(stored) for _ in range(200)]
     store.accept(made)
@@ -191,8 +190,7 @@ def test_the_same_report_from_two_processes_is_counted_once(store: Store) -> Non
 
 
 def test_closing_empties_the_log_of_transactions(tmp_path: Path) -> None:
-    store = Store(f"sqlite:///{tmp_path / 'surveys.db'}")
-    store.create()
+    store = new_store(tmp_path)
     stored = opened(store)
     store.accept([submission(stored)])
     assert (tmp_path / "surveys.db-wal").stat().st_size > 0

@@ -12,17 +12,14 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from starlette.testclient import TestClient
-from tests.support.collecting import REPORTS, SURVEY, opened, submission
+from tests.support.collecting import REPORTS, opened, served
 from tests.support.command_line import run
 
 from maskwell.collection import intake
-from maskwell.collection.application import create_app
 from maskwell.collection.desk import Desk
 from maskwell.collection.intake import Intake
-from maskwell.collection.settings import Settings
 from maskwell.collection.store import Store
 from maskwell.collection.stored_survey import StoredSurvey
-from maskwell.collection.survey import Survey
 from maskwell.errors import ParameterError
 
 
@@ -38,9 +35,8 @@ def no_file_beyond(size: int) -> Iterator[None]:
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[tuple[TestClient, Store, StoredSurvey]]:
-    app = create_app(Settings(database=f"sqlite:///{tmp_path / 'surveys.db'}"))
+    app = served(tmp_path)
     store: Store = app.state.service.store
-    store.create()
     stored = opened(store)
     with TestClient(app, raise_server_exceptions=False) as client:
         yield client, store, stored
@@ -124,15 +120,6 @@ def test_when_too_many_wait_respondents_are_told_to_come_back(
     assert answer.status_code == 503
     assert answer.json()["error"]["code"] == "busy"
     assert answer.headers["retry-after"] == "5"
-
-
-def test_the_number_of_a_deleted_survey_is_not_given_again(store: Store) -> None:
-    """Another process may still remember the deleted one, and would write its reports under the same number."""
-    stored = opened(store)
-    store.delete(stored.code)
-    following = store.open(store.add_survey(Survey.from_toml(SURVEY), SURVEY))
-    assert following.id != stored.id
-    assert store.accept([submission(stored)]) == ["closed"]
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,9 @@
 """At most how wrong a table of a released file is that randomization does not keep, from what is public.
 
-A group of columns is expected to change a share d of the records. A released share then differs from the true one by
-at most d on average; by half of it where the group keeps the counts of its own columns, because then as many records
-are expected to reach each of its categories as to leave it, and those that leave one category reach another. Bounds of
-several groups add up. With weights, the records that changed may have been the heaviest ones.
-
-A group that works within columns that an earlier one moved meets other counts than those that its share was worked out
-for, and changes at most as many records more as the earlier one did, unless that one keeps these counts.
-
-Source: derived; docs/theory/after-release.md has the proofs.
+A group of columns that is expected to change a share d of the records changes a share by at most d on average; by half
+of it where the group keeps the counts of its own columns. Bounds of several groups add up. With weights, the records
+that changed may have been the heaviest ones. A group that works within columns that an earlier one moved changes at
+most as many more as that one did. Source: derived; docs/theory/after-release.md has the proofs.
 """
 
 from __future__ import annotations
@@ -65,7 +60,6 @@ def moves_of(groups: Sequence[Group], columns: Sequence[str]) -> tuple[Move, ...
 
 
 def _keep(groups: Sequence[Group], columns: Sequence[str], kind: str) -> bool:
-    """Whether groups keep the counts of a table, or its sums of weights."""
     return is_kept(groups, columns) and all(group.invariance == kind for group in acting(groups, columns))
 
 
@@ -147,9 +141,6 @@ class Distortion:
         squares = share if squares is None else squares
         parts = [min(1.0, x / y) for x, y in ((self.changed, squares), (self.weight, share), (self.bias, share))]
         return replace(self, changed=parts[0], weight=parts[1], bias=parts[2])
-
-
-# ---- under a sampling plan
 
 
 def reach_of(clusters: CellTable, *, strata: bool) -> float:

@@ -35,8 +35,7 @@ MOST_TRANSITIONS = 2 * 10**6
 MOST_CELLS = 3000
 MOST_CATEGORIES = 2000
 SINGULAR = 1e12
-TURNS_AROUND = 1e4
-"""Condition of a matrix up to which squared weights of the true categories are worked out."""
+TURNS_AROUND = 1e4  # condition of a matrix up to which squared weights of the true categories are worked out
 ROUNDING = 1e-12
 DATA_DEPENDENT = (
     "a matrix was worked out from the file itself: the randomization part of the variance is given the file"
@@ -158,7 +157,6 @@ def solved(route: Route, table: CellTable, cells: CellTable, target: str, rest: 
 
 
 def _in_states(released: Sequence[Cell], cells: CellTable) -> Released:
-    """The records of the file by released cell."""
     places = _places(released, cells)
     if -1 in places:
         label = cells.label(places.tolist().index(-1))
@@ -202,9 +200,6 @@ def _moments(categories: list[Cell], G: Real, data: Released, target: str, rest:
         flags=flags_of_moments(pi, variance, parts[0], full=True, n=data.n),
         bias=None if rest is None else np.full(len(pi), rest.bias),
     )
-
-
-# ---- the matrix of several groups
 
 
 def composed(groups: Sequence[Group], columns: Sequence[str], cells: Sequence[Cell]) -> tuple[Any, Sequence[Cell]]:

@@ -1,8 +1,4 @@
-"""Estimating tables of a released file with its receipt, as a user or as the data holder.
-
-One table, or every randomized column on its own. A table that is that of a survey is told apart by
-:func:`~maskwell.microdata.analysis.table_routes.survey_of_release`.
-"""
+"""Estimating tables of a released file with its receipt, as a user or as the data holder."""
 
 from __future__ import annotations
 
@@ -211,9 +207,6 @@ def randomized_columns(receipt: Receipt) -> list[str]:
     return [*dict.fromkeys(name for group in receipt.groups for name in group.moved)]
 
 
-# ---- one table
-
-
 class _Options(NamedTuple):
     """How tables are estimated."""
 
@@ -297,9 +290,6 @@ def weights_of(data: Any, receipt: Receipt, weights: str | None) -> Weights:
         return Weights.of(count_rows(source, name, [(weights,)], weights=weights, most=MOST_WEIGHTS)[0], measure)
 
 
-# ---- how a table is estimated
-
-
 def _has_matrices(route: Route) -> bool:
     """Whether all matrices are known, and draws of records independent, as formulas with matrices need."""
     return all(group.design is not None for group in route.groups) and not route.by_unit
@@ -323,7 +313,6 @@ def _estimated(counted: _Counted, table: CellTable, cells: CellTable | None, tar
 
 
 def _counted(route: Route, table: CellTable, cells: CellTable | None, target: str) -> Estimate:
-    """Shares as they stand in the file."""
     if route.kind == KEPT and _has_matrices(route):
         shares = kept_with_matrices(route, table, cells, target)
         if shares is not None:
@@ -440,7 +429,6 @@ def _chosen(table: CellTable, places: Array) -> CellTable:
 
 
 def _named(categories: Sequence[Any]) -> list[Hashable]:
-    """Labels without the tuple around one, and a word for a missing one."""
     cells = [_words(cell) for cell in categories]
     return [cell[0] if len(cell) == 1 else cell for cell in cells]
 
@@ -463,7 +451,6 @@ def _share_by_domain(estimate: Estimate, domains: int) -> dict[Domain, Estimate]
 
 
 def _by_domain(cells: Sequence[Domain], domains: int) -> dict[Domain, list[int]]:
-    """The places of the cells of each domain, which the first columns tell."""
     places: dict[Domain, list[int]] = {}
     for place, cell in enumerate(cells):
         places.setdefault(cell[:domains], []).append(place)

@@ -1,12 +1,8 @@
 """How a table of a released file can be estimated: which randomizations touch it, and whether they keep it.
 
-Where they keep it, counts are unbiased as they stand; else they are solved for, with the matrices. Where a matrix is
-withheld, counts stand with a bound of their bias. Where all matrices are designs that were fixed before the file was
-seen, reports are estimated as those of any survey, under its plan.
-
-Whose shares they are: a randomization keeps counts or sums of weights, not both. Weighted shares, those of the
-population, are unbiased where nothing was randomized, where sums of weights were kept, and where matrices are turned
-around; elsewhere their bias is bounded, and shares are those of the records unless weights are asked for.
+Where they keep it, counts are unbiased as they stand; else they are solved for with the matrices, or stand with a bound
+of their bias. A randomization keeps counts or sums of weights, not both: weighted shares are unbiased where nothing was
+randomized, sums of weights were kept, or matrices are turned around; elsewhere their bias is bounded.
 """
 
 from __future__ import annotations
@@ -136,9 +132,6 @@ def check_missing(route: Route, missing: str) -> None:
                 raise ParameterError("a-missing-value-of-was-randomized", name=name)
 
 
-# ---- whose shares they are
-
-
 def weights_used(route: Route, receipt: Receipt, asked: str | None, names: Sequence[str]) -> str | None:
     """The column of weights: as asked, or that of the receipt where weighted shares can be estimated."""
     absent = receipt.weights not in names and not route.weighted  # a plan may leave weights out of the file
@@ -178,9 +171,6 @@ def released_rows(data: Any, names: Sequence[str]) -> Iterator[tuple[Source, str
     rows = Rows.of(data)
     with rows.open_stored(names) as source:
         yield source, str(rows)
-
-
-# ---- a table that is that of a survey
 
 
 @dataclass(frozen=True, eq=False)

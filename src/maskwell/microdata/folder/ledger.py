@@ -1,8 +1,7 @@
 """The ledger of a data set: what was released of it, when and how, so that the next release knows what is out already.
 
-A file of JSON lines beside the key. Every line holds the hash of the line before it, so that a line that was changed or
-taken out shows. A release is two lines: ``begun``, with all hashes, before its folder gets its name, and ``released``
-after that. After a crash between the two the ledger says ``begun``, which is true, and counts as if it was released.
+Each JSON line holds the hash of the line before it. A release is two lines: ``begun``, with all hashes, before its
+folder gets its name, and ``released`` after that. After a crash between the two it counts as if it was released.
 """
 
 from __future__ import annotations
@@ -31,14 +30,10 @@ from maskwell.microdata.stages.achieved_bounds import achieved
 from maskwell.microdata.stages.stage import Stage
 
 VERSION = 1
-FIRST = "0" * 64
-"""What stands for the hash of the line before the first one."""
-
+FIRST = "0" * 64  # what stands for the hash of the line before the first one
 BEGUN, RELEASED, ABANDONED = "begun", "released", "abandoned"
 KEPT_BY, RECODES, RULES, WITHIN = "kept by", "recodes", "rules", "within"
-MOST_FOLDERS = 1000
-"""Folders beside those of releases that are looked into for releases that a ledger lacks."""
-
+MOST_FOLDERS = 1000  # folders beside those of releases that are looked into for releases that a ledger lacks
 LEDGER_HINT = "give the ledger as it was written, or start a new one under another name"
 
 

@@ -20,13 +20,10 @@ from maskwell.microdata.stages.stage import Stage
 if TYPE_CHECKING:
     from maskwell.microdata.plans.release_plan import ReleasePlan
 
-MOST_STATES = 500
-"""Larger matrices are not solved for the counts that they keep, but applied ``STEPS`` times."""
-
+MOST_STATES = 500  # larger matrices are not solved for the counts that they keep, but applied ``STEPS`` times
 STEPS = 500
 
-EXACT = 0.005
-"""Counts that are off by less follow exactly, in words."""
+EXACT = 0.005  # counts that are off by less follow exactly, in words
 
 
 def check_matrix(plan: ReleasePlan, stage: Stage) -> None:
@@ -190,9 +187,6 @@ def _compared(matrices: Sequence[_Sums]) -> Told | None:
         if at_most(float(np.median(ratio)), most / 2):
             return Told(float(np.median(off)), float(np.median(released)), half=True)
     return None
-
-
-# ---- what a reader tries
 
 
 def _followed(P: Any, groups: Array, mass: Real) -> Iterator[Real]:

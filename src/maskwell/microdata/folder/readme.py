@@ -74,7 +74,6 @@ def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str, form
 
 
 def _other_programs(groups: Sequence[Mapping[str, Any]], data: str, form: TextForm) -> list[str]:
-    """The same in other programs, for one column."""
     if (form.separator or ",") != "," or _in_form(form):
         return []  # the lines read files with commas, in UTF-8
     made = recipes(groups, data, Path(data).suffix)
@@ -115,31 +114,24 @@ def _wrapped(text: str) -> str:
     return "\n".join([first, *map(start_of_line, more)])
 
 
-# ---- the same in other programs
-
-MOST_WRITTEN = 1000
-"""States of a matrix up to which it is written as a table."""
-
+MOST_WRITTEN = 1000  # states of a matrix up to which it is written as a table
 READ_IN_R = {
     ".csv": 'read.csv("{}", colClasses = "character", na.strings = "", check.names = FALSE)',
     ".parquet": 'as.data.frame(arrow::read_parquet("{}"))',
     ".sav": 'as.data.frame(haven::read_sav("{}"))',
     ".dta": 'as.data.frame(haven::read_dta("{}"))',
 }
+# Names that stand in a line of R as they are, and that no reader of Markdown takes for markup.
 IN_R = re.compile(r"\w[\w .-]{0,59}")
-"""Names that stand in a line of R as they are, and that no reader of Markdown takes for markup."""
-
+# Names that Stata keeps as they are, but for one that the lines need.
 IN_STATA = re.compile(
     r"(?!(?:byte|double|float|if|in|int|long|reported|str\d*|strL|using|with)$)[A-Za-z][A-Za-z0-9_]{0,31}"
 )
-"""Names that Stata keeps as they are, but for one that the lines need."""
-
 READ_IN_STATA = (
     '    import delimited using "{}", varnames(1) stringcols({}) ///\n'
     '        case(preserve) encoding("UTF-8") asdouble clear'
 )
-MISSING_LABEL = "missing"
-"""What a missing value that is a category is called in the table of a matrix."""
+MISSING_LABEL = "missing"  # what a missing value that is a category is called in the table of a matrix
 
 
 def matrix_tables(groups: Sequence[PublicGroup]) -> dict[str, str]:
@@ -215,7 +207,6 @@ def _jointly(groups: Sequence[PublicGroup], column: str) -> Iterator[str]:
 
 
 def _has_missing(group: PublicGroup) -> bool:
-    """Whether missing values are a category of a matrix of one column."""
     return [None] in group["states"]
 
 

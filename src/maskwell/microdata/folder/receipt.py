@@ -158,7 +158,6 @@ def _count(rows: Any) -> int:
 
 
 def _plan(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables of the plan, in the form that a plan has."""
     plan = table_of(content, "plan") if "plan" in content else {}
     for one in of_kind(list, {"protect": [], **plan}, "protect"):
         of_kind(dict, {"protect": one}, "protect")
@@ -229,9 +228,6 @@ def _matrix(content: Mapping[str, Any], stage: Stage | None, width: int) -> dict
     if (design.k, design.m) != (len(states), len(outputs)):
         raise ValueError("the matrix has not one column for each state")
     return {"design": labelled(design, states, outputs), "states": states, "outputs": outputs}
-
-
-# ---- everything about a stage, as receipt_contents.py writes it
 
 
 def stage_from_dict(content: Mapping[str, Any]) -> Stage:
@@ -334,7 +330,6 @@ def _array(values: Any, k: int) -> Real | None:
 
 
 def _whole(values: Any, k: int, end: int) -> Array:
-    """Whole numbers from 0 to below an end, one for each state."""
     if not isinstance(values, list) or len(values) != k or {*map(type, values)} - {int}:
         raise ValueError("counts and cells of a stage are not a whole number for each state")
     if values and not 0 <= min(values) <= max(values) < end:

@@ -1,7 +1,5 @@
 """What the receipts of a release say: all that users need for a valid analysis (public), all that was done (internal).
 
-How to analyse the file is told in words, too, from what the public receipt tells.
-
 The public receipt never tells what would give the counts of the original file away: no matrix that was worked out from
 the file (its counts are an eigenvector of it), no parameter of one, and no fingerprint either, because matrices could
 be tried until one fits. Source: [Adeshiyan2011, section 4.6].
@@ -61,7 +59,12 @@ BY_UNIT = (
 
 def advice_of(groups: Sequence[PublicGroup], weights: str | None) -> list[str]:
     """Sentences for users of the file."""
-    sentences = [_of_group(groups, place, weights) for place in range(len(groups))]
+    sentences = []
+    for group, kept in zip(groups, kept_of(groups), strict=True):
+        names, within = [*group["variables"], *group["linked"]], in_words(group["within"])
+        start = f"{in_words(names)} {'were' if len(names) > 1 else 'was'} randomized"
+        start += f"{' jointly' if len(group['variables']) > 1 else ''}{f' within {within}' if within else ''}"
+        sentences.append(f"{start}: {_what(group, kept, weights)}")
     if groups:
         sentences.append(
             "Tables that join randomized columns with any column that is not named beside them here, randomized or "
@@ -83,14 +86,6 @@ def _errors(groups: Sequence[PublicGroup]) -> list[str]:
     by_unit = [name for group in groups if group.get("each") == UNIT for name in group["variables"]]
     more = [BY_UNIT.format(names=in_words(by_unit))] if by_unit else []
     return [sentence for invariance, sentence in ERRORS.items() if invariance in hidden] + more
-
-
-def _of_group(groups: Sequence[PublicGroup], place: int, weights: str | None) -> str:
-    group = groups[place]
-    columns, within = in_words([*group["variables"], *group["linked"]]), in_words(group["within"])
-    start = f"{columns} {'were' if len(group['variables']) + len(group['linked']) > 1 else 'was'} randomized"
-    start += f"{' jointly' if len(group['variables']) > 1 else ''}{f' within {within}' if within else ''}"
-    return f"{start}: {_what(group, kept_of(groups)[place], weights)}"
 
 
 def kept_of(groups: Sequence[PublicGroup]) -> list[list[str]]:
@@ -208,11 +203,9 @@ class _Marks:
         self.texts: dict[str, Iterable[str]] = {}
 
     def list(self, values: Sequence[Any], form: Callable[[Any], Any]) -> str:
-        """A mark for a list of values."""
         return self._mark(_list_text(values, form))
 
     def design(self, design: CodedDesign) -> Any:
-        """A mark for a design that is long."""
         design = numbered(design)
         return self._mark(design.text_in_pieces()) if isinstance(design, Sparse) else design.to_dict()
 
@@ -302,7 +295,6 @@ def _public_group(release: AnyRelease, stage: Stage) -> dict[str, Any]:
 
 
 def _about(release: AnyRelease, stage: Stage) -> dict[str, Any]:
-    """What both parts tell of a group of variables."""
     inflation = {name: inflation_of(stage, name) for name in stage.variables}
     known = {name: factors.worst for name, factors in inflation.items() if factors is not None}
     parts = stage.design.components() if isinstance(stage.design, Sparse) else stage.cells
@@ -363,9 +355,6 @@ def _rounded(value: float, towards: Any) -> float:
     return float(f"{towards(round(value / step, 9)) * step:.{DIGITS}g}")
 
 
-# ---- all of a stage, in JSON; receipt.py reads it again
-
-
 def stage_to_dict(stage: Stage) -> dict[str, Any]:
     """All of a stage, with the counts of the original file: never to be published."""
     return _stage_content(stage, lambda values, form: form(values), lambda design: numbered(design).to_dict())
@@ -374,7 +363,6 @@ def stage_to_dict(stage: Stage) -> dict[str, Any]:
 def _stage_content(
     stage: Stage, listed: Callable[[Any, Callable[[Any], Any]], Any], matrix: Callable[[CodedDesign], Any]
 ) -> dict[str, Any]:
-    """What is told of a stage, with lists and matrices in the form that is asked for."""
 
     def numbers(values: Array | None, kind: type) -> Any:
         return None if values is None else listed(np.asarray(values, dtype=kind), np.ndarray.tolist)

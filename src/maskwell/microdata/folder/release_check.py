@@ -35,9 +35,7 @@ from maskwell.microdata.plans.release_plan import ReleasePlan, load_plan
 from maskwell.microdata.stages.stage import Stage
 from maskwell.privacy.certificate_check import Check, Verified
 
-NAMED = 3
-"""Files that a check names; the others it counts."""
-
+NAMED = 3  # files that a check names; the others it counts
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
@@ -142,7 +140,6 @@ def _both(now: str, then: str) -> str:
 
 
 def _entries(content: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """The entries of a plan, each by where it stands."""
     if isinstance(content, dict):
         for key, value in content.items():
             yield from _entries(value, f"{name}.{key}" if name else key)

@@ -1,12 +1,8 @@
 """The folder of a release: it appears whole, with its public and its internal part, or not at all.
 
-Documents are written beside the released file: for users the receipt, metadata and a README that needs nothing but the
-folder; for the data holder the risk of every record, a line for each combination of the keys.
-
-Before the folder gets its name, a last look is taken at what will be public: the documents, the rows of the file, its
-columns and what it says about itself. Nothing may be there but what is known to be harmless: files, fields of the
-receipt and columns are compared with what may be there, not with what may not. Beyond that no text of a secret may
-occur, such as the fingerprint of a matrix that is withheld, and no column may number the records.
+Before it gets its name, a last look is taken at what will be public: files, fields of the receipt and columns are
+compared with what may be there. Beyond that no text of a secret may occur, such as the fingerprint of a matrix that is
+withheld, and no column may number the records.
 """
 
 from __future__ import annotations
@@ -134,9 +130,7 @@ def write_risks(report: RiskReport, path: Path) -> None:
             writer.writerows(zip(*cells, table.counts[rows].tolist(), *chances, strict=True))
 
 
-WRITTEN_AT_ONCE = 1 << 14
-"""Cells whose texts are in memory at once."""
-
+WRITTEN_AT_ONCE = 1 << 14  # cells whose texts are in memory at once
 _UP = 1e-12
 
 
@@ -273,8 +267,7 @@ def _leak(name: str, what: str, hint: str) -> PublishError:
 
 
 DOCUMENTS = (RECEIPT, CODEBOOK, "codebook.csv", "datapackage.json", "ddi.xml", "README.md", SUMS)
-LEAST_SECRET = 8
-"""Texts shorter than this occur by chance."""
+LEAST_SECRET = 8  # texts shorter than this occur by chance
 
 
 def check_public(folder: Path, release: AnyRelease, *, secrets: Iterable[str] = ()) -> None:

@@ -1,20 +1,9 @@
 """Metadata of a release: codebook, a data package of Frictionless Data, DDI Codebook 2.5 for archives, and hashes.
 
-The codebook has every column, and all categories of those that have some. Categories come from the codebook of the
-plan and from the value labels of the file, also those that do not occur any more, and from what released records have:
-a label that none of them has would tell that somebody had it. How often each occurs is not told: what users count in
-the released file is what they may know.
-
-In the data package categories are ``constraints.enum`` of a field, and the groups of the receipt stand beside. What was
-randomized stands in a property of its own, ``maskwell:randomization``, which other programs keep and do not mind.
-
-In DDI what was done stands in ``method/dataProcessing``, advice on errors in ``method/anlyInfo/EstSmpErr``, categories
-in ``var/catgry`` and remarks about a column in ``var/notes``; the order of the elements is that of the schema.
-
-``internal/manifest.json`` lists the hashes of every file, of the source and of the plan; whoever signs the release
-signs the hash of this one file. ``public/SHA256SUMS`` lists the public files alone, in the form that ``sha256sum
---check`` reads. Nothing public holds a hash of anything internal: with the hash of the counts one could try likely
-counts until it fits.
+Categories come from the plan, the value labels of the file, and released records: a label that none of them has would
+tell that somebody had it. In the data package, ``maskwell:randomization`` says what was randomized; in DDI,
+``method/dataProcessing`` and ``method/anlyInfo/EstSmpErr``. ``internal/manifest.json`` lists the hashes of every file,
+of source and plan: who signs it signs all. Nothing public holds a hash of anything internal.
 """
 
 from __future__ import annotations
@@ -50,8 +39,7 @@ if TYPE_CHECKING:
     from maskwell.microdata.release_values import AnyRelease, ReleasedColumn
 
 
-MOST_NUMBERS = 100
-"""Numbers that were not randomized are not listed where they have more values than this."""
+MOST_NUMBERS = 100  # numbers that were not randomized are not listed where they have more values than this
 
 
 @dataclass(frozen=True)
@@ -157,7 +145,6 @@ def _typed(planned: Iterable[str], file_labels: Sequence[Hashable]) -> list[Hash
 
 
 def _by_text(values: Iterable[Hashable]) -> list[Hashable]:
-    """Each value once; values with the same text are one."""
     values_by_text: dict[str, Hashable] = {}
     for value in values:
         values_by_text.setdefault(texts(value)[-1], value)
@@ -261,7 +248,6 @@ def _delimited(name: str) -> tuple[str, str, str] | None:
 
 
 def _slug(text: str) -> str:
-    """A name as Data Packages allow it."""
     return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-") or "release"
 
 
@@ -368,8 +354,6 @@ def _clean(text: str) -> str:
     """Without characters that no XML file can hold, or that nobody would see; they are written as escapes."""
     return visible_lines(text)
 
-
-# ---- hashes
 
 PUBLIC = "public"
 INTERNAL = "internal"

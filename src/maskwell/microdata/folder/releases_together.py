@@ -20,12 +20,13 @@ import numpy as np
 
 from maskwell.core.arguments import Array
 from maskwell.core.documents import canonical_text
+from maskwell.core.keyed import KeyedRandom
 from maskwell.core.labels import texts
 from maskwell.core.percentages import tenths
 from maskwell.core.phrases import in_words, option, shorten
 from maskwell.core.verdicts import above
 from maskwell.designs.column_arrays import Transitions
-from maskwell.errors import MaskwellError, PublishError
+from maskwell.errors import MaskwellError, ParameterError, PlanError, PublishError
 from maskwell.microdata.folder.ledger import (
     KEPT_BY,
     RECODES,
@@ -38,28 +39,27 @@ from maskwell.microdata.folder.ledger import (
     basis_of,
     parity_of,
 )
-from maskwell.microdata.folder.receipt import load_receipt, stages_of
+from maskwell.microdata.folder.receipt import Receipt, load_receipt, stages_of
 from maskwell.microdata.folder.release_folder import RECEIPT
 from maskwell.microdata.folder.release_metadata import INTERNAL, plan_hash, sha256_of, source_hashes
 from maskwell.microdata.kept_bounds import asked_of
-from maskwell.microdata.plans.protection import Protection
+from maskwell.microdata.plans.protection import UNIT, Protection
+from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.identity_disclosure import risks_of
 from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 from maskwell.microdata.stages.stage import Stage, State
 
+# Why a draw is new under the same matrix, by what changed.
 OTHER_BASIS = {
     RECODES: "columns are recoded in another way",
     RULES: "rules are not as they were",
     WITHIN: "the columns that it is randomized within are drawn in another way",
     KEPT_BY: "draws are kept by another column",
 }
-"""Why a draw is new under the same matrix, by what changed."""
-
 SAME_MATRIX = "{names}: the matrix is that of {title}, and records with unchanged true values keep their released ones"
 
-MOST_ENTRIES = 4_000_000
-"""Pairs of reports that are looked at for what releases tell together."""
+MOST_ENTRIES = 4_000_000  # pairs of reports that are looked at for what releases tell together
 
 
 @dataclass(frozen=True)
@@ -243,9 +243,6 @@ def check_again(again: Sequence[DrawnAgain], *, allowed: bool) -> None:
     )
 
 
-# ---- the chance of a match from several releases
-
-
 def _match_together(stage: Stage, others: Sequence[tuple[ReleaseRecord, StageRecord]]) -> float | None:
     """The largest chance of a match from this release and the others; None where a matrix is not at hand."""
     parts = [stage.transitions]
@@ -298,7 +295,6 @@ def _on_states(earlier: Stage, stage: Stage) -> Transitions:
 
 
 def _by_column(columns: Sequence[str], state: State, only: Sequence[str] | None = None) -> tuple[Any, ...]:
-    """The labels of a state as texts, in the order of the names of their columns."""
     named = dict(zip(columns, state, strict=True))
     return tuple(None if named[name] is None else texts(named[name])[-1] for name in sorted(only or columns))
 
@@ -329,3 +325,46 @@ def _joined(one: tuple[Array, Array, Any], other: Transitions) -> tuple[Array, A
     pairs = np.repeat(row, count).astype(np.int64) * (int(more.max(initial=0)) + 1) + more[entries]
     renumbered = np.unique(pairs, return_inverse=True)[1].reshape(-1)
     return renumbered, np.repeat(cell, count), np.repeat(p, count) * q[entries]
+
+
+def earlier_stages(matrices: Receipt | str, plan: ReleasePlan, key: KeyedRandom | None) -> list[Stage]:
+    """The stages of an earlier release; an error unless the plan protects the same and the key is the same."""
+    receipt = load_receipt(matrices) if isinstance(matrices, str) else matrices
+    stages = stages_of(receipt)
+    if key is None:
+        raise ParameterError("earlier-matrices-without-a-key-no")
+    if receipt.commitment != key.commitment():
+        without = receipt.commitment is None
+        raise ParameterError("the-earlier-release-was-drawn-without" if without else "the-earlier-release-was-drawn")
+    _check_same_protections(receipt, plan)
+    return stages
+
+
+def _check_same_protections(receipt: Receipt, plan: ReleasePlan) -> None:
+    """What is published, and whether draws are kept, may differ; what the matrices are may not."""
+    free = {"publish", "clearance", "draws"}
+    then, now = receipt.plan.get("protect", []), plan.to_dict()["protect"]
+    if len(then) != len(now):
+        raise PlanError("the-plan-has-protect", now_count=len(now), then_count=len(then))
+    for number, (before, after) in enumerate(zip(then, now, strict=True), 1):
+        differ = [key for key in {**before, **after} if before.get(key) != after.get(key) and key not in free]
+        if differ:
+            raise PlanError("protect-number-is-not", number=number, differ=differ[0])
+    if receipt.plan.get("recode", {}) != plan.to_dict().get("recode", {}):
+        raise PlanError("recode-is-not")
+    for key, default in (("missing", "unchanged"), ("weights", None)):
+        if receipt.plan.get("release", {}).get(key, default) != getattr(plan, key):
+            raise PlanError("release-is-not", key=key)
+    if any(protection.how.exchanges for protection in plan.protections):
+        raise PlanError("the-exchanges-of-a-swap")
+
+
+def check_key(plan: ReleasePlan, key: KeyedRandom | None) -> None:
+    """Raise where draws cannot be kept by key as the plan is."""
+    kept_apart = any(one.draws == "kept" and one.each != UNIT for one in plan.protections)
+    if key is not None and plan.id is None and kept_apart:
+        raise PlanError("draws-by-key-need-a-column")
+    if key is not None and any(one.how.exchanges and one.draws == "kept" for one in plan.protections):
+        raise ParameterError("a-swap-draws-records-together-so")
+    if key is not None and all(one.draws == "fresh" for one in plan.protections):
+        raise ParameterError("a-key-is-of-no-use")

@@ -1,32 +1,19 @@
-"""Association of two variables: Cramér's V, before and after a release.
+"""What a release leaves of associations, shares, variances and regressions.
 
-    V = sqrt(chi^2 / (n (min(r, c) - 1)))
+Cramér's V is ``sqrt(chi^2 / (n (min(r, c) - 1)))`` without empty rows and columns; of two categories each it is
+multiplied by ``det P_X det P_Y``. Distances: total variation ``1/2 sum |a - b|``, Hellinger ``sqrt(1/2 sum (sqrt(a) -
+sqrt(b))^2)``. Source: standard; the factor derived.
 
-with empty rows and columns left out. Randomizing variables one by one weakens their association: for two categories
-each and matrices that keep the shares, V is multiplied by ``det P_X det P_Y``. Source: standard; the factor derived.
-
-Distances of two tables of shares, and how far apart a release is expected to bring them (standard):
-
-    total variation  1/2 sum |a - b|        Hellinger  sqrt(1/2 sum (sqrt(a) - sqrt(b))^2)
-
-Variance inflation: how many times larger the variance of each share is than in an open file of the same records.
-
-For a matrix that keeps counts or weights, with Q the rows of P added up to the categories of one variable, s the counts
-(or sums of squared weights) of the states and p the shares of the categories,
+Variance inflation of the share of category i, for a matrix that keeps counts or weights, with Q the rows of P added up
+to the categories of one variable, s the counts (or sums of squared weights) of the states and p the shares,
 
     VIF_i = 1 + C_i / V_i,   C_i = sum_j s_j q_ij (1 - q_ij),   V_i = sum over records of w^2 (e_i - p_i)^2
 
-which is between 1 and 2 for counts. For any other matrix the estimate is ``P^-1 M / n``, and there is no upper limit.
-``n / VIF_i`` is the effective number of records. Source: [Adeshiyan2011, section 4.6, eq. (4.4)]; for single variables
-and weights derived.
+is between 1 and 2 for counts; for any other matrix the estimate is ``P^-1 M / n``, without an upper limit.
+Source: [Adeshiyan2011, section 4.6, eq. (4.4)]; for single variables and weights derived.
 
-One regression on the file and on the released file, side by side.
-
-A user who takes the released values for true ones gets other coefficients. How much of the two intervals coincides is
-
-    overlap = 1/2 [ (u - l) / (U_1 - L_1) + (u - l) / (U_2 - L_2) ],   l = max(L_1, L_2),  u = min(U_1, U_2)
-
-1 for the same interval, 0 where they meet in a point, below 0 where they do not meet. Source: standard.
+Two intervals of a coefficient overlap by ``1/2 [ (u - l) / (U_1 - L_1) + (u - l) / (U_2 - L_2) ]`` where ``l = max(L_1,
+L_2)`` and ``u = min(U_1, U_2)``: 1 for the same interval, below 0 where they do not meet. Source: standard.
 """
 
 from __future__ import annotations

@@ -124,9 +124,6 @@ class UtilityReport(Result):
         return dict(json_form(content))
 
 
-# ---- from tables to the report
-
-
 def assess_utility(
     before: Iterable[CellTable],
     after: Iterable[CellTable] | None = None,
@@ -169,9 +166,6 @@ def assess_utility(
             pairs.setdefault(frozenset(pair), pair)
     associations = tuple(_pair(pair, tables, released, stages) for pair in pairs.values())
     return UtilityReport(variables, associations, flags=tuple(_flags(variables, associations, stages)))
-
-
-# ---- one variable
 
 
 def _variable(
@@ -226,9 +220,6 @@ def _counted(table: CellTable) -> dict[Hashable, float]:
     return {label[0]: float(n) for label, n in zip(table.labels(), table.counts, strict=True)}
 
 
-# ---- pairs
-
-
 def _pair(
     pair: tuple[str, str],
     tables: Sequence[CellTable],
@@ -258,9 +249,6 @@ def _covering(tables: Iterable[CellTable], columns: Sequence[str]) -> CellTable 
     return min(fits, key=len, default=None)
 
 
-# ---- what a reader should know
-
-
 def _flags(
     variables: Mapping[str, VariableUtility], pairs: Sequence[Association], stages: Sequence[Stage]
 ) -> Iterator[str]:
@@ -283,9 +271,6 @@ def _flags(
         all_apart = len(apart) == len(concerned) * (len(concerned) - 1) // 2  # then they are listed once
         said = [names[one] for one in concerned] if all_apart else [f"{names[a]} from {names[b]}" for a, b in apart]
         yield Note("columns-randomized-apart", columns=listed(said, len(said), APART))
-
-
-# ---- what stages change
 
 
 def expected_share(stages: Sequence[Stage], tables: Iterable[CellTable], columns: Sequence[str]) -> float | None:

@@ -15,6 +15,7 @@ from tests.support.releases import (
     ROWS,
     Written,
     fixed_stage,
+    group_of,
     plan_of,
     release_of,
     share,
@@ -24,13 +25,13 @@ from tests.support.releases import (
 )
 
 from maskwell.core import Categories, CellTable
-from maskwell.designs import Kronecker, Uniform
+from maskwell.designs import Dense, Kronecker, Uniform
 from maskwell.errors import MissingValueError, NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.estimation import Sample, estimate_by_moments
 from maskwell.estimation.direct_estimate import DirectEstimate, estimate_unknown
 from maskwell.microdata import Receipt, load_receipt
 from maskwell.microdata.analysis import estimate_released
-from maskwell.microdata.analysis.matrix_estimates import kept_with_matrices, solved
+from maskwell.microdata.analysis.matrix_estimates import composed, kept_with_matrices, solved
 from maskwell.microdata.analysis.release_estimates import _share_by_domain, _with_values
 from maskwell.microdata.analysis.table_routes import Route, assigned, route_of
 from maskwell.microdata.folder.receipt import receipt_from_dict
@@ -113,10 +114,6 @@ def test_the_data_holder_has_smaller_errors(tmp_path: Path) -> None:
     assert internal.pi_hat == pytest.approx(public.pi_hat)
 
 
-def table_of(counts: dict[Any, int], columns: list[str]) -> CellTable:
-    return CellTable.of(columns, counts)
-
-
 def test_errors_of_the_data_holder_are_those_of_every_outcome() -> None:
     """All outcomes of six records, for a margin of a joint matrix: mean and variance of the released shares."""
     rows = [("a", "u")] * 3 + [("b", "u")] * 1 + [("b", "v")] * 2
@@ -130,9 +127,9 @@ def test_errors_of_the_data_holder_are_those_of_every_outcome() -> None:
         p = np.bincount([labels[i] for i in outcome], minlength=2) / 6
         mean += chance * p
         second += chance * np.outer(p, p)
-    group = receipt_group(stage)
+    group = group_of(stage)
     route = Route("kept", ("x",), (group,), ("x", "y"))
-    found = kept_with_matrices(route, table_of({("a",): 3, ("b",): 3}, ["x"]), None, "file")
+    found = kept_with_matrices(route, CellTable.of(["x"], {("a",): 3, ("b",): 3}), None, "file")
     assert found is not None and found.covariance is not None
     assert mean == pytest.approx([0.5, 0.5])
     assert found.covariance == pytest.approx(second - np.outer(mean, mean), abs=1e-12)
@@ -150,29 +147,13 @@ def test_the_whole_variance_of_the_data_holder(tmp_path: Path) -> None:
     assert found.randomization_variance == pytest.approx(np.diag(C))
 
 
-def receipt_group(stage: Stage) -> Any:
-    from maskwell.microdata.folder.receipt import Group
-
-    return Group(
-        variables=stage.variables,
-        within=stage.within,
-        linked=(),
-        method="pram",
-        invariance=stage.invariance,
-        design=stage.design,
-        states=stage.states,
-        outputs=stage.outputs,
-        stage=stage,
-    )
-
-
 def test_two_stages_within_each_other() -> None:
     """[Adeshiyan2011, Theorem 4.2]: the covariance is that of the product of both matrices."""
     first, second = (stage_within(ROWS, COLUMNS, [v], [w]) for v, w in (("roof", "sex"), ("sex", "roof")))
-    groups = (receipt_group(first), receipt_group(second))
+    groups = (group_of(first), group_of(second))
     route = Route("kept", ("sex", "roof"), groups, ("sex", "roof"))
     counts = dict(Counter((row[2], row[1]) for row in ROWS))
-    found = kept_with_matrices(route, table_of(counts, ["sex", "roof"]), None, "file")
+    found = kept_with_matrices(route, CellTable.of(["sex", "roof"], counts), None, "file")
     states = list(first.states)  # (sex, roof)
     P_first = first.design.matrix()
     swap = [second.states.index((r, s)) for s, r in states]
@@ -180,7 +161,7 @@ def test_two_stages_within_each_other() -> None:
     P, N = P_second @ P_first, first.counts.astype(float)
     assert pytest.approx(N) == P @ N
     C = (np.diag(N) - (P * N) @ P.T) / N.sum() ** 2
-    order = [states.index(label) for label in table_of(counts, ["sex", "roof"]).labels()]
+    order = [states.index(label) for label in CellTable.of(["sex", "roof"], counts).labels()]
     assert found is not None and found.covariance == pytest.approx(C[np.ix_(order, order)], abs=1e-12)
 
 
@@ -213,18 +194,16 @@ def test_tables_that_are_not_kept_are_solved_by_the_data_holder() -> None:
     """Released counts at their expectations give back the original table exactly."""
     stages = [roof(theta="0.3"), stage_within(ROWS, COLUMNS, ["sex"], theta="0.4")]
     receipt = Receipt(
-        audience="internal", groups=tuple(map(receipt_group, stages)), rows=120, weights=None, demonstration=False
+        audience="internal", groups=tuple(map(group_of, stages)), rows=120, weights=None, demonstration=False
     )
     route = route_of(receipt, ["roof", "sex"])
     assert route.kind == "solved"
-    from maskwell.microdata.analysis.matrix_estimates import composed
-
     cells = sorted(set(ROWS))
     P, released = composed(receipt.groups, list(COLUMNS), cells)  # type: ignore[arg-type]
     expected = P @ np.array([Counter(ROWS)[c] for c in cells], dtype=float)
     scale = 10**7
     counts = {cell: round(scale * x) for cell, x in zip(released, expected, strict=True)}
-    whole = table_of(counts, list(COLUMNS)).project(route.cells)
+    whole = CellTable.of(list(COLUMNS), counts).project(route.cells)
     found = solved(route, whole.project(["roof", "sex"]), whole, "population")
     truth = share(ROWS, ["roof", "sex"])
     shares = dict(zip(found.categories, found.pi_hat, strict=True))
@@ -233,8 +212,6 @@ def test_tables_that_are_not_kept_are_solved_by_the_data_holder() -> None:
 
 
 def test_a_matrix_that_forgets_is_refused(tmp_path: Path) -> None:
-    from maskwell.designs import Dense
-
     flat = Dense.of([["1/2", "1/2"], ["1/2", "1/2"]], Categories.of(["f", "m"]))
     made = written(tmp_path / "r", [fixed_stage(ROWS, COLUMNS, "sex", flat)])
     with pytest.raises(NotIdentifiableError, match="turned around"):
@@ -376,7 +353,7 @@ def test_labels_are_found_by_their_text(tmp_path: Path) -> None:
     design = Uniform.from_gamma(3, Categories.of([1, 2]))
     rows = [(*row[:2], 1 if row[2] == "f" else 2) for row in ROWS]
     stage = fixed_stage(rows, COLUMNS, "sex", design)
-    receipt = Receipt(audience="public", groups=(receipt_group(stage),), rows=120, weights=None, demonstration=False)
+    receipt = Receipt(audience="public", groups=(group_of(stage),), rows=120, weights=None, demonstration=False)
     write_csv(tmp_path / "data.csv", COLUMNS, rows)
     found = estimate_released(str(tmp_path / "data.csv"), receipt, ["sex"]).estimate
     assert found.pi_hat.sum() == pytest.approx(1)

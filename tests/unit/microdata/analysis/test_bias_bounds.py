@@ -10,7 +10,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from scipy.stats import binom
-from tests.support.releases import ROWS, Row, plan_of, release_of, stage_within
+from tests.support.releases import ROWS, Row, group_of, plan_of, release_of, stage_within
 from tests.support.surveys import estimate_with
 
 from maskwell.core import CellTable
@@ -42,19 +42,7 @@ def groups_of(rows: Sequence[Row], steps: Sequence[tuple[str, str]], theta: str)
     made = []
     for variables, within in steps:
         stage = stage_within(rows, NAMES, variables.split("+"), within.split("+") if within else [], theta)
-        made.append(
-            Group(
-                variables=stage.variables,
-                within=stage.within,
-                linked=(),
-                method="pram",
-                invariance="counts",
-                design=stage.design,
-                states=stage.states,
-                outputs=stage.outputs,
-                most_changed=stage.expected_changed(),
-            )
-        )
+        made.append(group_of(stage, stage=None, most_changed=stage.expected_changed()))
     return made
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.releases import COLUMNS, ROWS, Row, plan_of, release_of, stage_within
+from tests.support.releases import COLUMNS, ROWS, Row, group_of, plan_of, release_of, stage_within
 
 from maskwell.errors import ParameterError
 from maskwell.microdata import Receipt
@@ -23,21 +23,6 @@ from maskwell.microdata.stages.stage import is_kept
 
 NAMES = ("a", "b", "c")
 CELLS = [*product("xy", "uv", "st")]
-
-
-def group_of(rows: Sequence[Row], variables: Sequence[str], within: Sequence[str]) -> Group:
-    stage = stage_within(rows, NAMES, variables, within)
-    return Group(
-        variables=stage.variables,
-        within=stage.within,
-        linked=(),
-        method="pram",
-        invariance="counts",
-        design=stage.design,
-        states=stage.states,
-        outputs=stage.outputs,
-        stage=stage,
-    )
 
 
 def expected_tables(rows: Sequence[Row], groups: Sequence[Group]) -> dict[tuple[str, ...], bool]:
@@ -67,7 +52,7 @@ def releases(draw: st.DrawFn) -> tuple[list[Row], list[Group]]:
     for own in variables[: draw(st.integers(1, len(variables)))]:
         others = [name for name in NAMES if name not in own]
         within = draw(st.lists(st.sampled_from(others), unique=True)) if others else []
-        groups.append(group_of(rows, own, within))
+        groups.append(group_of(stage_within(rows, NAMES, own, within)))
     return rows, groups
 
 
@@ -96,7 +81,7 @@ def test_a_table_that_is_said_to_be_kept_is_kept(made: tuple[list[Row], list[Gro
 def test_which_tables_are_kept(groups: list[tuple[str, str]], kept: list[str], not_kept: list[str]) -> None:
     rng = np.random.default_rng(5)
     rows = [cell for cell in CELLS for _ in range(int(rng.integers(2, 30)))]
-    made = [group_of(rows, [*variables], [*within]) for variables, within in groups]
+    made = [group_of(stage_within(rows, NAMES, [*variables], [*within])) for variables, within in groups]
     truth = expected_tables(rows, made)
     for columns in kept:
         assert is_kept(made, [*columns]) and truth[tuple(columns)], columns
@@ -161,7 +146,7 @@ def test_weights_and_counts_are_not_kept_together() -> None:
 
 def test_designs_of_whole_columns_are_estimated_as_those_of_a_survey() -> None:
     rows = [cell for cell in CELLS for _ in range(5)]
-    made = (group_of(rows, ["a"], []), group_of(rows, ["b", "c"], []))
+    made = tuple(group_of(stage_within(rows, NAMES, names)) for names in (["a"], ["b", "c"]))
     found = Receipt(audience="internal", groups=made, rows=40, weights=None, demonstration=False)
     assert assigned(route_of(found, ["a", "b", "c"])) is None  # worked out from the file
     found = replace(found, groups=tuple(replace(group, invariance="none") for group in made))

@@ -26,7 +26,7 @@ from tests.support.releases import (
 
 import maskwell as mw
 from maskwell.core import Categories
-from maskwell.designs import Design, Uniform
+from maskwell.designs import Uniform
 from maskwell.errors import PublishError
 from maskwell.microdata import Release
 from maskwell.microdata.folder.receipt_contents import dumps, internal_receipt, numbered
@@ -57,99 +57,79 @@ def test_a_clean_folder_passes(tmp_path: Path) -> None:
     check_public(tmp_path / "p", release, secrets=["0123456789abcdef" * 4])
 
 
-@pytest.mark.parametrize("name", ["internal.json", ".hidden", "sub/receipt.json", "risk.csv"])
-def test_a_file_too_many(tmp_path: Path, name: str) -> None:
+def added(name: str) -> Callable[[Path], Any]:
+    def add(folder: Path) -> None:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("x")
+
+    return add
+
+
+def linked(folder: Path) -> None:
+    shutil.move(folder / "README.md", folder.parent / "README.md")
+    (folder / "README.md").symlink_to(folder.parent / "README.md")
+
+
+def receipt_with(group: int | None = None, **more: Any) -> Callable[[Path], None]:
+    """Other entries of the public receipt, or of one of its groups."""
+    return lambda folder: edit(
+        folder / "receipt.json", lambda content: (content if group is None else content["groups"][group]).update(more)
+    )
+
+
+def ended(name: str, text: str) -> Callable[[Path], Any]:
+    """A document that ends with another text."""
+    return lambda folder: (folder / name).write_text((folder / name).read_text() + text)
+
+
+KEY = "0123456789ABCDEF" * 4
+WITHHELD = {**STAGES[0].design.to_dict(), "provenance": {}}
+GIVEN = {**numbered(STAGES[1].design).to_dict(), "provenance": {"counts": [1]}}
+LEAKS: list[tuple[str, Callable[[Path], Any]]] = [
+    *(("none of the files", added(name)) for name in ("internal.json", ".hidden", "sub/receipt.json", "risk.csv")),
+    (r"ddi.xml .* not there", lambda folder: (folder / "ddi.xml").unlink()),
+    ("no file of its own", linked),
+    *(
+        (f"'{field}', which is internal", receipt_with(**{field: 1}))
+        for field in ("counts", "seed", "source", "risk", "plan", "changed", "fingerprint")
+    ),
+    *(
+        (f"'{field}', which is internal", receipt_with(0, **{field: 1}))
+        for field in ("theta", "changed_exactly", "clearance", "stage", "counts")
+    ),
+    ("internal receipt", receipt_with(audience="internal")),
+    ("it holds the matrix of roof", receipt_with(0, design=WITHHELD)),
+    ("how it came about", receipt_with(1, design=GIVEN)),
+    *(
+        ("too many digits", receipt_with(0, **more))
+        for more in ({"vif": {"roof": 1.234}}, {"n_eff": {"roof": 12345}}, {"changed_expected": 0.12345})
+    ),
+    *(
+        ("holds a secret", ended(name, KEY.lower()))
+        for name in ("README.md", "ddi.xml", "codebook.csv", "codebook.json", "datapackage.json")
+    ),
+    # matrices for all likely counts could be tried until one has this fingerprint, with labels or without
+    *(
+        ("holds a secret", ended("README.md", design.fingerprint))
+        for design in (STAGES[0].design, numbered(STAGES[0].design))
+    ),
+]
+
+
+@pytest.mark.parametrize("case", range(len(LEAKS)))
+def test_what_must_not_be_public_is_found(tmp_path: Path, case: int) -> None:
+    saying, change = LEAKS[case]
     release = clean(tmp_path / "p")
-    (tmp_path / "p" / name).parent.mkdir(exist_ok=True)
-    (tmp_path / "p" / name).write_text("x")
-    with pytest.raises(PublishError, match="none of the files"):
-        check_public(tmp_path / "p", release)
-
-
-def test_a_file_too_few(tmp_path: Path) -> None:
-    release = clean(tmp_path / "p")
-    (tmp_path / "p" / "ddi.xml").unlink()
-    with pytest.raises(PublishError, match=r"ddi.xml .* not there"):
-        check_public(tmp_path / "p", release)
-
-
-def test_a_link_is_no_file(tmp_path: Path) -> None:
-    release = clean(tmp_path / "p")
-    shutil.move(tmp_path / "p" / "README.md", tmp_path / "README.md")
-    (tmp_path / "p" / "README.md").symlink_to(tmp_path / "README.md")
-    with pytest.raises(PublishError, match="no file of its own"):
-        check_public(tmp_path / "p", release)
-
-
-@pytest.mark.parametrize("field", ["counts", "seed", "source", "risk", "plan", "changed", "fingerprint"])
-def test_an_internal_field_in_the_receipt(tmp_path: Path, field: str) -> None:
-    release = clean(tmp_path / "p")
-    edit(tmp_path / "p" / "receipt.json", lambda content: content.update({field: 1}))
-    with pytest.raises(PublishError, match=f"'{field}', which is internal"):
-        check_public(tmp_path / "p", release)
-
-
-@pytest.mark.parametrize("field", ["theta", "changed_exactly", "clearance", "stage", "counts"])
-def test_an_internal_field_of_a_group(tmp_path: Path, field: str) -> None:
-    release = clean(tmp_path / "p")
-    edit(tmp_path / "p" / "receipt.json", lambda content: content["groups"][0].update({field: 1}))
-    with pytest.raises(PublishError, match=f"'{field}', which is internal"):
-        check_public(tmp_path / "p", release)
+    change(tmp_path / "p")
+    with pytest.raises(PublishError, match=saying) as caught:
+        check_public(tmp_path / "p", release, secrets=[KEY])
+    assert KEY.lower() not in str(caught.value).lower()
 
 
 def test_the_internal_receipt_in_place_of_the_public_one(tmp_path: Path) -> None:
     release = clean(tmp_path / "p")
     (tmp_path / "p" / "receipt.json").write_text(dumps(internal_receipt(release)))
     with pytest.raises(PublishError, match="internal"):
-        check_public(tmp_path / "p", release)
-    edit(tmp_path / "p" / "receipt.json", lambda content: content.clear())
-    clean(tmp_path / "q")
-    edit(tmp_path / "q" / "receipt.json", lambda content: content.update(audience="internal"))
-    with pytest.raises(PublishError, match="internal receipt"):
-        check_public(tmp_path / "q", release)
-
-
-def test_a_withheld_matrix_in_the_receipt(tmp_path: Path) -> None:
-    release = clean(tmp_path / "p")
-    design = {**STAGES[0].design.to_dict(), "provenance": {}}
-    edit(tmp_path / "p" / "receipt.json", lambda content: content["groups"][0].update(design=design))
-    with pytest.raises(PublishError, match="it holds the matrix of roof"):
-        check_public(tmp_path / "p", release)
-
-
-def test_how_a_matrix_came_about(tmp_path: Path) -> None:
-    release = clean(tmp_path / "p")
-    edit(tmp_path / "p" / "receipt.json", lambda c: c["groups"][1]["design"].update(provenance={"counts": [1]}))
-    with pytest.raises(PublishError, match="how it came about"):
-        check_public(tmp_path / "p", release)
-
-
-@pytest.mark.parametrize("more", [{"vif": {"roof": 1.234}}, {"n_eff": {"roof": 12345}}, {"changed_expected": 0.12345}])
-def test_too_many_digits(tmp_path: Path, more: dict[str, Any]) -> None:
-    release = clean(tmp_path / "p")
-    edit(tmp_path / "p" / "receipt.json", lambda content: content["groups"][0].update(more))
-    with pytest.raises(PublishError, match="too many digits"):
-        check_public(tmp_path / "p", release)
-
-
-@pytest.mark.parametrize("name", ["README.md", "ddi.xml", "codebook.csv", "codebook.json", "datapackage.json"])
-def test_a_secret_in_any_document(tmp_path: Path, name: str) -> None:
-    key = "0123456789ABCDEF" * 4
-    release = clean(tmp_path / "p")
-    path = tmp_path / "p" / name
-    path.write_text(path.read_text() + key.lower())
-    with pytest.raises(PublishError, match="holds a secret") as caught:
-        check_public(tmp_path / "p", release, secrets=[key])
-    assert key.lower() not in str(caught.value).lower()
-
-
-@pytest.mark.parametrize("design", [STAGES[0].design, numbered(STAGES[0].design)])
-def test_the_fingerprint_of_a_withheld_matrix(tmp_path: Path, design: Design) -> None:
-    """Matrices for all likely counts could be tried until one has this fingerprint, with labels or without."""
-    release = clean(tmp_path / "p")
-    path = tmp_path / "p" / "README.md"
-    path.write_text(path.read_text() + design.fingerprint)
-    with pytest.raises(PublishError, match="holds a secret"):
         check_public(tmp_path / "p", release)
 
 

@@ -216,9 +216,6 @@ def test_without_a_bound_a_second_draw_is_a_warning(place: Path) -> None:
     assert "theta is not as it was" in again.words
 
 
-# ---- what a ledger says is true, whatever happens
-
-
 def test_killed_between_the_folder_and_the_ledger_it_says_begun(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(publication, "settle", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))

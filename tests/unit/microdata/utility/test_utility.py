@@ -26,9 +26,6 @@ Y = stage_of(("y",), [("u",), ("v",)], [["0.85", "0.15"], ["0.15", "0.85"]], [45
 FILE = CellTable.of(["x", "y"], {("a", "u"): 36, ("a", "v"): 24, ("b", "u"): 9, ("b", "v"): 21})
 
 
-# ---- distances
-
-
 def test_expected_distance_of_the_example() -> None:
     """Simulated, four standard errors of the mean of 20,000 distances: fails by accident once in 16,000 seeds."""
     random, counts = np.random.default_rng(5), np.array([12, 8, 3])
@@ -48,9 +45,6 @@ def test_distances_of_tables() -> None:
     assert (found.largest_change, found.changed_most) == (pytest.approx(0.2), 0)
     assert table_distance([1, 0], [0, 1]).hellinger == pytest.approx(1)
     assert table_distance([1, 1], [1, 0]).hellinger == pytest.approx(np.sqrt(1 - np.sqrt(0.5)))
-
-
-# ---- association
 
 
 def test_cramers_v_is_that_of_scipy() -> None:
@@ -95,9 +89,6 @@ def test_columns_that_are_randomized_apart_are_told_once(columns: list[str], sai
     assert [flag.rpartition(": ")[2] for flag in flags] == ([] if said is None else [said])
 
 
-# ---- expected tables
-
-
 def test_linked_columns_follow_and_records_without_a_value_stay() -> None:
     """Expected tables of any stages are worked out record by record in tests/properties/test_kept_tables.py."""
     table = CellTable.of(["x", "group", "z"], {("a", 1, "p"): 6, ("b", 1, "q"): 3, ("c", 2, "p"): 3, (None, 2, "q"): 1})
@@ -115,9 +106,6 @@ def test_linked_columns_follow_and_records_without_a_value_stay() -> None:
     assert [*report.variables] == ["x", "group"]
     assert report.variables["group"].inflation is None
     assert report.worst_inflation is None
-
-
-# ---- inflation
 
 
 def test_inflation_of_one_variable_is_that_of_its_matrix() -> None:
@@ -171,9 +159,6 @@ def test_swaps_add_nothing_and_singular_matrices_tell_nothing() -> None:
     assert inflation_of(flat, "x") is None
     report = assess_utility([CellTable.of(["x"], {("a",): 5, ("b",): 3})], stages=[flat])
     assert report.to_dict()["variables"]["x"]["vif"] is None
-
-
-# ---- the whole report
 
 
 def test_a_report_of_a_release_that_was_made() -> None:
