@@ -242,7 +242,16 @@ def regress_mixed(
     gain = peak.at.value - plain.log_likelihood
     if gain <= NOTHING * (1 + abs(plain.log_likelihood)):
         return _without_spread(plain, hill, column)
-    fitted = _described(hill, peak, (*plain.terms, "standard deviation"), kind_of_variance(variance, sampled))
+    kind, count = kind_of_variance(variance, sampled), len(sizes)
+    fitted = described(
+        hill,
+        peak,
+        (*plain.terms, "standard deviation"),
+        kind,
+        lambda theta: hill.expected(theta) * count / (count - 1),
+        words=f"sandwich ({count:,} groups)" if kind == "sandwich" else "observed information",
+        is_simple=kind != "sandwich",
+    )
     return _with_spread(plain, hill, peak, fitted, column)
 
 
@@ -279,20 +288,6 @@ def _start(hill: MixedLikelihood, plain: Regression) -> Real:
     if not plain.converged:
         return np.zeros(hill.matrix.p)
     return np.asarray(np.linalg.solve(hill.matrix.back, plain.estimates))
-
-
-def _described(hill: MixedLikelihood, peak: Optimum, terms: Sequence[str], kind: str) -> Fitted:
-    groups = len(hill.sizes)
-    words = f"sandwich ({groups:,} groups)" if kind == "sandwich" else "observed information"
-    return described(
-        hill,
-        peak,
-        terms,
-        kind,
-        lambda theta: hill.expected(theta) * groups / (groups - 1),
-        words=words,
-        is_simple=kind != "sandwich",
-    )
 
 
 def _without_spread(plain: Regression, hill: MixedLikelihood, column: str) -> Regression:

@@ -69,8 +69,11 @@ class OrdinalRows(CurveRows):
 
     @property
     def steps(self) -> Real:
-        """A, with a first column of ones, shape (k - 1, k - 1)."""
-        return gap_signs(self.width, self.base)
+        """A, shape (k - 1, k - 1): what one and each gap add to the predictor of each threshold."""
+        q, r = np.arange(self.width)[:, None], np.arange(self.width)
+        A = ((q < r) & (r <= self.base)).astype(np.float64) - ((self.base < r) & (r <= q))
+        A[:, 0] = 1.0
+        return np.asarray(A)
 
     def _slopes(self, eta: list[Real], chances: Real) -> Slopes:
         m = np.array([np.ones_like(eta[0]), *map(np.exp, eta[1:])])
@@ -84,14 +87,6 @@ class OrdinalRows(CurveRows):
             for r, s in combinations_with_replacement(range(self.width), 2)
         }
         return Slopes(free.value, list(m * G), hessian)
-
-
-def gap_signs(width: int, base: int) -> Real:
-    """What one and each gap between neighbouring thresholds add to the predictor of each threshold."""
-    q, r = np.arange(width)[:, None], np.arange(width)
-    A = ((q < r) & (r <= base)).astype(np.float64) - ((base < r) & (r <= q))
-    A[:, 0] = 1.0
-    return np.asarray(A)
 
 
 def curve_slopes(z: Real, gaps: Real, chances: Real) -> Slopes:
@@ -129,20 +124,15 @@ def regress_ordinal(
         raise InputError("an-ordinal-regression-without-an-intercept")
     gap = ModelMatrix((np.empty((len(values), 0)),), ("gap",), np.zeros(1), np.ones(1), 0, with_ones=True)
     gaps = tuple(Predictor(1, 0, matrix.p + q) for q in range(evidence.k - 2))
-    rows = OrdinalRows(evidence, _base(evidence, sampled.weights))
+    counts = evidence.counts(sampled.weights)
+    above = 1 - np.cumsum(counts @ evidence.recovered / counts.sum())[:-1]
+    rows = OrdinalRows(evidence, int(np.argmin(np.abs(above - 0.5))))  # the threshold with the most even shares
     likelihood = Likelihood(rows, (matrix, gap), (Predictor(0, 0, 0), *gaps), sampled.weights)
     labels = tuple(evidence.categories.labels)
     thresholds = tuple(f"{low}|{high}" for low, high in pairwise(labels))
     named = [*matrix.names, *(one for q, one in enumerate(thresholds) if q != rows.base)]
     fitted = fit(likelihood, _starts, sampled, named, variance=variance)
     return _regression_of(fitted, matrix, rows, sampled, thresholds, designs)
-
-
-def _base(evidence: Evidence, weights: Real | None) -> int:
-    """The threshold with the most even shares on both sides, by the recovered shares."""
-    counts = evidence.counts(weights)
-    above = 1 - np.cumsum(counts @ evidence.recovered / counts.sum())[:-1]
-    return int(np.argmin(np.abs(above - 0.5)))
 
 
 def _regression_of(
@@ -161,7 +151,10 @@ def _regression_of(
     log_gaps = fitted.estimates[p:]
     fitted, closed = _with_closed_gaps(fitted, p, labels)
     alpha = -fitted.estimates[constant] - rows.steps[:, 1:] @ np.exp(log_gaps)
-    J = _jacobian(kept, constant, p, rows.steps[:, 1:] * np.where(closed, 0.0, np.exp(log_gaps)))
+    J = np.zeros((len(kept) + len(alpha), p + len(log_gaps)))  # by the intercept and the logarithms of gaps
+    J[np.arange(len(kept)), kept] = 1.0
+    J[len(kept) :, constant] = -1.0
+    J[len(kept) :, p:] = -(rows.steps[:, 1:] * np.where(closed, 0.0, np.exp(log_gaps)))
     covariance = _through(J, fitted.covariance)
     lost = np.isnan(np.diag(covariance))[len(kept) :]
     infinite = np.concatenate([fitted.infinite[kept], np.where(lost & (np.abs(alpha) > FAR), np.sign(alpha), 0.0)])
@@ -234,15 +227,6 @@ def _with_closed_gaps(fitted: Fitted, p: int, labels: Sequence[Hashable]) -> tup
     return replace(
         fitted, covariance=covariance, search=replace(fitted.search, converged=True), flags=(*others, same)
     ), closed
-
-
-def _jacobian(kept: Array, constant: int, p: int, gaps: Real) -> Real:
-    """Derivatives of coefficients and thresholds by what was searched for, given those of thresholds by log gaps."""
-    J = np.zeros((len(kept) + len(gaps), p + gaps.shape[1]))
-    J[np.arange(len(kept)), kept] = 1.0
-    J[len(kept) :, constant] = -1.0
-    J[len(kept) :, p:] = -gaps
-    return J
 
 
 def _starts(likelihood: Likelihood) -> list[Real]:

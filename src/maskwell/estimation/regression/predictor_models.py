@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from maskwell.estimation.regression.regression_likelihood import Likelihood, Pre
 from maskwell.estimation.regression.regression_result import Besides, Regression
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_likelihoods import MixtureRows, Recovered
-from maskwell.estimation.regression.row_sampling import RowSampling
+from maskwell.estimation.regression.row_sampling import Drawn, RowSampling
 from maskwell.notes import Note
 
 NO_LIKELIHOOD = "the equations of a linear regression have no likelihood"
@@ -59,14 +59,11 @@ def fit_predictor(
     family: str = "logistic",
     codes: bool = False,
     groups: Any = None,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
-    lonely: str = "error",
     names: Sequence[str] | None = None,
     label: str = "x",
     latent: Any = None,
     variance: str | None = None,
+    **drawn: Unpack[Drawn],
 ) -> Regression:
     """Regression of an outcome on a randomized predictor x and other predictors W.
 
@@ -89,6 +86,8 @@ def fit_predictor(
         Other predictors, shape (n, p), without a constant, which is added.
     latent
         Predictors of x itself, shape (n, q). If x depends on W they must be in it, or coefficients are biased.
+    **drawn
+        Weights, strata, clusters and lonely, as in :func:`fit_logistic`.
 
     >>> from maskwell.designs import Dense
     >>> from maskwell.core import Categories
@@ -106,9 +105,11 @@ def fit_predictor(
     V, latent_names = as_matrix(np.empty((n, 0)) if latent is None else latent, None)
     if not len(values) == len(V) == n:
         raise InputError("reports-rows-of-w", n=n, values_count=len(values), v_count=len(V))
-    sampled = RowSampling.of(n, weights=weights, strata=strata, clusters=clusters, lonely=lonely)
+    sampled = RowSampling.of(n, **drawn)
     terms = ("Intercept", *(f"{label}[T.{c}]" for c in evidence.categories.labels[:-1]), *named)
-    versions = tuple(_with_category(values, j, evidence.k) for j in range(evidence.k))
+    k, ones = evidence.k, np.ones((n, 1))
+    # Columns if the true category were j: ones, indicators of all but the last category, the rest
+    versions = tuple(np.hstack([ones, np.tile(np.eye(k)[j, : k - 1], (n, 1)), values]) for j in range(k))
     randomized = Randomized(evidence, versions, terms, V, latent_names, label)
     if family == "linear":
         return regress_linear(as_floats(y, "y", finite=False), randomized, sampled, designs=design)
@@ -177,16 +178,6 @@ def _said(label: str, category: Any) -> str:
 def _shares(evidence: Evidence, weights: Real | None) -> Real:
     counts = evidence.counts(weights)
     return np.asarray(counts @ evidence.recovered / counts.sum())
-
-
-def _with_category(values: Array, j: int, k: int) -> Real:
-    """Columns of the model if the true category were j: ones, indicators of all but the last category, the rest."""
-    out = np.zeros((len(values), k + values.shape[1]))
-    out[:, 0] = 1.0
-    if j < k - 1:
-        out[:, 1 + j] = 1.0
-    out[:, k:] = values
-    return out
 
 
 def _outcome(y: Any, family: str) -> Evidence:

@@ -300,7 +300,10 @@ def described(
         infinite[lost],
         is_simple=is_simple,
     )
-    paths = _paths(T, bread, limit)
+    # How theta moves per unit of each coefficient: along its profile, or back from infinity
+    moves = np.where(lost[:, None], 0.0 if limit.away is None else limit.away, T @ bread)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        paths = np.asarray(moves / (moves * T).sum(axis=1)[:, None])
     return Fitted(
         T @ peak.theta,
         (covariance + covariance.T) / 2,
@@ -318,13 +321,6 @@ def _information(hill: Hill, peak: Optimum, limit: Limit, kind: str) -> Real:
         with np.errstate(over="ignore", invalid="ignore"):
             return np.nan_to_num(hill.expected(peak.theta), nan=0.0, posinf=0.0, neginf=0.0)
     return observed
-
-
-def _paths(T: Real, bread: Real, limit: Limit) -> Real:
-    """How theta moves per unit of each coefficient: along its profile, or back from infinity."""
-    moves = np.where(limit.lost(T)[:, None], 0.0 if limit.away is None else limit.away, T @ bread)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(moves / (moves * T).sum(axis=1)[:, None])
 
 
 def score_variance(likelihood: Likelihood, theta: Real, sampled: RowSampling) -> Real:

@@ -423,10 +423,12 @@ def summary_lines(result: Regression, level: float) -> list[str]:
 
 
 def _facts(result: Regression) -> list[str]:
+    model = f"reference {result.categories[-1]}" if result.categories else result.family
+    model = " < ".join(map(str, result.categories)) if result.family == "ordinal" else model
     pairs = [
         ("Outcome:", shorten(result.outcome, 30)),
         ("No. observations:", f"{result.n:,}"),
-        ("Model:", _model(result)),
+        ("Model:", shorten(model, 26)),
         ("Log-likelihood:", "n/a" if math.isnan(result.llf) else f"{Printed(result.llf):.3f}"),
         ("Variance:", shorten(result.variance, WIDTH // 2 - 20)),
         ("Pseudo R-squared:", "n/a" if result.prsquared is None else f"{Printed(result.prsquared):.4f}"),
@@ -435,9 +437,3 @@ def _facts(result: Regression) -> list[str]:
     ]
     cells = [f"{name:<18}{value:>{WIDTH // 2 - 20}}" for name, value in pairs]
     return [f"{left}  {right}".rstrip() for left, right in zip(cells[::2], cells[1::2], strict=True)]
-
-
-def _model(result: Regression) -> str:
-    if result.family == "ordinal":
-        return shorten(" < ".join(map(str, result.categories)), 26)
-    return shorten(f"reference {result.categories[-1]}" if result.categories else result.family, 26)
