@@ -185,15 +185,15 @@ class ReportedBaskets:
         for place in range(items):
             both[place, place:] = self._with_prefix([place], [*range(place, items)])
         both = np.maximum(both, both.T) / self.n
-        support, squares = (_centred(both, low, high) for low, high in self._with_squares())
-        alone = np.diagonal(both)
-        for table, (low, high) in zip((support, squares), self._with_squares(), strict=True):
-            np.fill_diagonal(table, low + (high - low) * alone)
+        alone, tables = np.diagonal(both), []
+        for low, high in ((self.w0, self.w1), (self.w0**2, self.w1**2)):
+            step = high - low
+            one, other = np.outer(step * alone, low), np.outer(low, step * alone)
+            table = np.asarray(np.outer(step, step) * both + one + other + np.outer(low, low))
+            np.fill_diagonal(table, low + step * alone)
+            tables.append(table)
+        support, squares = tables
         return support, _standard_error(support, squares, self.n)
-
-    def _with_squares(self) -> Iterator[tuple[Real, Real]]:
-        yield self.w0, self.w1
-        yield self.w0**2, self.w1**2
 
 
 def estimate_of(shares: Real, w0: Real, w1: Real, n: int) -> tuple[Real, Real]:
@@ -221,13 +221,6 @@ def confidence_of(shares: Real, w0: Real, w1: Real, before: Array, n: int) -> tu
 
 def _standard_error(mean: Real, squares: Real, n: int) -> Real:
     return np.asarray(np.sqrt(np.maximum(squares - mean**2, 0) / (n - 1)))
-
-
-def _centred(both: Real, low: Real, high: Real) -> Real:
-    step, alone = high - low, np.diagonal(both)
-    return np.asarray(
-        np.outer(step, step) * both + np.outer(step * alone, low) + np.outer(low, step * alone) + np.outer(low, low)
-    )
 
 
 # ---- bits

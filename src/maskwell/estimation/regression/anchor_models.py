@@ -115,6 +115,8 @@ def estimate_with_anchor(
     slopes = np.array(
         [[1 / (p - b), 0.0], [1 / gamma / (p - b), -(lam - 0.5) / gamma**2 / (a - 0.5) / (p - b)], [0, 1 / (a - 0.5)]]
     )
+    flags = [] if 0 < gamma <= 1 else [Note("the-share-of-attentive-respondents-lies")]
+    flags += [] if 0 <= values[1] <= 1 else [Note("the-corrected-share-lies-outside-0")]
     scores = (w / w.sum())[:, None] * (np.column_stack([z - lam, c - mu]) @ slopes.T)
     return AnchoredEstimate(
         ("naive", "corrected", "attentive"),
@@ -122,7 +124,7 @@ def estimate_with_anchor(
         sampled.variance_of_total(scores),
         sampled.degrees_of_freedom,
         n=len(z),
-        flags=_flags(values),
+        flags=tuple(flags),
     )
 
 
@@ -146,15 +148,6 @@ def first_reports(reports: Any, design: Design, name: str, *, codes: bool) -> Re
         raise ParameterError("the-have-a-design-of-reports", name=name, m=design.m, k=design.k)
     design.check_identifiable()
     return np.asarray(report_codes(reports, design, codes=codes, name=name) == 0, dtype=np.float64)
-
-
-def _flags(values: Real) -> tuple[str, ...]:
-    flags = []
-    if not 0 < values[2] <= 1:
-        flags.append(Note("the-share-of-attentive-respondents-lies"))
-    if not 0 <= values[1] <= 1:
-        flags.append(Note("the-corrected-share-lies-outside-0"))
-    return tuple(flags)
 
 
 ATTENTIONS = ("separate", "shared")

@@ -53,24 +53,17 @@ class Derivatives:
     information: Real
 
 
-class Slope(Protocol):
+class _Slope(Protocol):
     """What can be climbed."""
 
     @property
-    def total(self) -> float:
-        """Sum of the weights."""
-
-    def value(self, theta: Real) -> float:
-        """The log-likelihood."""
-
-    def derivatives(self, theta: Real) -> Derivatives:
-        """The log-likelihood with gradient and observed information."""
-
-    def expected(self, theta: Real) -> Real:
-        """An information that is never negative, shape (p, p)."""
+    def total(self) -> float: ...  # sum of the weights
+    def value(self, theta: Real) -> float: ...  # the log-likelihood
+    def derivatives(self, theta: Real) -> Derivatives: ...
+    def expected(self, theta: Real) -> Real: ...  # an information that is never negative, shape (p, p)
 
 
-class Hill(Slope, Protocol):
+class Hill(_Slope, Protocol):
     """What can be described where the search ended, too: a :class:`Likelihood`, or another of this kind."""
 
     @property
@@ -111,7 +104,7 @@ def highest(ends: Iterable[Optimum]) -> Optimum:
     return replace(best, several=several)
 
 
-def climb(likelihood: Slope, start: Real, *, steps: int = STEPS) -> Optimum:
+def climb(likelihood: _Slope, start: Real, *, steps: int = STEPS) -> Optimum:
     """Walk uphill from one start."""
     theta, at = start, likelihood.derivatives(start)
     for done in range(steps):
@@ -132,7 +125,7 @@ def _is_flat(at: Derivatives, total: float) -> bool:
     return bool(np.abs(at.gradient).max(initial=0.0) < TOLERANCE * total)
 
 
-def uphill(likelihood: Slope, theta: Real, at: Derivatives) -> Real:
+def uphill(likelihood: _Slope, theta: Real, at: Derivatives) -> Real:
     """Newton's step, or Fisher's where the log-likelihood is not concave; never a leap."""
     step = _newton(at)
     if step is None:
@@ -142,7 +135,7 @@ def uphill(likelihood: Slope, theta: Real, at: Derivatives) -> Real:
     return np.asarray(step * min(1.0, LONGEST / max(float(np.abs(step).max()), 1e-300)))
 
 
-def backtrack(likelihood: Slope, theta: Real, at: Derivatives, step: Real) -> tuple[Real, Derivatives] | None:
+def backtrack(likelihood: _Slope, theta: Real, at: Derivatives, step: Real) -> tuple[Real, Derivatives] | None:
     """The first of the step, its half, its quarter ... that climbs; the derivatives there."""
     slack = SLACK * (likelihood.total + abs(at.value))
     rise = float(at.gradient @ step)
@@ -173,12 +166,12 @@ def is_positive_definite(matrix: Real) -> bool:
 class Within:
     """A log-likelihood at ``base + N u``, as a function of u; N has orthonormal columns."""
 
-    slope: Slope
+    slope: _Slope
     base: Real
     N: Real
 
     @classmethod
-    def beside(cls, slope: Slope, base: Real, row: Real) -> Within:
+    def beside(cls, slope: _Slope, base: Real, row: Real) -> Within:
         """All points with the same ``row @ theta`` as the base."""
         return cls(slope, base, np.linalg.svd(row[None])[2][1:].T)
 

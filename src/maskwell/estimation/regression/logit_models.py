@@ -185,12 +185,18 @@ def regress_lie_detector(
     starts_of_t = [np.append(zero, log_odds) for log_odds in (0.0, 2.0, -2.0)]
     fitted = fit(likelihood, lambda _: starts_of_t, sampled, [*names, "t"], variance=variance)
     edge = bool(np.isnan(fitted.covariance[-1, -1])) and not np.isnan(fitted.covariance[:-1, :-1]).any()
+    flags = [*fitted.flags]
+    if edge:
+        all_are = "honest, t = 1" if fitted.estimates[-1] > 0 else "lying, t = 0"
+        of = f"all carriers are estimated to be {all_are}, the edge of what is possible"
+        flags = [flag for flag in flags if not flag.startswith("no finite estimate")]
+        flags.append(f"{of}: errors of the coefficients take that as given")
     result = Regression.of_fit(
         fitted,
         names,
         sampled,
         Margins(matrix, SoftmaxChances(2), sampled.weights, ("carrier", "non-carrier")),
-        flags=_honesty_flags(fitted, edge=edge),
+        flags=flags,
         fingerprints=fingerprints(designs),
         besides=Besides(parameters=(_honesty(likelihood, fitted, sampled),), free=1),
     )
@@ -230,15 +236,6 @@ def _honesty(likelihood: Likelihood, fitted: Fitted, sampled: RowSampling) -> Pa
 
 def _chance(log_odds: float) -> float:
     return float(log_odds > 0) if abs(log_odds) >= FARTHEST else float(expit_pair(np.array(log_odds))[0])
-
-
-def _honesty_flags(fitted: Fitted, *, edge: bool) -> list[str]:
-    if not edge:
-        return [*fitted.flags]
-    all_are = "honest, t = 1" if fitted.estimates[-1] > 0 else "lying, t = 0"
-    others = [flag for flag in fitted.flags if not flag.startswith("no finite estimate")]
-    edge_of = f"all carriers are estimated to be {all_are}, the edge of what is possible"
-    return [*others, f"{edge_of}: errors of the coefficients take that as given"]
 
 
 def outcome_rows(evidence: Evidence) -> RowModel:

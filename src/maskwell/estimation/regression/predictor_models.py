@@ -136,7 +136,8 @@ def regress_on_randomized(
     terms = x.names if width == 1 else tuple(f"{c}: {t}" for c in labels[:-1] for t in x.names)
     hidden_terms = tuple(f"{_said(x.label, c)}: {t}" for c in hidden_labels[:-1] for t in latent.names)
     fitted = fit(likelihood, _starts, sampled, [*terms, *hidden_terms], variance=variance)
-    shares = _shares(x.evidence, sampled.weights)
+    counts = x.evidence.counts(sampled.weights)
+    shares = np.asarray(counts @ x.evidence.recovered / counts.sum())
     return Regression.of_fit(
         fitted,
         terms,
@@ -175,11 +176,6 @@ def _said(label: str, category: Any) -> str:
     return ", ".join(f"{name}={part}" for name, part in zip(label.split(", "), category, strict=True))
 
 
-def _shares(evidence: Evidence, weights: Real | None) -> Real:
-    counts = evidence.counts(weights)
-    return np.asarray(counts @ evidence.recovered / counts.sum())
-
-
 def _outcome(y: Any, family: str) -> Evidence:
     codes = as_array(y, "y")
     if family not in ("logistic", "multinomial"):
@@ -202,7 +198,11 @@ def regress_linear(
     y: Real, x: Randomized, sampled: RowSampling, *, designs: Design | Sequence[Design] | None
 ) -> Regression:
     """Linear regression of y on a randomized predictor and others, from checked parts."""
-    _check_numbers(y, x.evidence.n)
+    if y.shape != (x.evidence.n,):
+        raise InputError("an-outcome-of-shape-for-rows", shape=y.shape, n=x.evidence.n)
+    lost = int((~np.isfinite(y)).sum())
+    if lost:
+        raise MissingValueError("the-outcome-of-values-are-missing", n=x.evidence.n, count=lost)
     if not x.evidence.identifiable_alone:
         raise InputError("a-linear-regression-needs-a-design")
     if sampled.fraction is not None:
@@ -233,14 +233,6 @@ def regress_linear(
         fingerprints=fingerprints(designs),
         margins=Margins(matrix, Mean(), sampled.weights, ()),
     )
-
-
-def _check_numbers(y: Array, n: int) -> None:
-    if y.shape != (n,):
-        raise InputError("an-outcome-of-shape-for-rows", shape=y.shape, n=n)
-    lost = int((~np.isfinite(y)).sum())
-    if lost:
-        raise MissingValueError("the-outcome-of-values-are-missing", n=n, count=lost)
 
 
 def _equations(matrix: ModelMatrix, evidence: Evidence, y: Real, weights: Real | None) -> tuple[Real, Real]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, Real, RealNumber, as_floats, as_list, as_real, as_whole, check_kind
+from maskwell.core.arguments import Array, Flag, Real, RealNumber, as_floats, as_list, as_real, as_whole, check_kind
 from maskwell.core.cells import Cells
 from maskwell.core.groups import Factor
 from maskwell.errors import ParameterError
@@ -137,27 +137,19 @@ def _jackknife_factors(strata: Sequence[Any], count: int) -> Real:
     return np.asarray((n - 1) / n)
 
 
-@dataclass(frozen=True, eq=False)
-class ReplicateTotals:
-    """Totals and sums of weights under each set of replicate weights, shapes (R, k) and (R,)."""
-
-    totals: Real
-    sizes: Real
-
-    @classmethod
-    def of(cls, recovery: Recovery, lines: Any) -> ReplicateTotals:
-        """From the sums of replicate weights of some lines."""
-        cells, weights = recovery.cells, recovery.cells.replicates
-        totals = np.zeros((weights.shape[1], recovery.k))
-        sample = cells.sample.codes[lines]
-        for code in np.unique(sample):
-            own, reading = lines[sample == code], recovery.readings[code]
-            step = max(1, BLOCK // reading.size)
-            for start in range(0, len(totals), step):
-                columns = weights[own, start : start + step].T
-                sums = [np.bincount(cells.report[own], column, minlength=reading.size) for column in columns]
-                totals[start : start + step] += reading.sums(np.array(sums, dtype=np.float64))
-        return cls(totals, weights[lines[cells.is_row[lines]]].sum(axis=0))
+def replicate_totals(recovery: Recovery, lines: Array) -> tuple[Real, Real]:
+    """Totals and sums of weights of some lines under each set of replicate weights, shapes (R, k) and (R,)."""
+    cells, weights = recovery.cells, recovery.cells.replicates
+    totals = np.zeros((weights.shape[1], recovery.k))
+    sample = cells.sample.codes[lines]
+    for code in np.unique(sample):
+        own, reading = lines[sample == code], recovery.readings[code]
+        step = max(1, BLOCK // reading.size)
+        for start in range(0, len(totals), step):
+            columns = weights[own, start : start + step].T
+            sums = [np.bincount(cells.report[own], column, minlength=reading.size) for column in columns]
+            totals[start : start + step] += reading.sums(np.array(sums, dtype=np.float64))
+    return totals, weights[lines[cells.is_row[lines]]].sum(axis=0)
 
 
 ALONE = 1e-8  # replicates whose square is this part of the largest in a direction of their own differ by rounding there

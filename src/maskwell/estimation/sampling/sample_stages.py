@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -211,20 +211,6 @@ class _Spread:
     alone: Array
 
 
-class Variance(Protocol):
-    """What a sampling method knows about the spread of sums."""
-
-    def degrees_of_freedom(self, lines: Array) -> float | None:
-        """Of the distribution of estimates from some lines over their errors; None where the normal one serves."""
-
-    @property
-    def kept(self) -> Real:
-        """Squared weights left to the randomization correction, by line."""
-
-    def open(self, scores: LineScores) -> Real:
-        """``V_open`` of the weighted sum of the scores, shape (k, k), or its diagonal."""
-
-
 @dataclass(frozen=True, eq=False)
 class MultistageVariance:
     """Variance of sums over a sample drawn in stages."""
@@ -395,6 +381,8 @@ class HajekDevilleVariance(RowVariance):
 
 
 # ---- the variance of any scheme
+
+Variance: TypeAlias = MultistageVariance | PairwiseVariance | PoissonVariance | HajekDevilleVariance
 
 
 def weighted_cells(cells: Cells, scheme: Scheme) -> Cells:
