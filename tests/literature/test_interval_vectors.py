@@ -1,4 +1,4 @@
-"""Intervals, left inverses and scores against worked-out numbers."""
+"""Moment estimates, tables, intervals, left inverses and scores against worked-out numbers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from tests.support.arrays import Array
 
-from maskwell import design as make_design
 from maskwell.designs import Dense
-from maskwell.estimation import Estimate, LeftInverse, Sample, estimate_by_moments
+from maskwell.estimation import Estimate, LeftInverse, Sample, Table, cross_tabulate_counts, estimate_by_moments
 
 Cases = dict[str, dict[str, Any]]
 
@@ -78,31 +77,6 @@ def test_optimal_scores(rr_vectors: Cases, name: str) -> None:
     assert close(LeftInverse.best(design, [guess, 1 - guess]).L[0], expected["scores"], tol)
 
 
-@pytest.mark.parametrize("name", ["I07", "I08"])
-def test_what_the_mean_score_of_christofides_adds(rr_vectors: Cases, name: str) -> None:
-    case = rr_vectors[name]
-    design = make_design("christofides", probabilities=[str(p) for p in case["input"]["p"]])
-    for pi in (0.0, 0.2, 1.0):
-        added = LeftInverse.of_scores(design, range(design.m)).covariance([pi, 1 - pi], design)[0, 0] - pi * (1 - pi)
-        assert close(added, case["expected"]["extra"], case["tol"])
-
-
-def test_the_mean_of_kuk_against_the_information_bound() -> None:
-    """The mean estimator has .443333 at a share of .3, the bound is .418483 [Adeshiyan2011, section 2.5]."""
-    kuk = make_design("kuk", theta1="0.7", theta2="0.2", draws=3)
-    by_mean, best = LeftInverse.of_scores(kuk, range(4)), LeftInverse.best(kuk, [0.3, 0.7])
-    found = [one.covariance([0.3, 0.7], kuk)[0, 0] for one in (by_mean, best)]
-    assert found == pytest.approx([0.443333, 0.418483], abs=5e-7)
-
-
-@pytest.mark.parametrize("name", ["V05", "V06", "V07", "V08"])
-def test_true_variances_of_two_categories(rr_vectors: Cases, name: str) -> None:
-    case = rr_vectors[name]
-    design, pi = Dense.of(case["input"]["P"]), case["input"]["pi"]
-    found = design.covariance(np.array([pi, 1 - pi]))[0, 0] / case["input"]["n"]
-    assert close(found, case["expected"]["var"], case["tol"])
-
-
 def test_the_parts_of_a_true_covariance(rr_vectors: Cases) -> None:
     case = rr_vectors["M07"]
     design, pi, n = Dense.of(case["input"]["P"]), np.array(case["input"]["pi"]), case["input"]["n"]
@@ -110,3 +84,48 @@ def test_the_parts_of_a_true_covariance(rr_vectors: Cases) -> None:
     assert close(sampling, case["expected"]["sampling"], case["tol"])
     assert close(design.covariance(pi) / n, case["expected"]["total"], case["tol"])
     assert close(design.covariance(pi) / n - sampling, case["expected"]["randomization"], case["tol"])
+
+
+def of_kind(cases: Cases, kind: str) -> list[dict[str, Any]]:
+    found = [case for case in cases.values() if case["kind"] == kind]
+    assert found
+    return found
+
+
+def test_moment_estimates_and_the_parts_of_their_covariance(rr_vectors: Cases) -> None:
+    for case in of_kind(rr_vectors, "moment"):
+        found, expected, tol = estimate_of(case), case["expected"], case["tol"]
+        assert close(found.pi_hat, expected["pi"], tol)
+        assert close(found.covariance, expected["cov"], tol)
+        assert close(found.standard_error, expected["se"], tol)
+        assert close(found.randomization_variance, np.diag(expected["cov_randomization"]), tol)
+        assert close(found.sampling_variance, np.diag(expected["cov_sampling"]), tol)
+
+
+def table_of(case: dict[str, Any]) -> Table:
+    designs = {f"x{t}": Dense.of(P) for t, P in enumerate(case["input"]["P"])}
+    return cross_tabulate_counts(np.array(case["input"]["counts"]), designs)
+
+
+def test_joint_tables(rr_vectors: Cases) -> None:
+    for case in of_kind(rr_vectors, "joint"):
+        table, expected, tol = table_of(case), case["expected"], case["tol"]
+        assert close(table.pi_hat, expected["pi"], tol)
+        assert close(table.estimate.covariance, expected["cov"], tol)
+        assert close(table.standard_error, expected["se"], tol)
+        assert close(table.conditional(given="x0").share, expected["conditional_given_first"], tol)
+
+
+def test_independence(rr_vectors: Cases) -> None:
+    for case in of_kind(rr_vectors, "independence_chi2"):
+        found, expected = table_of(case).independence(), case["expected"]
+        assert (found.method, found.degrees_of_freedom) == ("pearson", expected["df"])
+        assert close([found.statistic, found.p_value], [expected["X2"], expected["p"]], case["tol"])
+
+
+def test_odds_ratios(rr_vectors: Cases) -> None:
+    for case in of_kind(rr_vectors, "odds_ratio"):
+        found, expected = table_of(case).odds_ratio(), case["expected"]
+        assert close(
+            [found.log_odds_ratio, found.standard_error], [expected["log_or"], expected["se_log_or"]], case["tol"]
+        )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import maskwell as mw
 from maskwell import Categories, choose
 from maskwell.designs import LocalDiversity, Subset
 from maskwell.planning import extremal_design, matching_gamma, minimax_size
@@ -99,3 +100,19 @@ def test_margins_come_from_the_printed_covariances(vectors: dict[str, list[Vecto
         elif v["design"] == "subset":
             design = Subset.from_gamma(v["gamma"], Categories.numbered(v["k"]), size=v["q"])
             np.testing.assert_allclose(design.share_variance(np.array(v["pi"])), np.diag(v["n_cov"]), rtol=1e-9)
+
+
+def test_decks(rr_vectors: dict[str, dict[str, Any]]) -> None:
+    cases = [case for case in rr_vectors.values() if case["kind"] == "deck"]
+    assert {case["id"] for case in cases} == {"K01", "K02"}
+    for case in cases:
+        deck = mw.procedures.make_deck(mw.designs.Dense.of(case["input"]["P"]))
+        assert deck.size == case["expected"]["size"], case["id"]
+        assert deck.kinds == case["expected"]["distinct_cards"], case["id"]
+
+
+def test_the_worked_bounded_deck(shared: object) -> None:
+    design = mw.designs.Uniform.from_epsilon(1, mw.Categories.numbered(3))
+    deck = mw.procedures.bounded_deck(design, 20)
+    assert (deck.size, sorted(row[0] for row in deck.counts())) == (19, [4, 4, 11])
+    assert round(float(deck.error), 5) == 0.00283

@@ -5,12 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.optimize import approx_fprime
 
 import maskwell as mw
 from maskwell.errors import ParameterError
 from maskwell.estimation.joint import independence
-from maskwell.estimation.joint.independence import slopes
 
 WARNER = mw.design("warner", p="4/5")
 FORCED = mw.design("forced", truth="3/4", yes="1/6", no="1/12")
@@ -60,17 +58,6 @@ def test_the_bootstrap_can_be_repeated_and_agrees():
     assert first == again
     assert first.p_value == pytest.approx(table.independence(method="likelihood-ratio").p_value, abs=0.08)
     assert first.to_dict()["degrees_of_freedom"] is None
-
-
-def test_wald_slopes():
-    pi = np.random.default_rng(3).dirichlet(np.ones(12)).reshape(2, 3, 2)
-
-    def apart(flat):
-        table = flat.reshape(pi.shape)
-        margins = (table.sum(axis=axes) for axes in ((1, 2), (0, 2), (0, 1)))
-        return (table - np.einsum("i,j,k->ijk", *margins)).ravel()
-
-    assert np.allclose(slopes(pi), approx_fprime(pi.ravel(), apart, 1e-7), atol=1e-6)
 
 
 def test_wald_is_near_the_others_and_zero_at_independence():

@@ -40,18 +40,6 @@ def test_effects_of_several_categories_are_mean_derivatives(several, dummy):
     assert np.allclose(effect.estimates.reshape(3, 2).sum(axis=0), 0)
 
 
-def test_switching_a_dummy_of_two_categories():
-    rng = np.random.default_rng(6)
-    X = np.column_stack([rng.normal(size=800), rng.integers(0, 2, 800)])
-    _, z = logistic_data(800, [0.1, 0.4])
-    found = fit_logistic(X, z, WARNER, codes=True)
-    on, off = X.copy(), X.copy()
-    on[:, 1], off[:, 1] = 1, 0
-    effect = found.marginal_effects(dummy=True)
-    assert effect.estimates[1] == pytest.approx((found.predict(on) - found.predict(off)).mean())
-    assert effect.estimates[0] == pytest.approx(found.marginal_effects().estimates[0])
-
-
 def test_new_rows_must_have_the_columns_of_the_fit():
     X, z = logistic_data(300, [0.1, 0.4, 0.2])
     found = fit_logistic(X, z, WARNER, codes=True)
