@@ -296,9 +296,15 @@ class SampledBaskets(ReportedBaskets):
 
     def confidences(self, sets: Sequence[Sequence[int]], before: Array) -> tuple[Real, Real, Array]:
         """Confidences of rules, standard errors, and which are defined; ``before`` marks the items of the condition."""
-        found = [self._confidence(places, [*compress(places, before)]) for places in sets]
-        ratio, error, defined = zip(*found, strict=True)
-        return np.array(ratio), np.array(error), np.array(defined)
+        found = np.zeros((len(sets), 3))
+        for one, places in enumerate(sets):
+            u, v = self._products(places), self._products([*compress(places, before)])
+            below, error = self._estimate(v)
+            if above(below, DEFINED * error):
+                ratio = float(self._weights_of_rows @ u) / below
+                away, square = (u - ratio * v) / below, ((1 - 2 * ratio) * u + ratio**2 * v) / below**2
+                found[one] = ratio, self._error(away, away, square), 1
+        return found[:, 0], found[:, 1], found[:, 2] == 1
 
     def pair_supports(self) -> tuple[Real, Real]:
         """Supports of all pairs of items, shape (M, M), and their standard errors; single items on the diagonal."""
@@ -313,15 +319,6 @@ class SampledBaskets(ReportedBaskets):
     def _estimate(self, f: Real) -> tuple[float, float]:
         mean = float(self._weights_of_rows @ f)
         return mean, self._error(f, f - mean, f)
-
-    def _confidence(self, whole: Sequence[int], part: Sequence[int]) -> tuple[float, float, bool]:
-        u, v = self._products(whole), self._products(part)
-        below, error = self._estimate(v)
-        if not above(below, DEFINED * error):
-            return 0.0, 0.0, False
-        ratio = float(self._weights_of_rows @ u) / below
-        away = (u - ratio * v) / below
-        return ratio, self._error(away, away, ((1 - 2 * ratio) * u + ratio**2 * v) / below**2), True
 
     def _error(self, values: Real, centred: Real, square_of_truth: Real) -> float:
         """The standard error of a mean of values; ``square_of_truth`` is unbiased for the squared truth."""

@@ -238,7 +238,8 @@ def regress_mixed(
     check_enough(len(values), matrix.p + 1)
     sorted_rows = Logit(replace(evidence, index=evidence.index[order]))
     hill = MixedLikelihood(sorted_rows, replace(matrix, versions=(matrix.versions[0][order],)), sizes)
-    peak = highest(_search(hill, np.append(_start(hill, plain), spread)) for spread in STARTS)
+    start = np.linalg.solve(matrix.back, plain.estimates) if plain.converged else np.zeros(matrix.p)
+    peak = highest(_search(hill, np.append(start, spread)) for spread in STARTS)
     gain = peak.at.value - plain.log_likelihood
     if gain <= NOTHING * (1 + abs(plain.log_likelihood)):
         return _without_spread(plain, hill, column)
@@ -281,13 +282,6 @@ def _check(evidence: Evidence, sampled: RowSampling, sizes: Array, column: str, 
     if len(sizes) < 2 or sizes.max() < 2:
         many = "one value in all rows" if len(sizes) < 2 else "another value in each row"
         raise InputError("no-random-intercept-of-it", named=named, many=many)
-
-
-def _start(hill: MixedLikelihood, plain: Regression) -> Real:
-    """The coefficients without a random intercept, on the common scale; zeros where they run away."""
-    if not plain.converged:
-        return np.zeros(hill.matrix.p)
-    return np.asarray(np.linalg.solve(hill.matrix.back, plain.estimates))
 
 
 def _without_spread(plain: Regression, hill: MixedLikelihood, column: str) -> Regression:

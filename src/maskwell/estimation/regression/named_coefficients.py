@@ -45,9 +45,13 @@ class WaldTest(Result):
             "p_value": self.p_value,
         }
 
+    @property
+    def law(self) -> str:
+        """The distribution that the statistic has."""
+        return f"chi2({self.df})" if self.df_denominator is None else f"F({self.df}, {self.df_denominator})"
+
     def __repr__(self) -> str:
-        kind = f"chi2({self.df})" if self.df_denominator is None else f"F({self.df}, {self.df_denominator})"
-        return f"WaldTest({kind} = {Printed(self.statistic):.4f}, {p_equals(self.p_value)})"
+        return f"WaldTest({self.law} = {Printed(self.statistic):.4f}, {p_equals(self.p_value)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

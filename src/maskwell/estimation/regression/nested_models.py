@@ -36,8 +36,7 @@ class NestedTest(WaldTest):
 
     def sentence(self) -> str:
         """The test in words."""
-        kind = f"chi2({self.df})" if self.df_denominator is None else f"F({self.df}, {self.df_denominator})"
-        kind = f"half chi2({self.df - 1}), half chi2({self.df})" if self.halves else kind
+        kind = f"half chi2({self.df - 1}), half chi2({self.df})" if self.halves else self.law
         name = {"wald": "Wald test", "score": "score test"}.get(self.method, "likelihood ratio test")
         other = "the smaller model" if self.smaller is None else shorten(self.smaller, 40)
         which = "of" if self.method == "score" else "against"

@@ -162,13 +162,6 @@ class Likelihood:
         """The largest change of a linear predictor, over all rows, if theta changes by the step."""
         return max(float(np.abs(self._eta(X, step)).max()) for _, X in self._blocks())
 
-    def score_columns(self, slopes: Real) -> Iterator[tuple[int, Real]]:
-        """Column after column of the scores of all rows, shape (n,), on the common scale; several may share a place."""
-        for one, slope in zip(self.predictors, slopes.T, strict=True):
-            matrix = self.matrices[one.matrix]
-            for j in range(matrix.p):
-                yield one.start + j, slope * matrix.column(j, one.version)
-
     def score_blocks(self, slopes: Real) -> Iterator[tuple[slice, Real]]:
         """Weighted scores of all rows on the common scale, block after block, shape (rows, p)."""
         for where, X in self._blocks():
@@ -332,7 +325,12 @@ def score_variance(likelihood: Likelihood, theta: Real, sampled: RowSampling) ->
         B = sampled.variance_by_rows(likelihood.score_blocks(slopes), likelihood.p)
     else:
         weights = 1.0 if sampled.weights is None else sampled.weights
-        columns = ((place, column * weights) for place, column in likelihood.score_columns(slopes))
+        used = [(one, likelihood.matrices[one.matrix]) for one in likelihood.predictors]
+        columns = (
+            (one.start + j, slope * matrix.column(j, one.version) * weights)
+            for (one, matrix), slope in zip(used, slopes.T, strict=True)
+            for j in range(matrix.p)
+        )
         B = sampled.variance_by_clusters(columns, likelihood.p)
     if sampled.fraction is not None:
         squared = np.ones(sampled.n) if sampled.weights is None else sampled.weights**2

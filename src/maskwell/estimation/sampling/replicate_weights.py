@@ -10,7 +10,6 @@ replicate of a jackknife changes the weights of one stratum only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,7 +89,13 @@ class ReplicateRule:
         """``scale * rscale_r`` for each replicate."""
         count = as_whole(count, "count", high=10**6)
         if self.method == "jkn" and self.strata is not None:
-            default_factors = _jackknife_factors(self.strata, count)
+            if len(self.strata) != count:
+                raise ParameterError("strata-for-replicates", strata_count=len(self.strata), count=count)
+            codes = Factor.of(list(self.strata), "strata of the replicates").codes
+            n = np.bincount(codes)[codes]
+            if (n < 2).any():
+                raise ParameterError("a-stratum-of-the-jackknife")
+            default_factors = np.asarray((n - 1) / n)
         else:
             scale = {"jk1": (count - 1) / count, "fay": 1 / (count * (1 - (self.rho or 0)) ** 2)}
             default_factors = np.full(count, scale.get(self.method, 1 / count))
@@ -125,16 +130,6 @@ class ReplicateRule:
     def spread(self, estimates: Real, whole: Real, *, full: bool) -> Real:
         """``sum_r factor_r (theta_r - theta)(theta_r - theta)'``, or its diagonal."""
         return square_of(estimates - self.centre(estimates, whole), self.factors(len(estimates)), full=full)
-
-
-def _jackknife_factors(strata: Sequence[Any], count: int) -> Real:
-    if len(strata) != count:
-        raise ParameterError("strata-for-replicates", strata_count=len(strata), count=count)
-    stratum = Factor.of(list(strata), "strata of the replicates")
-    n = np.bincount(stratum.codes)[stratum.codes]
-    if (n < 2).any():
-        raise ParameterError("a-stratum-of-the-jackknife")
-    return np.asarray((n - 1) / n)
 
 
 def replicate_totals(recovery: Recovery, lines: Array) -> tuple[Real, Real]:

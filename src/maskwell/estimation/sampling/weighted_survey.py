@@ -319,6 +319,9 @@ def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEsti
     v_total, v_share, df = _variances(survey, lines, total, size, denominator)
     randomization = diagonal(survey.randomization(lines, cells.square)) / base**2
     variance = diagonal(v_share)
+    squares = np.bincount(cells.sample.codes[row_lines], cells.square[row_lines], minlength=len(recovery.readings))
+    shares = zip(recovery.readings, squares, strict=True)
+    used = tuple(Part(r.design, float(one / squares.sum()), r.inverse) for r, one in shares if one > 0)
     return SurveyEstimate(
         categories=recovery.readings[0].design.inputs.labels,
         pi_hat=share,
@@ -343,7 +346,7 @@ def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEsti
         population=base,
         degrees_of_freedom=df,
         plan_text=survey.text,
-        used=_used(recovery, row_lines) if denominator is None else (),
+        used=used if denominator is None else (),
         kish=size**2 / float(cells.square[row_lines].sum()),
         simple_covariance=_simple(survey, lines, total / size, size),
     )
@@ -364,17 +367,6 @@ def _simple(survey: _Survey, lines: Array, share: Real, size: float) -> Real | N
     else:
         squares = sum((r.squares_diagonal(a, share) for r, a in parts), np.zeros(k))
     return np.asarray(squares / (size * (n - 1)))
-
-
-def _used(recovery: Recovery, lines: Array) -> tuple[Part, ...]:
-    """The designs of some rows, each with its share of the squared weights."""
-    cells = recovery.cells
-    squares = np.bincount(cells.sample.codes[lines], cells.square[lines], minlength=len(recovery.readings))
-    return tuple(
-        Part(reading.design, float(square / squares.sum()), reading.inverse)
-        for reading, square in zip(recovery.readings, squares, strict=True)
-        if square > 0
-    )
 
 
 def _variances(
