@@ -70,11 +70,6 @@ def test_extremal_mechanisms(vectors: dict[str, list[Vector]]) -> None:
         assert extremal_design(pi, v["gamma"], average=True).value == pytest.approx(v["optimum"], abs=v["tol"])
 
 
-def test_the_gamma_diagonal_design_is_extremal_for_unequal_shares(vectors: dict[str, list[Vector]]) -> None:
-    v = vectors["extremal_lp"][0]
-    assert extremal_design(v["pi"], v["gamma"]).design.kind == "uniform"
-
-
 def test_worked_comparisons_with_local_diversity(vectors: dict[str, list[Vector]]) -> None:
     small, large, _ = vectors["worked_numbers"]
     for v, k, l in ((small, 20, 5), (large, 50, 10)):  # noqa: E741

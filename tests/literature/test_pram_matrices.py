@@ -98,12 +98,6 @@ def test_one_variable_within_another(pram_vectors: Cases) -> None:
     close(conditional_matrix(parts, order="y").matrix(), case, "y_slowest")
 
 
-def test_variables_on_their_own(pram_vectors: Cases) -> None:
-    (case,) = pram_vectors["kronecker"]
-    parts = [mw.designs.Dense.of(case["input"][name]) for name in ("P_first", "P_second")]
-    close(mw.designs.Kronecker.of(parts).matrix(), case, "P")
-
-
 def test_blocks_keep_their_totals(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["block_preservation"]
     counts, blocks = np.array(case["input"]["counts"]), np.array(case["input"]["blocks"])

@@ -47,13 +47,6 @@ def test_what_was_not_seen_may_leave_several_answers() -> None:
     assert maximise([sparse], [np.array([3, 0, 0])]).unique  # one corner is best
 
 
-def test_non_uniqueness_is_said() -> None:
-    design = Dense.of([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/8", "1/8", "1/4"], ["1/8", "1/8", "1/4"]])
-    assert likeliest([0, 0, 7, 0], design).pi_hat.round(9).tolist() == [0, 0, 1]
-    tie = Dense.of([["1/2", "1/2", "1/8"], ["1/4", "0", "1/8"], ["1/4", "1/2", "3/4"]])
-    assert any("other shares may be as likely" in flag for flag in likeliest([9, 0, 0], tie).flags)
-
-
 def test_sets_are_sent_to_moments_or_to_their_matrix() -> None:
     design = Subset.from_gamma(3, Categories.numbered(4), size=2)
     with pytest.raises(ReportError, match="no maximum likelihood") as caught:

@@ -13,7 +13,7 @@ from maskwell import Categories, Sampling, SeededRandom
 from maskwell import design as make_design
 from maskwell.core import Cells, Reports
 from maskwell.core.groups import Factor
-from maskwell.designs import Dense, Kronecker, Subset, Unary, Uniform
+from maskwell.designs import Dense, Kronecker, Subset, Unary
 from maskwell.errors import InputError, MaskwellError
 from maskwell.estimation import estimate_by_moments, estimate_survey
 from maskwell.estimation.sampling import recovery
@@ -86,28 +86,7 @@ def test_hajek_and_deville() -> None:
     assert same.total_covariance == pytest.approx(simple.total_covariance, rel=1e-12)
 
 
-def test_draws_by_size_in_strata_add_up() -> None:
-    """Hansen and Hurwitz in each stratum with its own number of draws."""
-    reports, p, strata = answers(14, 32), np.random.default_rng(32).uniform(0.01, 0.1, 14), np.repeat([0, 1], [5, 9])
-    found = estimate_survey(reports, WARNER, Sampling(draw_probabilities=p, strata=strata))
-    parts = [recovered(reports)[strata == h] / p[strata == h] for h in (0, 1)]
-    assert found.total[0] == pytest.approx(sum(one.mean() for one in parts))
-    assert found.total_variance[0] == pytest.approx(sum(one.var(ddof=1) / len(one) for one in parts))
-
-
 # ---- the same sample told in several ways
-
-
-def test_joint_tables_use_the_designs_axis_by_axis() -> None:
-    pair = Kronecker.of([Dense.of(P), Uniform.from_gamma(4, Categories.numbered(2))])
-    codes = np.random.default_rng(11).integers(0, 6, 90)
-    reports = Reports(pair.fingerprint, pair.k, "codes", codes.astype(np.uint8))
-    weights, clusters = np.random.default_rng(12).uniform(1, 3, 90), np.arange(90) // 6
-    plan = Sampling(weights=weights, clusters=clusters)
-    found = estimate_survey(reports, pair, plan)
-    dense = Dense.of(pair.matrix().tolist())
-    twin = estimate_survey(codes, dense, plan)
-    assert found.covariance == pytest.approx(twin.covariance, rel=1e-9)
 
 
 def test_variances_alone_where_covariances_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
