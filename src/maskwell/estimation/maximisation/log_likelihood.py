@@ -118,9 +118,6 @@ def _scale(design: CodedDesign) -> float:
     return scale
 
 
-# ---- from designs and counts
-
-
 def log_likelihood(designs: Sequence[Design], counts: Sequence[Array]) -> Written | Operators:
     """The log-likelihood of counts of reports, one list of m counts for each design; errors for what cannot be."""
     checked = checked_counts(designs, counts)

@@ -11,7 +11,7 @@ because ``sum_j U_j d_j d_j'`` is unbiased for ``d d'``; U in place of the indic
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -208,9 +208,14 @@ def regress_linear(
     if sampled.fraction is not None:
         raise InputError("a-finite-population-is-not-taken-into")
     matrix = ModelMatrix.of(x.versions, x.names, sampled.weights)
-    G, b = _equations(matrix, x.evidence, y, sampled.weights)
+    G, b, scores = np.zeros((matrix.p, matrix.p)), np.zeros(matrix.p), np.zeros((matrix.n, matrix.p))
+    for where, X, recovered in _if_true(matrix, x.evidence):
+        u = recovered if sampled.weights is None else recovered * sampled.weights[where]
+        G += (X * u[:, None]).T @ X
+        b += X.T @ (u * y[where])
     theta = np.asarray(np.linalg.solve(G, b), dtype=np.float64)
-    scores = _scores(matrix, x.evidence, y, theta)
+    for where, X, u in _if_true(matrix, x.evidence):
+        scores[where] += X * (u * (y[where] - X @ theta))[:, None]
     if sampled.weights is not None:
         scores = scores * sampled.weights[:, None]
     bread = matrix.back @ np.linalg.inv(G)
@@ -235,25 +240,9 @@ def regress_linear(
     )
 
 
-def _equations(matrix: ModelMatrix, evidence: Evidence, y: Real, weights: Real | None) -> tuple[Real, Real]:
-    """G and b on the common scale."""
-    G, b = np.zeros((matrix.p, matrix.p)), np.zeros(matrix.p)
+def _if_true(matrix: ModelMatrix, evidence: Evidence) -> Iterator[tuple[slice, Real, Real]]:
+    """Blocks of rows, for each category their columns on the common scale if it were true, and its recovery U."""
     for where in blocks(matrix.n):
         U = evidence.recovered[evidence.index[where]]
         for j in range(evidence.k):
-            X = matrix.block(where, j).T / matrix.scale
-            u = U[:, j] if weights is None else U[:, j] * weights[where]
-            G += (X * u[:, None]).T @ X
-            b += X.T @ (u * y[where])
-    return G, b
-
-
-def _scores(matrix: ModelMatrix, evidence: Evidence, y: Real, theta: Real) -> Real:
-    """``psi_i`` of all rows on the common scale, shape (n, p)."""
-    out = np.zeros((matrix.n, matrix.p))
-    for where in blocks(matrix.n):
-        U = evidence.recovered[evidence.index[where]]
-        for j in range(evidence.k):
-            X = matrix.block(where, j).T / matrix.scale
-            out[where] += X * (U[:, j] * (y[where] - X @ theta))[:, None]
-    return out
+            yield where, matrix.block(where, j).T / matrix.scale, U[:, j]

@@ -201,8 +201,6 @@ class _Shares:
         return thetas, weights[lines].sum(axis=0)
 
 
-# ---- domains of a simple sample
-
 FEW = "too few rows in this domain: there is no estimate"
 PLAN = "rows as in a simple random sample of a large population"
 
