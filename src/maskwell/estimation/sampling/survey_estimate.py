@@ -1,6 +1,6 @@
 """SurveyEstimate: shares and totals of a population under a sampling plan, by domain too, and what it says in words.
 
-Also variances that are never below the part that the device adds, as estimates of a variance may come out far too small:
+Also variances that are never below the part that the device adds, for estimates of a variance may be far too small:
 
     (sum_g w_g V_g(t) - t (1 - t)) / n        at the nearest shares t inside [0, 1]
 
