@@ -40,21 +40,6 @@ def test_shares_corrected_for_inattention(
     assert attentive is None or round(found.attentive, 4) == attentive
 
 
-def test_the_naive_share_is_that_of_the_command_line(
-    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("pyarrow")
-    from tests.support.command_line import design_file, run
-
-    monkeypatch.chdir(tmp_path)
-    design_file("cw.json", "crosswise", "--q", "0.15", "--reports", "1,0")
-    file = str(shared / "data" / "cwise_cmdata.csv")
-    plain = run("estimate", file, "--design", "Y=cw.json", "--json").json()
-    assert round(plain["estimates"][0]["estimate"], 4) == 0.1950
-    weighted = run("estimate", file, "--design", "Y=cw.json", "--weights", "weight", "--json").json()
-    assert round(weighted["estimates"][0]["estimate"], 4) == 0.1921
-
-
 # ---- regression
 
 

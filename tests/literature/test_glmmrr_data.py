@@ -173,14 +173,6 @@ def test_forced_answers_read_by_the_wrong_convention(shared: Path, here: Path) -
 PLAGIARISM = ("RRmodel", "RRp1", "RRp2")
 
 
-def test_partial_plagiarism(shared: Path, here: Path) -> None:
-    file = shared / "data" / "glmmrr_plagiarism.csv"
-    designs = assignments(file, "response", PLAGIARISM, typed)
-    found = by_domain(run("estimate", file, *designs, "--by", "question,RRmodel", "--json").json())
-    direct, crosswise = found["1", "DQ"], found["3", "Crosswise"]
-    assert [round(row["estimate"], 4) for row in (direct, crosswise)] == [0.0729, 0.2226]
-
-
 def test_standard_error_of_partial_plagiarism(shared: Path, here: Path) -> None:
     """The published standard error is that of maximum likelihood: n in place of n - 1."""
     with (shared / "data" / "glmmrr_plagiarism.csv").open(encoding="utf-8", newline="") as file:

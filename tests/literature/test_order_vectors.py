@@ -11,7 +11,6 @@ import pytest
 
 import maskwell as mw
 from maskwell.designs.proofs import verify_gain, verify_garbling
-from maskwell.designs.row_reduction import reduction_of
 from maskwell.planning.order import sufficiency
 
 Vector = dict[str, Any]
@@ -43,11 +42,6 @@ def test_the_blackwell_vectors(vector_folder: Path) -> None:
         P, A = dense(v["P"]), dense(v["A"])
         assert is_sufficient(P, A) == v["P_sufficient_for_A"]
         assert (mw.planning.order_of(P, A).verdict == "equivalent") == v.get("equivalent", False)
-
-
-def test_merged_rows_are_as_many_as_given(vector_folder: Path) -> None:
-    for v in read(vector_folder, "privacy_vectors.json")["matrices"]:
-        assert len(reduction_of(dense(v["P"])).rows) == v["reduced_rows"], v["name"]
 
 
 def test_example_3_3_dominates_what_it_replaces(vector_folder: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import maskwell as mw
 from maskwell import Categories, choose
 from maskwell.designs import LocalDiversity, Subset
 from maskwell.planning import extremal_design, matching_gamma, minimax_size
@@ -69,11 +70,6 @@ def test_extremal_mechanisms(vectors: dict[str, list[Vector]]) -> None:
         assert extremal_design(pi, v["gamma"], average=True).value == pytest.approx(v["optimum"], abs=v["tol"])
 
 
-def test_the_gamma_diagonal_design_is_extremal_for_unequal_shares(vectors: dict[str, list[Vector]]) -> None:
-    v = vectors["extremal_lp"][0]
-    assert extremal_design(v["pi"], v["gamma"]).design.kind == "uniform"
-
-
 def test_worked_comparisons_with_local_diversity(vectors: dict[str, list[Vector]]) -> None:
     small, large, _ = vectors["worked_numbers"]
     for v, k, l in ((small, 20, 5), (large, 50, 10)):  # noqa: E741
@@ -99,3 +95,19 @@ def test_margins_come_from_the_printed_covariances(vectors: dict[str, list[Vecto
         elif v["design"] == "subset":
             design = Subset.from_gamma(v["gamma"], Categories.numbered(v["k"]), size=v["q"])
             np.testing.assert_allclose(design.share_variance(np.array(v["pi"])), np.diag(v["n_cov"]), rtol=1e-9)
+
+
+def test_decks(rr_vectors: dict[str, dict[str, Any]]) -> None:
+    cases = [case for case in rr_vectors.values() if case["kind"] == "deck"]
+    assert {case["id"] for case in cases} == {"K01", "K02"}
+    for case in cases:
+        deck = mw.procedures.make_deck(mw.designs.Dense.of(case["input"]["P"]))
+        assert deck.size == case["expected"]["size"], case["id"]
+        assert deck.kinds == case["expected"]["distinct_cards"], case["id"]
+
+
+def test_the_worked_bounded_deck(shared: object) -> None:
+    design = mw.designs.Uniform.from_epsilon(1, mw.Categories.numbered(3))
+    deck = mw.procedures.bounded_deck(design, 20)
+    assert (deck.size, sorted(row[0] for row in deck.counts())) == (19, [4, 4, 11])
+    assert round(float(deck.error), 5) == 0.00283

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -11,14 +12,13 @@ import numpy as np
 import pytest
 from tests.support.examples import numbered
 
+import maskwell as mw
 from maskwell.core import Categories
-from maskwell.designs import Composed, Dense, Design, Kronecker, LocalDiversity, Subset, Unary, Uniform, item_bits
+from maskwell.designs import Composed, Dense, Design, LocalDiversity, Subset, Unary, Uniform, item_bits
 from maskwell.designs.row_reduction import reduce_rows_near
-from maskwell.errors import MaskwellError
 from maskwell.estimation.itemset_supports import ReportedBaskets
-from maskwell.planning import matching_gamma, minimax_size
-from maskwell.privacy import Demand
-from maskwell.privacy.criteria import in_every_language, posterior_range
+from maskwell.planning import minimax_size
+from maskwell.privacy.criteria import area_between, average_security_bound, largest_shift, posterior_range
 from maskwell.procedures.category_encodings import bits
 
 Vector = dict[str, Any]
@@ -68,13 +68,6 @@ def test_covariances(vectors: dict[str, list[Vector]]) -> None:
         assert design.added_variance() == pytest.approx(design.added_variance(pi), rel=1e-9)
 
 
-def test_gamma_diagonal_covariance_is_that_of_subset_of_size_one(vectors: dict[str, list[Vector]]) -> None:
-    for v in vectors["covariances"]:
-        if v.get("q") == 1:
-            design = Uniform.from_gamma(v["gamma"], numbered(v["k"]))
-            np.testing.assert_allclose(design.covariance(np.array(v["pi"])), np.array(v["n_cov"]), rtol=1e-9)
-
-
 def test_unary(vectors: dict[str, list[Vector]]) -> None:
     assert {v["scheme"] for v in vectors["unary"]} == {"rappor", "oue"}
     for v in vectors["unary"]:
@@ -92,56 +85,11 @@ def test_unary(vectors: dict[str, list[Vector]]) -> None:
         assert best.added_variance() == pytest.approx(v["V_R_minimax"], rel=tol)
 
 
-def test_table_of_added_variances(vectors: dict[str, list[Vector]]) -> None:
-    assert len(vectors["table1_added_variance"]) == 99
-    for v in vectors["table1_added_variance"]:
-        size = minimax_size(v["k"], v["gamma"])
-        design = Subset.from_gamma(v["gamma"], numbered(v["k"]), size=size)
-        assert size == v["q"]
-        assert design.added_variance() == pytest.approx(v["V_R"], rel=max(v["rtol_exact"], 1e-9))
-        assert design.added_variance() == pytest.approx(v["published"], abs=2 * v["atol"])
-
-
-def test_table_of_matching_gammas(vectors: dict[str, list[Vector]]) -> None:
-    assert len(vectors["table2_matching"]) == 42
-    for v in vectors["table2_matching"]:
-        if v["published"] == "NA":
-            with pytest.raises(MaskwellError):
-                matching_gamma(v["k"], v["l"])
-            continue
-        match = matching_gamma(v["k"], v["l"])
-        assert match.gamma == pytest.approx(v["gamma"], rel=v["rtol_exact"])
-        assert match.gamma == pytest.approx(v["published_gamma"], abs=v["atol"])
-        assert list(match.sizes) == v["q_any_of"]
-        assert LocalDiversity.of(v["l"], numbered(v["k"])).added_variance() == pytest.approx(v["added_variance"])
-        design = Subset.from_gamma(match.gamma, numbered(v["k"]), size=match.sizes[0])
-        assert design.added_variance() == pytest.approx(v["added_variance"], rel=1e-9)
-
-
 def test_switch_points_of_the_size(vectors: dict[str, list[Vector]]) -> None:
     for v in vectors["q_switch_points"]:
         switch = v["gamma_switch"]
         assert minimax_size(v["k"], switch * (1 + 1e-9)) == v["q"]
         assert minimax_size(v["k"], switch * (1 - 1e-9)) == v["q"] + 1
-
-
-def test_worked_numbers(vectors: dict[str, list[Vector]]) -> None:
-    small, large, ratios = vectors["worked_numbers"]
-    for v, k, diversity in ((small, 20, 5), (large, 50, 10)):
-        assert minimax_size(k, v["gamma"]) == v["q"]
-        printed = Subset.from_gamma(round(v["gamma"], 2), numbered(k), size=v["q"])  # the source rounds gamma first
-        assert printed.epsilon() == pytest.approx(v["epsilon_printed"], abs=5.1e-5)
-        assert float(printed.include) == pytest.approx(v["p_true_printed"], abs=5e-5)
-        assert LocalDiversity.of(diversity, numbered(k)).guess_probability() == pytest.approx(v["guess_ldiv"])
-        assert printed.guess_probability() == pytest.approx(v.get("guess_printed", v["p_true_printed"]), abs=5e-5)
-    assert 1 / small["gamma"] == pytest.approx(small["lower_ratio_printed"], abs=5e-5)
-    pi = np.array([0.4, 0.2, 0.2, 0.1, 0.1])
-    own = float((pi * (1 - pi)).sum())
-    assert own == pytest.approx(ratios["V_S"])
-    at_20, at_10 = (Uniform.from_gamma(g, numbered(5)).added_variance(pi) for g in (20, 10))
-    assert at_20 / own == pytest.approx(ratios["gamma20_V_R_over_V_S"], rel=1e-9)
-    assert at_20 / own == pytest.approx(ratios["gamma20_printed"], abs=5e-4)
-    assert 100 * at_10 / own == pytest.approx(ratios["gamma10_increase_percent"], rel=1e-9)
 
 
 def test_composition(vectors: dict[str, list[Vector]]) -> None:
@@ -150,33 +98,6 @@ def test_composition(vectors: dict[str, list[Vector]]) -> None:
         first, second = (Uniform.from_gamma(v[name], labels) for name in ("gamma1", "gamma2"))
         assert Composed.of(first, second).parity() == v["binary_composition_parity"]
         assert Composed.of(second, first).parity_exact() == Fraction(v["binary_composition_parity"])
-
-
-def test_regions(vectors: dict[str, list[Vector]]) -> None:
-    for v in vectors["regions"]:
-        gamma = Demand.from_gamma(v["gamma"]).gamma_exact
-        assert in_every_language(gamma)["epsilon"] == pytest.approx(v["epsilon"], rel=v["tol"])
-        for p, low, high in zip(v["p"], v["h_down"], v["h_up"], strict=True):
-            down, up = posterior_range(gamma, Fraction(str(p)))
-            assert float(down) == pytest.approx(low, rel=v["tol"])
-            assert float(up) == pytest.approx(high, rel=v["tol"])
-        binary = Uniform.from_gamma(v["gamma"], numbered(2))
-        assert binary.total_variation() == pytest.approx(v["l1_bound"], rel=v["tol"])
-        assert 1 + binary.total_variation() / 2 == pytest.approx(v["phi_bound"], rel=v["tol"])
-
-
-def test_itemsets_are_products_of_bits(vectors: dict[str, list[Vector]]) -> None:
-    for v in vectors["itemsets"]:
-        keep = Fraction(str(v["keep_prob"]))
-        bit = Dense.of([[keep, 1 - keep], [1 - keep, keep]])
-        design = Kronecker.of([bit] * v["M"])
-        assert bit.parity() == pytest.approx(v["per_item_parity"], rel=v["tol"])
-        assert design.parity() == pytest.approx(v["parity"], rel=v["tol"])
-        counts = np.array(v["counts_by_cell"])
-        support = design.solve(counts / counts.sum()).reshape([2] * v["M"])
-        for item in range(v["M"]):
-            support = np.take(support, [1] if item in v["itemset"] else [0, 1], axis=item)
-        assert support.sum() == pytest.approx(v["support_hat"], rel=v["tol"])
 
 
 def test_supports_of_itemsets(vectors: dict[str, list[Vector]]) -> None:
@@ -192,10 +113,6 @@ def test_supports_of_itemsets(vectors: dict[str, list[Vector]]) -> None:
 
 
 # ---- section 4 of the specification, formula by formula
-
-
-def test_the_binary_optimum_adds_two_gamma_over_its_square() -> None:
-    assert Uniform.from_gamma(3, numbered(2)).added_variance() == pytest.approx(1.5)
 
 
 @pytest.mark.parametrize("k", [2, 3, 10, 64])
@@ -226,3 +143,57 @@ def test_local_diversity_is_the_limit_of_subset_selection() -> None:
     np.testing.assert_allclose(limit.covariance(pi), diverse.covariance(pi), rtol=1e-9)
     assert diverse.added_variance() == pytest.approx(6 * 2 / 4)
     assert diverse.parity() == math.inf
+
+
+CURVES: dict[str, Callable[[float], float]] = {
+    "p**(1/3)": lambda p: p ** (1 / 3),
+    "p**2": lambda p: p**2,
+    "min(1,p+0.1)": lambda p: min(1, p + 0.1),
+    "1": lambda _: 1,
+    "0": lambda _: 0,
+}
+
+
+def stated(h: Vector) -> mw.Demand:
+    kind = h["kind"]
+    if kind == "rho":
+        return mw.Demand.from_rho(str(h["rho1"]), str(h["rho2"]), closed=h.get("closed", False))
+    if kind == "steps":
+        steps = mw.privacy.Steps.of(
+            list(map(str, h["edges"])), list(map(str, h["values"])), closed_right=h["closed_right"]
+        )
+        return mw.Demand.from_curves(upper=steps)
+    if kind == "expr":
+        return mw.Demand.from_curves(
+            upper=mw.privacy.Smooth(CURVES[h["h_u"]]), lower=mw.privacy.Smooth(CURVES[h["h_l"]])
+        )
+    make = {"beta": mw.Demand.from_beta, "gamma": mw.Demand.from_gamma, "epsilon": mw.Demand.from_epsilon}[kind]
+    return make(h[kind])
+
+
+def test_bounds_of_curves(vectors: dict[str, list[Vector]]) -> None:
+    assert len(vectors["B_of_h"]) == 11
+    for v in vectors["B_of_h"]:
+        demand = stated(v["h"])
+        exact = math.inf if v["B"] == "inf" else v["B"]
+        shown = demand.gamma_exact if demand.sampled is None else demand.sampled
+        assert float(shown) == pytest.approx(exact, rel=v["tol"]), v["h"]
+        assert float(demand.gamma_exact) <= exact * (1 + 1e-12), v["h"]
+        assert demand.attained is v["attained"], v["h"]
+        if v.get("note"):
+            assert not demand.allows(Fraction(9)) and demand.allows(Fraction(899, 100))
+
+
+def test_breach_regions(vectors: dict[str, list[Vector]]) -> None:
+    assert len(vectors["regions"]) == 4
+    for v in vectors["regions"]:
+        gamma, tol = Fraction(v["gamma"]), v["tol"]
+        demand = mw.Demand.from_gamma(v["gamma"])
+        assert demand.upper(np.array(v["p"])) == pytest.approx(v["h_up"], rel=tol)
+        assert demand.lower(np.array(v["p"])) == pytest.approx(v["h_down"], rel=tol)
+        exact = [posterior_range(gamma, Fraction(str(p))) for p in v["p"]]
+        assert [float(high) for _, high in exact] == pytest.approx(v["h_up"], rel=tol)
+        assert area_between(gamma) == pytest.approx(v["area_between"], rel=tol)
+        assert largest_shift(gamma) == pytest.approx(v["max_shift"], rel=tol)
+        assert average_security_bound(gamma) == pytest.approx(v["phi_bound"], rel=tol)
+        assert demand.to_dict()["epsilon"] == pytest.approx(v["epsilon"], rel=tol)

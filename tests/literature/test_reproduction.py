@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Iterable
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
 
 import pytest
 from docs.reproduction import chai_nayak, nayak_zhai
@@ -15,7 +11,6 @@ from docs.reproduction.entries import Number, Statement
 from docs.reproduction.errata import errata
 from docs.reproduction.figures import figures
 from docs.reproduction.page import PATH, page
-from docs.reproduction.printed import TABLE_1, TABLE_1_K, TABLE_2, TABLE_2_K
 from docs.reproduction.tables import VarianceCell, table_1, table_2
 
 
@@ -155,40 +150,3 @@ def test_the_page_is_up_to_date() -> None:
     assert PATH.read_text(encoding="utf-8") == page(), (
         "docs/theory/reproduction.md is old: run python -m docs.reproduction"
     )
-
-
-# ---- against the transcription of the test vectors
-
-
-@pytest.fixture(scope="module")
-def vectors(vector_folder: Path) -> Any:
-    return json.loads((vector_folder / "privacy_vectors.json").read_text(encoding="utf-8"))
-
-
-def test_table_1_is_transcribed_right(vectors: Any) -> None:
-    printed = {
-        (k, float(g)): text for g, line in TABLE_1.items() for k, text in zip(TABLE_1_K, line.split(), strict=True)
-    }
-    assert printed == {(v["k"], v["gamma"]): v["published_text"] for v in vectors["table1_added_variance"]}
-    assert {(c.k, float(c.gamma)): c.size for c in table_1()} == {
-        (v["k"], v["gamma"]): v["q"] for v in vectors["table1_added_variance"]
-    }
-
-
-def test_table_2_is_transcribed_right(vectors: Any) -> None:
-    printed = {
-        (k, size): text for size, line in TABLE_2.items() for k, text in zip(TABLE_2_K, line.split(), strict=True)
-    }
-    assert printed == {(v["k"], v["l"]): v["published"] for v in vectors["table2_matching"]}
-    found = {(c.k, c.diversity): c.match for c in table_2() if c.match}
-    for v in vectors["table2_matching"]:
-        if v["published"] != "NA":
-            assert math.isclose(found[v["k"], v["l"]].gamma, v["gamma"])
-            assert list(found[v["k"], v["l"]].sizes) == v["q_any_of"]
-
-
-def test_the_worked_numbers_of_the_vectors_are_all_on_the_page(vectors: Any) -> None:
-    printed = {float(number.printed) for number in numbers()}
-    for v in vectors["worked_numbers"]:
-        wanted = {value for key, value in v.items() if key.endswith("_printed") or key == "guess_ldiv"}
-        assert wanted <= printed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,33 +35,27 @@ def check_totals(found: SurveyEstimate, case: dict[str, Any]) -> None:
             close(found.pi_hat, case, field)
 
 
-def test_simple_random_sample_without_replacement(rr_vectors: dict[str, Any]) -> None:
-    case = rr_vectors["D01"]
-    check_totals(estimated(case["input"], Sampling(population=case["input"]["N"])), case)
-
-
-def test_poisson(rr_vectors: dict[str, Any]) -> None:
-    case = rr_vectors["D02"]
-    check_totals(estimated(case["input"], Sampling(inclusion=case["input"]["inclusion"], method="poisson")), case)
-
-
 def stratified(given: dict[str, Any]) -> Sampling:
-    sizes = [given["N_h"][h] for h in given["stratum"]]
-    return Sampling(strata=given["stratum"], population=sizes)
-
-
-def test_stratified(rr_vectors: dict[str, Any]) -> None:
-    case = rr_vectors["D03"]
-    check_totals(estimated(case["input"], stratified(case["input"])), case)
+    return Sampling(strata=given["stratum"], population=[given["N_h"][h] for h in given["stratum"]])
 
 
 def clustered(given: dict[str, Any]) -> Sampling:
     return Sampling(weights=given["weights"], strata=given["stratum"], clusters=given["psu"])
 
 
-def test_ultimate_clusters(rr_vectors: dict[str, Any]) -> None:
-    case = rr_vectors["D04"]
-    check_totals(estimated(case["input"], clustered(case["input"])), case)
+PLANS: dict[str, Callable[[dict[str, Any]], Sampling]] = {
+    "D01": lambda given: Sampling(population=given["N"]),
+    "D02": lambda given: Sampling(inclusion=given["inclusion"], method="poisson"),
+    "D03": stratified,
+    "D04": clustered,
+    "D06": lambda given: Sampling(draw_probabilities=given["draw_prob"]),
+}
+
+
+@pytest.mark.parametrize("name", list(PLANS))
+def test_totals_under_a_plan(rr_vectors: dict[str, Any], name: str) -> None:
+    case = rr_vectors[name]
+    check_totals(estimated(case["input"], PLANS[name](case["input"])), case)
 
 
 def test_domain(rr_vectors: dict[str, Any]) -> None:
@@ -68,11 +63,6 @@ def test_domain(rr_vectors: dict[str, Any]) -> None:
     found = estimated(case["input"], clustered(case["input"]), domains=case["input"]["domain"]).domains[1.0]
     close(found.pi_hat, case, "proportion")
     close(found.covariance, case, "cov")
-
-
-def test_draws_with_replacement(rr_vectors: dict[str, Any]) -> None:
-    case = rr_vectors["D06"]
-    check_totals(estimated(case["input"], Sampling(draw_probabilities=case["input"]["draw_prob"])), case)
 
 
 def test_a_design_for_each_row(rr_vectors: dict[str, Any]) -> None:

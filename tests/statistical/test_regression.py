@@ -9,7 +9,7 @@ three quarters too large, which hits alone would need 400 surveys for, and never
 import numpy as np
 import pytest
 from tests.support.coverage import Coverage, Errors
-from tests.support.regression import DIRECT, FORCED, KUK, THREE, WARNER, draw
+from tests.support.regression import DIRECT, KUK, THREE, WARNER, draw
 
 from maskwell.estimation.regression import fit_logistic, fit_multinomial, fit_predictor
 
@@ -33,7 +33,7 @@ def check(fits, truth, *, points=0.01, variance=0.05):
     assert errors.are_as_stated(slack=variance, rate=RATE), errors.squares / SURVEYS
 
 
-@pytest.mark.parametrize("design", [WARNER, FORCED, KUK], ids=["warner", "forced", "kuk"])
+@pytest.mark.parametrize("design", [WARNER, KUK], ids=["warner", "kuk"])
 def test_logistic_intervals_cover(design):
     rng, truth, fits, naive = np.random.default_rng(1), np.array([-0.4, 0.7]), [], []
     for _ in range(SURVEYS):

@@ -1,4 +1,4 @@
-"""Intervals cover as often as they say, under five ways to draw a sample and three procedures.
+"""Intervals cover as often as they say, under five ways to draw a sample and two procedures.
 
 A fixed population of 3,000 people in 150 neighbourhoods; every run draws a sample, lets its members randomize, and
 estimates. Seeds are fixed. Over all seeds, a test of intervals whose coverage is within one and a half points of the
@@ -35,7 +35,6 @@ ERROR_SLACK = 0.1  # a variance is itself estimated, from 50 clusters at the lea
 SIZE, CLUSTERS = 3000, 150
 PROCEDURES: dict[str, tuple[Design, Real]] = {
     "warner": (make_design("warner", p="0.75"), np.array([0.3, 0.7])),
-    "forced": (make_design("forced", truth="3/4", yes="1/6", no="1/12"), np.array([0.15, 0.85])),
     "k-ary": (Uniform.from_gamma(6, Categories.of(["a", "b", "c"])), np.array([0.2, 0.3, 0.5])),
 }
 NEIGHBOURHOOD = np.arange(SIZE) // (SIZE // CLUSTERS)

@@ -84,9 +84,6 @@ def parameters_of(procedure: str | None, categories: Sequence[Hashable], taken: 
     return [one for one in made if one.name not in taken]
 
 
-# ---- by the codes of the categories
-
-
 class Terms(NamedTuple):
     """What is asked for, by codes of categories: ``factors`` of a sum or numerator, ``below`` of a denominator."""
 

@@ -92,9 +92,6 @@ def _too_many(size: int, before: Level, min_support: float, slack: float) -> str
     )
 
 
-# ---- levels
-
-
 def _next_level(baskets: ReportedBaskets, levels: list[Level], sets: Array, threshold: float, slack: float) -> Level:
     if isinstance(baskets, SampledBaskets):
         counts = np.zeros(len(sets), dtype=np.int64)
@@ -150,9 +147,6 @@ def _candidates(level: Level, items: int) -> Array | None:
         if total > MOST_CANDIDATES:
             return None
     return np.concatenate(found)
-
-
-# ---- what is reported
 
 
 def _names(baskets: ReportedBaskets, places: Array) -> tuple[str, ...]:

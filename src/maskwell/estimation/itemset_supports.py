@@ -185,15 +185,15 @@ class ReportedBaskets:
         for place in range(items):
             both[place, place:] = self._with_prefix([place], [*range(place, items)])
         both = np.maximum(both, both.T) / self.n
-        support, squares = (_centred(both, low, high) for low, high in self._with_squares())
-        alone = np.diagonal(both)
-        for table, (low, high) in zip((support, squares), self._with_squares(), strict=True):
-            np.fill_diagonal(table, low + (high - low) * alone)
+        alone, tables = np.diagonal(both), []
+        for low, high in ((self.w0, self.w1), (self.w0**2, self.w1**2)):
+            step = high - low
+            one, other = np.outer(step * alone, low), np.outer(low, step * alone)
+            table = np.asarray(np.outer(step, step) * both + one + other + np.outer(low, low))
+            np.fill_diagonal(table, low + step * alone)
+            tables.append(table)
+        support, squares = tables
         return support, _standard_error(support, squares, self.n)
-
-    def _with_squares(self) -> Iterator[tuple[Real, Real]]:
-        yield self.w0, self.w1
-        yield self.w0**2, self.w1**2
 
 
 def estimate_of(shares: Real, w0: Real, w1: Real, n: int) -> tuple[Real, Real]:
@@ -221,13 +221,6 @@ def confidence_of(shares: Real, w0: Real, w1: Real, before: Array, n: int) -> tu
 
 def _standard_error(mean: Real, squares: Real, n: int) -> Real:
     return np.asarray(np.sqrt(np.maximum(squares - mean**2, 0) / (n - 1)))
-
-
-def _centred(both: Real, low: Real, high: Real) -> Real:
-    step, alone = high - low, np.diagonal(both)
-    return np.asarray(
-        np.outer(step, step) * both + np.outer(step * alone, low) + np.outer(low, step * alone) + np.outer(low, low)
-    )
 
 
 # ---- bits
@@ -303,9 +296,15 @@ class SampledBaskets(ReportedBaskets):
 
     def confidences(self, sets: Sequence[Sequence[int]], before: Array) -> tuple[Real, Real, Array]:
         """Confidences of rules, standard errors, and which are defined; ``before`` marks the items of the condition."""
-        found = [self._confidence(places, [*compress(places, before)]) for places in sets]
-        ratio, error, defined = zip(*found, strict=True)
-        return np.array(ratio), np.array(error), np.array(defined)
+        found = np.zeros((len(sets), 3))
+        for one, places in enumerate(sets):
+            u, v = self._products(places), self._products([*compress(places, before)])
+            below, error = self._estimate(v)
+            if above(below, DEFINED * error):
+                ratio = float(self._weights_of_rows @ u) / below
+                away, square = (u - ratio * v) / below, ((1 - 2 * ratio) * u + ratio**2 * v) / below**2
+                found[one] = ratio, self._error(away, away, square), 1
+        return found[:, 0], found[:, 1], found[:, 2] == 1
 
     def pair_supports(self) -> tuple[Real, Real]:
         """Supports of all pairs of items, shape (M, M), and their standard errors; single items on the diagonal."""
@@ -320,15 +319,6 @@ class SampledBaskets(ReportedBaskets):
     def _estimate(self, f: Real) -> tuple[float, float]:
         mean = float(self._weights_of_rows @ f)
         return mean, self._error(f, f - mean, f)
-
-    def _confidence(self, whole: Sequence[int], part: Sequence[int]) -> tuple[float, float, bool]:
-        u, v = self._products(whole), self._products(part)
-        below, error = self._estimate(v)
-        if not above(below, DEFINED * error):
-            return 0.0, 0.0, False
-        ratio = float(self._weights_of_rows @ u) / below
-        away = (u - ratio * v) / below
-        return ratio, self._error(away, away, ((1 - 2 * ratio) * u + ratio**2 * v) / below**2), True
 
     def _error(self, values: Real, centred: Real, square_of_truth: Real) -> float:
         """The standard error of a mean of values; ``square_of_truth`` is unbiased for the squared truth."""

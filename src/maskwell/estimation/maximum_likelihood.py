@@ -52,9 +52,6 @@ def mutual_information(design: Design, pi: Real | None = None) -> float:
     return float(max(0.0, (P[lam > 0] * prior * logs).sum()))
 
 
-# ---- covariance of the most likely proportions
-
-
 @dataclass(frozen=True, eq=False)
 class UnitCovariance:
     """``n Cov`` of the most likely proportions: its diagonal, all of it where small, and what must be said of it."""
@@ -112,9 +109,6 @@ def _of_moments(designs: Sequence[CodedDesign], weights: Sequence[float], pi: Re
     precision = sum(w / d.share_variance(pi) for d, w in usable)
     flag = Note("standard-errors-are-those-of-moment")
     return UnitCovariance(1 / np.asarray(precision), None, (flag, *covariances_left_out(len(pi))))
-
-
-# ---- estimates
 
 
 def estimate_by_likelihood(counts: Counts, design: Design) -> Estimate:

@@ -122,9 +122,6 @@ def nearest_shares(pi_hat: Real) -> Real:
     return np.asarray(inside / total if total > 0 else np.full(len(pi_hat), 1 / len(pi_hat)))
 
 
-# ---- given the truth
-
-
 class Recovered(NamedTuple):
     """Reports of one design; of their weights, which sum to 1 over all designs, the sum of squares and the largest."""
 
@@ -195,9 +192,6 @@ def _noise(design: Design, inverse: LeftInverse | None) -> tuple[tuple[Real, Rea
     size = design.k if design.reports_are_sets else design.m
     length = np.sqrt(size * solver.second_moment_diagonal(np.full(size, 1 / size)))
     return (length**2, 1 + length), (length**2, length)
-
-
-# ---- where single reports have no recovery
 
 
 def chance_of_farthest(pi_hat: Real, variance: Real, error: Real, steps: Real | None = None) -> float:

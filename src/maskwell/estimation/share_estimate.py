@@ -145,11 +145,9 @@ class Estimate(Result):
         Labels, shape (k,); tuples for tables.
     pi_hat
         Raw estimates, shape (k,). They sum to one or nearly so, and may lie outside [0, 1].
-    variance
-        Estimated variances, shape (k,).
-    variance_parts
-        Their sampling and their randomization part, shape (k,) each. The sampling part is a difference and may be
-        negative.
+    variance, variance_parts
+        Estimated variances, and their sampling and their randomization part, shape (k,) each. The sampling part is a
+        difference and may be negative.
     covariance
         Shape (k, k), or ``None`` when there are too many categories to hold it. It is unbiased; where its diagonal is
         below what the device adds, ``variance`` is larger.

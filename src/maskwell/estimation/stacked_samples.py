@@ -172,9 +172,6 @@ def _fits(samples: Sequence[Sample]) -> bool:
     return all(sample.design.has_entries_up_to(STACK_LIMIT) for sample in samples)
 
 
-# ---- moments
-
-
 def _by_moments(samples: Sequence[Sample], estimand: Estimand) -> Estimate:
     n = np.array([sample.n for sample in samples])
     designs, counts = [sample.design for sample in samples], [sample.counts.values for sample in samples]
@@ -268,9 +265,6 @@ def variance_along(samples: Sequence[Sample], raw: Real) -> tuple[Real, Real, fl
     return v0, v1, np.asarray(sum(differences))
 
 
-# ---- maximum likelihood
-
-
 def _by_likelihood(samples: Sequence[Sample], estimand: Estimand, raw: Estimate) -> Estimate:
     if estimand.everything:
         return replace(likelihood_of(samples, raw.pi_hat), fingerprint=raw.fingerprint)
@@ -293,9 +287,6 @@ def _by_likelihood(samples: Sequence[Sample], estimand: Estimand, raw: Estimate)
         flags=(Note("a-share-is-0-or-1"),) if edge.any() else (),
         moments=raw.pi_hat,
     )
-
-
-# ---- what there is to say
 
 
 def cheating_flags(designs: Sequence[Design], found: Estimate) -> tuple[str, ...]:

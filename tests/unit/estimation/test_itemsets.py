@@ -64,18 +64,6 @@ def test_supports_and_errors_are_those_of_the_products(n: int, items: int) -> No
         assert found.standard_error == pytest.approx(w.std(ddof=1) / np.sqrt(n), rel=1e-8, abs=tolerance)
 
 
-def test_supports_are_margins_of_the_inverse_applied_to_the_shares() -> None:
-    """The dense twin: the whole table of cells, solved with the inverse of P."""
-    held = np.random.default_rng(4).integers(0, 2, (500, 4))
-    cells = np.zeros((2,) * 4)
-    np.add.at(cells, tuple(1 - held.T), 1)  # the first label of a factor is 1
-    pi = DESIGN.solve(cells.ravel() / 500).reshape(cells.shape)
-    baskets = ReportedBaskets.of(packed(held), item_bits(DESIGN))
-    for items in subsets(range(4)):
-        chosen = pi[tuple(0 if a in items else slice(None) for a in range(4))]
-        assert baskets.support([f"i{a}" for a in items]).support == pytest.approx(chosen.sum(), abs=1e-10)
-
-
 def chance_of(report, truth) -> Fraction:
     """Pr(report | truth) of whole baskets, in fractions."""
     one = Fraction(1)
@@ -227,16 +215,3 @@ def test_what_the_noise_keeps_in_the_search_is_not_counted_for_ever(monkeypatch)
     assert mined.searched == (12,)
     assert "sets of 2 items were not searched: more than 50 of them may be frequent" in mined.flags[0]
     assert not mine_itemsets(made_up(3000, "0.95"), min_support=0.1).flags
-
-
-def test_undefined_rules_are_counted_not_told() -> None:
-    baskets = made_up(60, "0.6")
-    mined = mine_itemsets(baskets, min_support=0.05, min_confidence=0, max_items=2, slack=0)
-    rules = 2 * sum(len(one.items) == 2 for one in mined.itemsets)
-    told = sum(rule.confidence >= 0 for rule in mined.rules)
-    assert mined.undefined > 0 and told + mined.undefined <= rules
-
-
-def test_nothing_found_is_an_answer() -> None:
-    mined = mine_itemsets(made_up(2000, "0.9"), min_support=1.0)
-    assert (mined.itemsets, mined.rules, mined.searched, mined.near) == ((), (), (9,), 0)

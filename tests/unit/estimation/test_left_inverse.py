@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from tests.support.arrays import Real
-from tests.support.estimates import KUK, WARNER, estimate_of
+from tests.support.estimates import KUK, estimate_of
 
 from maskwell import Categories
 from maskwell import design as make_design
@@ -14,7 +14,6 @@ from maskwell.designs import Dense, Kronecker, Uniform
 from maskwell.errors import NotIdentifiableError
 from maskwell.estimation import LeftInverse
 
-CHOW = make_design("chow", red=5, blue=3, draws=2)
 TALL = Dense.of(
     [["0.5", "0.1", "0.1"], ["0.2", "0.4", "0.1"], ["0.1", "0.2", "0.2"], ["0.1", "0.2", "0.1"], ["0.1", "0.1", "0.5"]]
 )
@@ -58,24 +57,6 @@ def test_no_other_left_inverse_does_better_in_its_worst_case(criterion: str) -> 
         lambda w: _worst(found.L + w.reshape(3, 2) @ null, P, criterion), np.full(6, 0.05), method="Nelder-Mead"
     )
     assert search.fun >= found.value - 2e-4
-
-
-def test_two_reports_leave_no_choice() -> None:
-    scores = LeftInverse.of_scores(WARNER, [5, 2])
-    for inverse in (LeftInverse.best(WARNER, [0.01, 0.99]), LeftInverse.minimax(WARNER), scores):
-        np.testing.assert_allclose(inverse.L, [[1.75, -0.75], [-0.75, 1.75]], atol=1e-12)
-
-
-@pytest.mark.parametrize("design", [KUK, CHOW], ids=["kuk", "chow"])
-def test_no_scores_beat_the_best_left_inverse(design: Dense) -> None:
-    random = np.random.default_rng(1)
-    for share in (0.05, 0.3, 0.9):
-        pi = np.array([share, 1 - share])
-        best = LeftInverse.best(design, pi).covariance(pi, design)[0, 0]
-        P, lam = design.matrix(), design.apply(pi)
-        assert best == pytest.approx(1 / ((P[:, 0] - P[:, 1]) ** 2 / lam).sum())
-        others = [LeftInverse.of_scores(design, random.normal(size=design.m)) for _ in range(300)]
-        assert min(one.covariance(pi, design)[0, 0] for one in others) >= best - 1e-12
 
 
 def test_scores_recover_the_truth_however_they_are_shifted_and_scaled() -> None:

@@ -36,12 +36,6 @@ def test_at_the_boundary_there_is_no_standard_error_and_a_word_about_it() -> Non
     assert any("boundary test" in flag for flag in found.flags)
 
 
-def test_more_reports_than_categories_reach_the_information_bound() -> None:
-    found = likeliest([120, 130, 90, 60], KUK)
-    information = 400 * fisher_information(KUK, found.pi_hat)
-    np.testing.assert_allclose(found.variance, 1 / information[0, 0], rtol=1e-9)
-
-
 def test_what_was_not_seen_may_leave_several_answers() -> None:
     wide = Dense.of([["0.8", "0.1", "0.1"], ["0.1", "0.5", "0.5"], ["0.1", "0.4", "0.4"]])
     assert not maximise([wide], [np.array([0, 9, 4])]).unique
@@ -51,13 +45,6 @@ def test_what_was_not_seen_may_leave_several_answers() -> None:
     assert (corner.pi[0], corner.unique) == (1, False)  # the second category would do as well
     sparse = Dense.of([["0.5", "0.1", "0.3"], ["0.3", "0.1", "0.2"], ["0.2", "0.8", "0.5"]])
     assert maximise([sparse], [np.array([3, 0, 0])]).unique  # one corner is best
-
-
-def test_non_uniqueness_is_said() -> None:
-    design = Dense.of([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/8", "1/8", "1/4"], ["1/8", "1/8", "1/4"]])
-    assert likeliest([0, 0, 7, 0], design).pi_hat.round(9).tolist() == [0, 0, 1]
-    tie = Dense.of([["1/2", "1/2", "1/8"], ["1/4", "0", "1/8"], ["1/4", "1/2", "3/4"]])
-    assert any("other shares may be as likely" in flag for flag in likeliest([9, 0, 0], tie).flags)
 
 
 def test_sets_are_sent_to_moments_or_to_their_matrix() -> None:
@@ -93,11 +80,6 @@ def test_a_held_share_stays_and_the_rest_is_best() -> None:
         others = np.linspace(0, 1 - t, 2001)
         lam = JAR.matrix() @ np.stack([others, np.full(2001, t), 1 - t - others])
         assert found.log_likelihood >= (counts @ np.log(lam)).max() - 1e-9
-
-
-def test_a_share_that_makes_seen_reports_impossible_has_no_likelihood() -> None:
-    mangat = Dense.of([["1", "0.3"], ["0", "0.7"]])
-    assert maximise([mangat], [np.array([5, 5])], fixed=(0, 1.0)).log_likelihood == -np.inf
 
 
 def test_any_start_gives_the_same_answer() -> None:
@@ -179,14 +161,6 @@ def test_columns_find_what_the_matrix_finds(monkeypatch: pytest.MonkeyPatch, hel
     assert expected.log_likelihood - slow.log_likelihood <= 150 * slow.gap + 1e-9
 
 
-def test_large_interior_tables_keep_variances_only() -> None:
-    design = Kronecker.of([Uniform.from_gamma(9, Categories.numbered(2))] * 12)
-    found = likeliest(np.full(design.k, 100), design)
-    np.testing.assert_allclose(found.pi_hat, 1 / design.k, rtol=1e-9)
-    assert found.covariance is None
-    np.testing.assert_allclose(found.variance, design.share_variance(found.pi_hat) / found.n, rtol=1e-9)
-
-
 # ---- information, and the covariance along every path
 
 PI = np.array([0.2, 0.5, 0.3])
@@ -196,23 +170,6 @@ STACKS: dict[str, tuple[list[CodedDesign], list[float]]] = {
     "rows": ([JAR, Dense.of([["1/2", "1/3", "1/4"], ["1/2", "2/3", "3/4"]], NAMED)], [0.4, 0.6]),
     "contrasts": ([Uniform.from_gamma(4, NAMED), Mixture.of("1/2", ["1/4", "1/8", "1/8"], NAMED)], [0.3, 0.7]),
 }
-
-
-def curvature(design: Dense, pi: Real, step: float = 1e-4) -> Real:
-    """Minus the second differences of the expected ``ln lam``."""
-
-    def height(free: Real) -> float:
-        return float(design.matrix() @ pi @ np.log(design.matrix() @ np.append(free, 1 - free.sum())))
-
-    e, at = step * np.eye(len(pi) - 1), pi[:-1]
-    signs = [(one, other) for one in (1, -1) for other in (1, -1)]
-    sums = [[sum(s * t * height(at + s * a + t * b) for s, t in signs) for b in e] for a in e]
-    return -np.array(sums) / (4 * step**2)
-
-
-@pytest.mark.parametrize(("design", "pi"), [(JAR, PI), (KUK, np.array([0.3, 0.7]))])
-def test_information_is_the_curvature(design: Dense, pi: Real) -> None:
-    np.testing.assert_allclose(fisher_information(design, pi), curvature(design, pi), rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", list(STACKS))

@@ -85,16 +85,6 @@ def test_blocks_bound_each_other_apart_and_keep_their_totals() -> None:
     assert alone.to_dict()["effective"][2] == "inf"
 
 
-def test_weights_of_one_change_nothing() -> None:
-    m = [110, 60, 30]
-    for target in ("population", "file"):
-        plain = estimate_unknown(m, target=target, blocks=[0, 0, 1])
-        weighted = estimate_unknown(m, target=target, blocks=[0, 0, 1], weights=m, squares=m)
-        np.testing.assert_allclose(plain.covariance, weighted.covariance, atol=1e-16)
-        np.testing.assert_allclose(plain.effective, weighted.effective)
-    assert direct_estimate.WITH_WEIGHTS in estimate_unknown(m, weights=m, squares=m).flags
-
-
 def test_variances_alone_are_the_diagonal(monkeypatch: pytest.MonkeyPatch) -> None:
     weighted = {"weights": [30.0, 15.5, 7.25], "squares": [90.0, 40.5, 20.25]}
     calls = [

@@ -29,14 +29,6 @@ def test_one_identifiable_sample_is_its_own_estimate() -> None:
         np.testing.assert_array_equal(found.pi_hat, alone([30, 50, 20], JAR).pi_hat)
 
 
-def test_two_samples_of_one_design_are_their_sum() -> None:
-    found = estimate_samples([Sample.of([30, 70], WARNER), Sample.of([90, 110], WARNER)])
-    whole = estimate_of([120, 180], WARNER)
-    np.testing.assert_allclose(found.pi_hat, whole.pi_hat, atol=1e-12)
-    np.testing.assert_allclose(found.variance, whole.variance, rtol=0.05)
-    np.testing.assert_allclose(found.sampling_variance + found.randomization_variance, found.variance)
-
-
 def test_weights_are_those_of_the_most_likely_proportions() -> None:
     designs, counts = (WARNER, SHARP), (np.array([34, 66]), np.array([9, 191]))
     guess = (300 * maximise(designs, counts).pi + 1) / 302
@@ -50,25 +42,6 @@ def test_weights_are_those_of_the_most_likely_proportions() -> None:
     assert any("two steps" in flag for flag in found.flags)
     sharper = estimate_samples([Sample.of([50, 50], WARNER), Sample.of([20, 80], SHARP)])
     assert 0.125 < sharper.pi_hat[0] < (0.5 + 0.125) / 2 - 0.1
-
-
-def test_least_squares_come_close_to_the_likelihood() -> None:
-    samples = [Sample.of([500, 300, 200], JAR), Sample.of([480, 330, 190], JAR)]
-    moments, ml = (estimate_samples(samples, method=method) for method in ("moments", "ml"))
-    np.testing.assert_allclose(moments.pi_hat, ml.pi_hat, atol=1e-9)
-    np.testing.assert_allclose(moments.variance, ml.variance, rtol=0.01)
-
-
-def test_variances_are_right_in_repeated_samples() -> None:
-    """600 repetitions: the mean is right to 4 of its standard errors, the variance to 25 %, which is 4 of its own."""
-    generator, pi, sizes = np.random.default_rng(4), np.array([0.3, 0.7]), ((200, WARNER), (100, SHARP))
-    found = [
-        estimate_samples([Sample.of(generator.multinomial(n, d.matrix() @ pi), d) for n, d in sizes])
-        for _ in range(600)
-    ]
-    values = np.array([one.pi_hat[0] for one in found])
-    assert abs(values.mean() - 0.3) < 4 * values.std() / np.sqrt(600)
-    assert 0.75 < np.mean([one.variance[0] for one in found]) / values.var() < 1.25
 
 
 def test_margins_are_named_after_the_variables() -> None:
@@ -112,15 +85,6 @@ def test_large_or_set_samples_are_pooled() -> None:
     assert "pooled" in found.flags[0]
     with pytest.raises(ReportError, match="no maximum likelihood"):
         estimate_samples(samples, method="ml")
-
-
-def test_large_samples_by_likelihood() -> None:
-    labels = Categories.numbered(3000)
-    samples = [Sample.of(np.arange(3000) % 7 + 20, Uniform.from_gamma(gamma, labels)) for gamma in (400, 900)]
-    found = estimate_samples(samples, method="ml")
-    assert found.covariance is None
-    np.testing.assert_allclose(found.pi_hat.sum(), 1)
-    assert (found.standard_error[found.pi_hat > 0] > 0).all()
 
 
 def test_estimates_of_exactly_0_and_1_are_not_judged_as_outside() -> None:

@@ -31,37 +31,30 @@ from maskwell.estimation.summed_shares import collapsed, covariance_of
 from maskwell.notes import Note
 
 
-def slices_of(estimate: Estimate, layout: Layout, order: Sequence[int], fixed: int) -> list[Real]:
-    """``a, b, Var a, Cov(a, b), Var b``, shape (slices, cells); the ``fixed`` given axes come first in ``order``."""
+def _ratios_of(estimate: Estimate, layout: Layout, order: Sequence[int], fixed: int) -> Ratios:
+    """``a / b`` in the order of the axes, of which the first ``fixed`` are given: cells over the totals of slices."""
+    shape, given = layout.shape, [layout.shape[axis] for axis in order[:fixed]]
+
+    def rows(x: Real) -> Real:
+        return x.reshape(shape).transpose(order).reshape(int(np.prod(given)), -1)
+
+    a = rows(estimate.pi_hat)
     counted = estimate.covariance is None and estimate.method == "moments" and len(estimate.samples) == 1
-    operators = counted and layout.whole_devices(sorted(order[:fixed])) is not None
-    terms = (_from_operators if operators else _from_covariance)(estimate, layout, order, fixed)
-    return [np.broadcast_to(x, terms[0].shape) for x in terms]
-
-
-def _rows(x: Real, layout: Layout, order: Sequence[int], fixed: int) -> Real:
-    """Cells in the order of ``order``, one row for each slice."""
-    slices = int(np.prod([layout.shape[axis] for axis in order[:fixed]]))
-    return x.reshape(layout.shape).transpose(order).reshape(slices, -1)
-
-
-def _from_covariance(estimate: Estimate, layout: Layout, order: Sequence[int], fixed: int) -> list[Real]:
-    q, shape, a = len(order), layout.shape, _rows(estimate.pi_hat, layout, order, fixed)
-    V = covariance_of(estimate).reshape(*shape, *shape).transpose([*order, *(q + axis for axis in order)])
-    V = V.reshape(*a.shape, *a.shape)
-    cross = np.einsum("ijil->ij", V)
-    return [a, a.sum(axis=1, keepdims=True), np.einsum("ijij->ij", V), cross, cross.sum(axis=1, keepdims=True)]
-
-
-def _from_operators(estimate: Estimate, layout: Layout, order: Sequence[int], fixed: int) -> list[Real]:
-    a, var_a = (_rows(x, layout, order, fixed) for x in (estimate.pi_hat, estimate.variance))
-    total = collapsed(estimate, layout, [layout.names[axis] for axis in order[:fixed]])[0]
-    b, var_b = total.pi_hat[:, None], total.variance[:, None]
-    squared = {layout.variables[axis].device for axis in order[:fixed]}
-    operators = [d.backward_squared if i in squared else d.backward for i, d in enumerate(layout.devices)]
-    share = estimate.samples[0].counts.share()
-    both = _rows(along_axes(share, [d.m for d in layout.devices], operators), layout, order, fixed)
-    return [a, b, var_a, (both - a * b) / (estimate.n - 1), var_b]
+    if counted and layout.whole_devices(sorted(order[:fixed])) is not None:
+        total = collapsed(estimate, layout, [layout.names[axis] for axis in order[:fixed]])[0]
+        b, var_a, var_b = total.pi_hat[:, None], rows(estimate.variance), total.variance[:, None]
+        squared = {layout.variables[axis].device for axis in order[:fixed]}
+        operators = [d.backward_squared if i in squared else d.backward for i, d in enumerate(layout.devices)]
+        share = estimate.samples[0].counts.share()
+        cov_ab = (rows(along_axes(share, [d.m for d in layout.devices], operators)) - a * b) / (estimate.n - 1)
+    else:
+        q = len(order)
+        V = covariance_of(estimate).reshape(*shape, *shape).transpose([*order, *(q + axis for axis in order)])
+        V = V.reshape(*a.shape, *a.shape)
+        cov_ab = np.einsum("ijil->ij", V)
+        b, var_a, var_b = a.sum(axis=1, keepdims=True), np.einsum("ijij->ij", V), cov_ab.sum(axis=1, keepdims=True)
+    sizes = tuple(shape[axis] for axis in order)
+    return Ratios(*(np.broadcast_to(x, a.shape).reshape(sizes) for x in (a, b, var_a, cov_ab, var_b)))
 
 
 NO_ERROR = "a share of the table is most likely 0 or 1, or a variance is estimated below zero"
@@ -230,8 +223,7 @@ def conditional_of(estimate: Estimate, layout: Layout, given: Sequence[str]) -> 
     if not given or not others:
         raise ParameterError("given-given-of-names", given=", ".join(given) or "nothing", names=", ".join(layout.names))
     order = [*layout.axes(given), *layout.axes(others)]
-    shape = tuple(layout.shape[axis] for axis in order)
-    ratios = Ratios(*(x.reshape(shape) for x in slices_of(estimate, layout, order, len(given))))
+    ratios = _ratios_of(estimate, layout, order, len(given))
     labels = tuple(layout.variables[axis].inputs.labels for axis in order)
     return Conditional(tuple(given), tuple(others), labels, ratios, estimate)
 

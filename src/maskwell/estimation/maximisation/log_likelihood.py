@@ -9,9 +9,9 @@ where ``share_i`` is the count of report i over the number of all reports. f is 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -24,40 +24,6 @@ WRITTEN_LIMIT = 4 * 10**6  # matrices with at most this many entries are written
 Curvature = Real  # H, shape (k, k), or (k,) where it is diagonal for directions that sum to zero
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LogLikelihood(ABC):
-    """What the climbers need: values at ``pi`` are found from ``lam``, the chances of the reports that were seen."""
-
-    share: Real  # Counts of the seen reports over the number of all reports
-    total: float  # The number of all reports
-
-    @property
-    @abstractmethod
-    def k(self) -> int:
-        """Number of categories."""
-
-    @abstractmethod
-    def lam(self, pi: Real) -> Real:
-        """Chances of the seen reports, or their change along a direction."""
-
-    @abstractmethod
-    def slope(self, lam: Real) -> Real:
-        """The slope g, shape (k,)."""
-
-    @abstractmethod
-    def curvature(self, lam: Real, free: Array) -> Curvature:
-        """H for the categories in ``free`` (indices)."""
-
-    @abstractmethod
-    def columns(self, chosen: Array) -> Real:
-        """The lines of the seen reports for some categories, written out, shape (s, chosen)."""
-
-    @property
-    def diagonal(self) -> bool:
-        """Whether the curvature is a diagonal."""
-        return False
-
-
 def value(f: LogLikelihood, lam: Real) -> float:
     """``sum share ln lam``; minus infinity where a seen report has no chance."""
     if (lam <= 0).any():
@@ -66,10 +32,13 @@ def value(f: LogLikelihood, lam: Real) -> float:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Written(LogLikelihood):
+class Written:
     """With the lines of P of the seen reports written out, shape (s, k)."""
 
+    share: Real  # Counts of the seen reports over the number of all reports
+    total: float  # The number of all reports
     rows: Real
+    diagonal: ClassVar[bool] = False
 
     @property
     def k(self) -> int:
@@ -95,9 +64,11 @@ class Written(LogLikelihood):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Operators(LogLikelihood):
-    """With P as the operators of its designs. ``seen`` holds the codes of the seen reports of each sample."""
+class Operators:
+    """The same with P as the operators of its designs; ``seen`` holds the codes of the seen reports of each sample."""
 
+    share: Real
+    total: float
     designs: tuple[CodedDesign, ...]
     seen: tuple[Array, ...]
 
@@ -138,13 +109,13 @@ class Operators(LogLikelihood):
         return total
 
 
+LogLikelihood: TypeAlias = Written | Operators
+
+
 def _scale(design: CodedDesign) -> float:
     scale = design.contrast_scale()
     assert scale is not None
     return scale
-
-
-# ---- from designs and counts
 
 
 def log_likelihood(designs: Sequence[Design], counts: Sequence[Array]) -> Written | Operators:

@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
 from maskwell.core.arguments import Flag, Real, as_real, check_kind
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
-from maskwell.errors import NotIdentifiableError, ParameterError, ReportError
+from maskwell.errors import InputError, NotIdentifiableError, ParameterError, ReportError
 from maskwell.estimation.regression.model_matrix import ModelMatrix, as_matrix
 from maskwell.estimation.regression.named_coefficients import Coefficients
 from maskwell.estimation.regression.predicted_chances import Margins, SoftmaxChances
@@ -29,7 +29,7 @@ from maskwell.estimation.regression.regression_likelihood import Likelihood, Pre
 from maskwell.estimation.regression.regression_result import Besides, Regression
 from maskwell.estimation.regression.report_evidence import report_codes
 from maskwell.estimation.regression.row_likelihoods import RowModel, Slopes, expit_pair
-from maskwell.estimation.regression.row_sampling import RowSampling
+from maskwell.estimation.regression.row_sampling import Drawn, RowSampling
 from maskwell.notes import Note
 
 
@@ -70,10 +70,7 @@ def estimate_with_anchor(
     *,
     codes: bool = False,
     anchor_share: float = 0.0,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
-    lonely: str = "error",
+    **drawn: Unpack[Drawn],
 ) -> AnchoredEstimate:
     """Share of the first category, corrected with an anchor question for respondents who answer at random.
 
@@ -92,6 +89,8 @@ def estimate_with_anchor(
         Their designs, with two reports and two categories.
     anchor_share
         Known share of the first category of the anchor, usually 0.
+    **drawn
+        Weights, strata, clusters and lonely, as in :func:`fit_logistic`.
 
     >>> from maskwell.procedures.registry import make_design
     >>> crosswise = make_design("crosswise", q="0.15")
@@ -105,7 +104,9 @@ def estimate_with_anchor(
     c = first_reports(anchor, anchor_design, "anchor reports", codes=codes)
     if len(z) != len(c):
         raise ReportError("reports-and-anchor-reports", z_count=len(z), c_count=len(c))
-    sampled = RowSampling.of(len(z), weights=weights, strata=strata, clusters=clusters, lonely=lonely)
+    sampled = RowSampling.of(len(z), **drawn)
+    if sampled.fraction is not None:
+        raise InputError(AnchorRows.refusal)
     w = np.ones(len(z)) if sampled.weights is None else sampled.weights
     a, (p, b) = anchor_chance(anchor_design, anchor_share), design.matrix()[0]
     lam, mu = float(w @ z / w.sum()), float(w @ c / w.sum())
@@ -114,6 +115,8 @@ def estimate_with_anchor(
     slopes = np.array(
         [[1 / (p - b), 0.0], [1 / gamma / (p - b), -(lam - 0.5) / gamma**2 / (a - 0.5) / (p - b)], [0, 1 / (a - 0.5)]]
     )
+    flags = [] if 0 < gamma <= 1 else [Note("the-share-of-attentive-respondents-lies")]
+    flags += [] if 0 <= values[1] <= 1 else [Note("the-corrected-share-lies-outside-0")]
     scores = (w / w.sum())[:, None] * (np.column_stack([z - lam, c - mu]) @ slopes.T)
     return AnchoredEstimate(
         ("naive", "corrected", "attentive"),
@@ -121,7 +124,7 @@ def estimate_with_anchor(
         sampled.variance_of_total(scores),
         sampled.degrees_of_freedom,
         n=len(z),
-        flags=_flags(values),
+        flags=tuple(flags),
     )
 
 
@@ -145,15 +148,6 @@ def first_reports(reports: Any, design: Design, name: str, *, codes: bool) -> Re
         raise ParameterError("the-have-a-design-of-reports", name=name, m=design.m, k=design.k)
     design.check_identifiable()
     return np.asarray(report_codes(reports, design, codes=codes, name=name) == 0, dtype=np.float64)
-
-
-def _flags(values: Real) -> tuple[str, ...]:
-    flags = []
-    if not 0 < values[2] <= 1:
-        flags.append(Note("the-share-of-attentive-respondents-lies"))
-    if not 0 <= values[1] <= 1:
-        flags.append(Note("the-corrected-share-lies-outside-0"))
-    return tuple(flags)
 
 
 ATTENTIONS = ("separate", "shared")
@@ -228,12 +222,9 @@ def fit_with_anchor(
     anchor_share: float = 0.0,
     attention: str = "separate",
     attention_predictors: bool = True,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
-    lonely: str = "error",
     variance: str | None = None,
     names: Sequence[str] | None = None,
+    **drawn: Unpack[Drawn],
 ) -> Regression:
     """Logistic regression of a randomized trait, corrected with an anchor question for inattentive respondents.
 
@@ -250,6 +241,8 @@ def fit_with_anchor(
         who is inattentive at one question is so at the other, which uses more of the data if it is true.
     attention_predictors
         Whether attention depends on X (True) or is the same for all (False).
+    **drawn
+        Weights, strata, clusters and lonely, as in :func:`fit_logistic`.
     """
     check_kind(str, attention=attention)
     check_kind(Flag, attention_predictors=attention_predictors)
@@ -260,7 +253,7 @@ def fit_with_anchor(
     values, named = as_matrix(X, names)
     if not len(z) == len(c) == len(values):
         raise ReportError("reports-anchor-reports-and-rows", z_count=len(z), c_count=len(c), values_count=len(values))
-    sampled = RowSampling.of(len(z), weights=weights, strata=strata, clusters=clusters, lonely=lonely)
+    sampled = RowSampling.of(len(z), **drawn)
     p, b = map(float, design.matrix()[0])
     rows = AnchorRows(z, c, (p, b), anchor_chance(anchor_design, anchor_share), attention == "shared")
     matrix = ModelMatrix.of([values], ("Intercept", *named), sampled.weights, with_ones=True)

@@ -53,24 +53,17 @@ class Derivatives:
     information: Real
 
 
-class Slope(Protocol):
+class _Slope(Protocol):
     """What can be climbed."""
 
     @property
-    def total(self) -> float:
-        """Sum of the weights."""
-
-    def value(self, theta: Real) -> float:
-        """The log-likelihood."""
-
-    def derivatives(self, theta: Real) -> Derivatives:
-        """The log-likelihood with gradient and observed information."""
-
-    def expected(self, theta: Real) -> Real:
-        """An information that is never negative, shape (p, p)."""
+    def total(self) -> float: ...  # sum of the weights
+    def value(self, theta: Real) -> float: ...  # the log-likelihood
+    def derivatives(self, theta: Real) -> Derivatives: ...
+    def expected(self, theta: Real) -> Real: ...  # an information that is never negative, shape (p, p)
 
 
-class Hill(Slope, Protocol):
+class Hill(_Slope, Protocol):
     """What can be described where the search ended, too: a :class:`Likelihood`, or another of this kind."""
 
     @property
@@ -111,14 +104,15 @@ def highest(ends: Iterable[Optimum]) -> Optimum:
     return replace(best, several=several)
 
 
-def climb(likelihood: Slope, start: Real, *, steps: int = STEPS) -> Optimum:
+def climb(likelihood: _Slope, start: Real, *, steps: int = STEPS) -> Optimum:
     """Walk uphill from one start."""
     theta, at = start, likelihood.derivatives(start)
     for done in range(steps):
         if not (np.isfinite(at.gradient).all() and np.isfinite(at.information).all()):
             return Optimum(theta, at, done, converged=False)
         if _is_flat(at, likelihood.total):
-            return Optimum(_last_step(theta, at), at, done, converged=True)
+            step = _newton(at)  # one more, which costs nothing: it squares the error that the tolerance left
+            return Optimum(theta if step is None else theta + step, at, done, converged=True)
         step = uphill(likelihood, theta, at)
         moved = backtrack(likelihood, theta, at, step)
         if moved is None:
@@ -131,25 +125,17 @@ def _is_flat(at: Derivatives, total: float) -> bool:
     return bool(np.abs(at.gradient).max(initial=0.0) < TOLERANCE * total)
 
 
-def _last_step(theta: Real, at: Derivatives) -> Real:
-    """One more step, which costs nothing: it squares the error that the tolerance left."""
-    if not is_positive_definite(at.information):
-        return theta
-    return np.asarray(theta + np.linalg.solve(at.information, at.gradient))
-
-
-def uphill(likelihood: Slope, theta: Real, at: Derivatives) -> Real:
+def uphill(likelihood: _Slope, theta: Real, at: Derivatives) -> Real:
     """Newton's step, or Fisher's where the log-likelihood is not concave; never a leap."""
-    if is_positive_definite(at.information):
-        step = np.linalg.solve(at.information, at.gradient)
-    else:
+    step = _newton(at)
+    if step is None:
         values, vectors = np.linalg.eigh(likelihood.expected(theta))
         kept = np.maximum(values, SINGULAR * max(values[-1], np.finfo(float).tiny))
         step = vectors @ (vectors.T @ at.gradient / kept)
-    return np.asarray(step) * min(1.0, LONGEST / max(float(np.abs(step).max()), 1e-300))
+    return np.asarray(step * min(1.0, LONGEST / max(float(np.abs(step).max()), 1e-300)))
 
 
-def backtrack(likelihood: Slope, theta: Real, at: Derivatives, step: Real) -> tuple[Real, Derivatives] | None:
+def backtrack(likelihood: _Slope, theta: Real, at: Derivatives, step: Real) -> tuple[Real, Derivatives] | None:
     """The first of the step, its half, its quarter ... that climbs; the derivatives there."""
     slack = SLACK * (likelihood.total + abs(at.value))
     rise = float(at.gradient @ step)
@@ -180,12 +166,12 @@ def is_positive_definite(matrix: Real) -> bool:
 class Within:
     """A log-likelihood at ``base + N u``, as a function of u; N has orthonormal columns."""
 
-    slope: Slope
+    slope: _Slope
     base: Real
     N: Real
 
     @classmethod
-    def beside(cls, slope: Slope, base: Real, row: Real) -> Within:
+    def beside(cls, slope: _Slope, base: Real, row: Real) -> Within:
         """All points with the same ``row @ theta`` as the base."""
         return cls(slope, base, np.linalg.svd(row[None])[2][1:].T)
 
@@ -246,7 +232,7 @@ class Limit:
 
 def settled(hill: Hill, peak: Optimum) -> tuple[Optimum, Limit]:
     """The end of a search, followed until Newton's steps vanish, or to the limit where they do not."""
-    step = _newton(peak)
+    step = _newton(peak.at)
     moving = step is None or hill.span(step) >= VANISHED
     if moving or any(hill.far(peak.theta, FAR_OUT)):
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # far outside chances are 0 or 1
@@ -259,17 +245,17 @@ def settled(hill: Hill, peak: Optimum) -> tuple[Optimum, Limit]:
     return peak, _known(information if is_positive_definite(information) else _information_at(hill, peak.theta))
 
 
-def _newton(peak: Optimum) -> Real | None:
-    if not is_positive_definite(peak.at.information):
+def _newton(at: Derivatives) -> Real | None:
+    if not is_positive_definite(at.information):
         return None
-    return np.asarray(np.linalg.solve(peak.at.information, peak.at.gradient))
+    return np.asarray(np.linalg.solve(at.information, at.gradient))
 
 
 def _followed(hill: Hill, peak: Optimum) -> tuple[Optimum, bool]:
     """A few more steps, and whether they vanish."""
     peak = replace(peak, at=hill.derivatives(peak.theta))
     for _ in range(LAST_STEPS):
-        step = _newton(peak)
+        step = _newton(peak.at)
         if step is None:
             return peak, False
         if hill.span(step) < VANISHED:
@@ -288,8 +274,9 @@ def _limit(hill: Hill, peak: Optimum, *, vanished: bool) -> tuple[Optimum, Limit
         if far is None:
             continue
         for reach in REACHES[1:]:
-            if not _is_informative(hill, far, direction):
-                break
+            unit = direction / np.linalg.norm(direction)
+            if float(unit @ _information_at(hill, far.theta) @ unit) <= NOTHING:
+                break  # no rows that move slowly still carry information
             far = _far(hill, peak, direction, reach) or far
         moved = far.theta - peak.theta
         return far, _beyond(_information_at(hill, far.theta), moved / np.linalg.norm(moved))
@@ -300,7 +287,7 @@ def _candidates(hill: Hill, peak: Optimum, *, vanished: bool) -> Iterator[Real]:
     """Newton's step and Fisher's, unless they vanished, and outwards where next to nothing is known."""
     limit = _known(_information_at(hill, peak.theta), LITTLE)
     outwards = limit.unknown @ (limit.unknown.T @ peak.theta)
-    steps = [] if vanished else [_newton(peak), uphill(hill, peak.theta, peak.at)]
+    steps = [] if vanished else [_newton(peak.at), uphill(hill, peak.theta, peak.at)]
     for direction in (*steps, outwards):
         size = 0.0 if direction is None else hill.span(direction)
         if direction is not None and size > 0:
@@ -318,12 +305,6 @@ def _far(hill: Hill, peak: Optimum, direction: Real, reach: float) -> Optimum | 
     if back or not far.at.value >= peak.at.value - _slack(peak.at.value):
         return None
     return replace(far, iterations=peak.iterations, converged=False, several=peak.several)
-
-
-def _is_informative(hill: Hill, far: Optimum, direction: Real) -> bool:
-    """Whether rows that move slowly still carry information about the direction."""
-    unit = direction / np.linalg.norm(direction)
-    return float(unit @ _information_at(hill, far.theta) @ unit) > NOTHING
 
 
 def _information_at(hill: Hill, theta: Real) -> Real:

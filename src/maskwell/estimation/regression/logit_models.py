@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from maskwell.estimation.regression.row_likelihoods import (
     Softmax,
     expit_pair,
 )
-from maskwell.estimation.regression.row_sampling import RowSampling, row_sampling
+from maskwell.estimation.regression.row_sampling import Drawn, RowSampling, row_sampling
 from maskwell.estimation.sampling.sampling_description import Sampling
 
 START_STEPS = 2
@@ -43,15 +43,11 @@ def fit_logistic(
     *,
     codes: bool = False,
     groups: Any = None,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
-    population: Any = None,
-    lonely: str = "error",
     plan: Sampling | None = None,
     variance: str | None = None,
     names: Sequence[str] | None = None,
     intercept: bool = True,
+    **drawn: Unpack[Drawn],
 ) -> Regression:
     """Logistic regression of the truth behind randomized reports with two categories.
 
@@ -71,15 +67,13 @@ def fit_logistic(
         Whether the reports are codes: 0 is the first report of the design.
     design
         The design of all rows, or several with ``groups`` saying which row used which, counted from 0.
-    weights, strata, clusters
-        One value for each row.
-    population
-        Rows (with clusters: clusters) in the population, one number or one for each row by its stratum: for sampling
-        without replacement.
-    lonely
-        A stratum with a single unit: "error", "certainty" (it adds no variance) or "centre" (at the grand mean).
     plan
-        A sampling plan with weights, strata, clusters and population, in place of these.
+        A sampling plan with weights, strata, clusters and population.
+    **drawn
+        In place of a plan ``weights``, ``strata`` and ``clusters``, one value for each row; ``population``, the rows
+        (with clusters: clusters) in the population, one number or one for each row by its stratum, for sampling
+        without replacement; ``lonely``, what to do with a stratum of a single unit: "error", "certainty" (it adds no
+        variance) or "centre" (at the grand mean).
     variance
         "observed", "expected" or "sandwich"; by default as described above.
     names
@@ -101,9 +95,7 @@ def fit_logistic(
     if evidence.k != 2:
         raise ParameterError("a-logistic-regression-has-two-categories", k=evidence.k)
     values, named = as_matrix(X, names)
-    sampled = row_sampling(
-        len(values), plan, weights=weights, strata=strata, clusters=clusters, population=population, lonely=lonely
-    )
+    sampled = row_sampling(len(values), plan, **drawn)
     return regress_outcome(values, named, evidence, sampled, designs=design, variance=variance, with_ones=intercept)
 
 
@@ -114,15 +106,11 @@ def fit_multinomial(
     *,
     codes: bool = False,
     groups: Any = None,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
-    population: Any = None,
-    lonely: str = "error",
     plan: Sampling | None = None,
     variance: str | None = None,
     names: Sequence[str] | None = None,
     intercept: bool = True,
+    **drawn: Unpack[Drawn],
 ) -> Regression:
     """Multinomial logit of the truth behind randomized reports with k categories; the last one is the reference.
 
@@ -142,9 +130,7 @@ def fit_multinomial(
     check_kind(Flag, intercept=intercept)
     evidence = Evidence.of(reports, design, groups, codes=codes)
     values, named = as_matrix(X, names)
-    sampled = row_sampling(
-        len(values), plan, weights=weights, strata=strata, clusters=clusters, population=population, lonely=lonely
-    )
+    sampled = row_sampling(len(values), plan, **drawn)
     return regress_outcome(values, named, evidence, sampled, designs=design, variance=variance, with_ones=intercept)
 
 
@@ -189,33 +175,32 @@ def regress_lie_detector(
 ) -> Regression:
     """``Pr(carrier | x) = expit(x' beta)``, with one chance t for all carriers to be honest, from checked parts."""
     check_outcome(evidence, len(values))
-    _check_lie_detector(designs)
+    if not designs or any(design.provenance.get("family") != "lie-detector" for design in designs):
+        raise ParameterError("the-model-of-a-lie-detector")
     matrix = ModelMatrix.of([values], names, sampled.weights)
     alone = ModelMatrix((np.empty((len(values), 0)),), ("t",), np.zeros(1), np.ones(1), 0, with_ones=True)
     predictors = (Predictor(0, 0, 0), Predictor(1, 0, matrix.p))
     likelihood = Likelihood(LieDetectorRows(evidence), (matrix, alone), predictors, sampled.weights)
-    fitted = fit(likelihood, _honest_starts, sampled, [*names, "t"], variance=variance)
+    zero = np.zeros(likelihood.p - 1)  # no slopes, and half, most or few of the carriers honest
+    starts_of_t = [np.append(zero, log_odds) for log_odds in (0.0, 2.0, -2.0)]
+    fitted = fit(likelihood, lambda _: starts_of_t, sampled, [*names, "t"], variance=variance)
     edge = bool(np.isnan(fitted.covariance[-1, -1])) and not np.isnan(fitted.covariance[:-1, :-1]).any()
+    flags = [*fitted.flags]
+    if edge:
+        all_are = "honest, t = 1" if fitted.estimates[-1] > 0 else "lying, t = 0"
+        of = f"all carriers are estimated to be {all_are}, the edge of what is possible"
+        flags = [flag for flag in flags if not flag.startswith("no finite estimate")]
+        flags.append(f"{of}: errors of the coefficients take that as given")
     result = Regression.of_fit(
         fitted,
         names,
         sampled,
         Margins(matrix, SoftmaxChances(2), sampled.weights, ("carrier", "non-carrier")),
-        flags=_honesty_flags(fitted, edge=edge),
+        flags=flags,
         fingerprints=fingerprints(designs),
         besides=Besides(parameters=(_honesty(likelihood, fitted, sampled),), free=1),
     )
     return replace(result, search=replace(result.search, converged=result.converged or edge))
-
-
-def _check_lie_detector(designs: Sequence[Design]) -> None:
-    if not designs or any(design.provenance.get("family") != "lie-detector" for design in designs):
-        raise ParameterError("the-model-of-a-lie-detector")
-
-
-def _honest_starts(likelihood: Likelihood) -> list[Real]:
-    """No slopes, and half, most or few of the carriers honest."""
-    return [np.append(np.zeros(likelihood.p - 1), log_odds) for log_odds in (0.0, 2.0, -2.0)]
 
 
 def _honesty(likelihood: Likelihood, fitted: Fitted, sampled: RowSampling) -> Parameter:
@@ -251,15 +236,6 @@ def _honesty(likelihood: Likelihood, fitted: Fitted, sampled: RowSampling) -> Pa
 
 def _chance(log_odds: float) -> float:
     return float(log_odds > 0) if abs(log_odds) >= FARTHEST else float(expit_pair(np.array(log_odds))[0])
-
-
-def _honesty_flags(fitted: Fitted, *, edge: bool) -> list[str]:
-    if not edge:
-        return [*fitted.flags]
-    all_are = "honest, t = 1" if fitted.estimates[-1] > 0 else "lying, t = 0"
-    others = [flag for flag in fitted.flags if not flag.startswith("no finite estimate")]
-    edge_of = f"all carriers are estimated to be {all_are}, the edge of what is possible"
-    return [*others, f"{edge_of}: errors of the coefficients take that as given"]
 
 
 def outcome_rows(evidence: Evidence) -> RowModel:

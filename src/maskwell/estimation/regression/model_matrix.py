@@ -53,7 +53,9 @@ class ModelMatrix:
         centred = cls(arrays, tuple(names), shift, np.ones(len(names)), constant, with_ones)
         gram = centred._gram(weights)
         _check_finite(gram, arrays, names[int(with_ones) :])
-        centred._check_varies(gram)
+        still = np.flatnonzero((np.diag(gram) <= STILL * shift**2) & (shift != 0))
+        if len(still) and constant is not None:  # a column that is constant beside the intercept
+            raise _dependent(names[still[0]], [names[constant]])
         check_rank(gram, names)
         return replace(centred, scale=np.sqrt(np.diag(gram)))
 
@@ -100,12 +102,6 @@ class ModelMatrix:
             T[self.constant] -= self.shift / self.scale / value
         return T
 
-    def _check_varies(self, gram: Real) -> None:
-        """Raise if a column is constant beside the intercept."""
-        still = np.flatnonzero((np.diag(gram) <= STILL * self.shift**2) & (self.shift != 0))
-        if len(still) and self.constant is not None:
-            raise _dependent(self.names[still[0]], [self.names[self.constant]])
-
     def _gram(self, weights: Real | None) -> Real:
         """Mean of ``x x'`` over the rows and versions."""
         gram, total = np.zeros((self.p, self.p)), 0.0
@@ -129,16 +125,11 @@ def check_rank(gram: Real, names: Sequence[str]) -> None:
         if gram[j, j] <= 0:
             raise InputError("column-is-zero-in-every-row", name=shorten(name), column=name)
         if left[j, j] <= COLLINEAR * gram[j, j]:
-            raise _dependent(name, _partners(gram, names, j))
+            parts = np.linalg.solve(gram[:j, :j], gram[:j, j])
+            size = np.abs(parts) * np.sqrt(np.diag(gram)[:j] / gram[j, j])
+            raise _dependent(name, [one for one, share in zip(names, size, strict=False) if share > 1e-6])
         shared = left[j + 1 :, j] / left[j, j]  # what the later columns share with this one is taken off
         left[j + 1 :, j + 1 :] -= np.outer(shared, left[j, j + 1 :])
-
-
-def _partners(gram: Real, names: Sequence[str], j: int) -> list[str]:
-    """The earlier columns of which column j is made."""
-    parts = np.linalg.solve(gram[:j, :j], gram[:j, j])
-    size = np.abs(parts) * np.sqrt(np.diag(gram)[:j] / gram[j, j])
-    return [name for name, share in zip(names, size, strict=False) if share > 1e-6]
 
 
 def check_enough(n: int, p: int) -> None:

@@ -159,23 +159,38 @@ def _check_model(table: _ModelTable, model: str | None) -> None:
 
 
 def _fitted(table: _ModelTable, sampled: RowSampling, variance: str | None, model: str | None) -> Regression:
-    if model is not None:
-        return _as_asked(table, sampled, variance, model)
-    if table.group is not None:
-        return _with_groups(table, table.group, sampled, variance)
-    return _on_open(table, sampled, variance) if table.predictor is None else _on_randomized(table, sampled, variance)
-
-
-def _as_asked(table: _ModelTable, sampled: RowSampling, variance: str | None, model: str) -> Regression:
-    """By the model that was asked for."""
-    X, names, designs = table.versions[0], table.names, _outcome_designs(table.outcome)
+    """By the model that was asked for, or that the outcome, the groups and the predictors call for."""
+    outcome, X, names = table.outcome, table.versions[0], table.names
+    designs = () if outcome.reports is None else outcome.reports.designs
+    told: dict[str, Any] = {"designs": designs, "variance": variance}
     if model == "ordinal":
         from maskwell.estimation.regression.ordinal_models import regress_ordinal
 
-        evidence = _in_order(table.outcome)
-        return regress_ordinal(X, names, evidence, sampled, designs=designs, variance=variance)
-    evidence = _outcome_evidence(table.outcome)
-    return regress_lie_detector(X, names, evidence, sampled, designs=designs, variance=variance)
+        return regress_ordinal(X, names, _in_order(outcome), sampled, **told)
+    if model is not None:
+        return regress_lie_detector(X, names, _outcome_evidence(outcome), sampled, **told)
+    if table.group is not None:
+        if table.predictor is not None or outcome.numbers is not None:
+            what = "a randomized predictor" if table.predictor is not None else "an outcome in numbers"
+            raise ParameterError("a-random-intercept-together-with", what=what)
+        from maskwell.estimation.regression.mixed_models import regress_mixed
+
+        of_groups: dict[str, Any] = {"groups": table.group, "column": table.group_name, "with_ones": False, **told}
+        return regress_mixed(X, names, _outcome_evidence(outcome), sampled, **of_groups)
+    if table.predictor is None and outcome.numbers is None:
+        return regress_outcome(X, names, _outcome_evidence(outcome), sampled, with_ones=False, **told)
+    if table.predictor is None:
+        alone = Evidence.direct(np.zeros(sampled.n, dtype=np.intp), Categories.of(["all"]))
+        x = Randomized(alone, table.versions, names, np.zeros((sampled.n, 0)), (), "")
+        return regress_linear(np.asarray(outcome.numbers), x, sampled, designs=None)
+    reported = _evidence(table.predictor)
+    x = Randomized(reported, table.versions, names, table.latent, table.latent_names, table.predictor_name)
+    told["designs"] = (*designs, *table.predictor.designs)
+    if outcome.numbers is None:
+        return regress_on_randomized(_outcome_evidence(outcome), x, sampled, **told)
+    if variance not in (None, "sandwich"):
+        raise ParameterError("variance-for-a-linear-regression", variance=variance)
+    return regress_linear(outcome.numbers, x, sampled, designs=told["designs"])
 
 
 def _in_order(outcome: _OutcomeColumn) -> Evidence:
@@ -219,57 +234,6 @@ def _spread(center: Coefficients, runs: Sequence[Coefficients], rule: ReplicateR
     return np.asarray((away * rule.factors(len(made))[:, None]).T @ away)
 
 
-def _on_open(table: _ModelTable, sampled: RowSampling, variance: str | None) -> Regression:
-    """With predictors that were asked directly."""
-    if table.outcome.numbers is not None:
-        alone = Evidence.direct(np.zeros(sampled.n, dtype=np.intp), Categories.of(["all"]))
-        x = Randomized(alone, table.versions, table.names, np.zeros((sampled.n, 0)), (), "")
-        return regress_linear(table.outcome.numbers, x, sampled, designs=None)
-    return regress_outcome(
-        table.versions[0],
-        table.names,
-        _outcome_evidence(table.outcome),
-        sampled,
-        designs=_outcome_designs(table.outcome),
-        variance=variance,
-        with_ones=False,
-    )
-
-
-def _with_groups(table: _ModelTable, groups: Array, sampled: RowSampling, variance: str | None) -> Regression:
-    """With an intercept for each group."""
-    what = "a randomized predictor" if table.predictor is not None else "an outcome in numbers"
-    if table.predictor is not None or table.outcome.numbers is not None:
-        raise ParameterError("a-random-intercept-together-with", what=what)
-    from maskwell.estimation.regression.mixed_models import regress_mixed
-
-    return regress_mixed(
-        table.versions[0],
-        table.names,
-        _outcome_evidence(table.outcome),
-        sampled,
-        groups=groups,
-        column=table.group_name,
-        designs=_outcome_designs(table.outcome),
-        variance=variance,
-        with_ones=False,
-    )
-
-
-def _on_randomized(table: _ModelTable, sampled: RowSampling, variance: str | None) -> Regression:
-    """With a randomized predictor among the others."""
-    assert table.predictor is not None
-    x = Randomized(
-        _evidence(table.predictor), table.versions, table.names, table.latent, table.latent_names, table.predictor_name
-    )
-    designs = (*_outcome_designs(table.outcome), *table.predictor.designs)
-    if table.outcome.numbers is not None:
-        if variance not in (None, "sandwich"):
-            raise ParameterError("variance-for-a-linear-regression", variance=variance)
-        return regress_linear(table.outcome.numbers, x, sampled, designs=designs)
-    return regress_on_randomized(_outcome_evidence(table.outcome), x, sampled, designs=designs, variance=variance)
-
-
 def _outcome_evidence(outcome: _OutcomeColumn) -> Evidence:
     if outcome.reports is not None:
         evidence = _evidence(outcome.reports)
@@ -278,10 +242,6 @@ def _outcome_evidence(outcome: _OutcomeColumn) -> Evidence:
         evidence = Evidence.direct(*outcome.asked)
     evidence = evidence.combined(outcome.combined) if outcome.combined else evidence
     return evidence if outcome.reference is None else evidence.against(outcome.reference)
-
-
-def _outcome_designs(outcome: _OutcomeColumn) -> tuple[Design, ...]:
-    return () if outcome.reports is None else outcome.reports.designs
 
 
 def _evidence(column: _ReportColumn) -> Evidence:

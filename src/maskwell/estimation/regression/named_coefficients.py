@@ -45,9 +45,13 @@ class WaldTest(Result):
             "p_value": self.p_value,
         }
 
+    @property
+    def law(self) -> str:
+        """The distribution that the statistic has."""
+        return f"chi2({self.df})" if self.df_denominator is None else f"F({self.df}, {self.df_denominator})"
+
     def __repr__(self) -> str:
-        kind = f"chi2({self.df})" if self.df_denominator is None else f"F({self.df}, {self.df_denominator})"
-        return f"WaldTest({kind} = {Printed(self.statistic):.4f}, {p_equals(self.p_value)})"
+        return f"WaldTest({self.law} = {Printed(self.statistic):.4f}, {p_equals(self.p_value)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -198,7 +202,13 @@ class Coefficients(Result):
 
     def wald_test(self, what: Sequence[str] | Real | str, value: float | Sequence[float] = 0.0) -> WaldTest:
         """Test that coefficients, or combinations of them, equal ``value``."""
-        R = self._combinations(what)
+        if isinstance(what, str) or (len(what) and isinstance(what[0], str)):
+            named = [what] if isinstance(what, str) else [str(term) for term in what]
+            R = np.array([np.eye(len(self.terms))[self.place(term)] for term in named])
+        else:
+            R = np.atleast_2d(as_floats(what, "coefficients", finite=False))
+            if R.shape[1] != len(self.terms):
+                raise InputError("combinations-of-coefficients-there", shape=R.shape[1], terms_count=len(self.terms))
         away = R @ self.estimates - np.broadcast_to(as_floats(value, "value", finite=False), len(R))
         tested = (R != 0).any(axis=0)
         spread = R @ np.where(np.outer(tested, tested), self.known_covariance(), 0.0) @ R.T
@@ -212,15 +222,6 @@ class Coefficients(Result):
         if df is None:
             return WaldTest(statistic, q, None, float(special.chdtrc(q, statistic)))
         return WaldTest(statistic / q, q, df, float(special.fdtrc(q, df, statistic / q)))
-
-    def _combinations(self, what: Sequence[str] | Real | str) -> Real:
-        if isinstance(what, str) or (len(what) and isinstance(what[0], str)):
-            named = [what] if isinstance(what, str) else [str(term) for term in what]
-            return np.array([np.eye(len(self.terms))[self.place(term)] for term in named])
-        R = np.atleast_2d(as_floats(what, "coefficients", finite=False))
-        if R.shape[1] != len(self.terms):
-            raise InputError("combinations-of-coefficients-there", shape=R.shape[1], terms_count=len(self.terms))
-        return R
 
     def place(self, term: str) -> int:
         """The position of a term, or an error that names those there are."""

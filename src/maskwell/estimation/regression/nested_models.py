@@ -36,8 +36,7 @@ class NestedTest(WaldTest):
 
     def sentence(self) -> str:
         """The test in words."""
-        kind = f"chi2({self.df})" if self.df_denominator is None else f"F({self.df}, {self.df_denominator})"
-        kind = f"half chi2({self.df - 1}), half chi2({self.df})" if self.halves else kind
+        kind = f"half chi2({self.df - 1}), half chi2({self.df})" if self.halves else self.law
         name = {"wald": "Wald test", "score": "score test"}.get(self.method, "likelihood ratio test")
         other = "the smaller model" if self.smaller is None else shorten(self.smaller, 40)
         which = "of" if self.method == "score" else "against"
@@ -69,7 +68,11 @@ def compare_nested(larger: Regression, smaller: Regression, *, method: str | Non
             raise InputError("no-likelihood-ratio-test", reason=reason)
         test = larger.wald_test(R[:, : len(larger.terms)])
         return NestedTest(test.statistic, test.df, test.df_denominator, test.p_value, "wald", smaller.formula, reason)
-    return _ratio(larger, smaller, len(R))
+    from scipy import special
+
+    statistic = _gain(larger.log_likelihood, smaller.log_likelihood)
+    p = float(special.chdtrc(len(R), statistic))
+    return NestedTest(statistic, len(R), None, p, "likelihood-ratio", smaller.formula)
 
 
 def _without_random(larger: Regression, smaller: Regression, method: str | None) -> NestedTest:
@@ -95,13 +98,6 @@ def _halved(statistic: float, q: int, smaller: str | None) -> NestedTest:
     low = float(special.chdtrc(q, statistic)) if q else float(statistic <= 0)
     p = (low + float(special.chdtrc(q + 1, statistic))) / 2
     return NestedTest(statistic, q + 1, None, p, "likelihood-ratio", smaller, halves=True)
-
-
-def _ratio(larger: Regression, smaller: Regression, q: int) -> NestedTest:
-    from scipy import special
-
-    statistic = _gain(larger.log_likelihood, smaller.log_likelihood)
-    return NestedTest(statistic, q, None, float(special.chdtrc(q, statistic)), "likelihood-ratio", smaller.formula)
 
 
 def _gain(larger: float, smaller: float) -> float:
@@ -155,7 +151,12 @@ def restriction_of(larger: ModelMatrix, smaller: ModelMatrix, *, may_be_same: bo
     """The same for one category of the outcome, from the columns of both models."""
     from scipy import linalg
 
-    pairs = _versions(larger, smaller)
+    many, few = len(larger.versions), len(smaller.versions)
+    if few not in (1, many):
+        raise InputError("the-models-have-different-randomized-predictors")
+    pairs = [
+        (v, v if few == many else 0) for v in range(many)
+    ]  # a model without a randomized predictor has one version
     gram, cross = np.zeros((larger.p, larger.p)), np.zeros((larger.p, smaller.p))
     for Z, X in _blocks(larger, smaller, pairs):
         gram += Z @ Z.T
@@ -172,14 +173,6 @@ def restriction_of(larger: ModelMatrix, smaller: ModelMatrix, *, may_be_same: bo
     if not len(R) and not may_be_same:
         raise InputError("both-models-are-the-same")
     return np.asarray(R @ np.linalg.inv(larger.back))
-
-
-def _versions(larger: ModelMatrix, smaller: ModelMatrix) -> list[tuple[int, int]]:
-    """Which versions of the columns belong together; a model without a randomized predictor has one."""
-    many, few = len(larger.versions), len(smaller.versions)
-    if few not in (1, many):
-        raise InputError("the-models-have-different-randomized-predictors")
-    return [(v, v if few == many else 0) for v in range(many)]
 
 
 def _blocks(larger: ModelMatrix, smaller: ModelMatrix, pairs: list[tuple[int, int]]) -> Any:

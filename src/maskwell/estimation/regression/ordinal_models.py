@@ -38,15 +38,13 @@ FAR = 30.0  # a threshold beyond this, without a standard error, is infinite
 RAREST = 0.02  # share of a category with which the search begins at least
 
 
-class CurveRows(ReportRows):
+class _CurveRows(ReportRows):
     """A predictor z_q for each threshold, ``Pr(Y > c_q) = expit(z_q)``: odds need not be proportional."""
 
     def slopes(self, eta: list[Real], where: slice) -> Slopes:
-        """The log-likelihood of these rows and its derivatives."""
         return self._slopes(eta, self.evidence.rows(where))
 
     def possible(self, eta: list[Real], where: slice) -> Iterator[tuple[Real, Sequence[Real]]]:
-        """Chance and gradient of each report."""
         for chances in self.evidence.alternatives(where):
             could = chances.max(axis=0) > 0
             made = self._slopes(eta, np.where(could, chances, 1.0))
@@ -58,7 +56,7 @@ class CurveRows(ReportRows):
 
 
 @dataclass(frozen=True, eq=False)
-class OrdinalRows(CurveRows):
+class _OrdinalRows(_CurveRows):
     """A base threshold and the logarithms of gaps: ``z_q = eta_1 + sum_r A[q, r] exp(eta_r)``.
 
     With ``m_1 = 1``, ``m_r = exp(eta_r)`` and ``G = A' g`` the gradient is ``m_r G_r``, the Hessian
@@ -69,8 +67,11 @@ class OrdinalRows(CurveRows):
 
     @property
     def steps(self) -> Real:
-        """A, with a first column of ones, shape (k - 1, k - 1)."""
-        return gap_signs(self.width, self.base)
+        """A, shape (k - 1, k - 1): what one and each gap add to the predictor of each threshold."""
+        q, r = np.arange(self.width)[:, None], np.arange(self.width)
+        A = ((q < r) & (r <= self.base)).astype(np.float64) - ((self.base < r) & (r <= q))
+        A[:, 0] = 1.0
+        return np.asarray(A)
 
     def _slopes(self, eta: list[Real], chances: Real) -> Slopes:
         m = np.array([np.ones_like(eta[0]), *map(np.exp, eta[1:])])
@@ -84,14 +85,6 @@ class OrdinalRows(CurveRows):
             for r, s in combinations_with_replacement(range(self.width), 2)
         }
         return Slopes(free.value, list(m * G), hessian)
-
-
-def gap_signs(width: int, base: int) -> Real:
-    """What one and each gap between neighbouring thresholds add to the predictor of each threshold."""
-    q, r = np.arange(width)[:, None], np.arange(width)
-    A = ((q < r) & (r <= base)).astype(np.float64) - ((base < r) & (r <= q))
-    A[:, 0] = 1.0
-    return np.asarray(A)
 
 
 def curve_slopes(z: Real, gaps: Real, chances: Real) -> Slopes:
@@ -129,7 +122,9 @@ def regress_ordinal(
         raise InputError("an-ordinal-regression-without-an-intercept")
     gap = ModelMatrix((np.empty((len(values), 0)),), ("gap",), np.zeros(1), np.ones(1), 0, with_ones=True)
     gaps = tuple(Predictor(1, 0, matrix.p + q) for q in range(evidence.k - 2))
-    rows = OrdinalRows(evidence, _base(evidence, sampled.weights))
+    counts = evidence.counts(sampled.weights)
+    above = 1 - np.cumsum(counts @ evidence.recovered / counts.sum())[:-1]
+    rows = _OrdinalRows(evidence, int(np.argmin(np.abs(above - 0.5))))  # the threshold with the most even shares
     likelihood = Likelihood(rows, (matrix, gap), (Predictor(0, 0, 0), *gaps), sampled.weights)
     labels = tuple(evidence.categories.labels)
     thresholds = tuple(f"{low}|{high}" for low, high in pairwise(labels))
@@ -138,17 +133,10 @@ def regress_ordinal(
     return _regression_of(fitted, matrix, rows, sampled, thresholds, designs)
 
 
-def _base(evidence: Evidence, weights: Real | None) -> int:
-    """The threshold with the most even shares on both sides, by the recovered shares."""
-    counts = evidence.counts(weights)
-    above = 1 - np.cumsum(counts @ evidence.recovered / counts.sum())[:-1]
-    return int(np.argmin(np.abs(above - 0.5)))
-
-
 def _regression_of(
     fitted: Fitted,
     matrix: ModelMatrix,
-    rows: OrdinalRows,
+    rows: _OrdinalRows,
     sampled: RowSampling,
     thresholds: tuple[str, ...],
     designs: Design | Sequence[Design] | None,
@@ -161,7 +149,10 @@ def _regression_of(
     log_gaps = fitted.estimates[p:]
     fitted, closed = _with_closed_gaps(fitted, p, labels)
     alpha = -fitted.estimates[constant] - rows.steps[:, 1:] @ np.exp(log_gaps)
-    J = _jacobian(kept, constant, p, rows.steps[:, 1:] * np.where(closed, 0.0, np.exp(log_gaps)))
+    J = np.zeros((len(kept) + len(alpha), p + len(log_gaps)))  # by the intercept and the logarithms of gaps
+    J[np.arange(len(kept)), kept] = 1.0
+    J[len(kept) :, constant] = -1.0
+    J[len(kept) :, p:] = -(rows.steps[:, 1:] * np.where(closed, 0.0, np.exp(log_gaps)))
     covariance = _through(J, fitted.covariance)
     lost = np.isnan(np.diag(covariance))[len(kept) :]
     infinite = np.concatenate([fitted.infinite[kept], np.where(lost & (np.abs(alpha) > FAR), np.sign(alpha), 0.0)])
@@ -236,19 +227,10 @@ def _with_closed_gaps(fitted: Fitted, p: int, labels: Sequence[Hashable]) -> tup
     ), closed
 
 
-def _jacobian(kept: Array, constant: int, p: int, gaps: Real) -> Real:
-    """Derivatives of coefficients and thresholds by what was searched for, given those of thresholds by log gaps."""
-    J = np.zeros((len(kept) + len(gaps), p + gaps.shape[1]))
-    J[np.arange(len(kept)), kept] = 1.0
-    J[len(kept) :, constant] = -1.0
-    J[len(kept) :, p:] = -gaps
-    return J
-
-
 def _starts(likelihood: Likelihood) -> list[Real]:
     """Thresholds from the recovered shares of the categories, or from equal ones; no slopes."""
     rows, matrix = likelihood.rows, likelihood.matrices[0]
-    assert isinstance(rows, OrdinalRows)
+    assert isinstance(rows, _OrdinalRows)
     counts = rows.evidence.counts(likelihood.weights)
     recovered = np.maximum(counts @ rows.evidence.recovered / counts.sum(), RAREST)
     return [_start(share / share.sum(), matrix, rows.base) for share in (recovered, np.ones(rows.evidence.k))]
@@ -269,7 +251,7 @@ def _unit(matrix: ModelMatrix) -> float:
     return float(matrix.scale[matrix.constant] / matrix.versions[0][0, matrix.constant])
 
 
-def _proportional_odds(fitted: Fitted, matrix: ModelMatrix, rows: OrdinalRows) -> tuple[NestedTest, ...]:
+def _proportional_odds(fitted: Fitted, matrix: ModelMatrix, rows: _OrdinalRows) -> tuple[NestedTest, ...]:
     """The score test ``g' I^-1 g`` against coefficients that differ between thresholds. Source: standard."""
     evidence, thresholds, slopes = rows.evidence, rows.width, matrix.p - 1
     if not slopes or not fitted.search.converged:
@@ -278,7 +260,7 @@ def _proportional_odds(fitted: Fitted, matrix: ModelMatrix, rows: OrdinalRows) -
     common = np.linalg.solve(matrix.back, fitted.estimates[: matrix.p])
     theta = np.tile(common, (thresholds, 1))
     theta[:, matrix.constant] += rows.steps[:, 1:] @ np.exp(fitted.estimates[matrix.p :]) * _unit(matrix)
-    free = Likelihood.shared(CurveRows(evidence), matrix, None)
+    free = Likelihood.shared(_CurveRows(evidence), matrix, None)
     information = free.expected(theta.reshape(-1))
     if not is_positive_definite(information):
         return ()

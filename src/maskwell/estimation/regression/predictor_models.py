@@ -11,9 +11,9 @@ because ``sum_j U_j d_j d_j'`` is unbiased for ``d d'``; U in place of the indic
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from maskwell.estimation.regression.regression_likelihood import Likelihood, Pre
 from maskwell.estimation.regression.regression_result import Besides, Regression
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_likelihoods import MixtureRows, Recovered
-from maskwell.estimation.regression.row_sampling import RowSampling
+from maskwell.estimation.regression.row_sampling import Drawn, RowSampling
 from maskwell.notes import Note
 
 NO_LIKELIHOOD = "the equations of a linear regression have no likelihood"
@@ -59,23 +59,19 @@ def fit_predictor(
     family: str = "logistic",
     codes: bool = False,
     groups: Any = None,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
-    lonely: str = "error",
     names: Sequence[str] | None = None,
     label: str = "x",
     latent: Any = None,
     variance: str | None = None,
+    **drawn: Unpack[Drawn],
 ) -> Regression:
     """Regression of an outcome on a randomized predictor x and other predictors W.
 
         L_i = sum_j P[z_i, j] pi_j(V_i) f(y_i | x = j, W_i)
 
     where ``pi_j`` are the shares of the true categories, a multinomial logit in ``latent`` (constant without it), and f
-    is a logistic or multinomial model; ``family="linear"`` solves corrected normal equations instead
-    (:func:`fit_linear`). Putting recovered values in place of x would give wrong slopes, and is not offered. The
-    randomization must not depend on y. Source: derived.
+    is a logistic or multinomial model; ``family="linear"`` solves corrected normal equations instead. Putting recovered
+    values in place of x would give wrong slopes, and is not offered. The randomization must not depend on y. Derived.
 
     Parameters
     ----------
@@ -89,6 +85,8 @@ def fit_predictor(
         Other predictors, shape (n, p), without a constant, which is added.
     latent
         Predictors of x itself, shape (n, q). If x depends on W they must be in it, or coefficients are biased.
+    **drawn
+        Weights, strata, clusters and lonely, as in :func:`fit_logistic`.
 
     >>> from maskwell.designs import Dense
     >>> from maskwell.core import Categories
@@ -106,9 +104,11 @@ def fit_predictor(
     V, latent_names = as_matrix(np.empty((n, 0)) if latent is None else latent, None)
     if not len(values) == len(V) == n:
         raise InputError("reports-rows-of-w", n=n, values_count=len(values), v_count=len(V))
-    sampled = RowSampling.of(n, weights=weights, strata=strata, clusters=clusters, lonely=lonely)
+    sampled = RowSampling.of(n, **drawn)
     terms = ("Intercept", *(f"{label}[T.{c}]" for c in evidence.categories.labels[:-1]), *named)
-    versions = tuple(_with_category(values, j, evidence.k) for j in range(evidence.k))
+    k, ones = evidence.k, np.ones((n, 1))
+    # Columns if the true category were j: ones, indicators of all but the last category, the rest
+    versions = tuple(np.hstack([ones, np.tile(np.eye(k)[j, : k - 1], (n, 1)), values]) for j in range(k))
     randomized = Randomized(evidence, versions, terms, V, latent_names, label)
     if family == "linear":
         return regress_linear(as_floats(y, "y", finite=False), randomized, sampled, designs=design)
@@ -135,26 +135,25 @@ def regress_on_randomized(
     terms = x.names if width == 1 else tuple(f"{c}: {t}" for c in labels[:-1] for t in x.names)
     hidden_terms = tuple(f"{_said(x.label, c)}: {t}" for c in hidden_labels[:-1] for t in latent.names)
     fitted = fit(likelihood, _starts, sampled, [*terms, *hidden_terms], variance=variance)
-    shares = _shares(x.evidence, sampled.weights)
     return Regression.of_fit(
         fitted,
         terms,
         sampled,
         Margins(matrix, SoftmaxChances(outcome.k), sampled.weights, labels),
         family="logistic" if width == 1 else "multinomial",
-        flags=(*x.evidence.flags(), *fitted.flags, *rare_flags(x, shares)),
+        flags=(*x.evidence.flags(), *fitted.flags, *_rare_flags(x, sampled.weights)),
         fingerprints=fingerprints(designs),
         besides=Besides(latent=fitted.part(hidden_terms, len(terms), sampled.degrees_of_freedom)),
     )
 
 
-def rare_flags(x: Randomized, shares: Real) -> tuple[str, ...]:
+def _rare_flags(x: Randomized, weights: Real | None) -> tuple[str, ...]:
     """Which categories of the predictor are too rare to say much about."""
-    labels = x.evidence.categories.labels
-    rare = [str(label) for label, share in zip(labels, shares, strict=True) if share < FEW]
-    if not rare:
-        return ()
-    return (f"few are {' or '.join(rare)} in {x.label}: coefficients that rest on them are unreliable",)
+    counts = x.evidence.counts(weights)
+    shares = counts @ x.evidence.recovered / counts.sum()
+    rare = [str(label) for label, share in zip(x.evidence.categories.labels, shares, strict=True) if share < FEW]
+    said = f"few are {' or '.join(rare)} in {x.label}: coefficients that rest on them are unreliable"
+    return (said,) if rare else ()
 
 
 def _starts(likelihood: Likelihood) -> list[Real]:
@@ -172,21 +171,6 @@ def _said(label: str, category: Any) -> str:
     if not isinstance(category, tuple):
         return f"{label}={category}"
     return ", ".join(f"{name}={part}" for name, part in zip(label.split(", "), category, strict=True))
-
-
-def _shares(evidence: Evidence, weights: Real | None) -> Real:
-    counts = evidence.counts(weights)
-    return np.asarray(counts @ evidence.recovered / counts.sum())
-
-
-def _with_category(values: Array, j: int, k: int) -> Real:
-    """Columns of the model if the true category were j: ones, indicators of all but the last category, the rest."""
-    out = np.zeros((len(values), k + values.shape[1]))
-    out[:, 0] = 1.0
-    if j < k - 1:
-        out[:, 1 + j] = 1.0
-    out[:, k:] = values
-    return out
 
 
 def _outcome(y: Any, family: str) -> Evidence:
@@ -211,20 +195,28 @@ def regress_linear(
     y: Real, x: Randomized, sampled: RowSampling, *, designs: Design | Sequence[Design] | None
 ) -> Regression:
     """Linear regression of y on a randomized predictor and others, from checked parts."""
-    _check_numbers(y, x.evidence.n)
+    if y.shape != (x.evidence.n,):
+        raise InputError("an-outcome-of-shape-for-rows", shape=y.shape, n=x.evidence.n)
+    lost = int((~np.isfinite(y)).sum())
+    if lost:
+        raise MissingValueError("the-outcome-of-values-are-missing", n=x.evidence.n, count=lost)
     if not x.evidence.identifiable_alone:
         raise InputError("a-linear-regression-needs-a-design")
     if sampled.fraction is not None:
         raise InputError("a-finite-population-is-not-taken-into")
     matrix = ModelMatrix.of(x.versions, x.names, sampled.weights)
-    G, b = _equations(matrix, x.evidence, y, sampled.weights)
+    G, b, scores = np.zeros((matrix.p, matrix.p)), np.zeros(matrix.p), np.zeros((matrix.n, matrix.p))
+    for where, X, recovered in _if_true(matrix, x.evidence):
+        u = recovered if sampled.weights is None else recovered * sampled.weights[where]
+        G += (X * u[:, None]).T @ X
+        b += X.T @ (u * y[where])
     theta = np.asarray(np.linalg.solve(G, b), dtype=np.float64)
-    scores = _scores(matrix, x.evidence, y, theta)
+    for where, X, u in _if_true(matrix, x.evidence):
+        scores[where] += X * (u * (y[where] - X @ theta))[:, None]
     if sampled.weights is not None:
         scores = scores * sampled.weights[:, None]
     bread = matrix.back @ np.linalg.inv(G)
     covariance = bread @ sampled.variance_of_total(scores) @ bread.T
-    shares = x.evidence.counts(sampled.weights) @ x.evidence.recovered
     positive = bool(np.linalg.eigvalsh((G + G.T) / 2)[0] > 0)
     return Regression(
         x.names,
@@ -235,7 +227,7 @@ def regress_linear(
         n=matrix.n,
         flags=(
             *x.evidence.flags(),
-            *rare_flags(x, shares / shares.sum()),
+            *_rare_flags(x, sampled.weights),
             *(() if positive else (Note("the-recovered-cross-products-are-not"),)),
         ),
         search=Search(math.nan, 1, variance=sampled.sandwich_words(), incomparable=NO_LIKELIHOOD),
@@ -244,33 +236,9 @@ def regress_linear(
     )
 
 
-def _check_numbers(y: Array, n: int) -> None:
-    if y.shape != (n,):
-        raise InputError("an-outcome-of-shape-for-rows", shape=y.shape, n=n)
-    lost = int((~np.isfinite(y)).sum())
-    if lost:
-        raise MissingValueError("the-outcome-of-values-are-missing", n=n, count=lost)
-
-
-def _equations(matrix: ModelMatrix, evidence: Evidence, y: Real, weights: Real | None) -> tuple[Real, Real]:
-    """G and b on the common scale."""
-    G, b = np.zeros((matrix.p, matrix.p)), np.zeros(matrix.p)
+def _if_true(matrix: ModelMatrix, evidence: Evidence) -> Iterator[tuple[slice, Real, Real]]:
+    """Blocks of rows, for each category their columns on the common scale if it were true, and its recovery U."""
     for where in blocks(matrix.n):
         U = evidence.recovered[evidence.index[where]]
         for j in range(evidence.k):
-            X = matrix.block(where, j).T / matrix.scale
-            u = U[:, j] if weights is None else U[:, j] * weights[where]
-            G += (X * u[:, None]).T @ X
-            b += X.T @ (u * y[where])
-    return G, b
-
-
-def _scores(matrix: ModelMatrix, evidence: Evidence, y: Real, theta: Real) -> Real:
-    """``psi_i`` of all rows on the common scale, shape (n, p)."""
-    out = np.zeros((matrix.n, matrix.p))
-    for where in blocks(matrix.n):
-        U = evidence.recovered[evidence.index[where]]
-        for j in range(evidence.k):
-            X = matrix.block(where, j).T / matrix.scale
-            out[where] += X * (U[:, j] * (y[where] - X @ theta))[:, None]
-    return out
+            yield where, matrix.block(where, j).T / matrix.scale, U[:, j]

@@ -162,13 +162,6 @@ class Likelihood:
         """The largest change of a linear predictor, over all rows, if theta changes by the step."""
         return max(float(np.abs(self._eta(X, step)).max()) for _, X in self._blocks())
 
-    def score_columns(self, slopes: Real) -> Iterator[tuple[int, Real]]:
-        """Column after column of the scores of all rows, shape (n,), on the common scale; several may share a place."""
-        for one, slope in zip(self.predictors, slopes.T, strict=True):
-            matrix = self.matrices[one.matrix]
-            for j in range(matrix.p):
-                yield one.start + j, slope * matrix.column(j, one.version)
-
     def score_blocks(self, slopes: Real) -> Iterator[tuple[slice, Real]]:
         """Weighted scores of all rows on the common scale, block after block, shape (rows, p)."""
         for where, X in self._blocks():
@@ -300,7 +293,10 @@ def described(
         infinite[lost],
         is_simple=is_simple,
     )
-    paths = _paths(T, bread, limit)
+    # How theta moves per unit of each coefficient: along its profile, or back from infinity
+    moves = np.where(lost[:, None], 0.0 if limit.away is None else limit.away, T @ bread)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        paths = np.asarray(moves / (moves * T).sum(axis=1)[:, None])
     return Fitted(
         T @ peak.theta,
         (covariance + covariance.T) / 2,
@@ -320,13 +316,6 @@ def _information(hill: Hill, peak: Optimum, limit: Limit, kind: str) -> Real:
     return observed
 
 
-def _paths(T: Real, bread: Real, limit: Limit) -> Real:
-    """How theta moves per unit of each coefficient: along its profile, or back from infinity."""
-    moves = np.where(limit.lost(T)[:, None], 0.0 if limit.away is None else limit.away, T @ bread)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(moves / (moves * T).sum(axis=1)[:, None])
-
-
 def score_variance(likelihood: Likelihood, theta: Real, sampled: RowSampling) -> Real:
     """B on the common scale, shape (p, p)."""
     slopes = likelihood.slopes(theta)
@@ -336,7 +325,12 @@ def score_variance(likelihood: Likelihood, theta: Real, sampled: RowSampling) ->
         B = sampled.variance_by_rows(likelihood.score_blocks(slopes), likelihood.p)
     else:
         weights = 1.0 if sampled.weights is None else sampled.weights
-        columns = ((place, column * weights) for place, column in likelihood.score_columns(slopes))
+        used = [(one, likelihood.matrices[one.matrix]) for one in likelihood.predictors]
+        columns = (
+            (one.start + j, slope * matrix.column(j, one.version) * weights)
+            for (one, matrix), slope in zip(used, slopes.T, strict=True)
+            for j in range(matrix.p)
+        )
         B = sampled.variance_by_clusters(columns, likelihood.p)
     if sampled.fraction is not None:
         squared = np.ones(sampled.n) if sampled.weights is None else sampled.weights**2

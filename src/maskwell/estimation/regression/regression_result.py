@@ -285,10 +285,7 @@ class Regression(Coefficients):
         margins = self._margins()
         if data is None:
             return margins.fitted(self._whole.estimates)
-        if self.frame is not None:
-            return margins.at(self._whole.estimates, self.frame(data))
-        values = as_floats(data, "data", finite=False)
-        return margins.at(self._whole.estimates, margins.complete(values[:, None] if values.ndim == 1 else values))
+        return margins.at(self._whole.estimates, self._new_rows(data))
 
     def predictions(self, data: Any = None, *, at: Mapping[str, Any] | None = None) -> Predictions:
         """Predicted chances with standard errors and intervals, which stay between 0 and 1.
@@ -302,13 +299,16 @@ class Regression(Coefficients):
             raise InputError("predictions-need-either-data")
         if at is not None:
             return margins.predictions(self._whole, self._settings(at), averaged=True)
-        if self.frame is not None:
-            X = self.frame(data)
-        else:
-            values = as_floats(data, "data", finite=False)
-            X = margins.complete(values[:, None] if values.ndim == 1 else values)
+        X = self._new_rows(data)
         check_few(len(X))
         return margins.predictions(self._whole, numbered(X), averaged=False)
+
+    def _new_rows(self, data: Any) -> Real:
+        """The model matrix of a table, or of an array like that of the fit."""
+        if self.frame is not None:
+            return self.frame(data)
+        values = as_floats(data, "data", finite=False)
+        return self._margins().complete(values[:, None] if values.ndim == 1 else values)
 
     def _settings(self, at: Mapping[str, Any]) -> Iterable[tuple[str, Real]]:
         """The rows of the fit with each combination of values, by name."""
@@ -423,10 +423,12 @@ def summary_lines(result: Regression, level: float) -> list[str]:
 
 
 def _facts(result: Regression) -> list[str]:
+    model = f"reference {result.categories[-1]}" if result.categories else result.family
+    model = " < ".join(map(str, result.categories)) if result.family == "ordinal" else model
     pairs = [
         ("Outcome:", shorten(result.outcome, 30)),
         ("No. observations:", f"{result.n:,}"),
-        ("Model:", _model(result)),
+        ("Model:", shorten(model, 26)),
         ("Log-likelihood:", "n/a" if math.isnan(result.llf) else f"{Printed(result.llf):.3f}"),
         ("Variance:", shorten(result.variance, WIDTH // 2 - 20)),
         ("Pseudo R-squared:", "n/a" if result.prsquared is None else f"{Printed(result.prsquared):.4f}"),
@@ -435,9 +437,3 @@ def _facts(result: Regression) -> list[str]:
     ]
     cells = [f"{name:<18}{value:>{WIDTH // 2 - 20}}" for name, value in pairs]
     return [f"{left}  {right}".rstrip() for left, right in zip(cells[::2], cells[1::2], strict=True)]
-
-
-def _model(result: Regression) -> str:
-    if result.family == "ordinal":
-        return shorten(" < ".join(map(str, result.categories)), 26)
-    return shorten(f"reference {result.categories[-1]}" if result.categories else result.family, 26)

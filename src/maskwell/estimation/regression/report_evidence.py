@@ -144,15 +144,12 @@ class Evidence:
         for design in designs[1:]:
             if list(design.inputs.labels) != list(self.categories.labels):
                 raise ReportError("the-designs-of-the-groups")
-        self._check_rank(designs)
-        impossible = np.unique(self.index[(self.table.max(axis=1) == 0)[self.index]])
-        if len(impossible):
-            raise ReportError("reports-were-seen-but-are-impossible", impossible=impossible[:5].tolist())
-
-    def _check_rank(self, designs: Sequence[Design]) -> None:
         _, values, directions = np.linalg.svd(self.table)
         if len(values) < self.k or values[-1] <= RANK_TOLERANCE * values[0]:
             raise _not_identifiable(designs, directions[-1])
+        impossible = np.unique(self.index[(self.table.max(axis=1) == 0)[self.index]])
+        if len(impossible):
+            raise ReportError("reports-were-seen-but-are-impossible", impossible=impossible[:5].tolist())
 
 
 def _put_together(P: Real, parts: Sequence[tuple[Hashable, Sequence[int]]]) -> tuple[Real, Array]:
@@ -203,7 +200,14 @@ def report_codes(reports: Any, design: Design, *, codes: bool, name: str = "repo
     if isinstance(reports, Reports):
         return reports_of(design, reports).astype(np.intp)
     if codes:
-        return _given_codes(reports, design.m, name)
+        column = as_array(reports, name)
+        if column.ndim != 1 or column.dtype.kind not in "iub":
+            raise WrongTypeError("codes-are-one-column-of-whole", name=name, dtype=column.dtype, shape=column.shape)
+        numbers = column.astype(np.intp)
+        wrong = np.unique(numbers[(numbers < 0) | (numbers >= design.m)])
+        if len(wrong):
+            raise ReportError("report-codes-are-outside-0-m", wrong=wrong[:5].tolist(), codes=wrong)
+        return numbers
     outputs = _labels_of_reports(design)
     return np.asarray(codes_of(outputs, reports, _match(reports, outputs.labels, name)), dtype=np.intp)
 
@@ -212,14 +216,6 @@ def _labels_of_reports(design: Design) -> Categories:
     if isinstance(design.outputs, Categories):
         return design.outputs
     raise ReportError("a-design-reports-sets-a-regression", kind=design.kind)
-
-
-def _given_codes(reports: Any, m: int, name: str) -> Array:
-    column = as_array(reports, name)
-    if column.ndim != 1 or column.dtype.kind not in "iub":
-        raise WrongTypeError("codes-are-one-column-of-whole", name=name, dtype=column.dtype, shape=column.shape)
-    _check_within(column.astype(np.intp), np.full(len(column), m))
-    return column.astype(np.intp)
 
 
 def _match(reports: Any, labels: Sequence[Hashable], name: str) -> str:
@@ -262,9 +258,3 @@ def _numbers(groups: Any, n_designs: int, n: int) -> Array:
     if len(unused):
         raise ReportError("no-row-used-design", unused=unused[0], n_designs=n_designs, designs=unused.tolist())
     return numbers.astype(np.intp)
-
-
-def _check_within(codes: Array, sizes: Array) -> None:
-    wrong = np.unique(codes[(codes < 0) | (codes >= sizes)])
-    if len(wrong):
-        raise ReportError("report-codes-are-outside-0-m", wrong=wrong[:5].tolist(), codes=wrong)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -26,6 +26,16 @@ from maskwell.estimation.sampling.sampling_description import Sampling
 
 LONELY = ("error", "certainty", "centre")
 VARIANCES = ("observed", "expected", "sandwich")
+
+
+class Drawn(TypedDict, total=False):
+    """How the rows of a fit were drawn, one value for each row; the population may be one number."""
+
+    weights: Any
+    strata: Any
+    clusters: Any
+    population: Any
+    lonely: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +80,12 @@ class RowSampling:
         checked = None if weights is None else scale_free(check_weights(weights, n))
         known = None if auxiliary is None else np.asarray(auxiliary, dtype=np.float64)
         made = cls(n, checked, stratum, cluster, parent, None, tuple(labels), lonely, known)
-        return made if population is None else made._of_population(population)
+        if population is None:
+            return made
+        fraction = made._fractions(population)
+        if checked is None and np.ptp(fraction) > 0:  # strata were not drawn alike: weights follow
+            checked = scale_free(1 / fraction[made.row_strata()])
+        return replace(made, weights=checked, fraction=fraction)
 
     @classmethod
     def from_plan(cls, plan: Sampling, n: int) -> RowSampling:
@@ -118,14 +133,6 @@ class RowSampling:
             lonely=lonely,
             auxiliary=plan.get("auxiliary"),
         )
-
-    def _of_population(self, population: Any) -> RowSampling:
-        """With sampling fractions; where strata were not drawn alike and have no weights, these follow."""
-        fraction = self._fractions(population)
-        weights = self.weights
-        if weights is None and np.ptp(fraction) > 0:
-            weights = scale_free(1 / fraction[self.row_strata()])
-        return replace(self, weights=weights, fraction=fraction)
 
     @property
     def is_simple(self) -> bool:
@@ -269,7 +276,7 @@ class RowSampling:
         return sizes
 
 
-def row_sampling(n: int, plan: Sampling | None, **columns: Any) -> RowSampling:
+def row_sampling(n: int, plan: Sampling | None, **columns: Unpack[Drawn]) -> RowSampling:
     """Rows as a plan says, or as columns of their own say; not both."""
     if plan is None:
         return RowSampling.of(n, **columns)

@@ -30,9 +30,6 @@ TABLE_LIMIT = 2 * 10**7  # entries of all left inverses together
 BLOCK = 1 << 22  # entries of temporary arrays
 
 
-# ---- how reports are read
-
-
 @dataclass(frozen=True, eq=False)
 class CodedReading:
     """A design whose report is one code; ``inverse`` replaces the design's own left inverse."""
@@ -198,9 +195,6 @@ class Recovery:
             own, reading = lines[sample == code], self.readings[code]
             sums = np.bincount(self.cells.report[own], weights=a[own], minlength=reading.size)
             yield reading, sums.astype(np.float64)
-
-
-# ---- sums of scores
 
 
 @dataclass(frozen=True, eq=False)

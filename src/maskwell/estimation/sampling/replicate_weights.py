@@ -10,13 +10,12 @@ replicate of a jackknife changes the weights of one stratum only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, Real, RealNumber, as_floats, as_list, as_real, as_whole, check_kind
+from maskwell.core.arguments import Array, Flag, Real, RealNumber, as_floats, as_list, as_real, as_whole, check_kind
 from maskwell.core.groups import Factor
 from maskwell.core.row_sums import Cells
 from maskwell.errors import ParameterError
@@ -90,7 +89,13 @@ class ReplicateRule:
         """``scale * rscale_r`` for each replicate."""
         count = as_whole(count, "count", high=10**6)
         if self.method == "jkn" and self.strata is not None:
-            default_factors = _jackknife_factors(self.strata, count)
+            if len(self.strata) != count:
+                raise ParameterError("strata-for-replicates", strata_count=len(self.strata), count=count)
+            codes = Factor.of(list(self.strata), "strata of the replicates").codes
+            n = np.bincount(codes)[codes]
+            if (n < 2).any():
+                raise ParameterError("a-stratum-of-the-jackknife")
+            default_factors = np.asarray((n - 1) / n)
         else:
             scale = {"jk1": (count - 1) / count, "fay": 1 / (count * (1 - (self.rho or 0)) ** 2)}
             default_factors = np.full(count, scale.get(self.method, 1 / count))
@@ -127,37 +132,19 @@ class ReplicateRule:
         return square_of(estimates - self.centre(estimates, whole), self.factors(len(estimates)), full=full)
 
 
-def _jackknife_factors(strata: Sequence[Any], count: int) -> Real:
-    if len(strata) != count:
-        raise ParameterError("strata-for-replicates", strata_count=len(strata), count=count)
-    stratum = Factor.of(list(strata), "strata of the replicates")
-    n = np.bincount(stratum.codes)[stratum.codes]
-    if (n < 2).any():
-        raise ParameterError("a-stratum-of-the-jackknife")
-    return np.asarray((n - 1) / n)
-
-
-@dataclass(frozen=True, eq=False)
-class ReplicateTotals:
-    """Totals and sums of weights under each set of replicate weights, shapes (R, k) and (R,)."""
-
-    totals: Real
-    sizes: Real
-
-    @classmethod
-    def of(cls, recovery: Recovery, lines: Any) -> ReplicateTotals:
-        """From the sums of replicate weights of some lines."""
-        cells, weights = recovery.cells, recovery.cells.replicates
-        totals = np.zeros((weights.shape[1], recovery.k))
-        sample = cells.sample.codes[lines]
-        for code in np.unique(sample):
-            own, reading = lines[sample == code], recovery.readings[code]
-            step = max(1, BLOCK // reading.size)
-            for start in range(0, len(totals), step):
-                columns = weights[own, start : start + step].T
-                sums = [np.bincount(cells.report[own], column, minlength=reading.size) for column in columns]
-                totals[start : start + step] += reading.sums(np.array(sums, dtype=np.float64))
-        return cls(totals, weights[lines[cells.is_row[lines]]].sum(axis=0))
+def replicate_totals(recovery: Recovery, lines: Array) -> tuple[Real, Real]:
+    """Totals and sums of weights of some lines under each set of replicate weights, shapes (R, k) and (R,)."""
+    cells, weights = recovery.cells, recovery.cells.replicates
+    totals = np.zeros((weights.shape[1], recovery.k))
+    sample = cells.sample.codes[lines]
+    for code in np.unique(sample):
+        own, reading = lines[sample == code], recovery.readings[code]
+        step = max(1, BLOCK // reading.size)
+        for start in range(0, len(totals), step):
+            columns = weights[own, start : start + step].T
+            sums = [np.bincount(cells.report[own], column, minlength=reading.size) for column in columns]
+            totals[start : start + step] += reading.sums(np.array(sums, dtype=np.float64))
+    return totals, weights[lines[cells.is_row[lines]]].sum(axis=0)
 
 
 ALONE = 1e-8  # replicates whose square is this part of the largest in a direction of their own differ by rounding there

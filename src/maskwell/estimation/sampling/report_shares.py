@@ -34,7 +34,6 @@ from maskwell.errors import NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.estimation.left_inverse import LeftInverse
 from maskwell.estimation.maximum_likelihood import estimate_by
 from maskwell.estimation.sampling.recovery import Calibrated, CodedReading, RecoveredScores, Recovery
-from maskwell.estimation.sampling.replicate_weights import ReplicateRule
 from maskwell.estimation.sampling.sample_stages import Scheme, Variance, lines_of_domains
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate, flags_of, with_domains
 from maskwell.estimation.share_estimate import Estimate, Sample
@@ -69,18 +68,13 @@ class Together:
         if not all(design.has_entries_up_to(STACK_LIMIT) for design in self.designs):
             raise TooLargeError("designs-that-tell-the-shares-only")
         kept = self.variance is not None and bool(self.variance.kept.any())
-        if kept or (self.rule is not None and self.rule.finite):
+        if kept or (self.scheme.replicates is not None and self.scheme.replicates.finite):
             instead = (
                 "merge lonely strata" if self.scheme.method == "stages" else f"leave {option(self.scheme.method)} out"
             )
             if self.cells.population.shape[1]:
                 instead = f"leave {option('population')} out"
             raise ParameterError("no-randomization-correction-is-known", instead=instead)
-
-    @property
-    def rule(self) -> ReplicateRule | None:
-        """How replicate weights become a variance."""
-        return self.scheme.replicates
 
     def estimate(self) -> SurveyEstimate:
         """Of the whole sample and of each domain."""
@@ -114,10 +108,10 @@ class Together:
     ) -> tuple[Real, Real]:
         """Of the shares and of the totals ``size * theta``."""
         theta = np.asarray(sum(parts))
-        if self.rule is not None:
+        if self.scheme.replicates is not None:
             thetas, sizes = shares.replicated(L, lines)
-            totals = self.rule.spread(thetas * sizes[:, None], size * theta, full=True)
-            return self.rule.spread(thetas, theta, full=True), totals
+            totals = self.scheme.replicates.spread(thetas * sizes[:, None], size * theta, full=True)
+            return self.scheme.replicates.spread(thetas, theta, full=True), totals
         tables = [((left - part[:, None]) / n).T for left, part, n in zip(L, parts, shares.sizes, strict=True)]
         return self._open(lines, shares, tables), self._open(lines, shares, [size * one + theta for one in tables])
 
@@ -143,8 +137,10 @@ class Together:
     ) -> SurveyEstimate:
         """From the shares and the totals with their covariances."""
         cells = self.cells
-        if self.rule is not None:
-            degrees: float | None = self.rule.degrees_of_freedom(cells.replicates.shape[1], cells.stratum.size)
+        if self.scheme.replicates is not None:
+            degrees: float | None = self.scheme.replicates.degrees_of_freedom(
+                cells.replicates.shape[1], cells.stratum.size
+            )
         else:
             degrees = None if self.variance is None else self.variance.degrees_of_freedom(lines)
         return SurveyEstimate(
@@ -204,8 +200,6 @@ class _Shares:
             thetas += (left @ (sums / np.where(size > 0, size, np.nan))).T
         return thetas, weights[lines].sum(axis=0)
 
-
-# ---- domains of a simple sample
 
 FEW = "too few rows in this domain: there is no estimate"
 PLAN = "rows as in a simple random sample of a large population"

@@ -36,7 +36,7 @@ from maskwell.estimation.sampling.recovery import (
     Recovery,
     readings_of,
 )
-from maskwell.estimation.sampling.replicate_weights import ReplicateRule, ReplicateTotals, rank_of_replicates
+from maskwell.estimation.sampling.replicate_weights import ReplicateRule, rank_of_replicates, replicate_totals
 from maskwell.estimation.sampling.report_shares import Together
 from maskwell.estimation.sampling.sample_stages import Scheme, Variance, lines_of_domains, variance_of, weighted_cells
 from maskwell.estimation.sampling.sampling_description import Sampling
@@ -300,9 +300,9 @@ def _replicates_between(survey: _Survey, rule: ReplicateRule, terms: Mapping[Any
     whole, made = np.zeros(k), np.zeros((cells.replicates.shape[1], k))
     correction = np.zeros((k, k))
     for lines, f in terms.values():
-        replicated, size = ReplicateTotals.of(survey.recovery, lines), float(cells.weight[lines].sum())
+        (totals, sizes), size = replicate_totals(survey.recovery, lines), float(cells.weight[lines].sum())
         whole += f * survey.totals(lines, cells.weight) / size
-        made += f * replicated.totals / np.where(replicated.sizes > 0, replicated.sizes, np.nan)[:, None]
+        made += f * totals / np.where(sizes > 0, sizes, np.nan)[:, None]
         correction += (f / size) ** 2 * survey.randomization(lines, cells.weight) if rule.finite else 0
     return rule.spread(made, whole, full=True) + correction
 
@@ -319,6 +319,9 @@ def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEsti
     v_total, v_share, df = _variances(survey, lines, total, size, denominator)
     randomization = diagonal(survey.randomization(lines, cells.square)) / base**2
     variance = diagonal(v_share)
+    squares = np.bincount(cells.sample.codes[row_lines], cells.square[row_lines], minlength=len(recovery.readings))
+    shares = zip(recovery.readings, squares, strict=True)
+    used = tuple(Part(r.design, float(one / squares.sum()), r.inverse) for r, one in shares if one > 0)
     return SurveyEstimate(
         categories=recovery.readings[0].design.inputs.labels,
         pi_hat=share,
@@ -343,7 +346,7 @@ def _one(survey: _Survey, lines: Array, denominator: float | None) -> SurveyEsti
         population=base,
         degrees_of_freedom=df,
         plan_text=survey.text,
-        used=_used(recovery, row_lines) if denominator is None else (),
+        used=used if denominator is None else (),
         kish=size**2 / float(cells.square[row_lines].sum()),
         simple_covariance=_simple(survey, lines, total / size, size),
     )
@@ -366,17 +369,6 @@ def _simple(survey: _Survey, lines: Array, share: Real, size: float) -> Real | N
     return np.asarray(squares / (size * (n - 1)))
 
 
-def _used(recovery: Recovery, lines: Array) -> tuple[Part, ...]:
-    """The designs of some rows, each with its share of the squared weights."""
-    cells = recovery.cells
-    squares = np.bincount(cells.sample.codes[lines], cells.square[lines], minlength=len(recovery.readings))
-    return tuple(
-        Part(reading.design, float(square / squares.sum()), reading.inverse)
-        for reading, square in zip(recovery.readings, squares, strict=True)
-        if square > 0
-    )
-
-
 def _variances(
     survey: _Survey, lines: Array, total: Real, size: float, denominator: float | None
 ) -> tuple[Real, Real, float | None]:
@@ -397,10 +389,10 @@ def _replicate_variances(
     survey: _Survey, rule: ReplicateRule, lines: Array, total: Real, size: float, denominator: float | None
 ) -> tuple[Real, Real, float | None]:
     cells, full = survey.cells, survey.recovery.full
-    made = ReplicateTotals.of(survey.recovery, lines)
-    v_total = rule.spread(made.totals, total, full=full)
+    totals, sizes = replicate_totals(survey.recovery, lines)
+    v_total = rule.spread(totals, total, full=full)
     if denominator is None:
-        shares = made.totals / np.where(made.sizes > 0, made.sizes, np.nan)[:, None]
+        shares = totals / np.where(sizes > 0, sizes, np.nan)[:, None]
         v_share, base = rule.spread(shares, total / size, full=full), size
     else:
         v_share, base = v_total / denominator**2, denominator

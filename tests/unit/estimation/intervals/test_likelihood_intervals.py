@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from itertools import product
 
 import numpy as np
 import pytest
 from scipy.stats import bootstrap as reference
-from scipy.stats import chi2, multinomial, norm
+from scipy.stats import chi2
 from tests.support.estimates import FORCED, JAR, WARNER, estimate_of, likeliest
 
 from maskwell import Categories, Design
 from maskwell import design as make_design
-from maskwell.designs import Dense, Kronecker, Uniform
+from maskwell.designs import Dense, Uniform
 from maskwell.errors import ParameterError
 from maskwell.estimation import Estimate, LeftInverse, Sample, estimate_samples, share_intervals
 from maskwell.estimation.maximum_likelihood import likelihood_of
@@ -62,11 +61,6 @@ def test_the_ends_lose_exactly_what_chi_squared_allows() -> None:
     np.testing.assert_allclose(*(two.confidence_interval(0.95, m) for m in ("profile", "wald")), atol=0.01)
 
 
-def test_two_to_two_is_close_to_score() -> None:
-    estimate = estimate_of([1200, 1800], WARNER)
-    np.testing.assert_allclose(*(estimate.confidence_interval(0.95, m) for m in ("profile", "score")), atol=2e-4)
-
-
 def test_ends_where_the_likelihood_is_zero_or_the_estimate_outside() -> None:
     low, high = estimate_of([5, 60, 35], JAR).confidence_interval(0.95, "profile")[0]
     assert (low == 0, 0 < high < 0.1) == (True, True)
@@ -76,24 +70,6 @@ def test_ends_where_the_likelihood_is_zero_or_the_estimate_outside() -> None:
     assert estimate_of([0, 100, 0], direct).confidence_interval(0.95, "profile")[1] == pytest.approx([far, 1], abs=1e-6)
     alike = estimate_of([2, 0], WARNER).intervals(0.95, "profile")  # two reports, all the same, hardly speak
     assert (alike.low[0], alike.high[0]) == (0, 1)
-
-
-def test_coverage_summed_over_all_counts() -> None:
-    n, truth = 60, np.array([0.25, 0.75])
-    lam, covered = KUK.apply(truth), 0.0
-    for x in product(range(n + 1), repeat=2):
-        if sum(x) > n or (chance := multinomial.pmf([*x, n - sum(x)], n, lam)) < 1e-6:
-            continue
-        low, high = estimate_of([*x, n - sum(x)], KUK).confidence_interval(0.95, "profile")[0]
-        covered += chance * (low <= truth[0] <= high)
-    assert covered == pytest.approx(0.95, abs=0.012)
-
-
-def test_tables_by_their_operators() -> None:
-    table = Kronecker.of([Uniform.from_gamma(3, Categories.numbered(2))] * 2)
-    dense = Dense.of([[str(p) for p in row] for row in table.exact_matrix()])
-    found = (estimate_of([300, 250, 240, 210], one).confidence_interval(0.95, "profile") for one in (table, dense))
-    np.testing.assert_allclose(*found, atol=1e-7)
 
 
 @pytest.mark.parametrize(("counts", "design"), [([1, 2], WARNER), ([30, 50, 20], JAR), ([7, 5, 8], KUK)])
@@ -130,15 +106,6 @@ def test_elsewhere_the_default_is_that_of_moments() -> None:
     np.testing.assert_allclose(inside.confidence_interval(), plain, atol=1e-9)
     assert outside.pi_hat[0] == 0
     np.testing.assert_allclose(outside.confidence_interval()[0], [0, 0.0374], atol=5e-5)
-
-
-def test_several_samples_have_score_intervals() -> None:
-    """Near the Wald interval in a sample of five hundred, and no nearer to it than it should be."""
-    estimate = two_warners()
-    assert estimate.default_interval == "score"
-    score, wald = (estimate.confidence_interval(0.95, method) for method in ("score", "wald"))
-    np.testing.assert_allclose(score, wald, atol=0.01)
-    assert np.abs(score - wald).max() > 1e-4
 
 
 @pytest.mark.parametrize("method", ["moments", "ml"])
@@ -190,17 +157,6 @@ def test_bca_ends_are_those_of_scipy() -> None:
     error = estimate.standard_error[0]
     assert np.abs(found - [*wanted.confidence_interval]).max() < 0.05 * error
     assert np.abs(found - plain).max() > 0.08 * error
-
-
-def test_bca_moves_the_tails_as_the_formula_says() -> None:
-    """Six replicates in ten below the estimate: z0 is the normal quantile at 0.6."""
-    estimate = estimate_of([330, 60, 10], KUK)
-    values = estimate.pi_hat + np.repeat([-0.1, 0.1], [600, 400])[:, None] * [1, -1]
-    found = share_intervals._bca(estimate, values, np.array([0.025, 0.975]))[0]
-    d = np.repeat(KUK.left_inverse()[0], [330, 60, 10]) - estimate.pi_hat[0]
-    a, z0 = (d**3).sum() / (6 * (d**2).sum() ** 1.5), norm.ppf(0.6)
-    z = z0 + norm.ppf([0.025, 0.975])
-    np.testing.assert_allclose(found, norm.cdf(z0 + z / (1 - a * z)))
 
 
 def test_a_chosen_left_inverse_is_used_again() -> None:

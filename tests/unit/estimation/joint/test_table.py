@@ -73,16 +73,6 @@ def test_margins_of_sums_of_cells_carry_their_covariance():
     assert list(got.categories) == list(known.categories)
 
 
-def test_a_direct_variable_costs_nothing():
-    """With all variables asked directly the table holds the plain shares and their multinomial errors."""
-    x = _counts((2, 3))
-    table = cross_tabulate_counts(x, {"a": None, "b": None})
-    p, n = x / x.sum(), x.sum()
-    assert np.allclose(table.pi_hat, p)
-    assert np.allclose(table.standard_error**2, p * (1 - p) / (n - 1))
-    assert np.allclose(table.estimate.randomization_variance, 0)
-
-
 def test_a_million_cells():
     """Twenty yes-or-no questions: moments with standard errors, margins and conditional shares, no covariances."""
     x = np.random.default_rng(5).poisson(1.0, size=(2,) * 20)
@@ -139,15 +129,6 @@ def test_a_weighted_table():
     assert clustered.independence().denominator == pytest.approx(29)
     assert clustered.independence(method="wald").denominator == 29
     assert clustered.odds_ratio().interval_method == "wald"
-
-
-def test_the_most_likely_table():
-    x = [[120, 90], [55, 235]]
-    table = cross_tabulate_counts(x, {"a": WARNER, "b": WARNER}, method="ml")
-    assert (table.pi_hat >= 0).all() and table.pi_hat.sum() == pytest.approx(1)
-    own = cross_tabulate_counts(np.sum(x, axis=1), {"a": WARNER}, method="ml")
-    assert np.allclose(table.margin("a").pi_hat, own.pi_hat.ravel())
-    assert table.odds_ratio().method == "ml"
 
 
 def test_most_likely_margins_say_when_the_cells_sum_to_others():

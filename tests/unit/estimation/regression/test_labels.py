@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell import Categories, Sampling
+from maskwell import Categories
 from maskwell import design as make_design
 from maskwell.designs import Dense
 from maskwell.errors import MaskwellError, ReportError
-from maskwell.estimation import estimate_survey
 from maskwell.estimation.regression import (
     estimate_with_anchor,
     fit_logistic,
@@ -84,10 +83,3 @@ def test_labels_of_several_designs() -> None:
 def test_a_design_that_no_row_used_is_named() -> None:
     with pytest.raises(ReportError, match="no row used design 1 of the 2"):
         fit_logistic(X, LABELS, [WARNER, WARNER], groups=np.zeros(100, dtype=int))
-
-
-@pytest.mark.parametrize("reports", [YES, YES.astype(int)])
-def test_shares_of_numbers_are_refused_too(reports: Any) -> None:
-    for ask in (lambda: WARNER.tally(reports), lambda: estimate_survey(reports, WARNER, Sampling())):
-        with pytest.raises(MaskwellError, match=r"True|False|0|1"):
-            ask()

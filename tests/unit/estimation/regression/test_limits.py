@@ -10,7 +10,7 @@ from tests.support.regression import DIRECT, THREE, WARNER
 from tests.support.surveys import regress_with
 
 import maskwell as mw
-from maskwell.estimation.regression import fit_logistic, fit_multinomial, fit_predictor, fit_with_anchor
+from maskwell.estimation.regression import fit_logistic, fit_predictor, fit_with_anchor
 
 CUT = chi2.ppf(0.95, 1)
 TWO = np.repeat([0.0, 1.0], 40)[:, None]
@@ -84,13 +84,6 @@ def test_separation_gives_signs_only_where_the_data_do():
     assert fit_logistic(x, overlapping.astype(int), DIRECT, codes=True).converged
 
 
-def test_a_category_of_several_that_nobody_is_in():
-    z = np.concatenate([np.repeat([0, 1, 2], counts) for counts in ([200, 60, 40], [100, 150, 50])])
-    x = np.repeat([0.0, 1.0], 300)[:, None]
-    found = fit_multinomial(x, z, THREE, names=["x"], codes=True)
-    assert not found.converged and np.isnan(found.standard_error).all() and "nan" not in str(found)
-
-
 @pytest.mark.parametrize(
     ("counts", "infinite"), [((40, 140, 120), "never|once"), ((120, 140, 40), "once|often"), ((150, 40, 110), "")]
 )
@@ -137,11 +130,6 @@ def test_the_profile_of_a_plain_sample_is_the_likelihood_ratio_and_scaled_under_
     wald = mw.regress(table, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(weights="v"), interval="wald")
     widths = [np.diff(one.confidence_interval())[1, 0] for one in (weighted, wald)]
     assert widths[0] == pytest.approx(widths[1], rel=0.1)
-
-
-def test_under_a_sampling_plan_infinity_has_no_interval():
-    found = fit_logistic(TWO, reports((8, 40), (20, 40)), WARNER, codes=True, weights=np.ones(80))
-    assert found.rows()[0]["interval"] == [None, None] and "no interval" in found.flags[0]
 
 
 def test_the_default_interval_of_a_rare_answer_covers():

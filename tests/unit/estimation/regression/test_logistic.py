@@ -93,14 +93,6 @@ def test_expected_information_is_the_mean_of_the_observed_one(design):
     np.testing.assert_allclose(likelihood.expected(theta), mean, rtol=1e-9, atol=1e-12)
 
 
-def test_two_categories_are_the_same_as_a_multinomial_of_two():
-    X, z = logistic_data(800, [0.2, 1.0])
-    matrix = ModelMatrix.of([X], ("Intercept", "a"), with_ones=True)
-    likelihood = Likelihood.shared(Softmax(Evidence.of(z, WARNER, codes=True)), matrix, None)
-    found = climb(likelihood, np.zeros(2))
-    np.testing.assert_allclose(matrix.back @ found.theta, fit_logistic(X, z, WARNER, codes=True).estimates, atol=1e-9)
-
-
 def test_rows_may_have_different_designs():
     X, z = logistic_data(4000, [-0.5, 0.7], WARNER, seed=5)
     Y, u = logistic_data(4000, [-0.5, 0.7], DIRECT, seed=6)
@@ -123,14 +115,6 @@ def test_weights_count_like_repeated_rows():
     np.testing.assert_allclose(weighted.standard_error, smaller, rtol=1e-7)
     assert weighted.llf == pytest.approx(repeated.llf / times.mean())
     assert weighted.llnull == pytest.approx(repeated.llnull / times.mean())
-
-
-def test_shifted_and_stretched_columns_change_nothing_but_their_coefficients():
-    X, z = logistic_data(2000, [-0.2, 0.5, 0.3])
-    plain = fit_logistic(X, z, WARNER, codes=True)
-    moved = fit_logistic(X * [1e-6, 1e7] + [1e3, 1e12], z, WARNER, codes=True)
-    np.testing.assert_allclose(moved.estimates[1:] * [1e-6, 1e7], plain.estimates[1:], rtol=1e-4)
-    assert moved.llf == pytest.approx(plain.llf, abs=1e-5)
 
 
 def test_many_rows_are_fitted_in_parts_and_end_at_the_same_point():
@@ -160,30 +144,6 @@ def test_multinomial_recovers_a_saturated_table():
 
 
 # ---- what is wrong is said
-
-
-def test_an_intercept_that_runs_to_minus_infinity_is_flagged():
-    z = np.repeat([0, 1], [30, 270])
-    found = fit_logistic(np.empty((300, 0)), z, WARNER, codes=True)
-    assert not found.converged
-    assert "Intercept runs to minus infinity" in found.flags[0]
-    assert np.isnan(found.standard_error[0]) and found.estimates[0] < -9
-    assert found.rows()[0]["standard_error"] is None
-
-
-def test_a_cell_with_fewer_reports_than_chance_is_flagged_and_the_rest_is_kept():
-    x = np.repeat([0.0, 1.0], 300)
-    z = np.repeat([0, 1, 0, 1], [150, 150, 20, 280])
-    found = fit_logistic(x, z, WARNER, codes=True)
-    assert not found.converged and "x1" in found.flags[0] and "300 of 600 rows" in found.flags[0]
-    assert np.isfinite(found.standard_error[0]) and np.isnan(found.standard_error[1])
-
-
-def test_perfect_separation_is_flagged():
-    x = np.linspace(-1, 1, 40)
-    found = fit_logistic(x, (x < 0).astype(int), DIRECT, codes=True)
-    assert not found.converged and "no finite estimate" in found.flags[0]
-    assert np.isnan(found.standard_error).any()
 
 
 def test_a_collinear_column_is_named():
@@ -246,3 +206,44 @@ def test_summary_names_the_latent_part_and_fits_the_line():
     assert found.to_dict()["converged"] is True and found.to_dict()["coefficients"][0]["term"] == "Intercept"
     with pytest.raises(ParameterError, match="level = 2"):
         found.confidence_interval(2)
+
+
+@pytest.fixture(scope="module")
+def several():
+    rng = np.random.default_rng(5)
+    X = np.column_stack([rng.normal(size=900), rng.integers(0, 2, 900)])
+    z = draw(THREE.matrix(), rng.integers(0, 3, 900), rng)
+    return X, fit_multinomial(X, z, THREE, names=["a", "b"], weights=rng.uniform(1, 3, 900), codes=True)
+
+
+def chances(found, X, beta):
+    return found.margins.at(beta, np.column_stack([np.ones(len(X)), X])).reshape(len(X), -1)
+
+
+@pytest.mark.parametrize("dummy", [False, True])
+def test_effects_of_several_categories_are_mean_derivatives(several, dummy):
+    X, found = several
+    weights = found.margins.weights / found.margins.weights.sum()
+
+    def effects(beta):
+        step, out = 1e-6, []
+        for j in range(2):
+            up, down = X.copy(), X.copy()
+            up[:, j], down[:, j] = (1.0, 0.0) if dummy and j == 1 else (up[:, j] + step, down[:, j] - step)
+            width = 1.0 if dummy and j == 1 else 2 * step
+            out.append(weights @ (chances(found, up, beta) - chances(found, down, beta)) / width)
+        return np.array(out).T.ravel()
+
+    effect = found.marginal_effects(dummy=dummy)
+    assert effect.terms == ("never: a", "never: b", "once: a", "once: b", "often: a", "often: b")
+    np.testing.assert_allclose(effect.estimates, effects(found.estimates), atol=1e-8)
+    J = gradient_of(effects, found.estimates, 1e-4).T
+    np.testing.assert_allclose(effect.covariance, J @ found.covariance @ J.T, rtol=1e-3, atol=1e-9)
+    assert np.allclose(effect.estimates.reshape(3, 2).sum(axis=0), 0)
+
+
+def test_new_rows_must_have_the_columns_of_the_fit():
+    X, z = logistic_data(300, [0.1, 0.4, 0.2])
+    found = fit_logistic(X, z, WARNER, codes=True)
+    with pytest.raises(InputError, match="a model with 2 columns"):
+        found.predict(np.ones((3, 5)))

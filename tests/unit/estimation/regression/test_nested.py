@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from scipy import stats
-from tests.support.regression import KUK, THREE, WARNER, draw, log_likelihood, logistic_data
+from tests.support.regression import KUK, WARNER, draw, log_likelihood, logistic_data
 from tests.support.together import together
 
 import maskwell as mw
 from maskwell.errors import InputError, ParameterError
-from maskwell.estimation.regression import fit_logistic, fit_multinomial
+from maskwell.estimation.regression import fit_logistic
 from maskwell.estimation.regression.nested_models import compare_nested
 
 X, CODES = logistic_data(1500, [-0.4, 0.5, 0.0, 0.2])
@@ -48,31 +48,6 @@ def test_a_smaller_model_need_not_be_a_part_of_the_columns():
     assert larger.compare(smaller).df == 1
     far = fit_logistic(1e6 + 1e3 * X[:, [0, 1]], CODES, WARNER, codes=True)  # the same model in other units
     assert far.compare(smaller, method="wald").statistic == pytest.approx(by_hand.statistic, rel=1e-6)
-
-
-def test_multinomial_models():
-    rng = np.random.default_rng(3)
-    codes = draw(THREE.matrix(), rng.integers(0, 3, 900), rng)
-    x = rng.normal(size=(900, 2))
-    larger = fit_multinomial(x, codes, THREE, codes=True)
-    smaller = fit_multinomial(x[:, :1], codes, THREE, codes=True)
-    test = larger.compare(smaller, method="wald")
-    named = larger.wald_test([term for term in larger.terms if term.endswith(larger.terms[2].split(": ")[1])])
-    assert (test.df, test.statistic) == (2, pytest.approx(named.statistic))
-    assert larger.compare(smaller).df == 2
-
-
-def test_statistics_are_chi_square_where_the_smaller_model_is_true():
-    """200 samples, seeds fixed; their sum is one of chi-square with 200 degrees of freedom (false alarm 2e-7).
-
-    A statistic that is half or twice as large is found with a chance of 0.90 and of 0.98.
-    """
-    statistics = []
-    for seed in range(200):
-        x, codes = logistic_data(250, [0.3, 0.8, 0.0], seed=seed)
-        larger = fit_logistic(x, codes, WARNER, codes=True)
-        statistics.append(larger.compare(fit_logistic(x[:, :1], codes, WARNER, codes=True)).statistic)
-    assert stats.chi2.ppf(1e-7, 200) < sum(statistics) < stats.chi2.isf(1e-7, 200)
 
 
 @together(

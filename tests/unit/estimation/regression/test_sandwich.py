@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from tests.support.regression import THREE, WARNER, draw, logistic_data
+from tests.support.regression import WARNER, draw, logistic_data
 
 from maskwell import Sampling
 from maskwell.errors import InputError, MissingValueError, ParameterError
-from maskwell.estimation.regression import fit_logistic, fit_multinomial
+from maskwell.estimation.regression import fit_logistic
 from maskwell.estimation.regression.row_sampling import RowSampling
 
 
@@ -49,15 +49,6 @@ def test_weights_strata_and_clusters_as_the_formula_says(clustered):
     assert found.degrees_of_freedom == 36 and found.variance == "sandwich (weights, 4 strata, 40 clusters)"
 
 
-def test_rows_without_clusters_are_their_own(clustered):
-    X, z, _, weights = clustered
-    stratum = (np.arange(2000) % 3).astype(str)
-    found = fit_logistic(X, z, WARNER, weights=weights, strata=stratum, codes=True)
-    own = fit_logistic(X, z, WARNER, weights=weights, strata=stratum, clusters=np.arange(2000), codes=True)
-    np.testing.assert_allclose(found.covariance, own.covariance, rtol=1e-9)
-    assert found.degrees_of_freedom is None and own.degrees_of_freedom == 1997
-
-
 def test_a_brute_jackknife_over_clusters_agrees(clustered):
     X, z, cluster, weights = clustered
     found = fit_logistic(X, z, WARNER, weights=weights, clusters=cluster, codes=True)
@@ -70,26 +61,6 @@ def test_a_brute_jackknife_over_clusters_agrees(clustered):
     np.testing.assert_allclose(found.standard_error, np.sqrt(np.diag(jackknife)), rtol=0.08)
     plain = fit_logistic(X, z, WARNER, weights=weights, codes=True)
     assert found.standard_error[0] > 1.5 * plain.standard_error[0]  # clusters matter here, so the test can fail
-
-
-def test_a_multinomial_has_the_same_sandwich_as_its_jackknife():
-    rng = np.random.default_rng(3)
-    cluster = np.repeat(np.arange(30), 60)
-    truth = rng.choice(3, 1800, p=[0.5, 0.3, 0.2])
-    truth = np.where(rng.random(1800) < 0.5, truth, (cluster % 3))
-    x, z = rng.normal(size=1800), draw(THREE.matrix(), truth, rng)
-    found = fit_multinomial(x[:, None], z, THREE, clusters=cluster, codes=True)
-    left = [fit_multinomial(x[cluster != c, None], z[cluster != c], THREE, codes=True).estimates for c in range(30)]
-    away = np.array(left) - found.estimates
-    np.testing.assert_allclose(found.standard_error, np.sqrt(29 / 30 * (away**2).sum(axis=0)), rtol=0.15)
-
-
-def test_the_same_label_in_two_strata_is_two_clusters(clustered):
-    X, z, cluster, _ = clustered
-    nested = fit_logistic(X, z, WARNER, strata=cluster // 10, clusters=cluster % 10, codes=True)
-    np.testing.assert_allclose(
-        nested.covariance, fit_logistic(X, z, WARNER, strata=cluster // 10, clusters=cluster, codes=True).covariance
-    )
 
 
 def test_a_finite_population_takes_off_sampling_but_not_randomization():

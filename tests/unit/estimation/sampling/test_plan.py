@@ -96,12 +96,6 @@ def test_rows_samples_and_designs_go_together(design: Any, plan: Sampling, sampl
         estimate_survey(REPORTS, design, plan, samples=samples)
 
 
-def test_one_plan_serves_any_number_of_rows() -> None:
-    plan = Sampling(population=10)
-    assert estimate_survey(REPORTS, WARNER, plan).total.sum() == pytest.approx(10)
-    assert estimate_survey(REPORTS[:2], WARNER, plan).total.sum() == pytest.approx(10)
-
-
 def test_weights_follow_from_shares_populations_and_stages() -> None:
     strata = ["a", "a", "b", "b"]
     plan = Sampling.from_shares(strata, {"a": 0.75, "b": 0.25, "c": 0})
@@ -150,17 +144,6 @@ def test_negative_weights_are_allowed_and_flagged() -> None:
     found = estimate_survey(REPORTS, WARNER, plan)
     assert (plan.weights < 0).any()
     assert any("negative" in flag for flag in found.flags)
-
-
-def test_calibrating_to_what_the_weights_say_changes_nothing_but_the_residuals() -> None:
-    """With a column of ones alone the variance of a share is that of the Hajek ratio."""
-    w = np.array([10.0, 12, 9, 11])
-    plain = estimate_survey(REPORTS, WARNER, Sampling(weights=w))
-    plan = Sampling(weights=w).calibrated(np.ones((4, 1)), [w.sum()])
-    found = estimate_survey(REPORTS, WARNER, plan)
-    assert found.pi_hat == pytest.approx(plain.pi_hat)
-    assert found.variance == pytest.approx(plain.variance, rel=1e-12)
-    assert found.total_variance == pytest.approx(plain.variance * w.sum() ** 2, rel=1e-12)
 
 
 def test_calibrated_domains_keep_the_rows_outside() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -89,19 +88,6 @@ def test_degrees_of_freedom_follow_the_strata() -> None:
     assert estimated(rounded, "brr").degrees_of_freedom == 2
     assert ReplicateRule("jk1").degrees_of_freedom(12) == 11
     assert ReplicateRule("brr").degrees_of_freedom(12) == 12  # nothing says how many strata there were
-
-
-def test_the_rao_wu_bootstrap_tends_to_ultimate_clusters() -> None:
-    """Each of the four equally likely resamples as often as the others: what thousands of random ones tend to."""
-    columns = []
-    for chosen in product((0, 1), repeat=2):
-        times = np.zeros(4)
-        for h, one in enumerate(chosen):
-            times[2 * h + one] = 2.0  # one of two clusters, times n / (n - 1)
-        columns.append(WEIGHTS * times[CLUSTERS])
-    found = estimated(np.stack(columns * 50, axis=1), "bootstrap")
-    exact = np.diag(estimated(None).total_covariance)
-    assert np.diag(found.total_covariance) == pytest.approx(exact, rel=1 / 200)  # one of 200 replicates is the centre
 
 
 def test_replicates_scaled_for_a_finite_population_get_the_correction() -> None:

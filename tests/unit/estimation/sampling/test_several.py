@@ -42,23 +42,6 @@ def test_samples_as_strata_agree_with_the_estimate_from_counts() -> None:
     assert found.total_covariance == pytest.approx(3000**2 * counts.covariance)  # strata fix the sum of the weights
 
 
-def test_the_variance_is_that_of_linearised_residuals() -> None:
-    rng = np.random.default_rng(3)
-    w, h, c = rng.integers(1, 9, 1000) / 2, rng.integers(0, 3, 1000), rng.integers(0, 7, 1000)
-    found = surveyed(Sampling(weights=w, strata=h, clusters=c))
-    yes = np.array([report == "yes" for report in REPORTS])
-    lam = [w[yes & (g == GROUP)].sum() / w[g == GROUP].sum() for g in (1, 2)]
-    own = 1.5 * lam[0] - 0.5 * lam[1]  # (1 - 1/4) lam_1 - (1 - 3/4) lam_2 over p_1 - p_2
-    assert found.pi_hat[0] == pytest.approx(own)
-    e = np.where(GROUP == 1, 1.5 * (yes - lam[0]) / w[GROUP == 1].sum(), -0.5 * (yes - lam[1]) / w[GROUP == 2].sum())
-    variance = 0.0
-    for stratum in range(3):
-        sums = np.array([(w * e)[(h == stratum) & (c == one)].sum() for one in range(7)])
-        variance += 7 / 6 * ((sums - sums.mean()) ** 2).sum()
-    assert found.variance[0] == pytest.approx(variance)
-    assert found.degrees_of_freedom == 18
-
-
 def test_a_jackknife_of_rows_agrees_with_strata() -> None:
     rows = [0, 1, 0, 1, 1, 0, 0, 1, 1, 1]
     group = np.repeat(["a", "b"], 5)
@@ -71,17 +54,6 @@ def test_a_jackknife_of_rows_agrees_with_strata() -> None:
     strata = estimate_survey(labels, designs, Sampling(strata=group), samples=group)
     assert jackknife.covariance == pytest.approx(strata.covariance)
     assert jackknife.degrees_of_freedom == 8
-
-
-def test_domains_are_estimated_like_files_of_their_own() -> None:
-    sex = np.where(np.arange(1000) % 3 == 0, "f", "m")
-    found = surveyed(Sampling(), domains=sex)
-    for label, one in found.domains.items():
-        own = np.flatnonzero(sex == label)
-        alone = estimate_survey([REPORTS[i] for i in own], PAIRS, Sampling(), samples=GROUP[own])
-        assert one.pi_hat == pytest.approx(alone.pi_hat)
-        assert one.variance == pytest.approx(alone.variance, rel=1e-2)
-        assert one.n == alone.n
 
 
 def test_a_domain_with_one_of_the_samples_has_no_estimate() -> None:
@@ -173,17 +145,6 @@ def test_totals_are_those_of_a_sample_with_replacement() -> None:
     for label, one in found.domains.items():
         assert one.total == pytest.approx(survey.domains[label].total)
         assert one.total_covariance == pytest.approx(survey.domains[label].total_covariance)
-
-
-def test_several_samples() -> None:
-    cells = Cells.of(
-        [0, 1, 0, 1, 0, 1], count=[60, 90, 40, 110, 20, 30], sample=[0, 0, 1, 1, 0, 0], domain=["f"] * 4 + ["m"] * 2
-    )
-    found = estimate_simple(cells, [COIN, OTHER])
-    both = estimate_samples([Sample.of([60, 90], COIN), Sample.of([40, 110], OTHER)])
-    assert found.domains["f"].pi_hat == pytest.approx(both.pi_hat)
-    assert found.domains["f"].variance == pytest.approx(both.variance)
-    assert found.domains["m"].pi_hat[0] == pytest.approx((20 / 50 - 0.3) / 0.4)
 
 
 def test_a_domain_with_one_row_has_no_estimate() -> None:

@@ -13,9 +13,9 @@ from maskwell import Categories, Sampling, SeededRandom
 from maskwell import design as make_design
 from maskwell.core import Cells, Reports
 from maskwell.core.groups import Factor
-from maskwell.designs import Dense, Kronecker, Subset, Unary, Uniform
+from maskwell.designs import Dense, Kronecker, Subset, Unary
 from maskwell.errors import InputError, MaskwellError
-from maskwell.estimation import LeftInverse, estimate_by_moments, estimate_survey
+from maskwell.estimation import estimate_by_moments, estimate_survey
 from maskwell.estimation.sampling import recovery
 from maskwell.estimation.sampling.weighted_survey import estimate_cells
 
@@ -35,20 +35,6 @@ def recovered(reports: list[Any], p: float = 0.7) -> Real:
 
 
 # ---- formulas of textbooks, written out for two categories
-
-
-def test_warner_in_a_simple_random_sample() -> None:
-    reports, size = answers(50, 1), 200
-    u = recovered(reports)
-    found = estimate_survey(reports, WARNER, Sampling(population=size))
-    noise = 0.7 * 0.3 / 0.4**2
-    expected = (1 - 50 / size) * u.var(ddof=1) / 50 + noise / size
-    assert found.pi_hat[0] == pytest.approx(u.mean(), rel=1e-13)
-    assert found.variance[0] == pytest.approx(expected, rel=1e-12)
-    assert found.total_variance[0] == pytest.approx(expected * size**2, rel=1e-12)
-    assert found.randomization_variance[0] == pytest.approx(noise / 50, rel=1e-12)
-    assert found.population == pytest.approx(size)
-    assert found.degrees_of_freedom is None
 
 
 def test_equal_weights_without_a_population_are_the_moment_estimate() -> None:
@@ -100,46 +86,7 @@ def test_hajek_and_deville() -> None:
     assert same.total_covariance == pytest.approx(simple.total_covariance, rel=1e-12)
 
 
-def test_draws_by_size_in_strata_add_up() -> None:
-    """Hansen and Hurwitz in each stratum with its own number of draws."""
-    reports, p, strata = answers(14, 32), np.random.default_rng(32).uniform(0.01, 0.1, 14), np.repeat([0, 1], [5, 9])
-    found = estimate_survey(reports, WARNER, Sampling(draw_probabilities=p, strata=strata))
-    parts = [recovered(reports)[strata == h] / p[strata == h] for h in (0, 1)]
-    assert found.total[0] == pytest.approx(sum(one.mean() for one in parts))
-    assert found.total_variance[0] == pytest.approx(sum(one.var(ddof=1) / len(one) for one in parts))
-
-
-def test_with_replacement_and_with_a_known_population() -> None:
-    reports, chances = answers(50, 7), np.linspace(0.2, 0.9, 50)
-    safe = estimate_survey(reports, WARNER, Sampling(population=100, method="with-replacement"))
-    assert safe.total_variance[0] == pytest.approx(100**2 * recovered(reports).var(ddof=1) / 50, rel=1e-12)
-    found = estimate_survey(reports, WARNER, Sampling(inclusion=chances, poisson=True), denominator=60)
-    assert found.pi_hat == pytest.approx(found.total / 60)
-    assert found.variance == pytest.approx(found.total_variance / 3600)
-
-
 # ---- the same sample told in several ways
-
-
-def test_second_stage_as_rows_or_as_clusters() -> None:
-    reports, first, second = answers(12, 9), np.repeat([0, 1, 2], 4), np.arange(12)
-    sizes = np.repeat([6.0, 9.0, 4.0], 4)
-    rows = estimate_survey(reports, WARNER, Sampling(clusters=first, population=(10, sizes)))
-    units = estimate_survey(reports, WARNER, Sampling(clusters=(first, second), population=(10, sizes)))
-    assert rows.total_covariance == pytest.approx(units.total_covariance, rel=1e-12)
-    assert rows.total == pytest.approx(units.total)
-
-
-def test_joint_tables_use_the_designs_axis_by_axis() -> None:
-    pair = Kronecker.of([Dense.of(P), Uniform.from_gamma(4, Categories.numbered(2))])
-    codes = np.random.default_rng(11).integers(0, 6, 90)
-    reports = Reports(pair.fingerprint, pair.k, "codes", codes.astype(np.uint8))
-    weights, clusters = np.random.default_rng(12).uniform(1, 3, 90), np.arange(90) // 6
-    plan = Sampling(weights=weights, clusters=clusters)
-    found = estimate_survey(reports, pair, plan)
-    dense = Dense.of(pair.matrix().tolist())
-    twin = estimate_survey(codes, dense, plan)
-    assert found.covariance == pytest.approx(twin.covariance, rel=1e-9)
 
 
 def test_variances_alone_where_covariances_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,15 +118,6 @@ def test_variances_alone_where_covariances_are_left_out(monkeypatch: pytest.Monk
             assert a.randomization_variance == pytest.approx(b.randomization_variance, rel=1e-9)
 
 
-def test_a_million_cells() -> None:
-    coins = Kronecker.of([Uniform.from_gamma(3, Categories.numbered(2))] * 20)
-    codes = np.random.default_rng(17).integers(0, 2**20, 1000).astype(np.uint32)
-    reports = Reports(coins.fingerprint, coins.k, "codes", codes)
-    found = estimate_survey(reports, coins, Sampling(weights=np.full(1000, 2.0), strata=np.arange(1000) % 2))
-    assert found.pi_hat.sum() == pytest.approx(1)
-    assert found.total.sum() == pytest.approx(2000)
-
-
 def test_sets_and_their_codes_agree() -> None:
     """A set of one category is a code: the same totals and cluster variances by either road."""
     sets = Unary.of("0.75", "0.25", Categories.numbered(3))
@@ -196,14 +134,6 @@ def test_sets_and_their_codes_agree() -> None:
     assert found.covariance == pytest.approx(12 / 11 * (t - t.mean(axis=0)).T @ (t - t.mean(axis=0)))
     assert found.n == 60
     assert sum(one.n for one in found.domains.values()) == 60
-
-
-def test_another_left_inverse() -> None:
-    kuk = Dense.of([["0.09", "0.64"], ["0.42", "0.32"], ["0.49", "0.04"]])
-    best = LeftInverse.best(kuk, [0.3, 0.7])
-    codes = np.random.default_rng(20).integers(0, 3, 50)
-    found = estimate_survey(codes, kuk, Sampling(population=100), inverse=best)
-    assert found.pi_hat == pytest.approx(best.solve(np.bincount(codes) / 50))
 
 
 # ---- files and streams
@@ -237,13 +167,6 @@ def test_an_empty_domain_is_not_a_number_and_says_so() -> None:
     assert "NaN" not in json.dumps(found.to_dict())
 
 
-def test_domain_totals_add_up() -> None:
-    reports, domains = answers(60, 23), np.arange(60) % 4
-    found = estimate_survey(reports, WARNER, Sampling(population=300), domains=domains)
-    assert sum(one.total for one in found.domains.values()) == pytest.approx(found.total)
-    assert sum(one.population for one in found.domains.values()) == pytest.approx(300)
-
-
 # ---- single units
 
 
@@ -259,13 +182,6 @@ def test_a_single_unit_is_refused_unless_an_option_says_what_to_do(more: dict[st
     centred = estimate_survey(answers(6, 24), WARNER, Sampling(strata=STRATA, lonely="centre", **more))
     assert np.isfinite(certain.variance).all()
     assert np.isfinite(centred.variance).all()
-
-
-def test_a_certain_unit_still_randomizes() -> None:
-    reports = [YES] * 5 + [NO]
-    found = estimate_survey(reports, WARNER, Sampling(strata=STRATA, lonely="certainty"))
-    u = recovered(reports)
-    assert found.total_variance[0] == pytest.approx(u[5] ** 2 - u[5])  # nothing from stratum a: five equal reports
 
 
 def test_a_single_unit_compared_with_the_mean_of_all() -> None:
