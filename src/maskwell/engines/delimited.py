@@ -30,14 +30,7 @@ import numpy as np
 
 from maskwell.core.phrases import named_encoding
 from maskwell.engines.arrow_arrays import file_errors, require
-from maskwell.engines.input_file import (
-    POINT,
-    SEPARATORS,
-    UTF8,
-    DecimalCommas,
-    InputFile,
-    TextForm,
-)
+from maskwell.engines.input_file import POINT, SEPARATORS, UTF8, DecimalCommas, InputFile, TextForm
 from maskwell.engines.record_reader import BOM, LONGEST_RECORD, TAB, BrokenRecordError, RecordReader, usual_separator
 from maskwell.engines.row_sources import Engine
 from maskwell.errors import DataFileError

@@ -10,7 +10,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.categories import Categories
-from maskwell.core.phrases import HINT, listed, option, shorten
+from maskwell.core.phrases import option, shorten
 from maskwell.designs.design import Design
 from maskwell.engines.arrow_arrays import column_errors, flags_in_memory, missing_rows, numbers_in_memory, require
 from maskwell.engines.assignments import Assignment, Samples, Variable, variables_of
@@ -20,12 +20,11 @@ from maskwell.engines.formula import Formula, check_columns, read_formula, read_
 from maskwell.engines.formula_coding import Coding
 from maskwell.engines.formula_references import References
 from maskwell.engines.labelled_columns import as_factor
+from maskwell.engines.model_predictors import Hidden, Variables, categories_of
 from maskwell.engines.predictor_columns import CategoryColumn, Predictors
 from maskwell.engines.rows import Rows
 from maskwell.engines.survey_columns import ColumnRoles, RoleReader, SampleReader, some_rows
 from maskwell.errors import InputError, MissingValueError, ParameterError
-
-STEP = 1e-5  # of differences that stand for a slope, in standard deviations of a column
 
 
 def _dropped() -> str:
@@ -67,22 +66,6 @@ class OutcomeColumn:
         return [*(label for label, _ in self.combined), *(x for code, x in enumerate(labels) if code not in taken)]
 
 
-@dataclass(frozen=True)
-class _Hidden:
-    """A randomized predictor: its true categories, and the code of the one that the others are compared with."""
-
-    name: str
-    categories: Categories
-    reference: int
-
-    def column(self, codes: Array) -> Any:
-        """A column of true categories; the reference comes first."""
-        labels = [str(label) for label in self.categories.labels]
-        order = [self.reference, *(code for code in range(len(labels)) if code != self.reference)]
-        places = np.argsort(order)
-        return CategoryColumn(places[codes], [labels[code] for code in order])
-
-
 @dataclass(frozen=True, eq=False)
 class ModelFrame:
     """A table made ready for a regression."""
@@ -100,7 +83,7 @@ class ModelFrame:
     rows: int
     dropped: int  # rows left out for missing values
     matrix_of: Callable[[Any], Real]  # the model matrix of another table with the same columns
-    variables: _Variables  # the predictors as columns, for what moving one of them does
+    variables: Variables  # the predictors as columns, for what moving one of them does
     group: Array | None = None  # of each row, the number of the group that has an intercept of its own
     group_name: str = ""
 
@@ -111,93 +94,6 @@ class ModelFrame:
     def changed(self, values: Mapping[str, Any]) -> Real:
         """The model matrix of all rows with one value in each of some columns."""
         return self.variables.changed(values)
-
-
-@dataclass(frozen=True, eq=False)
-class _Variables:
-    """The predictors of a fit as columns of a table, and how they become a model matrix."""
-
-    coding: Coding
-    frame: dict[str, Any]
-    names: tuple[str, ...]
-    uses: Mapping[str, set[str]]
-    rows: int
-    hidden: Sequence[_Hidden] = ()
-
-    def changed(self, values: Mapping[str, Any]) -> Real:
-        """The model matrix of all rows with one value in each of some columns, among them all randomized ones."""
-        randomized = {one.name: one for one in self.hidden}
-        check_columns([*values], [*self.names, *randomized])
-        lacking = next((name for name in randomized if name not in values), None)
-        if lacking is not None:
-            typed = option("at", f"{lacking}=LABEL", f"{{{lacking!r}: LABEL}}")
-            named = shorten(repr(lacking), 24)
-            raise InputError("predictions-need-a-true-category", lacking=named, option_name=typed)
-        columns = {name: self._everywhere(name, value, randomized.get(name)) for name, value in values.items()}
-        return self.coding.apply(Predictors({**self.frame, **columns}, self.rows))
-
-    def _everywhere(self, name: str, value: Any, hidden: _Hidden | None) -> Any:
-        """One value in all rows: a category by its text, or a number."""
-        if hidden is not None:
-            return hidden.column(np.full(self.rows, _place(name, value, hidden.categories.labels)))
-        labels = _categories_of(name, self.frame[name], self.uses)
-        if len(labels):
-            levels = _levels_of(self.frame[name])
-            codes = np.full(self.rows, _place(name, value, levels))
-            return CategoryColumn(codes, levels)
-        try:
-            return np.full(self.rows, float(value))
-        except (TypeError, ValueError):
-            raise InputError(
-                "for-which-holds-numbers", value=shorten(repr(value), 24), name=shorten(repr(name), 24)
-            ) from None
-
-    def moved(self, *, dummy: bool) -> Iterator[tuple[str, Real, Real | None]]:
-        """What each variable does, in the order of the formula."""
-        for name in self.names:
-            column = self.frame[name]
-            labels = _categories_of(name, column, self.uses)
-            if len(labels):
-                off = self._everybody(name, labels[0])
-                for label in labels[1:]:
-                    yield f"{name}[{label} vs {labels[0]}]", self._everybody(name, label), off
-            elif dummy and np.isin(column, (0, 1)).all():
-                yield name, self._with(name, np.ones(self.rows)), self._with(name, np.zeros(self.rows))
-            else:
-                yield name, self._slope(name, np.asarray(column, dtype=np.float64)), None
-
-    def _everybody(self, name: str, label: Any) -> Real:
-        """All rows with one category."""
-        levels = _levels_of(self.frame[name])
-        codes = np.full(self.rows, levels.index(label))
-        return self._with(name, CategoryColumn(codes, levels))
-
-    def _slope(self, name: str, column: Real) -> Real:
-        """How the model matrix changes with a column of numbers, by differences that stay among its values."""
-        if "C" in self.uses.get(name, ()):
-            raise InputError("no-marginal-effect-of-which", name=shorten(repr(name), 24))
-        step = STEP * max(float(np.std(column)), float(np.abs(column).max()) * STEP)
-        low, high = np.maximum(column - step, column.min()), np.minimum(column + step, column.max())
-        apart = self._with(name, high) - self._with(name, low)
-        return np.asarray(apart / (high - low)[:, None])
-
-    def _with(self, name: str, values: Any) -> Real:
-        """The model matrix with other values of one column."""
-        return self.coding.apply(Predictors({**self.frame, name: values}, self.rows))
-
-
-def _place(name: str, value: Any, labels: Sequence[Any]) -> int:
-    """The code of a category, found by its text."""
-    texts = [*map(str, labels)]
-    if str(value) not in texts:
-        known = listed(texts, len(texts), HINT - len("categories: "))
-        wrong = shorten(repr(str(value)), 24)
-        raise InputError("is-no-category", value=wrong, name=shorten(repr(name), 24), texts=known)
-    return texts.index(str(value))
-
-
-def _levels_of(column: Any) -> list[Any]:
-    return np.unique(column).tolist() if isinstance(column, np.ndarray) else list(column.categories)
 
 
 def read_model_frame(
@@ -252,7 +148,7 @@ def read_model_frame(
     inputs = {name: variables[name].choices[0].design.inputs for name in randomized}
     if reference:
         known = {parsed.outcome: outcome.labels, **{name: held.labels for name, held in inputs.items()}}
-        known |= {name: _categories_of(name, column, uses) for name, column in frame.items()}
+        known |= {name: categories_of(name, column, uses) for name, column in frame.items()}
         places = reference.places(known, [*parsed.right, *(right or ())])
         for name in places.keys() & frame.keys():  # the reference comes first, where the coding looks for it
             column, order = frame[name], [*known[name]]
@@ -262,15 +158,8 @@ def read_model_frame(
         outcome = replace(outcome, reference=places.pop(parsed.outcome, None))
     else:
         places = {}
-    hidden = [_Hidden(name, held, places.get(name, len(held) - 1)) for name, held in inputs.items()]
+    hidden = [Hidden(name, held, places.get(name, len(held) - 1)) for name, held in inputs.items()]
     return _assembled(parsed, right, reader, kept, frame, outcome, joint, hidden, plan)
-
-
-def _categories_of(name: str, column: Any, uses: Mapping[str, set[str]]) -> Sequence[Any]:
-    """The categories of a predictor, in their order; none of numbers, unless they stand in ``C`` only."""
-    if not isinstance(column, np.ndarray):
-        return list(column.categories)
-    return np.unique(column).tolist() if uses.get(name) == {"C"} else ()
 
 
 def _assembled(
@@ -281,7 +170,7 @@ def _assembled(
     frame: dict[str, Any],
     outcome: OutcomeColumn,
     joint: _Joint | None,
-    hidden: Sequence[_Hidden],
+    hidden: Sequence[Hidden],
     plan: ColumnRoles,
 ) -> ModelFrame:
     randomized = [one.name for one in hidden]
@@ -308,7 +197,7 @@ def _assembled(
         len(kept),
         int((~kept).sum()),
         _matrix_of(coding, parsed, hidden),
-        _Variables(
+        Variables(
             coding,
             frame,
             tuple(name for name in parsed.columns if name in frame),
@@ -321,7 +210,7 @@ def _assembled(
     )
 
 
-def _coded(right: Any, frame: dict[str, Any], hidden: Sequence[_Hidden], n: int) -> tuple[Coding, tuple[Real, ...]]:
+def _coded(right: Any, frame: dict[str, Any], hidden: Sequence[Hidden], n: int) -> tuple[Coding, tuple[Real, ...]]:
     """The model matrix for each combination of categories of the randomized predictors, the first one slowest."""
     sizes = [len(one.categories) for one in hidden]
     if int(np.prod(sizes)) > MOST_CATEGORIES:
@@ -340,12 +229,12 @@ def _coded(right: Any, frame: dict[str, Any], hidden: Sequence[_Hidden], n: int)
     return coding, tuple(versions)
 
 
-def _latent_columns(hidden: Sequence[_Hidden], codes: Sequence[Array]) -> dict[str, Any]:
+def _latent_columns(hidden: Sequence[Hidden], codes: Sequence[Array]) -> dict[str, Any]:
     """Columns of true categories."""
     return {one.name: one.column(column) for one, column in zip(hidden, codes, strict=True)}
 
 
-def _matrix_of(coding: Coding, parsed: Formula, hidden: Sequence[_Hidden]) -> Callable[[Any], Real]:
+def _matrix_of(coding: Coding, parsed: Formula, hidden: Sequence[Hidden]) -> Callable[[Any], Real]:
     randomized = {one.name: one.categories for one in hidden}
 
     def matrix_of(data: Any) -> Real:

@@ -23,8 +23,8 @@ pq = pytest.importorskip("pyarrow.parquet")
 from maskwell.engines import arrow_arrays, arrow_checks
 from maskwell.engines.arrow_arrays import describe, without_traces
 from maskwell.engines.assignments import Assignment
-from maskwell.engines.column_randomizer import randomize_file
 from maskwell.engines.column_tables import open_table
+from maskwell.engines.randomized_data import randomize_file
 from maskwell.engines.report_counts import tally_file
 from maskwell.engines.row_sources import open_source
 from maskwell.engines.rows import MemoryRows
@@ -61,8 +61,7 @@ OFFSETS = _int32(0, 5, 10, 14, 18)
 
 
 @pytest.mark.parametrize(
-    "offsets",
-    [(0, 5, 10, 14, 1 << 20), (0, 1 << 30, 10, 14, 18), (0, -(1 << 20), 10, 14, 18), (-4, 5, 10, 14, 18)],
+    "offsets", [(0, 5, 10, 14, 1 << 20), (0, 1 << 30, 10, 14, 18), (0, -(1 << 20), 10, 14, 18), (-4, 5, 10, 14, 18)]
 )
 def test_offsets_that_point_elsewhere(tmp_path: Path, offsets: tuple[int, ...]) -> None:
     """The reader of the second one copied a gigabyte of the process, or crashed."""
@@ -283,12 +282,6 @@ def test_columns_made_by_a_caller(column: Any) -> None:
         MemoryRows(table)
     with open_table(Rows.of(table)) as opened, pytest.raises(WrongTypeError, match="points outside"):
         opened.columns(["y"])
-
-
-def test_good_columns_pass() -> None:
-    empty = pa.DictionaryArray.from_arrays(pa.array([None, None], pa.int8()), pa.array([], pa.string()))
-    table = pa.table({"y": ["yes", "no"], "d": empty})
-    assert MemoryRows(table).schema == table.schema
 
 
 def test_labels_that_a_dictionary_repeats_are_one(tmp_path: Path) -> None:

@@ -10,11 +10,7 @@ pa = pytest.importorskip("pyarrow")
 
 
 from maskwell.core import Categories
-from maskwell.designs import (
-    Dense,
-    Subset,
-    Uniform,
-)
+from maskwell.designs import Dense, Subset, Uniform
 from maskwell.engines.assignments import Assignment, Samples, variables_of
 from maskwell.engines.column_codes import raise_first
 from maskwell.engines.survey_columns import SampleReader
@@ -52,11 +48,7 @@ def test_several_columns_make_joint_codes_of_each_sample() -> None:
         Assignment.of("y", TRIAL, [("group", "2")]),
         Assignment.of("place", PLACE),
     ]
-    columns = {
-        "y": pa.array(["no", "2", "0"]),
-        "place": pa.array(["c", "b", "a"]),
-        "group": pa.array(["1", "2", "2"]),
-    }
+    columns = {"y": pa.array(["no", "2", "0"]), "place": pa.array(["c", "b", "a"]), "group": pa.array(["1", "2", "2"])}
     found = reader(assignments)
     _, sample, code = found.read(columns, 3, 1)
     assert sample.tolist() == [0, 1, 1]

@@ -13,8 +13,7 @@ from maskwell.errors import MissingValueError, ParameterError
 
 
 @pytest.mark.parametrize(
-    "column",
-    [pa.array([1, 2]), pa.array([1.0, 2.0]), pa.array(["1", "2.0"]), pa.array(["1", "2"]).dictionary_encode()],
+    "column", [pa.array([1, 2]), pa.array([1.0, 2.0]), pa.array(["1", "2.0"]), pa.array(["1", "2"]).dictionary_encode()]
 )
 def test_numbers_of_any_type(column: object) -> None:
     assert numbers_of(column, "w", 0).tolist() == [1.0, 2.0]
