@@ -200,13 +200,11 @@ class _StandardInput:
         self.stream = require("pyarrow.ipc").open_stream(require().PythonFile(self, "r"))
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes."""
         data = bytes(sys.stdin.buffer.read(size))
         self._read += len(data)
         return data
 
     def size(self) -> int:
-        """How many bytes came."""
         return self._read
 
     def close(self) -> None:
@@ -337,7 +335,6 @@ class IpcSink:
             self._waiting.close()
 
     def _opened(self, file: Any) -> Any:
-        """A writer: of the file itself, or of a stream."""
         ipc = require("pyarrow.ipc")
         return (ipc.new_stream if self._stream or file is not self._file else ipc.new_file)(file, self._schema)
 
@@ -361,7 +358,6 @@ class _UsedValues:
         self._used: Any = None
 
     def add(self, column: Any) -> None:
-        """Look at the next rows."""
         compute = require("pyarrow.compute")
         found = column.dictionary.take(compute.drop_null(compute.unique(column.indices)))
         if self._listed is None:
@@ -371,7 +367,6 @@ class _UsedValues:
             self._used = compute.unique(require().concat_arrays([self._used, found]))
 
     def in_order(self) -> Any:
-        """All values that were met."""
         if self._listed is None:
             return None
         return self._listed.filter(require("pyarrow.compute").is_in(self._listed, value_set=self._used))

@@ -103,7 +103,6 @@ class _CountingCells:
     options: dict[str, Any]
 
     def columns(self, schema: Any) -> list[str]:
-        """The columns of the tables, and those beside them."""
         beside, weights = self.options["beside"], self.options["weights"]
         names = [*_names_in(self.tables), *([] if weights is None else [weights])]
         for name in names:
@@ -229,7 +228,6 @@ class _TableCounter:
         self._counters: list[CellCounter] | None = None
 
     def add(self, batch: Any, row: int) -> None:
-        """Count the next rows; ``row`` of them came before."""
         codes = {name: coder.codes(batch.column(self._places[name])) for name, coder in self._coders.items()}
         weights = None
         if self._weights is not None:
@@ -266,7 +264,6 @@ class _TableCounter:
         return [counter] if alone else [counter.part(table) for table in apart]
 
     def tables(self) -> list[CellTable]:
-        """All tables so far."""
         counted = [counter.table() for counter in self._ready()]
         holders: dict[str, list[CellTable]] = {}
         for one in counted:
@@ -342,7 +339,6 @@ class CellCounter:
         return CellTable(self.columns, tuple(levels), matrix[order_], counts[order_], *weights)
 
     def _grow(self) -> None:
-        """Make room for labels that were not there before."""
         needed = [len(coder.labels) + 1 for coder in self._coders]
         if all(have >= need for have, need in zip(self._sizes, needed, strict=True)):
             return
@@ -450,7 +446,6 @@ class _CellLookup:
     where: str
 
     def columns(self, schema: Any) -> list[str]:
-        """The columns of the table."""
         for name in self.table.columns:
             find_column(schema, name, self.where)
         return [*self.table.columns]

@@ -270,7 +270,6 @@ class ColumnRandomizer:
 
 
 def _set_array(reports: Reports, *, texts_only: bool) -> Any:
-    """Set reports as texts of 0 and 1, or packed."""
     return texts_from_bits(reports.data, reports.k) if texts_only else masks_from_bits(reports.data)
 
 

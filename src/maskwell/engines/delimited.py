@@ -354,17 +354,15 @@ class _Behind:
         self._file: BinaryIO | None = file
 
     def write(self, data: Any) -> int:
-        """Add bytes."""
         return len(data) if self._file is None else self._file.write(data)
 
     def flush(self) -> None:
-        """Hand on what waits."""
+        """Nothing waits here."""
 
     def close(self) -> None:
         """Leave it open."""
 
     def abandon(self) -> None:
-        """Take no more."""
         self._file = None
 
 

@@ -342,7 +342,6 @@ def _reports(values: Any, about: ColumnLabels, name: str) -> tuple[Any, ColumnLa
 
 
 def _fitting(about: ColumnLabels, ending: str, *, same: bool) -> ColumnLabels:
-    """What a file of this kind can say about the column."""
     if not same:
         about = replace(about, format=None, missing=(), tagged=())
     if ending == ".dta":

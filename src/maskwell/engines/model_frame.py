@@ -70,22 +70,57 @@ class OutcomeColumn:
 class ModelFrame:
     """A table made ready for a regression."""
 
-    formula: str  # as typed
-    outcome_name: str
+    parsed: Formula
     outcome: OutcomeColumn
+    variables: Variables  # the predictors as columns, and how they become a model matrix
     versions: tuple[Real, ...]  # matrices of shape (n, p): one, or one for each category of the randomized predictors
-    names: tuple[str, ...]
     predictor: ReportColumn | None  # the reports of the randomized predictors, None without one
-    predictor_name: str
     latent: Real  # columns that the categories of the randomized predictors depend on, without their intercept
     latent_names: tuple[str, ...]
     plan: dict[str, Any]  # weights, strata, clusters and population, as far as they are given
-    rows: int
     dropped: int  # rows left out for missing values
-    matrix_of: Callable[[Any], Real]  # the model matrix of another table with the same columns
-    variables: Variables  # the predictors as columns, for what moving one of them does
-    group: Array | None = None  # of each row, the number of the group that has an intercept of its own
-    group_name: str = ""
+    group: Array | None  # of each row, the number of the group that has an intercept of its own
+
+    @property
+    def formula(self) -> str:
+        """As typed."""
+        return self.parsed.text
+
+    @property
+    def outcome_name(self) -> str:
+        """The column on the left."""
+        return self.parsed.outcome
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns of the model matrix."""
+        return self.variables.coding.names
+
+    @property
+    def predictor_name(self) -> str:
+        """The names of the randomized predictors."""
+        return ", ".join(one.name for one in self.variables.hidden)
+
+    @property
+    def group_name(self) -> str:
+        """The column that tells the group."""
+        return self.parsed.group or ""
+
+    def matrix_of(self, data: Any) -> Real:
+        """The model matrix of another table with the same columns."""
+        parsed, randomized = self.parsed, {one.name: one.categories for one in self.variables.hidden}
+        with open_table(Rows.of(data), randomized) as table:
+            check_columns(parsed.columns, table.names)
+            columns = table.columns(parsed.columns or table.names[:1])  # any one tells how many rows there are
+            rows = len(next(iter(columns.values()), ()))
+            reader = _Reader(columns, rows, "error", table, uses_of(parsed.right))
+        reader.note_missing(parsed.columns)
+        kept = reader.finish()
+        frame = {name: reader.covariate(name, kept) for name in parsed.columns if name not in randomized}
+        for one in self.variables.hidden:
+            codes = one.categories.encode(columns[one.name], match="text").codes.astype(np.int64)
+            frame[one.name] = one.column(codes)
+        return self.variables.coding.apply(Predictors(frame, rows))
 
     def moved(self, dummy: bool) -> Iterator[tuple[str, Real, Real | None]]:  # noqa: FBT001 - there is nothing else
         """For each change of a variable: its name, and dX / dx and None, or the model matrix after and before it."""
@@ -173,41 +208,21 @@ def _assembled(
     hidden: Sequence[Hidden],
     plan: ColumnRoles,
 ) -> ModelFrame:
-    randomized = [one.name for one in hidden]
     coding, versions = _coded(parsed.right, frame, hidden, int(kept.sum()))
     latent: Real = np.empty((int(kept.sum()), 0))
     latent_names: tuple[str, ...] = ()
     if joint is not None:
-        terms = parsed.without(randomized) if right is None else right
+        terms = parsed.without([one.name for one in hidden]) if right is None else right
         learned, latent = Coding.learn(terms, Predictors(frame, int(kept.sum())))
         latent_names = tuple(name for name in learned.names if name != "Intercept")
         if "Intercept" in learned.names:
             latent = np.delete(latent, learned.names.index("Intercept"), axis=1)
-    return ModelFrame(
-        parsed.text,
-        parsed.outcome,
-        outcome,
-        versions,
-        coding.names,
-        None if joint is None else joint.column(kept),
-        ", ".join(randomized),
-        latent,
-        latent_names,
-        reader.plan(plan, kept),
-        len(kept),
-        int((~kept).sum()),
-        _matrix_of(coding, parsed, hidden),
-        Variables(
-            coding,
-            frame,
-            tuple(name for name in parsed.columns if name in frame),
-            uses_of(parsed.right),
-            int(kept.sum()),
-            hidden,
-        ),
-        None if parsed.group is None else reader.numbers_of(parsed.group, kept),
-        parsed.group or "",
-    )
+    predictor = None if joint is None else joint.column(kept)
+    names = tuple(name for name in parsed.columns if name in frame)
+    variables = Variables(coding, frame, names, uses_of(parsed.right), int(kept.sum()), hidden)
+    sampling, dropped = reader.plan(plan, kept), int((~kept).sum())
+    group = None if parsed.group is None else reader.numbers_of(parsed.group, kept)
+    return ModelFrame(parsed, outcome, variables, versions, predictor, latent, latent_names, sampling, dropped, group)
 
 
 def _coded(right: Any, frame: dict[str, Any], hidden: Sequence[Hidden], n: int) -> tuple[Coding, tuple[Real, ...]]:
@@ -230,28 +245,7 @@ def _coded(right: Any, frame: dict[str, Any], hidden: Sequence[Hidden], n: int) 
 
 
 def _latent_columns(hidden: Sequence[Hidden], codes: Sequence[Array]) -> dict[str, Any]:
-    """Columns of true categories."""
     return {one.name: one.column(column) for one, column in zip(hidden, codes, strict=True)}
-
-
-def _matrix_of(coding: Coding, parsed: Formula, hidden: Sequence[Hidden]) -> Callable[[Any], Real]:
-    randomized = {one.name: one.categories for one in hidden}
-
-    def matrix_of(data: Any) -> Real:
-        with open_table(Rows.of(data), randomized) as table:
-            check_columns(parsed.columns, table.names)
-            columns = table.columns(parsed.columns or table.names[:1])  # any one tells how many rows there are
-            rows = len(next(iter(columns.values()), ()))
-            reader = _Reader(columns, rows, "error", table, uses_of(parsed.right))
-        reader.note_missing(parsed.columns)
-        kept = reader.finish()
-        frame = {name: reader.covariate(name, kept) for name in parsed.columns if name not in randomized}
-        for one in hidden:
-            codes = one.categories.encode(columns[one.name], match="text").codes.astype(np.int64)
-            frame[one.name] = one.column(codes)
-        return coding.apply(Predictors(frame, rows))
-
-    return matrix_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,7 +273,6 @@ class _Reader:
         self._lost: dict[str, int] = {}
 
     def reports(self, variables: Sequence[Variable]) -> _Joint:
-        """Codes of the reports of some variables together."""
         samples = Samples(tuple(variables))
         reader = SampleReader(samples, self._policy)
         kept, sample, codes = reader.read(dict(self._columns), self._rows, 1)
@@ -359,7 +352,6 @@ class _Reader:
         return OutcomeColumn(asked=((values.codes.astype(np.intp) - 1) % len(labels), Categories.of(labels)))
 
     def plan(self, plan: ColumnRoles, kept: Array) -> dict[str, Any]:
-        """What is known about the sampling of the rows that are used."""
         if not plan:
             return {}
         schema = require().schema([(name, column.type) for name, column in self._columns.items()])
@@ -384,7 +376,6 @@ def _filtered(column: Any, kept: Array) -> Any:
 
 
 def _as_numbers(column: Any) -> Real | None:
-    """Texts as numbers, None if one of them is none."""
     arrow = require()
     try:
         return numbers_in_memory(column.cast(arrow.float64()))

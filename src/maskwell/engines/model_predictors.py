@@ -59,7 +59,6 @@ class Variables:
         return self.coding.apply(Predictors({**self.frame, **columns}, self.rows))
 
     def _everywhere(self, name: str, value: Any, hidden: Hidden | None) -> Any:
-        """One value in all rows: a category by its text, or a number."""
         if hidden is not None:
             return hidden.column(np.full(self.rows, _place(name, value, hidden.categories.labels)))
         labels = categories_of(name, self.frame[name], self.uses)
@@ -89,7 +88,6 @@ class Variables:
                 yield name, self._slope(name, np.asarray(column, dtype=np.float64)), None
 
     def _everybody(self, name: str, label: Any) -> Real:
-        """All rows with one category."""
         levels = _levels_of(self.frame[name])
         codes = np.full(self.rows, levels.index(label))
         return self._with(name, CategoryColumn(codes, levels))
@@ -104,12 +102,10 @@ class Variables:
         return np.asarray(apart / (high - low)[:, None])
 
     def _with(self, name: str, values: Any) -> Real:
-        """The model matrix with other values of one column."""
         return self.coding.apply(Predictors({**self.frame, name: values}, self.rows))
 
 
 def _place(name: str, value: Any, labels: Sequence[Any]) -> int:
-    """The code of a category, found by its text."""
     texts = [*map(str, labels)]
     if str(value) not in texts:
         known = listed(texts, len(texts), HINT - len("categories: "))

@@ -167,7 +167,6 @@ def _count(
 
 
 def _counter_of(assignments: Sequence[Assignment], missing: str) -> _SampleCounter | _SetCounter:
-    """What counts the reports of these columns jointly."""
     leaves = [leaf for assignment in assignments for leaf in assignment.leaves]
     if len(leaves) == 1 and leaves[0].reports_are_sets:
         return _SetCounter(assignments[0], missing)
@@ -195,12 +194,10 @@ class _SampleCounter:
 
     @property
     def totals(self) -> list[Counts]:
-        """All rows so far, for each of the designs."""
         columns = zip(self._values, self.designs, strict=True)
         return [Counts(values, exact_sum(values), design.fingerprint, self._private) for values, design in columns]
 
     def expected(self) -> dict[str, Categories | None]:
-        """The columns that must be read, with the categories that they hold."""
         return self._samples.looked_for()
 
     def positions(self, schema: Any, path: object) -> dict[str, int]:

@@ -348,11 +348,8 @@ def no_column(names: Sequence[str], name: str, where: str) -> DataFileError:
     if times > 1:
         return DataFileError("has-columns-named", where=where, times=times, column=name)
     close = difflib.get_close_matches(name, names, n=1) if len(name) <= LONG_NAME else []
-    hint = (
-        f"did you mean {close[0]!r}?"
-        if close
-        else f"its columns: {listed(names, len(names), HINT - len('its columns: '))}"
-    )
+    there = listed(names, len(names), HINT - len("its columns: "))
+    hint = f"did you mean {close[0]!r}?" if close else f"its columns: {there}"
     if len(names) == 1 and ";" in names[0]:
         hint = "the columns seem to be separated by ';': save the file with commas"
     return DataFileError("where-has-no-column-column", hint=hint, where=where, column=name, columns=list(names))

@@ -371,7 +371,6 @@ class _WiderRows:
             self.schema = self.schema.append(require().field(name, values.type))
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
-        """The rows, as Arrow record batches."""
         chosen = range(len(self.schema)) if only is None else sorted(only)
         own, first = [place for place in chosen if place < self._own], 0
         added = [self._columns[place - self._own] for place in chosen if place >= self._own]

@@ -188,7 +188,6 @@ class GatheredRows:
 
 
 def _packed(batches: Iterator[Any]) -> Iterator[Any]:
-    """Each batch of a partition as the bytes of a stream of Arrow."""
     arrow, ipc = require(), require("pyarrow.ipc")
     for batch in batches:
         stream = arrow.BufferOutputStream()
@@ -283,13 +282,8 @@ def _check_same_columns(files: Sequence[str], needed: Collection[str]) -> None:
         for column in needed:
             other = holders.get((_root(path), column.casefold()))
             if names is not None and other is not None and column.casefold() not in names:
-                raise DataFileError(
-                    "path-has-no-column-column-shown",
-                    column_shown=shorten(column, 24),
-                    name=Path(other).name,
-                    path=path,
-                    column=column,
-                )
+                told = {"column_shown": shorten(column, 24), "path": path, "column": column}
+                raise DataFileError("path-has-no-column-column-shown", name=Path(other).name, **told)
 
 
 def _columns_of(path: str) -> set[str] | None:

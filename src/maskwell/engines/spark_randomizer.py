@@ -205,7 +205,6 @@ class _Folder:
         self.output, self.unfinished = output, self._beside.toString()
 
     def check(self, inputs: Sequence[str], *, force: bool) -> None:
-        """Raise where the name is taken, or belongs to what is being read."""
         if not force and self._files.exists(self._place):
             raise self._taken()
         place = f"{self._files.makeQualified(self._place).toUri().getPath()}/"

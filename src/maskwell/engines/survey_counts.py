@@ -84,8 +84,6 @@ class _SurveyBatch:
 
 @dataclass
 class _SurveyPart:
-    """What a survey estimate needs of one part of the rows."""
-
     cells: Cells | None
     ratios: Real | None
     products: Real | None
@@ -171,12 +169,10 @@ class _SurveyRows:
 
     @property
     def rows(self) -> int:
-        """How many were read before the batch at hand; in the end, all."""
         return self._pass.rows
 
     @property
     def problems(self) -> list[Problems]:
-        """Values that cannot be counted."""
         return self._reader.problems
 
     def __iter__(self) -> Iterator[_SurveyBatch]:
@@ -230,7 +226,6 @@ def _ratios(plan: dict[str, Any], before: Real | None) -> Real | None:
 
 
 def _extremes(ratios: Sequence[Real]) -> Real:
-    """The smallest and the largest of several ranges of ratios."""
     return np.stack([np.min([low for low, _ in ratios], axis=0), np.max([high for _, high in ratios], axis=0)])
 
 
