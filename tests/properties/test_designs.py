@@ -15,8 +15,6 @@ from maskwell.core import Categories
 from maskwell.designs import Composed, Dense, Design, Kronecker, Mixture, Subset, Unary, Uniform
 
 often = settings(deadline=None, derandomize=True, max_examples=30)
-seldom = settings(deadline=None, derandomize=True, max_examples=25)
-
 Columns = list[list[Fraction]]
 
 

@@ -16,7 +16,7 @@ from maskwell.planning.improvement import Improvement, improve
 
 Rows = list[list[Fraction]]
 METHODS = ["layers", "lemmas"]
-ROUNDS = 240
+ROUNDS = 100
 
 
 def random_rows(rng: random.Random) -> tuple[Rows, Fraction]:

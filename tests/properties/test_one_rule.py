@@ -44,7 +44,7 @@ def at_its_bound(rng: np.random.Generator) -> tuple[np.ndarray, Fraction]:
     return rows, gamma
 
 
-COUNT = 40
+COUNT = 20
 MATRICES = [at_its_bound(np.random.default_rng(seed)) for seed in range(COUNT)]
 
 

@@ -105,19 +105,3 @@ def test_the_order_is_antisymmetric(both: tuple[Matrix, Matrix]) -> None:
     there, back = order_of(dense(P), dense(A), tolerance=0), order_of(dense(A), dense(P), tolerance=0)
     assert back.verdict == swapped.get(there.verdict, there.verdict)
     assert (there.verdict == "equivalent") == equivalent(P, A, rtol=0)
-
-
-@seldom
-@given(transition(), st.data())
-def test_the_order_is_transitive(P: Matrix, data: st.DataObject) -> None:
-    A = product(data.draw(transition(k=len(P))), P)
-    B = product(data.draw(transition(k=len(A))), A)
-    assert sufficiency(dense(P), dense(B)).holds
-
-
-@seldom
-@given(pair())
-def test_tolerance_changes_no_proved_answer_of_simple_fractions(both: tuple[Matrix, Matrix]) -> None:
-    P, A = map(dense, both)
-    answer = sufficiency(P, A)
-    assert answer.holds == sufficiency(P, A, tolerance=0).holds or not answer.exact

@@ -35,7 +35,7 @@ GROUP_ROWS = 1 << 20
 GROUP_BYTES = 1 << 24  # a row group is written when it has so many rows or bytes: what a writer must hold in memory
 
 
-class ParquetSource:
+class _ParquetSource:
     """Rows of a Parquet file."""
 
     style = None
@@ -117,13 +117,12 @@ class ParquetSource:
         return min(1.0, self._seen / self._rows) if self._rows else None
 
     def close(self) -> None:
-        """Give back the file."""
         self._reader.shutdown(cancel_futures=True)
         self._file.close()
         self._stored.close()
 
 
-class ParquetSink:
+class _ParquetSink:
     """Writes rows as Parquet.
 
     A dictionary of texts is written several times faster than texts, and makes the same file: in each row group, it
@@ -136,7 +135,6 @@ class ParquetSink:
         self._writer: Any = None
 
     def write(self, batch: Any) -> None:
-        """Add rows."""
         with file_errors("write", "the output"):
             coming = coming_schema(batch.schema, self._schema) if _takes_dictionaries() else self._schema
             batch = exact_batch(batch, coming)
@@ -156,7 +154,6 @@ class ParquetSink:
             self._started(self._schema).close()
 
     def abandon(self) -> None:
-        """Give up: the file will be thrown away."""
         if self._writer is not None:
             with suppress(Exception):
                 self._writer.close()
@@ -211,7 +208,7 @@ class _StandardInput:
         """Standard input stays open."""
 
 
-class IpcSource:
+class _IpcSource:
     """Rows of an Arrow file, one stored batch after another.
 
     It is read, not mapped: a mapped file that is cut short ends the process, and a changed one is not what was checked.
@@ -238,7 +235,6 @@ class IpcSource:
         return (ipc.open_stream if is_stream else ipc.open_file)(self._file, options=options)
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
-        """The rows, as Arrow record batches."""
         places = range(len(self.schema)) if only is None else sorted(only)
         schema = require().schema([self.schema.field(place) for place in places], metadata=self.schema.metadata)
         stored = self._stored_batches([*places])
@@ -276,11 +272,10 @@ class IpcSource:
         return self._done or None
 
     def close(self) -> None:
-        """Give back the file."""
         self._file.close()
 
 
-class IpcSink:
+class _IpcSink:
     """Writes rows as an Arrow file, or as a stream, which can be read from its beginning on before it is whole."""
 
     def __init__(self, file: BinaryIO, ending: str, schema: Any, *, style: Any) -> None:
@@ -309,7 +304,6 @@ class IpcSink:
         return self._started
 
     def write(self, batch: Any) -> None:
-        """Add rows."""
         with file_errors("write", "the output"):
             batch = exact_batch(batch, self._schema)
             columns = batch.columns
@@ -328,7 +322,6 @@ class IpcSink:
                 self._write_waiting(self._waiting)
 
     def abandon(self) -> None:
-        """Give up: the file will be thrown away."""
         with suppress(Exception):
             self._writer.close()
         if self._waiting is not None:
@@ -372,5 +365,5 @@ class _UsedValues:
         return self._listed.filter(require("pyarrow.compute").is_in(self._listed, value_set=self._used))
 
 
-PARQUET = Engine(ParquetSource, ParquetSink, holds_bytes=True, takes_dictionaries=True)
-IPC = Engine(IpcSource, IpcSink, holds_bytes=True)
+PARQUET = Engine(_ParquetSource, _ParquetSink, holds_bytes=True, takes_dictionaries=True)
+IPC = Engine(_IpcSource, _IpcSink, holds_bytes=True)

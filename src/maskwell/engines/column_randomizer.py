@@ -79,26 +79,25 @@ class RandomizedColumn:
     item_parity: float | None = None  # of a column of baskets: the largest parity of one item
 
 
+@dataclass(frozen=True)
+class How:
+    """What becomes of missing values, and how reports are written."""
+
+    missing: str = "error"
+    texts_only: bool = False  # sets as texts of 0 and 1
+    coded_texts: bool = False  # texts as dictionaries, where the sink takes them
+
+
 class BatchRandomizer:
     """All assigned columns at work: batches of true rows in, batches with reports out."""
 
     def __init__(
-        self,
-        assignments: Sequence[Assignment],
-        schema: Any,
-        path: str,
-        random: Draws | None,
-        *,
-        missing: str,
-        texts_only: bool,
-        coded_texts: bool = False,
+        self, assignments: Sequence[Assignment], schema: Any, path: str, random: Draws | None, how: How
     ) -> None:
-        self._coded_texts = coded_texts
+        self._coded_texts = how.coded_texts
         draws = random.keys if isinstance(random, KeptDraws) else SECURE if random is None else random
         self._columns: list[ColumnRandomizer | BasketRandomizer] = [
-            (ColumnRandomizer if a.baskets is None else BasketRandomizer)(
-                a, schema, path, draws, missing=missing, texts_only=texts_only, coded_texts=coded_texts
-            )
+            (ColumnRandomizer if a.baskets is None else BasketRandomizer)(a, schema, path, draws, how)
             for a in assignments
         ]
         self._persons = None
@@ -188,27 +187,19 @@ class ColumnRandomizer:
     """One assignment at work: from true values to reports, batch after batch."""
 
     def __init__(
-        self,
-        assignment: Assignment,
-        schema: Any,
-        path: str,
-        random: RandomSource | KeyedRandom,
-        *,
-        missing: str = "error",
-        texts_only: bool,
-        coded_texts: bool = False,
+        self, assignment: Assignment, schema: Any, path: str, random: RandomSource | KeyedRandom, how: How
     ) -> None:
-        self._names, self._leaves, self._texts_only = assignment.columns, assignment.leaves, texts_only
-        self._coded_texts = coded_texts
+        self._names, self._leaves, self._texts_only = assignment.columns, assignment.leaves, how.texts_only
+        self._coded_texts = how.coded_texts
         self.positions = [find_column(schema, name, path) for name in self._names]
         self._fields = [schema.field(position) for position in self.positions]
         for name, field in zip(self._names, self._fields, strict=True):
             check_true_values(name, field)
         self._sampler = ProductSampler(assignment.design, random, self._names)
-        self._coders = true_coders(assignment, missing)
+        self._coders = true_coders(assignment, how.missing)
         self.problems = [coder.problems for coder in self._coders]
         # Where a missing value is a truth like others, their number is nobody's business.
-        self._n_missing: list[int | None] = [None if missing == "category" else 0] * len(self._names)
+        self._n_missing: list[int | None] = [None if how.missing == "category" else 0] * len(self._names)
         self._labels = [self._label_array(d, f.type) for d, f in zip(self._leaves, self._fields, strict=True)]
 
     @property
@@ -310,22 +301,14 @@ class BasketRandomizer:
     """One column of baskets at work: from true baskets to reports, batch after batch."""
 
     def __init__(
-        self,
-        assignment: Assignment,
-        schema: Any,
-        path: str,
-        random: RandomSource | KeyedRandom,
-        *,
-        missing: str = "error",
-        texts_only: bool,
-        coded_texts: bool = False,
+        self, assignment: Assignment, schema: Any, path: str, random: RandomSource | KeyedRandom, how: How
     ) -> None:
-        self._items, self._name, self._texts_only = basket_items(assignment), assignment.columns[0], texts_only
+        self._items, self._name, self._texts_only = basket_items(assignment), assignment.columns[0], how.texts_only
         self.positions = [find_column(schema, self._name, path, BASKETS)]
         self._field = schema.field(self.positions[0])
         check_true_values(self._name, self._field)
         self._sampler = self._items.sampler(random, self._name)
-        self._coder = BasketCoder(self._name, self._items.names, missing)
+        self._coder = BasketCoder(self._name, self._items.names, how.missing)
         self.problems, self._n_missing = [self._coder.problems], 0
 
     @property

@@ -44,7 +44,7 @@ SKIPS_SLOWLY = {".xpt"}
 """Kinds in which later rows are found by reading all before them, so that larger pieces are worth their memory."""
 
 
-class LabelledSource:
+class _LabelledSource:
     """Rows of an SPSS, Stata or SAS file, read in a process of its own (:func:`serve`), which a damaged file may crash.
 
     Columns in ``coded`` come as the labels of their values where the categories asked for are labels. In an ``exact``
@@ -81,7 +81,6 @@ class LabelledSource:
         self.schema = require().schema([*kinds.items()])
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
-        """The rows, as Arrow record batches."""
         if self._done:
             return
         listed = [*self.style.columns]
@@ -117,7 +116,7 @@ class LabelledSource:
 
 
 def serve() -> None:
-    """Answer questions of :class:`LabelledSource`: what a file tells about itself, or its rows."""
+    """Answer questions of :class:`_LabelledSource`: what a file tells about itself, or its rows."""
     answer_questions(_answers)
 
 
@@ -181,7 +180,7 @@ _TOLD = (
 """What :meth:`Labels.of` looks at, besides the labels of values."""
 
 
-class LabelledSink:
+class _LabelledSink:
     """Writes rows as an SPSS, Stata or SAS transport file, all at the end."""
 
     def __init__(self, file: BinaryIO, ending: str, schema: Any, *, style: Any) -> None:
@@ -193,7 +192,6 @@ class LabelledSink:
         self._pandas = _library("pandas")
 
     def write(self, batch: Any) -> None:
-        """Add rows."""
         self._batches.append(batch)
 
     def close(self) -> None:
@@ -218,7 +216,6 @@ class LabelledSink:
                 shutil.copyfileobj(written, self._file, 1 << 20)
 
     def abandon(self) -> None:
-        """Give up: the file will be thrown away."""
         self._batches.clear()
 
 
@@ -426,4 +423,4 @@ def _receive(back: Any) -> tuple[bytes, bytes]:
     return kind, content
 
 
-LABELLED = Engine(LabelledSource, LabelledSink, holds_codes=True)
+LABELLED = Engine(_LabelledSource, _LabelledSink, holds_codes=True)

@@ -23,6 +23,7 @@ from maskwell.engines.column_codes import Problems, common_rows, raise_first
 from maskwell.engines.column_randomizer import (
     BatchRandomizer,
     Draws,
+    How,
     KeptDraws,
     Persons,
     ProductSampler,
@@ -113,15 +114,8 @@ def randomize_file(
     check_outside(output, path)
     expected, same_kind = expected_categories(assignments, reports=False), ending_of(path) == ending_of(kind)
     with open_source(path, coded=expected, exact=same_kind, copied=engine.takes_dictionaries) as source:
-        batches = BatchRandomizer(
-            assignments,
-            source.schema,
-            path,
-            random,
-            missing=missing,
-            texts_only=sets == "texts" or not engine.holds_bytes,
-            coded_texts=engine.takes_dictionaries,
-        )
+        how = How(missing, sets == "texts" or not engine.holds_bytes, engine.takes_dictionaries)
+        batches = BatchRandomizer(assignments, source.schema, path, random, how)
         schema, at_once = batches.schema, batches.rows_at_once
         rows, written = RowPass(source, path, rows_at_once=at_once, progress=progress), 0
         protected: dict[str, Any] = {"force": force, "inputs": [*files, *inputs], "like": files}

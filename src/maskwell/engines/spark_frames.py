@@ -51,7 +51,7 @@ class SparkTable(Rows):
     def __str__(self) -> str:
         return "the table"
 
-    def open(self, *, coded: Any = (), exact: bool = False, copied: bool = False) -> AbstractContextManager[Source]:
+    def open(self, *, coded: Any = (), exact: bool = False) -> AbstractContextManager[Source]:
         """Not at hand: the rows are spread over a cluster."""
         raise not_on_spark()
 
@@ -60,9 +60,9 @@ class SparkTable(Rows):
         raise not_on_spark()
 
     @property
-    def gathered(self) -> GatheredRows:
+    def gathered(self) -> _GatheredRows:
         """Its rows on this machine, a partition at a time; each reading computes them anew."""
-        return GatheredRows(self.frame, self.schema)
+        return _GatheredRows(self.frame, self.schema)
 
     @cached_property
     def schema(self) -> Any:
@@ -158,7 +158,7 @@ class PartitionRows:
         """Nothing is open."""
 
 
-class GatheredRows:
+class _GatheredRows:
     """The rows of a table of Spark on this machine, as in ``frame.collect()``; one partition is in memory here."""
 
     style = None
@@ -167,7 +167,6 @@ class GatheredRows:
         self._frame, self.schema = frame, schema
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
-        """The rows, as Arrow record batches."""
         frame, schema = self._frame, self.schema
         if only is not None:
             schema = require().schema([schema.field(place) for place in sorted(only)])
@@ -180,7 +179,6 @@ class GatheredRows:
                     yield batch if batch.schema.types == schema.types else batch.cast(schema)
 
     def done(self) -> float | None:
-        """Nobody knows how many rows will come."""
         return None
 
     def close(self) -> None:

@@ -23,7 +23,7 @@ from maskwell.designs.sampler import variable_name
 from maskwell.engines.arrow_arrays import KEY, require
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.column_codes import Problems, include_problems, raise_first
-from maskwell.engines.column_randomizer import BatchRandomizer, Draws, KeptDraws, ProductSampler, check_columns
+from maskwell.engines.column_randomizer import BatchRandomizer, Draws, How, KeptDraws, ProductSampler, check_columns
 from maskwell.engines.row_sources import RowPass, Source, find_column
 from maskwell.engines.rows import Part
 from maskwell.engines.spark_frames import (
@@ -135,8 +135,7 @@ class _Randomizing:
         return Part(rows.rows, randomizer.problems)
 
     def _randomizer(self, schema: Any) -> BatchRandomizer:
-        how: dict[str, Any] = {"missing": self.missing, "texts_only": self.texts_only}
-        return BatchRandomizer(self.assignments, schema, self.where, self.kept, **how)
+        return BatchRandomizer(self.assignments, schema, self.where, self.kept, How(self.missing, self.texts_only))
 
     def spark_schema(self, table: SparkTable) -> Any:
         """The schema of the table with reports: columns of reports say so, the others are as they were."""

@@ -80,14 +80,6 @@ def test_sums_are_those_of_a_loop(rows: tuple[str, dict[str, np.ndarray]], monke
     assert [design.fingerprint for design in tally.designs] == [COIN.fingerprint, CARD.fingerprint]
 
 
-def test_a_text_file_gives_the_same(rows: tuple[str, dict[str, np.ndarray]], tmp_path: Path) -> None:
-    path, columns = rows
-    text = [",".join(columns)] + [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
-    (tmp_path / "rows.csv").write_text("\n".join(text) + "\n", encoding="utf-8")
-    one, two = (lines(tally_survey(Rows.of(p), BOTH, PLAN).cells) for p in (path, str(tmp_path / "rows.csv")))
-    assert one == two
-
-
 def test_groups_are_counted_each_with_its_design(rows: tuple[str, dict[str, np.ndarray]]) -> None:
     path, columns = rows
     tally = tally_groups(Rows.of(path), BOTH)

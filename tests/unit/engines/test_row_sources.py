@@ -25,7 +25,7 @@ from maskwell.core.atomic import atomic_file
 from maskwell.engines.arrow_arrays import bits_from_array, masks_from_bits, texts_from_bits
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.column_codes import common_rows
-from maskwell.engines.column_randomizer import ColumnRandomizer
+from maskwell.engines.column_randomizer import ColumnRandomizer, How
 from maskwell.engines.randomized_data import randomize_file
 from maskwell.engines.report_counts import tally_file
 from maskwell.engines.row_sources import ENGINES, ending_of, engine_of, open_sink, open_source
@@ -138,9 +138,8 @@ def test_columns_that_are_no_sets_of_three(values: Any) -> None:
 
 def test_batches_shrink_when_reports_are_long() -> None:
     design = Subset.from_gamma(3, Categories.numbered(10_000), size=10)
-    column = ColumnRandomizer(
-        Assignment.of("y", design), pa.schema([("y", pa.int64())]), "f", SeededRandom(1), texts_only=True
-    )
+    schema = pa.schema([("y", pa.int64())])
+    column = ColumnRandomizer(Assignment.of("y", design), schema, "f", SeededRandom(1), How(texts_only=True))
     assert column.rows_at_once * design.k < 5_000_000
 
 
