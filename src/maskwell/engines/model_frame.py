@@ -185,16 +185,19 @@ def read_model_frame(
         known = {parsed.outcome: outcome.labels, **{name: held.labels for name, held in inputs.items()}}
         known |= {name: categories_of(name, column, uses) for name, column in frame.items()}
         places = reference.places(known, [*parsed.right, *(right or ())])
-        for name in places.keys() & frame.keys():  # the reference comes first, where the coding looks for it
-            column, order = frame[name], [*known[name]]
-            order.insert(0, order.pop(places[name]))
-            held = CategoryColumn.of(column) if isinstance(column, np.ndarray) else column
-            frame[name] = CategoryColumn(held.codes_among(order), order)
+        frame |= {name: _compared_with(frame[name], known[name], places[name]) for name in places if name in frame}
         outcome = replace(outcome, reference=places.pop(parsed.outcome, None))
     else:
         places = {}
     hidden = [Hidden(name, held, places.get(name, len(held) - 1)) for name, held in inputs.items()]
     return _assembled(parsed, right, reader, kept, frame, outcome, joint, hidden, plan)
+
+
+def _compared_with(column: Any, labels: Sequence[Any], place: int) -> Any:
+    """A predictor with the reference first, where the coding of categories looks for it."""
+    order = [labels[place], *(label for at, label in enumerate(labels) if at != place)]
+    held = CategoryColumn.of(column) if isinstance(column, np.ndarray) else column
+    return CategoryColumn(held.codes_among(order), order)
 
 
 def _assembled(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, check_sum_of_counts, exact_sum
+from maskwell.core.arguments import Real, check_sum_of_counts, exact_sum
 from maskwell.core.cells import Cells, products_of_replicates
 from maskwell.core.groups import Factor
 from maskwell.core.phrases import listed
@@ -72,37 +72,31 @@ def tally_survey(
     return SurveyTally(_sized(cells, plan), tuple(samples.designs), *read)
 
 
-@dataclass(frozen=True)
-class _SurveyBatch:
-    """Rows that can be used: their samples, reports, counts and what the plan says about them."""
-
-    sample: Array
-    report: Array
-    count: Array | None
-    plan: dict[str, Any]
-
-
 @dataclass
 class _SurveyPart:
-    cells: Cells | None
-    ratios: Real | None
-    products: Real | None
-    rows: int
-    dropped: int
     problems: list[Problems]
-    strata_left_out: set[Any]
-    domains_left_out: set[Any]
+    rows: int = 0
+    dropped: int = 0
+    cells: Cells | None = None
+    ratios: Real | None = None
+    products: Real | None = None
+    strata_left_out: set[Any] = field(default_factory=set)
+    domains_left_out: set[Any] = field(default_factory=set)
 
     def include(self, later: _SurveyPart) -> None:
         """Add all of a later part but its cells, which are put together in one step."""
         include_problems(self.problems, later.problems, self.rows)
-        both = [ratios for ratios in (self.ratios, later.ratios) if ratios is not None]
-        self.ratios = _extremes(both) if both else None
-        sums = [products for products in (self.products, later.products) if products is not None]
-        self.products = np.sum(sums, axis=0) if sums else None
+        if later.ratios is not None and later.products is not None:
+            self.note_replicates(later.ratios, later.products)
         self.rows, self.dropped = self.rows + later.rows, self.dropped + later.dropped
         self.strata_left_out |= later.strata_left_out
         self.domains_left_out |= later.domains_left_out
+
+    def note_replicates(self, ratios: Real, products: Real) -> None:
+        """Widen the range of the ratios to those of further rows, and add their products."""
+        if self.ratios is not None:
+            ratios = np.stack([np.minimum(self.ratios[0], ratios[0]), np.maximum(self.ratios[1], ratios[1])])
+        self.ratios, self.products = ratios, products if self.products is None else self.products + products
 
 
 @dataclass(frozen=True)
@@ -125,80 +119,39 @@ class _Surveying:
         return positions
 
     def __call__(self, source: Source, first_row: int | None, progress: Progress | None) -> _SurveyPart:
-        rows = _SurveyRows(self, source, self._positions(source.schema), first_row, progress)
-        total: Cells | None = None
+        positions, reader = self._positions(source.schema), SampleReader(self.samples, self.missing)
+        only, roles = sorted(positions.values()), RoleReader(self.plan, source.schema, self.where)
+        how: dict[str, Any] = {"rows_at_once": ROWS_AT_ONCE, "progress": progress, "first_row": first_row}
+        rows, part = RowPass(source, self.where, only=only, **how), _SurveyPart(reader.problems)
         waiting: list[Cells] = []
-        ratios: Real | None = None
-        products: Real | None = None
         for batch in rows:
-            ratios, products = _ratios(batch.plan, ratios), _products(batch.plan, products)
-            sample = Factor(batch.sample, np.arange(len(self.samples)))
-            report = batch.report.astype(np.int64, copy=False)
-            waiting.append(Cells.of(report, sample=sample, count=batch.count, **batch.plan))
+            columns = {name: without_nan(batch.column(only.index(place))) for name, place in positions.items()}
+            kept, sample, report = reader.read(columns, len(batch), rows.before + 1)
+            if any(part.problems):
+                continue
+            if self.missing == "drop":
+                told = roles.with_domain(columns, len(batch))
+                sample, report, kept = sample[told[kept]], report[told[kept]], kept & told
+                if not kept.all():
+                    strata, domains = roles.told_by(columns, rows.before, ~kept)
+                    part.strata_left_out |= strata
+                    part.domains_left_out |= domains
+            count = None if self.counts is None else whole_numbers(columns[self.counts], self.counts, rows.before)
+            if count is not None:
+                check_sum_of_counts(exact_sum(count), f"column {self.counts!r}: counts")
+                count = count[kept]
+            plan = roles.read(columns, rows.before, kept)
+            part.dropped += len(batch) - len(report)
+            if "replicates" in plan:
+                part.note_replicates(*_replicated(plan["replicates"], plan.get("weight")))
+            factor = Factor(sample, np.arange(len(self.samples)))
+            waiting.append(Cells.of(report.astype(np.int64, copy=False), sample=factor, count=count, **plan))
             if len(waiting) == WAITING_CELLS:
-                total, waiting = _together(total, waiting), []
+                part.cells, waiting = _together(part.cells, waiting), []
         if first_row is None:
-            raise_first(rows.problems, rows.rows)
-        left_out = rows.strata_left_out, rows.domains_left_out
-        sums = _together(total, waiting), ratios, products
-        return _SurveyPart(*sums, rows.rows, rows.dropped, rows.problems, *left_out)
-
-
-class _SurveyRows:
-    """The usable rows of a survey, batch after batch; says afterwards how many there were."""
-
-    def __init__(
-        self,
-        survey: _Surveying,
-        source: Source,
-        positions: Mapping[str, int],
-        first_row: int | None,
-        progress: Progress | None,
-    ) -> None:
-        self._counts, self._missing = survey.counts, survey.missing
-        self._reader = SampleReader(survey.samples, survey.missing)
-        self._plan = RoleReader(survey.plan, source.schema, survey.where)
-        only = sorted(positions.values())
-        self._places = {name: only.index(position) for name, position in positions.items()}
-        self._pass = RowPass(
-            source, survey.where, only=only, rows_at_once=ROWS_AT_ONCE, progress=progress, first_row=first_row
-        )
-        self.dropped = 0
-        self.strata_left_out: set[Any] = set()
-        self.domains_left_out: set[Any] = set()
-
-    @property
-    def rows(self) -> int:
-        return self._pass.rows
-
-    @property
-    def problems(self) -> list[Problems]:
-        return self._reader.problems
-
-    def __iter__(self) -> Iterator[_SurveyBatch]:
-        for batch in self._pass:
-            columns = {name: without_nan(batch.column(place)) for name, place in self._places.items()}
-            usable = self._usable(columns, len(batch), self._pass.before)
-            if usable is not None:
-                self.dropped += len(batch) - len(usable.report)
-                yield usable
-
-    def _usable(self, columns: Mapping[str, Any], rows: int, before: int) -> _SurveyBatch | None:
-        kept, sample, report = self._reader.read(columns, rows, before + 1)
-        if any(self._reader.problems):
-            return None
-        if self._missing == "drop":
-            told = self._plan.with_domain(columns, rows)
-            sample, report, kept = sample[told[kept]], report[told[kept]], kept & told
-            if not kept.all():
-                strata, domains = self._plan.told_by(columns, before, ~kept)
-                self.strata_left_out |= strata
-                self.domains_left_out |= domains
-        count = None if self._counts is None else whole_numbers(columns[self._counts], self._counts, before)
-        if count is not None:
-            check_sum_of_counts(exact_sum(count), f"column {self._counts!r}: counts")
-        count = None if count is None else count[kept]
-        return _SurveyBatch(sample, report, count, self._plan.read(columns, before, kept))
+            raise_first(part.problems, rows.rows)
+        part.rows, part.cells = rows.rows, _together(part.cells, waiting)
+        return part
 
 
 def _occurring(factor: Factor) -> set[Any]:
@@ -213,28 +166,13 @@ def _check_strata(kept: Factor, left_out: set[Any], plan: ColumnRoles) -> None:
         raise MissingValueError("no-row-of-has-a-report", plan_strata=plan.strata, empty=named, strata=empty)
 
 
-def _ratios(plan: dict[str, Any], before: Real | None) -> Real | None:
-    """The smallest and the largest ratio of replicate weights to weights among the rows that a replicate keeps."""
-    if "replicates" not in plan:
-        return None
-    replicates = plan["replicates"]
-    weight = plan.get("weight", np.ones(len(replicates)))[:, None]
+def _replicated(replicates: Real, given: Real | None) -> tuple[Real, Real]:
+    """Of rows that a replicate keeps, the range of replicate weight / weight; and sums of products of two of these."""
+    weight = np.ones(len(replicates))[:, None] if given is None else given[:, None]
     ratio = np.divide(replicates, weight, out=np.full(replicates.shape, np.nan), where=(replicates > 0) & (weight > 0))
     low, high = np.where(np.isnan(ratio), np.inf, ratio), np.where(np.isnan(ratio), -np.inf, ratio)
-    now = np.stack([low.min(axis=0, initial=np.inf), high.max(axis=0, initial=-np.inf)])
-    return now if before is None else _extremes([now, before])
-
-
-def _extremes(ratios: Sequence[Real]) -> Real:
-    return np.stack([np.min([low for low, _ in ratios], axis=0), np.max([high for _, high in ratios], axis=0)])
-
-
-def _products(plan: dict[str, Any], before: Real | None) -> Real | None:
-    """Sums over rows of products of the ratios of two replicate weights to the weight, shape (R, R)."""
-    if "replicates" not in plan:
-        return None
-    products = products_of_replicates(plan["replicates"], plan.get("weight"))
-    return products if before is None else before + products
+    ratios = np.stack([low.min(axis=0, initial=np.inf), high.max(axis=0, initial=-np.inf)])
+    return ratios, products_of_replicates(replicates, given)
 
 
 def _sized(cells: Cells, plan: ColumnRoles) -> Cells:

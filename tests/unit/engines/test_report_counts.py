@@ -133,6 +133,7 @@ def test_rows_left_out_leave_their_weights_out(tmp_path: Path) -> None:
     [
         ("y,w\nyes,0\nno,1\n", ColumnRoles(weights="w"), ParameterError, "column 'w': the value in row 1"),
         ("y,w\nyes,1\nno,x\n", ColumnRoles(weights="w"), ParameterError, "the value in data row 2 is no number"),
+        ("y,w\nyes,1\nno,inf\n", ColumnRoles(weights="w"), ParameterError, "data row 2 is not a finite number"),
         ("y,w\nyes,1\nno,\n", ColumnRoles(weights="w"), MissingValueError, "'w': 1 value is missing"),
         (
             "y,w\nyes,2\nno,0.5\n",
