@@ -59,12 +59,23 @@ class Work(Protocol[PartT_co]):
 
 
 class Rows(ABC):
-    """Where the rows of a table are, and how they are read; messages call it by ``str(rows)``."""
+    """Where the rows of a table are, and how they are read; messages call it by ``str(rows)``.
 
-    path: InputFile | None = None  # the file, folder or pattern; None for a table in memory or of Spark
-    at_hand = True  # whether the rows are on this machine
-    read_once = False  # whether a second look at them is impossible, as for standard input
-    view: View | None = None  # what is made of the rows before anybody sees them
+    Attributes
+    ----------
+    path
+        The file, folder or pattern; None for a table in memory or of Spark.
+    at_hand
+        Whether the rows are on this machine.
+    read_once
+        Whether a second look at the rows is impossible, as for standard input.
+    view
+        What is made of the rows before anybody sees them, or None.
+    """
+
+    path: InputFile | None = None
+    at_hand, read_once = True, False
+    view: View | None = None
 
     @staticmethod
     def of(data: Any, missing_codes: Any = None, columns: Sequence[str] | None = None) -> Rows:

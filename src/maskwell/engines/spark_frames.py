@@ -122,10 +122,19 @@ def quoted(name: str) -> str:
 # ---- work on partitions
 
 
-class PartitionRows:
-    """The rows of one partition, as they come from Spark."""
-
+class _OnSpark:
     style = None
+
+    def done(self) -> float | None:
+        """Nobody knows how many rows will come."""
+        return None
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class PartitionRows(_OnSpark):
+    """The rows of one partition, as they come from Spark."""
 
     def __init__(self, batches: Iterator[Any], expected: Any) -> None:
         self._batches, self._first = batches, next(batches, None)
@@ -150,18 +159,9 @@ class PartitionRows:
                 raise DataFileError("some-rows-have-columns-of-other")
             yield batch
 
-    def done(self) -> float | None:
-        """Nobody knows how many rows will come."""
-        return None
 
-    def close(self) -> None:
-        """Nothing is open."""
-
-
-class _GatheredRows:
+class _GatheredRows(_OnSpark):
     """The rows of a table of Spark on this machine, as in ``frame.collect()``; one partition is in memory here."""
-
-    style = None
 
     def __init__(self, frame: Any, schema: Any) -> None:
         self._frame, self.schema = frame, schema
@@ -177,12 +177,6 @@ class _GatheredRows:
                 stream = require("pyarrow.ipc").open_stream(bytes(row["content"]))
                 for batch in PartitionRows(iter(stream), schema).batches():
                     yield batch if batch.schema.types == schema.types else batch.cast(schema)
-
-    def done(self) -> float | None:
-        return None
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 def _packed(batches: Iterator[Any]) -> Iterator[Any]:
