@@ -336,7 +336,7 @@ def test_draws_that_nothing_keeps_would_be_made_anew(cluster) -> None:
 
     table = SparkTable(ENGINES["Spark"].place(TABLE, Path()))
     columns = (Assignment(("drugs",), DESIGNS["drugs"]),)
-    work = _Randomizing(columns, None, None, "error", texts_only=False, where="the table")
+    work = _Randomizing(columns, None, "error", texts_only=False, where="the table")
     frame = table.frame.mapInArrow(work.reports, work.spark_schema(table)).select("drugs")
     assert not frame.toArrow().equals(frame.toArrow())  # equal by chance: below 1e-40
 

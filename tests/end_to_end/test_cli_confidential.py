@@ -18,7 +18,7 @@ import pytest
 from tests.support.command_line import refused, run
 from tests.support.signals import signals_as_usual
 
-from maskwell.engines import column_randomizer
+from maskwell.engines import randomized_data
 
 pytest.importorskip("pyarrow")
 
@@ -93,7 +93,7 @@ def test_a_fault_keeps_its_text_to_itself(monkeypatch: pytest.MonkeyPatch, folde
     def fail(*_: Any, **__: Any) -> None:
         raise KeyError(SECRET)
 
-    monkeypatch.setattr(column_randomizer, "randomize_file", fail)
+    monkeypatch.setattr(randomized_data, "randomize_file", fail)
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     found = run("randomize", "unknown answer.csv", "--design", "answer=w.json", "-o", "out.csv", status=3)
     assert SECRET not in found.err

@@ -87,12 +87,12 @@ def test_two_outputs_that_are_the_same_file(folder: Path) -> None:
 STOPPED = """
 import os, signal, sys
 from maskwell.cli import main
-from maskwell.engines import column_randomizer
+from maskwell.engines import randomized_data
 def struck(*args, **options):
     for _ in range(3):
         os.kill(os.getpid(), number)
 number = getattr(signal, sys.argv[1])
-column_randomizer.randomize_file = struck
+randomized_data.randomize_file = struck
 sys.argv[1:] = ["randomize", "a.csv", "--design", "x=d.json", "-o", "out.csv"]
 main.main()
 """

@@ -90,7 +90,7 @@ def design(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("start", [numbers(44)[i::2] for i in range(2)], ids=range(2))
+@pytest.mark.parametrize("start", [numbers(24)[i::2] for i in range(2)], ids=range(2))
 def test_damaged_files(start: range, design: Path, tmp_path: Path) -> None:
     for number in start:
         folder = tmp_path / str(number)

@@ -59,43 +59,10 @@ forbid = [["f", "m"]]
 [rules]
 """
 
-WRONG: list[Any] = [
-    None,
-    True,
-    False,
-    0,
-    -1,
-    1,
-    2**32,
-    2**64,
-    10**400,
-    0.5,
-    -0.0,
-    1e308,
-    "",
-    "x",
-    "0",
-    "1/0",
-    "1e999999999",
-    "9" * 11_000,
-    "\x00",
-    "٣",
-    "nan",
-    "../../etc/passwd",
-    [],
-    [[]],
-    [None],
-    ["x", "x"],
-    {},
-    {"count": 10**9},
-    {"count": -1},
-    {"a": {}},
-    {"tuple": [1, [2]]},
-    {"date": "x"},
-    {"float": "nan"},
-    {"integer": "9" * 5000},
-    {"sets": {"size": 3}},
-]
+WRONG: list[Any] = [None, True, False, 0, -1, 1, 2**32, 2**64, 10**400, 0.5, -0.0, 1e308]
+WRONG += ["", "x", "0", "1/0", "1e999999999", "9" * 11_000, "\x00", "٣", "nan", "../../etc/passwd"]
+WRONG += [[], [[]], [None], ["x", "x"], {}, {"count": 10**9}, {"count": -1}, {"a": {}}, {"tuple": [1, [2]]}]
+WRONG += [{"date": "x"}, {"float": "nan"}, {"integer": "9" * 5000}, {"sets": {"size": 3}}]
 """What stands in the place of a field."""
 
 Path_ = tuple[Any, ...]
@@ -204,7 +171,7 @@ def test_nothing_vouches_for_how_a_design_came_about(note: str) -> None:
     draw = random.Random(note)
     for content in draw.sample(list(designs().values()), 3):
         for value in [
-            *draw.sample(WRONG, 12),
+            *draw.sample(WRONG, 5),
             {"p": "1e999999999"},
             {"draws": "1e18", "theta1": "1/3", "theta2": "1/4"},
         ]:
@@ -214,7 +181,7 @@ def test_nothing_vouches_for_how_a_design_came_about(note: str) -> None:
                     only_our_errors(ask_read, made)
 
 
-@together("number", numbers(40))
+@together("number", numbers(16))
 def test_changed_certificates(number: int) -> None:
     draw = random.Random(number)
     content = draw.choice(certificates())
@@ -229,21 +196,8 @@ def spoiled(text: str, draw: random.Random) -> str:
     """A text with a few letters changed, cut, doubled or replaced."""
     for _ in range(draw.choice([1, 1, 2, 5])):
         at, upto = sorted(draw.sample(range(len(text) + 1), 2)) if text else (0, 0)
-        part = draw.choice(
-            [
-                "",
-                "\x00",
-                '"',
-                "[" * draw.choice([1, 300]),
-                "e999999",
-                "-",
-                "9" * draw.choice([1, 5000]),
-                "é",
-                "\\ud800",
-                "{",
-                text[at:upto],
-            ]
-        )
+        deep, long = "[" * draw.choice([1, 300]), "9" * draw.choice([1, 5000])
+        part = draw.choice(["", "\x00", '"', deep, "e999999", "-", long, "é", "\\ud800", "{", text[at:upto]])
         text = text[:at] + part + text[draw.choice([at, min(len(text), at + 1), upto]) :]
     return text
 
@@ -312,7 +266,7 @@ def told(content: Any) -> None:
         assert stage.fingerprint and stage.keeps.shape == stage.own.shape
 
 
-@together("number", numbers(60))
+@together("number", numbers(24))
 def test_changed_receipts(number: int) -> None:
     draw = random.Random(number)
     content = draw.choice([RECEIPT, with_design(RECEIPT), with_stage(RECEIPT)])
@@ -322,7 +276,7 @@ def test_changed_receipts(number: int) -> None:
             only_our_errors(told, changed, path)
 
 
-@together("number", numbers(150))
+@together("number", numbers(50))
 def test_spoiled_texts(number: int, tmp_path: Path) -> None:
     draw = random.Random(number)
     kept = list(designs().values())
@@ -355,14 +309,13 @@ def test_every_entry_of_a_plan_with_a_wrong_value(value: Any) -> None:
         only_our_errors(read_plan, changed)
 
 
-NUMBERS = [
-    "1e99999",
-    "1e-99999",
-    "1e-999999999",
-    "1e999999999",
+NUMBERS = ["1e99999", "1e-99999", "1e-999999999", "1e999999999", "1e400", "1e-400", "1e", "1e18", "1e1000", "1e-1000"]
+NUMBERS += [
     "1/0",
     "0/0",
+    "1/3",
     "١/٣",
+    "½",
     "1_000",
     "0x10",
     " 1",
@@ -372,26 +325,12 @@ NUMBERS = [
     "-0",
     "0",
     "-1",
-    "1e400",
-    "1e-400",
-    "9" * 2000,
-    f"1/{'7' * 2000}",
     "",
     " ",
     "1,5",
-    "1e",
-    "½",
-    "1e18",
-    "70%",
-    "\x00",
-    "1/3",
-    "9" * 999,
-    "0." + "9" * 900,
-    f"1/{'7' * 900}",
-    "1e1000",
-    "1e-1000",
-    "9223372036854775807",
 ]
+NUMBERS += ["9" * 2000, f"1/{'7' * 2000}", "70%", "\x00", "9" * 999, "0." + "9" * 900, f"1/{'7' * 900}"]
+NUMBERS += ["9223372036854775807"]
 
 TYPED = [
     "design warner --p N",
@@ -447,7 +386,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("number", numbers(3))
+@pytest.mark.parametrize("number", numbers(2))
 def test_numbers_as_they_are_typed(number: int, folder: Path) -> None:
     draw = random.Random(number)
     for command in TYPED:
@@ -458,7 +397,7 @@ def test_numbers_as_they_are_typed(number: int, folder: Path) -> None:
         assert all(len(line) <= 100 for line in done.err.splitlines()), (words, done.err)
 
 
-@pytest.mark.parametrize("number", numbers(4))
+@pytest.mark.parametrize("number", numbers(2))
 def test_changed_documents_through_the_commands(number: int, tmp_path: Path) -> None:
     draw = random.Random(number)
     design = draw.choice(list(designs().values()))

@@ -32,7 +32,7 @@ def _tried(first: int, last: int, gate: str) -> Any:
 
 
 def test_no_formula_runs_anything_and_each_ends_as_it_should() -> None:
-    chosen = numbers(400)
+    chosen = numbers(200)
     found = _tried(chosen.start, chosen.stop, "gate")
     assert not found["wrong"], dict(list(found["wrong"].items())[:5])
     assert sum(found["ended"].values()) == len(chosen)
@@ -47,7 +47,7 @@ def test_the_listener_hears_what_python_would_run() -> None:
 
 def test_allowed_formulas_are_coded_the_same_for_some_of_the_rows() -> None:
     rows, coded = table(), 0
-    for text in map(allowed_formula, numbers(60)):
+    for text in map(allowed_formula, numbers(30)):
         try:
             coding, values = Coding.learn(read_formula(text).right, predictors(rows))
         except InputError:
@@ -55,12 +55,7 @@ def test_allowed_formulas_are_coded_the_same_for_some_of_the_rows() -> None:
         np.testing.assert_array_equal(coding.apply(predictors(rows.head(9))), values[:9], err_msg=text)
         assert len({*coding.names}) == values.shape[1], text
         coded += 1
-    assert coded > len(numbers(60)) // 2
-
-
-def test_formulas_of_a_number_are_the_same_each_time() -> None:
-    assert [formula(number) for number in range(50)] == [formula(number) for number in range(50)]
-    assert len({formula(number) for number in range(200)}) > 150
+    assert coded > len(numbers(30)) // 2
 
 
 @pytest.fixture
@@ -75,7 +70,7 @@ def answers(tmp_path: Path) -> Path:
 
 
 TYPED = [
-    *numbers(3),
+    *numbers(1),
     "y ~ I('`' == __import__('os').system('touch run') == '`')",
     "Q(__import__('os').system('touch run')) ~ a",
     "y ~ I(9**9**9)",

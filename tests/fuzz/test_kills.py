@@ -152,7 +152,7 @@ def is_complete(name: str, outputs: dict[str, bytes], one: str) -> bool:
     return part == wanted
 
 
-@together("number", numbers(34))
+@together("number", numbers(20))
 def test_whatever_strikes_an_output_is_complete_or_the_old_one_or_absent(number: int, tmp_path: Path) -> None:
     random = np.random.default_rng([20_260, number])
     name = NAMES[number % len(NAMES)]
@@ -169,7 +169,7 @@ def test_whatever_strikes_an_output_is_complete_or_the_old_one_or_absent(number:
         next_run(name, folder)
 
 
-@together("number", numbers(14))
+@together("number", numbers(10))
 def test_a_disk_that_is_full_leaves_everything_as_it_was(number: int, tmp_path: Path) -> None:
     random = np.random.default_rng([20_261, number])
     name = list(COMMANDS)[number % len(COMMANDS)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -47,31 +45,6 @@ def test_conditions_of_optimality(problem: tuple[Dense, Real]) -> None:
     assert abs(found.pi.sum() - 1) <= 1e-12
     assert slope.max() <= 1 + 1e-8
     assert (np.abs(slope[found.pi > 1e-3] - 1) <= 1e-6).all()
-
-
-@seldom
-@given(problems())
-def test_a_general_optimiser_finds_nothing_better(problem: tuple[Dense, Real]) -> None:
-    from scipy.optimize import minimize
-
-    design, counts = problem
-    P, seen = design.matrix(), counts > 0
-    share = counts[seen] / counts.sum()
-
-    def height(pi: Real) -> float:
-        return -float(share @ np.log(np.maximum(P[seen] @ pi, 1e-300)))
-
-    twin: Any = minimize(
-        height,
-        np.full(design.k, 1 / design.k),
-        method="SLSQP",
-        bounds=[(0, 1)] * design.k,
-        constraints={"type": "eq", "fun": lambda pi: pi.sum() - 1},
-        options={"maxiter": 500, "ftol": 1e-12},
-    )
-    found = maximise([design], [counts])
-    reached = np.clip(twin.x, 0, None) / np.clip(twin.x, 0, None).sum()
-    assert height(found.pi) <= height(reached) + 1e-9
 
 
 @often

@@ -44,7 +44,7 @@ def at_its_bound(rng: np.random.Generator) -> tuple[np.ndarray, Fraction]:
     return rows, gamma
 
 
-COUNT = 40
+COUNT = 20
 MATRICES = [at_its_bound(np.random.default_rng(seed)) for seed in range(COUNT)]
 
 
@@ -107,10 +107,7 @@ def test_the_same_fractions_are_compared_exactly(number: int) -> None:
 @pytest.mark.parametrize(("beyond", "met"), [("-1e-12", True), ("0", True), ("9e-10", True), ("1.1e-9", False)])
 @pytest.mark.parametrize(("decimal_design", "decimal_demand"), list(product([False, True], repeat=2)))
 def test_slack_is_for_decimals_of_either_side(
-    beyond: str,
-    met: bool,
-    decimal_design: bool,
-    decimal_demand: bool,
+    beyond: str, met: bool, decimal_design: bool, decimal_demand: bool
 ) -> None:
     gamma = Fraction(5, 2)
     parity = gamma * (1 + Fraction(beyond))

@@ -97,7 +97,7 @@ def _limits(asked: Asked, i: int, j: int, *, exempt: bool) -> tuple[float, float
     return float(low), float(high)
 
 
-@settings(deadline=None, max_examples=75)
+@settings(deadline=None, max_examples=40)
 @given(asked=programs())
 def test_the_optimum_is_that_of_the_matrix_and_of_another_solver(asked: Asked) -> None:
     try:

@@ -12,7 +12,7 @@ from maskwell.core import Categories
 from maskwell.designs import Dense
 from maskwell.designs.proofs import verify_gain, verify_garbling
 from maskwell.designs.rational import Matrix, product
-from maskwell.designs.row_reduction import equivalent, reduce_rows
+from maskwell.designs.row_reduction import equivalent
 from maskwell.planning import order_of
 from maskwell.planning.order import sufficiency
 
@@ -77,14 +77,6 @@ def test_two_categories_are_ordered_as_their_error_curves(P: Matrix, A: Matrix) 
 
 
 @often
-@given(transition(k=2), st.data())
-def test_two_categories_after_another_randomization(P: Matrix, data: st.DataObject) -> None:
-    A = product(data.draw(transition(k=len(P))), P)
-    assert tells_as_much(P, A)
-    assert sufficiency(dense(A), dense(P), tolerance=0).holds == tells_as_much(A, P)
-
-
-@often
 @given(transition(), st.data())
 def test_a_garbled_design_is_recognised_with_a_proof(P: Matrix, data: st.DataObject) -> None:
     A = product(data.draw(transition(k=len(P))), P)
@@ -113,28 +105,3 @@ def test_the_order_is_antisymmetric(both: tuple[Matrix, Matrix]) -> None:
     there, back = order_of(dense(P), dense(A), tolerance=0), order_of(dense(A), dense(P), tolerance=0)
     assert back.verdict == swapped.get(there.verdict, there.verdict)
     assert (there.verdict == "equivalent") == equivalent(P, A, rtol=0)
-
-
-@seldom
-@given(transition(), st.data())
-def test_the_order_is_transitive(P: Matrix, data: st.DataObject) -> None:
-    A = product(data.draw(transition(k=len(P))), P)
-    B = product(data.draw(transition(k=len(A))), A)
-    assert sufficiency(dense(P), dense(B)).holds
-
-
-@seldom
-@given(transition())
-def test_merging_rows_loses_nothing(P: Matrix) -> None:
-    merged = reduce_rows(P)
-    assert equivalent(P, merged.rows, rtol=0)
-    order = order_of(dense(P), dense(merged.rows))
-    assert (order.verdict, order.exact) == ("equivalent", True)
-
-
-@seldom
-@given(pair())
-def test_tolerance_changes_no_proved_answer_of_simple_fractions(both: tuple[Matrix, Matrix]) -> None:
-    P, A = map(dense, both)
-    answer = sufficiency(P, A)
-    assert answer.holds == sufficiency(P, A, tolerance=0).holds or not answer.exact

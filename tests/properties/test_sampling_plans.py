@@ -87,13 +87,6 @@ def test_domains_and_strata_may_bear_any_labels(rows: dict[str, Any]) -> None:
 
 
 @settings(max_examples=20)
-@given(surveys(), st.integers(0, 10**6))
-def test_the_order_of_the_rows_does_not_matter(rows: dict[str, Any], seed: int) -> None:
-    order = np.random.default_rng(seed).permutation(len(rows["report"]))
-    assert same(estimate_cells(Cells.of(**rows), DESIGN), estimate_cells(part(rows, order), DESIGN))
-
-
-@settings(max_examples=20)
 @given(surveys())
 def test_a_population_far_larger_than_the_sample_is_no_population(rows: dict[str, Any]) -> None:
     labels = np.array(DESIGN.outputs.labels)[rows["report"]]

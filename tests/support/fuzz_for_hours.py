@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TIMES = 8
+TIMES = 16
 """How many times as many cases as ``make test`` a round has: some minutes."""
 
 APART = 1_000_000

@@ -37,14 +37,8 @@ def file_errors(what: str, path: str) -> Iterator[None]:
     except (arrow.ArrowException, OSError, EOFError, zlib.error, ValueError, ArithmeticError, MemoryError) as error:
         if isinstance(error, OSError) and what == "write" and error.errno in FULL_DISK:
             raise  # whoever opened the output knows its name
-        raise DataFileError(
-            "cannot-what-path-reason",
-            hint=_hint(error, what),
-            what=what,
-            reason_of=reason_of(error, what),
-            values=fault_of(error, 200),
-            path=path,
-        ) from None
+        told = {"reason_of": reason_of(error, what), "values": fault_of(error, 200), "path": path}
+        raise DataFileError("cannot-what-path-reason", hint=_hint(error, what), what=what, **told) from None
 
 
 HARMLESS = re.compile(
@@ -427,12 +421,8 @@ def check_column_type(field: Any, use: str) -> None:
     lists = use == BASKETS and (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
     if use == ANY or has_values(kind) or sets or (lists and has_values(kind.value_type)):
         return
-    raise WrongTypeError(
-        "column-holds-which-cannot-be-used",
-        name=shorten(repr(field.name), 24),
-        type=shorten(str(field.type), 40),
-        column=field.name,
-    )
+    name, said = shorten(repr(field.name), 24), shorten(str(field.type), 40)
+    raise WrongTypeError("column-holds-which-cannot-be-used", name=name, type=said, column=field.name)
 
 
 def holds_bytes(kind: Any) -> bool:

@@ -35,7 +35,7 @@ GROUP_ROWS = 1 << 20
 GROUP_BYTES = 1 << 24  # a row group is written when it has so many rows or bytes: what a writer must hold in memory
 
 
-class ParquetSource:
+class _ParquetSource:
     """Rows of a Parquet file."""
 
     style = None
@@ -117,13 +117,12 @@ class ParquetSource:
         return min(1.0, self._seen / self._rows) if self._rows else None
 
     def close(self) -> None:
-        """Give back the file."""
         self._reader.shutdown(cancel_futures=True)
         self._file.close()
         self._stored.close()
 
 
-class ParquetSink:
+class _ParquetSink:
     """Writes rows as Parquet.
 
     A dictionary of texts is written several times faster than texts, and makes the same file: in each row group, it
@@ -136,7 +135,6 @@ class ParquetSink:
         self._writer: Any = None
 
     def write(self, batch: Any) -> None:
-        """Add rows."""
         with file_errors("write", "the output"):
             coming = coming_schema(batch.schema, self._schema) if _takes_dictionaries() else self._schema
             batch = exact_batch(batch, coming)
@@ -156,7 +154,6 @@ class ParquetSink:
             self._started(self._schema).close()
 
     def abandon(self) -> None:
-        """Give up: the file will be thrown away."""
         if self._writer is not None:
             with suppress(Exception):
                 self._writer.close()
@@ -200,20 +197,18 @@ class _StandardInput:
         self.stream = require("pyarrow.ipc").open_stream(require().PythonFile(self, "r"))
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes."""
         data = bytes(sys.stdin.buffer.read(size))
         self._read += len(data)
         return data
 
     def size(self) -> int:
-        """How many bytes came."""
         return self._read
 
     def close(self) -> None:
         """Standard input stays open."""
 
 
-class IpcSource:
+class _IpcSource:
     """Rows of an Arrow file, one stored batch after another.
 
     It is read, not mapped: a mapped file that is cut short ends the process, and a changed one is not what was checked.
@@ -240,7 +235,6 @@ class IpcSource:
         return (ipc.open_stream if is_stream else ipc.open_file)(self._file, options=options)
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
-        """The rows, as Arrow record batches."""
         places = range(len(self.schema)) if only is None else sorted(only)
         schema = require().schema([self.schema.field(place) for place in places], metadata=self.schema.metadata)
         stored = self._stored_batches([*places])
@@ -278,11 +272,10 @@ class IpcSource:
         return self._done or None
 
     def close(self) -> None:
-        """Give back the file."""
         self._file.close()
 
 
-class IpcSink:
+class _IpcSink:
     """Writes rows as an Arrow file, or as a stream, which can be read from its beginning on before it is whole."""
 
     def __init__(self, file: BinaryIO, ending: str, schema: Any, *, style: Any) -> None:
@@ -311,7 +304,6 @@ class IpcSink:
         return self._started
 
     def write(self, batch: Any) -> None:
-        """Add rows."""
         with file_errors("write", "the output"):
             batch = exact_batch(batch, self._schema)
             columns = batch.columns
@@ -330,14 +322,12 @@ class IpcSink:
                 self._write_waiting(self._waiting)
 
     def abandon(self) -> None:
-        """Give up: the file will be thrown away."""
         with suppress(Exception):
             self._writer.close()
         if self._waiting is not None:
             self._waiting.close()
 
     def _opened(self, file: Any) -> Any:
-        """A writer: of the file itself, or of a stream."""
         ipc = require("pyarrow.ipc")
         return (ipc.new_stream if self._stream or file is not self._file else ipc.new_file)(file, self._schema)
 
@@ -361,7 +351,6 @@ class _UsedValues:
         self._used: Any = None
 
     def add(self, column: Any) -> None:
-        """Look at the next rows."""
         compute = require("pyarrow.compute")
         found = column.dictionary.take(compute.drop_null(compute.unique(column.indices)))
         if self._listed is None:
@@ -371,11 +360,10 @@ class _UsedValues:
             self._used = compute.unique(require().concat_arrays([self._used, found]))
 
     def in_order(self) -> Any:
-        """All values that were met."""
         if self._listed is None:
             return None
         return self._listed.filter(require("pyarrow.compute").is_in(self._listed, value_set=self._used))
 
 
-PARQUET = Engine(ParquetSource, ParquetSink, holds_bytes=True, takes_dictionaries=True)
-IPC = Engine(IpcSource, IpcSink, holds_bytes=True)
+PARQUET = Engine(_ParquetSource, _ParquetSink, holds_bytes=True, takes_dictionaries=True)
+IPC = Engine(_IpcSource, _IpcSink, holds_bytes=True)

@@ -403,18 +403,17 @@ def label_orders(table: Rows, names: Sequence[str]) -> list[list[Any]]:
     if table.read_once or not table.at_hand:
         return [[] for _ in names]
     with table.open(coded=dict.fromkeys(names)) as source:
-        return [_order(source, name, str(table)) for name in names]
-
-
-def _order(source: Source, name: str, where: str) -> list[Any]:
-    place = find_column(source.schema, name, where)
-    if isinstance(source.style, Labels) or not require().types.is_dictionary(source.schema.field(place).type):
-        return given_order(source, name, None)
-    rows = source.batches([place])
-    batch = next(rows, None)
-    if hasattr(rows, "close"):
-        rows.close()
-    return [] if batch is None else given_order(source, name, batch.column(0))
+        orders = []
+        for name in names:
+            place, column = find_column(source.schema, name, str(table)), None
+            if not isinstance(source.style, Labels) and require().types.is_dictionary(source.schema.field(place).type):
+                rows = source.batches([place])
+                batch = next(rows, None)
+                column = None if batch is None else batch.column(0)
+                if hasattr(rows, "close"):
+                    rows.close()
+            orders.append(given_order(source, name, column))
+        return orders
 
 
 def given_order(source: Source, name: str, column: Any) -> list[Any]:

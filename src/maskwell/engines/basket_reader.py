@@ -171,7 +171,6 @@ def _are_reports(texts: Any, items: int) -> Array:
 
 
 def _split(texts: Any) -> Any:
-    """Texts with blanks between items as lists."""
     compute = require("pyarrow.compute")
     lists = compute.utf8_split_whitespace(compute.utf8_trim_whitespace(texts))
     empty = compute.equal(compute.utf8_length(compute.utf8_trim_whitespace(texts)), 0)
@@ -232,8 +231,6 @@ def read_baskets(
 
 @dataclass(frozen=True, eq=False)
 class _BasketPart:
-    """The baskets of one part of the rows."""
-
     rows: int
     bits: list[Bits]
     plans: list[dict[str, Any]]
@@ -282,8 +279,6 @@ class _ReadingBaskets:
 
 
 class _ListReader:
-    """Baskets that stand in one column."""
-
     def __init__(self, assignment: Assignment, missing: str) -> None:
         assert assignment.baskets is not None
         assignment.baskets.check_named()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -88,8 +88,8 @@ def count_tables(
     if not tables or not all(tables):
         what = "a table has no columns" if tables else "no tables"
         raise InputError(what, hint='give the columns of each table, for instance [["sex", "region"]]')
-    rows, options = Rows.of(data), {"weights": weights, "beside": beside, "declared": declared, "instead": instead}
-    work = _CountingCells(tables, str(rows), options)
+    rows = Rows.of(data)
+    work = _CountingCells(tables, str(rows), weights, beside, declared, instead or {})
     parts = rows.in_parts(work, stored=_names_in(tables), progress=progress)
     return [CellTable.total(one) for one in zip(*(part.found for part in parts), strict=True)]
 
@@ -100,19 +100,25 @@ class _CountingCells:
 
     tables: Sequence[Sequence[str]]
     where: str
-    options: dict[str, Any]
+    weights: str | None = None
+    beside: Follower | None = None
+    declared: bool = True
+    instead: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]] = field(default_factory=dict)
+    most: int | None = None  # labels of a column that are told apart; else too many are an error
 
     def columns(self, schema: Any) -> list[str]:
-        """The columns of the tables, and those beside them."""
-        beside, weights = self.options["beside"], self.options["weights"]
-        names = [*_names_in(self.tables), *([] if weights is None else [weights])]
+        names = [*_names_in(self.tables), *([] if self.weights is None else [self.weights])]
         for name in names:
             find_column(schema, name, self.where)
-        return [*dict.fromkeys([*names, *([] if beside is None else beside.names)])]
+        return [*dict.fromkeys([*names, *([] if self.beside is None else self.beside.names)])]
 
     def __call__(self, source: Source, first_row: int | None, progress: Progress | None) -> Part[list[CellTable]]:
-        tables = count_rows(source, self.where, self.tables, **self.options, progress=progress, first_row=first_row)
-        return Part(tables[0].n, tables)
+        counter = _TableCounter(source, self)
+        rows = RowPass(source, self.where, only=counter.only, progress=progress, first_row=first_row)
+        for batch in rows:
+            counter.add(batch, rows.before)
+        tables = counter.tables()
+        return Part(tables[0].n if tables else 0, tables)
 
 
 def count_rows(
@@ -121,22 +127,11 @@ def count_rows(
     tables: Sequence[Sequence[str]],
     *,
     weights: str | None = None,
-    beside: Follower | None = None,
-    declared: bool = True,
-    instead: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]] | None = None,
     most: int | None = None,
     progress: Progress | None = None,
-    first_row: int | None = None,
 ) -> list[CellTable]:
     """The same for rows that are open already; of the labels of a column ``most`` are told apart, if given."""
-    coders = coders_of(source, _names_in(tables), declared=declared)
-    for coder in coders.values():
-        coder.most = most
-    counter = _TableCounter(source, name, tables, coders, weights, beside, instead or {})
-    rows = RowPass(source, name, only=counter.only, progress=progress, first_row=first_row)
-    for batch in rows:
-        counter.add(batch, rows.before)
-    return counter.tables()
+    return _CountingCells(tables, name, weights, most=most)(source, None, progress).found
 
 
 def count_columns(rows: Rows, *, progress: Progress | None = None) -> list[CellTable]:
@@ -206,30 +201,23 @@ def check_weights(column: Any, name: str, row: int) -> Real:
 class _TableCounter:
     """Counts the cells of several tables, batch after batch."""
 
-    def __init__(
-        self,
-        source: Source,
-        path: str,
-        tables: Sequence[Sequence[str]],
-        coders: Mapping[str, LevelCoder],
-        weights: str | None,
-        beside: Follower | None,
-        instead: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]],
-    ) -> None:
-        followed = () if beside is None else beside.names
-        positions = {name: find_column(source.schema, name, path, ANY) for name in followed}
-        positions.update({name: find_column(source.schema, name, path) for name in coders})
+    def __init__(self, source: Source, asked: _CountingCells) -> None:
+        self._coders = coders_of(source, _names_in(asked.tables), declared=asked.declared)
+        for coder in self._coders.values():
+            coder.most = asked.most
+        schema, weights, followed = source.schema, asked.weights, () if asked.beside is None else asked.beside.names
+        positions = {name: find_column(schema, name, asked.where, ANY) for name in followed}
+        positions.update({name: find_column(schema, name, asked.where) for name in self._coders})
         if weights is not None:
-            positions[weights] = find_column(source.schema, weights, path)
+            positions[weights] = find_column(schema, weights, asked.where)
         self.only = sorted(set(positions.values()))
         place_of = {position: place for place, position in enumerate(self.only)}
         self._places = {name: place_of[position] for name, position in positions.items()}
-        self._tables = [tuple(table) for table in tables]
-        self._coders, self._weights, self._beside, self._instead = coders, weights, beside, instead
+        self._tables = [tuple(table) for table in asked.tables]
+        self._weights, self._beside, self._instead = weights, asked.beside, asked.instead
         self._counters: list[CellCounter] | None = None
 
     def add(self, batch: Any, row: int) -> None:
-        """Count the next rows; ``row`` of them came before."""
         codes = {name: coder.codes(batch.column(self._places[name])) for name, coder in self._coders.items()}
         weights = None
         if self._weights is not None:
@@ -266,7 +254,6 @@ class _TableCounter:
         return [counter] if alone else [counter.part(table) for table in apart]
 
     def tables(self) -> list[CellTable]:
-        """All tables so far."""
         counted = [counter.table() for counter in self._ready()]
         holders: dict[str, list[CellTable]] = {}
         for one in counted:
@@ -342,7 +329,6 @@ class CellCounter:
         return CellTable(self.columns, tuple(levels), matrix[order_], counts[order_], *weights)
 
     def _grow(self) -> None:
-        """Make room for labels that were not there before."""
         needed = [len(coder.labels) + 1 for coder in self._coders]
         if all(have >= need for have, need in zip(self._sizes, needed, strict=True)):
             return
@@ -450,7 +436,6 @@ class _CellLookup:
     where: str
 
     def columns(self, schema: Any) -> list[str]:
-        """The columns of the table."""
         for name in self.table.columns:
             find_column(schema, name, self.where)
         return [*self.table.columns]

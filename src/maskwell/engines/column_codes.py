@@ -324,7 +324,6 @@ def too_many_levels(column: str, count: int) -> TooLargeError:
 
 @cache
 def _words() -> Array:
-    """Odd numbers of 64 bits, always the same."""
     chance = np.random.Generator(np.random.PCG64(20_260))
     return chance.integers(0, 1 << 63, 1 << 10, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
 

@@ -1,31 +1,24 @@
-"""Randomize columns of a file of any size, in one pass and with the same memory however long it is; or of a table."""
+"""Randomize columns, batch after batch: from true values to reports."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from maskwell.core.arguments import Array, check_option
-from maskwell.core.atomic import atomic_file, check_output
+from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories, Encoded
-from maskwell.core.exact import Parity, to_float, to_text
+from maskwell.core.exact import to_float
 from maskwell.core.keyed import KeyedRandom
-from maskwell.core.phrases import shorten
 from maskwell.core.randomness import SECURE, RandomSource
-from maskwell.core.report_data import SETS, Reports, join_sets
+from maskwell.core.report_data import Reports
 from maskwell.designs.basket_bits import ItemBits
 from maskwell.designs.design import Design
-from maskwell.designs.kronecker import product_of
 from maskwell.designs.sampler import sampler_of
 from maskwell.engines.arrow_arrays import (
     BASKETS,
-    VALUES,
     coming_schema,
     describe,
     described,
@@ -36,7 +29,7 @@ from maskwell.engines.arrow_arrays import (
     texts_from_bits,
     without_traces,
 )
-from maskwell.engines.assignments import Assignment, check_assignments, expected_categories
+from maskwell.engines.assignments import Assignment, check_assignments
 from maskwell.engines.basket_reader import BasketCoder
 from maskwell.engines.column_codes import (
     CategoryCoder,
@@ -45,32 +38,21 @@ from maskwell.engines.column_codes import (
     common_rows,
     ids_of,
     joint_codes,
-    raise_first,
     separate_codes,
 )
-from maskwell.engines.column_tables import TableInMemory
-from maskwell.engines.file_parts import PartRows, check_outside, same_files
-from maskwell.engines.missing_codes import RowsWithoutCodes
-from maskwell.engines.row_batches import BackgroundSink, EvenRows, in_background
-from maskwell.engines.row_sources import (
-    BATCH_ROWS,
-    PIECE_BYTES,
-    STREAMS,
-    Progress,
-    RowPass,
-    ending_of,
-    engine_of,
-    find_column,
-    input_files,
-    is_several,
-    lost_in,
-    open_sink,
-    open_source,
-    rows_of_cells,
-)
+from maskwell.engines.row_sources import BATCH_ROWS, PIECE_BYTES, find_column, rows_of_cells
 from maskwell.errors import DataFileError, MissingValueError, ParameterError, WrongTypeError
 
-Draws: TypeAlias = RandomSource | KeyedRandom
+
+@dataclass(frozen=True)
+class KeptDraws:
+    """Draws that a secret key keeps for each person, by the column that tells whose row it is."""
+
+    keys: KeyedRandom
+    person: str
+
+
+Draws: TypeAlias = RandomSource | KeptDraws
 """Where random words come from: one row after the other, or by person under a secret key."""
 
 MOST_ROWS_EACH = 100
@@ -98,147 +80,29 @@ class RandomizedColumn:
 
 
 @dataclass(frozen=True)
-class Randomized:
-    """What :func:`randomize_file` did: rows written, rows left out, each column, and where it is."""
+class How:
+    """What becomes of missing values, and how reports are written."""
 
-    rows: int
-    dropped: int
-    columns: dict[str, RandomizedColumn]
-    output: str
-    parity_joint_exact: Parity | None = None
-    """The product of the parities where several columns were randomized: what all reports of a row reveal together."""
-    lost: tuple[str, ...] = ()  # what the input told besides its rows and the output cannot hold, in words
-
-    @property
-    def private(self) -> bool:
-        """Whether nobody can undo the randomization."""
-        return all(column.private for column in self.columns.values())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
-        columns = {
-            name: {word: value for word, value in vars(column).items() if word != "item_parity" or value is not None}
-            for name, column in self.columns.items()
-        }
-        parity, joint = self.parity_joint_exact, {}
-        if parity is not None:
-            joint = {"parity_joint": to_float(parity), "parity_joint_exact": to_text(parity)}
-        return {
-            "rows": self.rows,
-            "dropped": self.dropped,
-            "columns": columns,
-            "output": self.output,
-            "private": self.private,
-            "lost": list(self.lost),
-            **joint,
-        }
-
-
-def randomize_file(
-    path: str,
-    output: str,
-    assignments: Sequence[Assignment],
-    *,
-    random: Draws | None = None,
-    person: str | None = None,
-    missing: str = "error",
-    sets: str = "packed",
-    force: bool = False,
-    inputs: Sequence[str] = (),
-    to: str | None = None,
-    progress: Progress | None = None,
-) -> Randomized:
-    """Randomize the assigned columns and copy the others as they are."""
-    check_columns(assignments, person)
-    check_option("sets", sets, SETS)
-    files = input_files(path)
-    folder = output != "-" and is_several(path) and (output.endswith(("/", os.sep)) or not Path(output).suffix)
-    kind = f"rows{STREAMS[to]}" if to is not None else files[0] if folder else output  # a name of the kind written
-    engine = engine_of(kind)
-    if not folder:
-        check_output(output, force=force, inputs=[path, *files, *inputs])
-    check_outside(output, path)
-    expected, same_kind = expected_categories(assignments, reports=False), ending_of(path) == ending_of(kind)
-    with open_source(path, coded=expected, exact=same_kind, copied=engine.takes_dictionaries) as source:
-        batches = BatchRandomizer(
-            assignments,
-            source.schema,
-            path,
-            random,
-            person,
-            missing=missing,
-            texts_only=sets == "texts" or not engine.holds_bytes,
-            coded_texts=engine.takes_dictionaries,
-        )
-        schema, at_once = batches.schema, batches.rows_at_once
-        rows, written = RowPass(source, path, rows_at_once=at_once, progress=progress), 0
-        protected: dict[str, Any] = {"force": force, "inputs": [*files, *inputs], "like": files}
-        parts = None
-        if folder:
-            several = source.source if isinstance(source, RowsWithoutCodes) else source
-            assert isinstance(several, PartRows)
-            parts, told = several, [n for one in assignments for n in one.columns if n in several.keys]
-            if told:  # the names of folders stay as they are
-                raise ParameterError("the-folders-of-the-files-tell", told=shorten(repr(told[0]), 24), column=told[0])
-            schema = require().schema([*schema][: len(schema) - len(parts.keys)], metadata=schema.metadata)
-
-        def one_file(place: str) -> AbstractContextManager[EvenRows | BackgroundSink]:
-            return _one_file(place, kind=kind, schema=schema, style=source.style, at_once=at_once, **protected)
-
-        with one_file(output) if parts is None else same_files(parts, output, one_file) as target:
-            for batch in rows:
-                changed = batches.randomize(batch, rows.rows)
-                if changed is not None:
-                    target.write(changed)
-                    written += len(changed)
-            raise_first(batches.problems, rows.rows)
-        lost = lost_in(source.style, kind)
-    leaves = [leaf for assignment in assignments for leaf in assignment.leaves]
-    joint = None if len(leaves) == 1 else product_of(leaf.parity_exact() for leaf in leaves)
-    return Randomized(written, rows.rows - written, batches.summary(), output, joint, lost)
-
-
-@contextmanager
-def _one_file(
-    path: str, *, kind: str, schema: Any, style: Any, at_once: int, **protected: Any
-) -> Iterator[EvenRows | BackgroundSink]:
-    """Where the rows of one file go; it gets its name when all is written."""
-    with (
-        atomic_file(path, **protected) as file,
-        open_sink(file, kind, schema, style=style) as sink,
-        in_background(sink) as behind,
-    ):
-        target = EvenRows(behind, at_once) if engine_of(kind).shows_cuts else behind
-        yield target
-        target.finish()
+    missing: str = "error"
+    texts_only: bool = False  # sets as texts of 0 and 1
+    coded_texts: bool = False  # texts as dictionaries, where the sink takes them
 
 
 class BatchRandomizer:
     """All assigned columns at work: batches of true rows in, batches with reports out."""
 
     def __init__(
-        self,
-        assignments: Sequence[Assignment],
-        schema: Any,
-        path: str,
-        random: Draws | None,
-        person: str | None,
-        *,
-        missing: str,
-        texts_only: bool,
-        coded_texts: bool = False,
+        self, assignments: Sequence[Assignment], schema: Any, path: str, random: Draws | None, how: How
     ) -> None:
-        self._coded_texts = coded_texts
-        draws = SECURE if random is None else random
+        self._coded_texts = how.coded_texts
+        draws = random.keys if isinstance(random, KeptDraws) else SECURE if random is None else random
         self._columns: list[ColumnRandomizer | BasketRandomizer] = [
-            (ColumnRandomizer if a.baskets is None else BasketRandomizer)(
-                a, schema, path, draws, missing=missing, texts_only=texts_only, coded_texts=coded_texts
-            )
+            (ColumnRandomizer if a.baskets is None else BasketRandomizer)(a, schema, path, draws, how)
             for a in assignments
         ]
         self._persons = None
-        if isinstance(random, KeyedRandom) and person is not None:
-            self._persons, self._person_place = Persons(random, person), find_column(schema, person, path)
+        if isinstance(random, KeptDraws):
+            self._persons, self._person_place = Persons(random), find_column(schema, random.person, path)
         self.schema = without_traces(schema, [name for a in assignments for name in a.columns])
         for column in self._columns:
             self.schema = column.changed(self.schema)
@@ -282,8 +146,8 @@ class BatchRandomizer:
 class Persons:
     """Whose rows they are, as kept draws know it: the same name for the same person in every table and file."""
 
-    def __init__(self, keys: KeyedRandom, column: str) -> None:
-        self._keys, self._column = keys, column
+    def __init__(self, draws: KeptDraws) -> None:
+        self._keys, self._column = draws.keys, draws.person
         self._rows, self._different = 0, set[Any]()
 
     def names(self, values: Any, row: int, kept: Array | None = None) -> Array:
@@ -308,14 +172,14 @@ class Persons:
         return names if kept is None else names[kept]
 
 
-def check_columns(assignments: Sequence[Assignment], person: str | None = None) -> list[str]:
+def check_columns(assignments: Sequence[Assignment], random: Draws | None) -> list[str]:
     """The columns to be randomized; an error for those that cannot be, or that tell whose row it is."""
     names = check_assignments(assignments)
     for several in (part for assignment in assignments for _, part in assignment.parts):
         if len(several) > 1:
             raise ParameterError("the-reports-of-one-design", several=", ".join(several), columns=several)
-    if person in names:
-        raise ParameterError("column-is-randomized-and-tells-whose", person=person)
+    if isinstance(random, KeptDraws) and random.person in names:
+        raise ParameterError("column-is-randomized-and-tells-whose", person=random.person)
     return names
 
 
@@ -323,27 +187,19 @@ class ColumnRandomizer:
     """One assignment at work: from true values to reports, batch after batch."""
 
     def __init__(
-        self,
-        assignment: Assignment,
-        schema: Any,
-        path: str,
-        random: Draws,
-        *,
-        missing: str = "error",
-        texts_only: bool,
-        coded_texts: bool = False,
+        self, assignment: Assignment, schema: Any, path: str, random: RandomSource | KeyedRandom, how: How
     ) -> None:
-        self._names, self._leaves, self._texts_only = assignment.columns, assignment.leaves, texts_only
-        self._coded_texts = coded_texts
+        self._names, self._leaves, self._texts_only = assignment.columns, assignment.leaves, how.texts_only
+        self._coded_texts = how.coded_texts
         self.positions = [find_column(schema, name, path) for name in self._names]
         self._fields = [schema.field(position) for position in self.positions]
         for name, field in zip(self._names, self._fields, strict=True):
-            _check_true_values(name, field)
+            check_true_values(name, field)
         self._sampler = ProductSampler(assignment.design, random, self._names)
-        self._coders = _true_coders(assignment, missing)
+        self._coders = true_coders(assignment, how.missing)
         self.problems = [coder.problems for coder in self._coders]
         # Where a missing value is a truth like others, their number is nobody's business.
-        self._n_missing: list[int | None] = [None if missing == "category" else 0] * len(self._names)
+        self._n_missing: list[int | None] = [None if how.missing == "category" else 0] * len(self._names)
         self._labels = [self._label_array(d, f.type) for d, f in zip(self._leaves, self._fields, strict=True)]
 
     @property
@@ -405,7 +261,6 @@ class ColumnRandomizer:
 
 
 def _set_array(reports: Reports, *, texts_only: bool) -> Any:
-    """Set reports as texts of 0 and 1, or packed."""
     return texts_from_bits(reports.data, reports.k) if texts_only else masks_from_bits(reports.data)
 
 
@@ -416,7 +271,7 @@ class ProductSampler:
     own column.
     """
 
-    def __init__(self, design: Design, random: Draws | None, columns: Sequence[str]) -> None:
+    def __init__(self, design: Design, random: RandomSource | KeyedRandom | None, columns: Sequence[str]) -> None:
         self._leaves = design.leaves
         variables = self.variables(design, columns)
         self._together = len(variables) < max(2, len(self._leaves))
@@ -446,22 +301,14 @@ class BasketRandomizer:
     """One column of baskets at work: from true baskets to reports, batch after batch."""
 
     def __init__(
-        self,
-        assignment: Assignment,
-        schema: Any,
-        path: str,
-        random: Draws,
-        *,
-        missing: str = "error",
-        texts_only: bool,
-        coded_texts: bool = False,
+        self, assignment: Assignment, schema: Any, path: str, random: RandomSource | KeyedRandom, how: How
     ) -> None:
-        self._items, self._name, self._texts_only = basket_items(assignment), assignment.columns[0], texts_only
+        self._items, self._name, self._texts_only = basket_items(assignment), assignment.columns[0], how.texts_only
         self.positions = [find_column(schema, self._name, path, BASKETS)]
         self._field = schema.field(self.positions[0])
-        _check_true_values(self._name, self._field)
+        check_true_values(self._name, self._field)
         self._sampler = self._items.sampler(random, self._name)
-        self._coder = BasketCoder(self._name, self._items.names, missing)
+        self._coder = BasketCoder(self._name, self._items.names, how.missing)
         self.problems, self._n_missing = [self._coder.problems], 0
 
     @property
@@ -501,78 +348,13 @@ def basket_items(assignment: Assignment) -> ItemBits:
     return assignment.baskets
 
 
-def _check_true_values(name: str, field: Any) -> None:
+def check_true_values(name: str, field: Any) -> None:
     """Raise where a column says that it holds reports; ``field`` is what is known of it, if anything."""
     if field is not None and describe(field) is not None:
         raise DataFileError("column-already-holds-reports", column=name)
 
 
-def _true_coders(assignment: Assignment, missing: str) -> list[CategoryCoder]:
+def true_coders(assignment: Assignment, missing: str) -> list[CategoryCoder]:
     """What turns each column into codes of its true categories."""
     pairs = zip(assignment.columns, assignment.leaves, strict=True)
     return [CategoryCoder(name, leaf.inputs, missing, role="truth") for name, leaf in pairs]
-
-
-# ---- tables in memory
-
-
-def randomize_table(
-    data: Any,
-    assignments: Sequence[Assignment],
-    *,
-    random: Draws | None = None,
-    person: str | None = None,
-    missing: str = "error",
-    sets: str = "packed",
-) -> Any:
-    """A table of the kind that was given, with reports in place of the truth; the other columns stay as they are."""
-    check_option("sets", sets, SETS)
-    columns = check_columns(assignments, person)
-    table = TableInMemory(data)
-    table.check(columns)
-    if not table.rows:
-        raise DataFileError("the-table-has-no-rows")
-    for name in columns:
-        _check_true_values(name, table.field(name))
-    kept, codes = _true_codes(table, assignments, missing)
-    names = None
-    if isinstance(random, KeyedRandom) and person is not None:
-        names = Persons(random, person).names(table.columns([person], VALUES)[person], 0, kept)
-    reports, notes, remaining = {}, {}, iter(codes)
-    for assignment in assignments:
-        drawn = _drawn(assignment, [next(remaining) for _ in assignment.columns], random, names)
-        for name, (leaf, _), part in zip(assignment.columns, assignment.parts, drawn, strict=True):
-            like = table.column(name)
-            if part.encoding == "bits":
-                reports[name] = join_sets(part, like, kept, sets=sets)
-            else:
-                reports[name] = leaf.written_reports().decode(part.data, like=like, match="text", kept=kept)
-            notes[name] = dict(part.describe())
-    return table.with_columns(reports, kept, notes)
-
-
-def _drawn(assignment: Assignment, codes: list[Array], random: Draws | None, names: Array | None) -> list[Reports]:
-    """Reports of each column, from the codes of its categories or the bits of its baskets."""
-    if assignment.baskets is not None:
-        return [assignment.baskets.sampler(random, assignment.columns[0]).sample(codes[0], names)]
-    return ProductSampler(assignment.design, random, assignment.columns).sample(codes, names)
-
-
-def _true_codes(
-    table: TableInMemory, assignments: Sequence[Assignment], missing: str
-) -> tuple[Array | None, list[Array]]:
-    """The rows that are kept (None for all), and for each column the codes of their true values."""
-    encoded: list[Encoded | None] = []
-    problems: list[Problems] = []
-    for assignment in assignments:
-        if assignment.baskets is not None:
-            name, items = assignment.columns[0], basket_items(assignment)
-            baskets = BasketCoder(name, items.names, missing)
-            encoded.append(baskets.bits(table.columns([name], BASKETS)[name], 1))
-            problems.append(baskets.problems)
-            continue
-        coders = _true_coders(assignment, missing)
-        encoded += [coder.codes(table.column(coder.column), 1) for coder in coders]
-        problems += [coder.problems for coder in coders]
-    raise_first(problems, table.rows)
-    return common_rows([one for one in encoded if one is not None], table.rows)

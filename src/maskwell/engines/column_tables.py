@@ -167,7 +167,6 @@ def open_table(rows: Rows, coded: Coded | None = None) -> Iterator[Table]:
 
 
 def _rows_of(column: Any, kept: Array | None) -> Any:
-    """The kept rows of a column of any kind."""
     if kept is None:
         return column
     if isinstance(column, list | tuple):

@@ -82,26 +82,18 @@ def counts_from_arrow(table: Any) -> list[Counts]:
     if not isinstance(table, arrow.Table):
         raise WrongTypeError("counts-come-as-an-arrow-table", table_kind=kind_of(table))
     if not {*COLUMNS} <= {*table.column_names}:
-        raise ReportError(
-            "a-table-with-the-columns-holds",
-            column_names=shorten(", ".join(table.column_names), 40),
-            columns=", ".join(COLUMNS),
-        )
+        named = shorten(", ".join(table.column_names), 40)
+        raise ReportError("a-table-with-the-columns-holds", column_names=named, columns=", ".join(COLUMNS))
     try:
         rows = validated_values(table.select([*COLUMNS])).cast(_schema())
     except (arrow.ArrowException, ValueError) as error:
         raise ReportError("a-column-of-the-table-holds") from error
-    return [_counts(row) for batch in rows.to_batches() for row in _rows(batch)]
-
-
-def _rows(batch: Any) -> Iterable[tuple[Any, ...]]:
-    design, n, private = (batch.column(place).to_pylist() for place in range(3))
-    values = (batch.column(3)[row].values for row in range(len(batch)))
-    return zip(design, n, private, values, strict=True)
-
-
-def _counts(row: tuple[Any, ...]) -> Counts:
-    design, n, private, values = row
-    if values is None or values.null_count or None in (design, n, private):
-        raise ReportError("some-of-the-counts-are-missing")
-    return Counts(values.to_numpy(), n, design, private)
+    found = []
+    for batch in rows.to_batches():
+        lists = (batch.column(3)[row].values for row in range(len(batch)))
+        told = (batch.column(place).to_pylist() for place in range(3))
+        for design, n, private, values in zip(*told, lists, strict=True):
+            if values is None or values.null_count or None in (design, n, private):
+                raise ReportError("some-of-the-counts-are-missing")
+            found.append(Counts(values.to_numpy(), n, design, private))
+    return found

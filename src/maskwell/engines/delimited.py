@@ -30,14 +30,7 @@ import numpy as np
 
 from maskwell.core.phrases import named_encoding
 from maskwell.engines.arrow_arrays import file_errors, require
-from maskwell.engines.input_file import (
-    POINT,
-    SEPARATORS,
-    UTF8,
-    DecimalCommas,
-    InputFile,
-    TextForm,
-)
+from maskwell.engines.input_file import POINT, SEPARATORS, UTF8, DecimalCommas, InputFile, TextForm
 from maskwell.engines.record_reader import BOM, LONGEST_RECORD, TAB, BrokenRecordError, RecordReader, usual_separator
 from maskwell.engines.row_sources import Engine
 from maskwell.errors import DataFileError
@@ -234,7 +227,7 @@ def _parsed(block: memoryview, options: dict[str, Any]) -> Any:
 _RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 
 
-class DelimitedSink:
+class _DelimitedSink:
     """Writes rows as CSV or TSV."""
 
     def __init__(self, file: BinaryIO, ending: str, schema: Any, *, style: Any = None) -> None:
@@ -254,7 +247,6 @@ class DelimitedSink:
         self._file.write(self._encoded(f"{names}{self._newline}".encode()))
 
     def write(self, batch: Any) -> None:
-        """Add rows."""
         if len(batch) == 0:
             return
         compute = require("pyarrow.compute")
@@ -281,12 +273,11 @@ class DelimitedSink:
 
     def close(self) -> None:
         """Write what is left; the file itself stays open."""
-        if isinstance(self._file, EvenBytes):
+        if isinstance(self._file, _EvenBytes):
             self._file.close()
 
     def abandon(self) -> None:
-        """Give up: the file will be thrown away."""
-        if isinstance(self._file, EvenBytes):
+        if isinstance(self._file, _EvenBytes):
             with suppress(Exception):
                 self._file.abandon()
 
@@ -344,11 +335,11 @@ def _compressed(file: BinaryIO, ending: str) -> Any:
     """Where the bytes of a file go; no name and no time is added, so that equal rows make equal files."""
     behind: Any = _Behind(file)
     if ending.endswith(".gz"):
-        return EvenBytes(gzip.GzipFile("", "wb", 1, behind, mtime=0), behind)  # level 9: ten times slower
+        return _EvenBytes(gzip.GzipFile("", "wb", 1, behind, mtime=0), behind)  # level 9: ten times slower
     if ending.endswith(".bz2"):
-        return EvenBytes(bz2.BZ2File(behind, "wb"), behind)
+        return _EvenBytes(bz2.BZ2File(behind, "wb"), behind)
     if ending.endswith(".zst"):
-        return EvenBytes(require().CompressedOutputStream(require().PythonFile(behind, "w"), "zstd"), behind)
+        return _EvenBytes(require().CompressedOutputStream(require().PythonFile(behind, "w"), "zstd"), behind)
     return file
 
 
@@ -361,28 +352,25 @@ class _Behind:
         self._file: BinaryIO | None = file
 
     def write(self, data: Any) -> int:
-        """Add bytes."""
         return len(data) if self._file is None else self._file.write(data)
 
     def flush(self) -> None:
-        """Hand on what waits."""
+        """Nothing waits here."""
 
     def close(self) -> None:
         """Leave it open."""
 
     def abandon(self) -> None:
-        """Take no more."""
         self._file = None
 
 
-class EvenBytes:
+class _EvenBytes:
     """Hands bytes to a compressor in pieces of one length: what it makes of them must not tell how they came."""
 
     def __init__(self, file: Any, behind: _Behind) -> None:
         self._file, self._behind, self._held = file, behind, bytearray()
 
     def write(self, data: Any) -> None:
-        """Add bytes."""
         self._held += memoryview(data)
         whole = len(self._held) - len(self._held) % EVEN_BYTES
         for start in range(0, whole, EVEN_BYTES):
@@ -390,12 +378,10 @@ class EvenBytes:
         del self._held[:whole]
 
     def close(self) -> None:
-        """Write what is left, and end the compressed data."""
         self._file.write(bytes(self._held))
         self._file.close()
 
     def abandon(self) -> None:
-        """Give up: what the compressor still writes goes nowhere."""
         self._behind.abandon()
         self._file.close()
 
@@ -414,4 +400,4 @@ def _plain_column(column: Any) -> Any:
     return column if is_coded and not column.dictionary.null_count else _as_text(column)
 
 
-DELIMITED = Engine(DelimitedSource, DelimitedSink, texts_only=True, shows_cuts=False, takes_dictionaries=True)
+DELIMITED = Engine(DelimitedSource, _DelimitedSink, texts_only=True, shows_cuts=False, takes_dictionaries=True)

@@ -211,7 +211,6 @@ class _SameFiles:
         self._started, self._file = 0, None
 
     def write(self, batch: Any) -> None:
-        """Add rows of the file that is being read."""
         self._go_to(self._rows.place).write(batch.select([*range(batch.num_columns - len(self._rows.keys))]))
 
     def finish(self) -> None:

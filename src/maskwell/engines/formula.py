@@ -117,13 +117,9 @@ def check_columns(names: Sequence[str], known: Sequence[str]) -> None:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1)
             columns = f"columns: {listed(known, len(known), HINT - len('columns: '))}"
-            raise InputError(
-                "the-formula-names-which-is-no",
-                hint=f"did you mean {close[0]!r}? {columns}"[:HINT] if close else columns,
-                name_shown=shorten(repr(name)),
-                name=name,
-                columns=tuple(known),
-            )
+            hint = f"did you mean {close[0]!r}? {columns}"[:HINT] if close else columns
+            told = {"name_shown": shorten(repr(name)), "name": name, "columns": tuple(known)}
+            raise InputError("the-formula-names-which-is-no", hint=hint, **told)
 
 
 # --- the terms of the right side --------------------------------------------------------------------------------------
@@ -269,7 +265,6 @@ def _too_many() -> NotAllowedError:
 
 
 def _expression(node: Node) -> Factor:
-    """What stands in a function or in braces."""
     expression = checked(node)
     if isinstance(expression, Name):
         return Factor(expression.text, expression)

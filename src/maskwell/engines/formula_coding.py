@@ -209,7 +209,6 @@ def _names(block: _Scoped, factors: Mapping[str, _Factor]) -> list[str]:
 
 
 def _values(terms: Iterable[Term], table: Predictors, states: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """What each factor gives, by its text."""
     rows = _Rows(table, states)
     values: dict[str, Any] = {}
     for factor in (factor for term in terms for factor in term):

@@ -247,7 +247,6 @@ def _call(node: expressions.Call) -> Expression:
 
 
 def _given(name: str, function: Function, arguments: tuple[tuple[str | None, Any], ...]) -> dict[str, Any]:
-    """What is given for which parameter."""
     given: dict[str, Any] = {}
     places = [key for key in function.parameters if key not in function.by_name]
     if sum(key is None for key, _ in arguments) > len(places):

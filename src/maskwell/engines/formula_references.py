@@ -62,7 +62,6 @@ class References:
 
 
 def _only_column(label: Any, known: Mapping[str, Sequence[Any]]) -> str:
-    """The column that has such a category."""
     names = [name for name, labels in known.items() if str(label) in map(str, labels)]
     if len(names) == 1:
         return names[0]

@@ -45,7 +45,7 @@ SKIPS_SLOWLY = {".xpt"}
 """Kinds in which later rows are found by reading all before them, so that larger pieces are worth their memory."""
 
 
-class LabelledSource:
+class _LabelledSource:
     """Rows of an SPSS, Stata or SAS file, read in a process of its own (:func:`serve`), which a damaged file may crash.
 
     Columns in ``coded`` come as the labels of their values where the categories asked for are labels. In an ``exact``
@@ -73,18 +73,19 @@ class LabelledSource:
         labels = {name: dict(pairs) for name, pairs in told["variable_value_labels"].items()}
         meta = SimpleNamespace(**{**told, "variable_value_labels": labels})
         self.style, self._rows = Labels.of(meta, ending), meta.number_rows
-        self._coded = {name: self.style.columns[name].speaks(c) for name, c in coded.items() if name in self._names}
-        self.schema = require().schema([(name, self._type(name)) for name in self._names])
-
-    @property
-    def _names(self) -> list[str]:
-        return list(self.style.columns)
+        columns = self.style.columns
+        self._coded = {name: columns[name].speaks(held) for name, held in coded.items() if name in columns}
+        kinds = {
+            name: column_type(one, ending, spoken=self._coded.get(name, False), exact=self._is_exact(name))
+            for name, one in columns.items()
+        }
+        self.schema = require().schema([*kinds.items()])
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
-        """The rows, as Arrow record batches."""
         if self._done:
             return
-        names = self._names if only is None else [self._names[i] for i in sorted(only)]
+        listed = [*self.style.columns]
+        names = listed if only is None else [listed[i] for i in sorted(only)]
         schema = require().schema([self.schema.field(name) for name in names])
         columns = [(name, self._coded.get(name, False), self._is_exact(name)) for name in names]
         self._busy = True
@@ -108,10 +109,6 @@ class LabelledSource:
         else:
             self._reader.keep()
 
-    def _type(self, name: str) -> Any:
-        about = self.style.columns[name]
-        return column_type(about, self._ending, spoken=self._coded.get(name, False), exact=self._is_exact(name))
-
     def _is_exact(self, name: str) -> bool:
         return self._exact and name not in self._coded
 
@@ -120,7 +117,7 @@ class LabelledSource:
 
 
 def serve() -> None:
-    """Answer questions of :class:`LabelledSource`: what a file tells about itself, or its rows."""
+    """Answer questions of :class:`_LabelledSource`: what a file tells about itself, or its rows."""
     answer_questions(_answers)
 
 
@@ -128,7 +125,9 @@ def _answers(question: dict[str, Any]) -> Iterator[bytes]:
     ending, called = question["ending"], question["called"]
     read = partial(_read, question)
     meta = read(metadataonly=True)[1]
-    _check_names(meta.column_names, called)
+    names = meta.column_names
+    if len({*names}) < len(names) or not all(isinstance(name, str) and name for name in names):
+        raise DataFileError("is-damaged-a-column-has-no", path=called)
     with labelled_errors("read", called, LookupError, AttributeError):
         labels = Labels.of(meta, ending)
     if "columns" not in question:
@@ -144,12 +143,11 @@ def _answers(question: dict[str, Any]) -> Iterator[bytes]:
                 read_column(piece[name], labels.columns[name], ending, spoken=spoken, exact=exact)
                 for name, spoken, exact in question["columns"]
             ]
-        yield _stream(arrays, names)
-
-
-def _check_names(names: Sequence[Any], path: str) -> None:
-    if len({*names}) < len(names) or not all(isinstance(name, str) and name for name in names):
-        raise DataFileError("is-damaged-a-column-has-no", path=path)
+        arrow, out = require(), require().BufferOutputStream()
+        batch = arrow.RecordBatch.from_arrays(arrays, names)
+        with require("pyarrow.ipc").new_stream(out, batch.schema) as writer:
+            writer.write_batch(batch)
+        yield bytes(out.getvalue())
 
 
 def _read(question: dict[str, Any], **options: Any) -> tuple[Any, Any]:
@@ -175,14 +173,6 @@ def _pieces(read: Any, names: Sequence[str], ending: str) -> Iterator[Any]:
             return
 
 
-def _stream(arrays: Sequence[Any], names: Sequence[str]) -> bytes:
-    arrow, out = require(), require().BufferOutputStream()
-    batch = arrow.RecordBatch.from_arrays(arrays, names)
-    with require("pyarrow.ipc").new_stream(out, batch.schema) as writer:
-        writer.write_batch(batch)
-    return bytes(out.getvalue())
-
-
 _TOLD = (
     *("column_names", "readstat_variable_types", "original_variable_types", "column_names_to_labels"),
     *("missing_ranges", "missing_user_values", "variable_measure", "variable_display_width"),
@@ -191,7 +181,7 @@ _TOLD = (
 """What :meth:`Labels.of` looks at, besides the labels of values."""
 
 
-class LabelledSink:
+class _LabelledSink:
     """Writes rows as an SPSS, Stata or SAS transport file, all at the end."""
 
     def __init__(self, file: BinaryIO, ending: str, schema: Any, *, style: Any) -> None:
@@ -203,7 +193,6 @@ class LabelledSink:
         self._pandas = _library("pandas")
 
     def write(self, batch: Any) -> None:
-        """Add rows."""
         self._batches.append(batch)
 
     def close(self) -> None:
@@ -213,25 +202,22 @@ class LabelledSink:
         with labelled_errors("write", "the output"), partial_folder(beside) as folder:
             path = folder / f"output{self._ending}"
             rows = sum(map(len, self._batches))
-            self._write(str(path))
+            table = require().Table.from_batches(self._batches, self._schema)
+            same, about = self._ending == self._labels.kind, self._labels.columns
+            columns = {
+                f.name: written_column(table.column(f.name), f, about.get(f.name), self._ending, same=same)
+                for f in self._schema
+            }
+            self._batches.clear()
+            frame = self._pandas.DataFrame({name: series for name, (series, _) in columns.items()})
+            told = {name: about for name, (_, about) in columns.items()}
+            _WRITERS[self._ending](frame, str(path), told, self._labels)
             _check_whole(path, rows)
             with path.open("rb") as written:
                 shutil.copyfileobj(written, self._file, 1 << 20)
 
     def abandon(self) -> None:
-        """Give up: the file will be thrown away."""
         self._batches.clear()
-
-    def _write(self, path: str) -> None:
-        table = require().Table.from_batches(self._batches, self._schema)
-        same = self._ending == self._labels.kind
-        columns = {
-            f.name: written_column(table.column(f.name), f, self._labels.columns.get(f.name), self._ending, same=same)
-            for f in self._schema
-        }
-        self._batches.clear()
-        frame = self._pandas.DataFrame({name: series for name, (series, _) in columns.items()})
-        _WRITERS[self._ending](frame, path, {name: about for name, (_, about) in columns.items()}, self._labels)
 
 
 def _check_whole(path: Path, rows: int) -> None:
@@ -257,19 +243,10 @@ def labelled_errors(what: str, path: str, *others: type[Exception]) -> Iterator[
         with file_errors(what, path):
             yield
     except (library.ReadstatError, library.PyreadstatError, TypeError, *others) as error:
-        hint = (
-            "the file may be damaged or cut short, or of another kind than its ending says"
-            if what == "read"
-            else "choose another kind of file, or rename the column"
-        )
-        raise DataFileError(
-            "cannot-what-path-reason",
-            hint=hint,
-            what=what,
-            reason_of=reason_of(error),
-            values=fault_of(error, 200),
-            path=path,
-        ) from None
+        damaged = "the file may be damaged or cut short, or of another kind than its ending says"
+        hint = damaged if what == "read" else "choose another kind of file, or rename the column"
+        told = {"reason_of": reason_of(error), "values": fault_of(error, 200), "path": path}
+        raise DataFileError("cannot-what-path-reason", hint=hint, what=what, **told) from None
 
 
 def _library(name: str = "pyreadstat") -> Any:
@@ -447,4 +424,4 @@ def _receive(back: Any) -> tuple[bytes, bytes]:
     return kind, content
 
 
-LABELLED = Engine(LabelledSource, LabelledSink, holds_codes=True)
+LABELLED = Engine(_LabelledSource, _LabelledSink, holds_codes=True)

@@ -169,20 +169,6 @@ SAS_DATES = {"DATE", "DDMMYY", "MMDDYY", "YYMMDD", "E8601DA", "IS8601DA", "B8601
 SAS_TIMES = {"DATETIME", "E8601DT", "IS8601DT", "B8601DT"}
 
 
-def as_dates(values: Real, lost: Array, kind: str, form: str | None) -> Any:
-    """A column of numbers as dates; ``lost`` are the rows without a value."""
-    arrow, scale = require(), _scale(kind, form)
-    if scale is None:
-        raise ValueError(f"{form} is no format of dates")
-    seconds, before, whole_days = scale
-    clean = np.where(lost, 0.0, values)
-    if whole_days:
-        days = np.floor(clean * seconds / _DAY) - before
-        return arrow.array(days.astype(np.int32), mask=lost).cast(arrow.date32())
-    micro = np.rint((clean * seconds - before * _DAY) * 1e6)
-    return arrow.array(micro.astype(np.int64), mask=lost).cast(arrow.timestamp("us"))
-
-
 def _scale(kind: str, form: str | None) -> tuple[float, int, bool] | None:
     """Seconds in a unit, days before 1970 of its origin, and whether only the day counts."""
     if form is None:
@@ -199,8 +185,7 @@ def _scale(kind: str, form: str | None) -> tuple[float, int, bool] | None:
     return (1.0, _SINCE_1960, False) if name in SAS_TIMES else None
 
 
-_NAN = 0x7FF8_0000_0000_0000
-"""Bits of NaN. Letters of extended missing values travel in the bits below it: NaN for everyone else."""
+_NAN = 0x7FF8_0000_0000_0000  # bits of NaN; letters of extended missing values travel below them, NaN for others
 
 
 # ---- reading
@@ -240,10 +225,14 @@ def read_column(values: Sequence[Any], about: ColumnLabels, kind: str, *, spoken
     if spoken:
         distinct, codes = np.unique(np.where(lost, 0.0, numbers), return_inverse=True)
         return _dictionary(arrow.array(codes.astype(np.int32), mask=lost), distinct.tolist(), about)
-    form = column_type(about, kind, spoken=False, exact=False)
-    if arrow.types.is_temporal(form):
-        return as_dates(numbers, lost, kind, about.format)
-    return arrow.array(np.where(lost, 0, numbers), mask=lost).cast(form)
+    clean, form = np.where(lost, 0.0, numbers), column_type(about, kind, spoken=False, exact=False)
+    if (scale := _scale(kind, about.format)) is not None:
+        seconds, before, whole_days = scale
+        if whole_days:
+            days = np.floor(clean * seconds / _DAY) - before
+            return arrow.array(days.astype(np.int32), mask=lost).cast(form)
+        clean = np.rint((clean * seconds - before * _DAY) * 1e6).astype(np.int64)
+    return arrow.array(clean, mask=lost).cast(form)
 
 
 def _numbers(values: Sequence[Any]) -> Real:
@@ -342,7 +331,6 @@ def _reports(values: Any, about: ColumnLabels, name: str) -> tuple[Any, ColumnLa
 
 
 def _fitting(about: ColumnLabels, ending: str, *, same: bool) -> ColumnLabels:
-    """What a file of this kind can say about the column."""
     if not same:
         about = replace(about, format=None, missing=(), tagged=())
     if ending == ".dta":

@@ -104,7 +104,6 @@ def without_codes(rows: Rows, codes: MissingCodes) -> Rows:
 
 
 def _emptied(column: Any, where: Array) -> Any:
-    """A column of any kind without its values in some rows."""
     kind = type(column).__module__.partition(".")[0]
     if kind == "pandas":
         wide = {"i": "Int64", "u": "UInt64", "b": "boolean"}.get(getattr(column.dtype, "kind", ""), "")
@@ -117,7 +116,6 @@ def _emptied(column: Any, where: Array) -> Any:
 
 
 def _nulled(array: Any, where: Array) -> Any:
-    """An Arrow array with nulls in some rows, in its own type."""
     arrow, compute = require(), require("pyarrow.compute")
     if arrow.types.is_dictionary(array.type):
         indices = compute.if_else(arrow.array(where), arrow.scalar(None, array.type.index_type), array.indices)

@@ -10,7 +10,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.categories import Categories
-from maskwell.core.phrases import HINT, listed, option, shorten
+from maskwell.core.phrases import option, shorten
 from maskwell.designs.design import Design
 from maskwell.engines.arrow_arrays import column_errors, flags_in_memory, missing_rows, numbers_in_memory, require
 from maskwell.engines.assignments import Assignment, Samples, Variable, variables_of
@@ -20,12 +20,11 @@ from maskwell.engines.formula import Formula, check_columns, read_formula, read_
 from maskwell.engines.formula_coding import Coding
 from maskwell.engines.formula_references import References
 from maskwell.engines.labelled_columns import as_factor
+from maskwell.engines.model_predictors import Hidden, Variables, categories_of
 from maskwell.engines.predictor_columns import CategoryColumn, Predictors
 from maskwell.engines.rows import Rows
 from maskwell.engines.survey_columns import ColumnRoles, RoleReader, SampleReader, some_rows
 from maskwell.errors import InputError, MissingValueError, ParameterError
-
-STEP = 1e-5  # of differences that stand for a slope, in standard deviations of a column
 
 
 def _dropped() -> str:
@@ -67,42 +66,61 @@ class OutcomeColumn:
         return [*(label for label, _ in self.combined), *(x for code, x in enumerate(labels) if code not in taken)]
 
 
-@dataclass(frozen=True)
-class _Hidden:
-    """A randomized predictor: its true categories, and the code of the one that the others are compared with."""
-
-    name: str
-    categories: Categories
-    reference: int
-
-    def column(self, codes: Array) -> Any:
-        """A column of true categories; the reference comes first."""
-        labels = [str(label) for label in self.categories.labels]
-        order = [self.reference, *(code for code in range(len(labels)) if code != self.reference)]
-        places = np.argsort(order)
-        return CategoryColumn(places[codes], [labels[code] for code in order])
-
-
 @dataclass(frozen=True, eq=False)
 class ModelFrame:
     """A table made ready for a regression."""
 
-    formula: str  # as typed
-    outcome_name: str
+    parsed: Formula
     outcome: OutcomeColumn
+    variables: Variables  # the predictors as columns, and how they become a model matrix
     versions: tuple[Real, ...]  # matrices of shape (n, p): one, or one for each category of the randomized predictors
-    names: tuple[str, ...]
     predictor: ReportColumn | None  # the reports of the randomized predictors, None without one
-    predictor_name: str
     latent: Real  # columns that the categories of the randomized predictors depend on, without their intercept
     latent_names: tuple[str, ...]
     plan: dict[str, Any]  # weights, strata, clusters and population, as far as they are given
-    rows: int
     dropped: int  # rows left out for missing values
-    matrix_of: Callable[[Any], Real]  # the model matrix of another table with the same columns
-    variables: _Variables  # the predictors as columns, for what moving one of them does
-    group: Array | None = None  # of each row, the number of the group that has an intercept of its own
-    group_name: str = ""
+    group: Array | None  # of each row, the number of the group that has an intercept of its own
+
+    @property
+    def formula(self) -> str:
+        """As typed."""
+        return self.parsed.text
+
+    @property
+    def outcome_name(self) -> str:
+        """The column on the left."""
+        return self.parsed.outcome
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns of the model matrix."""
+        return self.variables.coding.names
+
+    @property
+    def predictor_name(self) -> str:
+        """The names of the randomized predictors."""
+        return ", ".join(one.name for one in self.variables.hidden)
+
+    @property
+    def group_name(self) -> str:
+        """The column that tells the group."""
+        return self.parsed.group or ""
+
+    def matrix_of(self, data: Any) -> Real:
+        """The model matrix of another table with the same columns."""
+        parsed, randomized = self.parsed, {one.name: one.categories for one in self.variables.hidden}
+        with open_table(Rows.of(data), randomized) as table:
+            check_columns(parsed.columns, table.names)
+            columns = table.columns(parsed.columns or table.names[:1])  # any one tells how many rows there are
+            rows = len(next(iter(columns.values()), ()))
+            reader = _Reader(columns, rows, "error", table, uses_of(parsed.right))
+        reader.note_missing(parsed.columns)
+        kept = reader.finish()
+        frame = {name: reader.covariate(name, kept) for name in parsed.columns if name not in randomized}
+        for one in self.variables.hidden:
+            codes = one.categories.encode(columns[one.name], match="text").codes.astype(np.int64)
+            frame[one.name] = one.column(codes)
+        return self.variables.coding.apply(Predictors(frame, rows))
 
     def moved(self, dummy: bool) -> Iterator[tuple[str, Real, Real | None]]:  # noqa: FBT001 - there is nothing else
         """For each change of a variable: its name, and dX / dx and None, or the model matrix after and before it."""
@@ -111,93 +129,6 @@ class ModelFrame:
     def changed(self, values: Mapping[str, Any]) -> Real:
         """The model matrix of all rows with one value in each of some columns."""
         return self.variables.changed(values)
-
-
-@dataclass(frozen=True, eq=False)
-class _Variables:
-    """The predictors of a fit as columns of a table, and how they become a model matrix."""
-
-    coding: Coding
-    frame: dict[str, Any]
-    names: tuple[str, ...]
-    uses: Mapping[str, set[str]]
-    rows: int
-    hidden: Sequence[_Hidden] = ()
-
-    def changed(self, values: Mapping[str, Any]) -> Real:
-        """The model matrix of all rows with one value in each of some columns, among them all randomized ones."""
-        randomized = {one.name: one for one in self.hidden}
-        check_columns([*values], [*self.names, *randomized])
-        lacking = next((name for name in randomized if name not in values), None)
-        if lacking is not None:
-            typed = option("at", f"{lacking}=LABEL", f"{{{lacking!r}: LABEL}}")
-            named = shorten(repr(lacking), 24)
-            raise InputError("predictions-need-a-true-category", lacking=named, option_name=typed)
-        columns = {name: self._everywhere(name, value, randomized.get(name)) for name, value in values.items()}
-        return self.coding.apply(Predictors({**self.frame, **columns}, self.rows))
-
-    def _everywhere(self, name: str, value: Any, hidden: _Hidden | None) -> Any:
-        """One value in all rows: a category by its text, or a number."""
-        if hidden is not None:
-            return hidden.column(np.full(self.rows, _place(name, value, hidden.categories.labels)))
-        labels = _categories_of(name, self.frame[name], self.uses)
-        if len(labels):
-            levels = _levels_of(self.frame[name])
-            codes = np.full(self.rows, _place(name, value, levels))
-            return CategoryColumn(codes, levels)
-        try:
-            return np.full(self.rows, float(value))
-        except (TypeError, ValueError):
-            raise InputError(
-                "for-which-holds-numbers", value=shorten(repr(value), 24), name=shorten(repr(name), 24)
-            ) from None
-
-    def moved(self, *, dummy: bool) -> Iterator[tuple[str, Real, Real | None]]:
-        """What each variable does, in the order of the formula."""
-        for name in self.names:
-            column = self.frame[name]
-            labels = _categories_of(name, column, self.uses)
-            if len(labels):
-                off = self._everybody(name, labels[0])
-                for label in labels[1:]:
-                    yield f"{name}[{label} vs {labels[0]}]", self._everybody(name, label), off
-            elif dummy and np.isin(column, (0, 1)).all():
-                yield name, self._with(name, np.ones(self.rows)), self._with(name, np.zeros(self.rows))
-            else:
-                yield name, self._slope(name, np.asarray(column, dtype=np.float64)), None
-
-    def _everybody(self, name: str, label: Any) -> Real:
-        """All rows with one category."""
-        levels = _levels_of(self.frame[name])
-        codes = np.full(self.rows, levels.index(label))
-        return self._with(name, CategoryColumn(codes, levels))
-
-    def _slope(self, name: str, column: Real) -> Real:
-        """How the model matrix changes with a column of numbers, by differences that stay among its values."""
-        if "C" in self.uses.get(name, ()):
-            raise InputError("no-marginal-effect-of-which", name=shorten(repr(name), 24))
-        step = STEP * max(float(np.std(column)), float(np.abs(column).max()) * STEP)
-        low, high = np.maximum(column - step, column.min()), np.minimum(column + step, column.max())
-        apart = self._with(name, high) - self._with(name, low)
-        return np.asarray(apart / (high - low)[:, None])
-
-    def _with(self, name: str, values: Any) -> Real:
-        """The model matrix with other values of one column."""
-        return self.coding.apply(Predictors({**self.frame, name: values}, self.rows))
-
-
-def _place(name: str, value: Any, labels: Sequence[Any]) -> int:
-    """The code of a category, found by its text."""
-    texts = [*map(str, labels)]
-    if str(value) not in texts:
-        known = listed(texts, len(texts), HINT - len("categories: "))
-        wrong = shorten(repr(str(value)), 24)
-        raise InputError("is-no-category", value=wrong, name=shorten(repr(name), 24), texts=known)
-    return texts.index(str(value))
-
-
-def _levels_of(column: Any) -> list[Any]:
-    return np.unique(column).tolist() if isinstance(column, np.ndarray) else list(column.categories)
 
 
 def read_model_frame(
@@ -252,25 +183,21 @@ def read_model_frame(
     inputs = {name: variables[name].choices[0].design.inputs for name in randomized}
     if reference:
         known = {parsed.outcome: outcome.labels, **{name: held.labels for name, held in inputs.items()}}
-        known |= {name: _categories_of(name, column, uses) for name, column in frame.items()}
+        known |= {name: categories_of(name, column, uses) for name, column in frame.items()}
         places = reference.places(known, [*parsed.right, *(right or ())])
-        for name in places.keys() & frame.keys():  # the reference comes first, where the coding looks for it
-            column, order = frame[name], [*known[name]]
-            order.insert(0, order.pop(places[name]))
-            held = CategoryColumn.of(column) if isinstance(column, np.ndarray) else column
-            frame[name] = CategoryColumn(held.codes_among(order), order)
+        frame |= {name: _compared_with(frame[name], known[name], places[name]) for name in places if name in frame}
         outcome = replace(outcome, reference=places.pop(parsed.outcome, None))
     else:
         places = {}
-    hidden = [_Hidden(name, held, places.get(name, len(held) - 1)) for name, held in inputs.items()]
+    hidden = [Hidden(name, held, places.get(name, len(held) - 1)) for name, held in inputs.items()]
     return _assembled(parsed, right, reader, kept, frame, outcome, joint, hidden, plan)
 
 
-def _categories_of(name: str, column: Any, uses: Mapping[str, set[str]]) -> Sequence[Any]:
-    """The categories of a predictor, in their order; none of numbers, unless they stand in ``C`` only."""
-    if not isinstance(column, np.ndarray):
-        return list(column.categories)
-    return np.unique(column).tolist() if uses.get(name) == {"C"} else ()
+def _compared_with(column: Any, labels: Sequence[Any], place: int) -> Any:
+    """A predictor with the reference first, where the coding of categories looks for it."""
+    order = [labels[place], *(label for at, label in enumerate(labels) if at != place)]
+    held = CategoryColumn.of(column) if isinstance(column, np.ndarray) else column
+    return CategoryColumn(held.codes_among(order), order)
 
 
 def _assembled(
@@ -281,47 +208,27 @@ def _assembled(
     frame: dict[str, Any],
     outcome: OutcomeColumn,
     joint: _Joint | None,
-    hidden: Sequence[_Hidden],
+    hidden: Sequence[Hidden],
     plan: ColumnRoles,
 ) -> ModelFrame:
-    randomized = [one.name for one in hidden]
     coding, versions = _coded(parsed.right, frame, hidden, int(kept.sum()))
     latent: Real = np.empty((int(kept.sum()), 0))
     latent_names: tuple[str, ...] = ()
     if joint is not None:
-        terms = parsed.without(randomized) if right is None else right
+        terms = parsed.without([one.name for one in hidden]) if right is None else right
         learned, latent = Coding.learn(terms, Predictors(frame, int(kept.sum())))
         latent_names = tuple(name for name in learned.names if name != "Intercept")
         if "Intercept" in learned.names:
             latent = np.delete(latent, learned.names.index("Intercept"), axis=1)
-    return ModelFrame(
-        parsed.text,
-        parsed.outcome,
-        outcome,
-        versions,
-        coding.names,
-        None if joint is None else joint.column(kept),
-        ", ".join(randomized),
-        latent,
-        latent_names,
-        reader.plan(plan, kept),
-        len(kept),
-        int((~kept).sum()),
-        _matrix_of(coding, parsed, hidden),
-        _Variables(
-            coding,
-            frame,
-            tuple(name for name in parsed.columns if name in frame),
-            uses_of(parsed.right),
-            int(kept.sum()),
-            hidden,
-        ),
-        None if parsed.group is None else reader.numbers_of(parsed.group, kept),
-        parsed.group or "",
-    )
+    predictor = None if joint is None else joint.column(kept)
+    names = tuple(name for name in parsed.columns if name in frame)
+    variables = Variables(coding, frame, names, uses_of(parsed.right), int(kept.sum()), hidden)
+    sampling, dropped = reader.plan(plan, kept), int((~kept).sum())
+    group = None if parsed.group is None else reader.numbers_of(parsed.group, kept)
+    return ModelFrame(parsed, outcome, variables, versions, predictor, latent, latent_names, sampling, dropped, group)
 
 
-def _coded(right: Any, frame: dict[str, Any], hidden: Sequence[_Hidden], n: int) -> tuple[Coding, tuple[Real, ...]]:
+def _coded(right: Any, frame: dict[str, Any], hidden: Sequence[Hidden], n: int) -> tuple[Coding, tuple[Real, ...]]:
     """The model matrix for each combination of categories of the randomized predictors, the first one slowest."""
     sizes = [len(one.categories) for one in hidden]
     if int(np.prod(sizes)) > MOST_CATEGORIES:
@@ -340,29 +247,8 @@ def _coded(right: Any, frame: dict[str, Any], hidden: Sequence[_Hidden], n: int)
     return coding, tuple(versions)
 
 
-def _latent_columns(hidden: Sequence[_Hidden], codes: Sequence[Array]) -> dict[str, Any]:
-    """Columns of true categories."""
+def _latent_columns(hidden: Sequence[Hidden], codes: Sequence[Array]) -> dict[str, Any]:
     return {one.name: one.column(column) for one, column in zip(hidden, codes, strict=True)}
-
-
-def _matrix_of(coding: Coding, parsed: Formula, hidden: Sequence[_Hidden]) -> Callable[[Any], Real]:
-    randomized = {one.name: one.categories for one in hidden}
-
-    def matrix_of(data: Any) -> Real:
-        with open_table(Rows.of(data), randomized) as table:
-            check_columns(parsed.columns, table.names)
-            columns = table.columns(parsed.columns or table.names[:1])  # any one tells how many rows there are
-            rows = len(next(iter(columns.values()), ()))
-            reader = _Reader(columns, rows, "error", table, uses_of(parsed.right))
-        reader.note_missing(parsed.columns)
-        kept = reader.finish()
-        frame = {name: reader.covariate(name, kept) for name in parsed.columns if name not in randomized}
-        for one in hidden:
-            codes = one.categories.encode(columns[one.name], match="text").codes.astype(np.int64)
-            frame[one.name] = one.column(codes)
-        return coding.apply(Predictors(frame, rows))
-
-    return matrix_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,7 +276,6 @@ class _Reader:
         self._lost: dict[str, int] = {}
 
     def reports(self, variables: Sequence[Variable]) -> _Joint:
-        """Codes of the reports of some variables together."""
         samples = Samples(tuple(variables))
         reader = SampleReader(samples, self._policy)
         kept, sample, codes = reader.read(dict(self._columns), self._rows, 1)
@@ -470,7 +355,6 @@ class _Reader:
         return OutcomeColumn(asked=((values.codes.astype(np.intp) - 1) % len(labels), Categories.of(labels)))
 
     def plan(self, plan: ColumnRoles, kept: Array) -> dict[str, Any]:
-        """What is known about the sampling of the rows that are used."""
         if not plan:
             return {}
         schema = require().schema([(name, column.type) for name, column in self._columns.items()])
@@ -495,7 +379,6 @@ def _filtered(column: Any, kept: Array) -> Any:
 
 
 def _as_numbers(column: Any) -> Real | None:
-    """Texts as numbers, None if one of them is none."""
     arrow = require()
     try:
         return numbers_in_memory(column.cast(arrow.float64()))

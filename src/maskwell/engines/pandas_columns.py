@@ -54,7 +54,6 @@ def join_sets(bits: Bits, like: Any, kept: NDArray[np.bool_] | None) -> Any:
 
 
 def _like(like: Any, result: Any, kept: NDArray[np.bool_] | None) -> Any:
-    """The array with the index and the name of ``like``."""
     if not isinstance(like, pd.Series | pd.Index):
         return result
     if isinstance(like, pd.Index):

@@ -80,7 +80,7 @@ class RecordReader:
         """The first record, with its line end; how the text is written is found out from what comes with it."""
         self._begin()
         while not (end := first_end(self._held, self._separator)) and not self._ended:
-            if self._is_long():
+            if len(self._held) > LONGEST_RECORD:
                 raise self.fault(f"the first line{_LONG}")
             self._fill()
         end = end or len(self._held)
@@ -126,8 +126,11 @@ class RecordReader:
         """The next records, empty at the end."""
         while not (end := last_end(self._held, self._separator)):
             if self._ended:
-                return memoryview(self._last())
-            if self._is_long():
+                last, self._held = self._held, b""
+                if is_open(last, self._separator):
+                    raise BrokenRecordError("a quote that begins in ", " is never closed")
+                return memoryview(last)
+            if len(self._held) > LONGEST_RECORD:
                 raise BrokenRecordError("", _LONG)
             self._fill()
         block, self._held = memoryview(self._held)[:end], self._held[end:]
@@ -150,17 +153,6 @@ class RecordReader:
     def fault(self, words: str) -> DataFileError:
         """The error for a record that cannot be cut off."""
         return DataFileError("path-words", words=words, path=self._path)
-
-    def _last(self) -> bytes:
-        """What follows the last line end."""
-        last, self._held = self._held, b""
-        if is_open(last, self._separator):
-            raise BrokenRecordError("a quote that begins in ", " is never closed")
-        return last
-
-    def _is_long(self) -> bool:
-        """Whether what is held is more than a record may take."""
-        return len(self._held) > LONGEST_RECORD
 
     def _fill(self) -> None:
         """Hold more bytes: at least as many again, so that what is looked at twice stays in proportion."""

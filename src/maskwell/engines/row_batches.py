@@ -60,8 +60,14 @@ class EvenRows:
         """How many of the waiting rows have texts of so many bytes; more than there are where none have."""
         if self._bytes < MOST_TEXT:
             return self._count + 1
-        lengths = np.concatenate([text_bytes(batch) for batch in self._waiting])
-        return int(np.searchsorted(np.cumsum(lengths), MOST_TEXT)) + 1
+        length = require("pyarrow.compute").binary_length
+        lengths = []
+        for batch in self._waiting:
+            lengths.append(total := np.zeros(len(batch), dtype=np.int64))
+            for column in batch.columns:
+                if str(column.type) in TEXTS:
+                    total += np.asarray(length(column).cast(require().int64()).fill_null(0))
+        return int(np.searchsorted(np.cumsum(np.concatenate(lengths)), MOST_TEXT)) + 1
 
     def _pass_on(self, rows: int) -> None:
         table = require().Table.from_batches(self._waiting)
@@ -69,16 +75,6 @@ class EvenRows:
             self._sink.write(batch)
         self._waiting, self._count = table.slice(rows).to_batches(), self._count - rows
         self._bytes = sum(batch.nbytes for batch in self._waiting)
-
-
-def text_bytes(batch: Any) -> Array:
-    """Bytes of the texts in each row."""
-    arrow, length = require(), require("pyarrow.compute").binary_length
-    total = np.zeros(len(batch), dtype=np.int64)
-    for column in batch.columns:
-        if str(column.type) in TEXTS:
-            total += np.asarray(length(column).cast(arrow.int64()).fill_null(0))
-    return total
 
 
 # ---- a sink that writes in a thread of its own, while the next rows are made ready
@@ -98,7 +94,9 @@ class BackgroundSink:
 
     def write(self, batch: Any) -> None:
         """Add rows."""
-        while self._waiting and (self._waiting[0][0].done() or self._is_full()):
+        while self._waiting and (
+            self._waiting[0][0].done() or (len(self._waiting) >= WAITING_BATCHES and self._bytes >= WAITING_BYTES)
+        ):
             self._await_first()
         self._waiting.append((self._pool.submit(self._hand_over, batch), batch.nbytes))
         self._bytes += batch.nbytes
@@ -109,7 +107,6 @@ class BackgroundSink:
             self._await_first()
 
     def _hand_over(self, batch: Any) -> None:
-        """Write rows, unless rows before them could not be written."""
         if self._failed:
             return
         try:
@@ -117,9 +114,6 @@ class BackgroundSink:
         except BaseException:
             self._failed = True
             raise
-
-    def _is_full(self) -> bool:
-        return len(self._waiting) >= WAITING_BATCHES and self._bytes >= WAITING_BYTES
 
     def _await_first(self) -> None:
         written, size = self._waiting.popleft()
@@ -167,7 +161,6 @@ class ShuffledRows:
         self._files: dict[int, tuple[IO[bytes], Any]] = {}
 
     def _open(self, batch: Any) -> None:
-        """Make the buckets, by the size of the first rows."""
         needed = int(self._rows * max(self._bytes_of_a_row, batch.nbytes / len(batch)) // BUCKET_BYTES) + 1
         self._count = min(MOST_BUCKETS, 1 << (needed - 1).bit_length())
         self._waiting = [[] for _ in range(self._count)]
@@ -210,12 +203,10 @@ class ShuffledRows:
         self._files = {}
 
     def _numbers(self, rows: int) -> Array:
-        """The next random numbers of 64 bits."""
         first, self._row = self._row, self._row + rows
         return self._stream.words(first, rows, 2).copy().view("<u8").reshape(rows)
 
     def _order(self, rows: int) -> Array:
-        """A random order of the next rows."""
         first, self._row = self._row, self._row + rows
         return random_order(self._stream, first, rows)
 

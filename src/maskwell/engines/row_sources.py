@@ -167,7 +167,7 @@ def open_source(
     def open_part(file: str) -> Source:
         _check_part(file, ending, path)
         part = InputFile.of(file, asked.form)
-        return WatchedFile(file, partial(engine.open_source, part, ending, coded=expected, exact=exact, copied=copied))
+        return _WatchedFile(file, partial(engine.open_source, part, ending, coded=expected, exact=exact, copied=copied))
 
     if not is_several(path):
         with closing(open_part(path)) as source:
@@ -191,7 +191,7 @@ def input_files(path: str) -> list[str]:
     return [part.path for part in parts_of(path)] if is_several(path) else [path]
 
 
-class WatchedFile:
+class _WatchedFile:
     """A file that is refused in the end if somebody changed it meanwhile: nobody could tell what was read."""
 
     def __init__(self, path: str, opened: Callable[[], Source]) -> None:
@@ -201,7 +201,6 @@ class WatchedFile:
         self.done, self.close = self._source.done, self._source.close
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
-        """The rows, as Arrow record batches."""
         yield from self._source.batches(only)
         check_unchanged(self._path, self._state)
 
@@ -348,11 +347,8 @@ def no_column(names: Sequence[str], name: str, where: str) -> DataFileError:
     if times > 1:
         return DataFileError("has-columns-named", where=where, times=times, column=name)
     close = difflib.get_close_matches(name, names, n=1) if len(name) <= LONG_NAME else []
-    hint = (
-        f"did you mean {close[0]!r}?"
-        if close
-        else f"its columns: {listed(names, len(names), HINT - len('its columns: '))}"
-    )
+    there = listed(names, len(names), HINT - len("its columns: "))
+    hint = f"did you mean {close[0]!r}?" if close else f"its columns: {there}"
     if len(names) == 1 and ";" in names[0]:
         hint = "the columns seem to be separated by ';': save the file with commas"
     return DataFileError("where-has-no-column-column", hint=hint, where=where, column=name, columns=list(names))

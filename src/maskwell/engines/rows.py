@@ -67,12 +67,14 @@ class Rows(ABC):
         The file, folder or pattern; None for a table in memory or of Spark.
     at_hand
         Whether the rows are on this machine.
+    read_once
+        Whether a second look at the rows is impossible, as for standard input.
     view
         What is made of the rows before anybody sees them, or None.
     """
 
     path: InputFile | None = None
-    at_hand = True
+    at_hand, read_once = True, False
     view: View | None = None
 
     @staticmethod
@@ -96,11 +98,6 @@ class Rows(ABC):
         return str(self)
 
     @property
-    def read_once(self) -> bool:
-        """Whether a second look at the rows is impossible, as for standard input."""
-        return False
-
-    @property
     @abstractmethod
     def schema(self) -> Any:
         """Names and types of the columns, as an Arrow schema."""
@@ -108,17 +105,15 @@ class Rows(ABC):
     @property
     def data(self) -> Any:
         """The table in memory, as it was given."""
-        raise not_in_memory(self)
+        raise ParameterError("is-not-a-table-in-memory", rows=self)
 
     @property
     def gathered(self) -> Source:
         """The rows of a table on this machine, for work that needs them in one place."""
-        raise not_in_memory(self)
+        raise ParameterError("is-not-a-table-in-memory", rows=self)
 
     @abstractmethod
-    def open(
-        self, *, coded: Sequence[str] | Coded = (), exact: bool = False, copied: bool = False
-    ) -> AbstractContextManager[Source]:
+    def open(self, *, coded: Sequence[str] | Coded = (), exact: bool = False) -> AbstractContextManager[Source]:
         """Open the rows; the arguments are those of :class:`OpensSource`, and matter for files."""
 
     def open_stored(self, names: Sequence[str]) -> AbstractContextManager[Source]:
@@ -177,15 +172,10 @@ class FileRows(Rows):
 
     def __init__(self, path: str) -> None:
         self.path = InputFile.of(path)
-        self.view = self.path.view
+        self.view, self.read_once = self.path.view, path == "-"
 
     def __str__(self) -> str:
         return str(self.path)
-
-    @property
-    def read_once(self) -> bool:
-        """Standard input comes once."""
-        return self.path == "-"
 
     @property
     def schema(self) -> Any:
@@ -193,11 +183,9 @@ class FileRows(Rows):
         with self.open() as source:
             return source.schema
 
-    def open(
-        self, *, coded: Sequence[str] | Coded = (), exact: bool = False, copied: bool = False
-    ) -> AbstractContextManager[Source]:
+    def open(self, *, coded: Sequence[str] | Coded = (), exact: bool = False) -> AbstractContextManager[Source]:
         """Open the file."""
-        return open_source(self.path, coded=coded, exact=exact, copied=copied)
+        return open_source(self.path, coded=coded, exact=exact)
 
     def open_stored(self, names: Sequence[str]) -> AbstractContextManager[Source]:
         """Open the file with the codes that it stores; a kind that cannot be written comes as that in its place."""
@@ -243,7 +231,7 @@ class MemoryTable(Rows):
         return self.rows.schema
 
     @contextmanager
-    def open(self, *, coded: Sequence[str] | Coded = (), exact: bool = False, copied: bool = False) -> Iterator[Source]:
+    def open(self, *, coded: Sequence[str] | Coded = (), exact: bool = False) -> Iterator[Source]:
         """Its rows: nothing needs opening."""
         yield self.rows
 
@@ -264,11 +252,6 @@ class MemoryTable(Rows):
         elif hasattr(data, "assign"):
             columns = {name: values.to_pandas().to_numpy() for name, values in columns.items()}
         return MemoryTable(with_columns(data, columns), self.view)
-
-
-def not_in_memory(rows: Rows) -> ParameterError:
-    """The error for what is done with a table in memory only."""
-    return ParameterError("is-not-a-table-in-memory", rows=rows)
 
 
 def is_spark(data: Any) -> bool:
@@ -371,7 +354,6 @@ class _WiderRows:
             self.schema = self.schema.append(require().field(name, values.type))
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
-        """The rows, as Arrow record batches."""
         chosen = range(len(self.schema)) if only is None else sorted(only)
         own, first = [place for place in chosen if place < self._own], 0
         added = [self._columns[place - self._own] for place in chosen if place >= self._own]

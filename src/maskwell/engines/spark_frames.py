@@ -51,7 +51,7 @@ class SparkTable(Rows):
     def __str__(self) -> str:
         return "the table"
 
-    def open(self, *, coded: Any = (), exact: bool = False, copied: bool = False) -> AbstractContextManager[Source]:
+    def open(self, *, coded: Any = (), exact: bool = False) -> AbstractContextManager[Source]:
         """Not at hand: the rows are spread over a cluster."""
         raise not_on_spark()
 
@@ -60,9 +60,9 @@ class SparkTable(Rows):
         raise not_on_spark()
 
     @property
-    def gathered(self) -> GatheredRows:
+    def gathered(self) -> _GatheredRows:
         """Its rows on this machine, a partition at a time; each reading computes them anew."""
-        return GatheredRows(self.frame, self.schema)
+        return _GatheredRows(self.frame, self.schema)
 
     @cached_property
     def schema(self) -> Any:
@@ -122,10 +122,19 @@ def quoted(name: str) -> str:
 # ---- work on partitions
 
 
-class PartitionRows:
-    """The rows of one partition, as they come from Spark."""
-
+class _OnSpark:
     style = None
+
+    def done(self) -> float | None:
+        """Nobody knows how many rows will come."""
+        return None
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class PartitionRows(_OnSpark):
+    """The rows of one partition, as they come from Spark."""
 
     def __init__(self, batches: Iterator[Any], expected: Any) -> None:
         self._batches, self._first = batches, next(batches, None)
@@ -150,24 +159,14 @@ class PartitionRows:
                 raise DataFileError("some-rows-have-columns-of-other")
             yield batch
 
-    def done(self) -> float | None:
-        """Nobody knows how many rows will come."""
-        return None
 
-    def close(self) -> None:
-        """Nothing is open."""
-
-
-class GatheredRows:
+class _GatheredRows(_OnSpark):
     """The rows of a table of Spark on this machine, as in ``frame.collect()``; one partition is in memory here."""
-
-    style = None
 
     def __init__(self, frame: Any, schema: Any) -> None:
         self._frame, self.schema = frame, schema
 
     def batches(self, only: Sequence[int] | None = None) -> Iterator[Any]:
-        """The rows, as Arrow record batches."""
         frame, schema = self._frame, self.schema
         if only is not None:
             schema = require().schema([schema.field(place) for place in sorted(only)])
@@ -179,16 +178,8 @@ class GatheredRows:
                 for batch in PartitionRows(iter(stream), schema).batches():
                     yield batch if batch.schema.types == schema.types else batch.cast(schema)
 
-    def done(self) -> float | None:
-        """Nobody knows how many rows will come."""
-        return None
-
-    def close(self) -> None:
-        """Nothing is open."""
-
 
 def _packed(batches: Iterator[Any]) -> Iterator[Any]:
-    """Each batch of a partition as the bytes of a stream of Arrow."""
     arrow, ipc = require(), require("pyarrow.ipc")
     for batch in batches:
         stream = arrow.BufferOutputStream()
@@ -283,13 +274,8 @@ def _check_same_columns(files: Sequence[str], needed: Collection[str]) -> None:
         for column in needed:
             other = holders.get((_root(path), column.casefold()))
             if names is not None and other is not None and column.casefold() not in names:
-                raise DataFileError(
-                    "path-has-no-column-column-shown",
-                    column_shown=shorten(column, 24),
-                    name=Path(other).name,
-                    path=path,
-                    column=column,
-                )
+                told = {"column_shown": shorten(column, 24), "path": path, "column": column}
+                raise DataFileError("path-has-no-column-column-shown", name=Path(other).name, **told)
 
 
 def _columns_of(path: str) -> set[str] | None:

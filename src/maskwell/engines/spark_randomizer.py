@@ -15,16 +15,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from maskwell.core.arguments import check_option
-from maskwell.core.keyed import KeyedRandom
 from maskwell.core.phrases import shorten
-from maskwell.core.randomness import RandomSource, SecureRandom
+from maskwell.core.randomness import SecureRandom
 from maskwell.core.report_data import SETS
 from maskwell.designs.design import Design
 from maskwell.designs.sampler import variable_name
 from maskwell.engines.arrow_arrays import KEY, require
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.column_codes import Problems, include_problems, raise_first
-from maskwell.engines.column_randomizer import BatchRandomizer, ProductSampler, check_columns
+from maskwell.engines.column_randomizer import BatchRandomizer, Draws, How, KeptDraws, ProductSampler, check_columns
 from maskwell.engines.row_sources import RowPass, Source, find_column
 from maskwell.engines.rows import Part
 from maskwell.engines.spark_frames import (
@@ -43,35 +42,36 @@ def randomize_spark(
     assignments: Sequence[Assignment],
     output: str | None = None,
     *,
-    random: RandomSource | KeyedRandom | None = None,
-    person: str | None = None,
+    random: Draws | None = None,
     missing: str = "error",
     sets: str = "packed",
     force: bool = False,
 ) -> Any:
     """A table of Spark with reports in place of the truth; the other columns stay as they are."""
-    check_columns(assignments, person)
+    check_columns(assignments, random)
     check_option("sets", sets, SETS)
-    if not isinstance(random, KeyedRandom):  # rows that are computed twice must not be drawn twice
+    if not isinstance(random, KeptDraws):  # rows that are computed twice must not be drawn twice
         if random is not None and not isinstance(random, SecureRandom):
             raise ParameterError("draws-of-a-seed-go")
         if output is None:
             raise ParameterError("spark-may-compute-rows-twice")
-    named = [*([] if person is None else [person]), *(name for one in assignments for name in one.columns)]
+    named = [name for one in assignments for name in one.columns]
+    named = [random.person, *named] if isinstance(random, KeptDraws) else named
     for name in named:
         find_column(table.schema, name, str(table))
-    keys = None
-    if isinstance(random, KeyedRandom):  # knows everything that is drawn by its name, and the design
+    kept = None
+    if isinstance(random, KeptDraws):  # the key knows everything that is drawn by its name, and the design
         drawn: list[tuple[Design, Sequence[str]]] = []
         for one in assignments:
             if one.baskets is None:
                 drawn += ProductSampler.variables(one.design, one.columns)
             else:
                 drawn += [*zip(one.leaves, one.baskets.variables(one.columns[0]), strict=True)]
-        keys = random.derived([(variable_name(columns), design.fingerprint) for design, columns in drawn])
-    if output is None and person is not None:
+        names = [(variable_name(columns), design.fingerprint) for design, columns in drawn]
+        kept = KeptDraws(random.keys.derived(names), random.person)
+    if output is None and kept is not None:
         _check_steady(table.frame, named)
-    work = _Randomizing(tuple(assignments), keys, person, missing, texts_only=sets == "texts", where=str(table))
+    work = _Randomizing(tuple(assignments), kept, missing, texts_only=sets == "texts", where=str(table))
     made = table.frame.mapInArrow(work.reports, work.spark_schema(table))
     watched = files_unchanged(table.frame, work.columns(table.schema))
     if output is None:
@@ -96,8 +96,7 @@ class _Randomizing:
     """Randomizes the rows of a partition; as work on parts it only looks whether their values can be randomized."""
 
     assignments: tuple[Assignment, ...]
-    keys: KeyedRandom | None
-    person: str | None
+    kept: KeptDraws | None
     missing: str
     texts_only: bool
     where: str
@@ -124,19 +123,19 @@ class _Randomizing:
             ) from None
 
     def columns(self, schema: Any) -> list[str]:
-        return [*(name for one in self.assignments for name in one.columns), *([self.person] if self.person else [])]
+        names = [name for one in self.assignments for name in one.columns]
+        return names if self.kept is None else [*names, self.kept.person]
 
     def __call__(self, source: Source, first_row: int | None, progress: Any) -> Part[list[Problems]]:
         randomizer = self._randomizer(source.schema)
-        check = randomizer.encode if self.keys is None else randomizer.randomize  # draws of a key are those made before
+        check = randomizer.encode if self.kept is None else randomizer.randomize  # draws of a key are those made before
         rows = RowPass(source, self.where, first_row=first_row)
         for batch in rows:
             check(batch, rows.before)
         return Part(rows.rows, randomizer.problems)
 
     def _randomizer(self, schema: Any) -> BatchRandomizer:
-        how: dict[str, Any] = {"missing": self.missing, "texts_only": self.texts_only}
-        return BatchRandomizer(self.assignments, schema, self.where, self.keys, self.person, **how)
+        return BatchRandomizer(self.assignments, schema, self.where, self.kept, How(self.missing, self.texts_only))
 
     def spark_schema(self, table: SparkTable) -> Any:
         """The schema of the table with reports: columns of reports say so, the others are as they were."""
@@ -205,7 +204,6 @@ class _Folder:
         self.output, self.unfinished = output, self._beside.toString()
 
     def check(self, inputs: Sequence[str], *, force: bool) -> None:
-        """Raise where the name is taken, or belongs to what is being read."""
         if not force and self._files.exists(self._place):
             raise self._taken()
         place = f"{self._files.makeQualified(self._place).toUri().getPath()}/"

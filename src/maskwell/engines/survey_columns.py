@@ -353,7 +353,6 @@ class _VariableReader:
         return [*(coder.problems for coder in self._groups), *reports]
 
     def read(self, columns: Columns, rows: int, first_row: int) -> _Part:
-        """What the next rows hold."""
         kept, choice = self._choose(columns, rows, first_row)
         code, size = np.zeros(rows, dtype=np.int64), np.ones(rows, dtype=np.int64)
         for number, readers in enumerate(self.by_choice):

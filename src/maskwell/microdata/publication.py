@@ -216,7 +216,7 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
 
     assessed = assess(table, plan, origin=Origin(source.private))
     check_kept(assessed)
-    draw = _drawn(assessed, source, None, write, lambda: MemoryTable(tables[0]))
+    draw = _drawn(assessed, source, None, write, lambda: Rows.of(tables[0]))
     return ReleasedTable(tables[0], Release.of(draw))
 
 

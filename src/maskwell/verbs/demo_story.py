@@ -169,7 +169,7 @@ def _write(target: Path) -> Story:
 def _run(folder: Path, target: Path) -> Story:
     """Make all files in a folder that will be called ``target``."""
     from maskwell.engines.assignments import Assignment
-    from maskwell.engines.column_randomizer import randomize_file
+    from maskwell.engines.randomized_data import randomize_file
     from maskwell.engines.report_counts import tally_file
     from maskwell.engines.rows import Rows
 

@@ -87,7 +87,8 @@ def randomize(
     >>> randomize(answers, {"drugs": design}, random=SeededRandom(1))["id"]   # as it was; reports in "drugs"
     [1, 2, 3, 4]
     """
-    from maskwell.engines.column_randomizer import randomize_file, randomize_table
+    from maskwell.engines.column_randomizer import KeptDraws
+    from maskwell.engines.randomized_data import randomize_file, randomize_table
     from maskwell.engines.row_sources import STREAMS
 
     check_progress(progress)
@@ -100,18 +101,18 @@ def randomize(
     assignments = assignments_of(designs)
     check_missing_codes(missing_codes, assignments, reports=False)
     rows = Rows.of(data, missing_codes, [name for one in assignments for name in one.columns])
-    draws: dict[str, Any] = {"random": random if key is None else key, "person": id}
+    draws = random if key is None or id is None else KeptDraws(key, id)
     if not rows.at_hand:
         from maskwell.engines.spark_frames import SparkTable
         from maskwell.engines.spark_randomizer import randomize_spark
 
         assert isinstance(rows, SparkTable)
         folder = None if output is None else os.fspath(output)
-        return randomize_spark(rows, assignments, folder, **draws, missing=missing, sets=sets, force=force)
+        return randomize_spark(rows, assignments, folder, random=draws, missing=missing, sets=sets, force=force)
     if rows.path is None:
         if output is not None:
             raise ParameterError("output-is-for-files")
-        return randomize_table(rows.data, assignments, **draws, missing=missing, sets=sets)
+        return randomize_table(rows.data, assignments, random=draws, missing=missing, sets=sets)
     if output is None:
         raise ParameterError("is-a-file-and-no-output", rows=rows)
     named = designs.values() if isinstance(designs, Mapping) else ()
@@ -119,7 +120,7 @@ def randomize(
         rows.path,
         os.fspath(output),
         assignments,
-        **draws,
+        random=draws,
         missing=missing,
         sets=sets,
         force=force,

@@ -23,14 +23,13 @@ pq = pytest.importorskip("pyarrow.parquet")
 from maskwell.engines import arrow_arrays, arrow_checks
 from maskwell.engines.arrow_arrays import describe, without_traces
 from maskwell.engines.assignments import Assignment
-from maskwell.engines.column_randomizer import randomize_file
 from maskwell.engines.column_tables import open_table
+from maskwell.engines.randomized_data import randomize_file
 from maskwell.engines.report_counts import tally_file
 from maskwell.engines.row_sources import open_source
 from maskwell.engines.rows import MemoryRows
 
 COIN = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
-ROWS = 37
 
 
 def _stored(table: Any, **options: Any) -> bytes:
@@ -61,8 +60,7 @@ OFFSETS = _int32(0, 5, 10, 14, 18)
 
 
 @pytest.mark.parametrize(
-    "offsets",
-    [(0, 5, 10, 14, 1 << 20), (0, 1 << 30, 10, 14, 18), (0, -(1 << 20), 10, 14, 18), (-4, 5, 10, 14, 18)],
+    "offsets", [(0, 5, 10, 14, 1 << 20), (0, 1 << 30, 10, 14, 18), (0, -(1 << 20), 10, 14, 18), (-4, 5, 10, 14, 18)]
 )
 def test_offsets_that_point_elsewhere(tmp_path: Path, offsets: tuple[int, ...]) -> None:
     """The reader of the second one copied a gigabyte of the process, or crashed."""
@@ -204,12 +202,6 @@ def test_dictionaries_hold_what_occurs_in_its_order(late: int, lost: bool) -> No
     assert found.dictionary.to_pylist() == [*dict.fromkeys(value for value in array.to_pylist() if value is not None)]
 
 
-def test_pages_whose_checksum_is_wrong(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    path.write_bytes(_parquet(TEXTS, write_page_checksum=True).replace(b"north", b"forth"))
-    assert "cannot read" in _refused(path).message
-
-
 @pytest.mark.parametrize("store", [_stored, lambda table: _parquet(table, store_schema=False)])
 @pytest.mark.parametrize("name", ["flat", "nested"])
 def test_names_that_are_not_utf8(tmp_path: Path, store: Callable[[Any], bytes], name: str) -> None:
@@ -283,12 +275,6 @@ def test_columns_made_by_a_caller(column: Any) -> None:
         MemoryRows(table)
     with open_table(Rows.of(table)) as opened, pytest.raises(WrongTypeError, match="points outside"):
         opened.columns(["y"])
-
-
-def test_good_columns_pass() -> None:
-    empty = pa.DictionaryArray.from_arrays(pa.array([None, None], pa.int8()), pa.array([], pa.string()))
-    table = pa.table({"y": ["yes", "no"], "d": empty})
-    assert MemoryRows(table).schema == table.schema
 
 
 def test_labels_that_a_dictionary_repeats_are_one(tmp_path: Path) -> None:

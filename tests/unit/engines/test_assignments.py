@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from tests.support.quiet import quiet
 
@@ -10,11 +9,7 @@ pa = pytest.importorskip("pyarrow")
 
 
 from maskwell.core import Categories
-from maskwell.designs import (
-    Dense,
-    Subset,
-    Uniform,
-)
+from maskwell.designs import Dense, Subset, Uniform
 from maskwell.engines.assignments import Assignment, Samples, variables_of
 from maskwell.engines.column_codes import raise_first
 from maskwell.engines.survey_columns import SampleReader
@@ -52,11 +47,7 @@ def test_several_columns_make_joint_codes_of_each_sample() -> None:
         Assignment.of("y", TRIAL, [("group", "2")]),
         Assignment.of("place", PLACE),
     ]
-    columns = {
-        "y": pa.array(["no", "2", "0"]),
-        "place": pa.array(["c", "b", "a"]),
-        "group": pa.array(["1", "2", "2"]),
-    }
+    columns = {"y": pa.array(["no", "2", "0"]), "place": pa.array(["c", "b", "a"]), "group": pa.array(["1", "2", "2"])}
     found = reader(assignments)
     _, sample, code = found.read(columns, 3, 1)
     assert sample.tolist() == [0, 1, 1]
@@ -91,14 +82,6 @@ def test_rows_without_a_report_or_a_group() -> None:
     assert not kept.any()
     with pytest.raises(MissingValueError, match="'group': 1 of 4 values is missing, the first in data row 4"):
         raise_first(found.problems, 4)
-
-
-def test_the_row_of_a_missing_report_is_that_of_the_file() -> None:
-    columns = {"y": pa.array(["yes", "same", None]), "group": pa.array([1, 2, 2])}
-    found = reader(two_groups())
-    found.read(columns, 3, 101)
-    with pytest.raises(MissingValueError, match="data row 103"):
-        raise_first(found.problems, 103)
 
 
 def test_a_report_of_another_groups_design_is_unknown() -> None:
@@ -137,19 +120,3 @@ def test_sets_are_refused() -> None:
     sets = Subset.from_gamma(3, Categories.numbered(4), size=2)
     with pytest.raises(ReportError, match="reports sets"):
         reader([Assignment.of("y", sets)])
-
-
-def test_reading_in_pieces_gives_the_same() -> None:
-    rng = np.random.default_rng(5)
-    group = rng.integers(1, 3, 1000)
-    answers = np.where(group == 1, np.array(["yes", "no"])[rng.integers(0, 2, 1000)], "same")
-    whole = reader(two_groups()).read({"y": pa.array(answers), "group": pa.array(group)}, 1000, 1)
-    pieces = reader(two_groups())
-    parts = [
-        pieces.read(
-            {"y": pa.array(answers[i : i + 130]), "group": pa.array(group[i : i + 130])}, len(group[i : i + 130]), i
-        )
-        for i in range(0, 1000, 130)
-    ]
-    for one, many in zip(whole, zip(*parts, strict=True), strict=True):
-        assert np.array_equal(one, np.concatenate(many))

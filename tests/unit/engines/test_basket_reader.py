@@ -13,7 +13,6 @@ from maskwell.core import SeededRandom
 from maskwell.engines import Rows
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.basket_reader import basket_columns, read_baskets
-from maskwell.engines.rows import MemoryTable
 from maskwell.errors import (
     DataFileError,
     LabelError,
@@ -153,14 +152,14 @@ def test_other_wrong_input_is_refused(tmp_path) -> None:
 
 def test_columns_are_found_where_nobody_names_them() -> None:
     items = mw.designs.item_bits(DESIGN)
-    assert basket_columns(MemoryTable({"7": [1], "milk": [0], "x": [2], "bread": [1]}), items) == ("bread", "milk", "7")
-    assert basket_columns(MemoryTable({"x": [1], "items": ["milk"]}), items) == ("items",)
+    assert basket_columns(Rows.of({"7": [1], "milk": [0], "x": [2], "bread": [1]}), items) == ("bread", "milk", "7")
+    assert basket_columns(Rows.of({"x": [1], "items": ["milk"]}), items) == ("items",)
     made = mw.randomize(pa.table({"bought": LISTS, "items": TEXTS}), {"bought": DESIGN})
-    assert basket_columns(MemoryTable(made), items) == ("bought",)
+    assert basket_columns(Rows.of(made), items) == ("bought",)
     with pytest.raises(ParameterError, match="standard input can be read once only"):
         basket_columns(Rows.of("-"), items)
     with pytest.raises(ParameterError, match="no column 'items'"):
-        basket_columns(MemoryTable({"x": [1]}), items)
+        basket_columns(Rows.of({"x": [1]}), items)
 
 
 @pytest.mark.parametrize("verb", [mw.estimate, mw.tally])

@@ -12,7 +12,7 @@ import pytest
 
 from maskwell.engines import Rows, cell_counts, count_tables
 from maskwell.engines.column_codes import LevelCoder
-from maskwell.errors import CountsError, DataFileError, MissingValueError, TooLargeError
+from maskwell.errors import CountsError, MissingValueError, TooLargeError
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -133,25 +133,12 @@ def test_weights_that_cannot_be_any_are_refused(tmp_path: Path, weights: str, er
         count_tables(str(path), [("x",)], weights="w")
 
 
-def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text("x,y\n")
-    with pytest.raises(DataFileError, match="no rows"):
-        count_tables(str(path), [("x",)])
-
-
 def test_too_many_possible_combinations_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cell_counts, "LARGEST_KEY", 100)
     path = tmp_path / "x.csv"
     path.write_text("x,y\n" + "".join(f"{i},{i}\n" for i in range(30)))
     with pytest.raises(TooLargeError, match="possible combinations"):
         count_tables(str(path), [("x", "y")])
-
-
-def test_an_empty_batch_has_no_codes() -> None:
-    from maskwell.engines.column_codes import LevelCoder
-
-    assert LevelCoder("x").codes(pa.array([], pa.string())).tolist() == []
 
 
 @pytest.mark.parametrize("weights", [None, "w"])

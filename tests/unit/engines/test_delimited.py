@@ -102,20 +102,6 @@ def test_the_size_of_blocks_changes_nothing(
             assert [[a or "", b or ""] for a, b in rows] == list(by_python), body
 
 
-@pytest.mark.parametrize(("size", "tail"), [(1, 1), (8, 2), (30, 4)])
-def test_stray_quotes_are_read_as_in_one_block(
-    size: int, tail: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(record_reader, "BLOCK_BYTES", size)
-    monkeypatch.setattr(record_reader, "_TAIL", tail)
-    path = tmp_path / "a.csv"
-    for number in numbers(120):
-        body = made(number, b'a"""\n\n\r')
-        path.write_bytes(b"first\n" + body)
-        if not open_at_end(body):
-            assert read(path) == whole(body, ["0"]), body
-
-
 @pytest.mark.parametrize("size", [1, 9, 1 << 20])
 def test_a_mark_of_byte_order_within_the_rows_is_part_of_a_value(
     size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -16,7 +16,7 @@ import pytest
 
 import maskwell as mw
 from maskwell.core import SeededRandom, atomic
-from maskwell.engines import arrow_files, column_randomizer, record_reader, row_batches
+from maskwell.engines import arrow_files, column_randomizer, record_reader
 from maskwell.engines.row_sources import ENGINES, KNOWN, ending_of, open_source
 from maskwell.errors import DataFileError, ParameterError, UnknownCategoryError
 
@@ -79,17 +79,6 @@ def test_a_folder_and_a_pattern_are_read_as_one_file(folder, tmp_path):
         assert mw.tally(path, DESIGNS)["drugs"].n == 300
 
 
-def test_the_same_reports_whether_rows_lie_in_one_file_or_in_many(folder, tmp_path):
-    """Row i gets the same words however the rows are cut."""
-    whole = tmp_path / "whole.csv"
-    write(pa.concat_tables([answers(100, 100 * i) for i in range(3)]), whole)
-    made = []
-    for path in (folder, whole):
-        mw.randomize(path, DESIGNS, tmp_path / "out.csv", random=SeededRandom(3), force=True)
-        made.append((tmp_path / "out.csv").read_bytes())
-    assert made[0] == made[1]
-
-
 def test_partitions_become_columns(tmp_path):
     for year in ("2024", "2025"):
         for town in ("Bad%20Ems", "__HIVE_DEFAULT_PARTITION__"):
@@ -135,13 +124,6 @@ def test_files_that_store_a_column_in_different_ways(tmp_path):
         *many["note"].to_pylist(),
         *few["note"].to_pylist(),
     ]
-
-
-def test_progress_grows_over_all_files(folder, tmp_path):
-    shares = []
-    mw.randomize(folder, DESIGNS, tmp_path / "out.csv", progress=lambda _, share: shares.append(share))
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0
 
 
 # ---- compressed texts, streams
@@ -423,18 +405,6 @@ def test_a_column_of_many_labels_is_read_as_texts(tmp_path):
     with open_source(str(tmp_path / "a.csv"), coded=["y", "x"]) as source:
         first = next(iter(source.batches()))
     assert first.schema.types == [pa.string(), pa.dictionary(pa.int32(), pa.string())]
-
-
-def test_rows_of_one_length_go_on_as_they_are():
-    taken = []
-
-    class Sink:
-        def write(self, batch):
-            taken.append(batch)
-
-    even, batch = row_batches.EvenRows(Sink(), 10), pa.RecordBatch.from_pydict({"a": list(range(10))})
-    even.write(batch)
-    assert taken[0] is batch
 
 
 # ---- a folder of the same files

@@ -23,8 +23,8 @@ prs = pytest.importorskip("pyreadstat")
 
 
 from maskwell.engines import labelled
-from maskwell.engines.column_randomizer import randomize_file
 from maskwell.engines.labelled_columns import ColumnLabels, Labels, read_column, written_column
+from maskwell.engines.randomized_data import randomize_file
 from maskwell.engines.report_counts import tally_file
 from maskwell.engines.row_sources import BATCH_ROWS, open_source
 

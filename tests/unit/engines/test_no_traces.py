@@ -14,7 +14,8 @@ from maskwell import Categories, SeededRandom
 from maskwell.core import KeyedRandom
 from maskwell.designs import Subset, Uniform
 from maskwell.engines.assignments import Assignment
-from maskwell.engines.column_randomizer import Persons, randomize_file
+from maskwell.engines.column_randomizer import KeptDraws, Persons
+from maskwell.engines.randomized_data import randomize_file
 from maskwell.errors import ParameterError
 
 LABELS = Categories.of(["no", "a much longer answer"])
@@ -216,7 +217,7 @@ def test_dictionaries_hold_what_the_rows_hold_in_their_order(tmp_path, ordered):
 
 
 def test_few_persons_are_noticed_however_small_the_batches():
-    persons = Persons(KeyedRandom.of(bytes(range(32)), "d"), "region")
+    persons = Persons(KeptDraws(KeyedRandom.of(bytes(range(32)), "d"), "region"))
     for row in range(0, 160, 40):
         persons.names(pa.array(["north", "south"] * 20), row)
     with pytest.raises(ParameterError, match="'region' names no persons: 2 different values in 200 rows"):

@@ -19,9 +19,9 @@ import maskwell as mw
 from maskwell.core import CellTable
 from maskwell.engines import Rows
 from maskwell.engines.assignments import Assignment
-from maskwell.engines.report_counts import tally_survey
 from maskwell.engines.rows import MemoryTable
 from maskwell.engines.survey_columns import ColumnRoles
+from maskwell.engines.survey_counts import tally_survey
 from maskwell.errors import MaskwellError
 
 N = 300
@@ -126,11 +126,11 @@ TABLES = {
 def test_parts_put_together_are_the_whole(kind: str) -> None:
     table = TABLES[kind]
     for name, call in CALLS.items():
-        assert told(call, InParts(table)) == told(call, MemoryTable(table)), name
+        assert told(call, InParts(table)) == told(call, Rows.of(table)), name
 
 
 def test_cells_of_parts_add_up_with_their_weights() -> None:
-    whole = mw.engines.count_tables(MemoryTable(TABLES["missing"]), [["drugs", "region"]], weights="weight")[0]
+    whole = mw.engines.count_tables(Rows.of(TABLES["missing"]), [["drugs", "region"]], weights="weight")[0]
     parts = mw.engines.count_tables(InParts(TABLES["missing"]), [["drugs", "region"]], weights="weight")[0]
     assert parts.labels() == whole.labels() and (parts.counts == whole.counts).all()
     assert (parts.weights == whole.weights).all() and (parts.squares == whole.squares).all()

@@ -14,10 +14,7 @@ pa = pytest.importorskip("pyarrow")
 
 import maskwell as mw
 from maskwell.core import Categories
-from maskwell.designs import (
-    Dense,
-    Kronecker,
-)
+from maskwell.designs import Dense, Kronecker
 from maskwell.engines.assignments import Answers, Assignment, answers_in
 from maskwell.engines.column_codes import raise_first
 from maskwell.engines.report_counts import tally_file, tally_groups

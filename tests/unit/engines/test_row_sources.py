@@ -24,8 +24,9 @@ pq = pytest.importorskip("pyarrow.parquet")
 from maskwell.core.atomic import atomic_file
 from maskwell.engines.arrow_arrays import bits_from_array, masks_from_bits, texts_from_bits
 from maskwell.engines.assignments import Assignment
-from maskwell.engines.column_codes import common_rows, joint_codes, separate_codes
-from maskwell.engines.column_randomizer import ColumnRandomizer, randomize_file
+from maskwell.engines.column_codes import common_rows
+from maskwell.engines.column_randomizer import ColumnRandomizer, How
+from maskwell.engines.randomized_data import randomize_file
 from maskwell.engines.report_counts import tally_file
 from maskwell.engines.row_sources import ENGINES, ending_of, engine_of, open_sink, open_source
 
@@ -65,11 +66,6 @@ def test_rows_come_back(tmp_path: Path, ending: str, rows: int) -> None:
     assert all(names == ["t"] for names in columns)
 
 
-@pytest.mark.parametrize("ending", ENGINES)
-def test_engines_say_what_they_hold(ending: str) -> None:
-    assert isinstance(engine_of(f"a{ending}").texts_only, bool)
-
-
 def test_the_stream_format_of_arrow_is_read(tmp_path: Path) -> None:
     table = pa.table({"y": ["a", "b", "c"] * 10})
     with pa.ipc.new_stream(tmp_path / "s.arrow", table.schema) as writer:
@@ -92,16 +88,6 @@ def test_dictionaries_that_change_between_row_groups(tmp_path: Path) -> None:
 
 
 # ---- atomic files
-
-
-def test_nothing_is_left_after_a_failure(tmp_path: Path) -> None:
-    target = tmp_path / "o"
-    target.write_text("before", encoding="utf-8")
-    with pytest.raises(KeyboardInterrupt), atomic_file(str(target), force=True) as file:  # noqa: PT012
-        file.write(b"after")
-        raise KeyboardInterrupt
-    assert [path.name for path in tmp_path.iterdir()] == ["o"]
-    assert target.read_text(encoding="utf-8") == "before"
 
 
 def test_a_link_is_followed(tmp_path: Path) -> None:
@@ -152,21 +138,12 @@ def test_columns_that_are_no_sets_of_three(values: Any) -> None:
 
 def test_batches_shrink_when_reports_are_long() -> None:
     design = Subset.from_gamma(3, Categories.numbered(10_000), size=10)
-    column = ColumnRandomizer(
-        Assignment.of("y", design), pa.schema([("y", pa.int64())]), "f", SeededRandom(1), texts_only=True
-    )
+    schema = pa.schema([("y", pa.int64())])
+    column = ColumnRandomizer(Assignment.of("y", design), schema, "f", SeededRandom(1), How(texts_only=True))
     assert column.rows_at_once * design.k < 5_000_000
 
 
 # ---- columns as codes
-
-
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(0, 20))
-def test_joint_codes_come_apart_again(sizes: list[int], n: int) -> None:
-    random = np.random.default_rng(n)
-    parts = [random.integers(0, size, n) for size in sizes]
-    joint = joint_codes(parts, sizes)
-    assert [part.tolist() for part in separate_codes(joint, sizes)] == [part.tolist() for part in parts]
 
 
 def test_rows_common_to_all_columns() -> None:
@@ -193,20 +170,6 @@ def test_a_comma_in_the_name_of_one_column() -> None:
 def test_block_designs_need_more_than_a_column() -> None:
     with pytest.raises(ParameterError, match="block design"):
         Assignment.of("y", Blocks.of({"north": KARY, "south": KARY}))
-
-
-def test_a_second_progress(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"y": ["a", "b", "c"] * 40_000}), path)
-    seen: list[tuple[int, float | None]] = []
-    randomize_file(
-        str(path),
-        str(tmp_path / "o.csv"),
-        [Assignment.of("y", KARY)],
-        progress=lambda rows, share: seen.append((rows, share)),
-    )
-    assert seen[-1] == (120_000, 1.0)
-    assert len(seen) > 1
 
 
 def test_draws_are_those_of_the_design(tmp_path: Path) -> None:

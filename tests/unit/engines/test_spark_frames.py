@@ -11,6 +11,7 @@ import pytest
 import maskwell as mw
 from maskwell.engines import spark_randomizer, spark_session
 from maskwell.engines.assignments import Assignment
+from maskwell.engines.column_randomizer import KeptDraws
 from maskwell.engines.column_tables import TableInFile
 from maskwell.engines.rows import MemoryRows
 from maskwell.engines.spark_frames import PartitionRows, SparkTable
@@ -141,4 +142,4 @@ def test_a_column_that_is_not_there_is_named_before_spark_is_asked() -> None:
     for columns, person in (("nope", "id"), ("answer", "nobody")):
         key = mw.KeyedRandom.of(bytes(range(32)), "survey")
         with pytest.raises(DataFileError, match=r"has no column '(nope|nobody)'"):
-            spark_randomizer.randomize_spark(table, [Assignment.of(columns, design)], random=key, person=person)
+            spark_randomizer.randomize_spark(table, [Assignment.of(columns, design)], random=KeptDraws(key, person))
