@@ -101,15 +101,6 @@ def test_a_lengthy_question_still_fits(browser: Any, name: str) -> None:
 
 
 @pytest.mark.slow
-def test_every_card_is_printed(browser: Any) -> None:
-    with opened(browser, sheets("warner")) as page:
-        assert measured(page)["cards"] == 10
-        cards = text_of(printed(page))[-1]
-    assert cards.count("right") == 10
-    assert "Cut along the dashed lines" in cards
-
-
-@pytest.mark.slow
 def test_a_card_that_is_too_small_would_be_noticed(browser: Any) -> None:
     file = sheets("warner")
     text = file.read_text(encoding="utf-8").replace("if it is right for you", "if it is right for you " * 40)

@@ -27,6 +27,7 @@ from maskwell.reports.device.device_words import (
     Words,
     is_direct,
     learned,
+    months,
     protection,
     rule_by_chance,
     words_for,
@@ -250,21 +251,6 @@ def _sheets(device: Device, script: Script | None) -> list[CardSheet]:
 
 # ---- procedures that are carried out in their own way
 
-MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
-
 YES_NO = ["yes", "no"]
 
 MOST_BALLS = 200
@@ -326,16 +312,6 @@ def other_question(share: Fraction | None, asked: SheetOptions) -> tuple[str, tu
         f"the other question is about birth months, and about {share_text} of all people say yes to it: check that for "
         "your population, or give another one with --innocuous TEXT",
     )
-
-
-def months(share: Fraction) -> str | None:
-    """A question about birth months to which about this share says yes; None where no whole number of months does."""
-    count = 12 * share
-    if count.denominator != 1 or not 0 < count < 12:
-        return None
-    last = MONTHS[int(count) - 1]
-    when = {1: f"in {last}", 2: f"in {MONTHS[0]} or {last}"}.get(int(count), f"between {MONTHS[0]} and {last}")
-    return f"Was your mother born {when}?"
 
 
 def _share_text(share: Fraction | None) -> str | None:

@@ -35,6 +35,22 @@ THINGS = {"cards": "card", "dice": "dice", "coins": "coins", "spinner": "pointer
 """What an interviewer must not see."""
 
 
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+
+
 @dataclass(frozen=True)
 class Words:
     """What both sides are told: steps for the respondent, lists of rules under headings for the interviewer."""
@@ -122,6 +138,16 @@ def _dice_facts(table: DiceTable) -> dict[str, Any]:
         "some_again": table.used < table.outcomes,
         "rolls": to_decimal(Fraction(round(100 * table.expected_rolls), 100)),
     }
+
+
+def months(share: Fraction) -> str | None:
+    """A question about birth months to which about this share says yes; None where no whole number of months does."""
+    count = 12 * share
+    if count.denominator != 1 or not 0 < count < 12:
+        return None
+    last = MONTHS[int(count) - 1]
+    when = {1: f"in {last}", 2: f"in {MONTHS[0]} or {last}"}.get(int(count), f"between {MONTHS[0]} and {last}")
+    return f"Was your mother born {when}?"
 
 
 # ---- what anyone could conclude

@@ -22,7 +22,7 @@ from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
 from maskwell.reports.pictures.sheet import LegendEntry, Row, Sheet, rows_height, write_rows
 from maskwell.reports.plain_words import count, counted
-from maskwell.reports.text.release_words import columns_of
+from maskwell.reports.text.names_in_words import columns_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
