@@ -19,8 +19,7 @@ from maskwell.errors import LabelError, MatrixError, ParameterError, TooLargeErr
 from maskwell.privacy.criteria import verdict
 from maskwell.procedures.procedure import Share
 
-NONE = ("none", "none of them", "none of all these")
-"""What is said for an empty set: the first that is no category."""
+NONE = ("none", "none of them", "none of all these")  # what is said for an empty set: the first that is no category
 
 
 def truth_labels(design: Design) -> list[str]:
@@ -63,11 +62,8 @@ def check_words(design: Design) -> None:
             )
 
 
-MOST_CARDS = 1000
-"""Cards that people are asked to cut and shuffle, unless more are allowed."""
-MOST_BY_DICE = 10_000
-"""Cards that four ten-sided dice stand for."""
-
+MOST_CARDS = 1000  # cards that people are asked to cut and shuffle, unless more are allowed
+MOST_BY_DICE = 10_000  # cards that four ten-sided dice stand for
 ENTRY_LIMIT = 10_000
 Columns = Sequence[Sequence[Fraction]]
 

@@ -15,8 +15,7 @@ from maskwell.errors import LabelError, ParameterError
 Share = tuple[Fraction, tuple[int, ...], str]
 """The share of a kind of card in a deck, the code of its report for each truth, and what is printed on it."""
 
-DEMAND_WORDS = ("gamma", "epsilon")
-"""The words in which a builder takes a demand: a bound on parity, or its logarithm."""
+DEMAND_WORDS = ("gamma", "epsilon")  # the words in which a builder takes a demand: a bound on parity, or its logarithm
 
 
 class Kind(Enum):

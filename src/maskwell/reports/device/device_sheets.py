@@ -39,8 +39,7 @@ from maskwell.reports.pictures.palette import MONO_FONTS, TEXT_FONTS
 from maskwell.reports.report import environment
 
 PAPERS = {"a4": "A4", "letter": "letter"}
-LINES = 20
-"""People on one form."""
+LINES = 20  # people on one form
 TRUTHFUL = ("warner", "kim-warde", "abul-ela", "mangat-singh", "bourke-dalenius")
 """Forms in which everybody says what is true."""
 

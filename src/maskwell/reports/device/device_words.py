@@ -22,17 +22,14 @@ from maskwell.reports.report import environment, template_environment
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-SPOKEN = (Fraction(1, 10), Fraction(1, 2))
-"""Beliefs for which respondents are told what they can become."""
-MOST_KINDS, SHORT, FEW = 6, 72, 3
-"""Kinds that are listed, letters of one that is, truths in a sentence."""
+SPOKEN = (Fraction(1, 10), Fraction(1, 2))  # beliefs for which respondents are told what they can become
+MOST_KINDS, SHORT, FEW = 6, 72, 3  # kinds that are listed, letters of one that is, truths in a sentence
 DIRECT, DIRECT_COINS, WIDE = 6, 16, 60
 """Lines of a table that holds instructions, outcomes of coins in it, and letters across a table of letters."""
 
 MOST_LISTED = 12
 NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
-THINGS = {"cards": "card", "dice": "dice", "coins": "coins", "spinner": "pointer"}
-"""What an interviewer must not see."""
+THINGS = {"cards": "card", "dice": "dice", "coins": "coins", "spinner": "pointer"}  # what an interviewer must not see
 
 
 MONTHS = [

@@ -45,16 +45,13 @@ LONG_WORD = 17
 COLUMN, PAGE = 56, 80
 """Letters of the small size beside each other: in a column of a journal, 240 points, and across a page, 345 points."""
 
-GAP = 1.5
-"""Letters that the space between two columns takes."""
-
+GAP = 1.5  # letters that the space between two columns takes
 LEAST_NAME, STACKED = 14, 7
 """Letters that are kept for a name of a row, and those of a line of a heading where room is short."""
 
 WHOLE = 100
 
-MOST_ROWS = 40
-"""Rows of a table that is still one page."""
+MOST_ROWS = 40  # rows of a table that is still one page
 
 
 @dataclass(frozen=True)

@@ -31,17 +31,12 @@ from maskwell.reports.report import Facts, environment, page_style
 from maskwell.reports.text import release_words as words
 from maskwell.reports.text.names_in_words import columns_of
 
-MOST_MATRICES = 8
-"""Matrices that are drawn; the internal receipt has all."""
-
-NEARLY = 0.99
-"""Of the highest chance of a match: records from here on are counted with those that have it."""
-
+MOST_MATRICES = 8  # matrices that are drawn; the internal receipt has all
+NEARLY = 0.99  # of the highest chance of a match: records from here on are counted with those that have it
 DERIVED = "The matrix was worked out from the counts of the file, and whoever has it can work the counts out."
 FIXED = "The matrix was fixed without looking at the file."
 
-MOST_PAIRS = 16
-"""Pairs of columns whose association a report draws."""
+MOST_PAIRS = 16  # pairs of columns whose association a report draws
 
 
 def release_page(release: AnyRelease, *, signed: Sequence[tuple[str, str]] = ()) -> str:

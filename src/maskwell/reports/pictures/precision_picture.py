@@ -261,11 +261,8 @@ def _sampling_line() -> dict[str, Any]:
 
 MARGIN_HEIGHT = 236
 CURVE_POINTS = 121
-REACH = 4
-"""The picture goes from a quarter of the respondents to four times as many."""
-
-LONG = 10**6
-"""Numbers of respondents from here on are written as powers of ten."""
+REACH = 4  # the picture goes from a quarter of the respondents to four times as many
+LONG = 10**6  # numbers of respondents from here on are written as powers of ten
 
 
 @dataclass(frozen=True, eq=False)

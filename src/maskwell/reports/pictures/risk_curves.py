@@ -174,8 +174,7 @@ def _curves(axes: Axes, before: RiskSpread, after: RiskSpread, bound: float | No
     axes.set_xlabel("Chance of a correct match, %")
 
 
-FLOOR = 0.6
-"""Where the scale of records ends; below one record there is none."""
+FLOOR = 0.6  # where the scale of records ends; below one record there is none
 
 
 def _curve(axes: Axes, spread: RiskSpread, style: dict[str, Any]) -> None:
@@ -201,8 +200,7 @@ def _beyond() -> dict[str, Any]:
 
 # ---- what a release costs, beside its risk
 
-ENDS = (0.02, 0.1, 0.2, 0.5, 1.0)
-"""Where the scale may end."""
+ENDS = (0.02, 0.1, 0.2, 0.5, 1.0)  # where the scale may end
 
 
 @dataclass(frozen=True)

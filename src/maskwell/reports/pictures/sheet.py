@@ -27,14 +27,11 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
     from matplotlib.transforms import Bbox
 
-WIDTH = 420
-"""Pixels. Letters of 12 are still 9 where a phone of 360 pixels shows it on 328."""
-
+WIDTH = 420  # pixels. Letters of 12 are still 9 where a phone of 360 pixels shows it on 328
 PER_INCH = 72
 SIZE = 12.0
 LINE = 17
-LETTER = 7.2
-"""Pixels of a letter, on the generous side."""
+LETTER = 7.2  # pixels of a letter, on the generous side
 
 
 @dataclass(frozen=True)

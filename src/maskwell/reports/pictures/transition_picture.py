@@ -28,18 +28,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-WHOLE, NUMBERED = 24, 8
-"""States up to which a matrix is drawn whole, and with numbers in it."""
-
-FAINT, STRONG = 0.06, 0.46
-"""Strength of a colour at a chance of almost none and of one; ink stays readable on both."""
-
-SMALLER, CROWDED = 10.0, 16
-"""Letters of the labels of a matrix of many states, and how many that is."""
-
-LABEL = 130
-"""Pixels for the labels of the rows of a matrix at most."""
-
+WHOLE, NUMBERED = 24, 8  # states up to which a matrix is drawn whole, and with numbers in it
+FAINT, STRONG = 0.06, 0.46  # strength of a colour at a chance of almost none and of one; ink stays readable on both
+SMALLER, CROWDED = 10.0, 16  # letters of the labels of a matrix of many states, and how many that is
+LABEL = 130  # pixels for the labels of the rows of a matrix at most
 DOTS_HEIGHT = 230
 MOST_DOTS = 1500
 SHOWN_ROWS = 24
@@ -219,8 +211,7 @@ BAND, GAP = 58, 10
 START, END, NODE = 108, 232, 10
 """Pixels from the left at which true answers and reports stand, and how wide they are drawn."""
 
-LETTERS = 14
-"""Of a line of a name."""
+LETTERS = 14  # of a line of a name
 
 
 @dataclass(frozen=True, eq=False)

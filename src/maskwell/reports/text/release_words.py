@@ -155,12 +155,10 @@ def made_by(protection: Protection) -> str:
 MOST_ROWS = 10
 NONE = "–"
 LARGE = 100
-ROUNDED = " (chances rounded up)"
-"""Said where chances are listed: one third is 33.4 %, which no record exceeds."""
+ROUNDED = " (chances rounded up)"  # said where chances are listed: one third is 33.4 %, which no record exceeds
 
 
-Read = Callable[[Any], str]
-"""How a figure of the risk of a file, or of its units, is written."""
+Read = Callable[[Any], str]  # how a figure of the risk of a file, or of its units, is written
 
 
 def _number(name: str) -> Read:
