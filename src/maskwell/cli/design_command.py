@@ -133,11 +133,11 @@ def _family_command(procedure: Procedure) -> click.Command:
     for parameter in procedure.parameters:
         params += demand_parameters() if parameter.kind is Kind.DEMAND else [_option(parameter, may_miss=may_miss)]
     params += _tuning_options(procedure)
-    if procedure.truths_named:
+    if "truths" not in procedure.fixed:
         params.append(click.Option(["--categories"], metavar="A,B,...", help=_categories_help(procedure)))
     if procedure.needs_categories:
         params.append(click.Option(["--k"], metavar="K", help="Number of categories, labelled 0, 1, 2, ..."))
-    if procedure.reports_named:
+    if "reports" not in procedure.fixed:
         params.append(
             click.Option(["--reports"], metavar="X,Y,...", help="Labels of the reports, typed in the same way.")
         )

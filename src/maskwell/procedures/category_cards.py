@@ -70,7 +70,7 @@ GREENBERG = Procedure(
     ),
     truths=None,
     reports=None,
-    reports_named=False,
+    fixed=("reports",),
 )
 
 

@@ -190,7 +190,7 @@ def deck_of_any_size(design: Design) -> Deck:
 
 def _laid_out(design: Design, columns: Columns) -> Deck:
     size = common_denominator(chain.from_iterable(columns))
-    return Deck(realised=design, wish=design, cards=lay_out([_integers(column, size) for column in columns]))
+    return Deck(realised=design, wish=design, cards=lay_out([[int(p * size) for p in column] for column in columns]))
 
 
 def columns_of(design: Design) -> list[list[Fraction]]:
@@ -228,10 +228,6 @@ def _smaller_deck(size: int) -> str:
         dice = in_language(f"--dice --faces 10 --deck {size}", f"dice=True, faces=10, deck={size}")
         return f"exact with dice: {dice}; or round it: {option('deck', 'N', 'N')}"
     return f"round it: {option('deck', 'N', 'N')}, and estimate with the design that this realises"
-
-
-def _integers(column: Sequence[Fraction], size: int) -> list[int]:
-    return [int(p * size) for p in column]
 
 
 def lay_out(columns: Sequence[Sequence[int]]) -> tuple[Card, ...]:

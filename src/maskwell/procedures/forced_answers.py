@@ -98,7 +98,7 @@ LIU_CHOW = Procedure(
     ),
     truths=None,
     reports=None,
-    reports_named=False,
+    fixed=("reports",),
 )
 
 

@@ -148,7 +148,9 @@ def make_device(
     check_entries(design)
     check_words(design)
     known = known_procedure(design) if medium == "cards" and most is None and not general else None
-    if known is not None and _is_carried_out_without_cards(known, design):
+    if known is not None and (
+        PROCEDURES[known.family].without_cards and _few_cards(known) and _answers_are_named(known, design)
+    ):
         cards = deck_of_any_size(design)
         return Device(general=cards, deck=cards, procedure=known)
     laid = _general(design, most, medium, not_less_private=not_less_private)
@@ -237,10 +239,6 @@ def instructed(deck: Deck) -> Design | None:
     else:
         made = mangat(1 - chances[2], allow_unidentifiable=True)
     return made.with_labels(made.inputs, cast(Categories, deck.realised.outputs))
-
-
-def _is_carried_out_without_cards(known: Known, design: Design) -> bool:
-    return PROCEDURES[known.family].without_cards and _few_cards(known) and _answers_are_named(known, design)
 
 
 def _few_cards(known: Known) -> bool:

@@ -247,7 +247,7 @@ SIMMONS_TWICE = Procedure(
     example="--p1 0.6 --p2 0.7",
     parameters=TWO_BOXES,
     truths=PAIRS,
-    truths_named=False,
+    fixed=("truths",),
     reports=PAIRS,
     without_cards=True,
 )
@@ -287,7 +287,7 @@ MANGAT_SINGH_SINGH_TWICE = Procedure(
     example="--p1 0.6 --p2 0.8",
     parameters=TWO_BOXES,
     truths=tuple(MEMBERS_KINDS.labels),
-    truths_named=False,
+    fixed=("truths",),
     reports=PAIRS,
     without_cards=True,
 )
