@@ -23,14 +23,7 @@ from maskwell.planning.replacement import Replacement
 from maskwell.privacy.criteria import stands_for
 from maskwell.reports.plain_words import factor_up, label, number
 from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Paragraph, Report, line
-from maskwell.reports.text.design_report import (
-    SHOWN_LABELS,
-    count_of_reports,
-    matrix_blocks,
-    parity_of,
-    report_names,
-    reports_of,
-)
+from maskwell.reports.text import design_report
 
 NAME_WIDTH = 28
 MOST_PROOF_ROWS = 6
@@ -182,7 +175,7 @@ def _belief_rows(name: str, design: Design, after: Real, prior: Real) -> list[li
             f"{Printed(how):.4f}",
             *("–" if np.isnan(p) else f"{Printed(p):.4f}" for p in row),
         ]
-        for report, how, row in zip(report_names(design), often.tolist(), after.tolist(), strict=True)
+        for report, how, row in zip(design_report.report_names(design), often.tolist(), after.tolist(), strict=True)
     ]
 
 
@@ -221,10 +214,10 @@ def _proof(answer: Sufficiency, source: tuple[str, Design], target: tuple[str, D
     if not 0 < len(rows) <= MOST_PROOF_ROWS or len(rows[0]) > MOST_PROOF_ROWS:
         return []
     truths = [label(one) for one in P.inputs.labels]
-    corner, columns = ("to \\ from", report_names(P)) if answer.garbling else ("report \\ truth", truths)
+    corner, columns = ("to \\ from", design_report.report_names(P)) if answer.garbling else ("report \\ truth", truths)
     body = [
         [shorten(name, SHORT_NAME), *(f"{Printed(float(x)):.5g}" for x in row)]
-        for name, row in zip(report_names(A), rows, strict=True)
+        for name, row in zip(design_report.report_names(A), rows, strict=True)
         if answer.garbling or any(row)
     ]
     what = (
@@ -331,13 +324,13 @@ def _variances(before: float | None, after: float | None) -> str:
 def _both_designs(gain: Replacement) -> list[tuple[str, str]]:
     old, new = gain.original, gain.design
     if new is old:
-        return [("reports", reports_of(old)), ("parity", parity_of(old))]
+        return [("reports", design_report.reports_of(old)), ("parity", design_report.parity_of(old))]
     before, after = gain.added_variances()
     return [
-        ("reports before", reports_of(old)),
-        ("reports after", reports_of(new)),
-        ("parity before", parity_of(old)),
-        ("parity after", parity_of(new)),
+        ("reports before", design_report.reports_of(old)),
+        ("reports after", design_report.reports_of(new)),
+        ("parity before", design_report.parity_of(old)),
+        ("parity after", design_report.parity_of(new)),
         ("added variance before", _variance(old, before)),
         ("added variance after", _variance(new, after)),
     ]
@@ -359,7 +352,7 @@ def _improved_remarks(gain: Improvement) -> list[Block]:
 
 def _proof_of_gain(gain: Replacement, output: str | None, warnings: Iterable[Block] = ()) -> list[Block]:
     """The new matrix, the garbling, the warnings and where the design went."""
-    return [*matrix_blocks(gain.design), *_garbling(gain), *warnings, *_written(gain, output)]
+    return [*design_report.matrix_blocks(gain.design), *_garbling(gain), *warnings, *_written(gain, output)]
 
 
 def _written(gain: Replacement, output: str | None) -> list[Block]:
@@ -372,15 +365,15 @@ def _written(gain: Replacement, output: str | None) -> list[Block]:
 
 def _garbling(gain: Replacement) -> list[Block]:
     old, new = gain.original, gain.design
-    if not (old.has_reports_up_to(SHOWN_LABELS) and new.has_reports_up_to(SHOWN_LABELS)):
-        sizes = f"{count_of_reports(old)} by {count_of_reports(new)}"
+    if not (old.has_reports_up_to(design_report.SHOWN_LABELS) and new.has_reports_up_to(design_report.SHOWN_LABELS)):
+        sizes = f"{design_report.count_of_reports(old)} by {design_report.count_of_reports(new)}"
         held = f"a garbling of {sizes} entries gives the old reports back: see --json"
         return [Notes([f"nothing that the old design told is lost; {held}"])]
     width = (WIDTH - 26) // new.m - 2
-    header = ["old \\ new report", *(shorten(name, width) for name in report_names(new))]
+    header = ["old \\ new report", *(shorten(name, width) for name in design_report.report_names(new))]
     rows = [
         [shorten(name, 24), *(_chance(c) for c in row)]
-        for name, row in zip(report_names(old), gain.garbling_matrix().tolist(), strict=True)
+        for name, row in zip(design_report.report_names(old), gain.garbling_matrix().tolist(), strict=True)
     ]
     return [GAP, _opening(BACK), Grid(header, rows)]
 
