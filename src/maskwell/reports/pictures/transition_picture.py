@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -222,7 +222,7 @@ class _Flow:
     reports: list[str]
     probability: Real
     focus: int
-    note: str
+    note: str = ""
 
 
 def plot_flows(design: Design, *, truth: Hashable | None = None) -> Picture:
@@ -240,18 +240,10 @@ def plot_flows(design: Design, *, truth: Hashable | None = None) -> Picture:
     """
     check_kind(Design, design=design)
     truth = 0 if truth is None else design.inputs.find(truth, "truth")
-    whole = design.k <= MOST_TRUTHS and design.m <= MOST_REPORTS
-    flow = (
-        _Flow(
-            truths=[str(label) for label in design.inputs.labels],
-            reports=_report_names(design),
-            probability=design.matrix(),
-            focus=truth,
-            note="",
-        )
-        if whole
-        else _single(design, truth)
-    )
+    if design.k <= MOST_TRUTHS and design.m <= MOST_REPORTS:
+        flow = _Flow([str(label) for label in design.inputs.labels], _report_names(design), design.matrix(), truth)
+    else:
+        flow = _single(design, truth)
     return Picture(
         name="flows",
         title="Where an answer goes",
@@ -274,11 +266,8 @@ def _report_names(design: Design) -> list[str]:
     if isinstance(design.outputs, Categories):
         return [str(label) for label in design.outputs.labels]
     members = np.unpackbits(design.report_space(), axis=1, count=design.k, bitorder="little")
-    return [" + ".join(_named(design.inputs.labels, row)) or "none" for row in members]
-
-
-def _named(labels: Sequence[Any], row: Array) -> list[str]:
-    return [str(label) for label, inside in zip(labels, row, strict=True) if inside]
+    names = [str(label) for label in design.inputs.labels]
+    return [" + ".join(name for name, inside in zip(names, row, strict=True) if inside) or "none" for row in members]
 
 
 def _single(design: Design, truth: int) -> _Flow:

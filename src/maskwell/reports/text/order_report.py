@@ -36,28 +36,13 @@ SHOWN_REPORTS, SHOWN_CATEGORIES, SHORT_NAME, SHORT_COLUMN = 12, 6, 14, 10
 def compare_report(comparison: FairComparison, first: str, second: str) -> Report:
     """The answer at equal protection first, then both tables, then what proves it."""
     names = (shorten(first, NAME_WIDTH), shorten(second, NAME_WIDTH))
-    body = _table(comparison.given, names)
+    body, proofs = _table(comparison.given, names), _proofs("As they are:", comparison.given, names)
     if comparison.equalised is not None and comparison.changed is not None:
         changed = {"first": first, "second": second, "both": f"{first} and {second}"}[comparison.changed]
         how = f"At equal protection, {changed} being changed to {comparison.how}:"
         body += [GAP, Paragraph(how, hang="", split=True), *_table(comparison.equalised, names)]
-    body += [GAP, *_proofs("As they are:", comparison.given, names)]
-    if comparison.equalised is not None and comparison.changed is not None:
-        body += _proofs("At equal protection:", comparison.equalised, names)
-    fair = comparison.equalised or comparison.given
-    body += [
-        *_beliefs(comparison, names),
-        Notes(
-            [
-                *_compared_remarks(comparison, names),
-                *[
-                    f"{name} {ACQUITS}"
-                    for name, design in zip(names, (fair.first, fair.second), strict=True)
-                    if design.k == 2 and design.m == 2 and _acquits(design)
-                ],
-            ]
-        ),
-    ]
+        proofs += _proofs("At equal protection:", comparison.equalised, names)
+    body += [GAP, *proofs, *_beliefs(comparison, names), Notes(_compared_remarks(comparison, names))]
     worse = _worse(comparison, first, second)
     return Report(
         Paragraph(_compared_answer(comparison, names), hang="", split=True),
@@ -106,7 +91,7 @@ def _table(compared: Comparison, names: tuple[str, str]) -> list[Block]:
         if not any(isinstance(value, list) for value in measures[key].values())
     ]
     measured = [[_measure_name(compared), *map(parity_text, compared.protections)]]
-    measured = measured if compared.measure.name != "parity" else []
+    measured *= compared.measure.name != "parity"
     grid = Grid(["", *names], [["parity", *map(parity_text, compared.parities)], *measured, *rows])
     return [grid, *_efficiency(compared, names)]
 
@@ -135,13 +120,8 @@ def _efficiency(compared: Comparison, names: tuple[str, str]) -> list[Block]:
         "equal": f"both are equally good {where}",
         "neither": f"neither is the better one {where}",
     }[efficiency.better]
-    worth = f"a report of {names[0]} is worth {number(low, 3)} to {number(high, 3)} of {names[1]}"
-    worth = (
-        worth
-        if number(low, 3) != number(high, 3)
-        else f"a report of {names[0]} is worth {number(low, 3)} of {names[1]}"
-    )
-    return [Paragraph(f"{who}; {worth}", indent="  ")]
+    worth = " to ".join(dict.fromkeys([number(low, 3), number(high, 3)]))
+    return [Paragraph(f"{who}; a report of {names[0]} is worth {worth} of {names[1]}", indent="  ")]
 
 
 # ---- what reports make somebody believe
@@ -151,17 +131,13 @@ def _beliefs(comparison: FairComparison, names: tuple[str, str]) -> list[Block]:
     """What is believed after every report of both designs; nothing for large ones."""
     fair = comparison.equalised or comparison.given
     pairs = list(zip(names, (fair.first, fair.second), fair.posteriors, strict=True))
-    if any(after is None or design.m > SHOWN_REPORTS for _, design, after in pairs):
-        return []
-    if fair.first.k > SHOWN_CATEGORIES:
+    if fair.first.k > SHOWN_CATEGORIES or any(after is None or design.m > SHOWN_REPORTS for _, design, after in pairs):
         return []
     prior = ", ".join(
         f"{shorten(label(one), SHORT_NAME)} {number(float(p), 4)}"
         for one, p in zip(fair.first.inputs.labels, fair.prior, strict=True)
     )
-    when = (
-        "at equal protection" if comparison.equalised is not None and comparison.changed is not None else "as they are"
-    )
+    when = "as they are" if comparison.equalised is None or comparison.changed is None else "at equal protection"
     header = ["report", "how often", *(shorten(label(one), SHORT_NAME) for one in fair.first.inputs.labels)]
     rows = [row for name, design, after in pairs for row in _belief_rows(name, design, cast(Real, after), fair.prior)]
     return [GAP, Paragraph(f"Beliefs after each report, {when}, from {prior}:"), Grid(header, rows)]
@@ -180,6 +156,9 @@ def _belief_rows(name: str, design: Design, after: Real, prior: Real) -> list[li
 
 
 def _acquits(design: Design) -> bool:
+    """Whether, of two categories, a report rules out the sensitive one and none the other."""
+    if (design.k, design.m) != (2, 2):
+        return False
     rows = design.exact_matrix()
     return any(not a and b for a, b in rows) and not any(a and not b for a, b in rows)
 
@@ -245,7 +224,9 @@ def _compared_remarks(comparison: FairComparison, names: tuple[str, str]) -> lis
         )
     if as_given.slack_used:
         remarks.append("protections within 1e-9 count as equal: a design was given as decimals, or rounded")
-    return remarks
+    fair = comparison.equalised or as_given
+    both = zip(names, (fair.first, fair.second), strict=True)
+    return remarks + [f"{name} {ACQUITS}" for name, design in both if _acquits(design)]
 
 
 def _worse(comparison: FairComparison, first: str, second: str) -> str | None:

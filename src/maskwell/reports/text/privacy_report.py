@@ -145,7 +145,9 @@ def _audit_facts(audit: Mapping[str, Any], design: Design) -> list[tuple[str, st
         worn = ", ".join(f"{t} reports {parity_text(parity**t, 4)}" for t in REPETITIONS)
         facts.append(("asked again, parity", worn))
     if "hazard" in audit:
-        facts.append(("sensitive categories", _hazard(audit["hazard"])))
+        hazard = {name: number(audit["hazard"][name]) for name in ("prior", "greatest", "ratio")}
+        said = "{prior} before, at most {greatest} after a report (one-sided ratio {ratio})".format(**hazard)
+        facts.append(("sensitive categories", said))
     if "row_parities" in audit and len(audit["row_parities"]) <= design_report.SHOWN_LABELS:
         facts.append(("parity of each report", ", ".join(number(p) for p in audit["row_parities"])))
     if "parity_within" in audit:
@@ -179,13 +181,6 @@ def _admissible(audit: Mapping[str, Any]) -> str:
     if audit["admissible"]:
         return "yes" if audit["admissible_exactly"] else "yes, within 1e-8"
     return f"no, another design of this parity is more informative: {audit['inadmissible_because']}"
-
-
-def _hazard(audit: Mapping[str, Any]) -> str:
-    ratio = number(audit["ratio"])
-    return (
-        f"{number(audit['prior'])} before, at most {number(audit['greatest'])} after a report (one-sided ratio {ratio})"
-    )
 
 
 def _posteriors(design: Design) -> list[Block]:
@@ -249,11 +244,9 @@ def convert_report(languages: Mapping[str, Any], option: str) -> Report:
 def _language_facts(languages: Mapping[str, Any], gamma: Fraction, *, strict: bool) -> list[tuple[str, str]]:
     below = "below " if strict else ""
     epsilon = rounded(Fraction(languages["epsilon"]) * LOGARITHM, 10, up=False)
-    itself = (
-        [("l-diversity itself", "no bound on parity: a suspicion can rise to certainty")] if "l" in languages else []
-    )
+    itself = [("l-diversity itself", "no bound on parity: a suspicion can rise to certainty")]
     pairs = [
-        *itself,
+        *(itself if "l" in languages else []),
         ("gamma, beta, Bayes factor", f"{below}{rounded(gamma, 10, up=False)}"),
         ("epsilon", f"{below}{epsilon}"),
     ]
@@ -280,13 +273,11 @@ def _matching_l(languages: Mapping[str, Any]) -> str:
         return f"{real}: there is no l-diversity of two categories"
     if low == high:
         return f"{real}, which bounds no parity"
-    less = f"l = {low} adds less variance" if low >= 2 else "no l adds so little variance"
-    more = (
-        f"l = {high} hides the truth among more answers"
-        if high < languages["k"]
-        else "no l hides it among more answers"
-    )
-    both = low >= 2 and high < languages["k"]
+    less, more, both = f"l = {low} adds less variance", f"l = {high} hides the truth among more answers", True
+    if low < 2:
+        less, both = "no l adds so little variance", False
+    if high >= languages["k"]:
+        more, both = "no l hides it among more answers", False
     return f"{real}: {less}, {more}; {'neither bounds parity' if both else 'it bounds no parity'}"
 
 
