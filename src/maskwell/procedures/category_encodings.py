@@ -38,11 +38,7 @@ def _for_demand(
 
 
 def kary(
-    categories: Categories,
-    *,
-    keep: Number | None = None,
-    gamma: Number | None = None,
-    epsilon: Number | None = None,
+    categories: Categories, *, keep: Number | None = None, gamma: Number | None = None, epsilon: Number | None = None
 ) -> Uniform:
     """Every wrong report is equally likely, gamma times less than the truth.
 

@@ -296,12 +296,7 @@ def to_csv(table: Table) -> list[str]:
     return text.getvalue().removesuffix("\n").split("\n")
 
 
-STYLES: dict[str, Callable[[Table], list[str]]] = {
-    "md": to_markdown,
-    "latex": to_latex,
-    "html": to_html,
-    "csv": to_csv,
-}
+STYLES: dict[str, Callable[[Table], list[str]]] = {"md": to_markdown, "latex": to_latex, "html": to_html, "csv": to_csv}
 """How a table may be written."""
 
 

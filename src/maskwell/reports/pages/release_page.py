@@ -277,11 +277,7 @@ def _key_figures(release: AnyRelease) -> list[tuple[str, str, str]]:
     if release.risk is not None and release.risk.after is not None:
         before, after = release.risk.before, release.risk.after
         figures += [
-            (
-                "Highest risk",
-                words.chance(release.risk.worst),
-                f"of a match; {words.chance(before.max_risk)} before",
-            ),
+            ("Highest risk", words.chance(release.risk.worst), f"of a match; {words.chance(before.max_risk)} before"),
             (
                 "Correct matches",
                 _at_most(after.expected_matches),

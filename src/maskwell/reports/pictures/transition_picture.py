@@ -154,11 +154,7 @@ def _large(stage: Stage, labels: Labels | None) -> Picture:
         data={"records": counts, "keeps": keeps},
         columns=["labels", "records", "stay as they are"],
         rows=[
-            [
-                name_of(stage.states[j], stage.columns, labels),
-                count(int(counts[j])),
-                in_percent(float(keeps[j])),
-            ]
+            [name_of(stage.states[j], stage.columns, labels), count(int(counts[j])), in_percent(float(keeps[j]))]
             for j in order[:SHOWN_ROWS].tolist()
         ],
         draw=lambda sheet: _draw_large(sheet, counts, keeps),

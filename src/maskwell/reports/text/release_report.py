@@ -103,13 +103,7 @@ def dry_run_report(
     if bound is not None and any(point.above for point in points):
         remarks.append(Notes([ABOVE.format(bound=_match(float(bound)))], word="above"))
     remarks.append(Notes([BEATEN] if any(i is not None for i in _beaten(points)) else [], word="beaten by"))
-    body = [
-        *map_table(points),
-        *remarks,
-        *recode_table(recodes),
-        GAP,
-        *_changes(release),
-    ]
+    body = [*map_table(points), *remarks, *recode_table(recodes), GAP, *_changes(release)]
     more = "".join(f" {name} {shlex.quote(value)}" for name, value in (given or {}).items() if value is not None)
     command = f"maskwell release {shlex.quote(source)} --plan {shlex.quote(plan)}{more}"
     if refused is None:
