@@ -121,7 +121,10 @@ def repeated(designs: Iterable[CodedDesign]) -> Dense:
     >>> twice.outputs.labels[0], twice.parity_exact()   # asked twice: yes and yes is nine times likelier from members
     (('yes', 'yes'), Fraction(9, 1))
     """
-    parts = _same_truths(check_coded(designs, "repeated answers"))
+    parts = check_coded(designs, "repeated answers")
+    different = [part for part in parts if part.inputs != parts[0].inputs]
+    if different:
+        raise ParameterError("the-devices-ask-for-different-things", categories=[parts[0].inputs, different[0].inputs])
     count = math.prod(part.m for part in parts)
     if count * parts[0].k > EXACT_LIMIT:
         raise TooLargeError("answers-make-different-reports-too-many", parts_count=len(parts), count=count)
@@ -131,10 +134,3 @@ def repeated(designs: Iterable[CodedDesign]) -> Dense:
     ]
     labels = Categories.of(product(*(part.outputs.labels for part in parts)))
     return Dense.of(rows, parts[0].inputs, labels).noting_decimals(*parts).with_provenance(family="repeated")
-
-
-def _same_truths(parts: tuple[CodedDesign, ...]) -> tuple[CodedDesign, ...]:
-    different = [part for part in parts if part.inputs != parts[0].inputs]
-    if different:
-        raise ParameterError("the-devices-ask-for-different-things", categories=[parts[0].inputs, different[0].inputs])
-    return parts

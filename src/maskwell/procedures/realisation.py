@@ -205,12 +205,11 @@ def classical_deck(deck: Deck, *, most: int = decks.MOST_CARDS) -> Deck | None:
 
 def best_deck(deck: Deck) -> Deck:
     """The same design with the cards that people understand best: classical ones, else simple ones, else tables."""
-    return classical_deck(deck) or _simple(deck) or deck
-
-
-def _simple(deck: Deck) -> Deck | None:
+    classical = classical_deck(deck)
+    if classical is not None:
+        return classical
     simple = decks.truth_or_fixed(deck)
-    return simple if simple is not None and simple.size <= max(decks.MOST_CARDS, deck.size) else None
+    return deck if simple is None or simple.size > max(decks.MOST_CARDS, deck.size) else simple
 
 
 def instructed(deck: Deck) -> Design | None:

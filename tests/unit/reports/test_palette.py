@@ -4,10 +4,22 @@ from itertools import pairwise
 
 import pytest
 
-from maskwell.reports.pictures.palette import PALETTE, contrast, levels
+from maskwell.reports.pictures.palette import PALETTE, levels
 
 TEXT = 4.5
 GRAPHIC = 3.0
+
+
+def contrast(first: str, second: str) -> float:
+    """Contrast of two colours, from 1 to 21, as WCAG 2 defines it."""
+    bright, dim = sorted((_luminance(first), _luminance(second)), reverse=True)
+    return (bright + 0.05) / (dim + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 @pytest.mark.parametrize("light", ["light", "dark"])

@@ -63,7 +63,9 @@ def estimate_report(
     body.append(Notes([*dict.fromkeys((*estimate.flags, *intervals.flags, *said))]))
     body.append(Notes(_flags_of_domains(estimate, level, interval, by or "domain")))
     paths = [*dict.fromkeys(designs.values())]
-    alone = len(designs) == 1 or _answers_of_one_design(estimate, variables, wanted)
+    tuples = isinstance(estimate.categories[0], tuple) and len(estimate.categories[0]) >= len(variables)
+    # one variable, or columns that hold the answers of one report, whose parity is that of all of them together
+    alone = len(designs) == 1 or len(variables) == 1 or wanted is not None or not tuples
     together = [line("The reports of one person reveal more together: their parities multiply.")]
     body += [] if alone or not paths else together
     return Report(headline, body, next_step=_what_is_revealed(paths, alone=alone))
@@ -123,12 +125,6 @@ def _all(estimate: Estimate, variables: Sequence[str], wanted: tuple[str, Estima
         return ", ".join(variables)
     single = any(isinstance(category, tuple) and category[0] == wanted[0] for category in estimate.categories)
     return "all answers" if single else "all combinations"
-
-
-def _answers_of_one_design(estimate: Estimate, variables: Sequence[str], wanted: tuple[str, Estimate] | None) -> bool:
-    """Whether the columns hold the answers of one report, whose parity is that of all of them together."""
-    first = estimate.categories[0]
-    return len(variables) == 1 or wanted is not None or not isinstance(first, tuple) or len(first) < len(variables)
 
 
 def _listed(estimate: Estimate, intervals: Intervals, what: str, most: int | None = SHOWN_ROWS) -> list[Block]:

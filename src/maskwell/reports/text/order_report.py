@@ -57,7 +57,10 @@ def _compared_answer(comparison: FairComparison, names: tuple[str, str]) -> str:
         return f"{_verdict_in_words(comparison.given, names)}; variances are not compared: {comparison.why}."
     near = " within 1e-9" if fair.slack_used else ""
     where = f"At equal protection ({_measure_name(fair)} {parity_text(fair.protections[0])}{near})"
-    return f"{where} {_verdict_in_words(fair, names)}{_ranked(fair, names)}."
+    winner = {"first": names[0], "second": names[1]}.get(fair.winner_by_variance or "")
+    ranked = winner is not None and fair.order.verdict not in ("equivalent", fair.winner_by_variance)
+    less = f"; {winner} adds less variance here" if ranked else ""
+    return f"{where} {_verdict_in_words(fair, names)}{less}."
 
 
 def _verdict_in_words(compared: Comparison, names: tuple[str, str]) -> str:
@@ -69,13 +72,6 @@ def _verdict_in_words(compared: Comparison, names: tuple[str, str]) -> str:
         "incomparable": f"neither of {one} and {two} is more informative than the other",
         "undecided": f"which of {one} and {two} is more informative is undecided",
     }[compared.order.verdict]
-
-
-def _ranked(fair: Comparison, names: tuple[str, str]) -> str:
-    winner = fair.winner_by_variance
-    if winner is None or winner == "equal" or fair.order.verdict in ("equivalent", winner):
-        return ""
-    return f"; {names[0] if winner == 'first' else names[1]} adds less variance here"
 
 
 def _table(compared: Comparison, names: tuple[str, str]) -> list[Block]:
@@ -232,14 +228,14 @@ def _compared_remarks(comparison: FairComparison, names: tuple[str, str]) -> lis
 def _worse(comparison: FairComparison, first: str, second: str) -> str | None:
     """The design that could be improved at no cost."""
     fair = comparison.equalised or comparison.given
-    worse = {"first": (second, comparison.given.second), "second": (first, comparison.given.first)}.get(
-        fair.order.verdict
-    )
+    given = comparison.given
+    worse = {"first": (second, given.second), "second": (first, given.first)}.get(fair.order.verdict)
     if worse is None or isinstance(worse[1].parity_exact(), float) or worse[1].is_admissible():
         return None
     return worse[0]
 
 
+STILL_UNKNOWN = "shares cannot be estimated from its reports all the same; another design of this parity may do better"
 BACK = (
     "A report of the new design, drawn once more with the chances below it, becomes a report of the old one: nothing "
     "that the old design told is lost."
@@ -250,8 +246,9 @@ def improved_report(gain: Improvement, path: str, output: str | None) -> Report:
     """What was gained, and how the old reports come back; ``output`` is where the design was written."""
     parity = parity_text(stands_for(gain.design))
     if not gain.improved:
+        remarks = [] if gain.design.identifiable else [STILL_UNKNOWN]
         first = f"{path} cannot be improved: no design of parity {parity} is more informative."
-        return _improvement(gain, first, [*_improved_remarks(gain), *_written(gain, output)], path, output)
+        return _improvement(gain, first, [Notes(remarks), *_written(gain, output)], path, output)
     if gain.gamma == math.inf:
         first = (
             f"The truth itself is more informative than {path}: without a bound on parity nothing else is admissible."
@@ -321,14 +318,6 @@ def _variance(design: Design, value: float | None) -> str:
     if value is None:
         return f"none: rank {design.rank()} for {design.k} categories, shares cannot be estimated"
     return f"{number(value)} divided by n, at equal shares, best linear estimate"
-
-
-def _improved_remarks(gain: Improvement) -> list[Block]:
-    if gain.design.identifiable:
-        return []
-    return [
-        Notes(["shares cannot be estimated from its reports all the same; another design of this parity may do better"])
-    ]
 
 
 def _proof_of_gain(gain: Replacement, output: str | None, warnings: Iterable[Block] = ()) -> list[Block]:

@@ -97,7 +97,9 @@ def dry_run_report(
     ``given`` are further options of the command, for the line that says what to type next.
     """
     refused = refusal(release)
-    first = _would_be(release) if refused is None else _would_not_be(release, refused)
+    first = (
+        [sentence(_would_be(release)), *_assumptions(release)] if refused is None else _would_not_be(release, refused)
+    )
     remarks: list[Block] = [Notes([f"{point.label}: {point.note}" for point in points if point.note])]
     bound = release.plan.match
     if bound is not None and any(point.above for point in points):
@@ -127,9 +129,9 @@ def refusal(release: AnyRelease) -> InfeasibleError | None:
     return None
 
 
-def _would_be(release: AnyRelease) -> list[Paragraph]:
-    first = f"Nothing is written yet. The plan would release {counted(release.rows, 'record', 'records')}. "
-    return [sentence(first + _release_answer(release)), *_assumptions(release)]
+def _would_be(release: AnyRelease) -> str:
+    records = counted(release.rows, "record", "records")
+    return f"Nothing is written yet. The plan would release {records}. {_release_answer(release)}"
 
 
 def _would_not_be(release: AnyRelease, refused: InfeasibleError) -> list[Paragraph]:
