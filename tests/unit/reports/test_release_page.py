@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from tests.support.drawings import overlapping, texts_outside
+from tests.support.outline import Outline
 from tests.support.releases import changed
 
 from maskwell.core import CellTable
@@ -30,7 +30,6 @@ from maskwell.reports.report import WIDTH
 from maskwell.reports.text.release_report import dry_run_report, release_report
 from maskwell.reports.text.release_words import bound_value, promises, riskiest, rule_in_words
 
-VOID = {"meta", "br", "img", "link", "input", "hr"}
 ODD = "<script>alert(1)</script>"
 
 
@@ -83,32 +82,6 @@ def fixture_text(release: Release) -> str:
 def words_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is drawn on the pages that a test makes for their words; those of ``text`` are drawn before."""
     monkeypatch.setattr(Picture, "inline_svg", lambda *_, **__: "<svg></svg>")
-
-
-class Outline(HTMLParser):
-    """Elements as they open, checked to close in order, and all words."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.opened: list[tuple[str, dict[str, str | None]]] = []
-        self.stack: list[str] = []
-        self.words = ""
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.opened.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.stack.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.opened.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.stack.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.words += data.replace("\u00a0", " ")
 
 
 def test_the_page_is_whole_and_in_order(text: str) -> None:
