@@ -149,20 +149,6 @@ def test_what_python_wrote_is_read_by_all(writer: str, name: str, sets: str, tmp
     np.testing.assert_allclose(result.estimate.pi_hat, shares.pi_hat)
 
 
-@each_design
-@together("ending", list(READERS))
-@each_form
-def test_what_the_command_wrote_is_read_by_all(ending: str, name: str, sets: str, tmp_path: Path) -> None:
-    source, path, design = str(tmp_path / "true.csv"), str(tmp_path / f"reports{ending}"), DESIGNS[name]
-    pl.DataFrame(ROWS).write_csv(source)
-    randomize(source, {"answer": design}, path, random=SeededRandom(8), sets=sets)
-    for read in READERS[ending].values():
-        table = read(path)
-        assert tally(table, {"answer": design})["answer"].values.tolist() == expected(name)
-        if table is not path:
-            assert design.tally(table["answer"]).values.tolist() == expected(name)
-
-
 def test_bytes_that_pandas_wrote_to_csv_are_refused_with_the_way_out(tmp_path: Path) -> None:
     path, design = str(tmp_path / "reports.csv"), DESIGNS["subset"]
     randomized("pandas", "subset").to_csv(path, index=False)

@@ -28,6 +28,11 @@ def gives_all() -> str:
     return in_language("--json gives all", "to_dict() gives all")
 
 
+def more_of(total: int, shown: int) -> str:
+    """What stands below a table of the first rows of so many."""
+    return f"  ... and {total - shown:,} more: {gives_all()}" if total > shown else ""
+
+
 def number(value: float | None, digits: int = 6) -> str:
     """A number to so many significant digits."""
     if value is None:

@@ -13,8 +13,7 @@ from maskwell.core import Categories
 from maskwell.designs import Dense, Subset, Uniform
 from maskwell.errors import MatrixError, ParameterError, TooLargeError
 from maskwell.procedures import bounded_deck, dice_table, make_deck, make_device, make_spinner
-from maskwell.procedures.decks import Card, Deck, report_labels, truth_or_fixed, truthful, written_reports
-from maskwell.procedures.dice_spinner import DiceTable
+from maskwell.procedures.decks import Card, Deck, truthful
 from maskwell.procedures.realisation import best_deck, classical_deck, known_procedure
 from maskwell.procedures.registry import make_design
 
@@ -29,16 +28,6 @@ def realised(deck: Deck) -> list[list[Fraction]]:
         for truth, report in enumerate(card.answers):
             table[report][truth] += Fraction(card.copies, deck.size)
     return table
-
-
-def by_throws(table: DiceTable) -> list[list[Fraction]]:
-    """The matrix, by going through all outcomes of the throws."""
-    found = [[Fraction(0)] * table.deck.realised.k for _ in range(table.deck.realised.m)]
-    for outcome in range(table.outcomes):
-        kind = table.kind_of(outcome)
-        for truth, report in enumerate(() if kind is None else table.deck.cards[kind].answers):
-            found[report][truth] += Fraction(1, table.used)
-    return found
 
 
 def test_the_exact_deck_of_the_printed_example() -> None:
@@ -148,21 +137,6 @@ def test_impossible_bounds(most: int) -> None:
         bounded_deck(make_design("warner", p="0.7"), most)
 
 
-def test_simple_cards_realise_the_same_design() -> None:
-    for design in (
-        make_design("warner", p="0.7"),
-        make_design("liu-chow", categories=THREE, p="1/2", q=["1/6", "1/6", "1/6"]),
-        Uniform.from_gamma(5, THREE),
-    ):
-        deck = truth_or_fixed(make_deck(design))
-        assert deck is not None
-        assert realised(deck) == design.exact_matrix()
-        assert {card.face for card in deck.cards} == {"truth", "fixed"}
-    assert truth_or_fixed(make_deck(Dense.of(EXAMPLE))) is None
-    assert truth_or_fixed(make_deck(make_design("warner", p="0.3"))) is None  # reports that are mostly turned round
-    assert truth_or_fixed(make_deck(make_design("crosswise", q="2/3"))) is None  # other words than the categories
-
-
 @pytest.mark.parametrize(
     ("family", "parameters", "kinds"),
     [
@@ -232,15 +206,6 @@ def test_what_is_known_of_the_truths_outlives_rounding() -> None:
     assert [realised.provenance[key] for key in notes] == [design.provenance[key] for key in notes]
 
 
-@pytest.mark.parametrize(("dice", "faces"), [(None, 6), (3, 6), (2, 10), (None, 2), (5, 2), (1, 20)])
-def test_dice_tables_realise_the_design(dice: int | None, faces: int) -> None:
-    design = Dense.of(EXAMPLE)
-    table = dice_table(make_deck(design), dice=dice, faces=faces)
-    assert by_throws(table) == design.exact_matrix()
-    assert table.expected_rolls == Fraction(table.outcomes, table.used)
-    assert 1 <= table.expected_rolls < 2
-
-
 def test_the_sum_of_two_dice() -> None:
     table = dice_table(make_deck(make_design("forced", truth="27/36", yes="6/36", no="3/36")))
     assert table.sums() == [(2, 4, 0), (5, 10, 1), (11, 12, 2)]
@@ -271,36 +236,6 @@ def test_spinners() -> None:
     assert "too few" in make_spinner(make_deck(make_design("warner", p="0.999"))).warnings()[-1]
     with pytest.raises(TooLargeError):
         make_spinner(make_deck(Dense.from_integers([[1] * 25, [2] * 24 + [1]])))
-
-
-def test_reports_that_are_sets() -> None:
-    design = Subset.from_gamma(3, Categories.of(["a", "b", "c"]), size=2)
-    deck = make_deck(design)
-    assert realised(deck) == design.exact_matrix()
-    assert report_labels(design) == ["a, b", "a, c", "b, c"]
-    assert written_reports(design) == ["110", "101", "011"]
-    rounded = bounded_deck(Subset.from_epsilon(1, Categories.of(["a", "b", "c"]), size=2), 20)
-    assert rounded.realised.outputs == Categories.of(["110", "101", "011"])
-
-
-@pytest.mark.parametrize(
-    ("family", "form", "asked"),
-    [
-        ("cheating-detection", "truth-or-fixed", [[1, "1/5"], [0, "4/5"]]),
-        ("lie-detector", "mangat", [[1, "4/5"], [0, "1/5"]]),
-    ],
-)
-def test_nobody_is_asked_whether_they_follow_the_rules(family: str, form: str, asked: list[list[object]]) -> None:
-    """The truths of these designs are kinds of people; the cards ask as if everybody were honest."""
-    design = make_design(family, p="1/5")
-    device = make_device(design)
-    assert device.realised is design
-    assert device.deck.form == form
-    assert device.deck.realised.exact_matrix() == Dense.of(asked).exact_matrix()
-    assert device.deck.realised.inputs == Categories.of(["yes", "no"])
-    rounded = make_device(make_design(family, p="0.2001"), most=5)
-    assert rounded.realised.exact_matrix() == design.exact_matrix()
-    assert rounded.deck.realised.exact_matrix() == device.deck.realised.exact_matrix()
 
 
 def test_a_share_that_needs_too_many_cards_is_refused() -> None:

@@ -17,7 +17,7 @@ from maskwell.designs import Mixture
 from maskwell.errors import LabelError, NotIdentifiableError, ParameterError, WrongTypeError
 from maskwell.procedures import permutation_deck
 from maskwell.procedures.category_cards import bourke_dalenius
-from maskwell.procedures.category_encodings import bits, kary, ldiverse, oue, rappor, subset
+from maskwell.procedures.category_encodings import bits, kary, ldiverse, subset
 from maskwell.procedures.design_builders import NO_PROTECTION
 from maskwell.procedures.forced_answers import REVEALING_BALL, liu_chow
 
@@ -74,34 +74,6 @@ def test_decks_with_a_vanishing_fourier_coefficient_fail() -> None:
 
 
 # ---- designs made to a demand
-
-
-@given(st.integers(2, 9), gammas)
-def test_kary(k: int, gamma: Fraction) -> None:
-    design = kary(Categories.numbered(k), gamma=gamma)
-    assert design.parity_exact() == gamma
-    assert design.exact_matrix()[0][:2] == [gamma / (gamma + k - 1), 1 / (gamma + k - 1)]
-
-
-@given(st.integers(2, 9), gammas)
-def test_kary_is_a_jar(k: int, gamma: Fraction) -> None:
-    p = (gamma - 1) / (gamma + k - 1)
-    jar = liu_chow(Categories.numbered(k), p, [(1 - p) / k] * k)
-    assert kary(Categories.numbered(k), gamma=gamma).exact_matrix() == jar.exact_matrix()
-
-
-@given(st.integers(2, 9), gammas, st.data())
-def test_subset(k: int, gamma: Fraction, data: st.DataObject) -> None:
-    size = data.draw(st.integers(1, k - 1))
-    design = subset(Categories.numbered(k), size=size, gamma=gamma)
-    assert (design.parity_exact(), design.m) == (gamma, math.comb(k, size))
-
-
-@given(st.integers(2, 6), gammas)
-def test_unary_designs_do_not_exceed_gamma(k: int, gamma: Fraction) -> None:
-    for build in (rappor, oue):
-        parity = build(Categories.numbered(k), gamma=gamma).parity_exact()
-        assert gamma * (1 - Fraction(1, 10**9)) < parity <= gamma
 
 
 @pytest.mark.parametrize(

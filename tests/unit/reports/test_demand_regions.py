@@ -131,19 +131,6 @@ def test_the_family_refuses_what_it_cannot_draw(gammas: list[float]) -> None:
         plot_family(gammas)
 
 
-def test_a_design_is_set_against_a_demand() -> None:
-    met, broken = plot_revealed(Fraction(5), demand=RHO), plot_revealed(Fraction(16), demand=RHO)
-    assert met.text.endswith("Met: no report leads into a breach.")
-    assert broken.text.endswith(
-        "Not met: from just below 10 % a report can lead up to 64 %, where the demand allows no more than 50 %."
-    )
-    asks_nothing = plot_revealed(Fraction(5), demand=Demand.from_curves())
-    assert asks_nothing.text.endswith("Met: nothing is asked.")
-    assert (met.data["upper"] <= met.data["demand_upper"]).all()
-    assert (broken.data["upper"] > broken.data["demand_upper"]).any()
-    assert cell(" ".join(broken.rows[1])) == "10 % 0.68 % 64 % 0 % 100 %"
-
-
 def test_only_what_is_drawn_is_explained() -> None:
     nothing, rising = Demand.from_curves(), Demand.from_curves(upper=Steps.of(["0.5"], ["0.6", 1]))
     falling = Demand.from_curves(lower=Steps.of(["0.5"], [0, "0.2"]))

@@ -51,27 +51,6 @@ def pictures() -> list[Picture]:
     ]
 
 
-def test_the_revealed_picture_holds_its_curves_and_table() -> None:
-    picture = plot_revealed(Fraction(5))
-    prior = picture.data["prior"]
-    assert len(prior) >= 400
-    assert (prior[0], prior[-1]) == (0, 1)
-    assert (np.diff(prior) > 0).all()
-    assert (picture.data["lower"] <= prior).all()
-    assert (picture.data["upper"] >= prior).all()
-    assert list(picture.rows[1]) == ["10\u00a0%", "2.1\u00a0%", "35.8\u00a0%"]
-    assert "at most 5" in picture.text
-    assert "certainty" in plot_revealed(math.inf).text
-
-
-def test_flows_of_a_large_design_show_one_truth() -> None:
-    design = Uniform.from_gamma(11, Categories.numbered(10))
-    picture = plot_flows(design, truth=7)
-    assert picture.rows[0] == ["7", "55.0\u00a0%"]
-    assert picture.rows[-1] == ["each of 3 others", "5.0\u00a0%"]
-    assert picture.data["probability"].shape == (8, 1)
-
-
 @pytest.mark.parametrize("truth", [-1, 4])
 def test_flows_refuse_a_truth_that_is_not_there(truth: int) -> None:
     with pytest.raises(UnknownCategoryError, match="truth"):

@@ -25,7 +25,7 @@ from maskwell.microdata.risk.unit_risk import UnitFigures, UnitRisk
 from maskwell.microdata.true_file import TrueFile
 from maskwell.plots import Picture, plot_release_risk
 from maskwell.reports import release_page
-from maskwell.reports.pages.release_page import _stage_facts, _stages, lead
+from maskwell.reports.pages.release_page import _stage_facts, lead
 from maskwell.reports.report import WIDTH
 from maskwell.reports.text.release_report import dry_run_report, release_report
 from maskwell.reports.text.release_words import bound_value, promises, riskiest, rule_in_words
@@ -223,16 +223,6 @@ def test_a_picture_with_nothing_to_show_is_left_out(cells: dict[tuple[object, ..
     assert re.findall(r"Figure (\d)\.", words) == [str(1 + i) for i in range(2 + len(variables))]
 
 
-def test_a_stage_without_records_has_no_picture() -> None:
-    release = release_of()
-    income = release.stages[1]
-    nothing = replace(
-        income, states=[], outputs=[], counts=np.zeros(0, dtype=np.int64), cells=np.zeros(0, dtype=np.int64)
-    )
-    figures = [one["figure"] for one in _stages(changed(release, stages=(release.stages[0], nothing)), 1)]
-    assert figures[0] is not None and figures[1] is None
-
-
 def test_records_with_the_same_keys_that_are_randomized_differently_are_told_apart() -> None:
     """Nobody else of the same keys stays: the poor are found more easily than before."""
     cells = {("a", "low"): 1, ("a", "high"): 1, ("b", "low"): 60, ("b", "high"): 60}
@@ -290,17 +280,6 @@ def test_long_names_fit_a_terminal_and_a_picture() -> None:
     assert max(map(len, lines)) <= WIDTH
     figure = plot_release_risk(release).figure()
     assert overlapping(figure) == [] and texts_outside(figure) == []
-
-
-def test_words_of_the_map_are_explained_where_they_occur(release: Release) -> None:
-    good = RiskUtilityPoint(label="match 0.5", risk=0.5, changed=0.02, matches=3.0, above=0, chosen=True)
-    worse = RiskUtilityPoint(label="match 0.3333333333333", risk=0.95, changed=0.1, matches=9.0, above=7)
-    plain = "\n".join(dry_run_report(release, [good], source="a", plan="b"))
-    assert "above: " not in plain and "beaten by" not in plain
-    told = dry_run_report(release, [good, worse], source="a", plan="b")
-    assert any(line.startswith("above: records whose chance") and line.endswith("90 %") for line in told)
-    assert any(line.startswith("beaten by: under that bound") for line in told)
-    assert any(line.startswith("  match 0.333333333…  ") and line.endswith("beaten by match 0.5") for line in told)
 
 
 @pytest.mark.parametrize(

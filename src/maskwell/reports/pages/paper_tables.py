@@ -1,12 +1,7 @@
 r"""Tables to paste into a paper: Markdown, LaTeX (booktabs), HTML that Word opens, and CSV.
 
-A table is a header and rows of cells that are text already: the caller decides how many digits a number deserves. The
-first columns hold names and stand to the left, the others hold numbers and stand to the right. A group that several
-rows share is printed once. Notes go below; a CSV file has none, because programs read it.
-
-LaTeX needs booktabs and no other package. A table that is too wide for a column wraps its names and headings; if that
-does not do, it spans both columns of a page (``table*``), and with still more columns, or more rows than a page holds,
-it is set as several tables with the same number.
+Cells are text already. In LaTeX a table that is too wide for a column wraps its names and headings; if that does not
+do, it spans both columns of a page, and beyond a page it is set as several tables with the same number.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """The colours and letters of pictures and pages.
 
-Each colour is named by what it means. *Truth* is a deep blue and *report* an orange wherever they appear; red is kept
-for *risk*. The two parts of an error, *sampling* and *randomization*, are two tints. An ordered list, such as gammas,
-takes the *levels* of one violet, told apart by their lightness. Meaning never rests on colour alone: labels, shapes and
-hatching repeat it. The hues lie near those of Okabe and Ito, moved until text and lines reach WCAG AA on both papers; a
-test measures it.
+Each colour is named by what it means. Meaning never rests on colour alone: labels, shapes and hatching repeat it. The
+hues lie near those of Okabe and Ito, moved until text and lines reach WCAG AA on both papers; a test measures it.
 """
 
 from __future__ import annotations

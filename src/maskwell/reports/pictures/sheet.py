@@ -1,7 +1,6 @@
-"""What drawings share: a figure that matplotlib lays out, its key, rows with labels, and scales.
+"""What drawings share: a figure that matplotlib lays out, its key, and rows with labels.
 
-There is one drawing for all screens. It is as wide as a phone holds with letters that can still be read, so frames
-stand one below the other, labels stand above their bars, and words stand above and below the frames. Heights of frames
+There is one drawing for all screens, as wide as a phone holds with letters that can still be read. Heights of frames
 are pixels; their margins and the height of the figure follow from what matplotlib measures (its constrained layout).
 """
 

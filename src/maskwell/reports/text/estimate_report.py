@@ -18,7 +18,7 @@ from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate, Intervals
 from maskwell.estimation.summed_shares import of_sums
 from maskwell.reports.pages.paper_tables import Table
-from maskwell.reports.plain_words import count, counted, decimals, digits_for, gives_all, label
+from maskwell.reports.plain_words import count, counted, decimals, digits_for, label, more_of
 from maskwell.reports.report import GAP, WIDTH, Block, Grid, Notes, Paragraph, Report, line
 from maskwell.reports.text.design_report import asked_by, devices_told, with_level
 
@@ -79,7 +79,13 @@ def _quantity_blocks(quantities: Sequence[Quantity], by: str) -> list[Block]:
     names = header.index(PARTS[0])
     return [
         GAP,
-        Grid(header, rows[:SHOWN_ROWS], title="Quantities that were asked for:", more=_more(len(rows)), names=names),
+        Grid(
+            header,
+            rows[:SHOWN_ROWS],
+            title="Quantities that were asked for:",
+            more=more_of(len(rows), SHOWN_ROWS),
+            names=names,
+        ),
     ]
 
 
@@ -129,7 +135,7 @@ def _all(estimate: Estimate, variables: Sequence[str], wanted: tuple[str, Estima
 
 def _listed(estimate: Estimate, intervals: Intervals, what: str, most: int | None = SHOWN_ROWS) -> list[Block]:
     effects = has_effects(estimate)
-    more = "" if most is None else _more(len(estimate.pi_hat))
+    more = "" if most is None else more_of(len(estimate.pi_hat), SHOWN_ROWS)
     return [
         Grid(
             [what, *PARTS, *(["deff"] if effects else [])],
@@ -189,10 +195,6 @@ def _all_digits(value: float) -> str:
     return "" if math.isnan(value) else repr(float(value))
 
 
-def _more(rows: int) -> str:
-    return f"  ... and {rows - SHOWN_ROWS:,} more: {gives_all()}" if rows > SHOWN_ROWS else ""
-
-
 def _beside(estimate: Estimate) -> list[Block]:
     """The raw moment estimate, where one that was held to [0, 1] differs from it."""
     if estimate.moments is None or len(estimate.moments) > 8 or abs(estimate.moments - estimate.pi_hat).max() < 1e-9:
@@ -235,7 +237,7 @@ def _domain_blocks(estimate: Estimate, level: float, interval: str | None, by: s
     header, rows = shown.header([by]), shown.rows_of_domains(estimate, None, columns=1)
     title = f"By {' and '.join(by.split(','))}{f', share of {first[0]}' if first else ''}:"
     names = header.index("reports")
-    return [GAP, Grid(header, rows[:SHOWN_ROWS], title=title, more=_more(len(rows)), names=names)]
+    return [GAP, Grid(header, rows[:SHOWN_ROWS], title=title, more=more_of(len(rows), SHOWN_ROWS), names=names)]
 
 
 def _flags_of_domains(estimate: Estimate, level: float, interval: str | None, by: str) -> list[str]:
@@ -490,4 +492,4 @@ def _shares(
             cells = [decimals(float(x), digits) for x in values]
             rows.append([*(label(part) for part in domain), label(category), *cells])
     named = [*header, *([*PARTS[:2], "bias up to", *PARTS[2:]] if biased else PARTS)]
-    return Grid(named, rows[:SHOWN_ROWS], title=title, more=_more(len(rows)), names=len(header))
+    return Grid(named, rows[:SHOWN_ROWS], title=title, more=more_of(len(rows), SHOWN_ROWS), names=len(header))
