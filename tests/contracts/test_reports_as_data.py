@@ -26,7 +26,7 @@ from maskwell import estimate, randomize, tally
 from maskwell.core import Categories, Counts, SeededRandom
 from maskwell.designs import Design, LocalDiversity, Subset, Unary, Uniform
 from maskwell.engines import counts_from_arrow, counts_to_arrow
-from maskwell.errors import MissingValueError, ParameterError, ReportError, WrongTypeError
+from maskwell.errors import MissingValueError, ReportError, WrongTypeError
 from maskwell.estimation import estimate_by_moments
 
 LABELS = [f"item {i}" for i in range(11)]
@@ -104,19 +104,8 @@ def _python(column: Any) -> list[Any]:
     return list(made)
 
 
-def test_the_types_of_packed_columns() -> None:
-    assert randomized("Arrow", "subset").schema.field("answer").type == pa.binary(BYTES)
-    assert randomized("dict of NumPy", "subset")["answer"].dtype == np.dtype(f"V{BYTES}")
-    assert randomized("polars", "subset").schema["answer"] == pl.Binary
-    frame = randomized("pandas", "subset")
-    assert str(frame["answer"].dtype) == "binary[pyarrow]"
-    assert [*frame.index] == [f"r{i}" for i in range(N)]
-    assert len(randomized("Arrow chunks", "subset")["answer"].chunks) == 2
-
-
 # ---- through files
 
-Writers = dict[str, Callable[[Any, str], Any]]
 WRITERS: dict[str, tuple[str, str, Callable[[Any, str], Any]]] = {
     "pandas to Parquet": ("pandas", ".parquet", lambda table, path: table.to_parquet(path)),
     "pandas to CSV": ("pandas", ".csv", lambda table, path: table.to_csv(path, index=False)),
@@ -158,20 +147,6 @@ def test_what_python_wrote_is_read_by_all(writer: str, name: str, sets: str, tmp
     result = estimate(path, {"answer": design})
     shares = estimate_by_moments(Counts(np.array(expected(name)), N, design.fingerprint), design)
     np.testing.assert_allclose(result.estimate.pi_hat, shares.pi_hat)
-
-
-@each_design
-@together("ending", list(READERS))
-@each_form
-def test_what_the_command_wrote_is_read_by_all(ending: str, name: str, sets: str, tmp_path: Path) -> None:
-    source, path, design = str(tmp_path / "true.csv"), str(tmp_path / f"reports{ending}"), DESIGNS[name]
-    pl.DataFrame(ROWS).write_csv(source)
-    randomize(source, {"answer": design}, path, random=SeededRandom(8), sets=sets)
-    for read in READERS[ending].values():
-        table = read(path)
-        assert tally(table, {"answer": design})["answer"].values.tolist() == expected(name)
-        if table is not path:
-            assert design.tally(table["answer"]).values.tolist() == expected(name)
 
 
 def test_bytes_that_pandas_wrote_to_csv_are_refused_with_the_way_out(tmp_path: Path) -> None:
@@ -266,20 +241,6 @@ def test_a_missing_report_is_said(column: Any) -> None:
         assert tally(data, {"answer": DESIGNS["subset"]}, missing="drop")["answer"].n == 1
 
 
-def test_no_reports_are_no_reports() -> None:
-    for nothing in ([], np.array([], dtype="V2"), pa.array([], pa.binary(2)), pa.array([], pa.binary())):
-        assert DESIGNS["subset"].tally(nothing).n == 0
-    for kind in ([], np.array([], dtype=np.str_), pa.array([], pa.string()), pl.Series([], dtype=pl.String)):
-        for sets in ("packed", "texts"):
-            assert len(DESIGNS["subset"].randomize(kind, sets=sets)) == 0
-
-
-def test_another_form_of_sets_is_refused() -> None:
-    for call in (lambda: randomized("Arrow", "subset", "bits"), lambda: DESIGNS["k-ary"].randomize(TRUE, sets="bits")):
-        with pytest.raises(ParameterError, match="sets"):
-            call()
-
-
 # ---- counts
 
 
@@ -344,12 +305,6 @@ def broken_forms() -> list[Any]:
 def test_what_is_no_form_of_counts_is_refused(form: Any) -> None:
     with pytest.raises(ReportError):
         Counts.from_dict(form)
-
-
-@together(("key", "value"), [("design", 7), ("private", "no")])
-def test_parts_of_the_wrong_kind_are_refused(key: str, value: Any) -> None:
-    with pytest.raises(WrongTypeError):
-        Counts.from_dict({**PRIVATE.to_dict(), key: value})
 
 
 def test_what_is_no_table_of_counts_is_refused() -> None:

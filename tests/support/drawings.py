@@ -87,3 +87,13 @@ def fixed_colours(drawing: str) -> set[str]:
 def words_in(drawing: str) -> list[str]:
     """Every piece of text of a drawing, alone or inside a page."""
     return ["".join(part.itertext()) for part in ET.fromstring(drawing).iter() if part.tag.rpartition("}")[2] == "text"]
+
+
+def check_drawing(picture: Picture) -> str:
+    """Words neither touch nor leave, colours follow the page, rows fit their columns; gives the drawing."""
+    figure, drawing = drawn(picture)
+    assert texts_outside(figure) == [], picture.title
+    assert overlapping(figure) == [], picture.title
+    assert fixed_colours(drawing) == set(), picture.title
+    assert all(len(row) == len(picture.columns) for row in picture.rows), picture.title
+    return drawing

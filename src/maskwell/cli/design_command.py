@@ -121,13 +121,13 @@ def _family_command(procedure: Procedure) -> click.Command:
     for parameter in procedure.parameters:
         params += opt.demand_parameters() if parameter.kind is Kind.DEMAND else [_option(parameter, may_miss=may_miss)]
     params += _tuning_options(procedure)
-    if procedure.truths_named:
+    if "truths" not in procedure.fixed:
         usual = "" if procedure.truths is None else f" instead of {', '.join(map(str, procedure.truths))}"
         help_ = f"Labels of the true categories{usual}. {opt.LABELS_HELP}"
         params.append(click.Option(["--categories"], metavar="A,B,...", help=help_))
     if procedure.needs_categories:
         params.append(click.Option(["--k"], metavar="K", help="Number of categories, labelled 0, 1, 2, ..."))
-    if procedure.reports_named:
+    if "reports" not in procedure.fixed:
         params.append(
             click.Option(["--reports"], metavar="X,Y,...", help="Labels of the reports, typed in the same way.")
         )

@@ -13,18 +13,7 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.design import check_two
 from maskwell.designs.mixture import Mixture
 from maskwell.errors import ParameterError
-from maskwell.procedures.design_builders import (
-    NO_PROTECTION,
-    check_list,
-    check_shares,
-    named,
-    of_pairs,
-    one_for_each,
-    one_of_several,
-    one_source,
-    with_unrelated,
-    yes_or_no,
-)
+from maskwell.procedures import design_builders as builders
 from maskwell.procedures.procedure import Kind, Parameter, Procedure, Share
 
 REVEALING = "a category with beta = 0 is only reported by those who belong to it"
@@ -43,10 +32,10 @@ def greenberg(
     Source: after Greenberg et al. (1969), named in [Adeshiyan2011, section 3.1]; P derived from the instruction.
     """
     check_two(categories)
-    answers = one_for_each(beta, "beta", len(categories), said="numbers in beta")
-    truthful, (shares, settled) = check_probability(p, "p"), check_shares(answers)
+    answers = builders.one_for_each(beta, "beta", len(categories), said="numbers in beta")
+    truthful, (shares, settled) = check_probability(p, "p"), builders.check_shares(answers)
     fixed = [(1 - truthful) * share for share in shares]
-    return named(
+    return builders.named(
         Mixture.of(truthful, fixed, categories),
         "greenberg",
         {"p": truthful, "beta": shares},
@@ -54,7 +43,7 @@ def greenberg(
         allow_unidentifiable=allow_unidentifiable,
         settled=settled,
         same_as=f"liu-chow --p {truthful} --q {','.join(map(str, fixed))}",
-        warning=NO_PROTECTION if truthful == 1 else REVEALING if truthful and not all(fixed) else "",
+        warning=builders.NO_PROTECTION if truthful == 1 else REVEALING if truthful and not all(fixed) else "",
     )
 
 
@@ -70,7 +59,7 @@ GREENBERG = Procedure(
     ),
     truths=None,
     reports=None,
-    reports_named=False,
+    fixed=("reports",),
 )
 
 
@@ -87,9 +76,9 @@ def abul_ela(categories: Categories, probabilities: Sequence[Number], *, allow_u
     """
     check_two(categories)
     k = len(categories)
-    p, settled = check_shares(one_for_each(probabilities, "probabilities", k))
-    return one_of_several(
-        yes_or_no(p, categories),
+    p, settled = builders.check_shares(builders.one_for_each(probabilities, "probabilities", k))
+    return builders.one_of_several(
+        builders.yes_or_no(p, categories),
         "abul-ela",
         {"probabilities": p},
         needs="probabilities that are not all equal",
@@ -140,17 +129,19 @@ def greenberg_statements(
     """
     check_two(categories)
     k = len(categories)
-    cards = one_for_each(statements, "statements", k, hint="give the share of one for each")
-    (p0, *p), settled = check_shares({"unrelated": unrelated, **cards})
+    cards = builders.one_for_each(statements, "statements", k, hint="give the share of one for each")
+    (p0, *p), settled = builders.check_shares({"unrelated": unrelated, **cards})
     parameters: dict[str, object] = {"statements": p, "unrelated": p0}
     if beta is None:
-        design = yes_or_no([share + p0 * y for share in p for y in (1, 0)], with_unrelated(categories))
-        notes = of_pairs("category")
+        design = builders.yes_or_no(
+            [share + p0 * y for share in p for y in (1, 0)], builders.with_unrelated(categories)
+        )
+        notes = builders.of_pairs("category")
     else:
         known = check_probability(beta, "beta")
         parameters["beta"] = known
-        design, notes = yes_or_no([share + p0 * known for share in p], categories), {}
-    return one_of_several(
+        design, notes = builders.yes_or_no([share + p0 * known for share in p], categories), {}
+    return builders.one_of_several(
         design,
         "greenberg-statements",
         parameters,
@@ -197,15 +188,15 @@ def bourke_dalenius(categories: Categories, weights: Sequence[Number], *, allow_
     """
     check_two(categories)
     k = len(categories)
-    w, settled = check_shares(one_for_each(weights, "weights", k))
-    return named(
+    w, settled = builders.check_shares(builders.one_for_each(weights, "weights", k))
+    return builders.named(
         Dense.of([[w[(i - j) % k] for j in range(k)] for i in range(k)], categories, Categories.of(range(1, k + 1))),
         "bourke-dalenius",
         {"weights": w},
         needs="weights without a vanishing Fourier coefficient, such as one weight above 1/2",
         allow_unidentifiable=allow_unidentifiable,
         settled=settled,
-        warning=NO_PROTECTION if max(w) == 1 else "",
+        warning=builders.NO_PROTECTION if max(w) == 1 else "",
     )
 
 
@@ -230,28 +221,28 @@ def permutation_deck(
     """
     check_kind(Flag, allow_unidentifiable=allow_unidentifiable)
     check_two(categories)
-    cards = [_places(categories, order) for order in check_list(orders, "orders")]
-    w, settled = check_shares(one_for_each(weights, "weights", len(cards), of="cards"))
+    cards = [_places(categories, order) for order in builders.check_list(orders, "orders")]
+    w, settled = builders.check_shares(builders.one_for_each(weights, "weights", len(cards), of="cards"))
     k = len(categories)
     P = [
         [sum((share for share, card in zip(w, cards, strict=True) if card[i] == j), Fraction(0)) for j in range(k)]
         for i in range(k)
     ]
     design = Dense.of(P, categories, Categories.of(range(1, k + 1)))
-    return named(
+    return builders.named(
         design,
         "permutation-deck",
         {"weights": w, "orders": [" ".join(str(place) for place in card) for card in cards]},
         needs="cards whose orders and weights tell the categories apart, such as one card above 1/2",
         allow_unidentifiable=allow_unidentifiable,
         settled=settled,
-        warning=one_source(design),
+        warning=builders.one_source(design),
     )
 
 
 def _places(categories: Categories, order: Sequence[Hashable]) -> list[int]:
     """The codes of the categories in the order of a card."""
-    codes = [categories.code(label) for label in check_list(order, "order")]
+    codes = [categories.code(label) for label in builders.check_list(order, "order")]
     if sorted(codes) != list(range(len(categories))):
         raise ParameterError(
             "a-card-lists-of-categories", codes_count=len(set(codes)), categories_count=len(categories)

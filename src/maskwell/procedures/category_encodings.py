@@ -38,11 +38,7 @@ def _for_demand(
 
 
 def kary(
-    categories: Categories,
-    *,
-    keep: Number | None = None,
-    gamma: Number | None = None,
-    epsilon: Number | None = None,
+    categories: Categories, *, keep: Number | None = None, gamma: Number | None = None, epsilon: Number | None = None
 ) -> Uniform:
     """Every wrong report is equally likely, gamma times less than the truth.
 
@@ -75,7 +71,7 @@ KARY = Procedure(
     ),
     truths=None,
     reports=None,
-    reports_named=False,
+    fixed=("reports",),
     may_fail=False,
 )
 """The records of subset, l-diverse, rappor and oue are copies of it with other names, builders and parameters."""
@@ -207,7 +203,8 @@ def bits(
         keep = check_keep(p, "p")
         return _kept(names, [keep] * len(names), {"p": keep})
     if probabilities is not None:
-        each = _one_each(names, probabilities)
+        keeps = one_for_each(probabilities, "probabilities", len(names), of="items", hint="give one for each item")
+        each = [check_keep(value, name) for name, value in keeps.items()]
         return _kept(names, each, {"probabilities": each})
     name, value = one_demand(gamma=gamma, epsilon=epsilon)
     return _within(names, asked_gamma(value) if name == "gamma" else asked_epsilon(value))
@@ -219,11 +216,6 @@ def check_keep(value: Number, name: str) -> Fraction:
     if keep <= Fraction(1, 2):
         raise ParameterError("a-bit-must-be-kept-more", name=name, value=value)
     return keep
-
-
-def _one_each(names: list[str], probabilities: Sequence[Number]) -> list[Fraction]:
-    keeps = one_for_each(probabilities, "probabilities", len(names), of="items", hint="give one for each item")
-    return [check_keep(value, name) for name, value in keeps.items()]
 
 
 def _within(names: list[str], asked: Asked) -> Kronecker:
@@ -257,8 +249,7 @@ BITS = Procedure(
         demand(required=False),
     ),
     truths=(1, 0),
-    truths_named=False,
     reports=(1, 0),
-    reports_named=False,
+    fixed=("truths", "reports"),
     may_fail=False,
 )

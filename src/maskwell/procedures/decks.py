@@ -19,8 +19,7 @@ from maskwell.errors import LabelError, MatrixError, ParameterError, TooLargeErr
 from maskwell.privacy.criteria import verdict
 from maskwell.procedures.procedure import Share
 
-NONE = ("none", "none of them", "none of all these")
-"""What is said for an empty set: the first that is no category."""
+NONE = ("none", "none of them", "none of all these")  # what is said for an empty set: the first that is no category
 
 
 def truth_labels(design: Design) -> list[str]:
@@ -63,11 +62,8 @@ def check_words(design: Design) -> None:
             )
 
 
-MOST_CARDS = 1000
-"""Cards that people are asked to cut and shuffle, unless more are allowed."""
-MOST_BY_DICE = 10_000
-"""Cards that four ten-sided dice stand for."""
-
+MOST_CARDS = 1000  # cards that people are asked to cut and shuffle, unless more are allowed
+MOST_BY_DICE = 10_000  # cards that four ten-sided dice stand for
 ENTRY_LIMIT = 10_000
 Columns = Sequence[Sequence[Fraction]]
 
@@ -194,7 +190,7 @@ def deck_of_any_size(design: Design) -> Deck:
 
 def _laid_out(design: Design, columns: Columns) -> Deck:
     size = common_denominator(chain.from_iterable(columns))
-    return Deck(realised=design, wish=design, cards=lay_out([_integers(column, size) for column in columns]))
+    return Deck(realised=design, wish=design, cards=lay_out([[int(p * size) for p in column] for column in columns]))
 
 
 def columns_of(design: Design) -> list[list[Fraction]]:
@@ -232,10 +228,6 @@ def _smaller_deck(size: int) -> str:
         dice = in_language(f"--dice --faces 10 --deck {size}", f"dice=True, faces=10, deck={size}")
         return f"exact with dice: {dice}; or round it: {option('deck', 'N', 'N')}"
     return f"round it: {option('deck', 'N', 'N')}, and estimate with the design that this realises"
-
-
-def _integers(column: Sequence[Fraction], size: int) -> list[int]:
-    return [int(p * size) for p in column]
 
 
 def lay_out(columns: Sequence[Sequence[int]]) -> tuple[Card, ...]:

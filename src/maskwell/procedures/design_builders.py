@@ -43,17 +43,16 @@ def check_shares(shares: Mapping[str, Number]) -> tuple[list[Fraction], float]:
     total = sum((check_probability(value, name) for name, value in shares.items()), start=Fraction(0))
     exact = not any(map(is_decimal, shares.values()))
     if abs(total - 1) > SUM_TOLERANCE or (exact and total != 1):
+        names = list(shares)
         raise ParameterError(
-            "summed-total-not-1", summed=_summed(list(shares)), total=to_float(total), shares=dict(shares)
+            "summed-total-not-1",
+            summed=" + ".join(names if len(names) <= 4 else [*names[:2], "...", names[-1]]),
+            total=to_float(total),
+            shares=dict(shares),
         )
     (numerators,), notes = exact_columns([[value] for value in shares.values()])
     fractions = [Fraction(n, sum(numerators)) for n in numerators]
     return [share if exact else GivenDecimal(share) for share in fractions], notes.get("settled", 0.0)
-
-
-def _summed(names: Sequence[str]) -> str:
-    """The sum in words: all names when few, the ends when many."""
-    return " + ".join(names if len(names) <= 4 else [*names[:2], "...", names[-1]])
 
 
 def numbered(values: Iterable[Number], name: str) -> dict[str, Number]:
@@ -176,7 +175,21 @@ def named(
     check_kind(Flag, allow_unidentifiable=allow_unidentifiable)
     texts = {name: _text(value) for name, value in parameters.items()}
     if needs and not allow_unidentifiable:
-        _check_identifiable(design, family, parameters, needs)
+        try:
+            design.check_identifiable()
+        except NotIdentifiableError as error:
+            typed = ", ".join(
+                f"{name} = {to_decimal(value) if isinstance(value, Fraction) else shorten(_text(value))}"
+                for name, value in parameters.items()
+            )
+            raise NotIdentifiableError(
+                "with-shares-cannot-be-estimated",
+                shown_family=family,
+                shown_typed=typed,
+                shown_needs=needs,
+                values=error.values,
+                **error.objects,
+            ) from error
     decimals = [part for value in parameters.values() for part in _parts(value) if isinstance(part, GivenDecimal)]
     return design.noting_decimals(*decimals).with_provenance(
         family=family, parameters=texts, **{name: note for name, note in notes.items() if note}
@@ -185,25 +198,6 @@ def named(
 
 def _parts(value: object) -> Sequence[object]:
     return value if isinstance(value, list | tuple) else (value,)
-
-
-def _check_identifiable(design: Design, family: str, parameters: Mapping[str, object], needs: str) -> None:
-    try:
-        design.check_identifiable()
-    except NotIdentifiableError as error:
-        typed = ", ".join(f"{name} = {_typed(value)}" for name, value in parameters.items())
-        raise NotIdentifiableError(
-            "with-shares-cannot-be-estimated",
-            shown_family=family,
-            shown_typed=typed,
-            shown_needs=needs,
-            values=error.values,
-            **error.objects,
-        ) from error
-
-
-def _typed(value: object) -> str:
-    return to_decimal(value) if isinstance(value, Fraction) else shorten(_text(value))
 
 
 def _text(value: Any) -> str:

@@ -186,8 +186,7 @@ def faces_in_words(table: DiceTable, outcome: int) -> str:
 
 MOST_SECTORS = 24
 TENTHS = 3600
-SMALLEST = 3
-"""Degrees; a pointer cannot be read off a narrower sector."""
+SMALLEST = 3  # degrees; a pointer cannot be read off a narrower sector
 
 
 @dataclass(frozen=True)

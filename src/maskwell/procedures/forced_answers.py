@@ -10,14 +10,7 @@ from maskwell.core.exact import Number, check_probability
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import check_two
 from maskwell.designs.mixture import Mixture
-from maskwell.procedures.design_builders import (
-    NO_PROTECTION,
-    check_shares,
-    named,
-    of_two_reports,
-    one_for_each,
-    one_of_two,
-)
+from maskwell.procedures import design_builders as builders
 from maskwell.procedures.procedure import Kind, Parameter, Procedure
 
 
@@ -32,8 +25,8 @@ def forced(truth: Number, yes: Number, no: Number, *, allow_unidentifiable: bool
 
     Two dice: a sum of 2 to 4 means yes (6 of 36), 11 or 12 no (3 of 36), anything else the truth.
     """
-    (t, y, n), settled = check_shares({"truth": truth, "yes": yes, "no": no})
-    return of_two_reports(
+    (t, y, n), settled = builders.check_shares({"truth": truth, "yes": yes, "no": no})
+    return builders.of_two_reports(
         t + y,
         y,
         "forced",
@@ -72,10 +65,10 @@ def liu_chow(categories: Categories, p: Number, q: Sequence[Number], *, allow_un
     Source: [Adeshiyan2011, Example 3.1], after Liu and Chow (1976).
     """
     check_two(categories)
-    white = one_for_each(q, "q", len(categories), said="numbers in q")
-    (red, *fixed), settled = check_shares({"p": p, **white})
-    warning = NO_PROTECTION if red == 1 else REVEALING_BALL if red and not all(fixed) else ""
-    return named(
+    white = builders.one_for_each(q, "q", len(categories), said="numbers in q")
+    (red, *fixed), settled = builders.check_shares({"p": p, **white})
+    warning = builders.NO_PROTECTION if red == 1 else REVEALING_BALL if red and not all(fixed) else ""
+    return builders.named(
         Mixture.of(red, fixed, categories),
         "liu-chow",
         {"p": red, "q": fixed},
@@ -98,7 +91,7 @@ LIU_CHOW = Procedure(
     ),
     truths=None,
     reports=None,
-    reports_named=False,
+    fixed=("reports",),
 )
 
 
@@ -117,7 +110,7 @@ def cheating(p: Number) -> Dense:
     """
     chance = check_probability(p, "p")
     chances, kinds = [Fraction(1), chance, Fraction(0)], Categories.of(HONEST_OR_NOT)
-    return one_of_two(chances, kinds, "cheating-detection", chance, samples=SAMPLES)
+    return builders.one_of_two(chances, kinds, "cheating-detection", chance, samples=SAMPLES)
 
 
 CHEATING = Procedure(
@@ -153,7 +146,7 @@ def lie_detector(p: Number) -> Dense:
     """
     share = check_probability(p, "p")
     chances, kinds = [Fraction(1), Fraction(0), 1 - share], Categories.of(CARRIERS)
-    return one_of_two(chances, kinds, "lie-detector", share, samples=SAMPLES)
+    return builders.one_of_two(chances, kinds, "lie-detector", share, samples=SAMPLES)
 
 
 LIE_DETECTOR = Procedure(

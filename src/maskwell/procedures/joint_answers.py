@@ -87,11 +87,13 @@ def _check_fit(shares: Sequence[Fraction], outcome_parts: Sequence[tuple[CodedDe
 def _mixed(weights: Sequence[Fraction], matrices: Sequence[Matrix]) -> Matrix:
     """The sum of the matrices, each times its weight."""
     rows = zip(*matrices, strict=True)
-    return [[_dot(weights, cells) for cells in zip(*row, strict=True)] for row in rows]
-
-
-def _dot(weights: Sequence[Fraction], cells: Sequence[Fraction]) -> Fraction:
-    return sum((w * cell for w, cell in zip(weights, cells, strict=True)), Fraction(0))
+    return [
+        [
+            sum((w * cell for w, cell in zip(weights, cells, strict=True)), Fraction(0))
+            for cells in zip(*row, strict=True)
+        ]
+        for row in rows
+    ]
 
 
 def _tells_together(
@@ -119,21 +121,16 @@ def repeated(designs: Iterable[CodedDesign]) -> Dense:
     >>> twice.outputs.labels[0], twice.parity_exact()   # asked twice: yes and yes is nine times likelier from members
     (('yes', 'yes'), Fraction(9, 1))
     """
-    parts = _same_truths(check_coded(designs, "repeated answers"))
-    count = math.prod(part.m for part in parts)
-    if count * parts[0].k > EXACT_LIMIT:
-        raise TooLargeError("answers-make-different-reports-too-many", parts_count=len(parts), count=count)
-    rows = [_times(cells) for cells in product(*(part.exact_matrix() for part in parts))]
-    labels = Categories.of(product(*(part.outputs.labels for part in parts)))
-    return Dense.of(rows, parts[0].inputs, labels).noting_decimals(*parts).with_provenance(family="repeated")
-
-
-def _times(cells: Sequence[Sequence[Fraction]]) -> list[Fraction]:
-    return [math.prod(column, start=Fraction(1)) for column in zip(*cells, strict=True)]
-
-
-def _same_truths(parts: tuple[CodedDesign, ...]) -> tuple[CodedDesign, ...]:
+    parts = check_coded(designs, "repeated answers")
     different = [part for part in parts if part.inputs != parts[0].inputs]
     if different:
         raise ParameterError("the-devices-ask-for-different-things", categories=[parts[0].inputs, different[0].inputs])
-    return parts
+    count = math.prod(part.m for part in parts)
+    if count * parts[0].k > EXACT_LIMIT:
+        raise TooLargeError("answers-make-different-reports-too-many", parts_count=len(parts), count=count)
+    rows = [
+        [math.prod(column, start=Fraction(1)) for column in zip(*cells, strict=True)]
+        for cells in product(*(part.exact_matrix() for part in parts))
+    ]
+    labels = Categories.of(product(*(part.outputs.labels for part in parts)))
+    return Dense.of(rows, parts[0].inputs, labels).noting_decimals(*parts).with_provenance(family="repeated")

@@ -15,8 +15,7 @@ from maskwell.errors import LabelError, ParameterError
 Share = tuple[Fraction, tuple[int, ...], str]
 """The share of a kind of card in a deck, the code of its report for each truth, and what is printed on it."""
 
-DEMAND_WORDS = ("gamma", "epsilon")
-"""The words in which a builder takes a demand: a bound on parity, or its logarithm."""
+DEMAND_WORDS = ("gamma", "epsilon")  # the words in which a builder takes a demand: a bound on parity, or its logarithm
 
 
 class Kind(Enum):
@@ -71,11 +70,11 @@ class Procedure:
     # labels of the true categories, or None when the caller names them. For sets of items: of each item. Where a
     # parameter that was left out makes the truths pairs (an unrelated answer beside the own one): of the own one
     truths: tuple[Hashable, ...] | None = ("yes", "no")
-    truths_named: bool = True  # whether the caller may give the truths other labels
     # labels of the reports, or None when they depend on the parameters, are the categories, or are sets of them
     reports: tuple[Hashable, ...] | None = ("yes", "no")
-    # whether the caller may give the reports other labels; where they are tuples, also the single answers
-    reports_named: bool = True
+    # which of "truths" and "reports" the caller may not give other labels; of reports that are tuples single answers
+    # may be named, too
+    fixed: tuple[str, ...] = ()
     # whether some allowed parameters leave the proportions beyond estimation; ``build`` then takes
     # ``allow_unidentifiable``
     may_fail: bool = True
@@ -95,7 +94,15 @@ class Procedure:
     ) -> Design:
         """Build the design from parameters by name, with labels for the truths and, where possible, the reports."""
         self.check_names(parameters)
-        self._check_labels(categories, reports)
+        if self.needs_categories and categories is None:
+            raise ParameterError("needs-the-categories-of-the-truth-name", name=self.name)
+        for labels, what in ((categories, "truths"), (reports, "reports")):
+            if labels is not None and what in self.fixed:
+                raise LabelError("the-of-take-no-names", what=what, name=self.name)
+        if self.truths is not None and categories is not None and len(categories) != len(self.truths):
+            raise LabelError(
+                "categories-for-which", categories_count=len(categories), name=self.name, truths_count=len(self.truths)
+            )
         arguments = dict(parameters)
         if self.may_fail:
             arguments["allow_unidentifiable"] = allow_unidentifiable
@@ -121,20 +128,6 @@ class Procedure:
                 wrong=" and ".join(wrong),
                 known=", ".join(known),
                 parameters=dict(parameters),
-            )
-
-    def _check_labels(self, categories: Categories | None, reports: Categories | None) -> None:
-        if self.needs_categories and categories is None:
-            raise ParameterError("needs-the-categories-of-the-truth-name", name=self.name)
-        for labels, allowed, what in (
-            (categories, self.truths_named, "truths"),
-            (reports, self.reports_named, "reports"),
-        ):
-            if labels is not None and not allowed:
-                raise LabelError("the-of-take-no-names", what=what, name=self.name)
-        if self.truths is not None and categories is not None and len(categories) != len(self.truths):
-            raise LabelError(
-                "categories-for-which", categories_count=len(categories), name=self.name, truths_count=len(self.truths)
             )
 
     def _relabelled(self, design: Design, inputs: Categories | None, reports: Categories | None) -> Design:

@@ -19,25 +19,9 @@ from maskwell.core.exact import as_fraction, common_denominator, to_text
 from maskwell.designs.design import Design
 from maskwell.errors import MaskwellError, MatrixError, ParameterError
 from maskwell.privacy.criteria import SLACK_IN_WORDS
-from maskwell.procedures.decks import (
-    ENTRY_LIMIT,
-    MOST_CARDS,
-    Deck,
-    check_entries,
-    check_words,
-    deck_of_any_size,
-    from_shares,
-    make_deck,
-    truth_or_fixed,
-)
-from maskwell.procedures.dice_spinner import (
-    DiceTable,
-    Spinner,
-    dice_table,
-    faces_in_words,
-    make_spinner,
-    sizes_in_tenths,
-)
+from maskwell.procedures import decks, dice_spinner
+from maskwell.procedures.decks import Deck
+from maskwell.procedures.dice_spinner import DiceTable, Spinner, dice_table, make_spinner
 from maskwell.procedures.forced_answers import forced
 from maskwell.procedures.procedure import Kind, single_answers
 from maskwell.procedures.registry import PROCEDURES
@@ -145,15 +129,17 @@ def make_device(
         raise ParameterError("medium-medium", medium=medium, media=", ".join(MEDIA))
     if not_less_private and most is None:
         raise ParameterError("an-exact-device-has-the-privacy")
-    check_entries(design)
-    check_words(design)
+    decks.check_entries(design)
+    decks.check_words(design)
     known = known_procedure(design) if medium == "cards" and most is None and not general else None
-    if known is not None and _is_carried_out_without_cards(known, design):
-        cards = deck_of_any_size(design)
+    if known is not None and (
+        PROCEDURES[known.family].without_cards and _few_cards(known) and _answers_are_named(known, design)
+    ):
+        cards = decks.deck_of_any_size(design)
         return Device(general=cards, deck=cards, procedure=known)
     laid = _general(design, most, medium, not_less_private=not_less_private)
     asked = instructed(laid)
-    plain = laid if asked is None else make_deck(asked, most=max(MOST_CARDS, laid.size))
+    plain = laid if asked is None else decks.make_deck(asked, most=max(decks.MOST_CARDS, laid.size))
     deck = plain if general else best_deck(plain)
     return Device(
         general=laid,
@@ -175,7 +161,7 @@ def known_procedure(design: Design) -> Known | None:
     """The procedure that a design is, None where its provenance names none or is not true of its matrix."""
     procedure = PROCEDURES.get(str(design.provenance.get("family")))
     texts = design.provenance.get("parameters")
-    if procedure is None or not isinstance(texts, Mapping) or not design.has_entries_up_to(ENTRY_LIMIT):
+    if procedure is None or not isinstance(texts, Mapping) or not design.has_entries_up_to(decks.ENTRY_LIMIT):
         return None
     kinds = {parameter.name: parameter.kind for parameter in procedure.parameters}
     flags = {name: True for name, kind in kinds.items() if kind is Kind.FLAG}  # what was allowed once is allowed again
@@ -204,14 +190,14 @@ def _read(text: str, kind: Kind) -> Any:
     return as_fraction(text)
 
 
-def classical_deck(deck: Deck, *, most: int = MOST_CARDS) -> Deck | None:
+def classical_deck(deck: Deck, *, most: int = decks.MOST_CARDS) -> Deck | None:
     """The cards by which a named procedure is known, None for a design that has none or needs too many of them."""
     known = known_procedure(deck.realised)
     cards = None if known is None else PROCEDURES[known.family].cards
     if known is None or cards is None:
         return None
     try:
-        classical = from_shares(deck, cards(known.parameters, deck.realised.k), known.family)
+        classical = decks.from_shares(deck, cards(known.parameters, deck.realised.k), known.family)
     except MatrixError:
         return None
     return classical if classical.size <= most else None
@@ -219,12 +205,11 @@ def classical_deck(deck: Deck, *, most: int = MOST_CARDS) -> Deck | None:
 
 def best_deck(deck: Deck) -> Deck:
     """The same design with the cards that people understand best: classical ones, else simple ones, else tables."""
-    return classical_deck(deck) or _simple(deck) or deck
-
-
-def _simple(deck: Deck) -> Deck | None:
-    simple = truth_or_fixed(deck)
-    return simple if simple is not None and simple.size <= max(MOST_CARDS, deck.size) else None
+    classical = classical_deck(deck)
+    if classical is not None:
+        return classical
+    simple = decks.truth_or_fixed(deck)
+    return deck if simple is None or simple.size > max(decks.MOST_CARDS, deck.size) else simple
 
 
 def instructed(deck: Deck) -> Design | None:
@@ -239,17 +224,13 @@ def instructed(deck: Deck) -> Design | None:
     return made.with_labels(made.inputs, cast(Categories, deck.realised.outputs))
 
 
-def _is_carried_out_without_cards(known: Known, design: Design) -> bool:
-    return PROCEDURES[known.family].without_cards and _few_cards(known) and _answers_are_named(known, design)
-
-
 def _few_cards(known: Known) -> bool:
     """Whether the procedure needs no more cards than people can shuffle."""
     shares = [known.parameters[name] for name in ("p", "p1", "p2", "theta1", "theta2") if name in known.parameters]
     together = common_denominator(
         [*known.parameters.get("statements", ()), known.parameters.get("unrelated", Fraction(0))]
     )
-    return together <= MOST_CARDS and all(int(share.denominator) <= MOST_CARDS for share in shares)
+    return together <= decks.MOST_CARDS and all(int(share.denominator) <= decks.MOST_CARDS for share in shares)
 
 
 def _answers_are_named(known: Known, design: Design) -> bool:
@@ -262,8 +243,8 @@ def _answers_are_named(known: Known, design: Design) -> bool:
 
 def _general(design: Design, most: int | None, medium: Medium, *, not_less_private: bool) -> Deck:
     if most is None:
-        return make_deck(design, most=MOST_CARDS)
-    sizes = sizes_in_tenths(most) if medium == "spinner" else None
+        return decks.make_deck(design, most=decks.MOST_CARDS)
+    sizes = dice_spinner.sizes_in_tenths(most) if medium == "spinner" else None
     return bounded_deck(design, most, not_less_private=not_less_private, sizes=sizes)
 
 
@@ -291,7 +272,11 @@ def _cards(deck: Deck) -> list[Mapping[str, Any]]:
 
 def _thrown(table: DiceTable) -> dict[str, Any]:
     runs = [
-        {"from": faces_in_words(table, run.first), "to": faces_in_words(table, run.last), "kind": run.kind}
+        {
+            "from": dice_spinner.faces_in_words(table, run.first),
+            "to": dice_spinner.faces_in_words(table, run.last),
+            "kind": run.kind,
+        }
         for run in table.runs()
     ]
     sums = table.sums()

@@ -8,62 +8,57 @@ from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.categories import Categories
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
-from maskwell.procedures.category_cards import ABUL_ELA, BOURKE_DALENIUS, GREENBERG, GREENBERG_STATEMENTS
-from maskwell.procedures.category_encodings import BITS, KARY, LDIVERSE, OUE, RAPPOR, SUBSET
-from maskwell.procedures.counted_draws import CHOW, CHRISTOFIDES, KUK
-from maskwell.procedures.forced_answers import CHEATING, FORCED, LIE_DETECTOR, LIU_CHOW
-from maskwell.procedures.nonrandomized import CROSSWISE, TRIANGULAR
-from maskwell.procedures.procedure import Procedure
-from maskwell.procedures.statement_cards import KIM_WARDE, MANGAT, MANGAT_SINGH, SINGH_JOARDER, WARNER
-from maskwell.procedures.unrelated_questions import (
-    DEVORE,
-    MANGAT_SINGH_SINGH,
-    MANGAT_SINGH_SINGH_TWICE,
-    SIMMONS,
-    SIMMONS_TWICE,
-    SOBERANIS_CRUZ,
+from maskwell.procedures import (
+    category_cards,
+    category_encodings,
+    counted_draws,
+    forced_answers,
+    nonrandomized,
+    statement_cards,
+    unrelated_questions,
 )
+from maskwell.procedures.procedure import Procedure
 
 PROCEDURES: dict[str, Procedure] = {
     procedure.name: procedure
     for procedure in (
         # yes or no
-        WARNER,
-        KIM_WARDE,
-        SIMMONS,
-        SOBERANIS_CRUZ,
-        DEVORE,
-        MANGAT_SINGH,
-        MANGAT,
-        MANGAT_SINGH_SINGH,
-        SINGH_JOARDER,
-        FORCED,
-        CROSSWISE,
-        TRIANGULAR,
+        statement_cards.WARNER,
+        statement_cards.KIM_WARDE,
+        unrelated_questions.SIMMONS,
+        unrelated_questions.SOBERANIS_CRUZ,
+        unrelated_questions.DEVORE,
+        statement_cards.MANGAT_SINGH,
+        statement_cards.MANGAT,
+        unrelated_questions.MANGAT_SINGH_SINGH,
+        statement_cards.SINGH_JOARDER,
+        forced_answers.FORCED,
+        nonrandomized.CROSSWISE,
+        nonrandomized.TRIANGULAR,
         # yes or no, with more than two reports
-        KUK,
-        CHOW,
-        CHRISTOFIDES,
+        counted_draws.KUK,
+        counted_draws.CHOW,
+        counted_draws.CHRISTOFIDES,
         # yes or no, asked twice
-        SIMMONS_TWICE,
-        MANGAT_SINGH_SINGH_TWICE,
+        unrelated_questions.SIMMONS_TWICE,
+        unrelated_questions.MANGAT_SINGH_SINGH_TWICE,
         # yes or no, with people who do not follow the rules
-        CHEATING,
-        LIE_DETECTOR,
+        forced_answers.CHEATING,
+        forced_answers.LIE_DETECTOR,
         # several categories
-        GREENBERG,
-        LIU_CHOW,
-        BOURKE_DALENIUS,
-        KARY,
-        SUBSET,
-        RAPPOR,
-        OUE,
-        LDIVERSE,
+        category_cards.GREENBERG,
+        forced_answers.LIU_CHOW,
+        category_cards.BOURKE_DALENIUS,
+        category_encodings.KARY,
+        category_encodings.SUBSET,
+        category_encodings.RAPPOR,
+        category_encodings.OUE,
+        category_encodings.LDIVERSE,
         # several categories, yes or no, several samples
-        ABUL_ELA,
-        GREENBERG_STATEMENTS,
+        category_cards.ABUL_ELA,
+        category_cards.GREENBERG_STATEMENTS,
         # sets of items
-        BITS,
+        category_encodings.BITS,
     )
 }
 

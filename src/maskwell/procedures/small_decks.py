@@ -70,7 +70,9 @@ def bounded_deck(
         return make_deck(design, most=as_count(most, "most"))
     wish = _Wish.of(design, columns)
     for size, counts in wish.nearest(allowed):
-        if not (not_less_private and wish.is_exceeded_by(counts)) and wish.keeps_rank(counts):
+        if not (not_less_private and wish.is_exceeded_by(counts)) and (
+            _rank([[Fraction(n) for n in column] for column in counts]) == wish.rank
+        ):
             return Deck(realised=_realised(design, counts, size), wish=design, cards=lay_out(counts))
     limit = " and has at most its parity" if not_less_private else ""
     raise ParameterError("no-deck-of-at-most-cards", limit=limit, design=design, most=most)
@@ -119,10 +121,6 @@ class _Wish:
         """The largest distance from the wish, times the size and the denominator."""
         pairs = zip(chain.from_iterable(counts), chain.from_iterable(self.columns), strict=True)
         return max(abs(n * self.denominator - p * size) for n, p in pairs)
-
-    def keeps_rank(self, counts: list[list[int]]) -> bool:
-        """Whether as many shares can be estimated as from the design."""
-        return _rank([[Fraction(n) for n in column] for column in counts]) == self.rank
 
     def is_exceeded_by(self, counts: list[list[int]]) -> bool:
         """Whether the deck tells more than the design: by its parity or, where that is infinite, row by row."""

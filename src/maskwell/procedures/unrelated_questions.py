@@ -8,14 +8,7 @@ from fractions import Fraction
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, check_probability
 from maskwell.designs.dense import Dense
-from maskwell.procedures.design_builders import (
-    named,
-    of_pairs,
-    of_two_reports,
-    one_of_two,
-    one_source,
-    with_unrelated,
-)
+from maskwell.procedures import design_builders as builders
 from maskwell.procedures.joint_answers import repeated
 from maskwell.procedures.procedure import Kind, Parameter, Procedure
 
@@ -45,9 +38,11 @@ def simmons(p: Number, beta: Number | None = None, *, allow_unidentifiable: bool
     p = check_probability(p, "p")
     if beta is None:  # p = 0 asks only the unrelated question, which a second sample may well do
         chances = [Fraction(1), p, 1 - p, Fraction(0)]
-        return one_of_two(chances, with_unrelated(), "simmons", p, samples=SIMMONS_SAMPLES, **of_pairs(SENSITIVE))
+        return builders.one_of_two(
+            chances, builders.with_unrelated(), "simmons", p, samples=SIMMONS_SAMPLES, **builders.of_pairs(SENSITIVE)
+        )
     beta = check_probability(beta, "beta")
-    return of_two_reports(
+    return builders.of_two_reports(
         p + (1 - p) * beta,
         (1 - p) * beta,
         "simmons",
@@ -83,7 +78,7 @@ def soberanis_cruz(p: Number, beta: Number, *, allow_unidentifiable: bool = Fals
     answers with p = 0.7 and beta = 0.5.
     """
     p, beta = check_probability(p, "p"), check_probability(beta, "beta")
-    return of_two_reports(
+    return builders.of_two_reports(
         p + (1 - p) * beta,
         (1 - p) * beta,
         "soberanis-cruz",
@@ -119,7 +114,7 @@ def devore(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     Source: after Devore (1977); P derived, and it reproduces the published mean 0.868982 of 240 answers with p = 0.7.
     """
     p = check_probability(p, "p")
-    return of_two_reports(
+    return builders.of_two_reports(
         Fraction(1),
         1 - p,
         "devore",
@@ -165,11 +160,11 @@ def mangat_singh_singh(p: Number, alpha: Number | None = None, *, allow_unidenti
     p = check_probability(p, "p")
     if alpha is None:
         chances = [Fraction(1), 1 - p, Fraction(0)]
-        return one_of_two(
-            chances, MEMBERS_KINDS, "mangat-singh-singh", p, samples=MEMBERS_SAMPLES, **of_pairs(SENSITIVE)
+        return builders.one_of_two(
+            chances, MEMBERS_KINDS, "mangat-singh-singh", p, samples=MEMBERS_SAMPLES, **builders.of_pairs(SENSITIVE)
         )
     alpha = check_probability(alpha, "alpha")
-    return of_two_reports(
+    return builders.of_two_reports(
         Fraction(1),
         (1 - p) * alpha,
         "mangat-singh-singh",
@@ -193,7 +188,7 @@ MANGAT_SINGH_SINGH = Procedure(
 )
 
 
-PAIRS = tuple(with_unrelated().labels)
+PAIRS = tuple(builders.with_unrelated().labels)
 
 
 def simmons_twice(p1: Number, p2: Number, *, allow_unidentifiable: bool = False) -> Dense:
@@ -222,14 +217,14 @@ def _twice(
     p1, p2 = check_probability(p1, "p1"), check_probability(p2, "p2")
     once = device(p1)
     made = repeated([once, device(p2)])
-    return named(
+    return builders.named(
         made,
         f"{once.provenance['family']}-twice",
         {"p1": p1, "p2": p2},
         needs=needs,
         allow_unidentifiable=allow_unidentifiable,
-        **of_pairs(SENSITIVE),
-        warning=one_source(made),
+        **builders.of_pairs(SENSITIVE),
+        warning=builders.one_source(made),
     )
 
 
@@ -247,7 +242,7 @@ SIMMONS_TWICE = Procedure(
     example="--p1 0.6 --p2 0.7",
     parameters=TWO_BOXES,
     truths=PAIRS,
-    truths_named=False,
+    fixed=("truths",),
     reports=PAIRS,
     without_cards=True,
 )
@@ -287,7 +282,7 @@ MANGAT_SINGH_SINGH_TWICE = Procedure(
     example="--p1 0.6 --p2 0.8",
     parameters=TWO_BOXES,
     truths=tuple(MEMBERS_KINDS.labels),
-    truths_named=False,
+    fixed=("truths",),
     reports=PAIRS,
     without_cards=True,
 )

@@ -16,19 +16,21 @@ PRIORS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))
 """Beliefs for which a promise is spelled out."""
 
 PLAIN_LIMIT = 10**6
-FACTOR_DIGITS, LARGE_DIGITS = 4, 3
-"""Significant digits of a factor, and of one that is written as a power of ten."""
-
+FACTOR_DIGITS, LARGE_DIGITS = 4, 3  # significant digits of a factor, and of one that is written as a power of ten
 CLOSE, FULL_DIGITS = Fraction(1, 10**6), 17
 """How close to a number of few digits a factor is shown with more of them, and how many at most."""
 
-LAST_BITS = Fraction(1, 2**50)
-"""How far a float may lie from the number that it stands for, relative to it."""
+LAST_BITS = Fraction(1, 2**50)  # how far a float may lie from the number that it stands for, relative to it
 
 
 def gives_all() -> str:
     """Where all is told that a table leaves out."""
     return in_language("--json gives all", "to_dict() gives all")
+
+
+def more_of(total: int, shown: int) -> str:
+    """What stands below a table of the first rows of so many."""
+    return f"  ... and {total - shown:,} more: {gives_all()}" if total > shown else ""
 
 
 def number(value: float | None, digits: int = 6) -> str:
@@ -183,8 +185,7 @@ def repetition(parity: Parity) -> str:
 # ---- shares
 
 
-RESIDUE = 1e-7
-"""Standard errors below this part of the largest are roots of what rounding leaves of zero."""
+RESIDUE = 1e-7  # standard errors below this part of the largest are roots of what rounding leaves of zero
 
 
 def _without_residues(errors: Iterable[float]) -> list[float]:

@@ -66,27 +66,17 @@ def _by_class(table: Mapping[type, ANY], result: object) -> ANY | None:
 # ---- reports
 
 
-def _of_estimate(estimate: Estimate) -> Report:
-    return estimate_report(estimate, ["category"], LEVEL, {})
-
-
-def _of_table(table: JointTable) -> Report:
-    return estimate_report(table.estimate, table.names, LEVEL, {}, grid=crosstab_report(table, LEVEL))
-
-
-def _of_device(device: Device) -> Report:
-    return device_report(device, THE_DESIGN, output=None, realised=None, remarks=[], command="")
-
-
 REPORTS: dict[type, Callable[[Any], Report]] = {
     Allocation: planning_report.allocation_report,
     Audit: lambda audit: audit_report(audit.to_dict(), audit.design, THE_DESIGN),
     Choice: lambda choice: planning_report.choice_report(choice, None, ""),
-    Device: _of_device,
-    Estimate: _of_estimate,
+    Device: lambda device: device_report(device, THE_DESIGN, output=None, realised=None, remarks=[], command=""),
+    Estimate: lambda estimate: estimate_report(estimate, ["category"], LEVEL, {}),
     FairComparison: lambda comparison: compare_report(comparison, "the first", "the second"),
     Improvement: lambda gain: improved_report(gain, THE_DESIGN, None),
-    JointTable: _of_table,
+    JointTable: lambda table: estimate_report(
+        table.estimate, table.names, LEVEL, {}, grid=crosstab_report(table, LEVEL)
+    ),
     OneSided: lambda gain: one_sided_report(gain, THE_DESIGN, None),
     PowerPlan: lambda plan: planning_report.power_report(plan, THE_DESIGN),
     QuestionsPlan: planning_report.questions_report,
@@ -105,12 +95,8 @@ def report_of(result: Result) -> Report:
     if make is None:
         return _plain_report(result) if _by_class(TABLES, result) is None else _as_report(tables_of(result))
     report = make(result)
-    return replace(report, headline=[*map(_capital, report.opening)], next_step="")
-
-
-def _capital(first: Paragraph) -> Paragraph:
-    """A sentence that begins with what stands in for the name of a file."""
-    return replace(first, text=f"T{first.text[1:]}") if first.text.startswith("the ") else first
+    first = [replace(one, text=re.sub("^the ", "The ", one.text)) for one in report.opening]  # "the design ..."
+    return replace(report, headline=first, next_step="")
 
 
 def _as_report(tables: Sequence[Table]) -> Report:
@@ -192,11 +178,8 @@ def report_tables(report: Report) -> list[Table]:
     tables = [table for block in report.body for table in _tables_in(block)] or [Table(["", ""], [])]
     said = " ".join(one.text.strip() for one in report.opening)
     notes = [block.text.strip() for block in report.body if isinstance(block, Paragraph)]
-    first, last = tables[0], tables[-1]
-    caption = f"{said} {first.caption}".strip()
-    tables[0] = first = replace(first, caption=caption)
-    last = first if len(tables) == 1 else last
-    tables[-1] = replace(last, notes=[*last.notes, *notes, *report.notes])
+    tables[0] = replace(tables[0], caption=f"{said} {tables[0].caption}".strip())
+    tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, *notes, *report.notes])
     return tables
 
 
@@ -217,12 +200,11 @@ def written(tables: Sequence[Table], *, style: str, caption: str | None, label: 
 def notebook_page(result: Result) -> str:
     """What a notebook shows: the answer, the tables and the remarks of the report."""
     report = replace(result.to_report(), next_step="")
-    return in_notebook("\n".join(line for block in report.blocks for line in _page_lines(block)))
-
-
-def _page_lines(block: Any) -> list[str]:
-    tables = _tables_in(block)
-    return [line for table in tables for line in to_html(table)] if tables else block.to_html()
+    parts = [(block, _tables_in(block)) for block in report.blocks]
+    lines = [
+        [line for table in tables for line in to_html(table)] if tables else block.to_html() for block, tables in parts
+    ]
+    return in_notebook("\n".join(line for part in lines for line in part))
 
 
 # ---- pictures
@@ -237,10 +219,6 @@ def _of_audit(audit: Audit, **options: Any) -> Picture:
     return _of_design(audit.design, **{"demand": demand, **options})
 
 
-def _of_joint_table(table: JointTable, **options: Any) -> Picture:
-    return plot_learned(table.estimate, **options)
-
-
 PICTURES: dict[type, Callable[..., Picture]] = {
     Audit: _of_audit,
     Choice: plot_choice,
@@ -248,7 +226,7 @@ PICTURES: dict[type, Callable[..., Picture]] = {
     Demand: plot_demand,
     Design: _of_design,
     Estimate: plot_learned,
-    JointTable: _of_joint_table,
+    JointTable: lambda table, **options: plot_learned(table.estimate, **options),
     AnyRelease: plot_release_risk,
     RiskReport: plot_risk_report,
     SamplePlan: plot_margins,

@@ -17,8 +17,7 @@ from maskwell.reports.pages.paper_tables import Table
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-WIDTH = 100
-"""Columns of a terminal."""
+WIDTH = 100  # columns of a terminal
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,7 @@ from maskwell.reports.plain_words import counted, label
 from maskwell.reports.report import Report
 from maskwell.reports.text.crosstab_report import crosstab_content, crosstab_report, crosstab_table
 from maskwell.reports.text.design_report import devices_told
-from maskwell.reports.text.estimate_report import (
-    estimate_report,
-    estimate_table,
-    has_effects,
-    quantity_csv,
-    quantity_table,
-)
+from maskwell.reports.text.estimate_report import estimate_report, estimate_table, has_effects, quantity_table
 from maskwell.verbs.questions import Question
 
 if TYPE_CHECKING:
@@ -320,7 +314,9 @@ class Shares(Result):
     def lines(self, style: str) -> list[str]:
         """The tables for a paper, in ``latex``, ``md`` or ``html``, or, one for programs, in ``csv``."""
         if style == "csv":
-            return quantity_csv(self.to_frame()) if self.quantities else self._table_of_shares(exact=True).lines(style)
+            if self.quantities:
+                return str(self.to_frame().to_csv(index=False, lineterminator="\n")).splitlines()
+            return self._table_of_shares(exact=True).lines(style)
         return document(self.to_tables(), style)
 
     def to_report(self, designs: Mapping[str, str] | None = None) -> Report:

@@ -10,11 +10,10 @@ from itertools import product
 import pytest
 
 from maskwell.core import Categories
-from maskwell.designs import Dense, Design, Subset, Uniform
+from maskwell.designs import Dense, Subset, Uniform
 from maskwell.errors import MatrixError, ParameterError, TooLargeError
 from maskwell.procedures import bounded_deck, dice_table, make_deck, make_device, make_spinner
-from maskwell.procedures.decks import Card, Deck, report_labels, truth_or_fixed, truthful, written_reports
-from maskwell.procedures.dice_spinner import DiceTable, faces_in_words, sizes_in_tenths
+from maskwell.procedures.decks import Card, Deck, truthful
 from maskwell.procedures.realisation import best_deck, classical_deck, known_procedure
 from maskwell.procedures.registry import make_design
 
@@ -29,16 +28,6 @@ def realised(deck: Deck) -> list[list[Fraction]]:
         for truth, report in enumerate(card.answers):
             table[report][truth] += Fraction(card.copies, deck.size)
     return table
-
-
-def by_throws(table: DiceTable) -> list[list[Fraction]]:
-    """The matrix, by going through all outcomes of the throws."""
-    found = [[Fraction(0)] * table.deck.realised.k for _ in range(table.deck.realised.m)]
-    for outcome in range(table.outcomes):
-        kind = table.kind_of(outcome)
-        for truth, report in enumerate(() if kind is None else table.deck.cards[kind].answers):
-            found[report][truth] += Fraction(1, table.used)
-    return found
 
 
 def test_the_exact_deck_of_the_printed_example() -> None:
@@ -128,12 +117,6 @@ def test_never_less_private() -> None:
         bounded_deck(design, 3, not_less_private=True)
 
 
-def test_a_probability_rounded_to_zero_is_noticed() -> None:
-    deck = bounded_deck(make_design("forced", truth="0.989", yes="0.01", no="0.001"), 20)
-    assert deck.parities[1] == math.inf
-    assert deck.less_private
-
-
 def test_never_less_private_where_some_report_reveals_already() -> None:
     """Parity is infinite before and after; a report that newly rules out a truth still counts as less private."""
     design = Dense.of([["0.5", "0"], ["0.001", "0.4"], ["0.499", "0.6"]])
@@ -152,27 +135,6 @@ def test_never_less_private_where_some_report_reveals_already() -> None:
 def test_impossible_bounds(most: int) -> None:
     with pytest.raises(ParameterError):
         bounded_deck(make_design("warner", p="0.7"), most)
-
-
-def test_a_bound_that_is_large_enough_changes_nothing() -> None:
-    design = make_design("warner", p="0.7")
-    assert bounded_deck(design, 10).realised is design
-    assert bounded_deck(design, 10).exact
-
-
-def test_simple_cards_realise_the_same_design() -> None:
-    for design in (
-        make_design("warner", p="0.7"),
-        make_design("liu-chow", categories=THREE, p="1/2", q=["1/6", "1/6", "1/6"]),
-        Uniform.from_gamma(5, THREE),
-    ):
-        deck = truth_or_fixed(make_deck(design))
-        assert deck is not None
-        assert realised(deck) == design.exact_matrix()
-        assert {card.face for card in deck.cards} == {"truth", "fixed"}
-    assert truth_or_fixed(make_deck(Dense.of(EXAMPLE))) is None
-    assert truth_or_fixed(make_deck(make_design("warner", p="0.3"))) is None  # reports that are mostly turned round
-    assert truth_or_fixed(make_deck(make_design("crosswise", q="2/3"))) is None  # other words than the categories
 
 
 @pytest.mark.parametrize(
@@ -230,11 +192,6 @@ def test_which_report_tells_a_truth(truths: list[str], reports: list[object], to
     assert truthful(design) == told
 
 
-def test_forced_response_has_simple_cards_under_any_names() -> None:
-    design = make_design("forced", truth="3/4", yes="1/6", no="1/12", categories=Categories.of(["evaded", "honest"]))
-    assert best_deck(make_deck(design)).form == "truth-or-fixed"
-
-
 def test_large_designs_are_refused_at_once() -> None:
     huge = make_design("liu-chow", categories=Categories.numbered(3000), p="1/2", q=[Fraction(1, 6000)] * 3000)
     assert known_procedure(huge) is None
@@ -242,46 +199,11 @@ def test_large_designs_are_refused_at_once() -> None:
         make_device(huge)
 
 
-def test_rounded_sets_are_said_in_words() -> None:
-    design = Subset.from_epsilon(1, Categories.of(["a", "b", "c"]), size=2)
-    device = make_device(design, most=20)
-    assert device.deck.reports == ["a, b", "a, c", "b, c"]
-    assert device.realised.outputs == Categories.of(["110", "101", "011"])
-    assert set(device.to_dict()["deck"][0]["answers"].values()) <= {"a, b", "a, c", "b, c"}
-
-
 def test_what_is_known_of_the_truths_outlives_rounding() -> None:
     design = make_design("simmons", p="0.70001")
     realised = bounded_deck(design, 20).realised
     notes = ("variables", "wanted", "samples")
     assert [realised.provenance[key] for key in notes] == [design.provenance[key] for key in notes]
-
-
-def test_many_cards_for_people_who_do_not_follow_the_rules() -> None:
-    device = make_device(make_design("cheating-detection", p="0.200001"), most=5000)
-    assert device.deck.size == device.general.size
-
-
-def test_relabelled_designs_keep_their_cards() -> None:
-    design = make_design("warner", p="0.7").with_labels(Categories.of(["user", "not"]), Categories.of(["yes", "no"]))
-    assert best_deck(make_deck(design)).form == "warner"
-
-
-@pytest.mark.parametrize(("dice", "faces"), [(None, 6), (3, 6), (2, 10), (None, 2), (5, 2), (1, 20)])
-def test_dice_tables_realise_the_design(dice: int | None, faces: int) -> None:
-    design = Dense.of(EXAMPLE)
-    table = dice_table(make_deck(design), dice=dice, faces=faces)
-    assert by_throws(table) == design.exact_matrix()
-    assert table.expected_rolls == Fraction(table.outcomes, table.used)
-    assert 1 <= table.expected_rolls < 2
-
-
-def test_ten_cards_from_two_dice() -> None:
-    table = dice_table(make_deck(make_design("warner", p="0.7")))
-    assert (table.dice, table.outcomes, table.used, float(table.expected_rolls)) == (2, 36, 30, 1.2)
-    assert [table.shown(i) for i in (0, 5, 6, 35)] == [(1, 1), (1, 6), (2, 1), (6, 6)]
-    assert table.runs()[-1].kind is None
-    assert table.sums() is None
 
 
 def test_the_sum_of_two_dice() -> None:
@@ -292,12 +214,6 @@ def test_the_sum_of_two_dice() -> None:
         share = Fraction(sum(weights[s] for s in range(low, high + 1)), 36)
         assert share == Fraction(table.deck.cards[kind].copies, table.deck.size)
     assert dice_table(make_deck(make_design("warner", p="3/4"))).sums() is None
-
-
-def test_coins() -> None:
-    table = dice_table(make_deck(make_design("warner", p="3/4")), faces=2)
-    assert (table.dice, table.expected_rolls) == (2, 1)
-    assert [faces_in_words(table, i) for i in range(4)] == ["heads-heads", "heads-tails", "tails-heads", "tails-tails"]
 
 
 @pytest.mark.parametrize("wrong", [{"dice": 1}, {"faces": 1}, {"dice": 0}, {"dice": 11}, {"faces": 101}])
@@ -322,74 +238,14 @@ def test_spinners() -> None:
         make_spinner(make_deck(Dense.from_integers([[1] * 25, [2] * 24 + [1]])))
 
 
-def test_a_spinner_of_tenths() -> None:
-    deck = bounded_deck(Uniform.from_epsilon(1, THREE), 360, sizes=sizes_in_tenths(360))
-    assert make_spinner(deck).in_tenths
-    assert 3600 % deck.size == 0
-
-
-def test_reports_that_are_sets() -> None:
-    design = Subset.from_gamma(3, Categories.of(["a", "b", "c"]), size=2)
-    deck = make_deck(design)
-    assert realised(deck) == design.exact_matrix()
-    assert report_labels(design) == ["a, b", "a, c", "b, c"]
-    assert written_reports(design) == ["110", "101", "011"]
-    rounded = bounded_deck(Subset.from_epsilon(1, Categories.of(["a", "b", "c"]), size=2), 20)
-    assert rounded.realised.outputs == Categories.of(["110", "101", "011"])
-
-
-def test_large_decks_are_quick() -> None:
-    """A few dozens of categories and a thousand cards."""
-    k = 30
-    columns = [[3 + (7 * i + 11 * j) % 13 + (40 if i == j else 0) for i in range(k)] for j in range(k)]
-    design: Design = Dense.from_integers(columns)
-    deck = bounded_deck(design, 300)
-    assert realised(deck) == deck.realised.exact_matrix()
-    assert deck.kinds <= k * (k - 1) + 1
-
-
-@pytest.mark.parametrize(
-    ("family", "form", "asked"),
-    [
-        ("cheating-detection", "truth-or-fixed", [[1, "1/5"], [0, "4/5"]]),
-        ("lie-detector", "mangat", [[1, "4/5"], [0, "1/5"]]),
-    ],
-)
-def test_nobody_is_asked_whether_they_follow_the_rules(family: str, form: str, asked: list[list[object]]) -> None:
-    """The truths of these designs are kinds of people; the cards ask as if everybody were honest."""
-    design = make_design(family, p="1/5")
-    device = make_device(design)
-    assert device.realised is design
-    assert device.deck.form == form
-    assert device.deck.realised.exact_matrix() == Dense.of(asked).exact_matrix()
-    assert device.deck.realised.inputs == Categories.of(["yes", "no"])
-    rounded = make_device(make_design(family, p="0.2001"), most=5)
-    assert rounded.realised.exact_matrix() == design.exact_matrix()
-    assert rounded.deck.realised.exact_matrix() == device.deck.realised.exact_matrix()
-
-
-@pytest.mark.parametrize(
-    ("family", "parameters"),
-    [
-        ("simmons", {"p": "0.7", "beta": "1/4"}),
-        ("simmons", {"p": "0.7"}),
-        ("soberanis-cruz", {"p": "0.7", "beta": "1/4"}),
-        ("greenberg-statements", {"categories": THREE, "statements": ["0.5", "0.2", "0.1"], "unrelated": "0.2"}),
-        ("crosswise", {"q": "1/6"}),
-        ("triangular", {"q": "1/6"}),
-        ("kuk", {"theta1": "0.8", "theta2": "0.2", "draws": 6}),
-        ("chow", {"red": 30, "blue": 20, "draws": 5}),
-    ],
-)
-def test_procedures_that_need_no_such_cards(family: str, parameters: dict[str, object]) -> None:
-    device = make_device(make_design(family, **parameters))
-    assert device.procedure is not None
-    assert device.form == family
-    assert device.to_dict()["exact"] is True
-
-
 def test_a_share_that_needs_too_many_cards_is_refused() -> None:
     with pytest.raises(TooLargeError):
         make_device(make_design("simmons", p="0.70001", beta="1/4"))
     with pytest.raises(ParameterError):
         make_device(make_design("warner", p="0.7"), medium="stones")  # type: ignore[arg-type]
+
+
+def test_a_probability_rounded_to_zero_is_noticed() -> None:
+    deck = bounded_deck(make_design("forced", truth="0.989", yes="0.01", no="0.001"), 20)
+    assert deck.parities[1] == math.inf
+    assert deck.less_private

@@ -44,14 +44,6 @@ def test_the_variance_of_an_estimated_share_is_that_of_simulated_ones(family: st
     assert sensitivity.standard_error(0.03, q_error=q_error) == pytest.approx(math.hypot(0.03, spread), rel=0.01)
 
 
-def test_printed_formulas() -> None:
-    crosswise = sensitivity_to_q("crosswise", q=0.25, lam_hat=0.4)
-    assert crosswise.derivative == pytest.approx((1 - 0.8) / 0.25)
-    triangular = sensitivity_to_q("triangular", q=0.25, lam_hat=0.42)
-    assert triangular.derivative == pytest.approx(-0.58 / 0.5625)
-    assert triangular.to_dict()["pi_hat"] == pytest.approx(0.226667, abs=5e-7)
-
-
 def test_bad_input() -> None:
     for family, q in (("crosswise", 0.5), ("triangular", 1)):
         with pytest.raises(NotIdentifiableError):

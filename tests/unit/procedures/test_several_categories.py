@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskwell.core import Categories
-from maskwell.core.exact import root_below
 from maskwell.designs import Mixture
 from maskwell.errors import LabelError, NotIdentifiableError, ParameterError, WrongTypeError
 from maskwell.procedures import permutation_deck
 from maskwell.procedures.category_cards import bourke_dalenius
-from maskwell.procedures.category_encodings import bits, kary, ldiverse, oue, rappor, subset
+from maskwell.procedures.category_encodings import bits, kary, ldiverse, subset
 from maskwell.procedures.design_builders import NO_PROTECTION
 from maskwell.procedures.forced_answers import REVEALING_BALL, liu_chow
 
@@ -44,23 +43,6 @@ def test_the_jar(white: list[int], red: int) -> None:
     assert design.parity_exact() == 1 + p / min(q)
 
 
-@given(weights, st.fractions(min_value=Fraction(1, 100), max_value=1, max_denominator=100))
-def test_the_polychotomous_unrelated_question_is_a_jar(counts: list[int], p: Fraction) -> None:
-    beta = shares(counts)
-    design = liu_chow(Categories.numbered(len(beta)), p, [(1 - p) * b for b in beta])
-    assert all(
-        row[j] == (1 - p) * b + p * (i == j)
-        for i, (row, b) in enumerate(zip(design.exact_matrix(), beta, strict=True))
-        for j in range(len(beta))
-    )
-
-
-def test_a_jar_of_thousands_of_categories_is_no_trouble() -> None:
-    k = 2000
-    design = liu_chow(Categories.numbered(k), "1/2", [Fraction(1, 2 * k)] * k)
-    assert design.parity_exact() == 1 + k
-
-
 def test_jars_that_reveal_say_so() -> None:
     assert "warning" not in liu_chow(THREE, "0.6", ["0.2", "0.1", "0.1"]).provenance
     assert liu_chow(THREE, "0.6", ["0.2", "0.2", 0]).provenance["warning"] == REVEALING_BALL
@@ -68,11 +50,6 @@ def test_jars_that_reveal_say_so() -> None:
     with pytest.raises(NotIdentifiableError, match="liu-chow with p = 0, q = 1/2,1/2"):
         liu_chow(TWO, 0, ["0.5", "0.5"])
     assert liu_chow(TWO, 0, ["0.5", "0.5"], allow_unidentifiable=True).rank() == 1
-
-
-def test_a_jar_given_in_floats_is_settled() -> None:
-    assert liu_chow(THREE, 0.7, [0.1, 0.1, 0.1]) == liu_chow(THREE, "0.7", ["0.1"] * 3)
-    assert liu_chow(THREE, 0.5, [1 / 6] * 3) == liu_chow(THREE, "1/2", ["1/6"] * 3)
 
 
 # ---- Bourke and Dalenius
@@ -97,42 +74,6 @@ def test_decks_with_a_vanishing_fourier_coefficient_fail() -> None:
 
 
 # ---- designs made to a demand
-
-
-@given(st.integers(2, 9), gammas)
-def test_kary(k: int, gamma: Fraction) -> None:
-    design = kary(Categories.numbered(k), gamma=gamma)
-    assert design.parity_exact() == gamma
-    assert design.exact_matrix()[0][:2] == [gamma / (gamma + k - 1), 1 / (gamma + k - 1)]
-
-
-@given(st.integers(2, 9), gammas)
-def test_kary_from_the_probability_of_a_true_report(k: int, gamma: Fraction) -> None:
-    keep = gamma / (gamma + k - 1)
-    design = kary(Categories.numbered(k), keep=keep)
-    assert design.exact_matrix() == kary(Categories.numbered(k), gamma=gamma).exact_matrix()
-    assert design.provenance["parameters"] == {"keep": str(keep)}
-
-
-@given(st.integers(2, 9), gammas)
-def test_kary_is_a_jar(k: int, gamma: Fraction) -> None:
-    p = (gamma - 1) / (gamma + k - 1)
-    jar = liu_chow(Categories.numbered(k), p, [(1 - p) / k] * k)
-    assert kary(Categories.numbered(k), gamma=gamma).exact_matrix() == jar.exact_matrix()
-
-
-@given(st.integers(2, 9), gammas, st.data())
-def test_subset(k: int, gamma: Fraction, data: st.DataObject) -> None:
-    size = data.draw(st.integers(1, k - 1))
-    design = subset(Categories.numbered(k), size=size, gamma=gamma)
-    assert (design.parity_exact(), design.m) == (gamma, math.comb(k, size))
-
-
-@given(st.integers(2, 6), gammas)
-def test_unary_designs_do_not_exceed_gamma(k: int, gamma: Fraction) -> None:
-    for build in (rappor, oue):
-        parity = build(Categories.numbered(k), gamma=gamma).parity_exact()
-        assert gamma * (1 - Fraction(1, 10**9)) < parity <= gamma
 
 
 @pytest.mark.parametrize(
@@ -175,15 +116,6 @@ def test_bits_multiply_parity(keep: list[Fraction]) -> None:
     assert all(sum(column) == 1 for column in zip(*design.exact_matrix(), strict=True))
 
 
-def test_bits_are_a_product_with_the_first_item_slowest() -> None:
-    design = bits(["bread", "milk"], probabilities=["0.9", "0.6"])
-    assert design.inputs.labels == design.outputs.labels == ((1, 1), (1, 0), (0, 1), (0, 0))
-    expected = np.kron([[0.9, 0.1], [0.1, 0.9]], [[0.6, 0.4], [0.4, 0.6]])
-    assert np.allclose(design.matrix(), expected, atol=1e-15)
-    assert design.provenance["items"] == ["bread", "milk"]
-    assert design.provenance["parameters"] == {"items": "bread,milk", "probabilities": "9/10,3/5"}
-
-
 def test_the_published_keep_probabilities() -> None:
     ten = [str(i) for i in range(10)]
     shared = bits(ten, gamma=19)
@@ -196,12 +128,6 @@ def test_the_published_keep_probabilities() -> None:
 def test_a_total_demand_is_never_exceeded_and_nearly_met(M: int, gamma: Fraction) -> None:
     parity = bits([str(i) for i in range(M)], gamma=gamma).parity_exact()
     assert gamma * (1 - Fraction(1, 10**12)) < parity <= gamma
-
-
-@given(st.fractions(min_value=1, max_value=10**6), st.integers(1, 12), st.integers(1, 70))
-def test_roots_are_the_last_ones_below(value: Fraction, degree: int, places: int) -> None:
-    root, step = root_below(value, degree, places), Fraction(1, 2**places)
-    assert root**degree <= value < (root + step) ** degree
 
 
 @pytest.mark.parametrize(
@@ -232,12 +158,6 @@ def test_bad_items_are_refused() -> None:
         bits([], p="0.8")
     with pytest.raises(WrongTypeError):
         bits("bread", p="0.8")
-
-
-@pytest.mark.parametrize("p", ["1/2", "0.3"])
-def test_a_bit_that_is_not_mostly_kept_is_named(p: str) -> None:
-    with pytest.raises(ParameterError, match="kept more often than flipped"):
-        bits(ITEMS, p=p)
 
 
 # ---- a deck of any orders

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from maskwell.core import Categories
 from maskwell.designs import Dense, Design
 from maskwell.errors import InputError, LabelError, NotIdentifiableError, ParameterError
-from maskwell.procedures import kim_warde_strata, repeated
+from maskwell.procedures import repeated
 from maskwell.procedures.category_cards import abul_ela, greenberg, greenberg_statements
 from maskwell.procedures.design_builders import NO_PROTECTION, ONE_SOURCE
 from maskwell.procedures.forced_answers import cheating, lie_detector, liu_chow
@@ -68,15 +68,6 @@ def test_two_samples_give_both_margins(p1: Fraction, p2: Fraction) -> None:
     assert rank(*both) < 4
 
 
-def test_one_sample_says_what_is_missing() -> None:
-    design = simmons("3/4")
-    assert design.provenance["family"] == "simmons"
-    assert design.provenance["wanted"] == design.provenance["variables"][0]
-    assert "two samples" in design.provenance["samples"]
-    assert design.outputs == Categories.of(["yes", "no"])
-    assert any("not identifiable alone" in warning for warning in design.warnings())
-
-
 def test_the_own_answer_can_be_named_in_pairs() -> None:
     design = make_design("simmons", p="3/4", categories=Categories.of(["user", "other"]))
     assert design.inputs.labels[:2] == (("user", "yes"), ("user", "no"))
@@ -105,23 +96,12 @@ def test_statements(weights: list[int]) -> None:
     assert design.identifiable == (len(p) == 2 and p[0] != p[1])
 
 
-def test_two_categories_are_warners() -> None:
-    assert abul_ela(Categories.of(["yes", "no"]), ["0.7", "0.3"]) == warner("0.7")
-    assert "samples" not in abul_ela(Categories.of(["yes", "no"]), ["0.7", "0.3"]).provenance
-
-
 @pytest.mark.parametrize("p", [["1/2", "1/2"], ["1/3", "1/3", "1/3"]])
 def test_a_deck_that_tells_nothing_is_refused(p: list[str]) -> None:
     with pytest.raises(NotIdentifiableError, match="tells nothing") as caught:
         abul_ela(Categories.numbered(len(p)), p)
     assert "not all equal" in caught.value.hint
     assert abul_ela(Categories.numbered(len(p)), p, allow_unidentifiable=True).parity_exact() == 1
-
-
-def test_two_decks_of_statements_give_three_shares() -> None:
-    first, second = abul_ela(THREE, ["0.6", "0.2", "0.2"]), abul_ela(THREE, ["0.1", "0.7", "0.2"])
-    assert rank(first, second) == 3
-    assert rank(first, first) == 2
 
 
 def test_statements_with_an_unrelated_question() -> None:
@@ -162,18 +142,6 @@ def test_the_lie_detector_is_cheating_detection_with_other_names(p: Fraction) ->
     assert [honest, other, lying] == first_row(cheating(1 - p))
 
 
-def test_direct_questions_are_noted() -> None:
-    assert cheating(0).provenance["warning"] == ONE_SOURCE
-    assert "warning" not in cheating("1/5").provenance
-    assert warner(1).provenance["warning"] == warner(0).provenance["warning"] == NO_PROTECTION
-    assert singh_joarder(1).provenance["warning"] == NO_PROTECTION
-    assert greenberg(THREE, 1, ["1/3"] * 3).provenance["warning"] == NO_PROTECTION
-    assert "beta = 0" in greenberg(THREE, "1/2", ["1/2", "1/2", 0]).provenance["warning"]
-    assert "sensitive" in simmons("1/2", 0).provenance["warning"]
-    assert "sensitive" in soberanis_cruz("1/2", 0).provenance["warning"]
-    assert "q = 0" in liu_chow(THREE, "1/2", ["1/4", "1/4", 0]).provenance["warning"]
-
-
 # ---- the same design under other names
 
 
@@ -186,13 +154,6 @@ def test_devices_that_are_others(p: Fraction) -> None:
     assert devore(p, allow_unidentifiable=True) == simmons(p, 1, allow_unidentifiable=True)
     assert kim_warde(p, allow_unidentifiable=True) == warner(p, allow_unidentifiable=True)
     assert soberanis_cruz(p, "1/3", allow_unidentifiable=True) == simmons(p, "1/3", allow_unidentifiable=True)
-
-
-def test_every_stratum_has_its_deck() -> None:
-    decks = kim_warde_strata({"town": "0.7", "country": "0.8"})
-    assert {name: deck.parity() for name, deck in decks.items()} == {"town": 7 / 3, "country": 4}
-    with pytest.raises(NotIdentifiableError):
-        kim_warde_strata({"town": "0.7", "country": "0.5"})
 
 
 @given(probabilities)
@@ -240,18 +201,6 @@ def test_repeated_answers_need_one_question() -> None:
         repeated([warner("0.7"), cheating("0.2")])
     with pytest.raises(InputError):
         repeated([])
-
-
-def test_repeated_answers_multiply_parity_at_most() -> None:
-    design = repeated([warner("3/4"), simmons("1/2", "1/2"), warner("3/4")])
-    assert design.m == 8
-    assert design.parity_exact() == 3**3
-    assert design.outputs.labels[1] == ("yes", "yes", "no")
-
-
-def test_too_many_answers_are_refused() -> None:
-    with pytest.raises(InputError, match="too many"):
-        repeated([warner("3/4")] * 25)
 
 
 # ---- bad input
@@ -305,3 +254,15 @@ def test_single_answers_may_be_named(family: str) -> None:
     with pytest.raises(LabelError, match="3 names for the 4 reports") as caught:
         PROCEDURES[family].design({"p1": "0.6", "p2": "0.8"}, reports=Categories.of([1, 2, 3]))
     assert caught.value.hint == "give 2 for the single answers, or 4 names"
+
+
+def test_direct_questions_are_noted() -> None:
+    assert cheating(0).provenance["warning"] == ONE_SOURCE
+    assert "warning" not in cheating("1/5").provenance
+    assert warner(1).provenance["warning"] == warner(0).provenance["warning"] == NO_PROTECTION
+    assert singh_joarder(1).provenance["warning"] == NO_PROTECTION
+    assert greenberg(THREE, 1, ["1/3"] * 3).provenance["warning"] == NO_PROTECTION
+    assert "beta = 0" in greenberg(THREE, "1/2", ["1/2", "1/2", 0]).provenance["warning"]
+    assert "sensitive" in simmons("1/2", 0).provenance["warning"]
+    assert "sensitive" in soberanis_cruz("1/2", 0).provenance["warning"]
+    assert "q = 0" in liu_chow(THREE, "1/2", ["1/4", "1/4", 0]).provenance["warning"]

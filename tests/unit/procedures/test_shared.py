@@ -47,12 +47,6 @@ def test_it_reveals_whether_the_answers_agree() -> None:
     assert design != separate
 
 
-def test_each_question_alone_is_warners() -> None:
-    P = one_card("3/4").matrix().reshape(2, 2, 2, 2)
-    for second in (0, 1):
-        assert P[:, :, :, second].sum(axis=1).tolist() == warner("3/4").matrix().tolist()
-
-
 def test_outcomes_that_are_themselves_random_or_rectangular() -> None:
     """A draw decides between two devices of the same reports; the second question always uses its own."""
     decks = [kuk("0.8", "0.2", 2), kuk("0.6", "0.4", 2)]
@@ -62,11 +56,6 @@ def test_outcomes_that_are_themselves_random_or_rectangular() -> None:
     assert design.matrix() == pytest.approx(np.kron(mixed, own.matrix()))
     assert "warning" not in design.provenance
     assert (design.k, design.m, design.provenance["questions"]) == (4, 6, 2)
-
-
-def test_one_outcome_is_a_product() -> None:
-    parts = [warner("0.7"), warner("0.8")]
-    assert shared([1], [parts], shared_device=True).exact_matrix() == Kronecker.of(parts).exact_matrix()
 
 
 def test_the_device_must_be_said_to_be_shared() -> None:

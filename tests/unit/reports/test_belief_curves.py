@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell.privacy import Demand, Lines, Steps
-from maskwell.reports.pictures.belief_square import BESIDE, Grid, Jump, Outline, Region
+from maskwell.privacy import Demand, Steps
+from maskwell.reports.pictures.belief_square import BESIDE, Grid, Jump, Region
 
-STEPS = Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1], closed_right=[False, True])
 inner = st.fractions(min_value=Fraction(1, 1000), max_value=Fraction(999, 1000), max_denominator=1000)
 
 
@@ -69,18 +68,6 @@ def test_a_value_held_at_one_prior_only_is_a_point_between_two_open_ends() -> No
     assert np.isnan([value[place - 1], value[place + 1]]).all()
 
 
-def test_lines_have_gaps_at_jumps_and_none_at_corners() -> None:
-    stepped = Region.of(Demand.from_curves(upper=STEPS)).upper
-    at, value = stepped.pieces()
-    assert np.isnan(value).sum() == 2
-    for left, right in zip(range(len(at)), range(1, len(at)), strict=False):
-        if not np.isnan([value[left], value[right]]).any():
-            assert value[left] == value[right]
-    bent = Region.of(Demand.from_beta(4))
-    assert bent.upper.jumps == bent.lower.jumps == ()
-    assert 0.25 in bent.upper.prior
-
-
 def test_a_canonical_region_says_both_halves_in_both_directions() -> None:
     region = Region.canonical(Demand.from_rho("0.1", "0.5"))
     assert list(region.upper.jumps) == [Jump(0.1, 0.5, 0.9, 0.9), Jump(0.5, 0.9, 1.0, 1.0)]
@@ -113,11 +100,3 @@ def test_the_canonical_region_holds_the_region_as_stated(a: Fraction, b: Fractio
     implied = Region.at_parity(demand.gamma_exact, like=stated)
     assert (implied.upper.value <= canonical.upper.value + 1e-9).all()
     assert (implied.lower.value >= canonical.lower.value - 1e-9).all()
-
-
-def test_curves_without_jumps_are_one_piece() -> None:
-    curve = Outline(np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.6, 1.0]))
-    np.testing.assert_array_equal(curve.pieces()[1], curve.value)
-    assert curve.ends() == ([], [])
-    lines = Region.of(Demand.from_curves(lower=Lines.of([(0, 0), ("0.6", "0.2"), (1, 1)])))
-    assert lines.upper.value.min() == 1

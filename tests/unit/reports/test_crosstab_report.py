@@ -68,11 +68,6 @@ def test_json_has_everything_that_two_variables_say():
     assert "odds_ratios" not in three
 
 
-def test_for_a_paper():
-    lines = crosstab_table(_table([[60, 140], [100, 200]], {"smokes": WARNER, "drinks": FORCED}), 0.95).lines("csv")
-    assert lines[0].startswith("smokes") and len(lines) == 4
-
-
 def test_the_table_that_an_estimate_holds():
     both = mw.designs.Kronecker.of([WARNER, FORCED])
     found = mw.estimation.estimate_by_moments(mw.Counts(np.array([60, 140, 100, 200]), 500, both.fingerprint), both)
@@ -98,13 +93,6 @@ def test_odds_ratios_that_say_nothing_are_left_out():
     assert "1 odds ratio left out: an interval from below 1/100 to above 100 says nothing" in text
     assert "to astronaut)" not in " ".join(crosstab_table(table, 0.95).notes)
     assert len(crosstab_content(table, 0.95)["odds_ratios"]) == 2
-
-
-def test_notes_name_no_function_of_python():
-    design = mw.designs.Uniform.from_gamma(4, mw.Categories.of(["x", "y", "z"]))
-    table = _table([[3, 1, 2], [1, 4, 2], [2, 1, 5]], {"a": design, "b": design})
-    text = " ".join(line.strip() for line in crosstab_report(table, 0.95))
-    assert "expected counts are below" in text and "method=" not in text
 
 
 def test_odds_ratios_whose_interval_takes_a_search_are_counted_and_none_prints_nan():

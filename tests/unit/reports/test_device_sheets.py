@@ -15,9 +15,7 @@ from maskwell.designs import Design
 from maskwell.procedures import make_device
 from maskwell.procedures.registry import make_design
 from maskwell.reports import SheetOptions, device_page, device_texts
-from maskwell.reports.device.device_report import assigned
 from maskwell.reports.device.device_sheets import sheet_notes
-from maskwell.reports.device.paper_cards import Face, grid_for
 
 THREE = Categories.of(["never", "once", "often"])
 REVEALING = [
@@ -79,17 +77,6 @@ def test_sheets_know_of_the_other_questions_of_a_survey() -> None:
     assert "We cannot work out who." not in together and "Take part only if" in together
 
 
-def test_sheets_are_set_in_the_direction_of_their_language() -> None:
-    device = make_device(make_design("warner", p="0.7"))
-    assert '<html lang="ar" dir="rtl">' in device_page(device, SheetOptions(texts={"en": "ar"}))
-    assert '<html lang="en" dir="ltr">' in device_page(device)
-
-
-def test_two_questions_at_once_reassure_by_their_strength() -> None:
-    assert "leaves your answer to the first uncertain" in words(make_design("crosswise", q="1/4"))
-    assert "is a strong hint" in words(make_design("crosswise", q="1/40"))
-
-
 @pytest.mark.parametrize("how", [{}, {"medium": "dice"}, {"medium": "spinner"}])
 def test_interviewers_write_down_the_answer_and_nothing_else(how: dict[str, Any]) -> None:
     text = words(make_design("k-ary", categories=THREE, gamma=3), **how)
@@ -123,13 +110,6 @@ def test_a_rounded_design_that_was_not_kept_is_not_confused_with_the_one_asked_f
     assert "--design answer=realised.json" in text
 
 
-def test_reports_of_two_answers_take_two_columns() -> None:
-    twice = make_design("simmons-twice", p1="0.6", p2="0.7")
-    assert assigned(twice, "answer", "d.json") == "answer1,answer2=d.json"
-    assert assigned(make_design("warner", p="0.7"), "answer", "d.json") == "answer=d.json"
-    assert "--design answer1,answer2=d.json" in words(twice)
-
-
 @pytest.mark.parametrize("how", [{"general": True}, {"medium": "dice"}, {"most": 50}])
 def test_both_questions_are_printed_wherever_a_truth_is_a_pair(how: dict[str, Any]) -> None:
     design = make_design("simmons", p="0.7")
@@ -138,24 +118,6 @@ def test_both_questions_are_printed_wherever_a_truth_is_a_pair(how: dict[str, An
     assert "Question B" in text
     assert "your true answers to all questions" in text
     assert any("--innocuous" in note for note in sheet_notes(make_device(design, **how), SheetOptions()))
-
-
-def test_many_ruled_out_truths_stay_short() -> None:
-    text = words(make_design("l-diverse", categories=Categories.numbered(10), l=2))
-    assert "can only have the true answer “0” or “1”" in text
-    wide = make_design("l-diverse", categories=Categories.numbered(10), l=5)
-    assert "Something like it holds for" in words(wide, most=300)
-
-
-def test_cards_are_as_small_as_their_text_allows() -> None:
-    assert grid_for([Face(1, "Say “yes”.")]) == (3, 4)
-    assert grid_for([Face(1, rows=(("often", "never"),) * 10)]) == (2, 3)
-    assert grid_for([Face(1, rows=(("从来没有过" * 8, "是"),) * 3)]) != (3, 4)
-
-
-def test_a_share_of_a_question_is_exact() -> None:
-    text = words(make_design("crosswise", q=Fraction(1, 6)))
-    assert "a share of 1/6 of the people asked must say yes" in text
 
 
 def test_forms_have_a_box_for_every_report_and_for_a_refusal() -> None:
@@ -170,12 +132,6 @@ def test_forms_have_a_box_for_every_report_and_for_a_refusal() -> None:
         make_device(make_design("k-ary", categories=Categories.numbered(14), gamma=6)), SheetOptions(forms=True)
     )
     assert many.count('class="box"') == 20 + 1  # what was said is written
-
-
-def test_a_refusal_is_an_empty_answer_from_the_sheet_to_the_estimate() -> None:
-    text = words(make_design("warner", p="0.7"))
-    assert "leave the answer empty, or tick “refused” on the form" in text
-    assert "empty where the person refused (then add --missing drop )" in text
 
 
 def test_every_sentence_can_be_edited_in_one_file() -> None:

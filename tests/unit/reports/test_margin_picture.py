@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.support.drawings import drawn, fixed_colours, overlapping, texts_outside
+from tests.support.drawings import check_drawing
 
 from maskwell.core import Categories
 from maskwell.planning import plan_sample
@@ -42,7 +42,4 @@ def test_it_is_told() -> None:
 
 @pytest.mark.parametrize("which", range(5))
 def test_words_neither_touch_nor_leave(which: int) -> None:
-    picture = pictures()[which]
-    figure, drawing = drawn(picture)
-    assert overlapping(figure) == [] and texts_outside(figure) == []
-    assert fixed_colours(drawing) == set()
+    check_drawing(pictures()[which])

@@ -97,11 +97,3 @@ def test_percentages(share: float, decimals: int, shown: str) -> None:
 
 def test_bounds_too_fine_to_show_are_rounded_towards_less_privacy() -> None:
     assert plain_words.range_in_words(Fraction(10) ** 400, Fraction(1, 10)) == ("10", "0", "100")
-
-
-def test_decimals_follow_the_smallest_error() -> None:
-    assert plain_words.decimals_for([]) == 1
-    assert plain_words.decimals_for([math.nan, 0.0]) == 1
-    assert plain_words.decimals_for([0.2, 0.01]) == 1
-    assert plain_words.decimals_for([1e-5]) == 3
-    assert plain_words.decimals_for([1e-30]) == plain_words.DECIMALS_LIMIT

@@ -3,7 +3,6 @@ from __future__ import annotations
 import math
 import sys
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -15,7 +14,7 @@ from tests.support.together import together
 
 from maskwell import Sampling
 from maskwell.core import Categories, Counts
-from maskwell.designs import Dense, Design, LocalDiversity, Subset, Unary, Uniform
+from maskwell.designs import Dense, Design, Subset, Unary, Uniform
 from maskwell.errors import DataFileError, MaskwellError, MissingExtraError, UnknownCategoryError, WrongTypeError
 from maskwell.estimation import Estimate, estimate_by_moments, estimate_survey
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
@@ -50,41 +49,6 @@ def pictures() -> list[Picture]:
         plot_revealed(Fraction(10**12)),
         plot_revealed(math.inf),
     ]
-
-
-def test_the_revealed_picture_holds_its_curves_and_table() -> None:
-    picture = plot_revealed(Fraction(5))
-    prior = picture.data["prior"]
-    assert len(prior) >= 400
-    assert (prior[0], prior[-1]) == (0, 1)
-    assert (np.diff(prior) > 0).all()
-    assert (picture.data["lower"] <= prior).all()
-    assert (picture.data["upper"] >= prior).all()
-    assert list(picture.rows[1]) == ["10\u00a0%", "2.1\u00a0%", "35.8\u00a0%"]
-    assert "at most 5" in picture.text
-    assert "certainty" in plot_revealed(math.inf).text
-
-
-def test_flows_of_a_small_design_are_its_matrix() -> None:
-    design = Subset.from_gamma(3, Categories.of(["a", "b", "c"]), size=2)
-    picture = plot_flows(design, truth="c")
-    np.testing.assert_array_equal(picture.data["probability"], design.matrix())
-    assert {row[0] for row in picture.rows} == {"a + b", "a + c", "b + c"}
-    assert "true answer is c" in picture.text
-
-
-def test_flows_of_a_large_design_show_one_truth() -> None:
-    design = Uniform.from_gamma(11, Categories.numbered(10))
-    picture = plot_flows(design, truth=7)
-    assert picture.rows[0] == ["7", "55.0\u00a0%"]
-    assert picture.rows[-1] == ["each of 3 others", "5.0\u00a0%"]
-    assert picture.data["probability"].shape == (8, 1)
-
-
-def test_flows_of_many_sets_show_what_is_named() -> None:
-    picture = plot_flows(LocalDiversity.of(5, Categories.numbered(20)), truth=3)
-    assert picture.rows[0] == ["3", "100.0\u00a0%"]
-    assert "named in the report" in picture.text
 
 
 @pytest.mark.parametrize("truth", [-1, 4])
@@ -153,21 +117,6 @@ def test_learned_groups_the_categories_of_domains() -> None:
     assert len(many.rows) == 33 and len(many.pages) == 1
 
 
-def test_learned_names_the_level_and_what_the_bars_are() -> None:
-    words = said(plot_learned(estimate_of([400, 350, 250]), level=0.99))
-    assert "Share of all people, %" in words and "99 % score interval, as randomized" in words
-    assert "if the same people had been asked openly" in words
-
-
-def test_learned_draws_one_bar_where_the_parts_of_a_width_are_not_known() -> None:
-    estimate = domains_of(Uniform.from_gamma(5, Categories.of(["evaded", "honest"])), ["east", "west"])
-    unknown = np.full(2, np.nan)
-    whole = replace(estimate, domains={}, variance_parts=(unknown, unknown))
-    picture = plot_learned(whole)
-    assert len(picture.axes[0].patches) == 2
-    assert "asked openly" not in said(picture)
-
-
 def test_learned_draws_every_category_on_as_many_pages_as_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,14 +167,6 @@ def test_looks_are_those_that_were_asked_for() -> None:
             picture.with_style(**looks)
 
 
-def test_negative_estimates_are_drawn_not_cut() -> None:
-    picture = plot_learned(estimate_of([900, 100]))
-    assert picture.data["estimate"].min() < 0
-    (axes,) = picture.axes
-    assert axes.get_xlim()[0] < picture.data["low"].min()
-    assert axes.get_xlim()[0] < 0 < axes.get_xlim()[1]
-
-
 def test_every_picture_is_drawn_and_described() -> None:
     for picture in pictures():
         drawn = ET.fromstring(picture.svg())
@@ -238,33 +179,9 @@ def test_every_picture_is_drawn_and_described() -> None:
         assert all(len(row) == len(picture.columns) for row in picture.rows)
 
 
-def test_labels_are_drawn_as_they_are() -> None:
-    drawn = ET.fromstring(plot_flows(Uniform.from_epsilon(1, Categories.of(ODD))).svg())
-    texts = {"".join(element.itertext()) for element in drawn.iter(f"{SVG}text")}
-    assert "$x^2$ & 'y'" in texts
-    assert "病気 🙂" in texts
-
-
-def test_an_inline_drawing_takes_the_colours_of_its_page() -> None:
-    for picture in pictures()[:1] + pictures()[-2:]:
-        drawing = picture.inline_svg()
-        assert "http" not in drawing and "var(--" in drawing
-
-
-def test_the_pages_of_a_drawing_share_no_identifiers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimate_picture, "LINES", 5)
-    drawn = ET.fromstring(f"<x>{plot_learned(estimate_of([2] * 12)).inline_svg()}</x>")
-    ids = [element.get("id") for element in drawn.iter() if element.get("id")]
-    assert len(drawn) == 3 and len(ids) == len(set(ids))
-
-
 @together("which", range(13))
 def test_letters_can_be_read_on_a_phone(which: int) -> None:
     assert smallest_letters(pictures()[which].figure()) >= 9
-
-
-def test_the_same_picture_is_drawn_the_same_twice() -> None:
-    assert plot_revealed(Fraction(3)).svg() == plot_revealed(Fraction(3)).svg()
 
 
 @pytest.mark.parametrize(("ending", "start"), [(".svg", b"<svg"), (".png", b"\x89PNG"), (".pdf", b"%PDF")])

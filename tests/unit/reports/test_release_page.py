@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from tests.support.drawings import overlapping, texts_outside
+from tests.support.outline import Outline
 from tests.support.releases import changed
 
 from maskwell.core import CellTable
@@ -22,16 +22,14 @@ from maskwell.microdata.folder.release_metadata import processing
 from maskwell.microdata.needed_tables import tables_of
 from maskwell.microdata.release_values import Draw, ReleasedColumn
 from maskwell.microdata.risk.unit_risk import UnitFigures, UnitRisk
-from maskwell.microdata.stages.stage import expected_table
 from maskwell.microdata.true_file import TrueFile
 from maskwell.plots import Picture, plot_release_risk
 from maskwell.reports import release_page
-from maskwell.reports.pages.release_page import _stage_facts, _stages, lead
+from maskwell.reports.pages.release_page import _stage_facts, lead
 from maskwell.reports.report import WIDTH
 from maskwell.reports.text.release_report import dry_run_report, release_report
-from maskwell.reports.text.release_words import bound_value, promises, risk_rows, riskiest, rule_in_words, utility_rows
+from maskwell.reports.text.release_words import bound_value, promises, riskiest, rule_in_words
 
-VOID = {"meta", "br", "img", "link", "input", "hr"}
 ODD = "<script>alert(1)</script>"
 
 
@@ -86,32 +84,6 @@ def words_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Picture, "inline_svg", lambda *_, **__: "<svg></svg>")
 
 
-class Outline(HTMLParser):
-    """Elements as they open, checked to close in order, and all words."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.opened: list[tuple[str, dict[str, str | None]]] = []
-        self.stack: list[str] = []
-        self.words = ""
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.opened.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.stack.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.opened.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.stack.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.words += data.replace("\u00a0", " ")
-
-
 def test_the_page_is_whole_and_in_order(text: str) -> None:
     outline = Outline(text)
     assert outline.stack == []
@@ -151,15 +123,6 @@ def test_the_page_says_what_a_board_must_know(release: Release, text: str) -> No
         assert said in words, said
     assert all(stage.design.fingerprint in words for stage in release.stages)
     assert all(one.what in words and one.asked.replace("\u00a0", " ") in words for one in promises(release))
-
-
-def test_answers_come_first_and_the_worst_case_is_named(release: Release, text: str) -> None:
-    words = Outline(text).words
-    order = ["Found most easily: region = ", "What is released", "Who could find whom", "Users can:", "Users cannot:"]
-    places = [words.index(one) for one in (*order, "Decision of the board", "Appendix", "Formulas")]
-    assert places == sorted(places)
-    assert "region, sex and job of a person" in words and "income of whoever is found" not in words
-    assert "with intervals that allow for a bias of at most" in words
 
 
 def test_the_answers_count_who_is_found_and_name_all_that_is_done_to_columns(release: Release) -> None:
@@ -260,16 +223,6 @@ def test_a_picture_with_nothing_to_show_is_left_out(cells: dict[tuple[object, ..
     assert re.findall(r"Figure (\d)\.", words) == [str(1 + i) for i in range(2 + len(variables))]
 
 
-def test_a_stage_without_records_has_no_picture() -> None:
-    release = release_of()
-    income = release.stages[1]
-    nothing = replace(
-        income, states=[], outputs=[], counts=np.zeros(0, dtype=np.int64), cells=np.zeros(0, dtype=np.int64)
-    )
-    figures = [one["figure"] for one in _stages(changed(release, stages=(release.stages[0], nothing)), 1)]
-    assert figures[0] is not None and figures[1] is None
-
-
 def test_records_with_the_same_keys_that_are_randomized_differently_are_told_apart() -> None:
     """Nobody else of the same keys stays: the poor are found more easily than before."""
     cells = {("a", "low"): 1, ("a", "high"): 1, ("b", "low"): 60, ("b", "high"): 60}
@@ -295,12 +248,6 @@ def test_records_with_the_same_keys_that_are_randomized_differently_are_told_apa
     assert "With the same keys" in words
 
 
-def test_records_that_are_randomized_alike_need_no_explanation(text: str) -> None:
-    words = Outline(text).words
-    assert "randomized differently" not in words and "With the same keys" not in words
-    assert words.count("k-anonymity") == 0  # that of the released file is not known here
-
-
 @pytest.mark.parametrize("mixed", [False, True])
 def test_a_swap_is_told_as_what_it_is(mixed: bool) -> None:
     swap = {"variables": ["job"], "method": "swap", "base": "method1", "theta": "0.6"}
@@ -309,30 +256,6 @@ def test_a_swap_is_told_as_what_it_is(mixed: bool) -> None:
     assert "Labels of job were exchanged" in words and "exactly that of the original file" in words
     assert ("In income each record was changed by chance, on its own" in words) is mixed
     assert "Each record was changed" not in words
-
-
-def test_promises_are_measured(release: Release) -> None:
-    measured = {(one.what, one.where): one for one in promises(release)}
-    assert len(measured) == 3 and all(one.kept for one in measured.values())
-    assert measured["Share of the records expected to change", "income"].asked == "at most 50\u00a0%"
-
-
-def test_the_picture_shows_the_risks_of_the_report(release: Release) -> None:
-    picture = plot_release_risk(release)
-    assert release.risk is not None and release.risk.after is not None
-    assert picture.data["risk_after"].max() == release.risk.after.max_risk
-    assert picture.data["records_before"].sum() == FILE.n
-    assert picture.data["changed"].tolist() == [stage.expected_changed() for stage in release.stages]
-
-
-def test_numbers_are_those_of_the_report(release: Release) -> None:
-    assert release.risk is not None and release.utility is not None
-    rows = {name: (before, after) for name, before, after in risk_rows(release.risk)}
-    assert rows["Correct matches if all are looked for"][0] == f"{release.risk.before.expected_matches:,.1f}"
-    assert rows["Records with fewer than 3 alike"][1] == "–"
-    assert [row.name for row in utility_rows(release)] == ["sex", "job", "income"]
-    worst = riskiest(release)
-    assert float(worst[0][3].split("\u00a0")[0]) >= float(worst[-1][3].split("\u00a0")[0])
 
 
 def test_the_terminal_answers_first_and_fits(release: Release) -> None:
@@ -359,24 +282,6 @@ def test_long_names_fit_a_terminal_and_a_picture() -> None:
     assert overlapping(figure) == [] and texts_outside(figure) == []
 
 
-def test_words_of_the_map_are_explained_where_they_occur(release: Release) -> None:
-    good = RiskUtilityPoint(label="match 0.5", risk=0.5, changed=0.02, matches=3.0, above=0, chosen=True)
-    worse = RiskUtilityPoint(label="match 0.3333333333333", risk=0.95, changed=0.1, matches=9.0, above=7)
-    plain = "\n".join(dry_run_report(release, [good], source="a", plan="b"))
-    assert "above: " not in plain and "beaten by" not in plain
-    told = dry_run_report(release, [good, worse], source="a", plan="b")
-    assert any(line.startswith("above: records whose chance") and line.endswith("90 %") for line in told)
-    assert any(line.startswith("beaten by: under that bound") for line in told)
-    assert any(line.startswith("  match 0.333333333…  ") and line.endswith("beaten by match 0.5") for line in told)
-
-
-def test_without_keys_the_map_shows_what_changes() -> None:
-    release = release_of(ReleasePlan.of([JOINT]))
-    point = RiskUtilityPoint(label="strength 1", risk=np.nan, changed=0.1, matches=np.nan, above=0, chosen=True)
-    told = "\n".join(dry_run_report(release, [point], source="a", plan="b"))
-    assert "10.0 %" in told and "the plan" in told and "not possible" not in told
-
-
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
@@ -391,16 +296,6 @@ def test_rules_are_sentences(rule: dict[str, object], words: str) -> None:
     from maskwell.microdata.plans.edit_rules import read_rule
 
     assert rule_in_words(read_rule(rule, "a rule")) == words
-
-
-def test_the_page_says_what_a_released_value_tells(release: Release, text: str) -> None:
-    assert text.count("What a released value tells") == len(release.stages)
-    for stage in release.stages:
-        released, true, p = stage.transitions
-        flows = np.zeros((len(stage.outputs), len(stage.states)))
-        flows[released, true] = p * stage.counts[true]
-        guess = flows.max(axis=1).sum() / stage.counts.sum()
-        assert f"right for {bound_value('guess', guess)} of the records" in text
 
 
 # ---- what stays right, after all stages
@@ -430,21 +325,3 @@ def test_page_terminal_and_documents_agree_on_what_stays_right() -> None:
         "sex": True,
         "income": False,
     }
-
-
-def test_the_shift_of_a_share_is_that_of_all_stages_together() -> None:
-    release = release_of(ReleasePlan.of(APART))
-    assert release.utility is not None
-    told = release.utility.variables["income"].inflation
-    assert told is not None
-    expected = expected_table(release.stages, FILE, ["income"])
-    moved = dict(zip(expected.labels(), expected.counts, strict=True))
-    before = FILE.project(["income"])
-    for (label,), n in zip(before.labels(), before.counts, strict=True):
-        place = told.categories.index(label)
-        assert told.shift[place] == pytest.approx((moved[(label,)] - n) / FILE.n, abs=1e-12)
-    assert np.abs(told.shift).max() > 1e-4
-    kept = release_of(ReleasePlan.of(APART[::-1])).utility
-    assert kept is not None
-    assert kept.variables["income"].inflation is not None
-    assert np.abs(kept.variables["income"].inflation.shift).max() < 1e-12

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.support.drawings import drawn, fixed_colours, overlapping, said, texts_outside
+from tests.support.drawings import check_drawing, overlapping, said
 
 from maskwell.core import Categories
 from maskwell.designs import Dense
@@ -15,7 +15,7 @@ from maskwell.errors import ParameterError
 from maskwell.microdata import RiskUtilityPoint
 from maskwell.microdata.stages.stage import Stage
 from maskwell.plots import Picture, plot_matrix, plot_risk_utility
-from maskwell.reports.pictures.risk_curves import MOST_STEPS, Cost, RiskSpread, draw_release_risk
+from maskwell.reports.pictures.risk_curves import Cost, RiskSpread, draw_release_risk
 from maskwell.reports.pictures.transition_picture import WHOLE
 
 
@@ -69,19 +69,7 @@ PICTURES: dict[str, Callable[[], Picture]] = {
 
 @pytest.mark.parametrize("which", list(PICTURES))
 def test_words_neither_touch_nor_leave(which: str) -> None:
-    picture = PICTURES[which]()
-    figure, drawing = drawn(picture)
-    assert overlapping(figure) == [] and texts_outside(figure) == []
-    assert fixed_colours(drawing) == set()
-    assert all(len(row) == len(picture.columns) for row in picture.rows)
-
-
-def test_risk_counts_records_and_not_cells() -> None:
-    picture = draw_release_risk(spread_of([1.0, 0.5], [3, 10]), spread_of([0.45, 0.4], [3, 10]), bound=0.5)
-    assert picture.data["records_before"].tolist() == [10, 3]
-    assert "3 of them; after it 45\u00a0% at most" in picture.text
-    assert "The bound is 50\u00a0%: 3 records were above it, none still are." in picture.text
-    assert ["50\u00a0%", "13", "0"] in picture.rows
+    check_drawing(PICTURES[which]())
 
 
 def test_a_bound_that_is_not_kept_is_told() -> None:
@@ -93,12 +81,6 @@ def test_a_bound_that_is_not_kept_is_told() -> None:
 def test_a_risk_at_the_bound_is_not_above_it() -> None:
     spread = spread_of([1 / 3, 0.5 + 1e-14], [1, 1])
     assert (spread.above(0.5), spread.at_least(0.5), spread.at_least(1 / 3)) == (0, 1, 2)
-
-
-def test_a_long_curve_is_drawn_short_and_ends_at_its_end() -> None:
-    risk = np.linspace(0.001, 0.7, 5 * MOST_STEPS)
-    x, y = RiskSpread.of(risk, np.ones(len(risk))).steps()
-    assert len(x) <= MOST_STEPS + 1 and x[-1] == 0.7 and y[-1] == 1 and y[0] == len(risk)
 
 
 def test_a_file_without_records_has_no_risk() -> None:
@@ -121,14 +103,6 @@ def test_a_bound_that_cannot_be_kept_is_named() -> None:
     assert overlapping(picture.figure()) == []
     with pytest.raises(ParameterError, match="has a risk to draw"):
         plot_risk_utility([never])
-
-
-def test_a_small_matrix_is_drawn_whole() -> None:
-    stage = stage_of([1, 4, 20])
-    picture = plot_matrix(stage)
-    np.testing.assert_array_equal(picture.data["probability"], stage.design.matrix())
-    assert picture.columns[1] == "if the truth is label 0" and picture.rows[0][1] == "50.0\u00a0%"
-    assert "label 0 becomes label 0 with 50.0 percent, label 1 with 25.0 percent" in picture.text
 
 
 def test_of_a_large_matrix_the_chance_to_stay_is_drawn() -> None:

@@ -9,12 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell.core import Categories
 from maskwell.core.exact import parity_text, rounded
-from maskwell.designs import Uniform
-from maskwell.reports.plain_words import label
 from maskwell.reports.report import GAP, Facts, Grid, Notes, Paragraph, Report, line, table_lines
-from maskwell.reports.text.design_report import design_report
 
 positive = st.fractions(min_value=Fraction(1, 10**30), max_value=10**30)
 
@@ -46,11 +42,6 @@ def test_exact_numbers_are_shown_as_they_are(value: Fraction | float, shown: str
 def test_a_finite_parity_is_never_called_infinite() -> None:
     assert parity_text(Fraction(10**400) / 3, 4) == "3.334e+399"
     assert parity_text(math.inf) == "infinite"
-
-
-def test_sets_need_no_quotes() -> None:
-    assert label("{a, b}") == "{a, b}"
-    assert label("{a}, b") == '"{a}, b"'
 
 
 def test_a_label_with_a_line_break_stays_on_its_line() -> None:
@@ -91,12 +82,6 @@ def test_a_terminal_shows_the_answer_first_and_the_next_step_last() -> None:
     assert len(REPORT) == 11
 
 
-def test_the_parts_of_a_report_can_be_asked_for() -> None:
-    assert REPORT.facts == [("parity", "3"), ("made | as", "k-ary")]
-    assert [table.header for table in REPORT.tables] == [["answer", "share"]]
-    assert REPORT.notes == ["few *reports*"]
-
-
 def test_what_is_added_stands_before_the_next_step() -> None:
     more = REPORT.with_line("Picture: a.svg").with_notes(["seen"])
     assert more[-3:] == ["Picture: a.svg", "note: seen", "Next: maskwell audit d.json"]
@@ -118,10 +103,3 @@ def test_numbers_stay_with_their_units_where_asked_for() -> None:
     text = "word " * 18 + "it is 46.3\u00a0% now"
     assert Paragraph(text, keeps_units=True).to_text()[1] == "  46.3 % now"
     assert Paragraph(text).to_text()[1] == "  46.3\u00a0% now"
-
-
-def test_a_result_becomes_the_same_report_for_all() -> None:
-    report = design_report(Uniform.of("1/2", Categories.of(["no", "yes"])), "d.json")
-    assert ("parity", "3") in report.facts
-    assert "<dt>parity</dt><dd>3</dd>" in report.to_html()
-    assert "- parity: 3" in report.to_markdown()

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.support.drawings import drawn, fixed_colours, overlapping, texts_outside
+from tests.support.drawings import check_drawing
 
 from maskwell.core import CellTable
 from maskwell.designs import Dense
@@ -61,10 +61,7 @@ def pictures() -> list[Picture]:
 
 @pytest.mark.parametrize("which", range(5))
 def test_words_neither_touch_nor_leave(which: int) -> None:
-    picture = pictures()[which]
-    figure, drawing = drawn(picture)
-    assert overlapping(figure) == [] and texts_outside(figure) == []
-    assert fixed_colours(drawing) == set()
+    check_drawing(pictures()[which])
 
 
 def test_associations_are_those_of_the_files() -> None:
@@ -83,13 +80,6 @@ def test_those_that_lose_most_come_first_and_the_rest_is_told() -> None:
     assert "24 more pairs lose less; they are on further pages" in picture.text
     assert len(picture.pages) == 3 and len(picture.rows) == 40  # 16, 16 and 8 lines
     assert "not all of them are drawn" in plot_associations(many(), most=16).text
-
-
-def test_inflation_is_drawn_from_one() -> None:
-    picture = plot_inflation(utility())
-    assert 1 <= picture.data["least"][0] <= picture.data["most"][0] <= 2
-    assert picture.axes[0].get_xlim()[0] == 1
-    assert picture.rows[0][0] == "roof" and "roof from " in picture.text
 
 
 def test_nothing_to_draw_is_an_error() -> None:

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.support.drawings import drawn, fixed_colours, overlapping, texts_outside
+from tests.support.drawings import check_drawing
 
 from maskwell.errors import ParameterError
 from maskwell.planning import minimax_size
@@ -52,35 +52,10 @@ def test_the_variance_is_tabled_and_told() -> None:
     assert "with 10 categories 9.35 (q = 2) at gamma 5, 1.2 (q = 1) at gamma 20" in picture.text
 
 
-def test_a_plan_is_marked_on_both_panels() -> None:
-    picture = plot_variance(mark=(50, "8/3"))
-    k, gamma, variance, size = picture.data["mark"].tolist()
-    assert (k, size) == (50, minimax_size(50, "8/3"))
-    assert variance == pytest.approx(added_variance(50, "8/3", int(size)))
-    said = f"k = 50 and γ = 2.666: {variance:.3g} at the best size, q = {size:.0f}"
-    assert said in picture.text
-    assert said in " ".join(words(picture))
-    assert "γ = 2.666" in picture.columns
-    for axes, x in zip(picture.axes, (50, gamma), strict=True):
-        (marked,) = [line for line in axes.lines if line.get_marker() == "D"]
-        assert marked.get_xydata().tolist() == [[x, variance]]
-
-
 def test_a_plan_beyond_the_scale_is_told_not_drawn() -> None:
     picture = plot_variance(mark=(50, 10**400))
     assert "γ = 1.00e+400" in picture.text and "beyond the scale" in picture.text
     assert not any(line.get_marker() == "D" for axes in picture.figure().axes for line in axes.lines)
-
-
-def test_only_what_is_drawn_is_explained() -> None:
-    assert not any("best size q changes" in one for one in words(plot_variance(ks=[2], gammas=[100])))
-    assert not any("sampling adds" in one for one in words(plot_variance(ks=[2], gammas=["1.001"])))
-    assert len(words(plot_variance())) == 2
-
-
-def words(picture: Picture) -> list[str]:
-    """What is written under the panels."""
-    return [" ".join(text.get_text().split()) for key in picture.figure().legends for text in key.get_texts()]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +76,4 @@ def test_what_cannot_be_drawn_is_refused(asked: dict[str, list[int]], match: str
 
 def test_variances_are_drawn_and_described() -> None:
     for picture in pictures():
-        figure, drawing = drawn(picture)
-        assert texts_outside(figure) == []
-        assert overlapping(figure) == []
-        assert fixed_colours(drawing) == set()
+        check_drawing(picture)

@@ -70,15 +70,13 @@ _PROCEDURES = {
 
 
 def _facts(device: Device, realised: str | None) -> list[tuple[str, str]]:
-    exact = device.general.exact
-    general = device.general
+    general, exact = device.general, device.general.exact
     parity, wished = (parity_text(stands_for(design)) for design in (general.realised, general.wish))
     facts = [("parity", parity if exact else f"{parity}, where {wished} was asked for")]
     if not exact:
         facts.append(("largest error", f"{Printed(float(device.general.error)):.3g}"))
     if device.dice is not None:
-        rolls = to_decimal(Fraction(round(1000 * device.dice.expected_rolls), 1000))
-        facts.append(("expected rolls", rolls))
+        facts.append(("expected rolls", to_decimal(Fraction(round(1000 * device.dice.expected_rolls), 1000))))
     if device.procedure is not None or general.kinds != device.deck.kinds:
         kinds = counted(general.kinds, "kind", "kinds")
         facts.append(("as plain cards", f"{counted(general.size, 'card', 'cards')} of {kinds} ({option('general')})"))
@@ -174,20 +172,16 @@ def assigned(design: Design, name: str, path: str) -> str:
 def _record_facts(device: Device, design_file: str | None) -> list[tuple[str, str]]:
     deck, design = device.general, device.realised
     parity, wished = (stands_for(design) for design in (deck.realised, deck.wish))
-    asked = [] if deck.exact else [("Parity asked for", parity_text(wished))]
     nearness = "exactly" if deck.exact else f"rounded; probabilities moved by up to {Printed(float(deck.error)):.2g}"
     together = design.provenance.get("samples")
+    labels = [("Truths", _first(truth_labels(design))), ("Reports", _first(report_labels(design)))]
     return [
         ("Device", _in_short(device)),
         ("Realises the design", nearness),
         ("Parity", _parity(parity)),
-        *asked,
+        *([] if deck.exact else [("Parity asked for", parity_text(wished))]),
         ("What it promises", promise(parity)),
-        *(
-            []
-            if _matrix(design)
-            else [("Truths", _first(truth_labels(design))), ("Reports", _first(report_labels(design)))]
-        ),
+        *([] if _matrix(design) else labels),
         *([("Samples", str(together))] if together else []),
         ("Fingerprint of the design", design.fingerprint),
         ("File to estimate with", design_file or f"not kept yet: make these sheets again with --realised {LATER}"),
@@ -207,8 +201,11 @@ def _parity(parity: Fraction | float) -> str:
 
 def _in_short(device: Device) -> str:
     if device.procedure is not None:
-        parameters = ", ".join(f"{name} = {_listed(value)}" for name, value in device.procedure.parameters.items())
-        return f"{device.procedure.family}, {parameters}"
+        given = {
+            name: ", ".join(map(str, value)) if isinstance(value, list) else value
+            for name, value in device.procedure.parameters.items()
+        }
+        return f"{device.procedure.family}, {', '.join(f'{name} = {value}' for name, value in given.items())}"
     if device.dice is not None:
         thing = "coins" if device.dice.faces == 2 else f"dice of {device.dice.faces} faces"
         often = device.dice.expected_rolls
@@ -216,10 +213,6 @@ def _in_short(device: Device) -> str:
         return f"{device.dice.dice} {thing}, thrown {times}"
     cards = f"{device.deck.size} cards of {device.deck.kinds} kinds"
     return cards if device.spinner is None else f"spinner of {device.deck.kinds} fields, shares as in {cards}"
-
-
-def _listed(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _counted(device: Device) -> list[tuple[int, list[str]]]:

@@ -19,27 +19,17 @@ from maskwell.procedures.decks import report_labels, truth_labels
 from maskwell.procedures.design_builders import UNRELATED
 from maskwell.procedures.procedure import single_answers
 from maskwell.procedures.realisation import Device, Known
+from maskwell.reports.device import device_words as told
 from maskwell.reports.device import paper_cards as cards
 from maskwell.reports.device.device_report import record_of
-from maskwell.reports.device.device_words import (
-    MOST_LISTED,
-    Question,
-    Words,
-    is_direct,
-    learned,
-    protection,
-    rule_by_chance,
-    words_for,
-    words_of,
-)
+from maskwell.reports.device.device_words import Question, Words
 from maskwell.reports.device.legend_sheets import explained, spinner_svg, throws_of
 from maskwell.reports.device.paper_cards import CardSheet, Face
 from maskwell.reports.pictures.palette import MONO_FONTS, TEXT_FONTS
 from maskwell.reports.report import environment
 
 PAPERS = {"a4": "A4", "letter": "letter"}
-LINES = 20
-"""People on one form."""
+LINES = 20  # people on one form
 TRUTHFUL = ("warner", "kim-warde", "abul-ela", "mangat-singh", "bourke-dalenius")
 """Forms in which everybody says what is true."""
 
@@ -184,22 +174,24 @@ def _fitted(content: dict[str, Any]) -> dict[str, Any]:
 
 def _content(device: Device, options: SheetOptions, say: Wording) -> dict[str, Any]:
     script, design = _script(device, options), device.deck.realised
-    words = words_for(device) if script is None else script.words()
+    words = told.words_for(device) if script is None else script.words()
     strength = strength_of(max(design.parity_exact(), options.all_reports))
     sentences = {
         "title": _title(device) if script is None else script.title,
         "steps": words.steps,
         "rules": words.rules,
-        "rule": rule_by_chance(strength) if (device.procedure is None and device.deck.form not in TRUTHFUL) else "",
+        "rule": told.rule_by_chance(strength)
+        if (device.procedure is None and device.deck.form not in TRUTHFUL)
+        else "",
         "questions": _questions(device, options) if script is None else script.questions,
-        "most_listed": MOST_LISTED,
+        "most_listed": told.MOST_LISTED,
         "truths": truth_labels(design),
         "truth_heading": _heading(device.deck.wish),
-        "protection": protection(device.deck, "chance" if script is None else script.hidden_by, strength),
-        "together": learned(strength),
+        "protection": told.protection(device.deck, "chance" if script is None else script.hidden_by, strength),
+        "together": told.learned(strength),
         "reports": list(device.deck.reports) if script is None else report_labels(design),
         "sheets": _sheets(device, script),
-        "direct": throws_of(device.dice) if device.dice is not None and is_direct(device.dice) else None,
+        "direct": throws_of(device.dice) if device.dice is not None and told.is_direct(device.dice) else None,
         "parts": explained(device),
     }
     spinner = None if device.spinner is None else spinner_svg(device.spinner)
@@ -250,21 +242,6 @@ def _sheets(device: Device, script: Script | None) -> list[CardSheet]:
 
 # ---- procedures that are carried out in their own way
 
-MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
-
 YES_NO = ["yes", "no"]
 
 MOST_BALLS = 200
@@ -286,7 +263,7 @@ class Script:
 
     def words(self) -> Words:
         """What both sides are told."""
-        return words_of(self.template, self.facts, self.design, thing=self.thing)
+        return told.words_of(self.template, self.facts, self.design, thing=self.thing)
 
 
 def has_unrelated(design: Design) -> bool:
@@ -319,23 +296,13 @@ def other_question(share: Fraction | None, asked: SheetOptions) -> tuple[str, tu
     if share is None:
         return "", ("the unrelated question is left blank on the sheet: --innocuous TEXT prints it",)
     share_text = to_decimal(share)
-    question = months(share)
+    question = told.months(share)
     if question is None:
         return "", (f"the other question is left blank; give one with a share {share_text} of yes: --innocuous TEXT",)
     return question, (
         f"the other question is about birth months, and about {share_text} of all people say yes to it: check that for "
         "your population, or give another one with --innocuous TEXT",
     )
-
-
-def months(share: Fraction) -> str | None:
-    """A question about birth months to which about this share says yes; None where no whole number of months does."""
-    count = 12 * share
-    if count.denominator != 1 or not 0 < count < 12:
-        return None
-    last = MONTHS[int(count) - 1]
-    when = {1: f"in {last}", 2: f"in {MONTHS[0]} or {last}"}.get(int(count), f"between {MONTHS[0]} and {last}")
-    return f"Was your mother born {when}?"
 
 
 def _share_text(share: Fraction | None) -> str | None:
@@ -495,7 +462,7 @@ def _count_as_said(reports: Sequence[str]) -> str:
     numbers = [str(number) for number in range(len(reports))]
     if list(reports) != numbers:
         return f": {cards.matched(numbers, reports)}"
-    return f": {cards.either(numbers)}" if len(numbers) <= MOST_LISTED else ", as a number"
+    return f": {cards.either(numbers)}" if len(numbers) <= told.MOST_LISTED else ", as a number"
 
 
 def _two_colours(red: int, total: int, other: str) -> list[Face]:

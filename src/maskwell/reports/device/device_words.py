@@ -22,17 +22,30 @@ from maskwell.reports.report import environment, template_environment
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-SPOKEN = (Fraction(1, 10), Fraction(1, 2))
-"""Beliefs for which respondents are told what they can become."""
-MOST_KINDS, SHORT, FEW = 6, 72, 3
-"""Kinds that are listed, letters of one that is, truths in a sentence."""
+SPOKEN = (Fraction(1, 10), Fraction(1, 2))  # beliefs for which respondents are told what they can become
+MOST_KINDS, SHORT, FEW = 6, 72, 3  # kinds that are listed, letters of one that is, truths in a sentence
 DIRECT, DIRECT_COINS, WIDE = 6, 16, 60
 """Lines of a table that holds instructions, outcomes of coins in it, and letters across a table of letters."""
 
 MOST_LISTED = 12
 NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
-THINGS = {"cards": "card", "dice": "dice", "coins": "coins", "spinner": "pointer"}
-"""What an interviewer must not see."""
+THINGS = {"cards": "card", "dice": "dice", "coins": "coins", "spinner": "pointer"}  # what an interviewer must not see
+
+
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
 
 
 @dataclass(frozen=True)
@@ -122,6 +135,16 @@ def _dice_facts(table: DiceTable) -> dict[str, Any]:
         "some_again": table.used < table.outcomes,
         "rolls": to_decimal(Fraction(round(100 * table.expected_rolls), 100)),
     }
+
+
+def months(share: Fraction) -> str | None:
+    """A question about birth months to which about this share says yes; None where no whole number of months does."""
+    count = 12 * share
+    if count.denominator != 1 or not 0 < count < 12:
+        return None
+    last = MONTHS[int(count) - 1]
+    when = {1: f"in {last}", 2: f"in {MONTHS[0]} or {last}"}.get(int(count), f"between {MONTHS[0]} and {last}")
+    return f"Was your mother born {when}?"
 
 
 # ---- what anyone could conclude

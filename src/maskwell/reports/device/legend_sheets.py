@@ -51,7 +51,11 @@ def explained(device: Device) -> list[Part]:
     if device.dice is None or is_direct(device.dice):
         return []
     heading = f"What the {'coins' if device.dice.faces == 2 else 'dice'} mean"
-    tables = _in_pieces(throws_of(device.dice))
+    throws = throws_of(device.dice)
+    tables = [throws]
+    if throws["kind"] != "square":  # a long list goes on on further sheets
+        groups = pages(throws["rows"], map(_row, throws["rows"]), first=ROOM - 8, room=ROOM - 8)
+        tables = [{**throws, "rows": group} for group in groups]
     parts = [Part(heading, throws=table) for table in tables]
     return _with_letters(parts, _entries(device), device.deck, ROOM - _height(tables[-1]))
 
@@ -131,20 +135,8 @@ def _coins(table: DiceTable) -> list[tuple[str, int | None]]:
     if table.outcomes > COIN_OUTCOMES:
         raise TooLargeError("coins-have-outcomes-too-many", dice=table.dice, outcomes=table.outcomes)
 
-    def tossed(outcome: int) -> str:
-        return "".join("HT"[face - 1] for face in table.shown(outcome))
-
-    return [
-        (", ".join(tossed(outcome) for outcome in range(run.first, run.last + 1)), run.kind) for run in table.runs()
-    ]
-
-
-def _in_pieces(throws: dict[str, Any]) -> list[dict[str, Any]]:
-    """A long list on several sheets."""
-    if throws["kind"] == "square":
-        return [throws]
-    rows = throws["rows"]
-    return [{**throws, "rows": group} for group in pages(rows, map(_row, rows), first=ROOM - 8, room=ROOM - 8)]
+    tossed = ["".join("HT"[face - 1] for face in table.shown(outcome)) for outcome in range(table.outcomes)]
+    return [(", ".join(tossed[run.first : run.last + 1]), run.kind) for run in table.runs()]
 
 
 def _height(throws: dict[str, Any]) -> float:
@@ -202,8 +194,7 @@ def _filled(sector: Sector, count: int) -> str:
 
 def _tick(degree: int) -> str:
     long = degree % 30 == 0
-    ends = _point(degree, RADIUS).split(), _point(degree, RADIUS + (3 if long else 1.6)).split()
-    (x1, y1), (x2, y2) = ends
+    (x1, y1), (x2, y2) = (_point(degree, radius).split() for radius in (RADIUS, RADIUS + (3 if long else 1.6)))
     line = f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="#000" stroke-width="0.25"/>'
     if not long:
         return line

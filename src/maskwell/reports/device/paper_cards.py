@@ -102,16 +102,6 @@ def _truth(deck: Deck, card: Card) -> Face:
     return Face(card.copies, f"Say the truth: {matched(deck.truths, words)}.")
 
 
-def _fixed(deck: Deck, card: Card) -> Face:
-    said = quoted(deck.reports[card.answers[0]])
-    return Face(card.copies, f"Say {said}.", "Say it whatever your true answer is.")
-
-
-def _table(deck: Deck, card: Card) -> Face:
-    reports = deck.reports
-    return Face(card.copies, rows=tuple(zip(deck.truths, (reports[i] for i in card.answers), strict=True)))
-
-
 def _statement(deck: Deck, card: Card) -> Face:
     truths, reports = deck.truths, deck.reports
     note = if_right(reports)
@@ -135,8 +125,12 @@ def place_word(deck: Deck) -> str:
 
 _MADE: dict[str, Callable[[Deck, Card], Face]] = {
     "truth": _truth,
-    "fixed": _fixed,
-    "table": _table,
+    "fixed": lambda deck, card: Face(
+        card.copies, f"Say {quoted(deck.reports[card.answers[0]])}.", "Say it whatever your true answer is."
+    ),
+    "table": lambda deck, card: Face(
+        card.copies, rows=tuple(zip(deck.truths, (deck.reports[i] for i in card.answers), strict=True))
+    ),
     "statement": _statement,
     "order": _order,
 }
@@ -155,7 +149,7 @@ def sheets_of(faces: Sequence[Face], *, name: str = "") -> list[CardSheet]:
     columns, rows = grid_for(faces)
     total, room = sum(face.copies for face in faces), columns * rows
     if total > MOST_PRINTED and len(faces) < math.ceil(total / room):
-        return [_many(face, columns, rows, name) for face in faces]
+        return [CardSheet(_many(face, room, name), columns, rows, (face,) * room) for face in faces]
     cards = [face for face in faces for _ in range(face.copies)]
     return [
         CardSheet(
@@ -168,14 +162,13 @@ def sheets_of(faces: Sequence[Face], *, name: str = "") -> list[CardSheet]:
     ]
 
 
-def _many(face: Face, columns: int, rows: int, name: str) -> CardSheet:
-    room = columns * rows
+def _many(face: Face, room: int, name: str) -> str:
+    """How often to print a sheet of one kind."""
     prints = math.ceil(face.copies / room)
     spare = prints * room - face.copies
     left = f" and throw {spare} away" if spare else ""
     times = "once" if prints == 1 else f"{prints} times"
-    heading = f"{name or 'Cards'}: {face.copies:,} of this kind. Print this sheet {times}{left}"
-    return CardSheet(heading, columns, rows, (face,) * room)
+    return f"{name or 'Cards'}: {face.copies:,} of this kind. Print this sheet {times}{left}"
 
 
 # ---- room on paper

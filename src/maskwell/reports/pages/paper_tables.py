@@ -1,12 +1,7 @@
 r"""Tables to paste into a paper: Markdown, LaTeX (booktabs), HTML that Word opens, and CSV.
 
-A table is a header and rows of cells that are text already: the caller decides how many digits a number deserves. The
-first columns hold names and stand to the left, the others hold numbers and stand to the right. A group that several
-rows share is printed once. Notes go below; a CSV file has none, because programs read it.
-
-LaTeX needs booktabs and no other package. A table that is too wide for a column wraps its names and headings; if that
-does not do, it spans both columns of a page (``table*``), and with still more columns, or more rows than a page holds,
-it is set as several tables with the same number.
+Cells are text already. In LaTeX a table that is too wide for a column wraps its names and headings; if that does not
+do, it spans both columns of a page, and beyond a page it is set as several tables with the same number.
 """
 
 from __future__ import annotations
@@ -45,16 +40,13 @@ LONG_WORD = 17
 COLUMN, PAGE = 56, 80
 """Letters of the small size beside each other: in a column of a journal, 240 points, and across a page, 345 points."""
 
-GAP = 1.5
-"""Letters that the space between two columns takes."""
-
+GAP = 1.5  # letters that the space between two columns takes
 LEAST_NAME, STACKED = 14, 7
 """Letters that are kept for a name of a row, and those of a line of a heading where room is short."""
 
 WHOLE = 100
 
-MOST_ROWS = 40
-"""Rows of a table that is still one page."""
+MOST_ROWS = 40  # rows of a table that is still one page
 
 
 @dataclass(frozen=True)
@@ -299,12 +291,7 @@ def to_csv(table: Table) -> list[str]:
     return text.getvalue().removesuffix("\n").split("\n")
 
 
-STYLES: dict[str, Callable[[Table], list[str]]] = {
-    "md": to_markdown,
-    "latex": to_latex,
-    "html": to_html,
-    "csv": to_csv,
-}
+STYLES: dict[str, Callable[[Table], list[str]]] = {"md": to_markdown, "latex": to_latex, "html": to_html, "csv": to_csv}
 """How a table may be written."""
 
 

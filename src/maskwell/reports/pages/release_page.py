@@ -29,18 +29,14 @@ from maskwell.reports.pictures.utility_pictures import drawn_pairs, drawn_variab
 from maskwell.reports.plain_words import count, counted, label
 from maskwell.reports.report import Facts, environment, page_style
 from maskwell.reports.text import release_words as words
+from maskwell.reports.text.names_in_words import columns_of
 
-MOST_MATRICES = 8
-"""Matrices that are drawn; the internal receipt has all."""
-
-NEARLY = 0.99
-"""Of the highest chance of a match: records from here on are counted with those that have it."""
-
+MOST_MATRICES = 8  # matrices that are drawn; the internal receipt has all
+NEARLY = 0.99  # of the highest chance of a match: records from here on are counted with those that have it
 DERIVED = "The matrix was worked out from the counts of the file, and whoever has it can work the counts out."
 FIXED = "The matrix was fixed without looking at the file."
 
-MOST_PAIRS = 16
-"""Pairs of columns whose association a report draws."""
+MOST_PAIRS = 16  # pairs of columns whose association a report draws
 
 
 def release_page(release: AnyRelease, *, signed: Sequence[tuple[str, str]] = ()) -> str:
@@ -102,7 +98,7 @@ def release_page(release: AnyRelease, *, signed: Sequence[tuple[str, str]] = ())
 
 def _columns(release: AnyRelease, chosen: Callable[[Stage], bool]) -> str:
     """The columns of some of the stages, in words."""
-    return in_words([words.columns_of(stage) for stage in release.stages if chosen(stage)])
+    return in_words([columns_of(stage) for stage in release.stages if chosen(stage)])
 
 
 def _told(facts: Sequence[tuple[str, str]]) -> str:
@@ -133,7 +129,7 @@ def _released(release: AnyRelease) -> list[tuple[str, str]]:
     coarser = _coarser(release)
     still = [column.name for column in release.columns if column.name not in (*moved, *coarser)]
     randomized = [
-        f"{words.columns_of(stage)}; {in_percent(stage.expected_changed())} of the records are expected to change"
+        f"{columns_of(stage)}; {in_percent(stage.expected_changed())} of the records are expected to change"
         for stage in release.stages
     ]
     columns = counted(len(release.columns), "column", "columns")
@@ -184,8 +180,8 @@ def _finding(release: AnyRelease) -> list[tuple[str, str]]:
 def _found(risk: RiskReport, after: FileRisk) -> str:
     """The highest chance with the number of records that have it, and who could be found for sure before."""
     n = counted(risk.count_above(NEARLY * after.max_risk), "record", "records")
-    nobody = f"nobody with a chance above {words.bound_value('match', risk.worst_by_counts)}"
-    nearly = f"{n} with {words.bound_value('match', after.max_risk)} or nearly that"
+    nobody = f"nobody with a chance above {words.chance(risk.worst_by_counts)}"
+    nearly = f"{n} with {words.chance(after.max_risk)} or nearly that"
     said = f"{n} for sure" if at_least(after.max_risk, 1) else f"{nobody}; {nearly}"
     alone = counted(risk.before.uniques or 0, "record", "records")
     return f"{said}. Before the release, {alone} could be found for sure"
@@ -234,7 +230,7 @@ def _users_can(release: AnyRelease) -> list[str]:
             f"Make every other table, with intervals that allow for a bias of at most {points} percentage points in a "
             "share of all records."
         )
-    published = [words.columns_of(stage) for stage in release.published]
+    published = [columns_of(stage) for stage in release.published]
     if published:
         sentences.append(f"Undo the randomization of {in_words(published)} on average: the matrix is published.")
     return sentences or ["Count: no column was randomized."]
@@ -281,11 +277,7 @@ def _key_figures(release: AnyRelease) -> list[tuple[str, str, str]]:
     if release.risk is not None and release.risk.after is not None:
         before, after = release.risk.before, release.risk.after
         figures += [
-            (
-                "Highest risk",
-                words.bound_value("match", release.risk.worst),
-                f"of a match; {words.bound_value('match', before.max_risk)} before",
-            ),
+            ("Highest risk", words.chance(release.risk.worst), f"of a match; {words.chance(before.max_risk)} before"),
             (
                 "Correct matches",
                 _at_most(after.expected_matches),
@@ -298,7 +290,7 @@ def _key_figures(release: AnyRelease) -> list[tuple[str, str, str]]:
 def _facts(release: AnyRelease) -> list[tuple[str, str]]:
     """The plan in words."""
     plan = release.plan
-    protected = [f"{words.columns_of(stage)}: {words.made_by(plan.protection_of(stage))}" for stage in release.stages]
+    protected = [f"{columns_of(stage)}: {words.made_by(plan.protection_of(stage))}" for stage in release.stages]
     missing = "stay as they are" if plan.missing == "unchanged" else "are a category like others"
     return [
         ("Keys an intruder may know", in_words(plan.keys) or "none named"),
@@ -393,7 +385,7 @@ def _never_changed(stage: Stage) -> list[str]:
         return []
     combinations = counted(int(fixed.sum()), "combination", "combinations")
     return [
-        f"{counted(n, 'record', 'records')} in {combinations} of {words.columns_of(stage)} never "
+        f"{counted(n, 'record', 'records')} in {combinations} of {columns_of(stage)} never "
         f"{'changes' if n == 1 else 'change'}: alone in their cell, excluded, or large enough."
     ]
 
@@ -409,7 +401,7 @@ def _stages(release: AnyRelease, first: int) -> list[dict[str, Any]]:
         )
         content.append(
             {
-                "columns": words.columns_of(stage),
+                "columns": columns_of(stage),
                 "facts": _told(_stage_facts(release, stage)),
                 "notes": stage.notes,
                 "figure": picture,

@@ -67,11 +67,9 @@ def page(content: PageContent) -> str:
 
 def _figures(content: PageContent) -> dict[str, Picture]:
     likeliest = largest(content.estimate.pi_hat)
-    learned = plot_learned(content.estimate, truth=content.truth, reported=content.reported, level=content.level)
-    revealed = plot_revealed(stands_for(content.design))
     return {
-        "learned": learned,
-        "revealed": revealed,
+        "learned": plot_learned(content.estimate, truth=content.truth, reported=content.reported, level=content.level),
+        "revealed": plot_revealed(stands_for(content.design)),
         "flows": plot_flows(content.design, truth=content.design.inputs.labels[likeliest]),
     }
 
@@ -135,11 +133,10 @@ def _estimate_rows(content: PageContent) -> list[dict[str, str]]:
     columns = {"estimate": estimate.pi_hat, "low": low, "high": high, **roots}
     optional = {"reported": content.reported, "truth": content.truth}
     columns |= {name: values for name, values in optional.items() if values is not None}
-    finer = set(roots)
     return [
         {
             "label": str(label),
-            **{name: percent(float(values[i]), places + (name in finer)) for name, values in columns.items()},
+            **{name: percent(float(values[i]), places + (name in roots)) for name, values in columns.items()},
         }
         for i, label in enumerate(estimate.categories)
     ]
@@ -153,12 +150,7 @@ def _cost(content: PageContent) -> dict[str, Any]:
     total, open_ = z * estimate.standard_error[widest], z * _root(estimate.sampling_variance)[widest]
     places = _decimals(content) + 1
     rows = [
-        (
-            f"{Printed(estimate.n * g):,.0f}",
-            percent(total / g**0.5, places),
-            percent(open_ / g**0.5, places),
-        )
-        for g in GROWTH
+        (f"{Printed(estimate.n * g):,.0f}", *(percent(one / g**0.5, places) for one in (total, open_))) for g in GROWTH
     ]
     return {"label": str(estimate.categories[widest]), "rows": rows, "now": GROWTH.index(1)}
 
@@ -167,9 +159,8 @@ def _facts(content: PageContent) -> list[tuple[str, str]]:
     design, estimate = content.design, content.estimate
     guess = bound_in_percent(design.guess_probability(), up=True)
     unaided = bound_in_percent(Fraction(1, design.k), up=False)
-    asked = [] if content.demand is None else [("Demand", content.demand.text)]
     return [
-        *asked,
+        *([] if content.demand is None else [("Demand", content.demand.text)]),
         ("Structure", f"{design.kind}, {count(design.k)} truths, {count_of_reports(design)} reports"),
         ("Parity, exact", to_text(design.parity_exact())),
         ("ε, rounded up", f"{round_up(design.epsilon(), 4):.12g}"),

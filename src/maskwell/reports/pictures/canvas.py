@@ -311,8 +311,7 @@ def _described(svg: str, picture: Picture, *, prefix: str) -> str:
     return f'{head} role="img" aria-labelledby="{prefix}-title {prefix}-desc">{named}{description}{body}'
 
 
-LINES = 48
-"""Rows of a page at most."""
+LINES = 48  # rows of a page at most
 
 
 def page_words(page: int, pages: int) -> str:

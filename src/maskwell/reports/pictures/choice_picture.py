@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, check_kind
+from maskwell.core.arguments import Real, check_kind
 from maskwell.core.exact import Number, log_of
 from maskwell.core.percentages import SPACE, percent
 from maskwell.core.phrases import Printed, shorten
@@ -89,7 +89,12 @@ def _picture(k: int, demand: Demand | None, n: Number, choice: Choice | None) ->
         name="frontier",
         title="Choosing: privacy against error",
         text=_in_words(curves, scene, demand),
-        data=_arrays(curves),
+        data={  # errors and variances have a row for each design and estimator
+            "epsilon": curves.epsilon,
+            "gamma": curves.gamma,
+            "error": np.array([_errors(line) for line in curves.lines]),
+            "added_variance": np.array([line.added_variance for line in curves.lines]),
+        },
         columns=("design", "added variance", "error of a share, points", "a guess is right", "beaten by"),
         rows=[_row(line, entry, place) for line, entry in zip(lines, scene.entries, strict=True)],
         draw=lambda sheet: _draw(sheet, scene),
@@ -132,16 +137,6 @@ def _entry(line: FrontierLine, lines: Sequence[FrontierLine], choice: Choice | N
 def _errors(line: FrontierLine) -> Real:
     assert line.rms_error is not None, "a frontier is made with a number of respondents"
     return line.rms_error
-
-
-def _arrays(curves: Frontier) -> dict[str, Array]:
-    """``error`` and ``added_variance`` have a row for each design and estimator."""
-    return {
-        "epsilon": curves.epsilon,
-        "gamma": curves.gamma,
-        "error": np.array([_errors(line) for line in curves.lines]),
-        "added_variance": np.array([line.added_variance for line in curves.lines]),
-    }
 
 
 def _row(line: FrontierLine, entry: Entry, at: int) -> list[str]:

@@ -77,8 +77,7 @@ def plot_demands(demands: Sequence[Demand]) -> Picture:
             else []
         )
         beliefs.explain(
-            sheet,
-            [LegendEntry(verdict), *marked, *both, *beliefs.end_notes(*regions), beliefs.diagonal_note()],
+            sheet, [LegendEntry(verdict), *marked, *both, *beliefs.end_notes(*regions), beliefs.diagonal_note()]
         )
 
     return Picture(
@@ -175,19 +174,13 @@ def _breach_notes(region: Region, area: str, line: str) -> list[LegendEntry]:
     """What hatching and its edge mean, where there is any."""
     if region.is_empty:
         return []
-    return [
-        LegendEntry(area, marks.area(**beliefs.breach())),
-        LegendEntry(line, marks.line(**beliefs.breach_line())),
-    ]
+    return [LegendEntry(area, marks.area(**beliefs.breach())), LegendEntry(line, marks.line(**beliefs.breach_line()))]
 
 
 def _one_of_two(place: int, demand: Demand, region: Region) -> list[LegendEntry]:
     area = None if region.is_empty else marks.area(**beliefs.breach(place))
     line = None if region.is_empty else marks.line(**beliefs.breach_line(place))
-    return [
-        LegendEntry(in_symbols(demand), area, strong=True),
-        LegendEntry(f"parity up to {asked(demand)}", line),
-    ]
+    return [LegendEntry(in_symbols(demand), area, strong=True), LegendEntry(f"parity up to {asked(demand)}", line)]
 
 
 def _overlap(first: Demand, second: Demand) -> bool:

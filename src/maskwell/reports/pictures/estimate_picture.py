@@ -360,10 +360,7 @@ def lines_of_domains(
         ]
     alone = chosen[0] if chosen is not None and len(chosen) == 1 else None
     return Lines(
-        tuple(lines),
-        "each group" if alone is None else alone,
-        level,
-        (by, "category") if alone is None else (by,),
+        tuple(lines), "each group" if alone is None else alone, level, (by, "category") if alone is None else (by,)
     )
 
 

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-BAR = 6.0
-"""Half of the height of a bar."""
+BAR = 6.0  # half of the height of a bar
 
 
 def line(**style: Any) -> Artist:

@@ -1,10 +1,7 @@
 """The colours and letters of pictures and pages.
 
-Each colour is named by what it means. *Truth* is a deep blue and *report* an orange wherever they appear; red is kept
-for *risk*. The two parts of an error, *sampling* and *randomization*, are two tints. An ordered list, such as gammas,
-takes the *levels* of one violet, told apart by their lightness. Meaning never rests on colour alone: labels, shapes and
-hatching repeat it. The hues lie near those of Okabe and Ito, moved until text and lines reach WCAG AA on both papers; a
-test measures it.
+Each colour is named by what it means. Meaning never rests on colour alone: labels, shapes and hatching repeat it. The
+hues lie near those of Okabe and Ito, moved until text and lines reach WCAG AA on both papers; a test measures it.
 """
 
 from __future__ import annotations
@@ -84,15 +81,3 @@ def with_variables(text: str) -> str:
 def variables(light: str) -> str:
     """The palette as CSS variables for one light, ``"light"`` or ``"dark"``."""
     return " ".join(f"--{name}: {getattr(shade, light)};" for name, shade in PALETTE.items())
-
-
-def contrast(first: str, second: str) -> float:
-    """Contrast of two colours, from 1 to 21, as WCAG 2 defines it."""
-    bright, dim = sorted((_luminance(first), _luminance(second)), reverse=True)
-    return (bright + 0.05) / (dim + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

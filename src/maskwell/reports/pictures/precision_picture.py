@@ -261,18 +261,8 @@ def _sampling_line() -> dict[str, Any]:
 
 MARGIN_HEIGHT = 236
 CURVE_POINTS = 121
-REACH = 4
-"""The picture goes from a quarter of the respondents to four times as many."""
-
-LONG = 10**6
-"""Numbers of respondents from here on are written as powers of ten."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Curve:
-    n: Real
-    margin: Real
-    direct: Real
+REACH = 4  # the picture goes from a quarter of the respondents to four times as many
+LONG = 10**6  # numbers of respondents from here on are written as powers of ten
 
 
 def plot_margins(plan: SamplePlan) -> Picture:
@@ -286,45 +276,32 @@ def plot_margins(plan: SamplePlan) -> Picture:
     ['2,156', '0.05', '0.0127']
     """
     check_kind(SamplePlan, plan=plan)
-    curve = _curve(plan)
-    rows = [[f"{n:,}", *(f"{Printed(m):.3g}" for m in _margins(plan, n))] for n in _few(plan.n)]
+    reach = np.geomspace(max(2.0, plan.n / REACH), max(8.0, float(plan.n) * REACH), CURVE_POINTS)
+    z, parts = margin_of(1, 1, plan.level), (plan.variance.total, plan.variance.sampling)
+    margin, direct = (z * np.sqrt(v / reach) for v in parts)
+    few = [max(1, round(plan.n / 4)), max(1, round(plan.n / 2)), plan.n, 2 * plan.n, 4 * plan.n]
+    rows = [[f"{n:,}", *(f"{Printed(margin_of(v, n, plan.level)):.3g}" for v in parts)] for n in few]
     said = "; ".join(f"{n} respondents give {margin}, asked directly {direct}" for n, margin, direct in rows)
     return Picture(
         name="margins",
         title="How exact a survey will be",
         text=f"Half width of the {Printed(100 * plan.level):g} % interval of the share of {label(plan.label)}: {said}.",
-        data={"n": curve.n, "margin": curve.margin, "direct_margin": curve.direct},
+        data={"n": reach, "margin": margin, "direct_margin": direct},
         columns=("respondents", f"within, {Printed(100 * plan.level):g} %", "asked directly"),
         rows=rows,
-        draw=lambda sheet: _draw_margins(sheet, plan, curve),
+        draw=lambda sheet: _draw_margins(sheet, plan, reach, margin, direct),
     )
 
 
-def _curve(plan: SamplePlan) -> _Curve:
-    n = np.geomspace(max(2.0, plan.n / REACH), max(8.0, float(plan.n) * REACH), CURVE_POINTS)
-    z = margin_of(1, 1, plan.level)
-    total, open_ = (z * np.sqrt(v / n) for v in (plan.variance.total, plan.variance.sampling))
-    return _Curve(n, total, open_)
-
-
-def _margins(plan: SamplePlan, n: int) -> tuple[float, float]:
-    return margin_of(plan.variance.total, n, plan.level), margin_of(plan.variance.sampling, n, plan.level)
-
-
-def _few(n: int) -> list[int]:
-    """Some numbers of respondents for the table, the planned one in the middle."""
-    return [max(1, round(n / 4)), max(1, round(n / 2)), n, 2 * n, 4 * n]
-
-
-def _draw_margins(sheet: Sheet, plan: SamplePlan, curve: _Curve) -> None:
+def _draw_margins(sheet: Sheet, plan: SamplePlan, reach: Real, margin: Real, direct: Real) -> None:
     (axes,) = sheet.plots(MARGIN_HEIGHT)
-    axes.set(xscale="log", xlim=(curve.n[0], curve.n[-1]), ylim=(0, float(curve.margin[0]) * 1.06))
-    ticks = marks.round_numbers(float(curve.n[0]), float(curve.n[-1]))
+    axes.set(xscale="log", xlim=(reach[0], reach[-1]), ylim=(0, float(margin[0]) * 1.06))
+    ticks = marks.round_numbers(float(reach[0]), float(reach[-1]))
     marks.set_numbers(axes.xaxis, ticks)
     if ticks[-1] < LONG:
         axes.xaxis.set_ticklabels([f"{n:,}" for n in ticks])
-    axes.fill_between(curve.n, curve.direct, curve.margin, zorder=2, **marks.added_area())
-    axes.fill_between(curve.n, 0, curve.direct, zorder=3, **marks.sampling_area())
+    axes.fill_between(reach, direct, margin, zorder=2, **marks.added_area())
+    axes.fill_between(reach, 0, direct, zorder=3, **marks.sampling_area())
     axes.plot([float(plan.n)], [plan.margin], **_own_mark(), clip_on=False)
     axes.axhline(0, color=colour("muted"), linewidth=1)
     axes.set_title(f"{Printed(100 * plan.level):g} % interval within ±")

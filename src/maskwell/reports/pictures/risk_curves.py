@@ -22,7 +22,7 @@ from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
 from maskwell.reports.pictures.sheet import LegendEntry, Row, Sheet, rows_height, write_rows
 from maskwell.reports.plain_words import count, counted
-from maskwell.reports.text.release_words import columns_of
+from maskwell.reports.text.names_in_words import columns_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,35 +71,25 @@ def draw_release_risk(
     before: RiskSpread, after: RiskSpread, *, bound: float | None, costs: Sequence[Cost] = (), keys: Sequence[str] = ()
 ) -> Picture:
     """The picture from its parts; :func:`plot_release_risk` takes them from a release."""
-    drawn = list(costs[:MOST_COSTS])
+    drawn, listed = list(costs[:MOST_COSTS]), {*SHOWN_RISKS, *([] if bound is None else [as_decimal(bound)])}
     return Picture(
         name="release-risk",
         title="Before and after a release",
         text=_in_words(before, after, bound, costs, keys),
-        data=_arrays(before, after, costs),
+        data={
+            "risk_before": before.risk,
+            "records_before": before.records,
+            "risk_after": after.risk,
+            "records_after": after.records,
+            "changed": np.array([cost.changed for cost in costs]),
+        },
         columns=["chance of a correct match, at least", "records before", "records after"],
         rows=[
             [bound_in_percent(r, up=False), count(before.at_least(float(r))), count(after.at_least(float(r)))]
-            for r in _listed_risks(bound)
+            for r in sorted(listed, reverse=True)
         ],
         draw=lambda sheet: _draw(sheet, before, after, bound, drawn),
     )
-
-
-def _listed_risks(bound: float | None) -> list[Fraction]:
-    """Risks for the table, the bound among them."""
-    bounds = [] if bound is None else [as_decimal(bound)]
-    return sorted({*SHOWN_RISKS, *bounds}, reverse=True)
-
-
-def _arrays(before: RiskSpread, after: RiskSpread, costs: Sequence[Cost]) -> dict[str, Array]:
-    return {
-        "risk_before": before.risk,
-        "records_before": before.records,
-        "risk_after": after.risk,
-        "records_after": after.records,
-        "changed": np.array([cost.changed for cost in costs]),
-    }
 
 
 def _in_words(
@@ -144,7 +134,10 @@ def _notes(before: RiskSpread, after: RiskSpread, bound: float | None) -> list[L
 
 
 def _draw(sheet: Sheet, before: RiskSpread, after: RiskSpread, bound: float | None, costs: Sequence[Cost]) -> None:
-    rows = [_cost_row(cost) for cost in costs]
+    inflations = [
+        "" if cost.inflation is None else f", variances up to × {Printed(cost.inflation):.2f}" for cost in costs
+    ]
+    rows = [Row(cost.label, f"{percent(cost.changed)} %{more}") for cost, more in zip(costs, inflations, strict=True)]
     curves, *beside = sheet.plots(HEIGHT, *([rows_height(rows)] if costs else []))
     _curves(curves, before, after, bound)
     sheet.below += _notes(before, after, bound)
@@ -174,8 +167,7 @@ def _curves(axes: Axes, before: RiskSpread, after: RiskSpread, bound: float | No
     axes.set_xlabel("Chance of a correct match, %")
 
 
-FLOOR = 0.6
-"""Where the scale of records ends; below one record there is none."""
+FLOOR = 0.6  # where the scale of records ends; below one record there is none
 
 
 def _curve(axes: Axes, spread: RiskSpread, style: dict[str, Any]) -> None:
@@ -195,14 +187,12 @@ def _after() -> dict[str, Any]:
 
 
 def _beyond() -> dict[str, Any]:
-    face = {"facecolor": colour("risk"), "alpha": 0.13}
-    return {**face, "linewidth": 0, "zorder": 1}
+    return {"facecolor": colour("risk"), "alpha": 0.13, "linewidth": 0, "zorder": 1}
 
 
 # ---- what a release costs, beside its risk
 
-ENDS = (0.02, 0.1, 0.2, 0.5, 1.0)
-"""Where the scale may end."""
+ENDS = (0.02, 0.1, 0.2, 0.5, 1.0)  # where the scale may end
 
 
 @dataclass(frozen=True)
@@ -213,11 +203,6 @@ class Cost:
     changed: float
     realised: float | None = None
     inflation: float | None = None
-
-
-def _cost_row(cost: Cost) -> Row:
-    more = "" if cost.inflation is None else f", variances up to × {Printed(cost.inflation):.2f}"
-    return Row(cost.label, f"{percent(cost.changed)} %{more}")
 
 
 def _costs(axes: Axes, costs: Sequence[Cost], rows: Sequence[Row]) -> None:

@@ -21,8 +21,7 @@ from maskwell.reports.plain_words import count
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HEIGHT, ACROSS = 290, WIDTH - 60
-"""Pixels of the frame; of its width about."""
+HEIGHT, ACROSS = 290, WIDTH - 60  # pixels of the frame; of its width about
 MOST = 12
 LETTERS = 22
 LETTER = 7.2  # its width in pixels

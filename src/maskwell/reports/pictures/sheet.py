@@ -1,7 +1,6 @@
-"""What drawings share: a figure that matplotlib lays out, its key, rows with labels, and scales.
+"""What drawings share: a figure that matplotlib lays out, its key, and rows with labels.
 
-There is one drawing for all screens. It is as wide as a phone holds with letters that can still be read, so frames
-stand one below the other, labels stand above their bars, and words stand above and below the frames. Heights of frames
+There is one drawing for all screens, as wide as a phone holds with letters that can still be read. Heights of frames
 are pixels; their margins and the height of the figure follow from what matplotlib measures (its constrained layout).
 """
 
@@ -27,14 +26,11 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
     from matplotlib.transforms import Bbox
 
-WIDTH = 420
-"""Pixels. Letters of 12 are still 9 where a phone of 360 pixels shows it on 328."""
-
+WIDTH = 420  # pixels. Letters of 12 are still 9 where a phone of 360 pixels shows it on 328
 PER_INCH = 72
 SIZE = 12.0
 LINE = 17
-LETTER = 7.2
-"""Pixels of a letter, on the generous side."""
+LETTER = 7.2  # pixels of a letter, on the generous side
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,24 +22,16 @@ from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
 from maskwell.reports.pictures.sheet import LETTER, LINE, SIZE, WIDTH, LegendEntry, Sheet
 from maskwell.reports.plain_words import count, counted
-from maskwell.reports.text.release_words import columns_of, name_of
+from maskwell.reports.text.names_in_words import columns_of, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-WHOLE, NUMBERED = 24, 8
-"""States up to which a matrix is drawn whole, and with numbers in it."""
-
-FAINT, STRONG = 0.06, 0.46
-"""Strength of a colour at a chance of almost none and of one; ink stays readable on both."""
-
-SMALLER, CROWDED = 10.0, 16
-"""Letters of the labels of a matrix of many states, and how many that is."""
-
-LABEL = 130
-"""Pixels for the labels of the rows of a matrix at most."""
-
+WHOLE, NUMBERED = 24, 8  # states up to which a matrix is drawn whole, and with numbers in it
+FAINT, STRONG = 0.06, 0.46  # strength of a colour at a chance of almost none and of one; ink stays readable on both
+SMALLER, CROWDED = 10.0, 16  # letters of the labels of a matrix of many states, and how many that is
+LABEL = 130  # pixels for the labels of the rows of a matrix at most
 DOTS_HEIGHT = 230
 MOST_DOTS = 1500
 SHOWN_ROWS = 24
@@ -162,11 +154,7 @@ def _large(stage: Stage, labels: Labels | None) -> Picture:
         data={"records": counts, "keeps": keeps},
         columns=["labels", "records", "stay as they are"],
         rows=[
-            [
-                name_of(stage.states[j], stage.columns, labels),
-                count(int(counts[j])),
-                in_percent(float(keeps[j])),
-            ]
+            [name_of(stage.states[j], stage.columns, labels), count(int(counts[j])), in_percent(float(keeps[j]))]
             for j in order[:SHOWN_ROWS].tolist()
         ],
         draw=lambda sheet: _draw_large(sheet, counts, keeps),
@@ -219,8 +207,7 @@ BAND, GAP = 58, 10
 START, END, NODE = 108, 232, 10
 """Pixels from the left at which true answers and reports stand, and how wide they are drawn."""
 
-LETTERS = 14
-"""Of a line of a name."""
+LETTERS = 14  # of a line of a name
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +218,7 @@ class _Flow:
     reports: list[str]
     probability: Real
     focus: int
-    note: str
+    note: str = ""
 
 
 def plot_flows(design: Design, *, truth: Hashable | None = None) -> Picture:
@@ -249,18 +236,10 @@ def plot_flows(design: Design, *, truth: Hashable | None = None) -> Picture:
     """
     check_kind(Design, design=design)
     truth = 0 if truth is None else design.inputs.find(truth, "truth")
-    whole = design.k <= MOST_TRUTHS and design.m <= MOST_REPORTS
-    flow = (
-        _Flow(
-            truths=[str(label) for label in design.inputs.labels],
-            reports=_report_names(design),
-            probability=design.matrix(),
-            focus=truth,
-            note="",
-        )
-        if whole
-        else _single(design, truth)
-    )
+    if design.k <= MOST_TRUTHS and design.m <= MOST_REPORTS:
+        flow = _Flow([str(label) for label in design.inputs.labels], _report_names(design), design.matrix(), truth)
+    else:
+        flow = _single(design, truth)
     return Picture(
         name="flows",
         title="Where an answer goes",
@@ -283,11 +262,8 @@ def _report_names(design: Design) -> list[str]:
     if isinstance(design.outputs, Categories):
         return [str(label) for label in design.outputs.labels]
     members = np.unpackbits(design.report_space(), axis=1, count=design.k, bitorder="little")
-    return [" + ".join(_named(design.inputs.labels, row)) or "none" for row in members]
-
-
-def _named(labels: Sequence[Any], row: Array) -> list[str]:
-    return [str(label) for label, inside in zip(labels, row, strict=True) if inside]
+    names = [str(label) for label in design.inputs.labels]
+    return [" + ".join(name for name, inside in zip(names, row, strict=True) if inside) or "none" for row in members]
 
 
 def _single(design: Design, truth: int) -> _Flow:

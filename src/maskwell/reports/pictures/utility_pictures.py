@@ -26,10 +26,8 @@ from maskwell.reports.text.release_words import factor_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SHOWN = 16
-"""Lines of a page."""
-LARGEST = 100.0
-"""Inflation beyond which a scale would show nothing else."""
+SHOWN = 16  # lines of a page
+LARGEST = 100.0  # inflation beyond which a scale would show nothing else
 
 
 def plot_associations(utility: UtilityReport, *, most: int | None = None) -> Picture:

@@ -32,9 +32,7 @@ SHOWN_COLUMNS = 12
 LABEL_WIDTH = 30
 SHOWN_PAIRS = 10
 MOST_PAIRS = 45
-SMALL = 400
-"""Cells of a table for which everything is worked out without being asked for."""
-
+SMALL = 400  # cells of a table for which everything is worked out without being asked for
 MOST_ODDS = 100
 SILENT = f"an interval from below 1/{MOST_ODDS} to above {MOST_ODDS} says nothing"
 ALL = "all"

@@ -18,7 +18,7 @@ from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate, Intervals
 from maskwell.estimation.summed_shares import of_sums
 from maskwell.reports.pages.paper_tables import Table
-from maskwell.reports.plain_words import count, counted, decimals, digits_for, gives_all, label
+from maskwell.reports.plain_words import count, counted, decimals, digits_for, label, more_of
 from maskwell.reports.report import GAP, WIDTH, Block, Grid, Notes, Paragraph, Report, line
 from maskwell.reports.text.design_report import asked_by, devices_told, with_level
 
@@ -29,6 +29,7 @@ SHOWN_ROWS = 40
 NAMED = 5  # domains that a remark names
 UNKNOWN = -1e9  # below every share
 PARTS = ["estimate", "std. error", "from", "to"]
+FOR_A_PAPER = "a table for a paper: the same with --format md, latex or csv"
 
 
 def estimate_report(
@@ -49,7 +50,7 @@ def estimate_report(
     body: list[Block] = []
     if wanted is not None:
         headline, body = _margin(*wanted, level, of_sums(interval))
-    body += [_listed(estimate, intervals, _all(estimate, variables, wanted))] if grid is None else grid.body
+    body += _listed(estimate, intervals, _all(estimate, variables, wanted)) if grid is None else grid.body
     body += _beside(estimate)
     body += _parts_of_variance(estimate) if designs else []
     if isinstance(estimate, SurveyEstimate):
@@ -62,13 +63,12 @@ def estimate_report(
     body.append(Notes([*dict.fromkeys((*estimate.flags, *intervals.flags, *said))]))
     body.append(Notes(_flags_of_domains(estimate, level, interval, by or "domain")))
     paths = [*dict.fromkeys(designs.values())]
-    alone = len(designs) == 1 or _answers_of_one_design(estimate, variables, wanted)
+    tuples = isinstance(estimate.categories[0], tuple) and len(estimate.categories[0]) >= len(variables)
+    # one variable, or columns that hold the answers of one report, whose parity is that of all of them together
+    alone = len(designs) == 1 or len(variables) == 1 or wanted is not None or not tuples
     together = [line("The reports of one person reveal more together: their parities multiply.")]
     body += [] if alone or not paths else together
     return Report(headline, body, next_step=_what_is_revealed(paths, alone=alone))
-
-
-QUANTITY_TITLE = "Quantities that were asked for:"
 
 
 def _quantity_blocks(quantities: Sequence[Quantity], by: str) -> list[Block]:
@@ -77,7 +77,16 @@ def _quantity_blocks(quantities: Sequence[Quantity], by: str) -> list[Block]:
         return []
     header, rows = _quantity_rows(quantities, by)
     names = header.index(PARTS[0])
-    return [GAP, Grid(header, rows[:SHOWN_ROWS], title=QUANTITY_TITLE, more=_more(len(rows)), names=names)]
+    return [
+        GAP,
+        Grid(
+            header,
+            rows[:SHOWN_ROWS],
+            title="Quantities that were asked for:",
+            more=more_of(len(rows), SHOWN_ROWS),
+            names=names,
+        ),
+    ]
 
 
 def _quantity_rows(quantities: Sequence[Quantity], by: str) -> tuple[list[str], list[list[str]]]:
@@ -116,11 +125,6 @@ def quantity_table(quantities: Sequence[Quantity], level: float, by: str, notes:
     return Table(with_level(header, level), rows, caption="Quantities", notes=[about, *notes], names=names)
 
 
-def quantity_csv(frame: Any) -> list[str]:
-    """All lines of a result with its quantities, for programs: all digits."""
-    return str(frame.to_csv(index=False, lineterminator="\n")).splitlines()
-
-
 def _all(estimate: Estimate, variables: Sequence[str], wanted: tuple[str, Estimate] | None) -> str:
     """What stands above the list of all categories: combinations, or the shares of each variable on its own."""
     if wanted is None:
@@ -129,16 +133,16 @@ def _all(estimate: Estimate, variables: Sequence[str], wanted: tuple[str, Estima
     return "all answers" if single else "all combinations"
 
 
-def _answers_of_one_design(estimate: Estimate, variables: Sequence[str], wanted: tuple[str, Estimate] | None) -> bool:
-    """Whether the columns hold the answers of one report, whose parity is that of all of them together."""
-    first = estimate.categories[0]
-    return len(variables) == 1 or wanted is not None or not isinstance(first, tuple) or len(first) < len(variables)
-
-
-def _listed(estimate: Estimate, intervals: Intervals, what: str) -> Grid:
+def _listed(estimate: Estimate, intervals: Intervals, what: str, most: int | None = SHOWN_ROWS) -> list[Block]:
     effects = has_effects(estimate)
-    rows = [*_rows(estimate, intervals, SHOWN_ROWS, effects=effects)]
-    return Grid([what, *PARTS, *(["deff"] if effects else [])], rows, more=_more(len(estimate.pi_hat)))
+    more = "" if most is None else more_of(len(estimate.pi_hat), SHOWN_ROWS)
+    return [
+        Grid(
+            [what, *PARTS, *(["deff"] if effects else [])],
+            [*_rows(estimate, intervals, most, effects=effects)],
+            more=more,
+        )
+    ]
 
 
 def has_effects(estimate: Estimate) -> bool:
@@ -168,9 +172,8 @@ def _interval(intervals: Intervals, place: int, digits: int, level: float) -> st
 
 def _margin(name: str, margin: Estimate, level: float, interval: str | None) -> tuple[Paragraph, list[Block]]:
     intervals = margin.intervals(level, interval)
-    effects = has_effects(margin)
-    table = Grid([name, *PARTS, *(["deff"] if effects else [])], [*_rows(margin, intervals, effects=effects)])
-    return line(_answer(margin, intervals, [name], level)), [table, Notes(margin.flags)]
+    said = [*_listed(margin, intervals, name, most=None), Notes(margin.flags)]
+    return line(_answer(margin, intervals, [name], level)), said
 
 
 def _rows(
@@ -190,10 +193,6 @@ def _rows(
 def _all_digits(value: float) -> str:
     """For a program; what is not known is empty."""
     return "" if math.isnan(value) else repr(float(value))
-
-
-def _more(rows: int) -> str:
-    return f"  ... and {rows - SHOWN_ROWS:,} more: {gives_all()}" if rows > SHOWN_ROWS else ""
 
 
 def _beside(estimate: Estimate) -> list[Block]:
@@ -238,7 +237,7 @@ def _domain_blocks(estimate: Estimate, level: float, interval: str | None, by: s
     header, rows = shown.header([by]), shown.rows_of_domains(estimate, None, columns=1)
     title = f"By {' and '.join(by.split(','))}{f', share of {first[0]}' if first else ''}:"
     names = header.index("reports")
-    return [GAP, Grid(header, rows[:SHOWN_ROWS], title=title, more=_more(len(rows)), names=names)]
+    return [GAP, Grid(header, rows[:SHOWN_ROWS], title=title, more=more_of(len(rows), SHOWN_ROWS), names=names)]
 
 
 def _flags_of_domains(estimate: Estimate, level: float, interval: str | None, by: str) -> list[str]:
@@ -323,16 +322,13 @@ class _Shown:
 
     @property
     def alone(self) -> bool:
-        """Whether one line of each domain is shown, so that its label needs no column."""
         return self.chosen is not None and len(self.chosen) == 1
 
     def header(self, by: Sequence[str]) -> list[str]:
-        """Of a table of domains."""
         category, effects = [] if self.alone else ["category"], ["deff"] if self.effects else []
         return [*by, *category, "reports", *PARTS, *effects]
 
     def rows(self, estimate: Estimate, sums: Estimate | None) -> list[list[str]]:
-        """A line for each category and each combination, or for those that were chosen, in their order."""
         how = {"exact": self.exact, "effects": self.effects}
         rows = [*_rows(estimate, estimate.intervals(self.level, self.interval), **how)]
         if sums is not None:
@@ -341,7 +337,7 @@ class _Shown:
         return rows if self.chosen is None else [by_label[name] for name in self.chosen]
 
     def rows_of_domains(self, estimate: SurveyEstimate, sums: Estimate | None, *, columns: int) -> list[list[str]]:
-        """The lines of each domain; the parts of its label stand in so many columns."""
+        """The parts of the label of a domain stand in so many columns."""
         inner = sums.domains if isinstance(sums, SurveyEstimate) else {}
         rows = []
         for name, one in estimate.domains.items():
@@ -351,7 +347,6 @@ class _Shown:
         return rows
 
     def rows_of_domain(self, names: Sequence[str], estimate: Estimate, sums: Estimate | None) -> list[list[str]]:
-        """The lines of one domain, with its name and its reports."""
         n = str(estimate.n) if self.exact else count(estimate.n)
         return [
             [*names, *([] if self.alone else [category]), n, *numbers]
@@ -383,7 +378,7 @@ def devices_of(estimate: Estimate) -> tuple[str, ...]:
 
 def _what_is_revealed(paths: Sequence[str], *, alone: bool) -> str:
     if not paths:
-        return "a table for a paper: the same with --format md, latex or csv"
+        return FOR_A_PAPER
     audits = "; ".join(f"maskwell audit {shlex.quote(path)}" for path in paths)
     what = "what a report reveals" if alone else "what each report reveals"
     if len(f"Next: {what}: {audits}") <= WIDTH:
@@ -400,12 +395,8 @@ def analysis_report(
 ) -> Report:
     """The shares of one table with their errors, and how they were found."""
     estimate, what = analysis.estimate, ", ".join(analysis.route.columns)
-    said = [
-        _answer(estimate, estimate.intervals(level, interval), analysis.route.columns, level, of="record"),
-        *_remarks(analysis),
-        _how(analysis),
-        *_parts_of_error(estimate),
-    ]
+    answer = _answer(estimate, estimate.intervals(level, interval), analysis.route.columns, level, of="record")
+    said = [answer, *_remarks(analysis), _how(analysis), *_parts_of_error(estimate)]
     body: list[Block] = [_shares([what], [((), estimate)], level, interval)]
     if domains:
         names = (by or "domain").split(",")
@@ -449,9 +440,7 @@ def after_analysis(file: str, receipt: str, options: Mapping[str, str | None], c
     used = {**options, **({"--columns": ",".join(columns[:2])} if columns else {"--format": "md"})}
     words = [*start, *(word for name, value in used.items() if value is not None for word in (name, value))]
     command = shlex.join(words)
-    return (
-        command if len(f"Next: {command}") <= WIDTH else "a table for a paper: the same with --format md, latex or csv"
-    )
+    return command if len(f"Next: {command}") <= WIDTH else FOR_A_PAPER
 
 
 def analysis_table(analysis: Analysis, level: float, interval: str | None, *, exact: bool) -> Table:
@@ -459,17 +448,11 @@ def analysis_table(analysis: Analysis, level: float, interval: str | None, *, ex
     made = estimate_table(analysis.estimate, list(analysis.route.columns), level, interval=interval, exact=exact)
     name = analysis.estimate.intervals(level, interval).name
     about = f"n = {analysis.estimate.n:,} released records; {_how(analysis).lower().rstrip('.')}; {name} intervals."
-    notes = [*_remarks(analysis), about, *_bias_of_all(analysis.estimate)]
-    return Table(made.header, made.rows, caption=made.caption, notes=notes, names=made.names)
-
-
-def _bias_of_all(estimate: Estimate) -> list[str]:
-    """What the intervals of a table hold beside its standard errors."""
-    if estimate.bias is None or not estimate.bias.any():
-        return []
-    return [
-        f"The intervals allow for a bias of at most {Printed(float(estimate.bias.max())):.2g}; the errors leave it out."
-    ]
+    notes, bias = [*_remarks(analysis), about], analysis.estimate.bias
+    if bias is not None and bias.any():
+        most = f"{Printed(float(bias.max())):.2g}"
+        notes.append(f"The intervals allow for a bias of at most {most}; the errors leave it out.")
+    return replace(made, notes=notes)
 
 
 def _how(analysis: Analysis) -> str:
@@ -509,4 +492,4 @@ def _shares(
             cells = [decimals(float(x), digits) for x in values]
             rows.append([*(label(part) for part in domain), label(category), *cells])
     named = [*header, *([*PARTS[:2], "bias up to", *PARTS[2:]] if biased else PARTS)]
-    return Grid(named, rows[:SHOWN_ROWS], title=title, more=_more(len(rows)), names=len(header))
+    return Grid(named, rows[:SHOWN_ROWS], title=title, more=more_of(len(rows), SHOWN_ROWS), names=len(header))

@@ -11,7 +11,7 @@ from maskwell.core.verdicts import below
 from maskwell.designs.basket_bits import ItemBits
 from maskwell.estimation.itemset_mining import Mined
 from maskwell.estimation.itemset_supports import Itemset, Rule
-from maskwell.reports.plain_words import counted, digits_for, gives_all
+from maskwell.reports.plain_words import counted, digits_for, more_of
 from maskwell.reports.report import GAP, Block, Facts, Grid, Notes, Report
 
 SHOWN = 20
@@ -50,7 +50,7 @@ def _itemsets(itemsets: Sequence[Itemset], threshold: float, margin: float) -> G
     ]
     unsure = [below(one.support - margin * one.standard_error, threshold) for one in largest]
     marks = [UNSURE if one else "" for one in unsure]
-    return Grid(["itemset", "support", "std. error"], rows, marks=marks, more=_more(len(itemsets)))
+    return Grid(["itemset", "support", "std. error"], rows, marks=marks, more=more_of(len(itemsets), SHOWN))
 
 
 def _rules(rules: Sequence[Rule]) -> Grid:
@@ -62,11 +62,7 @@ def _rules(rules: Sequence[Rule]) -> Grid:
         ]
         for one in rules[:SHOWN]
     ]
-    return Grid(["rule", "confidence", "std. error", "support"], rows, more=_more(len(rules)))
-
-
-def _more(count: int) -> str:
-    return f"  ... and {count - SHOWN:,} more: {gives_all()}" if count > SHOWN else ""
+    return Grid(["rule", "confidence", "std. error", "support"], rows, more=more_of(len(rules), SHOWN))
 
 
 def _facts(mined: Mined, bits: ItemBits, margin: float) -> list[tuple[str, str]]:

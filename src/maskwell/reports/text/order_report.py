@@ -23,14 +23,7 @@ from maskwell.planning.replacement import Replacement
 from maskwell.privacy.criteria import stands_for
 from maskwell.reports.plain_words import factor_up, label, number
 from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Paragraph, Report, line
-from maskwell.reports.text.design_report import (
-    SHOWN_LABELS,
-    count_of_reports,
-    matrix_blocks,
-    parity_of,
-    report_names,
-    reports_of,
-)
+from maskwell.reports.text import design_report
 
 NAME_WIDTH = 28
 MOST_PROOF_ROWS = 6
@@ -43,28 +36,13 @@ SHOWN_REPORTS, SHOWN_CATEGORIES, SHORT_NAME, SHORT_COLUMN = 12, 6, 14, 10
 def compare_report(comparison: FairComparison, first: str, second: str) -> Report:
     """The answer at equal protection first, then both tables, then what proves it."""
     names = (shorten(first, NAME_WIDTH), shorten(second, NAME_WIDTH))
-    body = _table(comparison.given, names)
+    body, proofs = _table(comparison.given, names), _proofs("As they are:", comparison.given, names)
     if comparison.equalised is not None and comparison.changed is not None:
         changed = {"first": first, "second": second, "both": f"{first} and {second}"}[comparison.changed]
         how = f"At equal protection, {changed} being changed to {comparison.how}:"
         body += [GAP, Paragraph(how, hang="", split=True), *_table(comparison.equalised, names)]
-    body += [GAP, *_proofs("As they are:", comparison.given, names)]
-    if comparison.equalised is not None and comparison.changed is not None:
-        body += _proofs("At equal protection:", comparison.equalised, names)
-    fair = comparison.equalised or comparison.given
-    body += [
-        *_beliefs(comparison, names),
-        Notes(
-            [
-                *_compared_remarks(comparison, names),
-                *[
-                    f"{name} {ACQUITS}"
-                    for name, design in zip(names, (fair.first, fair.second), strict=True)
-                    if design.k == 2 and design.m == 2 and _acquits(design)
-                ],
-            ]
-        ),
-    ]
+        proofs += _proofs("At equal protection:", comparison.equalised, names)
+    body += [GAP, *proofs, *_beliefs(comparison, names), Notes(_compared_remarks(comparison, names))]
     worse = _worse(comparison, first, second)
     return Report(
         Paragraph(_compared_answer(comparison, names), hang="", split=True),
@@ -79,7 +57,10 @@ def _compared_answer(comparison: FairComparison, names: tuple[str, str]) -> str:
         return f"{_verdict_in_words(comparison.given, names)}; variances are not compared: {comparison.why}."
     near = " within 1e-9" if fair.slack_used else ""
     where = f"At equal protection ({_measure_name(fair)} {parity_text(fair.protections[0])}{near})"
-    return f"{where} {_verdict_in_words(fair, names)}{_ranked(fair, names)}."
+    winner = {"first": names[0], "second": names[1]}.get(fair.winner_by_variance or "")
+    ranked = winner is not None and fair.order.verdict not in ("equivalent", fair.winner_by_variance)
+    less = f"; {winner} adds less variance here" if ranked else ""
+    return f"{where} {_verdict_in_words(fair, names)}{less}."
 
 
 def _verdict_in_words(compared: Comparison, names: tuple[str, str]) -> str:
@@ -91,13 +72,6 @@ def _verdict_in_words(compared: Comparison, names: tuple[str, str]) -> str:
         "incomparable": f"neither of {one} and {two} is more informative than the other",
         "undecided": f"which of {one} and {two} is more informative is undecided",
     }[compared.order.verdict]
-
-
-def _ranked(fair: Comparison, names: tuple[str, str]) -> str:
-    winner = fair.winner_by_variance
-    if winner is None or winner == "equal" or fair.order.verdict in ("equivalent", winner):
-        return ""
-    return f"; {names[0] if winner == 'first' else names[1]} adds less variance here"
 
 
 def _table(compared: Comparison, names: tuple[str, str]) -> list[Block]:
@@ -113,7 +87,7 @@ def _table(compared: Comparison, names: tuple[str, str]) -> list[Block]:
         if not any(isinstance(value, list) for value in measures[key].values())
     ]
     measured = [[_measure_name(compared), *map(parity_text, compared.protections)]]
-    measured = measured if compared.measure.name != "parity" else []
+    measured *= compared.measure.name != "parity"
     grid = Grid(["", *names], [["parity", *map(parity_text, compared.parities)], *measured, *rows])
     return [grid, *_efficiency(compared, names)]
 
@@ -142,13 +116,8 @@ def _efficiency(compared: Comparison, names: tuple[str, str]) -> list[Block]:
         "equal": f"both are equally good {where}",
         "neither": f"neither is the better one {where}",
     }[efficiency.better]
-    worth = f"a report of {names[0]} is worth {number(low, 3)} to {number(high, 3)} of {names[1]}"
-    worth = (
-        worth
-        if number(low, 3) != number(high, 3)
-        else f"a report of {names[0]} is worth {number(low, 3)} of {names[1]}"
-    )
-    return [Paragraph(f"{who}; {worth}", indent="  ")]
+    worth = " to ".join(dict.fromkeys([number(low, 3), number(high, 3)]))
+    return [Paragraph(f"{who}; a report of {names[0]} is worth {worth} of {names[1]}", indent="  ")]
 
 
 # ---- what reports make somebody believe
@@ -158,17 +127,13 @@ def _beliefs(comparison: FairComparison, names: tuple[str, str]) -> list[Block]:
     """What is believed after every report of both designs; nothing for large ones."""
     fair = comparison.equalised or comparison.given
     pairs = list(zip(names, (fair.first, fair.second), fair.posteriors, strict=True))
-    if any(after is None or design.m > SHOWN_REPORTS for _, design, after in pairs):
-        return []
-    if fair.first.k > SHOWN_CATEGORIES:
+    if fair.first.k > SHOWN_CATEGORIES or any(after is None or design.m > SHOWN_REPORTS for _, design, after in pairs):
         return []
     prior = ", ".join(
         f"{shorten(label(one), SHORT_NAME)} {number(float(p), 4)}"
         for one, p in zip(fair.first.inputs.labels, fair.prior, strict=True)
     )
-    when = (
-        "at equal protection" if comparison.equalised is not None and comparison.changed is not None else "as they are"
-    )
+    when = "as they are" if comparison.equalised is None or comparison.changed is None else "at equal protection"
     header = ["report", "how often", *(shorten(label(one), SHORT_NAME) for one in fair.first.inputs.labels)]
     rows = [row for name, design, after in pairs for row in _belief_rows(name, design, cast(Real, after), fair.prior)]
     return [GAP, Paragraph(f"Beliefs after each report, {when}, from {prior}:"), Grid(header, rows)]
@@ -182,11 +147,14 @@ def _belief_rows(name: str, design: Design, after: Real, prior: Real) -> list[li
             f"{Printed(how):.4f}",
             *("–" if np.isnan(p) else f"{Printed(p):.4f}" for p in row),
         ]
-        for report, how, row in zip(report_names(design), often.tolist(), after.tolist(), strict=True)
+        for report, how, row in zip(design_report.report_names(design), often.tolist(), after.tolist(), strict=True)
     ]
 
 
 def _acquits(design: Design) -> bool:
+    """Whether, of two categories, a report rules out the sensitive one and none the other."""
+    if (design.k, design.m) != (2, 2):
+        return False
     rows = design.exact_matrix()
     return any(not a and b for a, b in rows) and not any(a and not b for a, b in rows)
 
@@ -221,10 +189,10 @@ def _proof(answer: Sufficiency, source: tuple[str, Design], target: tuple[str, D
     if not 0 < len(rows) <= MOST_PROOF_ROWS or len(rows[0]) > MOST_PROOF_ROWS:
         return []
     truths = [label(one) for one in P.inputs.labels]
-    corner, columns = ("to \\ from", report_names(P)) if answer.garbling else ("report \\ truth", truths)
+    corner, columns = ("to \\ from", design_report.report_names(P)) if answer.garbling else ("report \\ truth", truths)
     body = [
         [shorten(name, SHORT_NAME), *(f"{Printed(float(x)):.5g}" for x in row)]
-        for name, row in zip(report_names(A), rows, strict=True)
+        for name, row in zip(design_report.report_names(A), rows, strict=True)
         if answer.garbling or any(row)
     ]
     what = (
@@ -252,20 +220,22 @@ def _compared_remarks(comparison: FairComparison, names: tuple[str, str]) -> lis
         )
     if as_given.slack_used:
         remarks.append("protections within 1e-9 count as equal: a design was given as decimals, or rounded")
-    return remarks
+    fair = comparison.equalised or as_given
+    both = zip(names, (fair.first, fair.second), strict=True)
+    return remarks + [f"{name} {ACQUITS}" for name, design in both if _acquits(design)]
 
 
 def _worse(comparison: FairComparison, first: str, second: str) -> str | None:
     """The design that could be improved at no cost."""
     fair = comparison.equalised or comparison.given
-    worse = {"first": (second, comparison.given.second), "second": (first, comparison.given.first)}.get(
-        fair.order.verdict
-    )
+    given = comparison.given
+    worse = {"first": (second, given.second), "second": (first, given.first)}.get(fair.order.verdict)
     if worse is None or isinstance(worse[1].parity_exact(), float) or worse[1].is_admissible():
         return None
     return worse[0]
 
 
+STILL_UNKNOWN = "shares cannot be estimated from its reports all the same; another design of this parity may do better"
 BACK = (
     "A report of the new design, drawn once more with the chances below it, becomes a report of the old one: nothing "
     "that the old design told is lost."
@@ -276,8 +246,9 @@ def improved_report(gain: Improvement, path: str, output: str | None) -> Report:
     """What was gained, and how the old reports come back; ``output`` is where the design was written."""
     parity = parity_text(stands_for(gain.design))
     if not gain.improved:
+        remarks = [] if gain.design.identifiable else [STILL_UNKNOWN]
         first = f"{path} cannot be improved: no design of parity {parity} is more informative."
-        return _improvement(gain, first, [*_improved_remarks(gain), *_written(gain, output)], path, output)
+        return _improvement(gain, first, [Notes(remarks), *_written(gain, output)], path, output)
     if gain.gamma == math.inf:
         first = (
             f"The truth itself is more informative than {path}: without a bound on parity nothing else is admissible."
@@ -331,13 +302,13 @@ def _variances(before: float | None, after: float | None) -> str:
 def _both_designs(gain: Replacement) -> list[tuple[str, str]]:
     old, new = gain.original, gain.design
     if new is old:
-        return [("reports", reports_of(old)), ("parity", parity_of(old))]
+        return [("reports", design_report.reports_of(old)), ("parity", design_report.parity_of(old))]
     before, after = gain.added_variances()
     return [
-        ("reports before", reports_of(old)),
-        ("reports after", reports_of(new)),
-        ("parity before", parity_of(old)),
-        ("parity after", parity_of(new)),
+        ("reports before", design_report.reports_of(old)),
+        ("reports after", design_report.reports_of(new)),
+        ("parity before", design_report.parity_of(old)),
+        ("parity after", design_report.parity_of(new)),
         ("added variance before", _variance(old, before)),
         ("added variance after", _variance(new, after)),
     ]
@@ -349,17 +320,9 @@ def _variance(design: Design, value: float | None) -> str:
     return f"{number(value)} divided by n, at equal shares, best linear estimate"
 
 
-def _improved_remarks(gain: Improvement) -> list[Block]:
-    if gain.design.identifiable:
-        return []
-    return [
-        Notes(["shares cannot be estimated from its reports all the same; another design of this parity may do better"])
-    ]
-
-
 def _proof_of_gain(gain: Replacement, output: str | None, warnings: Iterable[Block] = ()) -> list[Block]:
     """The new matrix, the garbling, the warnings and where the design went."""
-    return [*matrix_blocks(gain.design), *_garbling(gain), *warnings, *_written(gain, output)]
+    return [*design_report.matrix_blocks(gain.design), *_garbling(gain), *warnings, *_written(gain, output)]
 
 
 def _written(gain: Replacement, output: str | None) -> list[Block]:
@@ -372,15 +335,15 @@ def _written(gain: Replacement, output: str | None) -> list[Block]:
 
 def _garbling(gain: Replacement) -> list[Block]:
     old, new = gain.original, gain.design
-    if not (old.has_reports_up_to(SHOWN_LABELS) and new.has_reports_up_to(SHOWN_LABELS)):
-        sizes = f"{count_of_reports(old)} by {count_of_reports(new)}"
+    if not (old.has_reports_up_to(design_report.SHOWN_LABELS) and new.has_reports_up_to(design_report.SHOWN_LABELS)):
+        sizes = f"{design_report.count_of_reports(old)} by {design_report.count_of_reports(new)}"
         held = f"a garbling of {sizes} entries gives the old reports back: see --json"
         return [Notes([f"nothing that the old design told is lost; {held}"])]
     width = (WIDTH - 26) // new.m - 2
-    header = ["old \\ new report", *(shorten(name, width) for name in report_names(new))]
+    header = ["old \\ new report", *(shorten(name, width) for name in design_report.report_names(new))]
     rows = [
         [shorten(name, 24), *(_chance(c) for c in row)]
-        for name, row in zip(report_names(old), gain.garbling_matrix().tolist(), strict=True)
+        for name, row in zip(design_report.report_names(old), gain.garbling_matrix().tolist(), strict=True)
     ]
     return [GAP, _opening(BACK), Grid(header, rows)]
 

@@ -10,7 +10,7 @@ from maskwell.core.exact import rounded
 from maskwell.core.phrases import Printed, file_name, shorten
 from maskwell.core.verdicts import at_least, below, tied
 from maskwell.designs.design import Design
-from maskwell.planning.design_choice import Choice, Option
+from maskwell.planning.design_choice import Choice
 from maskwell.planning.power import PowerPlan
 from maskwell.planning.respondent_variance import Sampling, UnitVariance
 from maskwell.planning.sample_size import SamplePlan
@@ -31,6 +31,7 @@ ERRORS = "error: root mean square error of a share; n: respondents for the same 
 def choice_report(choice: Choice, path: str | None, demand: str) -> Report:
     """What to take and what it costs; ``demand`` is how the demand was typed, ``path`` where the design was written."""
     ranked = choice.ranked
+    names = [f"{o.rank} {o.label}{'' if o.dominated_by is None else DOMINATED}" for o in ranked]
     columns = {"V_R": _figures([o.added_variance or 0.0 for o in ranked])}
     if choice.n is not None:
         columns["error"] = _figures([o.rms_error or 0.0 for o in ranked])
@@ -42,7 +43,7 @@ def choice_report(choice: Choice, path: str | None, demand: str) -> Report:
     body: list[Block] = [
         Facts(_choice_facts(choice)),
         GAP,
-        Grid(["design", *columns], [list(row) for row in zip(map(_name, ranked), *columns.values(), strict=True)]),
+        Grid(["design", *columns], [list(row) for row in zip(names, *columns.values(), strict=True)]),
         Paragraph(LEGEND.format("" if choice.n is None else ERRORS), indent="  "),
     ]
     remarks = [Notes(choice.warnings, word="warning"), Notes([*_remarks(choice)]), promise_note(choice.design)]
@@ -62,7 +63,8 @@ def _choice_answer(choice: Choice, path: str | None) -> str:
 
 
 def _choice_facts(choice: Choice) -> list[tuple[str, str]]:
-    shares = "equal shares" if choice.pi is None else f"shares {_planned_shares(choice)}"
+    given = [f"{Printed(float(p)):.4g}" for p in choice.pi or ()]
+    shares = f"shares {', '.join(given if len(given) <= 8 else [*given[:7], '...'])}" if given else "equal shares"
     level = "" if choice.n is None else f", {Printed(100 * choice.level):g} % intervals"
     demand = choice.demand
     gamma, limit = (demand.gamma_exact, "below") if demand.strict else (choice.gamma, "at most")
@@ -71,33 +73,18 @@ def _choice_facts(choice: Choice) -> list[tuple[str, str]]:
         ("why", choice.reason),
         ("parity", f"{limit} {rounded(gamma, 15, up=False) if factor == '1' else factor}"),
         ("planned for", f"{shares}{level}"),
-        *_meant(choice),
-        *_sampling(choice.sampling),
     ]
     sizes = choice.respondents
     if sizes is None:
-        return facts
+        return [*facts, *_sampling(choice.sampling)]
+    if choice.category is not None:  # which margins are about, where they differ
+        facts.append(("category", f"{_named(choice.category)}{', the hardest to estimate' if choice.hardest else ''}"))
     worst, direct = (
         f"within {number(margin, 3)}; within {number(sizes.margin, 3)} from {_respondents(n or 0)}"
         for margin, n in ((sizes.worst_margin, sizes.worst_n), (sizes.direct_margin, sizes.direct_n))
     )
-    return [*facts, ("whatever the shares", worst), ("asked directly", f"{direct}, but without protection")]
-
-
-def _meant(choice: Choice) -> list[tuple[str, str]]:
-    """The category that margins are about, where they differ."""
-    if choice.n is None or choice.category is None:
-        return []
-    return [("category", f"{_named(choice.category)}{', the hardest to estimate' if choice.hardest else ''}")]
-
-
-def _planned_shares(choice: Choice) -> str:
-    shares = [f"{Printed(float(p)):.4g}" for p in choice.pi or ()]
-    return ", ".join(shares if len(shares) <= 8 else [*shares[:7], "..."])
-
-
-def _name(option: Option) -> str:
-    return f"{option.rank} {option.label}{'' if option.dominated_by is None else DOMINATED}"
+    facts += [*_sampling(choice.sampling), ("whatever the shares", worst)]
+    return [*facts, ("asked directly", f"{direct}, but without protection")]
 
 
 def _figures(values: Sequence[float], *, decimals: int = 2) -> list[str]:
@@ -247,16 +234,16 @@ def allocation_report(allocation: Allocation) -> Report:
         f"below: the estimate is within {number(allocation.margin, 3)} ({Printed(100 * allocation.level):g} %)."
     )
     rows = [
-        [shorten(name, 40), f"{n:,}", f"{Printed(share):.4f}", *_of_stratum(allocation, i)]
-        for i, (name, n, share) in enumerate(
-            zip(allocation.names, allocation.counts, allocation.fractions, strict=True)
-        )
+        [shorten(name, 40), f"{n:,}", f"{Printed(share):.4f}"]
+        for name, n, share in zip(allocation.names, allocation.counts, allocation.fractions, strict=True)
     ]
+    header, following = [parts, "n", "best share"], "--design 'y[group=1]=D1' --design 'y[group=2]=D2'"
+    if allocation.kind == "strata":
+        header, following = [*header, "of all", "variance, times n"], "--strata COLUMN and a --design for each deck"
+        for row, part in zip(rows, allocation.details["unit_variances"], strict=True):
+            row += [f"{Printed(part['share']):.4f}", f"{Printed(part['total']):.4f}"]
     unused = [name for name, n in zip(allocation.names, allocation.counts, strict=True) if not n]
     not_needed = [f"{shorten(name, 40)} is not needed: the others are more informative" for name in unused]
-    table = Grid(
-        [parts, "n", "best share", *(["of all", "variance, times n"] if allocation.kind == "strata" else [])], rows
-    )
     facts = [("variance", number(allocation.variance, 4))]
     if allocation.plain_variance is not None:
         plain = "divided by size" if allocation.kind == "strata" else "divided equally"
@@ -267,19 +254,6 @@ def allocation_report(allocation: Allocation) -> Report:
         facts.append(("cost", f"{Printed(allocation.cost):,.10g}"))
     return Report(
         answer,
-        [table, Facts(facts), Notes([*not_needed, *allocation.details.get("notes", ())])],
-        next_step=_after_allocation(allocation),
+        [Grid(header, rows), Facts(facts), Notes([*not_needed, *allocation.details.get("notes", ())])],
+        next_step=f"ask them, then maskwell estimate FILE {following}",
     )
-
-
-def _after_allocation(allocation: Allocation) -> str:
-    if allocation.kind == "strata":
-        return "ask them, then maskwell estimate FILE --strata COLUMN and a --design for each deck"
-    return "ask them, then maskwell estimate FILE --design 'y[group=1]=D1' --design 'y[group=2]=D2'"
-
-
-def _of_stratum(allocation: Allocation, i: int) -> list[str]:
-    if allocation.kind != "strata":
-        return []
-    part = allocation.details["unit_variances"][i]
-    return [f"{Printed(part['share']):.4f}", f"{Printed(part['total']):.4f}"]

@@ -20,17 +20,7 @@ from maskwell.privacy.criteria import RHO_EXAMPLES, posterior_range, stands_for
 from maskwell.privacy.design_audit import PRIORS, REPETITIONS
 from maskwell.reports.plain_words import count, counted, factor_up, label, number
 from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Paragraph, Report
-from maskwell.reports.text.design_report import (
-    MATRIX_LABEL_WIDTH,
-    SHOWN_LABELS,
-    made_as,
-    matrix_blocks,
-    parity_of,
-    report_names,
-    typed_categories,
-    what_is_reported,
-    what_it_does,
-)
+from maskwell.reports.text import design_report
 
 ROOM = WIDTH - len("Next: ")
 
@@ -41,7 +31,7 @@ def audit_report(audit: Mapping[str, Any], design: Design, path: str, demand: st
         _demand_answer(audit, design, path) if "meets" in audit else _promise(design, path),
         [
             Facts(_audit_facts(audit, design)),
-            *matrix_blocks(design),
+            *design_report.matrix_blocks(design),
             *_posteriors(design),
             *_after_reports(audit, design),
             Notes(audit["warnings"], word="warning"),
@@ -101,7 +91,7 @@ def _planned(what: str, design: Design, columns: int) -> str:
     """The command that plans a design over the same categories."""
     if columns > 1:
         return f"give every part {what}: maskwell choose --help"
-    command = f"maskwell choose {typed_categories(design.inputs)} --epsilon 1"
+    command = f"maskwell choose {design_report.typed_categories(design.inputs)} --epsilon 1"
     said = f"a design with {what}: {command}"
     return said if len(said) <= ROOM else f"a design with {what}: maskwell choose --help"
 
@@ -115,7 +105,7 @@ def _better(asked: Mapping[str, Any], design: Design, demand: str, path: str, co
         return TELL_NOTHING
     option = demand or f"--gamma {gamma}"
     output = "design-2.json" if Path(path).name == "design.json" else "design.json"
-    command = f"maskwell design k-ary {typed_categories(design.inputs)} {option} -o {output}"
+    command = f"maskwell design k-ary {design_report.typed_categories(design.inputs)} {option} -o {output}"
     return command if len(command) <= ROOM else f"maskwell design k-ary --categories @LABELS.txt {option} -o {output}"
 
 
@@ -133,10 +123,10 @@ def _sufficient(asked: Mapping[str, Any]) -> Parity:
 def _audit_facts(audit: Mapping[str, Any], design: Design) -> list[tuple[str, str]]:
     right, blind = audit["guess_probability"], number(audit["guess_without_report"])
     facts = [
-        ("made as", made_as(design)),
-        *what_is_reported(design, f"{count(audit['k'])}: "),
-        *what_it_does(design),
-        ("parity", parity_of(design)),
+        ("made as", design_report.made_as(design)),
+        *design_report.what_is_reported(design, f"{count(audit['k'])}: "),
+        *design_report.what_it_does(design),
+        ("parity", design_report.parity_of(design)),
         ("epsilon", number(audit["epsilon"], 10)),
         (
             "best guess is right",
@@ -155,8 +145,10 @@ def _audit_facts(audit: Mapping[str, Any], design: Design) -> list[tuple[str, st
         worn = ", ".join(f"{t} reports {parity_text(parity**t, 4)}" for t in REPETITIONS)
         facts.append(("asked again, parity", worn))
     if "hazard" in audit:
-        facts.append(("sensitive categories", _hazard(audit["hazard"])))
-    if "row_parities" in audit and len(audit["row_parities"]) <= SHOWN_LABELS:
+        hazard = {name: number(audit["hazard"][name]) for name in ("prior", "greatest", "ratio")}
+        said = "{prior} before, at most {greatest} after a report (one-sided ratio {ratio})".format(**hazard)
+        facts.append(("sensitive categories", said))
+    if "row_parities" in audit and len(audit["row_parities"]) <= design_report.SHOWN_LABELS:
         facts.append(("parity of each report", ", ".join(number(p) for p in audit["row_parities"])))
     if "parity_within" in audit:
         facts.append(("parity within a cell", str(audit["parity_within"])))
@@ -191,13 +183,6 @@ def _admissible(audit: Mapping[str, Any]) -> str:
     return f"no, another design of this parity is more informative: {audit['inadmissible_because']}"
 
 
-def _hazard(audit: Mapping[str, Any]) -> str:
-    ratio = number(audit["ratio"])
-    return (
-        f"{number(audit['prior'])} before, at most {number(audit['greatest'])} after a report (one-sided ratio {ratio})"
-    )
-
-
 def _posteriors(design: Design) -> list[Block]:
     """What a suspicion can become: the least rounded down, the most rounded up."""
     parity = stands_for(design)
@@ -210,10 +195,13 @@ def _posteriors(design: Design) -> list[Block]:
 
 def _after_reports(audit: Mapping[str, Any], design: Design) -> list[Block]:
     """What the given prior becomes after each report, for small designs."""
-    if "posterior" not in audit or design.k > SHOWN_LABELS or design.m > SHOWN_LABELS:
+    if "posterior" not in audit or design.k > design_report.SHOWN_LABELS or design.m > design_report.SHOWN_LABELS:
         return []
     header = ["after the report", *(shorten(label(one), 12) for one in design.inputs.labels)]
-    names = ["(before)", *(shorten(one, MATRIX_LABEL_WIDTH) for one in report_names(design))]
+    names = [
+        "(before)",
+        *(shorten(one, design_report.MATRIX_LABEL_WIDTH) for one in design_report.report_names(design)),
+    ]
     beliefs = [audit["prior"], *audit["posterior"]]
     rows = [
         [name, *("–" if math.isnan(p) else f"{Printed(p):.4f}" for p in row)]
@@ -256,11 +244,9 @@ def convert_report(languages: Mapping[str, Any], option: str) -> Report:
 def _language_facts(languages: Mapping[str, Any], gamma: Fraction, *, strict: bool) -> list[tuple[str, str]]:
     below = "below " if strict else ""
     epsilon = rounded(Fraction(languages["epsilon"]) * LOGARITHM, 10, up=False)
-    itself = (
-        [("l-diversity itself", "no bound on parity: a suspicion can rise to certainty")] if "l" in languages else []
-    )
+    itself = [("l-diversity itself", "no bound on parity: a suspicion can rise to certainty")]
     pairs = [
-        *itself,
+        *(itself if "l" in languages else []),
         ("gamma, beta, Bayes factor", f"{below}{rounded(gamma, 10, up=False)}"),
         ("epsilon", f"{below}{epsilon}"),
     ]
@@ -287,13 +273,11 @@ def _matching_l(languages: Mapping[str, Any]) -> str:
         return f"{real}: there is no l-diversity of two categories"
     if low == high:
         return f"{real}, which bounds no parity"
-    less = f"l = {low} adds less variance" if low >= 2 else "no l adds so little variance"
-    more = (
-        f"l = {high} hides the truth among more answers"
-        if high < languages["k"]
-        else "no l hides it among more answers"
-    )
-    both = low >= 2 and high < languages["k"]
+    less, more, both = f"l = {low} adds less variance", f"l = {high} hides the truth among more answers", True
+    if low < 2:
+        less, both = "no l adds so little variance", False
+    if high >= languages["k"]:
+        more, both = "no l hides it among more answers", False
     return f"{real}: {less}, {more}; {'neither bounds parity' if both else 'it bounds no parity'}"
 
 

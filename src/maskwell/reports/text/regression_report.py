@@ -14,7 +14,7 @@ from maskwell.estimation.regression.nested_models import NestedTest
 from maskwell.estimation.regression.predicted_chances import Effects, Predictions
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.reports.pages.paper_tables import Table
-from maskwell.reports.plain_words import counted, gives_all
+from maskwell.reports.plain_words import counted, more_of
 from maskwell.reports.report import GAP, Block, Facts, Grid, Notes, Report, line
 from maskwell.reports.text.design_report import asked_by, devices_told, with_level
 
@@ -39,12 +39,10 @@ def regression_report(
     ``tests`` are those against smaller models, ``effects`` the average marginal effects and ``predictions`` the chances
     for chosen values, where they were asked for.
     """
-    hidden = len(regression.terms) - MOST_TERMS
-    more = f"  ... and {hidden:,} more: {gives_all()}" if hidden > 0 else ""
     head, rows = _cells(regression, level, exponentiate=exponentiate, most=MOST_TERMS)
     marked = [*zip(rows, regression.is_threshold, strict=False)]
     terms, thresholds = ([row for row, one in marked if one == above] for above in (False, True))
-    body: list[Block] = [Grid(head, terms, more=more)]
+    body: list[Block] = [Grid(head, terms, more=more_of(len(regression.terms), MOST_TERMS))]
     if thresholds:
         body += [GAP, Grid([head[0], "estimate", *head[2:]], thresholds, title="  thresholds (log odds)")]
     if regression.latent is not None:

@@ -26,6 +26,7 @@ from maskwell.privacy.certificate_check import Verified
 from maskwell.reports.plain_words import count, counted, label
 from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Paragraph, Report, sentence
 from maskwell.reports.text import release_words as words
+from maskwell.reports.text.names_in_words import NAME, names_in_short
 
 LABEL_WIDTH = 18
 ABOVE = "records whose chance of a correct match is above the limit of the plan, {bound}"
@@ -95,19 +96,15 @@ def dry_run_report(
     ``given`` are further options of the command, for the line that says what to type next.
     """
     refused = refusal(release)
-    first = _would_be(release) if refused is None else _would_not_be(release, refused)
+    first = (
+        [sentence(_would_be(release)), *_assumptions(release)] if refused is None else _would_not_be(release, refused)
+    )
     remarks: list[Block] = [Notes([f"{point.label}: {point.note}" for point in points if point.note])]
     bound = release.plan.match
     if bound is not None and any(point.above for point in points):
-        remarks.append(Notes([ABOVE.format(bound=_plain(words.bound_value("match", float(bound))))], word="above"))
+        remarks.append(Notes([ABOVE.format(bound=_match(float(bound)))], word="above"))
     remarks.append(Notes([BEATEN] if any(i is not None for i in _beaten(points)) else [], word="beaten by"))
-    body = [
-        *map_table(points),
-        *remarks,
-        *recode_table(recodes),
-        GAP,
-        *_changes(release),
-    ]
+    body = [*map_table(points), *remarks, *recode_table(recodes), GAP, *_changes(release)]
     more = "".join(f" {name} {shlex.quote(value)}" for name, value in (given or {}).items() if value is not None)
     command = f"maskwell release {shlex.quote(source)} --plan {shlex.quote(plan)}{more}"
     if refused is None:
@@ -131,9 +128,9 @@ def refusal(release: AnyRelease) -> InfeasibleError | None:
     return None
 
 
-def _would_be(release: AnyRelease) -> list[Paragraph]:
-    first = f"Nothing is written yet. The plan would release {counted(release.rows, 'record', 'records')}. "
-    return [sentence(first + _release_answer(release)), *_assumptions(release)]
+def _would_be(release: AnyRelease) -> str:
+    records = counted(release.rows, "record", "records")
+    return f"Nothing is written yet. The plan would release {records}. {_release_answer(release)}"
 
 
 def _would_not_be(release: AnyRelease, refused: InfeasibleError) -> list[Paragraph]:
@@ -173,7 +170,7 @@ def _recode_row(effect: RecodeEffect) -> list[str]:
     start = [_unrecoded(effect), of[0] if len(of) == 1 else words.NONE]
     if effect.note:
         return [*start, *[words.NONE] * 3, "not possible"]
-    chances = [_plain(words.bound_value("match", chance)) for chance in (effect.risk_before, effect.risk)]
+    chances = [_match(chance) for chance in (effect.risk_before, effect.risk)]
     return [*start, f"{effect.alone:,}", *chances, f"{percent(effect.changed)} %"]
 
 
@@ -200,7 +197,7 @@ def _map_row(point: RiskUtilityPoint, points: Sequence[RiskUtilityPoint], better
     measured = math.isfinite(point.risk)
     return [
         _label(point),
-        _plain(words.bound_value("match", point.risk)) if measured else words.NONE,
+        _match(point.risk) if measured else words.NONE,
         f"{percent(point.changed)} %",
         expected_number(point.matches) if measured else words.NONE,
         f"{point.above:,}" if measured else words.NONE,
@@ -243,12 +240,12 @@ def _kept(stages: Sequence[Stage]) -> list[Paragraph]:
 
 def _table(stage: Stage, kept: Sequence[str]) -> str:
     """The stage where all its columns are kept together, else those that are."""
-    return _columns(stage) if {*stage.columns} <= {*kept} else words.names_in_short(kept)
+    return _columns(stage) if {*stage.columns} <= {*kept} else names_in_short(kept)
 
 
 def _columns(stage: Stage) -> str:
-    within = f" within {words.names_in_short(stage.within)}" if stage.within else ""
-    return words.names_in_short(stage.variables) + within
+    within = f" within {names_in_short(stage.within)}" if stage.within else ""
+    return names_in_short(stage.variables) + within
 
 
 def _broken_promises(release: AnyRelease) -> list[str]:
@@ -269,6 +266,10 @@ def _remarks(release: AnyRelease) -> list[str]:
 
 def _plain(text: str) -> str:
     return text.replace(SPACE, " ")
+
+
+def _match(chance: float) -> str:
+    return _plain(words.chance(chance))
 
 
 MOST_LEVELS = 8
@@ -302,8 +303,10 @@ def risk_report(
     body += reported_table(reported)
     body += [] if special is None else special_table(special)
     body += [GAP, _variables(added), GAP, _levels(levels)] if added else []
-    alone = [] if released is None or report.after is not None else [_seen(released), NO_RECEIPT]
-    body.append(Notes([*words.risk_notes(report), *alone]))
+    body.append(Notes(words.risk_notes(report)))
+    if released is not None and report.after is None:
+        alone = f"{count(int((released.counts == 1).sum()))} of {counted(released.n, 'record', 'records')}"
+        body.append(Notes([f"in the released file {alone} are alone with their keys", NO_RECEIPT]))
     return Report(first, body, next_step=_after_risk(file, names or {}, report))
 
 
@@ -355,9 +358,9 @@ def reported_table(reported: Sequence[ReportedAttribute]) -> list[Block]:
         [
             shorten(one.sensitive, 16),
             parity_text(one.parity),
-            f"{_at_most(one)}{_plain(words.bound_value('match', one.guess))}",
+            f"{_at_most(one)}{_match(one.guess)}",
             f"{percent(one.guess_without_report)} %",
-            f"{_at_most(one)}{_plain(words.bound_value('match', one.max_posterior))}",
+            f"{_at_most(one)}{_match(one.max_posterior)}",
         ]
         for one in reported
     ]
@@ -397,22 +400,18 @@ def _risk_answer(report: RiskReport) -> str:
     """Whether the bound is kept, where there is one; else who is found, and how surely."""
     if report.after is not None:
         both_sure = at_least(report.after.max_risk, 1)
-        before = count(report.before.uniques or 0) if both_sure else words.bound_value("match", report.before.max_risk)
+        before = count(report.before.uniques or 0) if both_sure else words.chance(report.before.max_risk)
         return f"{words.headline(report)[:-1]}; before the release: {before}.{_verdict(report.after)}"
-    who = f"who knows {words.names_in_short(report.keys)} of a person"
+    who = f"who knows {names_in_short(report.keys)} of a person"
     if report.threshold is None:
         return f"W{who[1:]} finds {_who_is_found(report)}."
-    bound, now = words.bound_value("match", report.threshold), report.before
+    bound, now = words.chance(report.threshold), report.before
     if not now.records_above:
         return f"No record is above the limit of {bound}: {who} finds {_who_is_found(report)}."
     above = f"{count(now.records_above)} of {counted(now.records, 'record', 'records')}"
     one = now.records_above == 1
     up_to = "" if one else "up to "
-    sure = (
-        "for sure"
-        if one and at_least(now.max_risk, 1)
-        else f"with a chance of {up_to}{words.bound_value('match', now.max_risk)}"
-    )
+    sure = "for sure" if one and at_least(now.max_risk, 1) else f"with a chance of {up_to}{words.chance(now.max_risk)}"
     return f"{above} {'is' if one else 'are'} above the limit of {bound}: {who} finds {'it' if one else 'them'} {sure}."
 
 
@@ -427,7 +426,7 @@ def _who_is_found(report: RiskReport) -> str:
     """Who is found in the file as it is."""
     now = report.before
     if not at_least(now.max_risk, 1):
-        return f"no record with a chance above {words.bound_value('match', now.max_risk)}"
+        return f"no record with a chance above {words.chance(now.max_risk)}"
     sure = f"{count(words.found_for_sure(report))} of {counted(now.records, 'record', 'records')} for sure"
     return f"{sure}: nobody else is like them"
 
@@ -438,7 +437,7 @@ def _file_grid(report: RiskReport) -> Grid:
     small = file.violations or {}
     rows = [
         ["Correct matches if all are looked for", f"{Printed(file.expected_matches):,.0f}"],
-        ["Not exceeded by 95 % of the records", _plain(words.bound_value("match", file.percentile_95))],
+        ["Not exceeded by 95 % of the records", _match(file.percentile_95)],
         ["Fewest records with the same keys", count(file.smallest or 0)],
         *([f"Records with fewer than {size} alike", count(alike)] for size, alike in small.items()),
     ]
@@ -449,23 +448,16 @@ def _file_grid(report: RiskReport) -> Grid:
     return Grid([f"in the file{words.ROUNDED}", ""], rows)
 
 
-def _seen(released: CellTable) -> str:
-    alone = int((released.counts == 1).sum())
-    return (
-        f"in the released file {count(alone)} of {counted(released.n, 'record', 'records')} are alone with their keys"
-    )
-
-
 def _variables(added: Sequence[VariableContribution]) -> Grid:
     """How many matches are left to somebody who does not know one of the keys."""
     header = ["key", "matches without it", "fewer by", "alone without it", "greatest chance"]
     rows = [
         [
-            shorten(one_line(one.variable), words.NAME),
+            shorten(one_line(one.variable), NAME),
             expected_number(one.matches_without),
             f"{Printed(100 * one.share):.0f} %",
             expected_number(one.uniques_without),
-            _plain(words.bound_value("match", one.max_risk_without)),
+            _match(one.max_risk_without),
         ]
         for one in added
     ]
@@ -475,24 +467,20 @@ def _variables(added: Sequence[VariableContribution]) -> Grid:
 def _levels(levels: Sequence[LevelContribution]) -> Grid:
     """The labels whose records are found most easily."""
     header = ["label", "records", "mean chance", "greatest", "matches"]
+    some = levels[:MOST_LEVELS]
+    parts = [(one.variable, words.NONE if one.level is None else label(one.level)) for one in some]
     rows = [
         [
-            _level(one),
+            " = ".join(shorten(one_line(part), LEVEL_PART) for part in pair),
             count(one.records),
-            _plain(words.bound_value("match", one.mean_risk)),
-            _plain(words.bound_value("match", one.max_risk)),
+            _match(one.mean_risk),
+            _match(one.max_risk),
             expected_number(one.matches),
         ]
-        for one in levels[:MOST_LEVELS]
+        for one, pair in zip(some, parts, strict=True)
     ]
     left = len(levels) - MOST_LEVELS
     return Grid(header, rows, more=f"  ... and {count(left)} labels with less risk" if left > 0 else "")
-
-
-def _level(one: LevelContribution) -> str:
-    """Name and label, each cut by itself."""
-    value = words.NONE if one.level is None else label(one.level)
-    return f"{shorten(one_line(one.variable), LEVEL_PART)} = {shorten(one_line(value), LEVEL_PART)}"
 
 
 def _after_risk(file: str, names: Mapping[str, Any], report: RiskReport) -> str:

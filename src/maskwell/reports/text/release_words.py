@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from maskwell.core.exact import rounded, to_decimal
 from maskwell.core.percentages import SPACE, as_decimal, bound_in_percent, in_percent, percent
-from maskwell.core.phrases import Printed, expected_number, in_words, listed, one_line, shorten
+from maskwell.core.phrases import Printed, expected_number, in_words, one_line, shorten
 from maskwell.core.verdicts import above, at_least, below, largest, ranked
 from maskwell.engines.labelled_columns import Labels
 from maskwell.microdata.kept_bounds import BoundKept, bounds_kept
@@ -18,12 +19,21 @@ from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.contributions import level_contributions, variable_contributions
 from maskwell.microdata.risk.intruders import INTRUDERS
-from maskwell.microdata.risk.risk_report import FileRisk, RiskReport
-from maskwell.microdata.risk.unit_risk import UnitFigures, UnitRisk
+from maskwell.microdata.risk.risk_report import RiskReport
+from maskwell.microdata.risk.unit_risk import UnitRisk
 from maskwell.microdata.stages.achieved_bounds import AT_LEAST, bound_is_kept
-from maskwell.microdata.stages.stage import Randomization, Stage, kept_columns
+from maskwell.microdata.stages.stage import Stage, kept_columns
 from maskwell.microdata.utility.utility_measures import RegressionComparison
 from maskwell.reports.plain_words import count, counted
+from maskwell.reports.text.names_in_words import (
+    LABEL,
+    NAME,
+    columns_of,
+    keys_in_words,
+    label_of,
+    name_of,
+    names_in_short,
+)
 
 KEPT = {"counts": "counts", "weights": "weighted counts"}
 NOT_KEPT = {
@@ -90,7 +100,7 @@ def _matching(release: AnyRelease) -> Promise:
     if asked is None or most is None:
         return Promise(BOUNDS["match"], where, _bound_text("match", asked or Fraction(1)), "–", None)
     kept = bound_is_kept("match", asked, most)
-    return Promise(BOUNDS["match"], where, _bound_text("match", asked), bound_value("match", most), kept)
+    return Promise(BOUNDS["match"], where, _bound_text("match", asked), chance(most), kept)
 
 
 def _promise(one: BoundKept) -> Promise:
@@ -115,6 +125,11 @@ def bound_value(name: str, value: float) -> str:
     return bound_in_percent(value, up=name not in AT_LEAST)
 
 
+def chance(value: float) -> str:
+    """The chance of a match, rounded up."""
+    return bound_value("match", value)
+
+
 def rule_in_words(rule: AnyRule) -> str:
     """A rule as a sentence."""
     if isinstance(rule, Rule):
@@ -135,43 +150,20 @@ def made_by(protection: Protection) -> str:
     return f"{protection.method}{brackets}: {protection.how.summary}"
 
 
-# ---- names of states and columns
-
-PARTS = " · "
-
-
-def name_of(state: Sequence[Hashable], columns: Sequence[str] = (), labels: Labels | None = None) -> str:
-    """The labels of a state; a missing value is told."""
-    names = columns or [""] * len(state)
-    return PARTS.join(label_of(value, name, labels) for value, name in zip(state, names, strict=True))
-
-
-def label_of(value: Hashable, column: str, labels: Labels | None) -> str:
-    """What a value stands for, or the value itself; on one line."""
-    if value is None:
-        return "missing"
-    known = None if labels is None else labels.columns.get(column)
-    return one_line(str(value) if known is None else known.label_of(value))
-
-
-def columns_of(stage: Randomization) -> str:
-    """What is randomized, within what."""
-    within = f" within {', '.join(stage.within)}" if stage.within else ""
-    return one_line(", ".join(stage.variables) + within)
-
-
 # ---- risk and utility as rows
 
 MOST_ROWS = 10
 NONE = "–"
 LARGE = 100
-ROUNDED = " (chances rounded up)"
-"""Said where chances are listed: one third is 33.4 %, which no record exceeds."""
+ROUNDED = " (chances rounded up)"  # said where chances are listed: one third is 33.4 %, which no record exceeds
 
 
-def _number(name: str) -> Callable[[FileRisk], str]:
-    def read(file: FileRisk) -> str:
-        value = getattr(file, name)
+Read = Callable[[Any], str]  # how a figure of the risk of a file, or of its units, is written
+
+
+def _number(name: str) -> Read:
+    def read(of: Any) -> str:
+        value = getattr(of, name)
         if value is None:
             return NONE
         return count(value) if isinstance(value, int) else expected_number(value)
@@ -179,19 +171,18 @@ def _number(name: str) -> Callable[[FileRisk], str]:
     return read
 
 
-def _fewer_than(size: int) -> Callable[[FileRisk], str]:
+def _fewer_than(size: int) -> Read:
     return lambda file: NONE if file.violations is None else count(file.violations[size])
 
 
-def _chance(name: str) -> Callable[[FileRisk], str]:
-    def read(file: FileRisk) -> str:
-        chance = getattr(file, name)
-        return NONE if chance is None else bound_value("match", chance)
+def _chance(name: str) -> Read:
+    def read(of: Any) -> str:
+        value = getattr(of, name)
+        return NONE if value is None else chance(value)
 
     return read
 
 
-Read = Callable[[FileRisk], str]
 IN_SAMPLE: tuple[tuple[str, Read], ...] = (
     ("… highest chance of one, estimated", _chance("max_risk_population")),
     ("… to be sampled and found, at most", _chance("max_risk_sampled")),
@@ -225,15 +216,12 @@ def risk_rows(risk: RiskReport) -> list[tuple[str, str, str]]:
     return [row for row in [*rows, *unit_rows(risk.units)] if row[1:] != (NONE, NONE)]
 
 
-UNIT_MEASURES: tuple[tuple[str, Callable[[UnitFigures], str]], ...] = (
-    ("At least one record of a unit is found", lambda one: bound_value("match", one.max_risk)),
-    ("… whatever depends on what, at most", lambda one: bound_value("match", one.max_bound)),
-    ("Units with a record found, expected", lambda one: expected_number(one.expected_units)),
-    ("… records in them", lambda one: expected_number(one.expected_records)),
-    (
-        "… not knowing who is in the sample",
-        lambda one: NONE if one.expected_reidentifications is None else expected_number(one.expected_reidentifications),
-    ),
+UNIT_MEASURES: tuple[tuple[str, Read], ...] = (
+    ("At least one record of a unit is found", _chance("max_risk")),
+    ("… whatever depends on what, at most", _chance("max_bound")),
+    ("Units with a record found, expected", _number("expected_units")),
+    ("… records in them", _number("expected_records")),
+    ("… not knowing who is in the sample", _number("expected_reidentifications")),
 )
 
 
@@ -261,7 +249,7 @@ def _risky_row(risk: RiskReport, cell: int, labels: Labels | None) -> list[str]:
         name_of([label[table.place(name)] for name in columns], columns, labels)
         for columns in (risk.keys, split_by(risk))
     )
-    alike, chances = count(int(table.counts[cell])), [bound_value("match", before), bound_value("match", after)]
+    alike, chances = count(int(table.counts[cell])), [chance(before), chance(after)]
     return [named, others, alike, f"{Printed(1 / before):,.0f}", *chances] if others else [named, alike, *chances]
 
 
@@ -288,13 +276,9 @@ def key_rows(risk: RiskReport) -> list[list[str]]:
 def label_rows(risk: RiskReport, labels: Labels | None = None) -> list[list[str]]:
     """The labels of keys whose records are found most easily."""
     return [
-        [
-            f"{one.variable} = {label_of(one.level, one.variable, labels)}",
-            count(one.records),
-            bound_value("match", one.mean_risk),
-            bound_value("match", one.max_risk),
-        ]
+        [f"{one.variable} = {named}", count(one.records), chance(one.mean_risk), chance(one.max_risk)]
         for one in level_contributions(risk)[:MOST_ROWS]
+        for named in [label_of(one.level, one.variable, labels)]
     ]
 
 
@@ -343,15 +327,6 @@ def regression_rows(compared: RegressionComparison) -> list[list[str]]:
     ]
 
 
-NAME, NAMES, LABEL = 24, 60, 24
-"""Letters of one name of a column, of several, and of a label; what is longer is cut, numbers never are."""
-
-
-def names_in_short(columns: Sequence[str], width: int = NAMES) -> str:
-    """Names of columns on one line, as many as fit."""
-    return listed((shorten(one_line(name), NAME) for name in columns), len(columns), width)
-
-
 def found_for_sure(risk: RiskReport) -> int:
     """Records that are found with certainty: of the release where there is one."""
     return int(risk.table.counts[at_least(risk.risk, 1)].sum())
@@ -366,11 +341,11 @@ def headline(risk: RiskReport, *, whole: bool = False) -> str:
     now = risk.before if risk.after is None else risk.after
     keys = in_words([one_line(key) for key in risk.keys]) if whole else keys_in_words(risk.keys)
     who = f"someone who knows {keys}{INTRUDERS[risk.intruder].words}"
-    limit = "" if risk.threshold is None else f" (limit {bound_value('match', risk.threshold)})"
+    limit = "" if risk.threshold is None else f" (limit {chance(risk.threshold)})"
     if at_least(now.max_risk, 1) and not risk.is_flagged("exchange-beyond-the-keys"):  # whose figures are bounds
         records = counted(found_for_sure(risk), "record", "records")
         return f"{records} can be found with certainty by {who}{limit}."
-    highest = f"Highest chance that {who} finds the right record: {bound_value('match', now.max_risk)}{limit}"
+    highest = f"Highest chance that {who} finds the right record: {chance(now.max_risk)}{limit}"
     return "; ".join([highest, *_who_finds_more(risk)]) + "."
 
 
@@ -380,22 +355,19 @@ def unit_headline(risk: RiskReport) -> list[str]:
     if units is None:
         return []
     now, column = units.before if units.after is None else units.after, one_line(shorten(units.unit, NAME))
-    said = (
-        f"At least one of the records with the same {column} is found with a chance of up to"
-        f" {bound_value('match', now.max_risk)}"
-    )
+    said = f"At least one of the records with the same {column} is found with a chance of up to {chance(now.max_risk)}"
     said += " by someone who looks once for each"
     said += ", if they are matched independently" if below(now.max_risk, now.max_bound) else ""
     if now.worst_risk is not None and above(now.worst_risk, now.max_risk, scale=1):
         finds_most = INTRUDERS[risk.intruder].outdone(counts="released_counts" in risk.per_cell)
-        said += f"; {bound_value('match', now.worst_risk)} for someone who {finds_most}"
+        said += f"; {chance(now.worst_risk)} for someone who {finds_most}"
     said += "; the limit is for single records." if risk.threshold is not None else "."
     if not units.seen_share:
         return [said]
     seen = names_in_short(units.seen_by)
     together = (
         f"Someone who knows the keys of all of them and sees by {seen} who belongs together finds them with a chance of"
-        f" up to {bound_value('match', units.known_together)}."
+        f" up to {chance(units.known_together)}."
     )
     return [said, together]
 
@@ -403,10 +375,10 @@ def unit_headline(risk: RiskReport) -> list[str]:
 def _who_finds_more(risk: RiskReport) -> Iterator[str]:
     now = risk.before if risk.after is None else risk.after
     if above(now.max_risk_any_release, now.max_risk, scale=1):
-        yield f"{bound_value('match', now.max_risk_any_release)} for someone who looks where it is easiest"
+        yield f"{chance(now.max_risk_any_release)} for someone who looks where it is easiest"
     counts = now.max_risk_released_counts
     if counts is not None and above(counts, max(now.max_risk, now.max_risk_any_release), scale=1):
-        yield f"{bound_value('match', counts)} for someone who also compares all released counts with the true ones"
+        yield f"{chance(counts)} for someone who also compares all released counts with the true ones"
     joined = risk.joined
     if joined is not None and above(joined.right_surest, risk.worst_by_counts, scale=1):
         yield (
@@ -465,17 +437,11 @@ def _not_counted(release: AnyRelease) -> list[str]:
     return columns + (["what the order of the records tells, which is kept"] if not release.shuffled else [])
 
 
-def keys_in_words(keys: Sequence[str]) -> str:
-    """The keys as a sentence has them, or as many as fit a line."""
-    said = in_words([one_line(key) for key in keys])
-    return said if len(said) <= NAMES else names_in_short(keys)
-
-
 def above_in_words(above: int, records: int, most: float, bound: float) -> str:
     """Records above a bound, as part of a sentence."""
     keep = "keeps a chance of" if above == 1 else "keep a chance of up to"
     of = f"{count(above)} of {counted(records, 'record', 'records')}"
-    return f"{of} {keep} {bound_value('match', most)}, the limit is {bound_value('match', bound)}"
+    return f"{of} {keep} {chance(most)}, the limit is {chance(bound)}"
 
 
 def easiest(risk: RiskReport, labels: Labels | None = None, *, whole: bool = False) -> str:
@@ -490,7 +456,7 @@ def easiest(risk: RiskReport, labels: Labels | None = None, *, whole: bool = Fal
     others = split_by(risk)
     within = f", with {_cell_in_words(others, label, labels, whole=whole)}" if others else ""
     records = counted(int(table.counts[cell]), "record", "records")
-    return f"Found most easily: {named}{within} ({records}, {bound_value('match', float(risk.risk[cell]))})"
+    return f"Found most easily: {named}{within} ({records}, {chance(float(risk.risk[cell]))})"
 
 
 def _cell_in_words(columns: Sequence[str], label: dict[str, object], labels: Labels | None, *, whole: bool) -> str:
