@@ -27,7 +27,6 @@ from maskwell.core.exact import (
     root_below,
     safe_below,
     to_digits,
-    to_float,
     to_text,
 )
 from maskwell.errors import ParameterError, WrongTypeError
@@ -171,13 +170,6 @@ def test_logarithms_are_close(value: Fraction) -> None:
 )
 def test_logarithms_of_long_fractions(value: Fraction, logarithm: float) -> None:
     assert math.isclose(log_of(value), logarithm, rel_tol=1e-14, abs_tol=1e-300)
-
-
-def test_infinity_stays_infinite() -> None:
-    assert log_of(math.inf) == to_float(math.inf) == math.inf
-    assert to_text(math.inf) == "inf"
-    assert to_float(Fraction(10**400)) == math.inf
-    assert to_text(Fraction(7, 3)) == "7/3"
 
 
 @pytest.mark.parametrize("bad", [-1e-12, 1.0000001, 2, "3/2", -1])

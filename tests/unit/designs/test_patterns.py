@@ -12,7 +12,7 @@ from tests.support.examples import ABC, YES_NO, numbered
 
 from maskwell.core import Categories
 from maskwell.designs import Dense, Subset, Uniform
-from maskwell.designs.patterns import Patterns, codes_of, mask_of, set_labels
+from maskwell.designs.patterns import Patterns, mask_of, set_labels
 from maskwell.errors import LabelError, MaskwellError, MatrixError, ParameterError, TooLargeError, WrongTypeError
 
 
@@ -108,11 +108,6 @@ def test_names_of_sets_are_distinct_whatever_the_labels() -> None:
     labels = Categories.of([1, "1", "1, 1", "}, {"])
     masks = range(1, 15)
     assert len(set(set_labels(masks, labels).labels)) == 14
-
-
-def test_masks_and_codes() -> None:
-    for mask in range(256):
-        assert mask_of(codes_of(mask), 8) == mask
 
 
 def test_a_long_list_is_made_and_drawn_quickly() -> None:

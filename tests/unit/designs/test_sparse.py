@@ -184,16 +184,6 @@ def test_draws_equal_those_of_the_dense_twin(
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_zero_means_never(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    design = some(50, 12, 11, 10)
-    monkeypatch.setattr(kernels, "active", getattr(kernels, path))
-    codes = np.arange(200_000) % 50
-    reports = design.sample(codes, random=SeededRandom(3)).data
-    assert (design.entries_at(reports, codes) > 0).all()
-    assert len(np.unique(codes * 50 + reports)) == 600, "and what can come does come"
-
-
-@pytest.mark.parametrize("path", PATHS)
 def test_words_of_all_ones_and_zeros_stay_within_the_column(path: str) -> None:
     """Also where a chance is too small for 64 bits, so that two thresholds are the same number."""
     tiny = 3**60
@@ -270,12 +260,6 @@ def test_parity_tells_apart_chances_that_are_one_float() -> None:
     assert len(set(made.values.tolist())) == 2
     assert made.parity_exact() == Fraction(big + 1, big - 2)
     assert dense_twin(made).parity_exact() == made.parity_exact()
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_parity_of_full_matrices(seed: int) -> None:
-    design = some(6, 6, seed, 50)
-    assert design.parity_exact() == dense_twin(design).parity_exact() < math.inf
 
 
 def test_parity_where_floats_are_too_small_for_a_ratio() -> None:
