@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from tests.support.arrays import Real
 from tests.support.examples import EXAMPLES, SETS
-from tests.support.quiet import quiet
+from tests.support.quiet import quiet, told
 from tests.support.together import together
 from tests.support.twin import Twin
 
@@ -342,9 +342,8 @@ def test_no_rows_is_no_error(name: str) -> None:
 def test_reports_of_another_design_are_refused(name: str) -> None:
     design = EXAMPLES[name]
     other = next(d for d in EXAMPLES.values() if (d != design and d.k == design.k) or d.kind != design.kind)
-    with pytest.raises(ReportError, match="come from") as raised:
+    with told(ReportError, match="come from"):
         design.tally(other.sample(np.zeros(3, dtype=int), random=SeededRandom(1)))
-    assert raised.value.hint
 
 
 # ---- identity
@@ -383,9 +382,8 @@ def test_other_labels_change_the_fingerprint_and_nothing_else(name: str) -> None
     design = EXAMPLES[name]
     labels = Categories.of([f"label {j}" for j in range(design.k)])
     if design.kind in COMPOSITE:
-        with pytest.raises(ParameterError) as raised:
+        with told(ParameterError):
             design.with_labels(labels)
-        assert raised.value.hint
         return
     other = design.with_labels(labels)
     assert other.inputs.labels == labels.labels
@@ -418,9 +416,8 @@ def test_bad_codes_are_refused(name: str) -> None:
     design = EXAMPLES[name]
     bad: list[Any] = [[design.k], [-1], [0, design.k + 5], [[0]], [0.0], [True], ["0"], np.array(0), None]
     for codes in bad:
-        with pytest.raises(MaskwellError) as raised:
+        with told(MaskwellError):
             design.sample(codes)
-        assert raised.value.hint
     with quiet(MaskwellError, match="first in row 1", values=str(design.k + 5)):
         design.sample([0, design.k + 5])
 
@@ -434,9 +431,8 @@ def test_bad_proportions_are_refused(name: str, method: str) -> None:
     moved = good + np.where(np.arange(k) == 0, 1e-6, 0)
     negative = np.concatenate([[-1e-12, 1 + 1e-12], np.zeros(k - 2)])
     for bad in (good[:-1], np.append(good, 0), moved, negative, np.full(k, np.nan), np.full(k, np.inf), np.eye(k)):
-        with pytest.raises(MaskwellError) as raised:
+        with told(MaskwellError) as raised:
             getattr(design, method)(bad)
-        assert raised.value.hint
         assert "pi" in raised.value.message or "prior" in raised.value.message
 
 
@@ -446,9 +442,8 @@ def test_bad_shares_are_refused(name: str) -> None:
     size = len(design.apply(design.uniform_prior()))
     for bad in (np.full(size + 1, 0.1), np.full((size, 1), 0.1), np.full(size, np.nan)):
         for method in (design.solve, design.second_moment, design.second_moment_diagonal):
-            with pytest.raises(MaskwellError) as raised:
+            with told(MaskwellError):
                 method(bad)
-            assert raised.value.hint
 
 
 # ---- huge designs
@@ -472,9 +467,8 @@ def huge() -> dict[str, Design]:
 def test_a_huge_matrix_is_refused_with_its_size(kind: str) -> None:
     design = huge()[kind]
     for method in (design.matrix, design.exact_matrix, design.transitions, design.transitions_exact):
-        with pytest.raises(TooLargeError, match=r"has .* by .* entries, more than") as raised:
+        with told(TooLargeError, match=r"has .* by .* entries, more than") as raised:
             method()
-        assert raised.value.hint
         assert raised.value.objects["design"] is design
     if design.m < 10**12:
         with pytest.raises(TooLargeError, match=f"{design.m:,} by"):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.quiet import quiet
+from tests.support.quiet import quiet, told
 from tests.support.together import together
 
 from maskwell.core import Categories
@@ -105,9 +105,8 @@ def test_integers_from_zero_are_numbered():
     ],
 )
 def test_unusable_labels_are_refused(bad, said):
-    with pytest.raises(LabelError, match=said) as caught:
+    with told(LabelError, match=said):
         Categories.of(bad)
-    assert caught.value.hint
 
 
 @together("bad", ["abc", b"abc", 3, None])
