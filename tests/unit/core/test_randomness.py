@@ -54,14 +54,6 @@ def test_the_stream_is_aes_in_counter_mode() -> None:
     assert as_bytes(words) == keystream
 
 
-def test_the_block_cipher_is_aes_256() -> None:
-    """FIPS 197, appendix C.3, through the helper of these tests."""
-    key = bytes(range(32))
-    encryptor = Cipher(AES(key), ECB()).encryptor()
-    known = bytes.fromhex("8ea2b7ca516745bfeafc49904b496089")
-    assert encryptor.update(bytes.fromhex("00112233445566778899aabbccddeeff")) == known
-
-
 @pytest.mark.parametrize("words_per_row", [1, 2, 3, 4, 5, 7, 34])
 def test_main_words_follow_the_stated_layout(words_per_row: int) -> None:
     stream = Stream(KEY, 9, secure=False)
@@ -151,12 +143,6 @@ def test_a_seed_is_an_integer(seed: Any) -> None:
     assert isinstance(raised.value, MaskwellError)
     with pytest.raises(ParameterError, match="-1"):
         SeededRandom(-1)
-
-
-def test_every_stream_differs() -> None:
-    source = SecureRandom()
-    streams = [source.stream(), source.stream(), SecureRandom().stream(), SECURE.stream()]
-    assert len({stream.words(0, 4, 4).tobytes() for stream in streams}) == 4
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])

@@ -135,15 +135,6 @@ def test_a_table_of_independent_answers_adds_variance_factor_by_factor() -> None
     assert weak.added_variance() == math.inf
 
 
-def test_cells_add_variance_by_their_weight() -> None:
-    cells = Blocks.of({"a": Uniform.from_gamma(3, numbered(4)), "b": Mixture.of("1/2", ["1/3", "1/6"], numbered(2))})
-    pi = np.array([0.1, 0.2, 0.05, 0.15, 0.5, 0.0])
-    for shares in (None, pi, np.array([0.4, 0.3, 0.2, 0.1, 0.0, 0.0])):
-        at = cells.uniform_prior() if shares is None else shares
-        slowly = float(cells.second_moment_diagonal(cells.apply(at)).sum() - 1)
-        assert cells.added_variance(shares) == pytest.approx(slowly, rel=1e-12)
-
-
 @pytest.mark.parametrize("name", ["rappor", "optimised unary"])
 def test_the_three_estimators_of_a_million_categories(name: str) -> None:
     design = LARGE[name]()
@@ -193,14 +184,6 @@ def test_bits_that_no_float_tells_from_never(make: Callable[..., Unary]) -> None
     assert huge.guess_probability() == pytest.approx(large.guess_probability())
     for estimator in ESTIMATORS:
         assert huge.added_variance_of(estimator) == pytest.approx(large.added_variance_of(estimator), abs=1e-9)
-
-
-@pytest.mark.parametrize(("k", "q"), [(5, 2), (4000, 1500), (4000, 2600)])
-def test_report_bits_count_the_sets(k: int, q: int) -> None:
-    design = Subset.from_gamma(3, numbered(k), size=q)
-    assert design.report_bits() == pytest.approx(math.log2(math.comb(k, q)), rel=1e-12)
-    assert Uniform.from_gamma(3, numbered(k)).report_bits() == pytest.approx(math.log2(k))
-    assert Unary.oue_from_gamma(3, numbered(k)).report_bits() == k
 
 
 @pytest.mark.parametrize("k", [2, 3, 5])

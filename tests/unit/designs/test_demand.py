@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from tests.support.quiet import told
 
 from maskwell.core import Categories
-from maskwell.core.arguments import as_count
 from maskwell.designs import Design, Subset, Unary, Uniform
 from maskwell.designs.asked_parity import asked_epsilon, asked_gamma
 from maskwell.errors import ParameterError, WrongTypeError
@@ -166,10 +165,3 @@ def outcome(make: Any, epsilon: float) -> tuple[Any, Any]:
         return make(epsilon, Categories.numbered(1000)), None
     except ParameterError as error:
         return None, error
-
-
-def test_counts_are_whole() -> None:
-    assert as_count(3, "size") == as_count("3", "size") == as_count(3.0, "size") == 3
-    for bad in (2.5, "a", math.nan):
-        with told(ParameterError):
-            as_count(bad, "size")

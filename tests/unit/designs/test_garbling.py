@@ -25,11 +25,6 @@ def test_entries_matrix_and_text_are_the_same() -> None:
     assert repr(garbling) == "Garbling(3 x 2, 3 positive)"
 
 
-def test_from_a_matrix_and_the_identity() -> None:
-    assert Garbling.of_matrix([[HALF, 1], [HALF, 0]]) == Garbling.of(2, [{0: 1, 1: 1}, {0: 1}])
-    assert Garbling.identity(2).exact() == [[1, 0], [0, 1]]
-
-
 def test_two_steps_as_one_design() -> None:
     original = Dense.of([["0.3", "0.1"], ["0.3", "0.1"], ["0.4", "0.8"]], YES_NO, ABC)
     merged = Dense.of([["0.6", "0.2"], ["0.4", "0.8"]], YES_NO)

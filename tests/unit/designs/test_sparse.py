@@ -14,7 +14,7 @@ from tests.support.words import HandmadeRandom, edge_words
 
 from maskwell.core import Categories, SeededRandom
 from maskwell.core.documents import fingerprint_of
-from maskwell.designs import Blocks, Dense, Sparse, column_arrays, kernels, sparse
+from maskwell.designs import Dense, Sparse, column_arrays, kernels, sparse
 from maskwell.designs.column_arrays import leading_bits, threshold64
 from maskwell.errors import (
     LabelError,
@@ -53,15 +53,6 @@ def test_every_way_to_make_one_gives_the_same_design() -> None:
     assert made.numerators.tolist() == [3, 1, 1, 1, 2], "in lowest terms"
     assert made.denominators.tolist() == [4, 1, 3]
     assert made.columns_exact(2) == {0: Fraction(1, 3), 2: Fraction(2, 3)}
-
-
-@pytest.mark.parametrize("kind", [list, np.int64, np.int32, np.uint64, object])
-def test_integers_of_any_kind_mean_the_same(kind: Any) -> None:
-    numerators = [3, 1, 5, 5]
-    given = numerators if kind is list else np.array(numerators, dtype=kind)
-    made = Sparse.from_integers([0, 2, 4], [0, 1, 0, 1], given)
-    assert made.numerators.dtype == np.int64
-    assert made == Sparse.of_columns([{0: 3, 1: 1}, {0: 1, 1: 1}])
 
 
 @pytest.mark.parametrize("total", [2**62, 2**63 - 1, 2**63, 2**64, 2**64 + 1, 3 * 2**62])
@@ -122,13 +113,6 @@ def test_the_identity_tells_the_truth() -> None:
     assert design.guess_probability() == pytest.approx(1)
     assert (design.diagonal() == 1).all()
     assert len(set(design.components().tolist())) == 1000
-
-
-def test_parts_stacked_in_order_are_blocks() -> None:
-    parts = [some(3, 2, 1), some(4, 3, 2, 2**40), Sparse.of_columns([{0: 3**50, 1: 1}, {1: 1}])]
-    stacked = Sparse.stacked(parts, [np.arange(3), np.arange(3, 7), np.arange(7, 9)])
-    blocks = Blocks.of(dict(enumerate(dense_twin(part) for part in parts)))
-    assert stacked.exact_matrix() == blocks.exact_matrix()
 
 
 def test_parts_stacked_anywhere_keep_their_entries() -> None:
@@ -350,10 +334,3 @@ def test_the_name_does_not_depend_on_how_its_text_is_cut(monkeypatch: pytest.Mon
         monkeypatch.setattr(sparse, "_STRETCH", stretch)
         design = some(10, 3, 4)
         assert design.fingerprint == whole == fingerprint_of(design.identity())
-
-
-def test_total_variation_from_columns_that_all_meet() -> None:
-    design = Sparse.of_columns([{0: 1, 1: 1}, {1: 1, 2: 1}, {0: 1, 1: 3}])
-    assert design.total_variation() == pytest.approx(dense_twin(design).total_variation())
-    apart = Sparse.of_columns([{0: 1, 1: 1}, {1: 1, 2: 1}, {0: 1}])
-    assert apart.total_variation() == 2.0

@@ -45,21 +45,6 @@ def test_a_design_made_for_a_demand_meets_it_and_a_tighter_one_not():
         assert not audit(design, Demand.from_epsilon(float(epsilon) * (1 - 1e-6))).meets
 
 
-def test_fractions_are_exact_and_decimals_have_slack():
-    nine = Uniform.from_gamma(9, Categories.numbered(3))
-    assert audit(nine, Demand.from_rho("0.1", "0.5")).meets
-    assert audit(nine, Demand.from_rho(0.1, 0.5)).meets
-    near = audit(nine, Demand.from_gamma("8.999999995"))
-    assert near.meets and near.slack_used and near.to_dict()["slack_used"]
-    assert "within 1e-9" in repr(near)
-    assert not audit(nine, Demand.from_gamma("8.99999999")).meets
-    assert not audit(nine, Demand.from_gamma("89999999999/10000000000")).meets
-    assert not audit(nine, Demand.from_gamma(8.9999)).meets
-    exact = audit(nine, Demand.from_gamma("9.0"))
-    assert exact.meets and exact.slack_used is False
-    assert audit(Uniform.from_gamma("3.3", Categories.numbered(3)), Demand.from_gamma(3.3)).meets
-
-
 @pytest.mark.parametrize("make", [Demand.from_gamma, Demand.from_beta, Demand.from_bayes_factor])
 @pytest.mark.parametrize("value", [0.5, "nan", float("nan"), float("inf"), -3, "much"])
 def test_bad_ratios(make, value):

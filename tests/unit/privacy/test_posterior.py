@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.examples import numbered
 
-from maskwell.designs import Dense, LocalDiversity, Subset, Uniform
+from maskwell.designs import Dense, Uniform
 from maskwell.errors import ParameterError, UnknownCategoryError
 from maskwell.privacy import AverageSecurity, Demand, hazard, posterior
 from maskwell.privacy.criteria import average_security_bound, posterior_range
@@ -66,16 +66,6 @@ def test_rows_of_any_size_and_reports_that_cannot_occur() -> None:
         posterior_of(identity, 1, np.array([1.0, 0.0]))
     with pytest.raises(ValueError, match="distribution"):
         posterior(identity, np.array([0.5, 0.6]))
-
-
-def test_subset_and_diversity_formulas() -> None:
-    prior = np.array([0.4, 0.3, 0.2, 0.1])
-    subset, diverse = Subset.from_gamma(3, numbered(4), size=2), LocalDiversity.of(2, numbered(4))
-    for chosen, after, exact in zip(subset.sets(), posterior(subset, prior), posterior(diverse, prior), strict=True):
-        inside = np.isin(np.arange(4), chosen)
-        total = 1 + 2 * prior[inside].sum()
-        assert after == pytest.approx(np.where(inside, 3, 1) * prior / total)
-        assert exact == pytest.approx(np.where(inside, prior, 0) / prior[inside].sum())
 
 
 def test_hazard_of_a_set() -> None:
