@@ -26,9 +26,9 @@ from tests.support.words import (
     unit_of,
 )
 
-from maskwell.core import SeededRandom
+from maskwell.core import Categories, SeededRandom
 from maskwell.core.draws import WordReader
-from maskwell.designs import Design, kernels, sampler
+from maskwell.designs import Design, LocalDiversity, Subset, Unary, Uniform, kernels, sampler
 
 PATHS = ["compiled", "plain"]
 
@@ -233,9 +233,6 @@ def ties_to_the_end(design: Any, words: Any) -> bool:
 
 
 def large(name: str, k: int) -> Any:
-    from maskwell.core import Categories
-    from maskwell.designs import LocalDiversity, Subset, Unary, Uniform
-
     categories = Categories.numbered(k)
     return {
         "subset": lambda: Subset.from_gamma(3, categories, size=k // 4),
@@ -326,9 +323,6 @@ def test_words_may_lie_apart_in_memory(name: str, path: str) -> None:
 @together("path", PATHS)
 @together("k", [2, 3, 5, 6, 7, 16, 100, 255, 256, 257, 1000, 65536, 65537, 10**6, 2**32 - 1])
 def test_uniform_rejects_exactly_the_words_that_would_favour_some_category(k: int, path: str) -> None:
-    from maskwell.core import Categories
-    from maskwell.designs import Uniform
-
     design = Uniform.of("1/2", Categories.numbered(k))
     edges = sorted({0, k // 3, k - 2, k - 1})
     firsts = [-(-(j << 32) // k) for j in edges]  # the first word that chooses j: rejected when its low half is small
@@ -346,9 +340,6 @@ def test_uniform_rejects_exactly_the_words_that_would_favour_some_category(k: in
 @together("k", [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100])
 def test_unary_bits_of_every_length_land_where_they_belong(k: int, path: str) -> None:
     """Every category in turn is the only one below its threshold; the unused bits stay zero."""
-    from maskwell.core import Categories
-    from maskwell.designs import Unary
-
     if k == 1:
         pytest.skip("a design has at least two categories")
     design = Unary.of("3/4", "1/4", Categories.numbered(k))
@@ -364,9 +355,6 @@ def test_unary_bits_of_every_length_land_where_they_belong(k: int, path: str) ->
 @together("k", [5, 31, 32, 33, 64, 65, 100])
 def test_a_single_tie_of_a_unary_bit_is_settled_by_the_last_word(k: int, path: str) -> None:
     """Every category in turn ties with the leading bits of its threshold; the last word decides, unless it ties too."""
-    from maskwell.core import Categories
-    from maskwell.designs import Unary
-
     design = Unary.of("5/7", "2/7", Categories.numbered(k))
     rng = np.random.default_rng(k)
     rows = 3 * k
@@ -388,9 +376,6 @@ def test_a_single_tie_of_a_unary_bit_is_settled_by_the_last_word(k: int, path: s
 @together("path", PATHS)
 @together(("k", "size"), [(7, 3), (8, 8 - 1), (9, 4), (64, 20), (65, 33), (200, 7), (1000, 269)])
 def test_subset_of_every_size_names_that_many(k: int, size: int, path: str) -> None:
-    from maskwell.core import Categories
-    from maskwell.designs import Subset
-
     design = Subset.from_epsilon(1, Categories.numbered(k), size=size)
     rng = np.random.default_rng(k)
     words = rng.integers(0, 1 << 32, size=(300, design.words_per_row), dtype=np.uint64).astype(np.uint32)

@@ -6,10 +6,19 @@ import re
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
 from maskwell.errors import MaskwellError
+
+
+@contextmanager
+def told(error: type[BaseException], match: str | None = None) -> Iterator[pytest.ExceptionInfo[Any]]:
+    """Expect an error that also says what to do next."""
+    with pytest.raises(error, match=match) as raised:
+        yield raised
+    assert raised.value.hint
 
 
 @contextmanager

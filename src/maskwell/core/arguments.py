@@ -25,11 +25,9 @@ from maskwell.core.exact import as_fraction, percent_meant, to_float
 from maskwell.core.phrases import HINT, listed, short_repr, shorten
 from maskwell.errors import CountsError, InputError, MissingValueError, ParameterError, WrongTypeError
 
-Array: TypeAlias = NDArray[Any]
-"""An array whose kind the context tells."""
+Array: TypeAlias = NDArray[Any]  # an array whose kind the context tells
 
-Real: TypeAlias = NDArray[np.float64]
-"""Proportions, matrices, covariances."""
+Real: TypeAlias = NDArray[np.float64]  # proportions, matrices, covariances
 
 Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
 """Category codes 0..k-1 in the smallest unsigned type that holds them."""
@@ -37,8 +35,7 @@ Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
 Bits: TypeAlias = NDArray[np.uint8]
 """Sets of categories, shape (n, ceil(k/8)): category j is bit j % 8, least significant first, of byte j // 8."""
 
-Words: TypeAlias = NDArray[np.uint32]
-"""Random words, shape (rows, words per row)."""
+Words: TypeAlias = NDArray[np.uint32]  # random words, shape (rows, words per row)
 
 
 def code_type(count: int) -> np.dtype[Any]:
@@ -59,9 +56,7 @@ WORDS: Mapping[str, str] = {
 }
 LARGEST_COUNT = 2**63 - 1
 HIGHEST_LEVEL, LOWEST_LEVEL = 1 - 1e-12, Fraction(1, 10**12)
-MOST = 10**9
-"""Elements that a list may have."""
-
+MOST = 10**9  # elements that a list may have
 MATRIX = "mw.designs.Dense.of(matrix) if columns sum to 1, mw.designs.Dense.from_rows(matrix) if rows do"
 MADE_BY: Mapping[str, str] = {
     "Categories": 'write mw.Categories.of(["yes", "no"]), or mw.Categories.numbered(k)',
@@ -241,8 +236,7 @@ def exact_sum(values: NDArray[Any]) -> int:
     return (int((whole >> 32).sum()) << 32) + int((whole & 0xFFFFFFFF).sum())
 
 
-MOST_REPORTS = 2**53
-"""Of all counts together: floats hold whole numbers up to this."""
+MOST_REPORTS = 2**53  # of all counts together: floats hold whole numbers up to this
 
 
 def check_sum_of_counts(total: float, name: str = "counts") -> None:

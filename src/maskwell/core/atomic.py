@@ -22,13 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from maskwell.core.arguments import Flag, check_kind, check_path
 from maskwell.core.leftovers import clear_leftovers, is_locked, partial_name, throw_away
 from maskwell.core.phrases import in_language
-from maskwell.errors import DataFileError
+from maskwell.errors import DataFileError, InputError
 
-FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What the system says where there is no room."""
-
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what the system says where there is no room
 TRIES = 10
 OWNER_ONLY = 0o600
 _HERE = -100  # AT_FDCWD: paths start from the working folder
@@ -80,6 +79,17 @@ def atomic_files(
             if isinstance(error, BrokenPipeError) and "-" in paths:
                 raise
             raise _cannot_write(" and ".join(map(str, paths)), error) from error
+
+
+def save_text(path: str | Path, text: str, *, overwrite: bool, error: type[InputError]) -> None:
+    """Write a document that somebody saves from Python; an existing file is replaced only if asked."""
+    check_kind(Flag, overwrite=overwrite)
+    check_path(path=path)
+    try:
+        with atomic_file(Path(path), force=overwrite, again="overwrite=True") as file:
+            file.write(text.encode())
+    except DataFileError as fault:
+        raise error(fault.message, hint=fault.hint, path=path) from fault
 
 
 def write_files(

@@ -28,24 +28,16 @@ from maskwell.core.exact import check_digits
 from maskwell.core.phrases import HALF
 from maskwell.errors import DataFileError, InputError
 
-STANDARD_INPUT = "-"
-"""What a command calls standard input, where it expects the name of a file."""
-
+STANDARD_INPUT = "-"  # what a command calls standard input, where it expects the name of a file
 LARGEST = 128 << 20
 """Bytes of a document that is read: a matrix of 2,000 by 2,000 chances with 17 digits has 80 million."""
 
-LARGEST_BY_HAND = 16 << 20
-"""Bytes of a table that people write themselves, of curves or strata."""
-
-LARGEST_TOML = 4 << 20
-"""Bytes of a plan: the parser takes seconds for each million."""
-
+LARGEST_BY_HAND = 16 << 20  # bytes of a table that people write themselves, of curves or strata
+LARGEST_TOML = 4 << 20  # bytes of a plan: the parser takes seconds for each million
 MOST_VALUES = 2 * 10**7
 """Numbers, texts, lists and objects in a document, which may take two bytes each there and a hundred in memory."""
 
-DEEPEST = 200
-"""Levels of lists and objects within each other."""
-
+DEEPEST = 200  # levels of lists and objects within each other
 MOST_LISTS = 10_000_000
 """Lists and objects of a document; a million states of a release with all that is told of them have five million."""
 
@@ -234,6 +226,14 @@ def json_form(value: Any) -> Any:
     if type(value) is list and set(map(type, value)) == {float} and all(map(math.isfinite, value)):
         return value  # a million of them are seen at a glance
     return [json_form(item) for item in value] if isinstance(value, Iterable) else str(value)
+
+
+def json_schema(package: str, name: str) -> dict[str, Any]:
+    """A JSON Schema that a package brings."""
+    from importlib.resources import files
+
+    content: dict[str, Any] = json.loads(files(package).joinpath(name).read_text(encoding="utf-8"))
+    return content
 
 
 @cache

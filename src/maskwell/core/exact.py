@@ -20,17 +20,13 @@ from maskwell.errors import MaskwellError, ParameterError, WrongTypeError
 Number: TypeAlias = int | float | Fraction | Decimal | str
 """What may be given where a number is asked: ``3``, ``0.25``, ``Fraction(1, 6)``, ``Decimal("0.1")``, ``"1/6"``."""
 
-Parity: TypeAlias = Fraction | float
-"""An exact fraction, or ``math.inf``."""
+Parity: TypeAlias = Fraction | float  # an exact fraction, or ``math.inf``
 
 _DIGITS = 60  # decimal digits behind exp; far beyond what any design resolves
-MOST_DIGITS = 1000
-"""Digits of a number that is typed, before and behind the point, powers of ten written out."""
-PRINTED_DIGITS = 4300
-"""Digits of an integer that Python prints, unless it is asked for more."""
+MOST_DIGITS = 1000  # digits of a number that is typed, before and behind the point, powers of ten written out
+PRINTED_DIGITS = 4300  # digits of an integer that Python prints, unless it is asked for more
 PRINTED_BITS = int(PRINTED_DIGITS * math.log2(10))
-MOST_EXACT_DIGITS = 10_000
-"""Digits of an exact integer in a document; reading one of ten times as many takes a second."""
+MOST_EXACT_DIGITS = 10_000  # digits of an exact integer in a document; reading one of ten times as many takes a second
 _PLAIN_BITS = 2000  # of an integer that str writes out, whatever limit of digits is set
 _PLAIN_DIGITS = 600  # that int reads, whatever limit of digits is set
 _TYPED_DIGITS = 12

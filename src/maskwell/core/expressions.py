@@ -16,13 +16,9 @@ from typing import Any, TypeAlias
 from maskwell.core.phrases import shorten
 
 MOST_CHARACTERS = 10_000
-MOST_DEPTH = 30
-"""Of brackets in brackets."""
-
+MOST_DEPTH = 30  # of brackets in brackets
 MOST_TOKENS = 1_000
-MOST_OPERATORS = 100
-"""In one function or pair of braces."""
-
+MOST_OPERATORS = 100  # in one function or pair of braces
 _MOST_DIGITS = 40
 _TOKEN = re.compile(
     r"""\s*(?:

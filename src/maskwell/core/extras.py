@@ -8,27 +8,16 @@ from typing import Any
 
 from maskwell.errors import MissingExtraError
 
-EXTRAS = {
-    "alembic": "serve",
-    "anyio": "serve",
-    "argon2": "serve",
-    "httptools": "serve",
-    "jinja2": "report",
-    "markupsafe": "serve",
-    "matplotlib": "report",
-    "multipart": "serve",
+_LIBRARIES = {
+    "labelled": "pyreadstat",
     "pandas": "pandas",
     "polars": "polars",
-    "psycopg": "serve",
-    "py4j": "spark",
-    "pyreadstat": "labelled",
-    "pyspark": "spark",
-    "python_multipart": "serve",
-    "sqlalchemy": "serve",
-    "starlette": "serve",
-    "uvicorn": "serve",
-    "xlsxwriter": "serve",
+    "report": "jinja2 matplotlib",
+    "serve": "alembic anyio argon2 httptools markupsafe multipart psycopg python_multipart sqlalchemy starlette"
+    " uvicorn xlsxwriter",
+    "spark": "py4j pyspark",
 }
+EXTRAS = {library: extra for extra, libraries in _LIBRARIES.items() for library in libraries.split()}
 """The extra that brings each library, by the name under which it is imported; a test compares it with the package's."""
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
-"""The code of a language, such as en, pt-BR or az-Arab."""
-
+LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # the code of a language, such as en, pt-BR or az-Arab
 _LEFTWARD = frozenset(["ar", "arc", "ckb", "dv", "fa", "he", "ks", "ps", "sd", "ug", "ur", "yi"])
 _LEFTWARD_SCRIPTS = frozenset(["adlm", "arab", "hebr", "nkoo", "rohg", "syrc", "thaa"])
 

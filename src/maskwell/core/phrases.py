@@ -74,12 +74,8 @@ _DIGIT = re.compile("[1-9]")
 _SPEC = re.compile(r"(?:\.(\d+))?([eEfFgG%])$")
 MESSAGE = 93
 
-HINT = 94
-"""Columns that are left for the texts of an error."""
-
-VALUES = 400
-"""Characters of the values of an error, which stand on a line of their own."""
-
+HINT = 94  # columns that are left for the texts of an error
+VALUES = 400  # characters of the values of an error, which stand on a line of their own
 LEAST = 12
 SHORT = 60
 P_LEAST = 0.0001
@@ -217,9 +213,7 @@ def magnitude(value: float) -> int:
 # ---- labels, names and titles that somebody else wrote
 
 
-HALF = re.compile("[\ud800-\udfff]")
-"""Half a character: no text that can be written holds one."""
-
+HALF = re.compile("[\ud800-\udfff]")  # half a character: no text that can be written holds one
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\ufffe\uffff"
     "\U000e0000-\U000e007f]"
@@ -245,13 +239,10 @@ def visible(text: str) -> str:
     return _UNSEEN.sub(lambda m: m.group().encode("unicode_escape", "surrogatepass").decode("ascii"), text)
 
 
+# what maskwell itself prints beside ASCII, for terminals that cannot show it
 _IN_ASCII = {
-    **dict.fromkeys("“”", '"'),
-    **dict.fromkeys("‘’", "'"),
-    **dict.fromkeys("–—−⁻", "-"),
+    **dict(zip("“”‘’–—−⁻─━│┃·", "\"\"''------||.", strict=True)),
     **dict.fromkeys("\u00a0\u2009\u202f", " "),
-    **dict.fromkeys("─━", "-"),
-    **dict.fromkeys("│┃", "|"),
     **dict.fromkeys("├└┌┐┘┤┬┴┼", "+"),
     **dict.fromkeys("█▉▊▋▌▍▎▏▇▆▅▄▃▂▁", "#"),
     "…": "...",
@@ -259,14 +250,11 @@ _IN_ASCII = {
     "≤": "<=",
     "≥": ">=",
     "±": "+/-",
-    "·": ".",
     "→": "->",
     "←": "<-",
     "≈": "~",
     "∞": "inf",
-    "—": "-",
 }
-"""What maskwell itself prints beside ASCII, for terminals that cannot show it."""
 
 
 def in_ascii(text: str) -> str:
@@ -322,8 +310,7 @@ def is_formula(text: str) -> bool:
     return start[:1] != "" and start[0] in _FORMULA and not is_number(start)
 
 
-LEAST_EXPECTED = 0.0001
-"""Expected numbers below it are not told apart."""
+LEAST_EXPECTED = 0.0001  # expected numbers below it are not told apart
 
 
 def expected_number(number: float) -> str:

@@ -191,8 +191,7 @@ class SeededRandom:
         return f"SeededRandom({self.seed})  # not private"
 
 
-SECURE = SecureRandom()
-"""The source used where none is given."""
+SECURE = SecureRandom()  # the source used where none is given
 
 
 def random_order(stream: Stream, first: int, size: int) -> Array:

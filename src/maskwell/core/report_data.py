@@ -97,8 +97,7 @@ class Reports:
 
 # ---- columns of sets
 
-SETS = ("packed", "texts")
-"""The forms of a column of sets: bytes of eight categories each, or texts of 0 and 1."""
+SETS = ("packed", "texts")  # the forms of a column of sets: bytes of eight categories each, or texts of 0 and 1
 
 
 def join_sets(reports: Reports, like: Any = None, kept: Array | None = None, *, sets: str = "packed") -> Any:

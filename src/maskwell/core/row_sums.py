@@ -27,8 +27,7 @@ from maskwell.core.arguments import (
 from maskwell.core.groups import Factor, Groups
 from maskwell.errors import InputError, ReportError, WrongTypeError
 
-Labels: TypeAlias = Any
-"""A column of labels, or a :class:`Factor` where codes are at hand."""
+Labels: TypeAlias = Any  # a column of labels, or a :class:`Factor` where codes are at hand
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,8 +27,7 @@ from maskwell.designs.design import MATRIX_LIMIT, Design, big
 from maskwell.designs.kronecker import check_coded
 from maskwell.errors import ParameterError, TooLargeError
 
-MOST_LABELS = 2 * 10**6
-"""Pairs of a cell and a category that are written out as labels."""
+MOST_LABELS = 2 * 10**6  # pairs of a cell and a category that are written out as labels
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

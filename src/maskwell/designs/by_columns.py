@@ -290,10 +290,7 @@ class ByColumns(CodedDesign):
 
     # ---- sampling: the report is the entry whose stretch of the column a uniform number falls into
 
-    @property
-    def words_per_row(self) -> int:
-        """Two words: one number of 64 bits."""
-        return 2
+    words_per_row = 2  # one number of 64 bits
 
     @cached_property
     def _cumulative(self) -> Array:

@@ -24,14 +24,10 @@ from maskwell.designs.design import Design
 from maskwell.errors import MissingValueError, NotIdentifiableError, ReportError, TooLargeError
 
 TALLY_LIMIT = 10**8
-ENTRY_WORK = 10**7
-"""Numbers that are worked on at once where entries of P are found by applying it."""
-ENTRY_LIMIT = 10**10
-"""Entries of P that are worked out one after the other, where a structure knows no shorter way."""
-PAIRS_LIMIT = 10**9
-"""Differences of entries that are worked out where all columns are compared with each other."""
-SHORT_COLUMN = 16
-"""Entries of a column below which comparing it with another takes no less time."""
+ENTRY_WORK = 10**7  # numbers that are worked on at once where entries of P are found by applying it
+ENTRY_LIMIT = 10**10  # entries of P that are worked out one after the other, where a structure knows no shorter way
+PAIRS_LIMIT = 10**9  # differences of entries that are worked out where all columns are compared with each other
+SHORT_COLUMN = 16  # entries of a column below which comparing it with another takes no less time
 _CHUNK = 1 << 16
 _AT_ONCE = 1 << 14
 
@@ -238,8 +234,7 @@ def reports_of(design: Design, reports: Reports) -> Array:
 
 
 _SAME = 1e-9  # entries of a row of L this close, as a part of its range, differ by rounding
-RANK = 1e-12
-"""Singular values below this part of the largest count as zero."""
+RANK = 1e-12  # singular values below this part of the largest count as zero
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -349,10 +344,7 @@ class WrittenOut(CodedDesign):
 
     # ---- sampling: the report is the number of cumulative probabilities at or below a uniform number
 
-    @property
-    def words_per_row(self) -> int:
-        """Two words: one number of 64 bits."""
-        return 2
+    words_per_row = 2  # one number of 64 bits
 
     @cached_property
     def _thresholds(self) -> tuple[list[list[int]], Sequence[int]]:

@@ -21,9 +21,7 @@ from maskwell.core.labels import is_missing
 from maskwell.designs import kernels
 from maskwell.errors import MatrixError, TooLargeError, WrongTypeError
 
-MOST_LINES = 2**31 - 1
-"""Rows and columns that 32-bit indices tell apart."""
-
+MOST_LINES = 2**31 - 1  # rows and columns that 32-bit indices tell apart
 _WIDE = 2.0**63 * (1 - 1e-6)  # sums that floats, which are added with rounding, show to be below 2**63
 _EXACT_FLOATS = 2**53
 _CHUNK = 1 << 16

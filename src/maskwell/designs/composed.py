@@ -28,10 +28,8 @@ from maskwell.designs.kronecker import check_coded
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError, TooLargeError
 
-WORK_LIMIT = 10**7
-"""Products of exact matrices with more multiplications than this are not worked out."""
-DIGIT_LIMIT = 10**9
-"""Nor are those that take more multiplications of machine words, as digits grow from step to step."""
+WORK_LIMIT = 10**7  # products of exact matrices with more multiplications than this are not worked out
+DIGIT_LIMIT = 10**9  # nor are those that take more multiplications of machine words, as digits grow from step to step
 
 
 def _of_the_product(name: str) -> Callable[..., Any]:

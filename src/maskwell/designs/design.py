@@ -35,8 +35,7 @@ from maskwell.errors import InputError, MatrixError, NotIdentifiableError, Param
 MATRIX_LIMIT = 10**7
 SHORT_BITS = 64  # of a number whose digits cost nothing
 EXACT_LIMIT = 10**6
-LISTED_LIMIT = 10**9
-"""Categories whose shares are listed, one by one."""
+LISTED_LIMIT = 10**9  # categories whose shares are listed, one by one
 RANK_LIMIT = 4 * 10**9
 """Multiplications behind a rank that is worked out in passing, as for an audit: a matrix of about 1,500 by 1,500."""
 

@@ -28,11 +28,9 @@ from maskwell.designs.column_arrays import Transitions
 from maskwell.designs.design import MATRIX_LIMIT, Design, big
 from maskwell.errors import ParameterError, TooLargeError
 
-Operator = Callable[[Real], Real]
-"""A matrix applied to the last axis: shape (..., size) to (..., other size)."""
+Operator = Callable[[Real], Real]  # a matrix applied to the last axis: shape (..., size) to (..., other size)
 
-TOGETHER = 16
-"""Axes are worked on together while their product of sizes, in and out, is at most this."""
+TOGETHER = 16  # axes are worked on together while their product of sizes, in and out, is at most this
 
 
 def along_axes(x: Real, shape: Sequence[int], operators: Sequence[Operator]) -> Real:
@@ -66,8 +64,7 @@ def _times(written: Real, x: Real) -> Real:
     return np.asarray(x @ written)
 
 
-LABEL_LIMIT = 10**5
-"""Products with more cells than this are labelled by number instead of by tuples."""
+LABEL_LIMIT = 10**5  # products with more cells than this are labelled by number instead of by tuples
 LARGEST_LOG = 709.0  # of a float
 
 

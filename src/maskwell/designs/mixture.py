@@ -206,10 +206,7 @@ class Mixture(TruthOrFixed):
 
     # One number U decides: below p the truth, above it the report whose share of (p, 1) holds U.
 
-    @property
-    def words_per_row(self) -> int:
-        """Two words: one number of 64 bits."""
-        return 2
+    words_per_row = 2  # one number of 64 bits
 
     @cached_property
     def _denominator(self) -> int:

@@ -32,8 +32,7 @@ CHUNK_BYTES = 1 << 20
 LIKELY = 2
 """Expected number of further words from which on they are given to all rows at once: few rows would do without."""
 
-BYTES_PER_THREAD = 1 << 23
-"""A thread is worth starting for this many random bytes: a few milliseconds of work."""
+BYTES_PER_THREAD = 1 << 23  # a thread is worth starting for this many random bytes: a few milliseconds of work
 
 
 class Sampler:

@@ -33,10 +33,8 @@ from maskwell.designs.design import check_two
 from maskwell.designs.set_reports import SetDesign, leading_weights
 from maskwell.errors import ParameterError
 
-DIRECT = 10_000
-"""Up to so many factors the plain product is as fast."""
-SIEVE = 10**8
-"""Beyond this a list of all primes would take too much memory."""
+DIRECT = 10_000  # up to so many factors the plain product is as fast
+SIEVE = 10**8  # beyond this a list of all primes would take too much memory
 
 
 def binomial(n: int, q: int) -> int:

@@ -69,10 +69,12 @@ def _told(k: int, p: Fraction, r: Fraction) -> float:
     """``F - k``: the mean of ``k s (k - s) (gamma - 1)^2 / D_s^2`` over the size s of a report."""
     inverse = r * (1 - p) / (p * (1 - r))
     others, chances = binomial_bulk(k - 1, float(r))  # how many other bits are one
-    one_more, none_more = (
-        -k * inside * outside for inside, outside in (_deviations(s, k, inverse) for s in (others + 1, others))
-    )
-    mean = float(p) * one_more + float(1 - p) * none_more
+
+    def told_by(s: Real) -> Real:
+        inside, outside = _deviations(s, k, inverse)
+        return np.asarray(-k * inside * outside)
+
+    mean = float(p) * told_by(others + 1) + float(1 - p) * told_by(others)
     return float((chances * mean).sum())
 
 

@@ -104,10 +104,7 @@ class Uniform(TruthOrFixed):
     # Words a, b: the number b a (64 bits) below the threshold keeps the truth; else word a chooses the category.
     # When b ties with the leading word of the threshold, a is no longer uniform, and a fresh word chooses.
 
-    @property
-    def words_per_row(self) -> int:
-        """Two words."""
-        return 2
+    words_per_row = 2
 
     @property
     def further_words(self) -> float:

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from maskwell.core.arguments import Flag, check_kind, check_path
+from maskwell.core.arguments import check_kind, check_path
 from maskwell.core.categories import Categories
 from maskwell.core.documents import (
     LARGEST,
@@ -24,6 +24,7 @@ from maskwell.core.documents import (
     bounded,
     fingerprint_of,
     from_json,
+    json_schema,
     many_objects,
     read_document,
 )
@@ -39,20 +40,14 @@ from maskwell.designs.sparse import Sparse
 from maskwell.designs.subset import LocalDiversity, Subset
 from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
-from maskwell.errors import DataFileError, DesignFileError, MaskwellError
+from maskwell.errors import DesignFileError, MaskwellError
 
 VERSION = 1
 Content = Mapping[str, Any]
 
-MOST_LEVELS = 40
-"""Designs within designs, as a product holds its factors and a composition its steps."""
-
-MOST_VALUES = 10**7
-"""Numbers, labels and lists of a design file, so that reading it and auditing it takes seconds."""
-
-MOST_PARTS = 10**5
-"""Designs within a design, at all levels together."""
-
+MOST_LEVELS = 40  # designs within designs, as a product holds its factors and a composition its steps
+MOST_VALUES = 10**7  # numbers, labels and lists of a design file, so that reading it and auditing it takes seconds
+MOST_PARTS = 10**5  # designs within a design, at all levels together
 MOST_LABELS = 3 * 10**6
 """Labels of all designs in a file; numbered categories have none. Each takes several times as long as a number."""
 
@@ -207,16 +202,11 @@ def _check_text(text: str) -> None:
 
 def save_design(design: Design, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a design file; an existing file is replaced only if asked."""
-    from maskwell.core.atomic import atomic_file
+    from maskwell.core.atomic import save_text
 
     check_path(path=path)
     check_kind(Design, design=design)
-    check_kind(Flag, overwrite=overwrite)
-    try:
-        with atomic_file(Path(path), force=overwrite, again="overwrite=True") as file:
-            file.write(dumps(design).encode())
-    except DataFileError as error:
-        raise DesignFileError(error.message, hint=error.hint, path=path) from error
+    save_text(path, dumps(design), overwrite=overwrite, error=DesignFileError)
 
 
 def load_design(path: str | Path) -> Design:
@@ -248,8 +238,4 @@ def read_design(design: Design | str | os.PathLike[str], name: str = "design") -
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of design files."""
-    from importlib.resources import files
-
-    text = files("maskwell.designs").joinpath("design.schema.json").read_text(encoding="utf-8")
-    content: dict[str, Any] = json.loads(text)
-    return content
+    return json_schema("maskwell.designs", "design.schema.json")

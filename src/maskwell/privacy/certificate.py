@@ -24,13 +24,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from maskwell.core.arguments import Flag, check_kind, check_path
+from maskwell.core.arguments import check_kind
 from maskwell.core.display import Result
-from maskwell.core.documents import fingerprint_of
+from maskwell.core.documents import fingerprint_of, json_schema
 from maskwell.core.exact import Parity, from_text, to_text
 from maskwell.core.phrases import in_json
 from maskwell.designs.design import Design
-from maskwell.errors import CertificateError, DataFileError, ParameterError
+from maskwell.errors import CertificateError, ParameterError
 from maskwell.privacy.criteria import DEMANDS, FUNCTION, SLACK, Demand, verdict
 from maskwell.privacy.curves import Boundary, Curve, Lines, Steps
 from maskwell.privacy.provable_claims import Improves, proof_of, provable, provable_rows
@@ -138,15 +138,9 @@ class Certificate(Result):
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the file; an existing one is replaced only if asked."""
-        from maskwell.core.atomic import atomic_file
+        from maskwell.core.atomic import save_text
 
-        check_kind(Flag, overwrite=overwrite)
-        check_path(path=path)
-        try:
-            with atomic_file(Path(path), force=overwrite, again="overwrite=True") as file:
-                file.write(self.text().encode())
-        except DataFileError as error:
-            raise CertificateError(error.message, hint=error.hint, path=path) from error
+        save_text(path, self.text(), overwrite=overwrite, error=CertificateError)
 
     def __repr__(self) -> str:
         met = f", meets={self.claims['meets']}" if "meets" in self.claims else ""
@@ -231,8 +225,4 @@ def parity_from_text(text: Any) -> Parity:
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of certificates; it refers to that of design files."""
-    from importlib.resources import files
-
-    text = files("maskwell.privacy").joinpath("certificate.schema.json").read_text(encoding="utf-8")
-    content: dict[str, Any] = json.loads(text)
-    return content
+    return json_schema("maskwell.privacy", "certificate.schema.json")

@@ -104,16 +104,13 @@ def verify_text(text: str, *, design: Design | None = None) -> Verified:
 
 def verify_file(path: str | Path, *, design: Design | None = None) -> Verified:
     """The same for a file."""
-    return _verified(path, _text_of(path), design)
+    return _read_and_verified(path, design)[1]
 
 
-def _text_of(path: str | Path) -> str:
-    return read_document(path, error=CertificateError, hint="check the path of the certificate")
-
-
-def _verified(path: str | Path, text: str, design: Design | None = None) -> Verified:
+def _read_and_verified(path: str | Path, design: Design | None = None) -> tuple[str, Verified]:
+    text = read_document(path, error=CertificateError, hint="check the path of the certificate")
     try:
-        return verify_text(text, design=design)
+        return text, verify_text(text, design=design)
     except CertificateError as error:
         raise CertificateError(f"{path}: {error.message}", hint=error.hint) from error
 
@@ -121,18 +118,13 @@ def _verified(path: str | Path, text: str, design: Design | None = None) -> Veri
 def load_certificate(path: str | Path) -> Certificate:
     """A certificate from its file, after checking everything in it; CertificateError when something does not hold."""
     check_path(path=path)
-    text = _text_of(path)
-    verification = _verified(path, text)
-    if not verification.ok:
-        raise CertificateError(
-            "does-not-hold", path=path, words=verification.failed[0].words, checks=verification.checks
-        )
+    text, verified = _read_and_verified(path)
+    if not verified.ok:
+        raise CertificateError("does-not-hold", path=path, words=verified.failed[0].words, checks=verified.checks)
     return Certificate(from_json(text))
 
 
-_REPEATED = "a key is repeated, so that two readers could read two different things"
-MOST_DECIMALS = 1_000_000
-"""Numbers with a point in a certificate. All that is proved is integers in texts."""
+MOST_DECIMALS = 1_000_000  # numbers with a point in a certificate. All that is proved is integers in texts.
 
 
 class _Numbers:
@@ -154,7 +146,7 @@ class _Numbers:
 
     def note_repeated(self) -> None:
         """A key occurred twice in one object."""
-        self.fault = self.fault or _REPEATED
+        self.fault = self.fault or "a key is repeated, so that two readers could read two different things"
 
 
 # ---- the checks

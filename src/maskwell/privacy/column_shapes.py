@@ -32,8 +32,7 @@ from maskwell.errors import TooLargeError
 
 IMPOSSIBLE = (Fraction(0),)
 NUMBERED = range(0)
-MOST_BITS = 1 << 32
-"""Of all integers of a matrix over one denominator."""
+MOST_BITS = 1 << 32  # of all integers of a matrix over one denominator
 
 
 @dataclass(frozen=True)

@@ -56,9 +56,7 @@ from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, WrongTypeError
 from maskwell.privacy.curves import NO_DEMAND, Boundary, Curve, Lines, Steps, least, odds_ratio
 
-SLACK = EXACT_SLACK
-"""What decimals may exceed a limit by, relative to it."""
-
+SLACK = EXACT_SLACK  # what decimals may exceed a limit by, relative to it
 SLACK_IN_WORDS = "within 1e-9; given as decimals"
 
 
@@ -96,11 +94,8 @@ def alike(one: Parity, two: Parity, *, decimals: bool) -> bool:
 
 
 RHO_EXAMPLES = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
-FUNCTION = "function"
-"""Stands for a curve that only a program knows."""
-
-STRICTLY = Fraction(1, 2**32)
-"""How far below a bound that must not be reached designs are made, relative to gamma - 1."""
+FUNCTION = "function"  # stands for a curve that only a program knows
+STRICTLY = Fraction(1, 2**32)  # how far below a bound that must not be reached designs are made, relative to gamma - 1
 
 
 @dataclass(frozen=True)

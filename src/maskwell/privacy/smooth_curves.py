@@ -26,8 +26,7 @@ from maskwell.errors import ParameterError
 from maskwell.notes import Note
 from maskwell.privacy.curves import Bound, Curve, crossing, side
 
-END = 1e-9
-"""Priors from END to 1 - END are looked at; further out a function returns rounding noise only."""
+END = 1e-9  # priors from END to 1 - END are looked at; further out a function returns rounding noise only
 GRID = 4001
 CELLS = 60_000
 INNER, CLOSE = 1e-3, 2e-6  # a least value seen this far inside, and this close, counts as attained

@@ -13,8 +13,7 @@ from typing import Literal
 from maskwell.core.exact import Parity
 
 Strength = Literal["strong", "moderate", "weak", "none"]
-LIMITS: dict[Strength, int] = {"strong": 4, "moderate": 20, "weak": 100}
-"""The largest gamma of each step."""
+LIMITS: dict[Strength, int] = {"strong": 4, "moderate": 20, "weak": 100}  # the largest gamma of each step
 
 
 def strength_of(gamma: Parity) -> Strength:

@@ -90,26 +90,6 @@ def test_missing_reports_are_refused_with_a_hint_that_can_be_followed(name: str)
         assert "missing=" not in raised.value.hint
 
 
-@pytest.mark.parametrize("column", [[0, 1], np.array([0, 1]), [True, False], [0.0, 1.0], pd.Series([0, 1])])
-def test_integers_are_not_taken_for_codes_of_reports(column: Any) -> None:
-    with pytest.raises(UnknownCategoryError):
-        COIN.tally(column)
-    with pytest.raises(UnknownCategoryError):
-        mw.estimation.estimate_survey(column, COIN, mw.Sampling(weights=[1.0, 2.0]))
-
-
-def test_categories_are_named_by_label_and_never_by_code() -> None:
-    for ask in (
-        lambda one: mw.audit(COIN, sensitive=[one]),
-        lambda one: posterior_of(COIN, one),
-        lambda one: mw.planning.unit_variance(COIN, [0.1, 0.9], category=one),
-        lambda one: mw.planning.best_one_sided(9, COIN.inputs, sensitive=one),
-    ):
-        ask("no")
-        with pytest.raises(UnknownCategoryError, match="= 1 is not among"):
-            ask(1)
-
-
 @pytest.mark.parametrize(("labels", "given", "code"), [([1, 2], 2, 1), (["1", "2"], "2", 1), (["1", "2"], 2, 1)])
 def test_a_label_is_found_by_its_value_or_its_text(labels: list[Any], given: Any, code: int) -> None:
     assert mw.Categories.of(labels).find(given) == code

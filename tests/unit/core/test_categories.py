@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.quiet import quiet
+from tests.support.quiet import quiet, told
 from tests.support.together import together
 
 from maskwell.core import Categories
@@ -105,9 +105,8 @@ def test_integers_from_zero_are_numbered():
     ],
 )
 def test_unusable_labels_are_refused(bad, said):
-    with pytest.raises(LabelError, match=said) as caught:
+    with told(LabelError, match=said):
         Categories.of(bad)
-    assert caught.value.hint
 
 
 @together("bad", ["abc", b"abc", 3, None])
@@ -135,11 +134,6 @@ def test_unknown_label_has_no_code():
 def test_repr_stays_short():
     assert repr(Categories.of(["a", "b"])) == "Categories('a', 'b')"
     assert repr(Categories.numbered(10**6)) == "Categories(0, 1, 2, 3, ... (1,000,000 in all))"
-
-
-def test_categories_compare_and_hash_by_labels():
-    assert Categories.of(["a", "b"]) != Categories.of(["b", "a"])
-    assert hash(Categories.of(["a", "b"])) == hash(Categories.of(("a", "b")))
 
 
 # --- encode and decode ----------------------------------------------------------------------------------------------
@@ -398,11 +392,6 @@ def test_a_type_that_cannot_hold_the_labels_gives_way(labels, dtype, result):
     assert back.tolist() == [labels[1], labels[0]]
 
 
-def test_without_a_model_the_labels_decide():
-    assert Categories.of(["a", "b"]).decode(np.array([1, 0], dtype=np.uint8)).tolist() == ["b", "a"]
-    assert Categories.numbered(10**6).decode([999_999]).tolist() == [999_999]
-
-
 # --- matching by text -----------------------------------------------------------------------------------------------
 
 
@@ -512,12 +501,6 @@ def test_labels_without_a_json_form(label):
 )
 def test_malformed_json(form):
     with pytest.raises(DesignFileError, match="not the JSON form"):
-        Categories.from_json(form)
-
-
-@together("form", [[], ["a", "a"], {"count": 0}, {"count": "3"}])
-def test_json_of_impossible_categories(form):
-    with pytest.raises(InputError):
         Categories.from_json(form)
 
 

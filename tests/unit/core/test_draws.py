@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.words import law_of_draws
 
-from maskwell.core.draws import WordReader, choice, choice_from, coin, interval, others, settle
+from maskwell.core.draws import WordReader, choice, coin, interval, others, settle
 
 thorough = settings(deadline=None, derandomize=True, max_examples=40)
 
@@ -84,10 +84,6 @@ def test_a_choice_is_exactly_uniform(count: int, bits: int) -> None:
             continue
     assert sorted(accepted) == list(range(count))
     assert set(accepted.values()) == {(1 << bits) // count}
-
-
-def test_a_choice_with_a_word_at_hand() -> None:
-    assert choice_from(5, 3, WordReader([], bits=3)) == choice(3, WordReader([5], bits=3))
 
 
 @pytest.mark.parametrize("bits", [1, 2, 3])

@@ -94,13 +94,6 @@ def test_words_do_not_depend_on_order_or_chunks() -> None:
         assert (words(ids, states.astype(kind), 2) == whole).all()
 
 
-def test_more_words_begin_with_the_fewer() -> None:
-    ids, states = np.arange(20), np.arange(20) % 3
-    many = words(ids, states, 11)
-    for count in range(1, 11):
-        assert (words(ids, states, count) == many[:, :count]).all()
-
-
 def test_further_words_are_the_spill_words_of_many_records() -> None:
     stream, names, states = KEYED.stream("sex", DESIGN), KEYED.names([3, "x", -1]), [5, 0, 2**40]
     one_by_one = [

@@ -27,15 +27,6 @@ def test_equals_the_kronecker_product(shape, more):
     assert np.allclose(got, _written_out(matrices) @ x, rtol=1e-9, atol=1e-9)
 
 
-def test_several_tables_at_once():
-    rng = np.random.default_rng(3)
-    A, B = rng.normal(size=(3, 2)), rng.normal(size=(2, 4))
-    x = rng.normal(size=(5, 7, 8))
-    got = along_axes(x, (2, 4), [partial(_times, A), partial(_times, B)])
-    assert got.shape == (5, 7, 6)
-    assert np.allclose(got, x @ np.kron(A, B).T)
-
-
 def test_long_axes_are_never_written_out():
     """An axis longer than the limit only sees the tables themselves, not an identity matrix of its size."""
     seen = []

@@ -28,7 +28,7 @@ from maskwell.designs import (
 )
 from maskwell.designs.design import big
 from maskwell.designs.subset import binomial
-from maskwell.designs.unary import ESTIMATORS, binomial_bulk
+from maskwell.designs.unary import ESTIMATORS
 from maskwell.errors import TooLargeError
 from maskwell.planning.order import sufficiency
 from maskwell.privacy import Demand
@@ -135,15 +135,6 @@ def test_a_table_of_independent_answers_adds_variance_factor_by_factor() -> None
     assert weak.added_variance() == math.inf
 
 
-def test_cells_add_variance_by_their_weight() -> None:
-    cells = Blocks.of({"a": Uniform.from_gamma(3, numbered(4)), "b": Mixture.of("1/2", ["1/3", "1/6"], numbered(2))})
-    pi = np.array([0.1, 0.2, 0.05, 0.15, 0.5, 0.0])
-    for shares in (None, pi, np.array([0.4, 0.3, 0.2, 0.1, 0.0, 0.0])):
-        at = cells.uniform_prior() if shares is None else shares
-        slowly = float(cells.second_moment_diagonal(cells.apply(at)).sum() - 1)
-        assert cells.added_variance(shares) == pytest.approx(slowly, rel=1e-12)
-
-
 @pytest.mark.parametrize("name", ["rappor", "optimised unary"])
 def test_the_three_estimators_of_a_million_categories(name: str) -> None:
     design = LARGE[name]()
@@ -187,41 +178,12 @@ def _binomial(n: int, i: int, p: float) -> float:
     return math.exp(ways + i * math.log(p) + (n - i) * math.log1p(-p))
 
 
-@pytest.mark.parametrize(("n", "p"), [(1, 0.3), (9, 0.5), (10**6, 0.27), (10**6, 1e-6), (10**6, 1 - 1e-6)])
-def test_the_bulk_of_a_binomial_has_its_mean_and_variance(n: int, p: float) -> None:
-    s, chances = binomial_bulk(n, p)
-    mean = float(s @ chances)
-    assert mean == pytest.approx(n * p, rel=1e-9)
-    assert float((s - mean) ** 2 @ chances) == pytest.approx(n * p * (1 - p), rel=1e-8)
-
-
 @pytest.mark.parametrize("make", [Unary.rappor_from_gamma, Unary.oue_from_gamma])
 def test_bits_that_no_float_tells_from_never(make: Callable[..., Unary]) -> None:
     huge, large = make("1e800", numbered(5)), make("1e20", numbered(5))
     assert huge.guess_probability() == pytest.approx(large.guess_probability())
     for estimator in ESTIMATORS:
         assert huge.added_variance_of(estimator) == pytest.approx(large.added_variance_of(estimator), abs=1e-9)
-
-
-@pytest.mark.parametrize("k", [2, 5, 3000])
-@pytest.mark.parametrize("make", [Unary.rappor_from_gamma, Unary.oue_from_gamma])
-def test_the_uniform_guess_is_that_of_the_uniform_prior(k: int, make: Callable[..., Unary]) -> None:
-    design = make(7, numbered(k))
-    assert design.guess_probability() == pytest.approx(design.guess_probability(np.full(k, 1 / k)), rel=1e-9)
-
-
-@pytest.mark.parametrize("fixed", [["0.1", "0.2", "0.3"], ["0.2", "0.2", "0.2"], ["0.3", "0.3"], ["0", "0.6"]])
-def test_the_condition_of_a_mixture_is_that_of_its_matrix(fixed: list[str]) -> None:
-    design = Mixture.of("0.4", fixed, numbered(len(fixed)))
-    assert design.condition() == pytest.approx(np.linalg.cond(design.matrix()), rel=1e-12)
-
-
-@pytest.mark.parametrize(("k", "q"), [(5, 2), (4000, 1500), (4000, 2600)])
-def test_report_bits_count_the_sets(k: int, q: int) -> None:
-    design = Subset.from_gamma(3, numbered(k), size=q)
-    assert design.report_bits() == pytest.approx(math.log2(math.comb(k, q)), rel=1e-12)
-    assert Uniform.from_gamma(3, numbered(k)).report_bits() == pytest.approx(math.log2(k))
-    assert Unary.oue_from_gamma(3, numbered(k)).report_bits() == k
 
 
 @pytest.mark.parametrize("k", [2, 3, 5])
@@ -243,16 +205,6 @@ def test_the_estimators_of_bits_against_their_matrices(k: int, make: Callable[..
         np.testing.assert_allclose(L @ at, pi, atol=1e-12)
         np.testing.assert_allclose(L**2 @ at - pi**2, design.share_variance_of(estimator, pi), rtol=1e-9)
         assert (L**2 @ lam).sum() - 1 == pytest.approx(design.added_variance_of(estimator), rel=1e-9)
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-@pytest.mark.parametrize("k", [2, 4, 1000])
-def test_share_variances_add_up(estimator: Any, k: int) -> None:
-    design, pi = Unary.oue_from_gamma(3, numbered(k)), np.arange(1, k + 1) / (k * (k + 1) / 2)
-    total = design.added_variance_of(estimator) + (pi * (1 - pi)).sum()
-    assert design.share_variance_of(estimator, pi).sum() == pytest.approx(total, rel=1e-9)
-    if estimator == "per-bit":
-        np.testing.assert_allclose(design.share_variance(pi), design.share_variance_of(estimator, pi), rtol=1e-9)
 
 
 @pytest.mark.parametrize(("n", "q"), [(2, 1), (30_000, 10_001), (30_000, 15_000), (32_768, 16_384), (59_049, 20_000)])

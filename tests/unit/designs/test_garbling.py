@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from tests.support.examples import ABC, YES_NO
+from tests.support.quiet import told
 
 from maskwell.designs import Dense, Unary, Uniform
 from maskwell.designs.garbling import Garbling
@@ -23,11 +23,6 @@ def test_entries_matrix_and_text_are_the_same() -> None:
     np.testing.assert_allclose(garbling.matrix(), [[1 / 3, 0], [2 / 3, 0], [0, 1]])
     assert garbling.to_dict() == {"rows": 3, "columns": [[[0, "1"], [1, "2"]], [[2, "7"]]]}
     assert repr(garbling) == "Garbling(3 x 2, 3 positive)"
-
-
-def test_from_a_matrix_and_the_identity() -> None:
-    assert Garbling.of_matrix([[HALF, 1], [HALF, 0]]) == Garbling.of(2, [{0: 1, 1: 1}, {0: 1}])
-    assert Garbling.identity(2).exact() == [[1, 0], [0, 1]]
 
 
 def test_two_steps_as_one_design() -> None:
@@ -48,13 +43,11 @@ def test_set_reports_become_texts() -> None:
 
 def test_designs_whose_reports_are_sets_take_no_second_step() -> None:
     rappor = Unary.rappor_from_gamma(4, YES_NO)
-    with pytest.raises(ParameterError) as raised:
+    with told(ParameterError):
         Garbling.identity(4).after(rappor, rappor)
-    assert raised.value.hint
 
 
 def test_huge_ones_are_not_written_out() -> None:
     for form in (Garbling.identity(5000).exact, Garbling.identity(5000).matrix):
-        with pytest.raises(TooLargeError, match="5,000 by 5,000") as raised:
+        with told(TooLargeError, match="5,000 by 5,000"):
             form()
-        assert raised.value.hint

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 from tests.support.fuzzing import numbers
 
-from maskwell.core import Categories
 from maskwell.core.arguments import Array
-from maskwell.designs import Sparse, kernels
+from maskwell.designs import kernels
 from maskwell.designs.column_arrays import ColumnTable, ThresholdTable
 
 pytestmark = pytest.mark.skipif(kernels.compiled is None, reason="the kernels are not compiled")
@@ -180,14 +179,3 @@ def test_codes_beyond_the_last_category_are_refused(name: str, dtype: str) -> No
     given[0][-1] = K
     with pytest.raises(ValueError, match="a code is not below"):
         getattr(kernels.compiled, name)(*given)
-
-
-def test_many_counts_of_bytes() -> None:
-    counts = np.zeros(1000, dtype=np.int64)
-    kernels.compiled.tally_codes(codes(), counts)
-    assert counts.sum() == N
-
-
-def test_a_real_table_is_taken() -> None:
-    design = Sparse.of_columns([{0: 3, 1: 1}, {0: 1, 1: 1, 2: 1}, {2: 1}], Categories.of(["a", "b", "c"]))
-    assert len(design.sample(np.array([0, 1, 2] * 50)).data) == 150

@@ -73,14 +73,6 @@ def test_reports_follow_the_design_and_variables_are_independent() -> None:
     assert not fits(np.bincount(first, minlength=3), wrong)
 
 
-def test_the_same_records_keep_their_reports_when_others_come_and_go() -> None:
-    design = Uniform.from_gamma(3, Categories.numbered(4))
-    drawn = KeyedSampler(design, KEYED, "v")
-    earlier = drawn.sample(np.arange(100) % 4, np.arange(100)).data
-    later = drawn.sample(np.arange(50, 150) % 4, np.arange(50, 150)).data
-    assert (earlier[50:] == later[:50]).all()
-
-
 # ---- what two releases tell of a truth that changed
 
 

@@ -66,19 +66,6 @@ paths = pytest.mark.parametrize("plain", [False, True], ids=["compiled", "plain"
 
 
 @paths
-def test_codes_in_the_other_byte_order_mean_the_same(plain: bool) -> None:
-    script = f"""
-for design in ({", ".join(DESIGNS)}):
-    codes = np.arange(300) % design.k
-    expected = design.sample(codes, random=SeededRandom(1)).data
-    for kind in (">u2", ">u4", ">u8", ">i2", ">i8"):
-        if not (design.sample(codes.astype(kind), random=SeededRandom(1)).data == expected).all():
-            print(design.kind, kind)
-"""
-    assert run(script, plain=plain) == ""
-
-
-@paths
 def test_codes_may_come_from_any_corner_of_memory(plain: bool) -> None:
     """Backwards, every third, read-only, or unaligned."""
     script = f"""

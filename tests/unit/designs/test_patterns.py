@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.examples import ABC, YES_NO, numbered
+from tests.support.quiet import told
 
 from maskwell.core import Categories
 from maskwell.designs import Dense, Subset, Uniform
-from maskwell.designs.patterns import Patterns, codes_of, mask_of, set_labels
+from maskwell.designs.patterns import Patterns, mask_of, set_labels
 from maskwell.errors import LabelError, MaskwellError, MatrixError, ParameterError, TooLargeError, WrongTypeError
 
 
@@ -78,9 +79,8 @@ def test_weights_that_do_not_fit_exactly_are_refused() -> None:
     ],
 )
 def test_bad_input(gamma: Any, sets: Any, weights: Any, error: type[MaskwellError], saying: str) -> None:
-    with pytest.raises(error, match=saying) as raised:
+    with told(error, match=saying):
         Patterns.of(gamma, sets, weights, YES_NO)
-    assert raised.value.hint
 
 
 def test_too_few_categories_and_too_many_sets() -> None:
@@ -97,9 +97,8 @@ def test_labels() -> None:
     named = design.with_labels(YES_NO, Categories.of(["red", "blue"]))
     assert named.with_labels(Categories.of(["x", "y"])).outputs.labels == ("red", "blue")
     for inputs, outputs in ((ABC, None), (YES_NO, ABC)):
-        with pytest.raises(LabelError) as raised:
+        with told(LabelError):
             design.with_labels(inputs, outputs)
-        assert raised.value.hint
     with pytest.raises(LabelError, match="3 report labels for 2 sets"):
         Patterns.of(3, [[0], [1]], ["1/4", "1/4"], YES_NO, ABC)
 
@@ -108,11 +107,6 @@ def test_names_of_sets_are_distinct_whatever_the_labels() -> None:
     labels = Categories.of([1, "1", "1, 1", "}, {"])
     masks = range(1, 15)
     assert len(set(set_labels(masks, labels).labels)) == 14
-
-
-def test_masks_and_codes() -> None:
-    for mask in range(256):
-        assert mask_of(codes_of(mask), 8) == mask
 
 
 def test_a_long_list_is_made_and_drawn_quickly() -> None:

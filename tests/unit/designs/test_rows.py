@@ -101,11 +101,6 @@ def test_a_tiny_entry_is_not_a_zero() -> None:
         assert len(reduce_rows_near(rows).rows) == 2
 
 
-def test_floats_are_merged_within_rounding() -> None:
-    thirds = [[1 / 3, 0.1], [2 / 3, 0.2], [0, 0], [0, 0.7]]
-    assert len(reduce_rows_near([[*map(Fraction, row)] for row in thirds]).rows) == 2
-
-
 def test_equivalence_is_blind_to_order_and_splitting() -> None:
     P = Dense.of([[0.4, 0.3, 0.3], [0.3, 0.4, 0.2], [0.3, 0.3, 0.5]]).exact_matrix()
     split = [[p / 3 for p in P[2]], P[0], [2 * p / 3 for p in P[2]], P[1], [Fraction(0)] * 3]

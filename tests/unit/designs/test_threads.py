@@ -8,7 +8,6 @@ import pytest
 from maskwell import Categories, SecureRandom, SeededRandom
 from maskwell.core import randomness
 from maskwell.designs import Dense, Kronecker, Subset, Unary, Uniform, sampler
-from maskwell.errors import ParameterError
 
 DESIGNS = [
     Uniform.from_epsilon(1, Categories.numbered(16)),
@@ -17,15 +16,6 @@ DESIGNS = [
     Unary.rappor_from_epsilon(1, Categories.numbered(9)),
     Kronecker.of([Uniform.from_gamma(3, Categories.numbered(3))] * 2),
 ]
-
-
-@pytest.mark.parametrize("design", DESIGNS, ids=lambda d: d.kind)
-@pytest.mark.parametrize("threads", [2, 3, 7])
-def test_any_number_of_threads_gives_the_same_reports(design, threads, monkeypatch):
-    monkeypatch.setattr(sampler, "BYTES_PER_THREAD", 64)
-    codes = np.arange(20011) % design.k
-    one = design.sample(codes, random=SeededRandom(3), threads=1)
-    assert (design.sample(codes, random=SeededRandom(3), threads=threads).data == one.data).all()
 
 
 def test_rows_go_on_after_a_threaded_batch(monkeypatch):
@@ -48,17 +38,6 @@ def test_errors_in_a_thread_come_out(monkeypatch):
         DESIGNS[0].sample(np.zeros(5000, dtype=int), threads=2)
 
 
-def test_threads_must_be_positive():
-    with pytest.raises(ParameterError, match="threads = 0"):
-        DESIGNS[0].sample(np.zeros(5, dtype=int), threads=0)
-
-
-def test_a_twin_reads_the_same_words():
-    stream = SecureRandom().stream()
-    mine = stream.words(10, 4, 3).copy()
-    assert (stream.twin().words(10, 4, 3) == mine).all()
-
-
 def test_key_and_process_are_one(monkeypatch):
     """A twin belongs to the process of the key that it was given, whenever the fork comes."""
     stream = SecureRandom().stream()
@@ -70,10 +49,3 @@ def test_key_and_process_are_one(monkeypatch):
     child = stream.words(0, 8, 4).copy()
     assert not (child == parents).all()
     assert (stream.twin().words(0, 8, 4) == child).all()
-
-
-def test_a_seeded_stream_goes_on_after_a_fork(monkeypatch):
-    stream = SeededRandom(5).stream()
-    before = stream.words(0, 8, 4).copy()
-    monkeypatch.setattr(randomness, "_process", lambda: (-1, -1))
-    assert (stream.twin().words(0, 8, 4) == before).all()

@@ -16,12 +16,13 @@ import pytest
 import referencing
 from tests.support import certificates as made
 from tests.support.examples import ABC, EXAMPLES, WARNER, numbered
+from tests.support.quiet import told
 from tests.support.together import together
 
 from maskwell.core import Categories
 from maskwell.core.documents import fingerprint_of
 from maskwell.core.exact import to_text
-from maskwell.designs import Composed, Dense, Kronecker, Mixture, Subset, Unary, Uniform, wire
+from maskwell.designs import Composed, Dense, Kronecker, Subset, Unary, Uniform, wire
 from maskwell.errors import CertificateError, ParameterError, TooLargeError
 from maskwell.privacy import Certificate, Demand, Lines, Smooth, Steps, load_certificate
 from maskwell.privacy import certificate as module
@@ -32,6 +33,15 @@ from maskwell.privacy.provable_claims import Improves, proof_of, provable, prova
 
 NAMES = list(made.certificates())
 STEPS = Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1], closed_right=[False, True])
+
+
+def both_hold(text: str) -> bool:
+    """For maskwell and for the program of the page."""
+    return made.maskwell_holds(text) and made.page_holds(text)
+
+
+def neither_holds(text: str) -> bool:
+    return not made.maskwell_holds(text) and not made.page_holds(text)
 
 
 @together("name", NAMES)
@@ -45,8 +55,7 @@ def test_both_programs_find_that_it_holds(name: str) -> None:
 def test_every_design_can_be_certified(name: str) -> None:
     proof = certify(EXAMPLES[name], Demand.from_epsilon(1))
     assert proof.claims["parity"] == to_text(EXAMPLES[name].parity_exact())
-    assert made.maskwell_holds(proof.text())
-    assert made.page_holds(proof.text())
+    assert both_hold(proof.text())
 
 
 def validator() -> jsonschema.Draft202012Validator:
@@ -91,50 +100,41 @@ def test_the_program_of_the_page_is_short_and_knows_no_maskwell() -> None:
 # ---- changes of one digit
 
 
-def test_hundreds_of_changes_of_a_digit_are_noticed() -> None:
-    chance = random.Random(20240501)
-    for n in range(200):
-        text = made.certificates()[NAMES[n % len(NAMES)]].text()
-        changed = made.one_digit(text, chance)
-        assert not made.maskwell_holds(changed), changed
-        assert not made.page_holds(changed), changed
+def digits_of(name: str, part: str, aside: set[str]) -> list[tuple[Any, Any]]:
+    """Places and values with a digit in one part of a certificate."""
+    content = json.loads(made.certificates()[name].text())
+    found = [((part, *place), value) for place, value in made.leaves(content[part]) if made.has_digit(value)]
+    return [(place, value) for place, value in found if not aside & set(place)]
 
 
 def claimed(name: str) -> list[tuple[Any, Any]]:
     """Digits of claims, demand, witness and garbling; labels and provenance of the original are no claims."""
-    content = json.loads(made.certificates()[name].text())
-    found = [(("claims", *place), value) for place, value in made.leaves(content["claims"]) if made.has_digit(value)]
-    aside = {"provenance", "inputs", "outputs"}
-    return [(place, value) for place, value in found if place[-1] != "fingerprint" and not aside & set(place)]
+    found = digits_of(name, "claims", {"provenance", "inputs", "outputs"})
+    return [(place, value) for place, value in found if place[-1] != "fingerprint"]
 
 
-def test_hundreds_of_changes_of_a_digit_in_a_claim_are_noticed_though_sealed_again() -> None:
-    chance = random.Random(20240502)
-    places = {name: claimed(name) for name in NAMES}
+def designed(name: str) -> list[tuple[Any, Any]]:
+    found = digits_of(name, "design", {"provenance", "fingerprint", "outputs", "maskwell"})
+    return [(place, value) for place, value in found if "inputs" not in place[:-1]]
+
+
+def test_hundreds_of_changes_of_a_digit_are_noticed() -> None:
+    chance = random.Random(20240501)
+    for n in range(200):
+        changed = made.one_digit(made.certificates()[NAMES[n % len(NAMES)]].text(), chance)
+        assert neither_holds(changed), changed
+
+
+@together(("digits", "seed"), [(claimed, 20240502), (designed, 20240503)])
+def test_hundreds_of_changes_of_a_digit_are_noticed_though_sealed_again(digits: Any, seed: int) -> None:
+    chance, places = random.Random(seed), {name: digits(name) for name in NAMES}
     named = [name for name in NAMES if places[name]]
     for n in range(200):
         name = named[n % len(named)]
         place, value = chance.choice(places[name])
         content = json.loads(made.certificates()[name].text())
         changed = made.sealed_again(made.replaced(content, place, made.other_digit(value, chance)))
-        assert not made.maskwell_holds(changed), (name, place, value)
-        assert not made.page_holds(changed), (name, place, value)
-
-
-def test_hundreds_of_changes_of_a_digit_of_the_design_are_noticed_though_sealed_again() -> None:
-    chance = random.Random(20240503)
-    for n in range(200):
-        name = NAMES[n % len(NAMES)]
-        content = json.loads(made.certificates()[name].text())
-        places = [
-            (("design", *place), value) for place, value in made.leaves(content["design"]) if made.has_digit(value)
-        ]
-        aside = {"provenance", "fingerprint", "outputs", "maskwell"}
-        digits = [(place, value) for place, value in places if not aside & set(place) and "inputs" not in place[:-1]]
-        place, value = chance.choice(digits)
-        changed = made.sealed_again(made.replaced(content, place, made.other_digit(value, chance)))
-        assert not made.maskwell_holds(changed), (name, place, value)
-        assert not made.page_holds(changed), (name, place, value)
+        assert neither_holds(changed), (name, place, value)
 
 
 def test_whatever_is_changed_what_holds_is_what_would_be_made() -> None:
@@ -281,25 +281,21 @@ def forged(design: dict[str, Any], claims: dict[str, Any]) -> str:
 
 
 GAMMA_ONE = {"stated": {"language": "gamma", "gamma": "1"}, "derived": True, "gamma": "1", "strict": False}
-FOUR = {"inputs": {"count": 4}, "outputs": {"sets": {"size": 2}}}
 HEAD = {"maskwell": "design", "version": 1}
-ANY_SIZE = {"inputs": {"count": 4}, "outputs": {"sets": {"size": None}}}
 HALF = {"denominator": "2", "truth": "1"}
-COIN = {"kind": "uniform", "inputs": {"count": 2}, "outputs": {"count": 2}, "exact": HALF}
-SILENT_COIN = {
-    "kind": "dense",
-    "inputs": {"count": 2},
-    "outputs": {"count": 1},
-    "exact": {"denominators": ["1", "1"], "columns": [["1"], ["1"]]},
-}
-SILENT_CLAIMS = {
-    "parity": "1",
-    "admissible": {"exactly": False, "level": "1", "row": 0, "fails": "C2", "parity": "1", "values": 1},
-}
 
 
-def sets_of(size: Any, k: int) -> dict[str, Any]:
-    return {"inputs": {"count": k}, "outputs": {"sets": {"size": size}}}
+def of(kind: str, k: Any, outputs: Any, /, **exact: Any) -> dict[str, Any]:
+    return {"kind": kind, "inputs": {"count": k}, "outputs": outputs, "exact": exact}
+
+
+def sets(kind: str, size: Any, k: int, /, **exact: Any) -> dict[str, Any]:
+    return of(kind, k, {"sets": {"size": size}}, **exact)
+
+
+def silent(outputs: int = 1, columns: tuple[str, ...] = ("1", "1"), whole: str = "1") -> dict[str, Any]:
+    """A matrix whose only report comes always."""
+    return of("dense", 2, {"count": outputs}, denominators=[whole, "1"], columns=[[n] for n in columns])
 
 
 def witness(level: str, size: Any, weight: str) -> dict[str, Any]:
@@ -313,73 +309,42 @@ def met_by(stated: dict[str, Any], gamma: str, strict: Any = False) -> dict[str,
     return {"demand": said, "meets": True}
 
 
-COIN_CLAIMS = {"parity": "3", "admissible": witness("3", 1, "1/2")} | met_by({"gamma": "9"}, "9")
+def said(parity: str, admissible: dict[str, Any], **stated: Any) -> dict[str, Any]:
+    return {"parity": parity, "admissible": admissible, **(met_by(stated, stated["gamma"]) if stated else {})}
+
+
+COIN = of("uniform", 2, {"count": 2}, **HALF)
+COIN_CLAIMS = said("3", witness("3", 1, "1/2"), gamma="9")
 SILENT = {"exactly": False, "level": "1", "size": 0, "fails": "C2", "parity": "1", "values": 1}
+SILENT_CLAIMS = said("1", {name: value for name, value in SILENT.items() if name != "size"} | {"row": 0})
+CLOSE = "3.499999999999999"
 FORGERIES = {
     "a set that shuns the truth": forged(
-        {"kind": "subset", **FOUR, "exact": {"denominator": "4", "include": "1", "size": 2}},
-        {
-            "parity": "1/3",
-            "admissible": {
-                "exactly": True,
-                "level": "1/3",
-                "witness": [{"size": 2, "weight": "3/2"}],
-                "impossible": [],
-            },
-        },
+        sets("subset", 2, 4, denominator="4", include="1", size=2), said("1/3", witness("1/3", 2, "3/2"))
     ),
-    "bits that shun the truth": forged(
-        {
-            "kind": "unary",
-            "inputs": {"count": 4},
-            "outputs": {"sets": {"size": None}},
-            "exact": {"denominator": "4", "keep": "1", "flip": "3"},
-        },
-        {"parity": "1", "admissible": SILENT},
-    ),
-    "more labels than reports": forged(
-        {
-            "kind": "dense",
-            "inputs": {"count": 2},
-            "outputs": {"count": 3},
-            "exact": {"denominators": ["1", "1"], "columns": [["1"], ["1"]]},
-        },
-        {
-            "parity": "1",
-            "admissible": {"exactly": False, "level": "1", "row": 0, "fails": "C2", "parity": "1", "values": 1},
-        },
-    ),
+    "bits that shun the truth": forged(sets("unary", None, 4, denominator="4", keep="1", flip="3"), said("1", SILENT)),
+    "more labels than reports": forged(silent(outputs=3), SILENT_CLAIMS),
     "bits with chances above one and below zero": forged(
-        {"kind": "unary", **ANY_SIZE, "exact": {"denominator": "1", "keep": "2", "flip": "-1"}},
-        {"parity": "4", "admissible": {**SILENT, "level": "4", "fails": "C1"}} | met_by({"gamma": "4"}, "4"),
+        sets("unary", None, 4, denominator="1", keep="2", flip="-1"),
+        said("4", {**SILENT, "level": "4", "fails": "C1"}, gamma="4"),
     ),
     "more members than categories": forged(
-        {"kind": "subset", **sets_of(5, 3), "exact": {"denominator": "1", "include": "2", "size": 5}},
-        {"parity": "5/4", "admissible": witness("5/4", 5, "6/5")} | met_by({"gamma": "4"}, "4"),
+        sets("subset", 5, 3, denominator="1", include="2", size=5), said("5/4", witness("5/4", 5, "6/5"), gamma="4")
     ),
     "fewer members than none": forged(
-        {"kind": "subset", **sets_of(-1, 3), "exact": {"denominator": "1", "include": "-1", "size": -1}},
-        {"parity": "2", "admissible": witness("2", -1, "3/2")} | met_by({"gamma": "4"}, "4"),
+        sets("subset", -1, 3, denominator="1", include="-1", size=-1), said("2", witness("2", -1, "3/2"), gamma="4")
     ),
     "members by halves": forged(
-        {"kind": "subset", **sets_of(1.5, 3), "exact": {"denominator": "4", "include": "3", "size": 1.5}},
-        {"parity": "3.0", "admissible": witness("3.0", 1.5, "0.5")} | met_by({"gamma": "4"}, "4"),
+        sets("subset", 1.5, 3, denominator="4", include="3", size=1.5),
+        said("3.0", witness("3.0", 1.5, "0.5"), gamma="4"),
     ),
     "categories by halves": forged(
-        {"kind": "uniform", "inputs": {"count": 2.5}, "outputs": {"count": 2}, "exact": HALF},
-        {"parity": "3.499999999999999", "admissible": witness("3.499999999999999", 1, "0.5000000000000001")}
-        | met_by({"gamma": "4"}, "4"),
+        of("uniform", 2.5, {"count": 2}, **HALF), said(CLOSE, witness(CLOSE, 1, "0.5000000000000001"), gamma="4")
     ),
-    "a truth without a column": forged(
-        {**SILENT_COIN, "exact": {"denominators": ["1", "1"], "columns": [["1"], ["1"], ["0"]]}}, SILENT_CLAIMS
-    ),
-    "digits of another script": forged(
-        {**SILENT_COIN, "exact": {"denominators": ["١", "1"], "columns": [["1"], ["1"]]}}, SILENT_CLAIMS
-    ),
-    "an exponent": forged(
-        {**SILENT_COIN, "exact": {"denominators": ["10", "1"], "columns": [["1e1"], ["1"]]}}, SILENT_CLAIMS
-    ),
-    "an epsilon below zero": forged(SILENT_COIN, SILENT_CLAIMS | met_by({"epsilon": "-1"}, "1")),
+    "a truth without a column": forged(silent(columns=("1", "1", "0")), SILENT_CLAIMS),
+    "digits of another script": forged(silent(whole="١"), SILENT_CLAIMS),
+    "an exponent": forged(silent(columns=("1e1", "1"), whole="10"), SILENT_CLAIMS),
+    "an epsilon below zero": forged(silent(), SILENT_CLAIMS | met_by({"epsilon": "-1"}, "1")),
     "no chances for rho": forged(COIN, COIN_CLAIMS | met_by({"rho1": "-1", "rho2": "2", "closed": False}, "4")),
     "closed as a list": forged(COIN, COIN_CLAIMS | met_by({"rho1": "1/4", "rho2": "1/2", "closed": []}, "3", [])),
     "two demands in one": forged(COIN, COIN_CLAIMS | met_by({"gamma": "9", "epsilon": "1/10"}, "9")),
@@ -451,14 +416,12 @@ def test_a_product_with_a_parity_that_no_float_holds_and_one_without_a_bound() -
     yes_no = Categories.of(["yes", "no"])
     proof = certify(Kronecker.of([Uniform.from_gamma(10**400, yes_no), Uniform.of(1, yes_no)]))
     assert proof.claims["parity"] == "inf"
-    assert made.maskwell_holds(proof.text())
-    assert made.page_holds(proof.text())
+    assert both_hold(proof.text())
 
 
 @together("what", list(FORGERIES))
 def test_a_design_that_cannot_be_is_noticed(what: str) -> None:
-    assert not made.maskwell_holds(FORGERIES[what])
-    assert not made.page_holds(FORGERIES[what])
+    assert neither_holds(FORGERIES[what])
 
 
 def test_a_fingerprint_of_another_design_is_noticed_though_sealed_again() -> None:
@@ -476,23 +439,20 @@ def test_a_garbling_whose_columns_do_not_sum_to_one_is_noticed_though_it_gives_t
     assert made.page_holds(proof.text())
     wrong = made.replaced(proof.content, ("claims", "improves", "garbling", 0, 2), "1/2")
     wrong = made.sealed_again(made.replaced(wrong, ("claims", "improves", "garbling", 1, 2), "3/2"))
-    assert not made.maskwell_holds(wrong)
-    assert not made.page_holds(wrong)
+    assert neither_holds(wrong)
 
 
 def test_an_original_that_is_a_product_is_refused() -> None:
     product = EXAMPLES["kronecker of two"].to_dict()
     text = lie("improved product", ("claims", "improves", "original"), product)
-    assert not made.maskwell_holds(text)
-    assert not made.page_holds(text)
+    assert neither_holds(text)
 
 
 @together("part", ["maskwell", "version", "design", "claims", "seal"])
 def test_a_missing_part_is_noticed(part: str) -> None:
     content = {key: value for key, value in made.certificates()["dense"].content.items() if key != part}
     text = json.dumps(content, indent=1) + "\n"
-    assert not made.maskwell_holds(text)
-    assert not made.page_holds(text)
+    assert neither_holds(text)
 
 
 @together("name", NAMES)
@@ -533,9 +493,8 @@ def test_a_float_is_read_in_its_shortest_form_only() -> None:
 
 @together("text", ["", "[]", "null", "3", '{"maskwell": "design"}', "{", "\x00", "[" * 100_000])
 def test_what_is_no_certificate_is_said_to_be_none(text: str) -> None:
-    with pytest.raises(CertificateError) as raised:
+    with told(CertificateError):
         verify_text(text)
-    assert raised.value.hint
     assert not made.page_holds(text)
 
 
@@ -628,8 +587,7 @@ def test_slack_that_nobody_declared_is_noticed() -> None:
         "not met, though it is": with_claims(proof, meets=False, slack=None),
     }
     for name, text in texts.items():
-        assert not made.maskwell_holds(text), name
-        assert not made.page_holds(text), name
+        assert neither_holds(text), name
 
 
 def test_a_certificate_with_slack_is_not_that_of_the_design_in_fractions() -> None:
@@ -669,46 +627,25 @@ def test_a_function_that_is_said_to_allow_everything_is_refused() -> None:
     assert not made.maskwell_holds(with_claims(content, demand=everything, meets=True))
 
 
+def nothing(kind: str, inputs: Any, outputs: Any = (), /, **exact: Any) -> dict[str, Any]:
+    return {"kind": kind, "inputs": inputs, "outputs": list(outputs) if outputs == () else outputs, "exact": exact}
+
+
+NO_FACTORS = nothing("kronecker", {"product": 0}, {"product": 0}, factors=[])
 NOTHING: dict[str, dict[str, Any]] = {
-    "a product of nothing": {"kind": "kronecker", "exact": {"factors": []}, "inputs": {"product": 0}},
-    "a product of an empty product": {
-        "kind": "kronecker",
-        "inputs": {"product": 1},
-        "exact": {
-            "factors": [
-                {
-                    "maskwell": "design",
-                    "version": 1,
-                    "kind": "kronecker",
-                    "inputs": {"product": 0},
-                    "outputs": {"product": 0},
-                    "exact": {"factors": []},
-                }
-            ]
-        },
-    },
-    "a matrix without rows": {"kind": "dense", "exact": {"denominators": ["1"], "columns": [[]]}, "inputs": ["a"]},
-    "a matrix without columns": {"kind": "dense", "exact": {"denominators": [], "columns": []}, "inputs": []},
-    "no blocks": {"kind": "blocks", "exact": {"parts": []}, "inputs": {"cells": []}},
-    "no steps": {"kind": "composed", "exact": {}, "inputs": []},
-    "no sets": {
-        "kind": "patterns",
-        "exact": {"denominator": "1", "outside": "1", "inside": "1", "weights": [], "sets": []},
-        "inputs": ["a", "b"],
-    },
-    "a mixture of nothing": {"kind": "mixture", "exact": {"denominator": "1", "truth": "1", "fixed": []}, "inputs": []},
-    "a number of truths that is a truth value": {
-        "kind": "uniform",
-        "exact": {"denominator": "2", "truth": "1"},
-        "inputs": {"count": True},
-    },
-    "no truths": {"kind": "uniform", "exact": {"denominator": "2", "truth": "1"}, "inputs": {"count": 0}},
-    "a negative probability": {
-        "kind": "dense",
-        "exact": {"denominators": ["1", "1"], "columns": [["2", "-1"], ["1", "0"]]},
-        "inputs": ["a", "b"],
-        "outputs": ["a", "b"],
-    },
+    "a product of nothing": NO_FACTORS,
+    "a product of an empty product": nothing("kronecker", {"product": 1}, {"product": 1}, factors=[HEAD | NO_FACTORS]),
+    "a matrix without rows": nothing("dense", ["a"], denominators=["1"], columns=[[]]),
+    "a matrix without columns": nothing("dense", [], denominators=[], columns=[]),
+    "no blocks": nothing("blocks", {"cells": []}, parts=[]),
+    "no steps": nothing("composed", []),
+    "no sets": nothing("patterns", ["a", "b"], denominator="1", outside="1", inside="1", weights=[], sets=[]),
+    "a mixture of nothing": nothing("mixture", [], denominator="1", truth="1", fixed=[]),
+    "a number of truths that is a truth value": nothing("uniform", {"count": True}, **HALF),
+    "no truths": nothing("uniform", {"count": 0}, **HALF),
+    "a negative probability": nothing(
+        "dense", ["a", "b"], ["a", "b"], denominators=["1", "1"], columns=[["2", "-1"], ["1", "0"]]
+    ),
 }
 
 
@@ -716,15 +653,11 @@ NOTHING: dict[str, dict[str, Any]] = {
 @together("parity", ["1", "inf"])
 def test_a_design_of_nothing_is_refused_by_both(name: str, parity: str) -> None:
     design = {"maskwell": "design", "version": 1, **NOTHING[name], "provenance": {}}
-    design.setdefault("outputs", {"product": 0} if design["kind"] == "kronecker" else [])
-    if name == "a product of an empty product":
-        design["outputs"] = {"product": 1}
     covered = {key: value for key, value in design.items() if key != "provenance"}
     design["fingerprint"] = fingerprint_of(covered)
     content = {"maskwell": "certificate", "version": 1, "design": design}
     text = made.sealed_again({**content, "claims": {"parity": parity, "admissible": None}, "seal": ""})
-    assert not made.maskwell_holds(text)
-    assert not made.page_holds(text)
+    assert neither_holds(text)
 
 
 def test_a_number_that_is_none_is_refused_by_both() -> None:
@@ -734,8 +667,7 @@ def test_a_number_that_is_none_is_refused_by_both() -> None:
     written = json.dumps(unsealed, sort_keys=True, separators=(",", ":"))
     content["seal"] = "sha256:" + hashlib.sha256(written.encode()).hexdigest()
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-    assert not made.maskwell_holds(text)
-    assert not made.page_holds(text)
+    assert neither_holds(text)
 
 
 def test_a_demand_that_does_not_say_how_it_was_stated() -> None:
@@ -746,8 +678,7 @@ def test_a_demand_that_does_not_say_how_it_was_stated() -> None:
 @together("epsilon", ["0", "1/1000000", "1", "7/3", "20", "700"])
 def test_epsilon_is_rounded_down_the_same_way_by_both(epsilon: str) -> None:
     text = certify(Uniform.from_gamma("101/100", ABC), Demand.from_epsilon(epsilon)).text()
-    assert made.maskwell_holds(text)
-    assert made.page_holds(text)
+    assert both_hold(text)
 
 
 # ---- forms
@@ -770,8 +701,7 @@ def test_a_certificate_of_a_design_that_is_not_written_out_is_refused() -> None:
     parity = composed.parity_exact()
     claims = {"parity": to_text(parity), "admissible": proof_of(composed, parity)}
     content = {**proof, "design": composed.to_dict(), "claims": claims}
-    assert not made.maskwell_holds(made.sealed_again(content))
-    assert not made.page_holds(made.sealed_again(content))
+    assert neither_holds(made.sealed_again(content))
 
 
 def test_designs_too_large_to_be_written_out() -> None:
@@ -799,12 +729,6 @@ def test_large_designs_have_small_certificates_that_are_checked() -> None:
             assert holds(text)
 
 
-def test_a_mixture_of_many_categories() -> None:
-    mixture = Mixture.of("1/2", [f"{i + 1}/{100 * 101}" for i in range(100)], numbered(100))
-    assert made.page_holds(certify(mixture).text())
-    assert made.maskwell_holds(certify(mixture).text())
-
-
 # ---- improvement
 
 
@@ -828,8 +752,7 @@ def test_without_a_bound_the_truth_improves_everything() -> None:
     better, proof = made.improved(EXAMPLES["l-diverse k=3 l=2"], allow_identity=True)
     text = certify(better, improvement=proof).text()
     assert json.loads(text)["claims"]["parity"] == "inf"
-    assert made.maskwell_holds(text)
-    assert made.page_holds(text)
+    assert both_hold(text)
 
 
 # ---- files
@@ -852,14 +775,6 @@ def test_saving_and_loading(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(CertificateError, match="UTF-8"):
         load_certificate(path)
-
-
-def test_claims_are_exact() -> None:
-    for proof in made.certificates().values():
-        for _, value in made.leaves(proof.claims):
-            assert not isinstance(value, float)
-        assert proof.claims["parity"] == "inf" or math.isfinite(float(eval(proof.claims["parity"])))
-    assert repr(made.certificates()["uniform"]).startswith("Certificate(parity=")
 
 
 def test_a_certificate_has_only_so_many_numbers_with_a_point(monkeypatch: pytest.MonkeyPatch) -> None:

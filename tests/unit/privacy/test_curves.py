@@ -156,23 +156,6 @@ def test_no_demand_at_all() -> None:
         _ = demand.reachable
 
 
-def test_lines_against_halving() -> None:
-    for corners in (
-        [(0, 0), ("0.3", "0.6"), (1, 1)],
-        [(0, "0.2"), ("0.5", "0.7"), (1, 1)],
-        [(0, "0.1"), ("0.9", 1), (1, 1)],
-    ):
-        lines = Lines.of(corners)
-        exact, bound_by_halving = (
-            lines.bound(upper=True),
-            Smooth(lambda p, f=lines: float(f.values(np.array([p]))[0])).bound(upper=True),
-        )
-        assert float(exact.lower) == pytest.approx(float(bound_by_halving.upper), rel=2e-6)
-        assert exact.lower <= exact.upper <= exact.lower * (1 + Fraction(1, 10**14))
-        turned = Lines.of([(1 - p, 1 - v) for p, v in reversed(lines.corners)])
-        assert turned.bound(upper=False) == exact
-
-
 @st.composite
 def upper_lines(draw: st.DrawFn) -> Lines:
     """Corners at or above the diagonal, some of them very close to an end."""

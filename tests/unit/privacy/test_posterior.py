@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.examples import numbered
 
-from maskwell.designs import Dense, LocalDiversity, Subset, Uniform
+from maskwell.designs import Dense, Uniform
 from maskwell.errors import ParameterError, UnknownCategoryError
 from maskwell.privacy import AverageSecurity, Demand, hazard, posterior
 from maskwell.privacy.criteria import average_security_bound, posterior_range
@@ -68,16 +68,6 @@ def test_rows_of_any_size_and_reports_that_cannot_occur() -> None:
         posterior(identity, np.array([0.5, 0.6]))
 
 
-def test_subset_and_diversity_formulas() -> None:
-    prior = np.array([0.4, 0.3, 0.2, 0.1])
-    subset, diverse = Subset.from_gamma(3, numbered(4), size=2), LocalDiversity.of(2, numbered(4))
-    for chosen, after, exact in zip(subset.sets(), posterior(subset, prior), posterior(diverse, prior), strict=True):
-        inside = np.isin(np.arange(4), chosen)
-        total = 1 + 2 * prior[inside].sum()
-        assert after == pytest.approx(np.where(inside, 3, 1) * prior / total)
-        assert exact == pytest.approx(np.where(inside, prior, 0) / prior[inside].sum())
-
-
 def test_hazard_of_a_set() -> None:
     liu_chow = Dense.of([["0.8", "0.2", "0.2"], ["0.1", "0.7", "0.1"], ["0.1", "0.1", "0.7"]])
     prior = np.array([0.2, 0.5, 0.3])
@@ -126,12 +116,6 @@ def test_audit_holds_what_an_auditor_asks_for() -> None:
     assert not found["admissible"] and "C2" in found["inadmissible_because"]
     assert [w["parity"] for w in found["wear_out"]] == [9, 27, 243, 59049]
     assert wear_out(math.inf, [2])[0]["parity"] == math.inf
-
-
-def test_audit_of_a_million_categories_needs_no_matrix() -> None:
-    found = audit(Subset.from_gamma(3, numbered(10**6), size=250_000), Demand.from_gamma(3)).to_dict()
-    assert found["meets"] and found["admissible_exactly"] and "matrix" not in found
-    assert found["parity_exact"] == "3" and found["average_security"] < 1.5
 
 
 def test_a_design_that_says_little_is_not_admissible_for_being_close_to_silent() -> None:

@@ -14,8 +14,7 @@ from maskwell.core.arguments import Array, Bits, Words
 
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
-_FEW = 2
-"""Fewer sets than this are drawn faster by the definition than step by step."""
+_FEW = 2  # fewer sets than this are drawn faster by the definition than step by step
 
 
 def _list(flags: Array, unsettled: Array) -> int:
