@@ -159,12 +159,6 @@ def test_convert_with_k() -> None:
     assert run("convert", "--gamma", "1", "--k", "10", "--json").json()["epsilon"] == 0
 
 
-def test_convert_from_l() -> None:
-    found = run("convert", "--l", "5", "--k", "10", "--json").json()
-    assert found["gamma"] == 6
-    assert (found["q"], found["q_all"]) == (1, [1, 2])
-
-
 @pytest.mark.parametrize(
     ("args", "family"),
     [
@@ -180,15 +174,6 @@ def test_the_best_family_comes_next(args: list[str], family: str) -> None:
 
 def test_no_design_is_suggested_where_none_can_be_made() -> None:
     assert run("convert", "--gamma", "1").out.splitlines()[-1].startswith("Next: allow more than gamma = 1")
-
-
-@pytest.mark.parametrize("args", [["--epsilon", "1"], ["--gamma", "3", "--k", "7"], ["--l", "3", "--k", "9"]])
-def test_convert_for_people(args: list[str]) -> None:
-    lines = run("convert", *args).out.splitlines()
-    assert ("as accurate as" if "--l" in args else "parity is at most") in lines[0]
-    assert lines[-1].startswith("Next: ")
-    following = lines[-1].removeprefix("Next: maskwell ").split()
-    run(*following[:-2])
 
 
 @pytest.mark.parametrize(

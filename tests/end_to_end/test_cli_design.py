@@ -13,7 +13,6 @@ import pytest
 from tests.support.command_line import refused, run
 
 from maskwell.designs import load_design
-from maskwell.planning import minimax_size
 
 
 def test_json_holds_what_is_promised() -> None:
@@ -50,37 +49,10 @@ def test_a_huge_number_of_reports_has_no_endless_digits() -> None:
     assert "about 10 to the power 6,020 sets" in run("design", "rappor", "--k", "20000", "--epsilon", "1").out
 
 
-@pytest.mark.parametrize(
-    ("demand", "gamma"),
-    [
-        (["--gamma", "9"], 9),
-        (["--beta", "9"], 9),
-        (["--bayes-factor", "9"], 9),
-        (["--rho", "0.1", "1/2"], 9),
-        (["--gamma", "7/3"], Fraction(7, 3)),
-    ],
-)
-def test_any_demand(demand: list[str], gamma: Fraction) -> None:
-    made = run("design", "k-ary", "--k", "5", *demand, "--json").json()
-    assert Fraction(made["parity_exact"]) == gamma
-
-
-def test_subset_takes_the_minimax_size() -> None:
-    made = run("design", "subset", "--k", "20", "--gamma", "3", "--json").json()
-    assert made["design"]["exact"]["size"] == minimax_size(20, 3)
-    made = run("design", "subset", "--k", "20", "--gamma", "3", "--size", "2", "--json").json()
-    assert made["design"]["exact"]["size"] == 2
-
-
 def test_reports_have_their_own_labels() -> None:
     args = ["warner", "--p", "0.7", "--categories", "user,not", "--reports", "A,B"]
     made = run("design", *args, "--json").json()["design"]
     assert (made["inputs"], made["outputs"]) == (["user", "not"], ["A", "B"])
-
-
-def test_labels_may_hold_commas() -> None:
-    made = run("design", "k-ary", "--categories", 'no,"yes, once"', "--gamma", "2", "--json").json()
-    assert made["design"]["inputs"] == ["no", "yes, once"]
 
 
 def test_labels_with_a_comma_are_shown_in_quotes() -> None:
@@ -110,13 +82,6 @@ def test_labels_from_a_file() -> None:
 @pytest.mark.parametrize("labels", ["a,b,", ",a", "a,,b", 'a,""', ""])
 def test_empty_labels_are_refused(option: str, labels: str) -> None:
     refused("design", "warner", "--p", "0.7", option, labels, saying="is empty", kind="bad_labels")
-
-
-def test_the_help_says_how_labels_are_typed() -> None:
-    for args in (["k-ary"], ["matrix"], ["bits"]):
-        shown = " ".join(run("design", *args, "--help").out.split())
-        assert "@FILE reads one label per line" in shown
-        assert """'no,"yes, once"'""" in shown
 
 
 def test_what_a_k_ary_design_does_in_words() -> None:

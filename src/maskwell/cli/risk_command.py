@@ -53,7 +53,8 @@ if TYPE_CHECKING:
 @click.option("--level", default="0.95", show_default=True, help="Probability of the range of released counts.")
 @click.option("--contributions", is_flag=True, help="What each key, and each of its levels, adds to the risk.")
 @click.option("--records", type=opt.FilePath(), metavar="OUT", help="Where the risk of every record goes.")
-@opt.plot_options("the risk of records before and after a release")
+@opt.plot_option("the risk of records before and after a release")
+@opt.force_option
 @opt.text_form_options("file", "released")
 @opt.show_values_option
 @opt.json_option

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from maskwell import Categories, Demand, choose
 from maskwell.designs import Subset, Uniform
-from maskwell.errors import LabelError, MaskwellError, ParameterError
 from maskwell.planning import minimax_size
 from maskwell.planning.design_choice import SIMPLER, recommend
 from maskwell.planning.set_sizes import added_variance
@@ -218,52 +217,11 @@ def test_floats_are_held_to_their_smaller_reading():
     assert choose(4, demand).design.parity_exact() <= demand.gamma_exact
 
 
-def test_values_are_plain():
-    found = choose(4, 3, n=100).to_dict()
-    assert {"n", "margin", "design", "designs", "recommended", "reason"} <= set(found)
-    assert found["design"]["maskwell"] == "design"
-    assert [line["rank"] for line in found["designs"]][:3] == [1, 2, 3]
-    assert "gamma-diagonal" in repr(choose(4, 3))
-
-
 def test_reports_are_measured_in_bits():
     named = by_name(choose(20, 2))
     assert named["k-ary"].design.report_bits() == pytest.approx(math.log2(20))
     assert (named["k-ary"].candidate.wire_bits, named["subset"].candidate.wire_bits) == (8, 24)
     assert named["oue, centred"].design.report_bits() == 20
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: choose(1, 3),
-        lambda: choose(5, 1),
-        lambda: choose(5, Demand.from_curves()),
-        lambda: choose(5, 3, n=0),
-        lambda: choose(5, 3, n="2.5"),
-        lambda: choose(5, 3, margin=0),
-        lambda: choose(5, 3, margin=-1),
-        lambda: choose(5, 3, margin=2),
-        lambda: choose(5, 3, n=10, margin=0.1),
-        lambda: choose(5, 3, level=1),
-        lambda: choose(5, 3, level=0),
-        lambda: choose(5, 3, level=95),
-        lambda: choose(3, 3, pi=[0.5, 0.5]),
-        lambda: choose(3, 3, pi=[0.5, 0.3, 0.1]),
-        lambda: choose(2, 3, pi=[1.5, -0.5]),
-        lambda: choose(3, 3, categories=Categories.numbered(4)),
-    ],
-)
-def test_refusals(call):
-    with pytest.raises((ParameterError, LabelError)) as raised:
-        call()
-    assert isinstance(raised.value, MaskwellError) and raised.value.hint
-
-
-def test_percent_is_understood():
-    with pytest.raises(ParameterError) as raised:
-        choose(5, 3, level=95)
-    assert "write 0.95" in raised.value.hint
 
 
 def test_five_per_cent_more_is_little_whatever_the_last_bits():

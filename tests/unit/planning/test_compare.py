@@ -90,13 +90,6 @@ def test_nothing_to_equalise() -> None:
         at_parity(truth, Fraction(1))
 
 
-def test_different_categories_are_refused() -> None:
-    with pytest.raises(ParameterError, match="categories differ"):
-        compare(Uniform.from_gamma(3, numbered(4)), Uniform.from_gamma(3, numbered(5)))
-    with pytest.raises(ValueError, match="distribution"):
-        compare(Uniform.from_gamma(3, numbered(4)), Uniform.from_gamma(3, numbered(4)), pi=np.array([1.0]))
-
-
 def test_large_designs_are_compared_by_formula() -> None:
     k = 10**5
     found = compare(Uniform.from_gamma(3, numbered(k)), Subset.from_gamma(3, numbered(k), size=k // 4)).to_dict()

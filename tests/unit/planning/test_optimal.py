@@ -10,7 +10,7 @@ from maskwell import Categories, Demand
 from maskwell.designs import LocalDiversity, Subset
 from maskwell.errors import ParameterError
 from maskwell.planning import matching_gamma, minimax_size
-from maskwell.planning.set_sizes import added_variance, matching_l, minimax_sizes, variance_table
+from maskwell.planning.set_sizes import added_variance, matching_l, minimax_sizes
 
 
 def exact_variance(k, gamma, q):
@@ -113,13 +113,6 @@ def test_exact_demands_have_an_exact_floor():
     assert matching_l(10, 6 + hair)[1:] == (4, 5)
     assert matching_l(10, 6 - hair)[1:] == (5, 6)
     assert matching_l(10, 6.000000000000001)[1:] == (5, 5)
-
-
-def test_the_table_is_that_of_its_cells():
-    table = variance_table([2, 5, 10], ["1.1", 3])
-    assert table.added_variance.shape == table.size.shape == (2, 3)
-    assert table.added_variance[0, 2] == added_variance(10, "1.1", 5) == pytest.approx(3571.2)
-    assert table.size.tolist() == [[minimax_size(k, g) for k in (2, 5, 10)] for g in ("1.1", 3)]
 
 
 @pytest.mark.parametrize("call", [lambda: minimax_size(1, 3), lambda: minimax_size(5, 1), lambda: matching_gamma(5, 5),

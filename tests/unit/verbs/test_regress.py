@@ -113,17 +113,6 @@ def test_tests_of_coefficients(table):
         found.wald_test([[1.0, 0.0]])
 
 
-def test_predictions_for_new_rows(table):
-    found = mw.regress(table, "y ~ x + region", {"y": WARNER})
-    new = {"x": [0.5, -0.5], "region": ["south", "north"]}
-    b = found.params
-    expected = 1 / (1 + np.exp(-(b["Intercept"] + 0.5 * b["x"] + b["region[T.south]"])))
-    assert found.predict(new)[0] == pytest.approx(expected)
-    np.testing.assert_allclose(found.predict(table), found.predict())
-    with pytest.raises(InputError, match="the formula names 'region'"):
-        found.predict({"x": [1.0]})
-
-
 def test_groups_of_rows_with_their_own_designs(table):
     other = mw.design("warner", p="0.3", allow_unidentifiable=False)
     found = mw.regress(table, "y ~ x", {"y": [mw.When({"group": "a"}, WARNER), mw.When({"group": "b"}, other)]})
