@@ -30,7 +30,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Flag, Real, check_kind, shown_short
 from maskwell.core.categories import Categories
-from maskwell.core.display import Result
+from maskwell.core.display import Result, entries
 from maskwell.core.exact import Number, common_denominator, to_float, to_text
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design, check_two
@@ -128,14 +128,10 @@ class Extremal(Result):
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         return {
-            "utility": self.utility,
-            "value": self.value,
-            "bound": self.bound,
+            **entries(self, "utility value bound"),
             "pi": list(map(to_text, self.pi)),
             "gamma": to_float(self.gamma),
-            "rank": self.rank,
-            "identifiable": self.identifiable,
-            "averaged": self.averaged,
+            **entries(self, "rank identifiable averaged"),
         }
 
     def __repr__(self) -> str:
@@ -178,7 +174,12 @@ def extremal_design(
             "no-utility-is-called", name=shown_short(utility), utilities=", ".join(UTILITIES), utility=utility
         )
     shares = tuple(check_shares(numbered(pi, "pi"))[0])
-    k, gamma = _check_size(len(shares)), short_gamma(gamma_of(demand))
+    k = len(shares)
+    if k < 2:
+        raise ParameterError("pi-has-share", k=k)
+    if k > LIMIT:
+        raise TooLargeError("categories-give-2-2-sets", limit=LIMIT, k=k)
+    gamma = short_gamma(gamma_of(demand))
     if gamma > _LARGEST_GAMMA:
         raise ParameterError("demand-allows-too-large-a-gamma")
     categories = Categories.numbered(k) if categories is None else categories
@@ -368,11 +369,3 @@ def _stated(demand: Demand | Number) -> dict[str, str]:
         return {"gamma": str(demand)}
     numbers = {name: value for name, value in demand.stated.items() if isinstance(value, str) and name != "language"}
     return numbers if demand.name != "curves" else {"demand": demand.text}
-
-
-def _check_size(k: int) -> int:
-    if k < 2:
-        raise ParameterError("pi-has-share", k=k)
-    if k > LIMIT:
-        raise TooLargeError("categories-give-2-2-sets", limit=LIMIT, k=k)
-    return k

@@ -229,7 +229,10 @@ def improve(
     takes the place of gamma. Source: [ChaiNayak2018, Lemmas 4.2 to 4.4, Theorem 4.3].
     """
     check_kind(Flag, exactly=exactly, allow_identity=allow_identity)
-    _check(design, split)
+    check_kind(Design, design=design)
+    check_option("split", split, ALGORITHMS)
+    if design.k < 2:
+        raise too_few(design.k)
     bound = _bound(design, gamma, allow_identity=allow_identity)
     if isinstance(bound, float):
         return _revealed(design, split)
@@ -261,22 +264,9 @@ def _at(design: Design, bound: Fraction, method: str, *, exactly: bool) -> Impro
 # ---- the parts, in the order of use
 
 
-def _check(design: Design, split: str) -> None:
-    check_kind(Design, design=design)
-    check_option("split", split, ALGORITHMS)
-    if design.k < 2:
-        raise too_few(design.k)
-
-
 def _bound(design: Design, gamma: Number | None, *, allow_identity: bool) -> Parity:
     parity = design.parity_exact()
-    bound = (
-        parity
-        if gamma is None
-        else math.inf
-        if isinstance(gamma, float) and gamma == math.inf
-        else safe_below(gamma, "gamma")
-    )
+    bound = parity if gamma is None else math.inf if gamma == math.inf else safe_below(gamma, "gamma")
     if bound == math.inf:
         if allow_identity:
             return math.inf
