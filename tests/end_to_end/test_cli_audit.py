@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from tests.support.command_line import design_file, refused, run
 
 from maskwell.designs import load_design
+from maskwell.privacy.criteria import posterior_range
 
 AUDIT_KEYS = {
     "parity",
@@ -159,12 +162,6 @@ def test_convert_with_k() -> None:
     assert run("convert", "--gamma", "1", "--k", "10", "--json").json()["epsilon"] == 0
 
 
-def test_convert_from_l() -> None:
-    found = run("convert", "--l", "5", "--k", "10", "--json").json()
-    assert found["gamma"] == 6
-    assert (found["q"], found["q_all"]) == (1, [1, 2])
-
-
 @pytest.mark.parametrize(
     ("args", "family"),
     [
@@ -180,15 +177,6 @@ def test_the_best_family_comes_next(args: list[str], family: str) -> None:
 
 def test_no_design_is_suggested_where_none_can_be_made() -> None:
     assert run("convert", "--gamma", "1").out.splitlines()[-1].startswith("Next: allow more than gamma = 1")
-
-
-@pytest.mark.parametrize("args", [["--epsilon", "1"], ["--gamma", "3", "--k", "7"], ["--l", "3", "--k", "9"]])
-def test_convert_for_people(args: list[str]) -> None:
-    lines = run("convert", *args).out.splitlines()
-    assert ("as accurate as" if "--l" in args else "parity is at most") in lines[0]
-    assert lines[-1].startswith("Next: ")
-    following = lines[-1].removeprefix("Next: maskwell ").split()
-    run(*following[:-2])
 
 
 @pytest.mark.parametrize(
@@ -378,3 +366,80 @@ def test_counts_are_said_once_and_sets_have_no_quotes() -> None:
     assert ["added", "variance         5.33333 divided by n, at equal shares"] in lines
     design_file("ten.json", "k-ary", "--k", "10", "--gamma", "3")
     assert "  categories           10: 0, 1, 2, 3, 4, 5, 6, 7, ...\n" in run("audit", "ten.json").out
+
+
+# ---- convert
+
+
+STEPS = "p,lower,upper\n0,0,0.4\n0.2,0,0.8\n0.5,0,1\n"
+
+
+def shown(*options: str) -> list[str]:
+    lines = run("convert", *options).out.splitlines()
+    assert max(map(len, lines)) <= 100
+    return lines
+
+
+def numbers(lines: list[str], start: str) -> list[Fraction]:
+    return [Fraction(line.split()[-1]) for line in lines if re.match(rf"  {re.escape(start)}  ", line)]
+
+
+@pytest.mark.parametrize(
+    ("options", "gamma"),
+    [
+        (["--curves", "curves.csv"], Fraction(8, 3)),
+        (["--gamma", "8/3"], Fraction(8, 3)),
+        (["--gamma", "5/3"], Fraction(5, 3)),
+        (["--rho", "0.1", "0.3"], Fraction(27, 7)),
+        (["--beta", "3"], Fraction(3)),
+        (["--gamma", "1000000/999999"], Fraction(1000000, 999999)),
+    ],
+    ids=str,
+)
+def test_bounds_are_rounded_to_the_safe_side(options: list[str], gamma: Fraction) -> None:
+    Path("curves.csv").write_text(STEPS, encoding="utf-8")
+    lines = shown(*options)
+    allowed = Fraction(lines[0].split()[-1].rstrip("."))
+    assert gamma * (1 - Fraction(1, 10**9)) < allowed <= gamma
+    assert numbers(lines, "gamma, beta, Bayes factor") == [allowed]
+    for prior in ("0.01", "0.1", "0.5"):
+        (most,) = numbers(lines, prior)
+        exactly = posterior_range(gamma, Fraction(prior))[1]
+        assert exactly <= most < exactly * (1 + Fraction(1, 10**5))
+
+
+def test_exact_numbers_stay_as_they_are() -> None:
+    lines = shown("--rho", "0.1", "0.5")
+    assert lines[0] == "rho1 = 0.1 to rho2 = 0.5 means that parity is at most 9."
+    assert numbers(lines, "0.1") == [Fraction(1, 2)]
+    for epsilon in ("0.1", "0.3", "1", "2.5", "1e-9", "700"):
+        assert numbers(shown("--epsilon", epsilon), "epsilon") == [Fraction(epsilon)]
+
+
+def test_a_closed_demand_stays_below() -> None:
+    lines = shown("--rho", "0.1", "0.5", "--closed")
+    assert lines[0].endswith("means that parity is below 9.")
+    assert "  gamma, beta, Bayes factor  below 9" in lines
+    assert "  a suspicion of  stays below" in lines
+    assert not any("at most" in line for line in lines)
+
+
+def test_local_diversity_is_not_said_to_bound_anything() -> None:
+    lines = shown("--l", "5", "--k", "10")
+    assert lines[0] == "l = 5 of 10 categories is as accurate as subset selection of parity 6."
+    assert any("l-diversity itself" in line and "no bound on parity" in line for line in lines)
+    assert "  a suspicion of  with subset selection can rise to at most" in lines
+    assert run("convert", "--l", "5", "--k", "10", "--json").json()["l_parity"] == "inf"
+
+
+def test_a_demand_for_nothing_is_said_in_words() -> None:
+    Path("all.csv").write_text("p,lower,upper\n0,0,1\n", encoding="utf-8")
+    lines = shown("--curves", "all.csv")
+    assert lines[0] == "curves of all.csv allows any parity: nothing is asked, and every design meets it."
+    assert "infinite" not in "\n".join(lines)
+
+
+def test_a_bound_beyond_every_float_is_a_bound() -> None:
+    lines = shown("--gamma", "1e400")
+    assert lines[0] == "gamma = 1e400 means that parity is at most 1e+400."
+    assert "infinite" not in "\n".join(lines)

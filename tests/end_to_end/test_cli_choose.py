@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import design_file, refused, run
+from tests.support.command_line import refused, run
 
 from maskwell import Categories, Demand, load_design
 from maskwell.designs import Uniform
@@ -33,18 +33,6 @@ def test_plan_from_suspicion() -> None:
     assert design == Uniform.from_gamma(9, Categories.of(["never", "once", "often"]))
     assert Demand.from_rho("0.1", "0.5").allows(design.parity_exact())
     assert run("audit", "design.json", "--rho", "0.1", "0.5").status == 0
-
-
-def test_plan_without_respondents_gives_variances_only() -> None:
-    found = run("choose", "--k", "5", "--gamma", "3", "--json").json()
-    assert found["n"] is None and found["margin"] is None
-    assert all(line["margin"] is None for line in found["designs"])
-
-
-def test_margin_gives_respondents() -> None:
-    found = run("choose", "--k", "2", "--gamma", "7/3", "--margin", "0.05", "--pi", "0.1,0.9", "--json").json()
-    assert (found["n"], found["margin"]) == (2156, 0.05)
-    assert found["asked_directly"]["n"] == 139
 
 
 @pytest.mark.parametrize(
@@ -141,23 +129,6 @@ def test_extremal_says_when_shares_cannot_be_estimated() -> None:
     mean = run("design", "extremal", "--pi", "1/4,1/4,1/4,1/4", "--gamma", "2", "--average", "--json").json()
     assert (mean["rank"], mean["identifiable"], mean["averaged"], mean["design"]["kind"]) == (4, True, True, "subset")
     assert mean["value"] == pytest.approx(0.0566330, abs=5e-8)
-
-
-@pytest.mark.parametrize(
-    "demand", [["--epsilon", "1"], ["--beta", "4"], ["--rho", "0.1", "0.5", "--closed"], ["--bayes-factor", "2"]]
-)
-def test_extremal_takes_any_demand(demand: list[str]) -> None:
-    run("design", "extremal", "--pi", "0.4,0.3,0.2,0.1", "--categories", "a,b,c,d", *demand, "-o", "e.json", "--force")
-    assert run("audit", "e.json", *demand).status == 0
-    assert load_design("e.json").inputs.labels == ("a", "b", "c", "d")
-
-
-def test_extremal_reports_can_be_drawn() -> None:
-    design_file("e.json", "extremal", "--pi", "0.5,0.3,0.1,0.1", "--categories", "a,b,c,d", "--epsilon", "1")
-    Path("data.csv").write_text("answer\n" + "a\nb\nc\nd\n" * 200, encoding="utf-8")
-    run("randomize", "data.csv", "--design", "answer=e.json", "-o", "reports.csv")
-    found = run("estimate", "reports.csv", "--design", "answer=e.json", "--json").json()
-    assert sum(line["estimate"] for line in found["estimates"]) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.command_line import refused, run
+from tests.support.command_line import design_file, refused, run
 
 from maskwell.designs import load_design
-from maskwell.planning import minimax_size
 
 
 def test_json_holds_what_is_promised() -> None:
@@ -50,37 +49,10 @@ def test_a_huge_number_of_reports_has_no_endless_digits() -> None:
     assert "about 10 to the power 6,020 sets" in run("design", "rappor", "--k", "20000", "--epsilon", "1").out
 
 
-@pytest.mark.parametrize(
-    ("demand", "gamma"),
-    [
-        (["--gamma", "9"], 9),
-        (["--beta", "9"], 9),
-        (["--bayes-factor", "9"], 9),
-        (["--rho", "0.1", "1/2"], 9),
-        (["--gamma", "7/3"], Fraction(7, 3)),
-    ],
-)
-def test_any_demand(demand: list[str], gamma: Fraction) -> None:
-    made = run("design", "k-ary", "--k", "5", *demand, "--json").json()
-    assert Fraction(made["parity_exact"]) == gamma
-
-
-def test_subset_takes_the_minimax_size() -> None:
-    made = run("design", "subset", "--k", "20", "--gamma", "3", "--json").json()
-    assert made["design"]["exact"]["size"] == minimax_size(20, 3)
-    made = run("design", "subset", "--k", "20", "--gamma", "3", "--size", "2", "--json").json()
-    assert made["design"]["exact"]["size"] == 2
-
-
 def test_reports_have_their_own_labels() -> None:
     args = ["warner", "--p", "0.7", "--categories", "user,not", "--reports", "A,B"]
     made = run("design", *args, "--json").json()["design"]
     assert (made["inputs"], made["outputs"]) == (["user", "not"], ["A", "B"])
-
-
-def test_labels_may_hold_commas() -> None:
-    made = run("design", "k-ary", "--categories", 'no,"yes, once"', "--gamma", "2", "--json").json()
-    assert made["design"]["inputs"] == ["no", "yes, once"]
 
 
 def test_labels_with_a_comma_are_shown_in_quotes() -> None:
@@ -110,13 +82,6 @@ def test_labels_from_a_file() -> None:
 @pytest.mark.parametrize("labels", ["a,b,", ",a", "a,,b", 'a,""', ""])
 def test_empty_labels_are_refused(option: str, labels: str) -> None:
     refused("design", "warner", "--p", "0.7", option, labels, saying="is empty", kind="bad_labels")
-
-
-def test_the_help_says_how_labels_are_typed() -> None:
-    for args in (["k-ary"], ["matrix"], ["bits"]):
-        shown = " ".join(run("design", *args, "--help").out.split())
-        assert "@FILE reads one label per line" in shown
-        assert """'no,"yes, once"'""" in shown
 
 
 def test_what_a_k_ary_design_does_in_words() -> None:
@@ -275,3 +240,105 @@ def test_an_unwritable_place(output: str) -> None:
 
 def test_json_and_standard_output_exclude_each_other() -> None:
     run("design", "warner", "--p", "0.7", "-o", "-", "--json", status=2)
+
+
+# ---- designs of several questions
+
+
+def test_one_question_asked_twice() -> None:
+    design_file("w.json", "warner", "--p", "3/4")
+    made = run("design", "repeated", "w.json", "w.json", "-o", "twice.json", "--json").json()
+    assert (made["k"], made["m"], made["parity"]) == (2, 4, 9)
+    assert load_design("twice.json").provenance["family"] == "repeated"
+    design_file("c.json", "cheating-detection", "--p", "1/5")
+    refused("design", "repeated", "w.json", "c.json", "-o", "no.json", saying="different things")
+    design_file("s.json", "subset", "--k", "4", "--gamma", "3")
+    refused("design", "repeated", "s.json", "s.json", "-o", "no.json", saying="set")
+
+
+def test_one_card_for_two_questions() -> None:
+    design_file("true.json", "warner", "--p", "1")
+    design_file("false.json", "warner", "--p", "0")
+    outcomes = ["--outcome", "3/4=true.json,true.json", "--outcome", "1/4=false.json,false.json"]
+    shown = run("design", "shared", *outcomes, "-o", "both.json").out
+    assert "whether two of them agree" in shown
+    assert load_design("both.json").exact_matrix()[0] == [Fraction(3, 4), 0, 0, Fraction(1, 4)]
+    even = [text.replace("3/4", "1/2").replace("1/4", "1/2") for text in outcomes]
+    refused("design", "shared", *even, saying="cannot be estimated", kind="not_identifiable")
+    assert run("design", "shared", *even, "--allow-unidentifiable", "--json").json()["k"] == 4
+    refused("design", "shared", *outcomes[:2], saying="0.75, not 1")
+    refused("design", "shared", "--outcome", "3/4", saying="has no design")
+    refused("design", "shared", "--outcome", "1=true.json", saying="one question only")
+    refused("design", "shared", *outcomes[:2], "--outcome", "1/4=false.json", saying="outcome 1")
+    refused("design", "shared", "--outcome", "75=true.json,true.json", saying="75")
+
+
+def test_an_unrelated_question_whose_rate_nobody_knows() -> None:
+    shown = run("design", "simmons", "--p", "3/4", "-o", "one.json").out
+    assert "identifiable  no" in shown
+    assert "note: beta is unknown: ask two samples with different p" in shown
+    told = " ".join(run("audit", "one.json").out.split())
+    assert "warning: not identifiable alone: beta is unknown" in told
+    made = run("audit", "one.json", "--json").json()
+    assert any("alone" in warning for warning in made["warnings"])
+    Path("f.csv").write_text("y\nyes\nno\n", encoding="utf-8")
+    refused("estimate", "f.csv", "--design", "y=one.json", saying="ask two samples", kind="not_identifiable")
+    named = run("design", "simmons", "--p", "3/4", "--categories", "user,other").out
+    assert "(user, yes), (user, no), (other, yes), (other, no)" in named
+
+
+def test_a_deck_that_tells_nothing() -> None:
+    given = ["design", "abul-ela", "--k", "3", "--probabilities", "1/3,1/3,1/3"]
+    refused(*given, saying="tells nothing", kind="not_identifiable")
+    assert run(*given, "--allow-unidentifiable", "--json").json()["parity"] == 1
+
+
+# ---- a demand in place of a parameter
+
+
+@pytest.mark.parametrize(
+    ("args", "parameters"),
+    [
+        (["warner", "--gamma", "3"], {"p": "3/4"}),
+        (["warner", "--max-ratio", "41"], {"p": "41/42"}),
+        (["crosswise", "--rho", "0.1", "0.5"], {"q": "9/10"}),
+        (["mangat-singh", "--t", "0.3", "--gamma", "4"], {"t": "3/10", "p": "5/7"}),
+        (["simmons", "--beta", "0.1", "--max-ratio", "4"], {"p": "3/13", "beta": "1/10"}),
+        (["simmons", "--beta", "0.1", "--gamma", "41"], {"p": "4/5", "beta": "1/10"}),
+        (["forced", "--yes", "1/6", "--max-ratio", "5"], {"truth": "2/3", "yes": "1/6", "no": "1/6"}),
+        (["mangat", "--max-ratio", "10/3"], {"p": "7/10"}),
+        (["triangular", "--max-ratio", "4"], {"q": "1/4"}),
+        (
+            ["kuk", "--theta2", "0.2", "--draws", "3", "--max-ratio", "8"],
+            {"theta1": "2/5", "theta2": "1/5", "draws": "3"},
+        ),
+    ],
+)
+def test_a_demand_in_place_of_a_parameter(args: list[str], parameters: dict[str, str]) -> None:
+    found = run("design", *args, "--json").json()["design"]["provenance"]
+    assert found["parameters"] == parameters and found["demand"]
+
+
+def test_the_demand_is_kept_to_where_it_must_be_rounded() -> None:
+    design_file("w.json", "warner", "--epsilon", "1", "--categories", "user,other", "--reports", "true,false")
+    found = run("audit", "w.json", "--epsilon", "1", "--json").json()
+    assert found["meets"] and found["epsilon"] == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["warner"], "missing option '--p'"),
+        (["forced", "--truth", "0.7", "--yes", "0.1"], "missing option '--no'"),
+        (["warner", "--p", "0.7", "--gamma", "3"], "--p and --gamma 3 both decide"),
+        (["warner", "--max-ratio", "4", "--gamma", "3"], "two bounds"),
+        (["warner", "--beta", "3", "--gamma", "3"], "are two demands"),
+        (["warner", "--gamma", "1"], "leaves no information"),
+        (["warner", "--max-ratio", "1"], "give a value above 1"),
+        (["simmons", "--gamma", "3"], "give beta"),
+        (["forced", "--yes", "0.2", "--max-ratio", "6"], "range from 1 to 5"),
+        (["mangat", "--gamma", "3"], "a bound on the ratio is possible"),
+    ],
+)
+def test_refused(args: list[str], said: str) -> None:
+    refused("design", *args, saying=said)

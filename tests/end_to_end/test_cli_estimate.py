@@ -51,15 +51,6 @@ def test_counted_reports_give_the_same(warner: str) -> None:
         assert {k: counted[k] for k in KEYS} == {k: rows[k] for k in KEYS}
 
 
-def test_counted_set_reports() -> None:
-    design_file("s.json", "subset", "--categories", "a,b,c,d", "--gamma", "3", "--size", "2")
-    write("r.csv", "y\n" + "1100\n" * 30 + "0011\n" * 10 + "1010\n" * 5)
-    write("c.csv", "y,n\n1100,30\n0011,10\n1010,5\n")
-    rows = run("estimate", "r.csv", "--design", "y=s.json", "--json").json()
-    counted = run("estimate", "c.csv", "--design", "y=s.json", "--counts", "n", "--json").json()
-    assert counted["estimates"] == rows["estimates"]
-
-
 @pytest.mark.parametrize("bad", ["x", "-1", "1.5", "", "1" * 30])
 def test_bad_counts(warner: str, bad: str) -> None:
     write("c.csv", f"answer,n\nyes,100\nno,{bad}\n")

@@ -76,16 +76,6 @@ def test_domains_are_shown_and_listed() -> None:
     assert max(map(len, said.splitlines())) <= 100
 
 
-def test_domains_without_a_plan() -> None:
-    found = estimate("--by", "sex,region")
-    assert [one["domain"] for one in found["domains"]] == [  # type: ignore[attr-defined]
-        ["f", "north"], ["f", "south"], ["m", "north"], ["m", "south"]
-    ]  # fmt: skip
-    whole = estimate()
-    assert found["estimates"][0]["estimate"] == pytest.approx(whole["estimates"][0]["estimate"])  # type: ignore[index]
-    assert found["estimates"][0]["standard_error"] == pytest.approx(whole["estimates"][0]["standard_error"])  # type: ignore[index]
-
-
 def test_one_population_for_all_strata_is_divided_by_the_weights() -> None:
     found = estimate("--weights", "w", "--strata", "region", "--population", "78")
     Path("rows.csv").write_text(ROWS.replace(",60,", ",44,").replace(",40,", ",34,"), encoding="utf-8")
@@ -182,14 +172,6 @@ def test_a_table_for_word_is_a_page() -> None:
 def test_json_and_a_format_are_two_answers() -> None:
     said = run("estimate", "rows.csv", "--design", "answer=w.json", "--format", "md", "--json", status=2)
     assert said.json()["error"]["code"] == "bad_parameter"
-
-
-def test_a_picture_of_estimates() -> None:
-    pytest.importorskip("matplotlib")
-    found = run("estimate", "rows.csv", "--design", "answer=w.json", *PLAN, "--plot", "p.svg", "--json").json()
-    assert found["plot"] == "p.svg"
-    assert Path("p.svg").read_text(encoding="utf-8").startswith("<svg")
-    refused("estimate", "rows.csv", "--design", "answer=w.json", "--plot", "p.svg", saying="p.svg")
 
 
 @pytest.mark.parametrize("options", [(), ("--direct", "sex"), (*PLAN, "--by", "sex")])
@@ -298,10 +280,6 @@ def test_domains_without_a_plan_are_those_of_filtered_files(method: str) -> None
 def test_reports_are_no_groups(option: str) -> None:
     refused("estimate", "rows.csv", *DESIGN, option, "answer", saying="--design for each column")
     refused("estimate", "rows.csv", *DESIGN, "--weights", "answer", saying="holds randomized reports")
-
-
-def test_a_directly_asked_column_may_be_a_domain() -> None:
-    assert "domains" in estimate("--direct", "sex", "--by", "region")
 
 
 def test_a_jackknife_without_strata() -> None:

@@ -156,13 +156,6 @@ def test_one_of_two(chow: str) -> None:
     assert max(map(len, (shown + best).splitlines())) <= 100
 
 
-def test_one_of_three() -> None:
-    Path("p.csv").write_text("0.8,0.2,0.1\n0.1,0.7,0.3\n0.1,0.1,0.6\n", encoding="utf-8")
-    run("design", "matrix", "p.csv", "--categories", "a,b,c", "-o", "p.json")
-    found = run("improve", "p.json", "--sensitive", "a", "--json").json()
-    assert design_from_dict(found["design"]).matrix().tolist() == [[1, 0.25, 0.125], [0, 0.75, 0], [0, 0, 0.875]]
-
-
 def test_where_the_theorem_does_not_apply() -> None:
     Path("p.csv").write_text("0.7,0.1,0.1\n0.2,0.9,0.1\n0.1,0,0.8\n", encoding="utf-8")
     run("design", "matrix", "p.csv", "--categories", "a,b,c", "-o", "p.json")

@@ -133,14 +133,6 @@ def test_tables_to_paste(files, style):
         assert [float(row["estimate"]) for row in rows] == [row["estimate"] for row in exact]
 
 
-def test_groups_with_their_own_designs(files):
-    content = run(
-        "regress", "s.csv", "--formula", "y ~ age", "--design", "y[group=a]=w.json", "--design", "y[group=b]=v.json",
-        "--json",
-    ).json()  # fmt: skip
-    assert len(content["designs"]) == 2 and content["n"] == 900
-
-
 def test_references_are_named_alone_or_with_their_column(files):
     assert "place[T.country]" in fit("--reference", "town").out
     assert "no, against yes" in fit("--reference", "y=yes", "--reference", "place=town").out

@@ -36,6 +36,13 @@ def people(rows: int = 400, seed: int = 2) -> dict[str, list[object]]:
     }
 
 
+@pytest.fixture(autouse=True)
+def board(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the page for the board, which takes a second to draw, in tests that do not ask for it."""
+    if "board" not in request.function.__code__.co_varnames:
+        monkeypatch.setattr(publish, "release_page", lambda *_, **__: "<!DOCTYPE html>")
+
+
 @pytest.fixture
 def csv() -> Path:
     rows = people()
@@ -46,7 +53,7 @@ def csv() -> Path:
     return path
 
 
-def test_a_release_has_its_two_folders_and_says_what_came_of_it(csv: Path) -> None:
+def test_a_release_has_its_two_folders_and_says_what_came_of_it(csv: Path, board: None) -> None:
     done = run("release", csv, "--plan", "plan.toml", "-o", "out", "--json").json()
     assert done["rows"] == 400
     assert set(done["variables"]) == {"sex", "region", "age"}
@@ -308,7 +315,7 @@ def test_declared_missing_codes_are_categories_where_missing_is_one() -> None:
     assert released["x"].value_counts().to_dict() == {1.0: 25, 2.0: 25, 8.0: 25, 9.0: 25}
 
 
-def test_what_tells_a_randomized_column_is_named_for_files_too(csv: Path) -> None:
+def test_what_tells_a_randomized_column_is_named_for_files_too(csv: Path, board: None) -> None:
     lines = csv.read_text().splitlines()
     coarse = [
         f"{line},{'grown' if line.split(',')[3] != '0-19' else 'young'},name {i}" for i, line in enumerate(lines[1:])
@@ -378,7 +385,7 @@ def test_the_command_risk_prints_the_headline_of_the_release(csv: Path) -> None:
     assert strict["headline"]["risk"] > done["headline"]["risk"] + 0.1
 
 
-def test_a_bound_that_some_cell_breaks_is_refused_unless_it_is_exempt(csv: Path) -> None:
+def test_a_bound_that_some_cell_breaks_is_refused_unless_it_is_exempt(csv: Path, board: None) -> None:
     Path("cells.csv").write_text("region,smokes\n" + "north,yes\nnorth,no\n" * 20 + "west,no\n" * 3)
     plan = '[[protect]]\nvariables = ["smokes"]\nwithin = ["region"]\nmethod = "optimal"\nposterior = 0.6\n'
     Path("cells.toml").write_text(plan)
@@ -394,7 +401,7 @@ def test_a_bound_that_some_cell_breaks_is_refused_unless_it_is_exempt(csv: Path)
     assert "do not cover 3 records" in Path("cells/internal/report.html").read_text(encoding="utf-8")
 
 
-def test_the_first_lines_say_what_the_headline_does_not_count(csv: Path) -> None:
+def test_the_first_lines_say_what_the_headline_does_not_count(csv: Path, board: None) -> None:
     plan = PLAN.replace("match", 'drop = ["pid"]\nmatch')
     Path("plan.toml").write_text(plan)
     plain = " ".join(run("release", csv, "--plan", "plan.toml", "-o", "all").out.split())

@@ -34,15 +34,22 @@ def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def released(people: Path) -> Path:
+@pytest.fixture(scope="module")
+def release_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Forty times as many people, released."""
+    folder = tmp_path_factory.mktemp("released")
     rng = np.random.default_rng(3)
     rows = [*ROWS, *(f"{'AB'[a]},{['clerk', 'smith'][b]},1" for a, b in rng.integers(0, 2, (300, 2)))]
-    Path("people.csv").write_text("town,job,w\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    Path("plan.toml").write_text(PLAN, encoding="utf-8")
-    run("release", "people.csv", "--plan", "plan.toml", "-o", "out")
-    return people
+    (folder / "people.csv").write_text("town,job,w\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    (folder / "plan.toml").write_text(PLAN, encoding="utf-8")
+    run("release", folder / "people.csv", "--plan", folder / "plan.toml", "-o", folder / "out")
+    return folder
+
+
+@pytest.fixture
+def released(release_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(release_folder)
+    return release_folder
 
 
 RECEIPT = ["--receipt", "out/internal/receipt.json"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.certificates import CHECKER, certificates, page_holds, sealed_again
+from tests.support.certificates import certificates, page_holds, sealed_again
 from tests.support.command_line import design_file, refused, run
 
 
@@ -103,9 +103,3 @@ def test_bad_input(warner: str) -> None:
     error = run("audit", warner, "--certificate", "-", status=2).err
     assert "give the name of a file" in error
     run("audit", warner, "--certificate", "proof.json", "--force")
-
-
-def test_help_shows_commands_that_work() -> None:
-    shown = run("verify", "--help").out
-    assert "maskwell verify proof.json --design warner.json" in shown
-    assert CHECKER.is_file()

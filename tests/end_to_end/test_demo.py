@@ -35,13 +35,23 @@ def told(result: Result) -> dict[str, Any]:
     return content
 
 
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A folder in which the demo ran once, and what it said."""
+    folder = tmp_path_factory.mktemp("demo")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        return folder, told(run("demo", "--json"))
+
+
 def rows(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
-def test_the_folder_holds_the_story(here: Path) -> None:
-    answer = told(run("demo", "--json"))
+def test_the_folder_holds_the_story(story: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    here, answer = story
+    monkeypatch.chdir(here)
     assert {path.name for path in (here / "maskwell-demo").iterdir()} == NAMES
     assert {Path(path).name for path in answer["files"].values()} == NAMES
     assert all(Path(path).is_file() for path in answer["files"].values())
@@ -54,9 +64,9 @@ def test_the_folder_holds_the_story(here: Path) -> None:
     assert [path.name for path in here.iterdir()] == ["maskwell-demo"]
 
 
-def test_the_files_belong_together(here: Path) -> None:
-    answer = told(run("demo", "--json"))
-    path = {name: Path(file) for name, file in answer["files"].items()}
+def test_the_files_belong_together(story: tuple[Path, dict[str, Any]]) -> None:
+    here, answer = story
+    path = {name: here / file for name, file in answer["files"].items()}
     people, reports = rows(path["people"]), rows(path["reports"])
     assert len(people) == len(reports) == answer["rows"] == sum(map(sum, PEOPLE.values()))
     assert [(p["person"], p["region"]) for p in people] == [(r["person"], r["region"]) for r in reports]
@@ -84,29 +94,27 @@ def test_the_text_fits_a_terminal(here: Path) -> None:
     assert "it reports the truth with 47.5 %, each other answer with 17.5 %." in result.stdout
 
 
-def test_the_commands_it_names_work(here: Path) -> None:
-    for command in told(run("demo", "--json"))["commands"]:
+def test_the_commands_it_names_work_and_give_the_same(
+    story: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, answer = story
+    monkeypatch.chdir(here)
+    for command in answer["commands"]:
         program, *arguments = shlex.split(command)
         assert program == "maskwell"
-        result = run(*arguments)
-        assert result.exit_code == 0, (command, result.output)
-
-
-def test_estimating_again_gives_the_same(here: Path) -> None:
-    answer = told(run("demo", "--json"))
-    arguments = shlex.split(answer["commands"][1])[1:]
-    again = told(run(*arguments, "--json"))
-    assert [row["estimate"] for row in again["estimates"]] == pytest.approx(
-        [row["estimate"] for row in answer["estimates"]]
-    )
+        again = told(run(*arguments, "--json"))
+        if arguments[0] == "estimate":
+            assert [row["estimate"] for row in again["estimates"]] == pytest.approx(
+                [row["estimate"] for row in answer["estimates"]]
+            )
 
 
 def test_a_second_run_gets_a_folder_of_its_own(here: Path) -> None:
-    folders = [told(run("demo", "--json"))["folder"] for _ in range(3)]
-    assert folders == ["maskwell-demo", "maskwell-demo-2", "maskwell-demo-3"]
+    folders = [told(run("demo", "--json"))["folder"] for _ in range(2)]
+    assert folders == ["maskwell-demo", "maskwell-demo-2"]
     reports = {(here / folder / "reports.csv").read_bytes() for folder in folders}
     people = {(here / folder / "people.csv").read_bytes() for folder in folders}
-    assert (len(reports), len(people)) == (3, 1)
+    assert (len(reports), len(people)) == (2, 1)
 
 
 def test_a_named_folder_may_be_new_or_empty(here: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from maskwell.cli import options as opt
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
 from maskwell.cli.verify_command import certificate_content, check_certificate, with_certificate
@@ -17,65 +15,62 @@ if TYPE_CHECKING:
     from maskwell.reports.pictures.canvas import Picture
 
 
-@click.command(
-    epilog=opt.example("maskwell design warner --p 0.7 -o warner.json", "maskwell audit warner.json --epsilon 1")
-)
-@click.argument("design", metavar="D", type=opt.FilePath())
-@opt.demand_options
-@click.option("--average-security", metavar="PHI", help="Security on average only, from 1 to 2; not recommended.")
-@click.option(
-    "--prior", metavar="A,B,...", help="Shares of the categories that an attacker believes in; equal by default."
-)
-@click.option(
-    "--sensitive", metavar="A,B,...", help="Categories for which to show how far a report can speak for them."
-)
-@click.option("--explain", is_flag=True, help="The promise in plain words, as one would tell a respondent.")
-@click.option("--certificate", type=opt.FilePath(), metavar="C.json", help="Where the proof goes, for anyone to check.")
-@opt.plot_options("what a report reveals, against the demand if there is one")
-@opt.json_option
-def audit(
-    design: str,
-    prior: str | None,
-    sensitive: str | None,
-    certificate: str | None,
-    plot: str | None,
-    *,
-    explain: bool,
-    force: bool,
-    as_json: bool,
-    **options: Any,
-) -> int:
+class Asked:
+    """The options of the command."""
+
+    design: str = opt.argument(metavar="D", type=opt.FilePath())
+    demand: dict[str, Any] = opt.demand_options()
+    average_security: str | None = opt.option(
+        metavar="PHI", help="Security on average only, from 1 to 2; not recommended."
+    )
+    prior: str | None = opt.option(
+        metavar="A,B,...", help="Shares of the categories that an attacker believes in; equal by default."
+    )
+    sensitive: str | None = opt.option(
+        metavar="A,B,...", help="Categories for which to show how far a report can speak for them."
+    )
+    explain: bool = opt.option(is_flag=True, help="The promise in plain words, as one would tell a respondent.")
+    certificate: str | None = opt.option(
+        type=opt.FilePath(), metavar="C.json", help="Where the proof goes, for anyone to check."
+    )
+    plot: str | None = opt.shared(opt.plot_option("what a report reveals, against the demand if there is one"))
+    force: bool = opt.shared(opt.force_option)
+    as_json: bool = opt.shared(opt.json_option)
+
+
+@opt.command(Asked, "maskwell design warner --p 0.7 -o warner.json", "maskwell audit warner.json --epsilon 1")
+def audit(asked: Asked) -> int:
     """Say what the design in the file D promises, from its exact numbers.
 
     With a demand, the exit status is 1 when the design does not meet it.
     """
     opt.use_one_thread()
     from maskwell.core.atomic import write_files
-    from maskwell.reports.demand_words import explain as explained
+    from maskwell.reports.demand_words import explain
     from maskwell.reports.report import Paragraph, Report
     from maskwell.reports.text.privacy_report import audit_report
     from maskwell.verbs.audit import audit as audit_design
     from maskwell.verbs.audit import audited_demand
 
-    inputs = [design, options["curves"] or "-"]
-    opt.check_plot(plot, force=force, inputs=inputs)
-    check_certificate(certificate, force=force, inputs=[*inputs, plot or "-"])
-    loaded = opt.load_design(design)
-    demand = audited_demand(None, options["average_security"], opt.demand_words(options))
-    shares = None if prior is None else opt.read_shares(prior, "--prior", loaded)
-    codes = [] if sensitive is None else opt.read_codes(sensitive, "--sensitive", loaded)
+    inputs, certificate = [asked.design, asked.demand["curves"] or "-"], asked.certificate
+    opt.check_plot(asked.plot, force=asked.force, inputs=inputs)
+    check_certificate(certificate, force=asked.force, inputs=[*inputs, asked.plot or "-"])
+    loaded = opt.load_design(asked.design)
+    demand = audited_demand(None, asked.average_security, opt.demand_words(asked.demand))
+    shares = None if asked.prior is None else opt.read_shares(asked.prior, "--prior", loaded)
+    codes = [] if asked.sensitive is None else opt.read_codes(asked.sensitive, "--sensitive", loaded)
     audited = audit_design(loaded, demand, shares, sensitive=[loaded.inputs.labels[code] for code in codes])
-    picture = opt.plot_content(plot, lambda: _picture(loaded, demand, design))
+    picture = opt.plot_content(asked.plot, lambda: _picture(loaded, demand, asked.design))
     proof = certificate_content(certificate, loaded, demand)
-    written = write_files({"certificate": (certificate, proof), **picture}, force=force, inputs=inputs)
-    if as_json:
-        told = [one.replace("\u00a0", " ") for one in explained(loaded, demand)]  # a page has unbreakable spaces
+    written = write_files({"certificate": (certificate, proof), **picture}, force=asked.force, inputs=inputs)
+    if asked.as_json:
+        told = [one.replace("\u00a0", " ") for one in explain(loaded, demand)]  # a page has unbreakable spaces
         print_json(audited.to_dict() | {"explanation": told} | written)
-    elif explain:
-        sentences = [Paragraph(one, hang="", keeps_units=True) for one in explained(loaded, demand)]
+    elif asked.explain:
+        sentences = [Paragraph(one, hang="", keeps_units=True) for one in explain(loaded, demand)]
         print_lines(opt.with_plot(Report(sentences), written))
     else:
-        report = audit_report(audited.to_dict(), loaded, design, opt.typed_demand(options))
+        report = audit_report(audited.to_dict(), loaded, asked.design, opt.typed_demand(asked.demand))
         print_lines(with_certificate(opt.with_plot(report, written), certificate))
     return ANSWER_IS_NO if audited.meets is False else OK
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,74 +17,57 @@ if TYPE_CHECKING:
     from maskwell.reports.pictures.canvas import Picture
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 COMPLEX = {
-    "category": ("A", "The category that n and margin are about; without it, the one that is hardest to estimate."),
-    "deff": ("F", "Design effect of the open question in a complex sample; 1 by default."),
-    "icc": ("R", "With --cluster-size, in place of --deff: intraclass correlation of the open question."),
-    "cluster_size": ("M", "With --icc: respondents in a cluster, on average."),
-    "cv_weights": ("C", "Coefficient of variation of the weights; 0 by default."),
+    "--deff": {"metavar": "F", "help": "Design effect of the open question in a complex sample; 1 by default."},
+    "--icc": {
+        "metavar": "R",
+        "help": "With --cluster-size, in place of --deff: intraclass correlation of the open question.",
+    },
+    "--cluster-size": {"metavar": "M", "help": "With --icc: respondents in a cluster, on average."},
+    "--cv-weights": {"metavar": "C", "help": "Coefficient of variation of the weights; 0 by default."},
 }
-"""What is said of the sample and of the category that is to be estimated."""
-
-
-def options_of(table: Mapping[str, tuple[str, str]]) -> Callable[[F], F]:
-    """The options of a table of names, metavars and helps, as a decorator."""
-
-    def decorate(command: F) -> F:
-        for name, (metavar, help_) in reversed([*table.items()]):
-            command = click.option(f"--{name.replace('_', '-')}", name, metavar=metavar, help=help_)(command)
-        return command
-
-    return decorate
-
-
+"""What is said of the sample."""
+CATEGORY = "The category that n and margin are about; without it, the one that is hardest to estimate."
 LEVEL = "0.95"
 
 
-@click.command(
-    epilog=opt.example(
-        "maskwell choose --k 10 --epsilon 1 --n 2000",
-        "maskwell choose --categories never,once,often --rho 0.1 0.5 --margin 0.03 -o design.json",
+class Asked:
+    """The options of the command."""
+
+    categories: str | None = opt.option(metavar="A,B,...", help=f"Labels of the true categories. {opt.LABELS_HELP}")
+    k: str | None = opt.option(metavar="K", help="Number of categories, labelled 0, 1, 2, ...")
+    questions: tuple[str, ...] = opt.option(
+        "--answers",
+        metavar="NAME=A,B,...",
+        multiple=True,
+        help="Name and answers of one of several questions for each person, under the demand together; repeat for "
+        "more.",
     )
+    demand: dict[str, Any] = opt.demand_options()
+    n: str | None = opt.option(metavar="N", help="Number of respondents: the margin is worked out.")
+    margin: str | None = opt.option(metavar="E", help="Half width of intervals that is wanted: N is worked out.")
+    pi: str | None = opt.option(metavar="A,B,...", help="True shares to assume; equal by default.")
+    category: str | None = opt.option(metavar="A", help=CATEGORY)
+    sampling: dict[str, Any] = opt.packed(COMPLEX)
+    level: str | None = opt.option(metavar="L", help=f"Level of the intervals; {LEVEL} by default.")
+    output: str | None = opt.option(
+        "-o", "--output", type=opt.FilePath(), metavar="D.json", help="Where the recommended design goes."
+    )
+    plot: str | None = opt.shared(opt.plot_option("privacy against error for all designs"))
+    picture: str | None = opt.option(
+        type=click.Choice(["frontier", "variance"]),
+        help="With --plot: all designs over a range of privacy (default), or what the best one costs over k and gamma.",
+    )
+    force: bool = opt.shared(opt.force_option)
+    as_json: bool = opt.shared(opt.json_option)
+
+
+@opt.command(
+    Asked,
+    "maskwell choose --k 10 --epsilon 1 --n 2000",
+    "maskwell choose --categories never,once,often --rho 0.1 0.5 --margin 0.03 -o design.json",
 )
-@click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {opt.LABELS_HELP}")
-@click.option("--k", metavar="K", help="Number of categories, labelled 0, 1, 2, ...")
-@click.option(
-    "--answers",
-    "questions",
-    metavar="NAME=A,B,...",
-    multiple=True,
-    help="Name and answers of one of several questions for each person, under the demand together; repeat for more.",
-)
-@opt.demand_options
-@click.option("--n", metavar="N", help="Number of respondents: the margin is worked out.")
-@click.option("--margin", metavar="E", help="Half width of intervals that is wanted: N is worked out.")
-@click.option("--pi", metavar="A,B,...", help="True shares to assume; equal by default.")
-@options_of(COMPLEX)
-@click.option("--level", metavar="L", help=f"Level of the intervals; {LEVEL} by default.")
-@click.option("-o", "--output", type=opt.FilePath(), metavar="D.json", help="Where the recommended design goes.")
-@opt.plot_option("privacy against error for all designs")
-@click.option(
-    "--picture",
-    type=click.Choice(["frontier", "variance"]),
-    help="With --plot: all designs over a range of privacy (default), or what the best one costs over k and gamma.",
-)
-@click.option("--force", is_flag=True, help="Replace a file that exists.")
-@opt.json_option
-def choose(
-    categories: str | None,
-    k: str | None,
-    *,
-    questions: tuple[str, ...],
-    output: str | None,
-    plot: str | None,
-    picture: str | None,
-    force: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+def choose(asked: Asked) -> None:
     """Choose a design for a privacy demand: all designs ranked, one recommended, and how many respondents it needs.
 
     Subset selection of the best size adds least variance. The gamma-diagonal design is recommended where it needs at
@@ -93,38 +76,26 @@ def choose(
     With --answers, repeated: several questions for each person under one demand, each with a device of its own or all
     of them as one question.
     """
-    asked = {name: options.pop(name) for name in ("n", "margin", "pi", "level", *COMPLEX)}
-    if questions:
-        others = {"categories": categories, "k": k, "output": output, "plot": plot, "picture": picture}
-        others |= {name: asked[name] for name in ("pi", *COMPLEX)}
-        sizes = {"n": asked["n"], "margin": asked["margin"], "level": asked["level"] or LEVEL}
-        _choose_for_questions(questions, others, options, sizes, as_json=as_json)
+    if asked.questions:
+        _choose_for_questions(asked)
         return
-    named = opt.read_categories(categories, k)
-    if named is None:
+    categories = opt.read_categories(asked.categories, asked.k)
+    if categories is None:
         raise ParameterError("choose-needs-the-categories")
-    _choose(named, options, asked, output, plot, picture, force=force, as_json=as_json)
+    _choose(categories, asked)
 
 
-# ---- several questions
-
-
-def _choose_for_questions(
-    typed: Sequence[str],
-    others: Mapping[str, Any],
-    demand: dict[str, Any],
-    asked: Mapping[str, Any],
-    *,
-    as_json: bool,
-) -> None:
+def _choose_for_questions(asked: Asked) -> None:
     from maskwell.planning.several_questions import plan_questions
     from maskwell.reports.text.planning_report import questions_report
 
-    named = [name.replace("_", "-") for name, value in others.items() if value is not None]
+    others = {name: getattr(asked, name) for name in ("categories", "k", "output", "plot", "picture", "pi", "category")}
+    named = [name.replace("_", "-") for name, value in {**others, **asked.sampling}.items() if value is not None]
     if named:
         raise ParameterError("answers-and-named", named="-o" if named[0] == "output" else f"--{named[0]}")
-    chosen = plan_questions(_read_questions(typed), opt.needed_demand(demand, "choose"), **asked)
-    if as_json:
+    questions, demand = _read_questions(asked.questions), opt.needed_demand(asked.demand, "choose")
+    chosen = plan_questions(questions, demand, n=asked.n, margin=asked.margin, level=asked.level or LEVEL)
+    if asked.as_json:
         print_json(chosen.to_dict())
     else:
         print_lines(questions_report(chosen))
@@ -141,55 +112,43 @@ def _read_questions(typed: Sequence[str]) -> dict[str, list[str]]:
     return questions
 
 
-# ---- one question
-
-
-def _choose(
-    categories: Categories,
-    demand: dict[str, Any],
-    asked: Mapping[str, Any],
-    output: str | None,
-    plot: str | None,
-    picture: str | None,
-    *,
-    force: bool,
-    as_json: bool,
-) -> None:
+def _choose(categories: Categories, asked: Asked) -> None:
     from maskwell.core.atomic import check_output, write_files
     from maskwell.designs.wire import dumps
     from maskwell.reports.text.planning_report import choice_report
     from maskwell.verbs.choose import choose
 
-    stated = opt.needed_demand(demand, "choose")
-    shares = None if asked["pi"] is None else opt.split_list(asked["pi"], "--pi")
-    _check_used({name: asked[name] for name in ("level", *COMPLEX)}, needs=asked["n"] or asked["margin"])
-    if picture is not None and plot is None:
+    demand, output, force = opt.needed_demand(asked.demand, "choose"), asked.output, asked.force
+    shares = None if asked.pi is None else opt.split_list(asked.pi, "--pi")
+    unused = {"level": asked.level, "category": asked.category, **asked.sampling}
+    typed = [name.replace("_", "-") for name, value in unused.items() if value is not None]
+    if typed and (asked.n or asked.margin) is None:
+        raise ParameterError("without-n-or-margin", typed=typed[0])
+    if asked.picture is not None and asked.plot is None:
         raise ParameterError("picture-without-plot")
-    if as_json and output == "-":
+    if asked.as_json and output == "-":
         raise ParameterError("json-and-o-both-need-standard")
     if output is not None:
         check_output(output, force=force)
-    opt.check_plot(plot, force=force, inputs=[output or "-", demand["curves"] or "-"])
+    opt.check_plot(asked.plot, force=force, inputs=[output or "-", asked.demand["curves"] or "-"])
     choice = choose(
-        demand=stated,
-        n=asked["n"],
-        margin=asked["margin"],
+        demand=demand,
+        n=asked.n,
+        margin=asked.margin,
         pi=shares,
-        level=asked["level"] or LEVEL,
+        level=asked.level or LEVEL,
         categories=categories,
-        sampling={name: asked[name] for name in COMPLEX if name != "category"},
-        category=category_of(asked["category"]),
+        sampling=asked.sampling,
+        category=category_of(asked.category),
     )
-    picture_files = opt.plot_content(plot, lambda: _picture(choice, picture or "frontier"))
+    picture_files = opt.plot_content(asked.plot, lambda: _picture(choice, asked.picture or "frontier"))
     text = None if output is None else dumps(choice.design).encode()
     written = write_files({"output": (output, text), **picture_files}, force=force)
-    if as_json:
+    if asked.as_json:
         print_json({**choice.to_dict(), **written})
     else:
-        saved_as = None if output == "-" else output
-        print_lines(
-            opt.with_plot(choice_report(choice, saved_as, opt.typed_demand(demand)), written), err=output == "-"
-        )
+        report = choice_report(choice, None if output == "-" else output, opt.typed_demand(asked.demand))
+        print_lines(opt.with_plot(report, written), err=output == "-")
 
 
 def category_of(typed: str | None) -> str | None:
@@ -198,16 +157,7 @@ def category_of(typed: str | None) -> str | None:
     return labels[0] if len(labels) == 1 else typed
 
 
-def _check_used(options: Mapping[str, str | None], *, needs: str | None) -> None:
-    """Raise for options that would be left aside."""
-    typed = [name.replace("_", "-") for name, value in options.items() if value is not None]
-    if typed and needs is None:
-        raise ParameterError("without-n-or-margin", typed=typed[0])
-
-
 def _picture(choice: Choice, name: str) -> Picture:
     from maskwell.plots import plot_choice, plot_variance
 
-    if name == "frontier":
-        return plot_choice(choice)
-    return plot_variance(mark=(choice.design.k, choice.gamma))
+    return plot_choice(choice) if name == "frontier" else plot_variance(mark=(choice.design.k, choice.gamma))

@@ -15,42 +15,34 @@ if TYPE_CHECKING:
     from maskwell.privacy.measures import Measure
 
 
-@click.command(
-    epilog=opt.example(
-        "maskwell design warner --p 0.8 -o warner.json",
-        "maskwell design forced --truth 0.7 --yes 0.2 --no 0.1 -o forced.json",
-        "maskwell compare warner.json forced.json --pi 0.1,0.9",
-        "maskwell compare warner.json forced.json --pi 0.1,0.9 --measure ratio",
+class Asked:
+    """The options of the command."""
+
+    first: str = opt.argument(metavar="D1", type=opt.FilePath())
+    second: str = opt.argument(metavar="D2", type=opt.FilePath())
+    pi: str | None = opt.option(metavar="A,B,...", help="Expected shares of the categories; equal by default.")
+    measure: str | None = opt.option(
+        type=click.Choice(["parity", "ratio", "sensitive", "hazard"]),
+        help="How protection is measured: parity (default); ratio, how far a report can speak for one sensitive "
+        "category; sensitive, the same for several; hazard, the largest posterior for a prior.",
     )
+    prior: str | None = opt.option(metavar="A,B,...", help="With --measure hazard: shares believed in before a report.")
+    sensitive: str | None = opt.option(metavar="A,B,...", help="The sensitive categories; the first one by default.")
+    at: str | None = opt.option(
+        metavar="first|second|C",
+        help="Compare at the protection of one of them, or at a value; at that of the better protected one by default.",
+    )
+    as_json: bool = opt.shared(opt.json_option)
+
+
+@opt.command(
+    Asked,
+    "maskwell design warner --p 0.8 -o warner.json",
+    "maskwell design forced --truth 0.7 --yes 0.2 --no 0.1 -o forced.json",
+    "maskwell compare warner.json forced.json --pi 0.1,0.9",
+    "maskwell compare warner.json forced.json --pi 0.1,0.9 --measure ratio",
 )
-@click.argument("first", metavar="D1", type=opt.FilePath())
-@click.argument("second", metavar="D2", type=opt.FilePath())
-@click.option("--pi", metavar="A,B,...", help="Expected shares of the categories; equal by default.")
-@click.option(
-    "--measure",
-    type=click.Choice(["parity", "ratio", "sensitive", "hazard"]),
-    help="How protection is measured: parity (default); ratio, how far a report can speak for one sensitive category; "
-    "sensitive, the same for several; hazard, the largest posterior for a prior.",
-)
-@click.option("--prior", metavar="A,B,...", help="With --measure hazard: shares believed in before a report.")
-@click.option("--sensitive", metavar="A,B,...", help="The sensitive categories; the first one by default.")
-@click.option(
-    "--at",
-    metavar="first|second|C",
-    help="Compare at the protection of one of them, or at a value; at that of the better protected one by default.",
-)
-@opt.json_option
-def compare(
-    first: str,
-    second: str,
-    pi: str | None,
-    *,
-    measure: str | None,
-    prior: str | None,
-    sensitive: str | None,
-    at: str | None,
-    as_json: bool,
-) -> None:
+def compare(asked: Asked) -> None:
     """Compare two designs fairly: which one tells more, with a proof, as they are and at equal protection.
 
     Variances are ranked only where both designs protect equally; otherwise the less private one is first made as
@@ -59,14 +51,14 @@ def compare(
     from maskwell.reports.text.order_report import compare_report
     from maskwell.verbs.compare import compare as compare_designs
 
-    one, two = opt.load_design(first), opt.load_design(second)
-    shares = None if pi is None else opt.read_shares(pi, "--pi", one)
-    judged = _measure(one, measure or "parity", prior, sensitive)
-    comparison = compare_designs(one, two, pi=shares, measure=judged, at=at)
-    if as_json:
+    one, two = opt.load_design(asked.first), opt.load_design(asked.second)
+    shares = None if asked.pi is None else opt.read_shares(asked.pi, "--pi", one)
+    judged = _measure(one, asked.measure or "parity", asked.prior, asked.sensitive)
+    comparison = compare_designs(one, two, pi=shares, measure=judged, at=asked.at)
+    if asked.as_json:
         print_json(comparison.to_dict())
     else:
-        print_lines(compare_report(comparison, first, second))
+        print_lines(compare_report(comparison, asked.first, asked.second))
 
 
 def _measure(design: Design, name: str, prior: str | None, sensitive: str | None) -> Measure:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from maskwell.cli import options as opt
 from maskwell.cli.output import print_json, print_lines
 
@@ -15,21 +13,19 @@ if TYPE_CHECKING:
     from maskwell.reports.pictures.canvas import Picture
 
 
-@click.command(epilog=opt.example("maskwell convert --epsilon 1 --k 10", "maskwell convert --l 5 --k 10"))
-@opt.demand_options
-@click.option("--l", "l", metavar="L", help="l of local l-diversity, instead of a demand; needs --k.")
-@click.option("--k", metavar="K", help="Number of categories: adds the matching l and the best subset size.")
-@opt.plot_options("what the demand forbids and what it really asks for")
-@opt.json_option
-def convert(
-    l: str | None,  # noqa: E741 (the literature's name)
-    k: str | None,
-    plot: str | None,
-    *,
-    force: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+class Asked:
+    """The options of the command."""
+
+    demand: dict[str, Any] = opt.demand_options()
+    l: str | None = opt.option(metavar="L", help="l of local l-diversity, instead of a demand; needs --k.")  # noqa: E741
+    k: str | None = opt.option(metavar="K", help="Number of categories: adds the matching l and the best subset size.")
+    plot: str | None = opt.shared(opt.plot_option("what the demand forbids and what it really asks for"))
+    force: bool = opt.shared(opt.force_option)
+    as_json: bool = opt.shared(opt.json_option)
+
+
+@opt.command(Asked, "maskwell convert --epsilon 1 --k 10", "maskwell convert --l 5 --k 10")
+def convert(asked: Asked) -> None:
     """Put one privacy demand in every language: gamma, epsilon, beta, Bayes factor, rho.
 
     With --l and --k it starts from local l-diversity: the gamma at which subset selection is as accurate.
@@ -37,14 +33,15 @@ def convert(
     from maskwell.reports.text.privacy_report import convert_report
     from maskwell.verbs.convert import convert as convert_demand
 
-    opt.check_plot(plot, force=force, inputs=[options["curves"] or "-"])
-    demand = opt.given_demand(options)
-    content = convert_demand(demand, l=l, k=k)
-    drawn = opt.write_plot(opt.plot_content(plot, lambda: _picture(demand, content)), force=force)
-    if as_json:
+    opt.check_plot(asked.plot, force=asked.force, inputs=[asked.demand["curves"] or "-"])
+    demand = opt.given_demand(asked.demand)
+    content = convert_demand(demand, l=asked.l, k=asked.k)
+    drawn = opt.write_plot(opt.plot_content(asked.plot, lambda: _picture(demand, content)), force=asked.force)
+    if asked.as_json:
         print_json({**content, **drawn})
     else:
-        print_lines(opt.with_plot(convert_report(content, opt.typed_demand(options) or f"--l {content['l']}"), drawn))
+        stated = opt.typed_demand(asked.demand) or f"--l {content['l']}"
+        print_lines(opt.with_plot(convert_report(content, stated), drawn))
 
 
 def _picture(demand: Demand | None, content: dict[str, Any]) -> Picture:

@@ -267,12 +267,18 @@ def matrix(file: str, *, rows: bool, categories: str | None, reports: str | None
 # ---- from assumed shares
 
 
+def stating(command: F) -> F:
+    """The options that state a demand, as a decorator."""
+    decorated: F = opt.demand_options()("demand")(command)
+    return decorated
+
+
 @design.command(
     short_help="the most useful reports for assumed shares",
     epilog=opt.example("maskwell design extremal --pi 0.5,0.3,0.2 --gamma 3 -o design.json"),
 )
 @click.option("--pi", metavar="A,B,...", required=True, help="Assumed shares of the categories.")
-@opt.demand_options
+@stating
 @click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {opt.LABELS_HELP}")
 @click.option("--k", metavar="K", help="Number of categories, labelled 0, 1, 2, ...")
 @click.option("--utility", metavar="U", default="mutual-information", show_default=True, help=UTILITY_HELP)
@@ -288,7 +294,7 @@ def extremal(
     output: str | None,
     force: bool,
     as_json: bool,
-    **demand: Any,
+    demand: dict[str, Any],
 ) -> None:
     """The most useful reports for assumed shares, by a linear program; up to 14 categories.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,13 @@ from maskwell.cli import options as opt
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.core.phrases import Printed
 from maskwell.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from maskwell.engines.assignments import Assignment
+    from maskwell.verbs.described_survey import Survey
+    from maskwell.verbs.questions import Question
 
 LEVEL = 0.95
 
@@ -96,11 +103,8 @@ def estimate(asked: Asked) -> None:
     --receipt in place of --design estimates from a released file, as its receipt allows.
     """
     from maskwell.core.exact import check_probability
-    from maskwell.estimation.sampling.sampling_description import Sampling
-    from maskwell.verbs.described_survey import Survey
     from maskwell.verbs.estimate import answer
     from maskwell.verbs.inputs import columns_of, names_of
-    from maskwell.verbs.questions import Question, quantities
 
     opt.check_one_form(asked.style, as_json=asked.as_json)
     confidence = float(check_probability(asked.level, "level", open_=True))
@@ -111,28 +115,11 @@ def estimate(asked: Asked) -> None:
     open_columns = names_of(asked.direct, "direct")
     _check_sources(asked)
     typed = asked.missing if _is_typed("missing") or asked.receipt is None else None
-    sampling = Sampling(**asked.sampling)
-    if asked.receipt is None:
-        codes = asked.missing_codes or None
-        survey = Survey(asked.file, assignments, sampling, missing=typed, missing_codes=codes, frequencies=asked.counts)
-    else:
-        survey = Survey.from_release(asked.file, asked.receipt, sampling, missing=typed)
+    survey = _survey(asked, assignments, typed)
     named = [name for one in assignments for name in one.columns] + [*open_columns] if open_columns else []
+    columns = columns_of(asked.columns) if asked.receipt is not None else [*dict.fromkeys(named)]
     with Progress() as progress:
-        question = Question.of(
-            columns_of(asked.columns) if asked.receipt is not None else [*dict.fromkeys(named)],
-            by=asked.by,
-            seed=asked.seed,
-            level=confidence,
-            target=asked.target,
-            interval=asked.interval,
-            method=asked.method,
-            where=asked.where,
-            given=asked.given,
-            progress=progress,
-            asked=quantities(combine=asked.combine or None, contrast=asked.contrast or None, ratio=asked.ratio or None),
-        )
-        result = answer(survey, question)
+        result = answer(survey, _question(asked, columns, confidence, progress))
     drawn = opt.write_plot(opt.plot_content(asked.plot, result.plot), force=asked.force)
     if asked.as_json:
         print_json({**result.to_dict(), **drawn})
@@ -145,6 +132,26 @@ def estimate(asked: Asked) -> None:
 
         told: tuple[Any, ...] = (asked.file, asked.receipt, _as_options(asked, confidence, typed))
         print_lines(opt.with_plot(result.to_report(*(told if isinstance(result, ReleasedShares) else ())), drawn))
+
+
+def _survey(asked: Asked, assignments: Sequence[Assignment], missing: str | None) -> Survey:
+    """The rows with their designs, or a released file."""
+    from maskwell.estimation.sampling.sampling_description import Sampling
+    from maskwell.verbs.described_survey import Survey
+
+    sampling = Sampling(**asked.sampling)
+    if asked.receipt is not None:
+        return Survey.from_release(asked.file, asked.receipt, sampling, missing=missing)
+    codes = asked.missing_codes or None
+    return Survey(asked.file, assignments, sampling, missing=missing, missing_codes=codes, frequencies=asked.counts)
+
+
+def _question(asked: Asked, columns: Sequence[str], level: float, progress: Progress) -> Question:
+    from maskwell.verbs.questions import Question, quantities
+
+    how = {name: getattr(asked, name) for name in ("by", "seed", "target", "interval", "method", "where", "given")}
+    sums = quantities(combine=asked.combine or None, contrast=asked.contrast or None, ratio=asked.ratio or None)
+    return Question.of(columns, level=level, progress=progress, asked=sums, **how)
 
 
 def _check_sources(asked: Asked) -> None:

@@ -19,37 +19,36 @@ if TYPE_CHECKING:
     from maskwell.privacy.criteria import Demand
 
 
-@click.command(
-    epilog=opt.example(
-        "maskwell design chow --red 6 --blue 4 --draws 2 -o chow.json", "maskwell improve chow.json -o better.json"
+class Asked:
+    """The options of the command."""
+
+    design: str = opt.argument(metavar="D", type=opt.FilePath())
+    demand: dict[str, Any] = opt.demand_options()
+    sensitive: str | None = opt.option(metavar="LABEL", help="Protect this category only, instead of all alike.")
+    split: str | None = opt.option(
+        type=click.Choice(["layers", "lemmas"]),
+        help="How the rows are split: by layers (default), or by the lemmas of the literature.",
     )
+    exactly: bool = opt.option(
+        is_flag=True, help="Improve even what only the last digits of floats leave to be gained."
+    )
+    allow_identity: bool = opt.option(is_flag=True, help="Without a bound on parity: give the truth itself.")
+    output: str | None = opt.option(
+        "-o", "--output", type=opt.FilePath(), metavar="D2.json", help="Where the better design goes; - is stdout."
+    )
+    certificate: str | None = opt.option(
+        type=opt.FilePath(), metavar="C.json", help="Where the proof goes, for anyone to check."
+    )
+    force: bool = opt.option(is_flag=True, help="Replace files that exist.")
+    as_json: bool = opt.shared(opt.json_option)
+
+
+@opt.command(
+    Asked,
+    "maskwell design chow --red 6 --blue 4 --draws 2 -o chow.json",
+    "maskwell improve chow.json -o better.json",
 )
-@click.argument("design", metavar="D", type=opt.FilePath())
-@opt.demand_options
-@click.option("--sensitive", metavar="LABEL", help="Protect this category only, instead of all alike.")
-@click.option(
-    "--split",
-    type=click.Choice(["layers", "lemmas"]),
-    help="How the rows are split: by layers (default), or by the lemmas of the literature.",
-)
-@click.option("--exactly", is_flag=True, help="Improve even what only the last digits of floats leave to be gained.")
-@click.option("--allow-identity", is_flag=True, help="Without a bound on parity: give the truth itself.")
-@click.option(
-    "-o", "--output", type=opt.FilePath(), metavar="D2.json", help="Where the better design goes; - is stdout."
-)
-@click.option("--certificate", type=opt.FilePath(), metavar="C.json", help="Where the proof goes, for anyone to check.")
-@click.option("--force", is_flag=True, help="Replace files that exist.")
-@opt.json_option
-def improve(
-    design: str,
-    sensitive: str | None,
-    output: str | None,
-    certificate: str | None,
-    *,
-    force: bool,
-    as_json: bool,
-    **options: Any,
-) -> int:
+def improve(asked: Asked) -> int:
     """Find a design that is as private as the one in the file D and tells more.
 
     Without a demand the better design has the same parity. With one, it uses all that the demand allows; D must meet
@@ -63,62 +62,52 @@ def improve(
     from maskwell.planning.improvement import Improvement
     from maskwell.reports.text.order_report import improved_report, one_sided_report
 
-    if as_json and "-" in (output, certificate):
+    path, output, certificate = asked.design, asked.output, asked.certificate
+    if asked.as_json and "-" in (output, certificate):
         raise ParameterError("json-and-both-need-standard-output")
     if output is not None and output == certificate:
         raise ParameterError("design-and-certificate-would-both", output=output)
-    check_outputs([path for path in (output, certificate) if path is not None], force=force, inputs=[design])
-    loaded, demand = opt.load_design(design), opt.given_demand(options)
-    replacement = _improved(design, loaded, demand, sensitive, options)
+    check_outputs([one for one in (output, certificate) if one is not None], force=asked.force, inputs=[path])
+    loaded, demand = opt.load_design(path), opt.given_demand(asked.demand)
+    replacement = _improved(loaded, demand, asked)
     applies = getattr(replacement, "applies", True)
-    written = _written(replacement, demand, design, output, certificate, force=force) if applies else {}
-    if as_json:
+    written = _written(replacement, demand, asked) if applies else {}
+    if asked.as_json:
         print_json({**replacement.to_dict(), **written})
     else:
         saved_as = written.get("output") if output != "-" else None
         if isinstance(replacement, Improvement):
-            report = improved_report(replacement, design, saved_as)
+            report = improved_report(replacement, path, saved_as)
         else:
-            report = one_sided_report(replacement, design, saved_as)
+            report = one_sided_report(replacement, path, saved_as)
         proof = None if certificate == "-" else written.get("certificate")
         print_lines(with_certificate(report, proof), err="-" in written.values())
     return OK if applies else ANSWER_IS_NO
 
 
-def _improved(
-    path: str, design: Design, demand: Demand | None, sensitive: str | None, options: dict[str, Any]
-) -> Improvement | OneSided:
+def _improved(design: Design, demand: Demand | None, asked: Asked) -> Improvement | OneSided:
     from maskwell.verbs.improve import improve as improve_design
 
-    codes = None if sensitive is None else opt.read_codes(sensitive, "--sensitive", design)
+    codes = None if asked.sensitive is None else opt.read_codes(asked.sensitive, "--sensitive", design)
     if codes is not None and len(codes) > 1:
-        raise ParameterError("sensitive-names-categories", sensitive=sensitive, codes_count=len(codes))
+        raise ParameterError("sensitive-names-categories", sensitive=asked.sensitive, codes_count=len(codes))
     return improve_design(
         design,
         demand,
         sensitive=None if codes is None else design.inputs.labels[codes[0]],
-        split=options["split"],
-        exactly=options["exactly"],
-        allow_identity=options["allow_identity"],
-        name=path,
+        split=asked.split,
+        exactly=asked.exactly,
+        allow_identity=asked.allow_identity,
+        name=asked.design,
     )
 
 
-def _written(
-    replacement: Replacement,
-    demand: Demand | None,
-    path: str,
-    output: str | None,
-    certificate: str | None,
-    *,
-    force: bool,
-) -> dict[str, str]:
+def _written(replacement: Replacement, demand: Demand | None, asked: Asked) -> dict[str, str]:
     """Write the files that were asked for, both or none, and name them."""
     from maskwell.core.atomic import write_files
     from maskwell.designs.wire import dumps
 
-    contents = {
-        "output": (output, None if output is None else dumps(replacement.design).encode()),
-        "certificate": (certificate, None if certificate is None else replacement.certificate(demand).text().encode()),
-    }
-    return write_files(contents, force=force, inputs=[path])
+    design = None if asked.output is None else dumps(replacement.design).encode()
+    proof = None if asked.certificate is None else replacement.certificate(demand).text().encode()
+    contents = {"output": (asked.output, design), "certificate": (asked.certificate, proof)}
+    return write_files(contents, force=asked.force, inputs=[asked.design])

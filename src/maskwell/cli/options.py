@@ -85,6 +85,22 @@ def argument(**shape: Any) -> Any:
     return lambda field: click.argument(field, **shape)
 
 
+def packed(options: Mapping[str, Mapping[str, Any]]) -> Any:
+    """A field that several options fill: their values, by their names."""
+    keys = [name.removeprefix("--").replace("-", "_") for name in options]
+
+    def decorate(field: str, command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def run(**values: Any) -> Any:
+            return command(**{field: {key: values.pop(key) for key in keys}}, **values)
+
+        for name in reversed([*options]):
+            run = click.option(name, **options[name])(run)
+        return run
+
+    return lambda field: partial(decorate, field)
+
+
 def shared(decorator: Callable[[F], F]) -> Any:
     """A field that an option of several commands fills."""
     return lambda _: decorator
@@ -199,11 +215,9 @@ def demand_parameters() -> list[click.Option]:
     return [click.Option([name], **shape) for name, shape in _demand_shapes().items()]
 
 
-def demand_options(command: F) -> F:
-    """The same as a decorator."""
-    for name, shape in reversed(_demand_shapes().items()):
-        command = click.option(name, **shape)(command)
-    return command
+def demand_options() -> Any:
+    """The same as a field."""
+    return packed(_demand_shapes())
 
 
 def _demand_shapes() -> dict[str, dict[str, Any]]:
@@ -373,15 +387,6 @@ def plot_option(what: str) -> Callable[[F], F]:
 force_option = click.option("--force", is_flag=True, help="Replace a file that exists.")
 
 
-def plot_options(what: str) -> Callable[[F], F]:
-    """``--plot`` and ``--force``, for commands that write nothing else."""
-
-    def decorate(command: F) -> F:
-        return plot_option(what)(force_option(command))
-
-    return decorate
-
-
 def check_plot(path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> None:
     """Raise unless a picture may be written there, if one was asked for."""
     if path is None:
@@ -457,16 +462,4 @@ ROW_SAMPLING = tuple(name for name in SAMPLING_OPTIONS if name not in ("--denomi
 
 def sampling_options(*names: str) -> Any:
     """A field for some of them, or all, by the names of :class:`maskwell.Sampling`."""
-    chosen = names or tuple(SAMPLING_OPTIONS)
-    keys = [name.removeprefix("--").replace("-", "_") for name in chosen]
-
-    def decorate(field: str, command: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(command)
-        def run(**values: Any) -> Any:
-            return command(**{field: {key: values.pop(key) for key in keys}}, **values)
-
-        for name in reversed(chosen):
-            run = click.option(name, **SAMPLING_OPTIONS[name])(run)
-        return run
-
-    return lambda field: partial(decorate, field)
+    return packed({name: SAMPLING_OPTIONS[name] for name in names or SAMPLING_OPTIONS})

@@ -18,92 +18,90 @@ if TYPE_CHECKING:
     from maskwell.verbs.risk import RiskResult
 
 
-@click.command(
-    epilog=opt.example(
-        "printf 'town,job\\nA,baker\\nA,clerk\\nA,clerk\\nB,clerk\\nB,clerk\\nB,smith\\n' > people.csv",
-        "maskwell risk people.csv --keys town,job",
+MEASURED: dict[str, dict[str, Any]] = {
+    "--sensitive-columns": {"metavar": "COLS", "help": "Columns that nobody should learn: what the keys reveal."},
+    "--weights": {"metavar": "COL", "help": "Sampling weights: then the risk in the population is estimated, too."},
+    "--unit": {"metavar": "COL", "help": "Households or other units: then the risk of whole units is told, too."},
+    "--suda": {
+        "is_flag": True,
+        "help": "Special uniques: records that few of their keys tell apart from all others.",
+    },
+    "--match": {
+        "metavar": "NU",
+        "help": "A bound on the chance of a correct match; exit 1 if a record is above it.",
+    },
+    "--intruder": {
+        "type": click.Choice([*INTRUDERS]),
+        "help": "Intruder model (default: that of the receipt, or any-look). all-columns is measured as any-look: its "
+        "linkage attack is simulated by release --dry-run.",
+    },
+    "--level": {"default": "0.95", "show_default": True, "help": "Probability of the range of released counts."},
+}
+"""What is looked at, by the names of :func:`maskwell.risk`."""
+
+
+class Asked:
+    """The options of the command."""
+
+    file: str = opt.argument(type=opt.FilePath())
+    keys: str = opt.option(required=True, metavar="A,B,...", help="Columns that an intruder may know of a person.")
+    released: str | None = opt.option(
+        type=opt.FilePath(), metavar="F2", help="The released file, counted as it came out."
     )
+    receipt: str | None = opt.option(
+        type=opt.FilePath(), metavar="R", help="internal/receipt.json of the release: how it was made."
+    )
+    designs: tuple[str, ...] = opt.option(
+        "--design",
+        metavar="COL=D",
+        multiple=True,
+        help="Design of a key or sensitive column that holds randomized reports. Repeat for more.",
+    )
+    measured: dict[str, Any] = opt.packed(MEASURED)
+    contributions: bool = opt.option(is_flag=True, help="What each key, and each of its levels, adds to the risk.")
+    records: str | None = opt.option(type=opt.FilePath(), metavar="OUT", help="Where the risk of every record goes.")
+    plot: str | None = opt.shared(opt.plot_option("the risk of records before and after a release"))
+    force: bool = opt.shared(opt.force_option)
+    form: None = opt.shared(opt.text_form_options("file", "released"))
+    show_values: None = opt.shared(opt.show_values_option)
+    as_json: bool = opt.shared(opt.json_option)
+
+
+@opt.command(
+    Asked,
+    "printf 'town,job\\nA,baker\\nA,clerk\\nA,clerk\\nB,clerk\\nB,clerk\\nB,smith\\n' > people.csv",
+    "maskwell risk people.csv --keys town,job",
 )
-@click.argument("file", type=opt.FilePath())
-@click.option("--keys", required=True, metavar="A,B,...", help="Columns that an intruder may know of a person.")
-@click.option("--released", type=opt.FilePath(), metavar="F2", help="The released file, counted as it came out.")
-@click.option(
-    "--receipt", type=opt.FilePath(), metavar="R", help="internal/receipt.json of the release: how it was made."
-)
-@click.option(
-    "--design",
-    "designs",
-    metavar="COL=D",
-    multiple=True,
-    help="Design of a key or sensitive column that holds randomized reports. Repeat for more.",
-)
-@click.option("--sensitive-columns", metavar="COLS", help="Columns that nobody should learn: what the keys reveal.")
-@click.option("--weights", metavar="COL", help="Sampling weights: then the risk in the population is estimated, too.")
-@click.option("--unit", metavar="COL", help="Households or other units: then the risk of whole units is told, too.")
-@click.option(
-    "--suda", is_flag=True, help="Special uniques: records that few of their keys tell apart from all others."
-)
-@click.option("--match", metavar="NU", help="A bound on the chance of a correct match; exit 1 if a record is above it.")
-@click.option(
-    "--intruder",
-    type=click.Choice([*INTRUDERS]),
-    help="Intruder model (default: that of the receipt, or any-look). all-columns is measured as any-look: its linkage "
-    "attack is simulated by release --dry-run.",
-)
-@click.option("--level", default="0.95", show_default=True, help="Probability of the range of released counts.")
-@click.option("--contributions", is_flag=True, help="What each key, and each of its levels, adds to the risk.")
-@click.option("--records", type=opt.FilePath(), metavar="OUT", help="Where the risk of every record goes.")
-@opt.plot_options("the risk of records before and after a release")
-@opt.text_form_options("file", "released")
-@opt.show_values_option
-@opt.json_option
-def risk(
-    file: str,
-    keys: str,
-    *,
-    designs: tuple[str, ...],
-    contributions: bool,
-    records: str | None,
-    as_json: bool,
-    **options: Any,
-) -> int:
+def risk(asked: Asked) -> int:
     """Say how easily somebody who knows the keys of a person finds the person's record in FILE.
 
     With --receipt the same is said of the release: what is expected, and with --released what came out. With --design
     it says what an intruder infers from randomized reports; without, values are taken as true.
     """
+    from maskwell.core.atomic import check_output
     from maskwell.reports.report import Report
     from maskwell.verbs.risk import risk as risk_of
 
-    opt.check_standard_output(as_json=as_json, records=records)
-    assignments, paths = opt.read_assignments(designs) if designs else (None, {})
-    given = (file, options["released"], options["receipt"], *paths.values())
-    inputs = [path for path in given if path is not None]
-    plot, force = options.pop("plot"), options.pop("force")
-    _check_outputs(records, plot, options["receipt"], inputs, force=force)
+    opt.check_standard_output(as_json=asked.as_json, records=asked.records)
+    assignments, paths = opt.read_assignments(asked.designs) if asked.designs else (None, {})
+    given: dict[str, Any] = {"released": asked.released, "receipt": asked.receipt, **asked.measured}
+    inputs = [path for path in (asked.file, asked.released, asked.receipt, *paths.values()) if path is not None]
+    opt.check_plot(asked.plot, force=asked.force, inputs=inputs)
+    if asked.plot is not None and asked.receipt is None:
+        raise ParameterError("plot-compares-before-and-after")
+    if asked.records is not None:
+        check_output(asked.records, force=asked.force, inputs=inputs)
     with Progress() as progress:
-        result = risk_of(file, keys, designs=assignments, progress=progress, **options)
-    picture = opt.plot_content(plot, result.plot)
-    content = result.to_dict(contributions=contributions) if as_json else {}
-    report = Report() if as_json else result.to_report(contributions=contributions)
-    written = _write_outputs(result, records, picture, inputs, force=force)
-    if as_json:
+        result = risk_of(asked.file, asked.keys, designs=assignments, progress=progress, **given)
+    picture = opt.plot_content(asked.plot, result.plot)
+    content = result.to_dict(contributions=asked.contributions) if asked.as_json else {}
+    report = Report() if asked.as_json else result.to_report(contributions=asked.contributions)
+    written = _write_outputs(result, asked.records, picture, inputs, force=asked.force)
+    if asked.as_json:
         print_json(content | written)
     else:
-        print_lines(opt.with_plot(report, written), err=records == "-")
+        print_lines(opt.with_plot(report, written), err=asked.records == "-")
     return ANSWER_IS_NO if result.kept is False else OK
-
-
-def _check_outputs(
-    records: str | None, plot: str | None, receipt: str | None, inputs: Sequence[str], *, force: bool
-) -> None:
-    from maskwell.core.atomic import check_output
-
-    opt.check_plot(plot, force=force, inputs=inputs)
-    if plot is not None and receipt is None:
-        raise ParameterError("plot-compares-before-and-after")
-    if records is not None:
-        check_output(records, force=force, inputs=inputs)
 
 
 def _write_outputs(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from maskwell.cli import options as opt
-from maskwell.cli.choose_command import COMPLEX, category_of, options_of
+from maskwell.cli.choose_command import CATEGORY, COMPLEX, category_of
 from maskwell.cli.output import print_json, print_lines
 from maskwell.errors import ParameterError
 
@@ -18,45 +16,46 @@ if TYPE_CHECKING:
     from maskwell.planning.stratum_allocation import Allocation
     from maskwell.reports.report import Report
 
-ASKED = {
-    "n": ("N", "Number of respondents: the margin is computed."),
-    "margin": ("E", "Half width of intervals that is wanted: N is computed."),
-    "pi": ("A,B,...", "True shares to assume; the worst ones by default."),
-    "level": ("L", "Confidence level, 0.95 by default; a test has the significance level 1 - L."),
-    "power": ("P", "The probability with which a test shall find the difference from --against."),
-    "against": ("S", "The share of the category that a test shall tell from that in --pi."),
-    "budget": ("B", "With --strata-file: what may be spent, where strata have a cost."),
-}
+
+class Asked:
+    """The options of the command."""
+
+    designs: tuple[str, ...] = opt.argument(metavar="[D]...", type=opt.FilePath(), nargs=-1)
+    n: str | None = opt.option(metavar="N", help="Number of respondents: the margin is computed.")
+    margin: str | None = opt.option(metavar="E", help="Half width of intervals that is wanted: N is computed.")
+    pi: str | None = opt.option(metavar="A,B,...", help="True shares to assume; the worst ones by default.")
+    level: str | None = opt.option(
+        metavar="L", help="Confidence level, 0.95 by default; a test has the significance level 1 - L."
+    )
+    power: str | None = opt.option(
+        metavar="P", help="The probability with which a test shall find the difference from --against."
+    )
+    against: str | None = opt.option(
+        metavar="S", help="The share of the category that a test shall tell from that in --pi."
+    )
+    budget: str | None = opt.option(
+        metavar="B", help="With --strata-file: what may be spent, where strata have a cost."
+    )
+    category: str | None = opt.option(metavar="A", help=CATEGORY)
+    sampling: dict[str, Any] = opt.packed(COMPLEX)
+    strata_file: str | None = opt.option(
+        type=opt.FilePath(),
+        metavar="FILE",
+        help="Divide respondents among strata: CSV with stratum, share, pi and, if they differ, design, cost.",
+    )
+    plot: str | None = opt.shared(opt.plot_option("the margin against the respondents"))
+    force: bool = opt.shared(opt.force_option)
+    as_json: bool = opt.shared(opt.json_option)
 
 
-@click.command(
-    "sample-size",
-    epilog=opt.example(
-        "maskwell design warner --p 0.7 -o warner.json",
-        "maskwell sample-size warner.json --margin 0.05 --pi 0.1,0.9",
-        "maskwell sample-size warner.json --power 0.8 --pi 0.1,0.9 --against 0.15",
-    ),
+@opt.command(
+    Asked,
+    "maskwell design warner --p 0.7 -o warner.json",
+    "maskwell sample-size warner.json --margin 0.05 --pi 0.1,0.9",
+    "maskwell sample-size warner.json --power 0.8 --pi 0.1,0.9 --against 0.15",
+    name="sample-size",
 )
-@click.argument("designs", metavar="[D]...", type=opt.FilePath(), nargs=-1)
-@options_of(ASKED)
-@options_of(COMPLEX)
-@click.option(
-    "--strata-file",
-    type=opt.FilePath(),
-    metavar="FILE",
-    help="Divide respondents among strata: CSV with stratum, share, pi and, if they differ, design, cost.",
-)
-@opt.plot_options("the margin against the respondents")
-@opt.json_option
-def sample_size(
-    designs: tuple[str, ...],
-    *,
-    strata_file: str | None,
-    plot: str | None,
-    force: bool,
-    as_json: bool,
-    **asked: Any,
-) -> None:
+def sample_size(asked: Asked) -> None:
     """Respondents for a margin, or for a test with a given power, with the design file D.
 
     With --strata-file or several files: how to divide respondents among strata, or among samples.
@@ -64,27 +63,25 @@ def sample_size(
     from maskwell.verbs.sample_size import read_strata
     from maskwell.verbs.sample_size import sample_size as size_of
 
-    read = [opt.load_design(path) for path in designs]
-    opt.check_plot(plot, force=force, inputs=[*designs, strata_file or "-"])
-    _check_picture(plot, asked, divided=len(read) > 1 or strata_file is not None)
-    asked["pi"] = None if asked["pi"] is None else opt.split_list(asked["pi"], "--pi")
-    asked["category"] = category_of(asked["category"])
-    sampling = {name: asked.pop(name) for name in COMPLEX if name != "category"}
-    described: Any = (
-        read[0]
-        if len(read) == 1
-        else {f"{g}: {path}": d for g, (path, d) in enumerate(zip(designs, read, strict=True), 1)}
-    )
+    paths, strata_file = asked.designs, asked.strata_file
+    read = [opt.load_design(path) for path in paths]
+    opt.check_plot(asked.plot, force=asked.force, inputs=[*paths, strata_file or "-"])
+    _check_picture(asked, divided=len(read) > 1 or strata_file is not None)
+    sizes: dict[str, Any] = {name: getattr(asked, name) for name in ("n", "margin", "level", "power", "against")}
+    sizes |= {"budget": asked.budget, "pi": None if asked.pi is None else opt.split_list(asked.pi, "--pi")}
+    category = category_of(asked.category)
     if strata_file is not None:
         if len(read) > 1:
             raise ParameterError("strata-file-and-design-files", designs_count=len(read))
-        described = read_strata(strata_file, read[0] if read else None, asked.pop("category"))
-    result = size_of(described, sampling, **asked)
-    drawn = opt.write_plot(opt.plot_content(plot, result.plot), force=force, inputs=designs)
-    if as_json:
+        result = size_of(read_strata(strata_file, read[0] if read else None, category), asked.sampling, **sizes)
+    else:
+        named = {f"{g}: {path}": one for g, (path, one) in enumerate(zip(paths, read, strict=True), 1)}
+        result = size_of(read[0] if len(read) == 1 else named, asked.sampling, category=category, **sizes)
+    drawn = opt.write_plot(opt.plot_content(asked.plot, result.plot), force=asked.force, inputs=paths)
+    if asked.as_json:
         print_json({**result.to_dict(), **drawn})
     else:
-        print_lines(opt.with_plot(_report(result, designs), drawn))
+        print_lines(opt.with_plot(_report(result, paths), drawn))
 
 
 def _report(result: SamplePlan | PowerPlan | Allocation, paths: Sequence[str]) -> Report:
@@ -97,10 +94,10 @@ def _report(result: SamplePlan | PowerPlan | Allocation, paths: Sequence[str]) -
     return power_report(result, paths[0]) if isinstance(result, PowerPlan) else allocation_report(result)
 
 
-def _check_picture(plot: str | None, asked: Mapping[str, Any], *, divided: bool) -> None:
+def _check_picture(asked: Asked, *, divided: bool) -> None:
     """Raise where there is nothing to draw."""
-    tests = asked["power"] is not None or asked["against"] is not None
-    if plot is not None and (divided or tests):
+    tests = asked.power is not None or asked.against is not None
+    if asked.plot is not None and (divided or tests):
         margins = "the picture is that of a margin: give --n or --margin alone"
         why = "a division of respondents has no picture" if divided else margins
         raise ParameterError("plot-has-no-meaning-here", hint=why)

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import click
-
-from maskwell.cli.options import example, json_option
+from maskwell.cli import options as opt
 from maskwell.cli.output import print_json, print_lines
 
 
-@click.command(epilog=example("maskwell serve --example", "maskwell serve --database sqlite:///surveys.db --port 8750"))
-@click.option("--host", metavar="H", help="Address to listen on; 127.0.0.1, this machine only, by default.")
-@click.option("--port", metavar="P", help="Port; 8750 by default.")
-@click.option("--database", metavar="URL", help="SQLite or PostgreSQL, as SQLAlchemy writes it.")
-@click.option("--workers", metavar="N", help="Processes that share the work; 1 by default.")
-@click.option(
-    "--public-url", metavar="URL", help="The address respondents type, where a proxy stands before the service."
-)
-@click.option("--settings", "file", metavar="FILE", help="A TOML file with these settings.")
-@click.option("--example", "with_example", is_flag=True, help="Begin with an example survey, open to be answered.")
-@json_option
-def serve(
-    host: str | None,
-    port: str | None,
-    database: str | None,
-    workers: str | None,
-    public_url: str | None,
-    file: str | None,
-    *,
-    with_example: bool,
-    as_json: bool,
-) -> None:
+class Asked:
+    """The options of the command."""
+
+    host: str | None = opt.option(metavar="H", help="Address to listen on; 127.0.0.1, this machine only, by default.")
+    port: str | None = opt.option(metavar="P", help="Port; 8750 by default.")
+    database: str | None = opt.option(metavar="URL", help="SQLite or PostgreSQL, as SQLAlchemy writes it.")
+    workers: str | None = opt.option(metavar="N", help="Processes that share the work; 1 by default.")
+    public_url: str | None = opt.option(
+        metavar="URL", help="The address respondents type, where a proxy stands before the service."
+    )
+    file: str | None = opt.option("--settings", metavar="FILE", help="A TOML file with these settings.")
+    with_example: bool = opt.option(
+        "--example", is_flag=True, help="Begin with an example survey, open to be answered."
+    )
+    as_json: bool = opt.shared(opt.json_option)
+
+
+@opt.command(Asked, "maskwell serve --example", "maskwell serve --database sqlite:///surveys.db --port 8750")
+def serve(asked: Asked) -> None:
     """Run the collection service: respondents answer in the browser, and only reports arrive.
 
     The respondent's device draws the report; the service never sees an answer. Stop it with Ctrl-C.
@@ -37,9 +32,10 @@ def serve(
     from maskwell.collection.server import prepare, serve
     from maskwell.collection.settings import Settings
 
-    settings = Settings.load(file, host=host, port=port, database=database, workers=workers, public_url=public_url)
-    ready = prepare(settings, with_example=with_example)
-    if as_json:
+    given = {name: getattr(asked, name) for name in ("host", "port", "database", "workers", "public_url")}
+    settings = Settings.load(asked.file, **given)
+    ready = prepare(settings, with_example=asked.with_example)
+    if asked.as_json:
         print_json(ready.to_dict())
     else:
         print_lines(ready.lines())

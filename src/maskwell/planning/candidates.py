@@ -1,10 +1,6 @@
 """The designs that are weighed against each other for k categories and a demand, each with its estimator.
 
-The gamma-diagonal design and subset selection of the best size are admissible. The unary encodings are here because
-they are in use: they are never admissible, and are shown with each of three estimators, so that none of them is called
-wasteful because of a poor one.
-
-The frontier sets privacy against error for all of them over a range of demands: the numbers of the picture *choosing*.
+Unary encodings, which are never admissible, are shown with each of three estimators: none is wasteful by a poor one.
 """
 
 from __future__ import annotations

@@ -1,18 +1,9 @@
 """A fair comparison of two designs: never at unequal privacy.
 
-What two designs tell is compared by the order of Blackwell, which needs no equal privacy, and by the variance that
-they add and by Fisher's information, which do: a design that protects less always looks better there. So the less
-private one is first made as private as the other, by parity or by another measure, and only then are they ranked. As
-one number never says all about protection, what every report would make somebody believe is shown beside it.
-
-**Efficiency** is how much more one design tells about the shares than another, at many true shares:
-
-    relative efficiency in a direction x:  (x' I_1 x) / (x' I_2 x)
-
-with Fisher's information I of one report. For two categories that is one number; for more its least and its greatest
-value over all directions are the extreme roots of ``det(I_1 - r I_2) = 0``. The first design is at least as good in
-every direction where ``I_1 - I_2`` has no negative eigenvalue (the order of Loewner). It is a statement about the
-shares that were looked at. The order of Blackwell implies it for all shares; not the other way round.
+The order of Blackwell needs no equal privacy; added variance and Fisher's information I of one report do, so the less
+private design is first made as private as the other. Relative efficiency in a direction x is ``x' I_1 x / x' I_2 x``,
+between the extreme roots of ``det(I_1 - r I_2) = 0``; the first design is at least as good in every direction where
+``I_1 - I_2`` has no negative eigenvalue (the order of Loewner), at the shares that were looked at.
 
 Source: [Adeshiyan2011, sections 2.3 and 2.7, Theorem 3.3], [ChaiNayak2018, section 4].
 """

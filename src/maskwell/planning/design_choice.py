@@ -1,12 +1,8 @@
 """Choosing a design for k categories and a privacy demand: the ranked table, and a recommendation with its reason.
 
-All designs that meet the demand are compared at the parity that it allows, by the variance V_R that randomization adds
-to the estimated shares. Local l-diversity stands beside the table: it has no bound on parity, so there is no parity at
-which it could be compared.
-
-**Recommended** is subset selection of the minimax size, which adds least variance; or the gamma-diagonal design when it
-needs at most 5 % more respondents for the same error, because its report is one category, which is short to send and
-simple to explain. Designs that depend on assumed shares, and designs that are not admissible, are never recommended.
+All designs that meet the demand are compared at the parity that it allows, by the variance V_R that randomization adds.
+Subset selection of the minimax size is recommended; or the gamma-diagonal design where it needs at most 5 % more
+respondents, because its report is one category. Designs that depend on assumed shares never are.
 
 Source: [NayakZhai2019, section 3.2] for the minimax design, [ChaiNayak2018, Theorem 4.4 and Proposition 4.1] for the
 gamma-diagonal one; the rule of 5 % is ours.
@@ -94,24 +90,17 @@ class Option:
         """Everything as plain values, for JSON."""
         design = self.design
         return {
-            "rank": self.rank,
-            "name": self.name,
-            "label": self.label,
+            **entries(self, "rank name label"),
             "family": self.candidate.family,
             "estimator": self.candidate.estimator,
             "parity": design.parity(),
             "meets": self.meets,
             "identifiable": design.identifiable,
-            "added_variance": self.added_variance,
-            "rms_error": self.rms_error,
-            "margin": self.margin,
-            "n": self.n,
-            "guess_probability": self.guess_probability,
+            **entries(self, "added_variance rms_error margin n guess_probability"),
             "report_bits": design.report_bits(),
             "wire_bits": self.candidate.wire_bits,
             "admissible": design.is_admissible(),
-            "dominated_by": self.dominated_by,
-            "note": self.note,
+            **entries(self, "dominated_by note"),
         }
 
     def __repr__(self) -> str:
@@ -247,13 +236,20 @@ def choose(
     if n is not None and margin is not None:
         raise ParameterError("n-and-margin-are-both-given")
     size = (None if n is None else check_n(n)), (None if margin is None else check_margin(margin))
-    shares = None if pi is None else _check_shares(pi, len(categories))
+    shares = None
+    if pi is not None:
+        given = one_for_each(pi, "pi", k, said="shares", hint="give one share for each category")
+        shares = tuple(check_shares(given)[0])
     at = np.full(len(categories), 1 / len(categories)) if shares is None else np.array(list(map(float, shares)))
-    code = None if category is None else _code(categories, category)
+    code = None if category is None else int(categories.typed_codes([category], option("category"))[0])
     aim = _Aim(at, sampling, code)
     options, notes = _lines(categories, demand, shares, aim)
     recommended, reason = recommend(options, sampling.deff / sampling.weighting * float(at @ (1 - at)))
-    planned = None if size == (None, None) else _respondents(recommended, size, sure, aim)
+    planned = None
+    if size != (None, None):
+        assert recommended.variance is not None
+        worst = worst_share_variance(recommended.design, sampling)
+        planned = Respondents.of(size, sure, recommended.variance, worst=worst, direct=aim.direct())
     options = options if planned is None else [_filled(line, planned, sure, aim) for line in options]
     meant = code if code is not None or shares is None else largest(aim.variances(recommended.candidate))
     return Choice(
@@ -270,11 +266,6 @@ def choose(
         hardest=code is None,
         sampling=sampling,
     )
-
-
-def _code(categories: Categories, category: Hashable) -> int:
-    """Of the category that was named."""
-    return int(categories.typed_codes([category], option("category"))[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -372,12 +363,6 @@ def _alike(first: Design, second: Design) -> bool:
 # ---- numbers of respondents
 
 
-def _respondents(recommended: Option, size: tuple[int | None, float | None], level: float, aim: _Aim) -> Respondents:
-    assert recommended.variance is not None
-    worst = worst_share_variance(recommended.design, aim.sampling)
-    return Respondents.of(size, level, recommended.variance, worst=worst, direct=aim.direct())
-
-
 def _filled(line: Option, planned: Respondents, level: float, aim: _Aim) -> Option:
     """A line with its errors at this n, and the n that it would need for this margin."""
     if line.variance is None or line.added_variance is None:
@@ -401,8 +386,3 @@ def _check_labels(k: int, categories: Categories | None) -> Categories:
     if len(categories) != k:
         raise ParameterError("labels-for-categories-give", categories_count=len(categories), k=k)
     return categories
-
-
-def _check_shares(pi: Iterable[Number], k: int) -> tuple[Fraction, ...]:
-    numbers = one_for_each(pi, "pi", k, said="shares", hint="give one share for each category")
-    return tuple(check_shares(numbers)[0])

@@ -1,24 +1,19 @@
 """Extremal designs: the most useful report of parity gamma when the true shares are thought to be known.
 
 Every design that cannot be improved is a list of sets S with weights theta_S, whose rows are the patterns
-``v_S = 1 + (gamma - 1) [j in S]``. A utility that adds up over rows is then a linear function of the weights:
+``v_S = 1 + (gamma - 1) [j in S]``. A utility ``U(P) = sum_i mu(row i)``, mu convex and ``mu(c v) = c mu(v)``, is linear
+in the weights:
 
     maximise  sum_S theta_S mu(v_S)   subject to  sum_S theta_S v_S = 1,  theta >= 0
 
-over the ``2^k - 2`` sets that hold some and not all categories. A corner of the feasible region has at most k sets. The
-linear program is solved in floats, of which only the multipliers are read: they show which sets the best designs are
-made of. Any weights of these sets that make a design are best. Each set has a fixed number of its own,
-:func:`set_numbers`. The corner with the smallest mean of these is taken, computed in integers, whatever the solver
-found. This is done with four lists of such numbers, and the first corner with most sets is kept: it can estimate most.
+over the ``2^k - 2`` sets that hold some and not all categories. The program is solved in floats, of which only the
+multipliers are read: they show which sets the best designs are made of, and any weights of these that make a design are
+best. The corner with the smallest mean of fixed numbers of the sets (:func:`set_numbers`) is taken, computed in
+integers, whatever the solver found; of four lists of such numbers, the first corner with most sets: it estimates most.
+``average=True`` mixes all corners that are equal by symmetry, which costs no utility.
 
-The best corner may tell shares apart only in part: its rank is reported, and ``average=True`` mixes all corners that
-are equal to it by symmetry, which costs no utility. The shares are an assumption: the design is optimal for them only.
-
-Source: after [Kairouz2016], as given in [ChaiNayak2018, section 4.2]; averaging is derived.
-
-**Utilities**: what a report is worth when the true shares are known. A utility is ``U(P) = sum_i mu(row i)`` with mu
-convex and ``mu(c v) = c mu(v)``: splitting a row never loses, and the best designs are made of rows that take two
-values. All but ``guess``, the chance that the best guess of the truth is right, are f-divergences of the rows.
+Source: after [Kairouz2016], as given in [ChaiNayak2018, section 4.2]; averaging is derived. All utilities but
+``guess``, the chance that the best guess of the truth is right, are f-divergences of the rows.
 """
 
 from __future__ import annotations
@@ -35,7 +30,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Flag, Real, check_kind, shown_short
 from maskwell.core.categories import Categories
-from maskwell.core.display import Result
+from maskwell.core.display import Result, entries
 from maskwell.core.exact import Number, common_denominator, to_float, to_text
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design, check_two
@@ -133,14 +128,10 @@ class Extremal(Result):
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         return {
-            "utility": self.utility,
-            "value": self.value,
-            "bound": self.bound,
+            **entries(self, "utility value bound"),
             "pi": list(map(to_text, self.pi)),
             "gamma": to_float(self.gamma),
-            "rank": self.rank,
-            "identifiable": self.identifiable,
-            "averaged": self.averaged,
+            **entries(self, "rank identifiable averaged"),
         }
 
     def __repr__(self) -> str:
@@ -183,7 +174,12 @@ def extremal_design(
             "no-utility-is-called", name=shown_short(utility), utilities=", ".join(UTILITIES), utility=utility
         )
     shares = tuple(check_shares(numbered(pi, "pi"))[0])
-    k, gamma = _check_size(len(shares)), short_gamma(gamma_of(demand))
+    k = len(shares)
+    if k < 2:
+        raise ParameterError("pi-has-share", k=k)
+    if k > LIMIT:
+        raise TooLargeError("categories-give-2-2-sets", limit=LIMIT, k=k)
+    gamma = short_gamma(gamma_of(demand))
     if gamma > _LARGEST_GAMMA:
         raise ParameterError("demand-allows-too-large-a-gamma")
     categories = Categories.numbered(k) if categories is None else categories
@@ -373,11 +369,3 @@ def _stated(demand: Demand | Number) -> dict[str, str]:
         return {"gamma": str(demand)}
     numbers = {name: value for name, value in demand.stated.items() if isinstance(value, str) and name != "language"}
     return numbers if demand.name != "curves" else {"demand": demand.text}
-
-
-def _check_size(k: int) -> int:
-    if k < 2:
-        raise ParameterError("pi-has-share", k=k)
-    if k > LIMIT:
-        raise TooLargeError("categories-give-2-2-sets", limit=LIMIT, k=k)
-    return k

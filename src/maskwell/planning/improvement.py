@@ -1,24 +1,19 @@
 """Improvement: from any design of bounded parity to an admissible one that tells all that it did, and more.
 
-For a design A of parity at most gamma there is an admissible design P of parity gamma with ``A = C P``: who holds the
-reports of P can make those of A from them, by drawing once more with C, so nothing is lost; and P tells strictly more
-unless A was admissible already. Everything is exact, and the equation is checked before it is handed out.
-
-**Layers.** A row v of parity at most gamma is a sum of patterns: with its distinct values x_1 < ... < x_L and S_t the
-truths where it is at least x_t,
+For a design A of parity at most gamma there is an admissible design P of parity gamma with ``A = C P``. A row v with
+the distinct values x_1 < ... < x_L, and S_t the truths where it is at least x_t, is a sum of patterns,
 
     v = sum_{t >= 2} w_t (1 + (gamma - 1) [j in S_t]) + constant,     w_t = (x_t - x_{t-1}) / (gamma - 1)
 
-and the constant ``(gamma x_1 - x_L) / (gamma - 1)``, which tells nothing, is shared among the k single truths:
+and the constant ``(gamma x_1 - x_L) / (gamma - 1)`` is shared among the k single truths:
 
     1 = sum_i (1 + (gamma - 1) [j = i]) / (gamma + k - 1)
 
-Patterns of the same set add up. Everything here is done in integers: rows over one denominator N, gamma = g / h, and
-weights over ``N (g - h) (g + (k - 1) h) / h``.
+Everything is done in integers, rows over one denominator N, gamma = g / h, and weights over ``N (g - h) (g + (k - 1) h)
+/ h``; the equation is checked before it is handed out.
 
 Source: [ChaiNayak2018, Theorems 4.2 and 4.3, Corollary 4.1]; algorithm L follows Lemmas 4.2 to 4.4 there, with the
-multiplier of Lemma 4.2 in closed form and rows that become proportional merged; splitting by layers instead of value by
-value is derived, and so is algorithm D.
+multiplier of Lemma 4.2 in closed form and proportional rows merged; splitting by layers (algorithm D) is derived.
 """
 
 from __future__ import annotations
@@ -234,7 +229,10 @@ def improve(
     takes the place of gamma. Source: [ChaiNayak2018, Lemmas 4.2 to 4.4, Theorem 4.3].
     """
     check_kind(Flag, exactly=exactly, allow_identity=allow_identity)
-    _check(design, split)
+    check_kind(Design, design=design)
+    check_option("split", split, ALGORITHMS)
+    if design.k < 2:
+        raise too_few(design.k)
     bound = _bound(design, gamma, allow_identity=allow_identity)
     if isinstance(bound, float):
         return _revealed(design, split)
@@ -266,22 +264,9 @@ def _at(design: Design, bound: Fraction, method: str, *, exactly: bool) -> Impro
 # ---- the parts, in the order of use
 
 
-def _check(design: Design, split: str) -> None:
-    check_kind(Design, design=design)
-    check_option("split", split, ALGORITHMS)
-    if design.k < 2:
-        raise too_few(design.k)
-
-
 def _bound(design: Design, gamma: Number | None, *, allow_identity: bool) -> Parity:
     parity = design.parity_exact()
-    bound = (
-        parity
-        if gamma is None
-        else math.inf
-        if isinstance(gamma, float) and gamma == math.inf
-        else safe_below(gamma, "gamma")
-    )
+    bound = parity if gamma is None else math.inf if gamma == math.inf else safe_below(gamma, "gamma")
     if bound == math.inf:
         if allow_identity:
             return math.inf

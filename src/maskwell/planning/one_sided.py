@@ -10,15 +10,11 @@ Then the design
           0   1-a_2    0                                     C[i, l] = (P[i, l] - a_l P[i, 1]) / (1 - a_l)
           0     0    1-a_3
 
-give ``P = C P_*``. P_* speaks for the sensitive category as strongly as P at most did, through its first report, and
-through no other, and it tells at least as much about the shares. For two categories there always is such a report, and
-P_* has one number, 1 / R, where ``R = max_i P[i, 1] / P[i, 2]``.
+give ``P = C P_*``. P_* speaks for the sensitive category as strongly as P at most did, and protects nothing else: every
+other report gives its category away.
 
-P_* protects the sensitive category only: every other report gives its category away. Its parity is infinite.
-
-Source: [Adeshiyan2011, Theorem 2.3] for two categories and any number of reports, Theorems 2.4 and 2.5 for two reports,
-Theorem 3.3 for more categories. The second half of its condition (3.17) follows from the first, and the number of
-reports may be any: derived.
+Source: [Adeshiyan2011, Theorems 2.3 to 2.5] for two categories, Theorem 3.3 for more. The second half of its condition
+(3.17) follows from the first, and the number of reports may be any: derived.
 """
 
 from __future__ import annotations

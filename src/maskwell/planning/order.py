@@ -1,11 +1,7 @@
 """Which of two designs tells more: the order of Blackwell, with a proof of the answer.
 
-The first design is *sufficient* for the second when the second could be made from the first by randomizing its reports
-once more. Then whatever can be learned from reports of the second can be learned at least as well from the first.
-
-Source: [ChaiNayak2018, Definition 4.1]; how the answers are found and proved is derived.
-
-Whether P is sufficient for A is settled by the cheap ways first, each with its proof in fractions.
+P is *sufficient* for A when A could be made from P by randomizing its reports once more, ``A = C P``. That is settled
+by the cheap ways first, each with its proof in fractions.
 
 1. The same rows up to order, or one row in A: yes.
 2. Parity: a row of A with ``a_ij > eta a_il``, eta the parity of P. Acting on this report only, with a gain of 1/eta if
@@ -13,11 +9,10 @@ Whether P is sufficient for A is settled by the cheap ways first, each with its 
 3. Rank: an x with ``P x = 0`` and ``A x != 0``. Gains ``sign((A x)_i) x`` win nothing with P and ``sum |A x|`` with A.
 4. Independent rows of P leave one candidate for C. Where ``C_iu < 0``, take x with ``P x = e_u``: gains -x on report i
    win at most 0 with P and ``-C_iu`` with A.
-5. The linear program of :mod:`maskwell.planning.blackwell`.
-6. Where probabilities stand for others nearby, the program of the nearest garbling. It is a yes up to its residual, or
-   a no because every garbling is farther off, or neither.
+5. The linear program of :mod:`maskwell.planning.blackwell`; and where probabilities stand for others nearby, that of
+   the nearest garbling: a yes up to its residual, a no because every garbling is farther off, or neither.
 
-Source: 2 after [ChaiNayak2018, Lemma 4.1]; the gain matrices are derived.
+Source: [ChaiNayak2018, Definition 4.1]; 2 after Lemma 4.1 there; the gain matrices are derived.
 """
 
 from __future__ import annotations

@@ -68,7 +68,12 @@ class Sampling:
         variation = as_fraction(0 if cv_weights is None else cv_weights, "cv_weights")
         if icc is not None or cluster_size is not None:
             _check_alone(deff, icc, cluster_size)
-            rho, size = _clustering(icc, cluster_size)
+            assert icc is not None and cluster_size is not None
+            rho, size = as_fraction(icc, "icc"), as_fraction(cluster_size, "cluster_size")
+            if not 0 <= rho <= 1:
+                raise ParameterError("icc-is-not-between-0", icc=icc)
+            if size < 1:
+                raise ParameterError("cluster-size-is-below-1", cluster_size=cluster_size)
             effect = (1 + variation**2) * (1 + (size - 1) * rho)
             return replace(cls._of(effect, variation, cv_weights), icc=float(rho), cluster_size=float(size))
         effect = as_fraction(1 if deff is None else deff, "deff")
@@ -115,15 +120,6 @@ def _check_alone(deff: Number | None, icc: Number | None, cluster_size: Number |
         )
     if deff is not None:
         raise ParameterError("deff-and-icc-are-both-given", deff=deff)
-
-
-def _clustering(icc: Any, cluster_size: Any) -> tuple[Fraction, Fraction]:
-    rho, size = as_fraction(icc, "icc"), as_fraction(cluster_size, "cluster_size")
-    if not 0 <= rho <= 1:
-        raise ParameterError("icc-is-not-between-0", icc=icc)
-    if size < 1:
-        raise ParameterError("cluster-size-is-below-1", cluster_size=cluster_size)
-    return rho, size
 
 
 @dataclass(frozen=True)
@@ -237,10 +233,8 @@ def worst_shares(design: Design, *, category: Hashable | None = None, sampling: 
     if design.k > WORST_LIMIT:
         raise TooLargeError("the-worst-shares-of-categories", k=design.k, worst_limit=WORST_LIMIT, design=design)
     corners = np.array([design.share_variance(corner) + corner for corner in np.eye(design.k)])
-    by_category = [
-        _worst_of(corners, j, sampling)
-        for j in (range(design.k) if category is None else [design.inputs.find(category)])
-    ]
+    codes = range(design.k) if category is None else [design.inputs.find(category)]
+    by_category = [_worst_of(corners, j, sampling) for j in codes]
     return by_category[largest(np.array([worst.variance.total for worst in by_category]))]
 
 

@@ -1,23 +1,16 @@
 """Designs brought to a given protection: named devices by their one free parameter, any other by dilution.
 
-Named devices have closed forms from the one-sided ratio R and from the parity gamma that is asked for.
-Other measures are solved by bisection in fractions between no information and the most telling member. Whatever is
-rounded is rounded towards more privacy.
+Named devices have closed forms from the one-sided ratio R and from the parity gamma that is asked for; other measures
+are solved by bisection in fractions. Whatever is rounded is rounded towards more privacy. A design of no family keeps
+its device, but only a share s of the respondents use it for their own answer, the others for a random category:
 
-Source: Lanke's equaliser in [Adeshiyan2011, section 2.3] for Warner's device; the others are derived.
+    A' = s A + (1 - s) w 1',      w = A 1 / k,      s = min_i r w_i / (r w_i + e_i)
 
-Two designs at the same protection, so that it is fair to compare what they tell. The less private design is made as
-private as the other. A design that is one of a family goes to the member with that protection. Any other keeps its
-device, but only a share s of the respondents use it for their own answer; the others use it for a category drawn at
-random:
+over the rows beyond the value, where e_i is the excess of row i and r the room of a row of ones
+(:mod:`maskwell.privacy.measures`).
 
-    A' = s A + (1 - s) w 1',      w = A 1 / k
-
-with the largest s for which the measure is c: ``s = min_i r w_i / (r w_i + e_i)`` over the rows beyond c, where e_i is
-the excess of row i and r the room of a row of ones (:mod:`maskwell.privacy.measures`). For parity ``r = gamma - 1`` and
-``e_i = max_j A[i, j] - gamma min_j A[i, j]``. That is how a uniform design, too, becomes more private.
-
-Source: the principle is [Adeshiyan2011, sections 2.3 and 2.7]; the dilution is derived.
+Source: Lanke's equaliser in [Adeshiyan2011, section 2.3] for Warner's device, the principle of equal protection in
+sections 2.3 and 2.7 there; the others and the dilution are derived.
 """
 
 from __future__ import annotations

@@ -36,18 +36,10 @@ class Survey:
 
     Parameters
     ----------
-    data
-        A table of pandas, polars, Arrow or Spark, a dictionary of columns, the path of a file or a folder; or counts of
-        reports: ``Counts``, or a dictionary of numbers by report.
-    designs
-        The design of each randomized column, or the path of its file: ``{"answer": design}``. Where groups of rows used
-        designs of their own, a list: ``[mw.When({"wave": 1}, first), mw.When({"wave": 2}, second)]``. None for a column
-        that was asked directly; columns that are not named were asked directly, too. For counts, the one design.
-    sampling
-        Weights, strata, clusters and more: :class:`~maskwell.Sampling`. A simple random sample by default.
+    data, designs, sampling
+        As in :func:`maskwell.estimate`; columns that are not named were asked directly.
     missing
-        Rows without a report: ``"error"`` (default), ``"drop"`` them, or count them as the report ``"missing"``:
-        ``"category"``. For a released file, as its receipt says.
+        As in :func:`maskwell.estimate`, ``"error"`` by default; for a released file, as its receipt says.
     missing_codes
         Values that stand for a missing one, as texts or numbers: ``["NA", 99]`` in every column that is read, or by
         column, ``{"age": [98, 99]}``.
@@ -122,8 +114,10 @@ class Survey:
 
         if receipt is None:
             data, receipt = _in_folder(data)
-        told = receipt if isinstance(receipt, Receipt) else load_receipt(_path_of(receipt))
-        return cls(data, None, Sampling() if sampling is None else sampling, missing=missing, receipt=told)
+        if not isinstance(receipt, Receipt):
+            check_kind(str | os.PathLike, receipt=receipt)
+            receipt = load_receipt(str(os.fspath(receipt)))
+        return cls(data, None, Sampling() if sampling is None else sampling, missing=missing, receipt=receipt)
 
     @classmethod
     def from_counts(cls, counts: Counts | Mapping[Any, Any], design: Design | str | os.PathLike[str]) -> Survey:
@@ -163,21 +157,14 @@ class Survey:
         columns
             One column, or the columns of one table; all that are described where none is named. Of a released file,
             every randomized column on its own.
-        by
-            Columns whose values are domains: estimates for each of them too.
-        where
-            Only rows that fit: ``{"region": "north"}``, or ``"region=north, age>=30"``. Under a sampling design they
-            are a domain of the whole sample.
-        method
-            ``"moments"``, which are unbiased, or ``"ml"``, maximum likelihood, which stays within 0 and 1.
-        level, interval, seed
-            Confidence level and method of the intervals; ``"bootstrap"`` needs a seed, a whole number.
+        by, where, method, level, interval, progress
+            As in :func:`maskwell.estimate`.
+        seed
+            With ``interval="bootstrap"``: a whole number, which makes its draws repeatable.
         given
             For a table: the variable within whose categories shares are shown; the first by default.
         target
             Of a released file: shares of the ``"population"``, or of the original ``"file"``.
-        progress
-            Called with the rows read so far and the share of the work that is done.
         """
         asked = Question.of(
             columns,
@@ -227,9 +214,7 @@ class Survey:
         """
         from maskwell.verbs.regress import Model, fit
 
-        asked = Model(
-            model=model, reference=reference, combine=combine, latent=latent, variance=variance, interval=interval
-        )
+        asked = Model(model, reference, combine, latent, variance, interval)
         return fit(self, formula, asked, every=False)
 
     def counts(self, *columns: str, progress: Progress | None = None) -> dict[str, Counts]:
@@ -261,11 +246,6 @@ class Survey:
     @property
     def _columns(self) -> list[str]:
         return [*map(str, self.designs)] if isinstance(self.designs, Mapping) else ["reports"]
-
-
-def _path_of(path: Any) -> str:
-    check_kind(str | os.PathLike, receipt=path)
-    return str(os.fspath(path))
 
 
 def _in_folder(folder: Any) -> tuple[str, str]:

@@ -1,8 +1,4 @@
-"""Making the design of a named family, from its parameters or from a privacy demand in their place.
-
-Families that are no procedure of the registry are made of something else: of a matrix, of assumed shares, or of other
-designs.
-"""
+"""Making the design of a named family, from its parameters or from a privacy demand in their place."""
 
 from __future__ import annotations
 
@@ -163,14 +159,13 @@ def _for_demand(
         return values
     planned = any(parameter.planned and parameter.name not in values for parameter in procedure.parameters)
     size = {"size": minimax_size(len(categories), demand)} if planned and categories is not None else {}
-    return {**values, **_builder_words(demand, words), **size}
-
-
-def _builder_words(demand: Demand, words: Mapping[str, Any]) -> dict[str, Any]:
-    """A demand in the two words that builders know, as it was given where it is one of them."""
-    if demand.name in ("gamma", "epsilon") and words.get(demand.name) is not None:
-        return {demand.name: words[demand.name]}
-    return dict(builder_parameters(demand)) if demand.name == "epsilon" else {"gamma": to_text(demand.reachable)}
+    if demand.name in ("gamma", "epsilon") and words.get(demand.name) is not None:  # builders know these two words
+        return {**values, demand.name: words[demand.name], **size}
+    return {
+        **values,
+        **(builder_parameters(demand) if demand.name == "epsilon" else {"gamma": to_text(demand.reachable)}),
+        **size,
+    }
 
 
 # ---- made of something else

@@ -67,10 +67,13 @@ def device(
     thrown = bool(media) and media[0] != "spinner"
     if (throws is not None and not thrown) or (faces is not None and media != ["dice"]):
         raise ParameterError("faces-and-throws-go-with-dice")
+    most = None if deck is None else as_count(deck, option("deck"))
+    if most is not None and most < 1:
+        raise ParameterError("deck-a-deck-has-at-least", deck=deck)
     made = make_device(
         read_design(design),
         medium="dice" if thrown else "spinner" if media else "cards",
-        most=None if deck is None else _most(deck),
+        most=most,
         not_less_private=not_less_private,
         general=general,
         dice=None if throws is None else as_count(throws, "throws"),
@@ -79,13 +82,6 @@ def device(
     if output is not None or realised is not None:
         write_device(made, sheets or SheetOptions(), output, realised, overwrite=overwrite)
     return made
-
-
-def _most(deck: Number) -> int:
-    most = as_count(deck, option("deck"))
-    if most < 1:
-        raise ParameterError("deck-a-deck-has-at-least", deck=deck)
-    return most
 
 
 def write_device(
@@ -99,25 +95,15 @@ def write_device(
     inputs: tuple[str, ...] = (),
 ) -> dict[str, str]:
     """Write the sheets, the design that the device realises and all sentences, all or none, and name the files."""
-    contents = {
-        "output": (
-            None if output is None else str(output),
-            None if output is None else device_page(made, sheets).encode(),
-        ),
-        "realised_file": (
-            None if realised is None else str(realised),
-            None if realised is None else dumps(made.realised).encode(),
-        ),
-        "texts_file": (
-            None if texts is None else str(texts),
-            None if texts is None else _as_json(device_texts(made, sheets)).encode(),
-        ),
-    }
+    contents: dict[str, tuple[str | None, bytes | None]] = {}
+    if output is not None:
+        contents["output"] = str(output), device_page(made, sheets).encode()
+    if realised is not None:
+        contents["realised_file"] = str(realised), dumps(made.realised).encode()
+    if texts is not None:
+        told = json.dumps(device_texts(made, sheets), ensure_ascii=False, indent=2)
+        contents["texts_file"] = str(texts), f"{told}\n".encode()
     return write_files(contents, force=overwrite, inputs=list(inputs))
-
-
-def _as_json(texts: dict[str, str]) -> str:
-    return json.dumps(texts, ensure_ascii=False, indent=2) + "\n"
 
 
 def read_texts(path: str | Path) -> dict[str, str]:

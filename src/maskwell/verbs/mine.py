@@ -174,8 +174,7 @@ def mine(
         The design for baskets (``design("bits", ...)``), or its file. The columns are those that are called as its
         items, or the column "items"; others are named: ``{"bought": design}``, ``{"first,second": design}``.
     sampling
-        Weights, strata, clusters and more: :class:`~maskwell.Sampling`. A simple random sample by default. Every set
-        that is searched then reads all baskets, which takes longer than counting.
+        As in :func:`maskwell.estimate`. Every set that is searched then reads all baskets, which takes longer.
     min_support
         The share of baskets from which on a set is frequent, above 0 and at most 1.
     min_confidence
@@ -188,7 +187,7 @@ def mine(
     missing
         Rows without a value: ``"error"``, or ``"drop"`` them. An empty basket is a basket like others.
     progress
-        Called with the rows read so far and the share of the work that is done.
+        As in :func:`maskwell.estimate`.
 
     >>> import maskwell as mw
     >>> design = mw.design("bits", items=["bread", "milk"], p="0.9")

@@ -1,8 +1,4 @@
-"""``sample_size``: respondents, power, and how to divide them, for designs that are chosen already.
-
-One design: respondents for a margin, or for a test. Several designs: the division among samples, which may tell the
-shares only together. Strata: the division among these.
-"""
+"""``sample_size``: respondents, power, and how to divide them, for designs that are chosen already."""
 
 from __future__ import annotations
 
@@ -81,8 +77,9 @@ def sample_size(
     shares = None if pi is None else as_list(pi, "pi")
     asked = {"n": n, "margin": margin, "pi": shares, "category": category, "level": level, "power": power}
     asked |= {"against": against, "budget": budget, **complex_words(sampling)}
+    one = _for_estimate if power is None and against is None else _for_test
     if isinstance(designs, Design | str | os.PathLike):
-        return _for_one(read_design(designs), asked)
+        return one(read_design(designs), asked)
     check_kind(Sequence | Mapping, designs=designs)
     names = [*map(str, designs)] if isinstance(designs, Mapping) else None
     several = [*(designs.values() if isinstance(designs, Mapping) else designs)]
@@ -91,12 +88,7 @@ def sample_size(
     if isinstance(several[0], Stratum):
         return _by_strata(list_of(Stratum, several, "designs"), asked)
     chosen = list_of(Design, several, "designs")
-    return _by_samples(chosen, names, asked) if len(chosen) > 1 else _for_one(chosen[0], asked)
-
-
-def _for_one(design: Design, asked: Mapping[str, Any]) -> SamplePlan | PowerPlan:
-    tests = asked["power"] is not None or asked["against"] is not None
-    return (_for_test if tests else _for_estimate)(design, asked)
+    return _by_samples(chosen, names, asked) if len(chosen) > 1 else one(chosen[0], asked)
 
 
 def complex_words(sampling: Sampling | Mapping[str, Number] | None) -> dict[str, Any]:
@@ -207,20 +199,16 @@ def read_strata(path: str, design: Design | None, category: Hashable) -> list[St
     strata = []
     for number, row in rows:
         try:
-            strata.append(_stratum(row, design, Path(path).parent, category))
+            used = read_design(str(Path(path).parent / row["design"])) if row.get("design") else design
+            if used is None:
+                raise ParameterError("stratum-has-no-design", stratum=row["stratum"])
+            pi, cost = _row_shares(row["pi"], used), row.get("cost") or "1"
+            strata.append(Stratum(row["stratum"], row["share"], used, pi, cost, _category(used, category)))
         except MaskwellError as error:
             raise DataFileError(
                 "path-line-number-problem", hint=error.hint, number=number, problem=error.message, path=path
             ) from error
     return strata
-
-
-def _stratum(row: Mapping[str, str], design: Design | None, folder: Path, category: Hashable) -> Stratum:
-    used = read_design(str(folder / row["design"])) if row.get("design") else design
-    if used is None:
-        raise ParameterError("stratum-has-no-design", stratum=row["stratum"])
-    pi, cost = _row_shares(row["pi"], used), row.get("cost") or "1"
-    return Stratum(row["stratum"], row["share"], used, pi, cost, _category(used, category))
 
 
 def _row_shares(text: str, design: Design) -> Real:

@@ -27,29 +27,22 @@ def tally(
 
     Parameters
     ----------
-    data
-        A DataFrame of pandas, polars or Spark, an Arrow table, a dictionary of columns, or the path of a file, a folder
-        or a pattern (``"part-*.csv"``).
+    data, missing_codes, progress
+        As in :func:`maskwell.randomize`.
     designs
         For each column the design that made its reports, or the path of a design file: ``{"answer": design}``. The
         columns of a product of designs are counted jointly: ``{"first,second": design}``.
     missing
         ``"error"``, ``"drop"`` the rows that have no report in a column, or ``"category"``: count them as the report
         "missing" of the design.
-    missing_codes
-        Values of these columns that stand for a missing one: ``["NA", 99]``, or by column, ``{"answer": [99]}``.
     counts
         A column with the number of reports that each row stands for.
-    progress
-        Called after each batch with the rows so far and, where it is known, the share of the work that is done.
 
     Returns
     -------
     dict of Counts
         By the columns as they are named in ``designs``; what ``design.tally`` gives for one column.
 
-    Examples
-    --------
     >>> import maskwell as mw
     >>> design = mw.design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=1)
     >>> reports = {"drugs": ["never", "often", "once", "never"]}

@@ -3,17 +3,22 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
+import maskwell as mw
 from maskwell import Categories, Demand, choose
-from maskwell.designs import Subset, Uniform
-from maskwell.errors import LabelError, MaskwellError, ParameterError
-from maskwell.planning import minimax_size
+from maskwell.designs import LocalDiversity, Subset, Unary, Uniform
+from maskwell.errors import MaskwellError, ParameterError
+from maskwell.planning import minimax_size, plan_sample
+from maskwell.planning.candidates import frontier
 from maskwell.planning.design_choice import SIMPLER, recommend
+from maskwell.planning.respondent_variance import Sampling
 from maskwell.planning.set_sizes import added_variance
 
 DEMANDS = st.one_of(
@@ -218,52 +223,11 @@ def test_floats_are_held_to_their_smaller_reading():
     assert choose(4, demand).design.parity_exact() <= demand.gamma_exact
 
 
-def test_values_are_plain():
-    found = choose(4, 3, n=100).to_dict()
-    assert {"n", "margin", "design", "designs", "recommended", "reason"} <= set(found)
-    assert found["design"]["maskwell"] == "design"
-    assert [line["rank"] for line in found["designs"]][:3] == [1, 2, 3]
-    assert "gamma-diagonal" in repr(choose(4, 3))
-
-
 def test_reports_are_measured_in_bits():
     named = by_name(choose(20, 2))
     assert named["k-ary"].design.report_bits() == pytest.approx(math.log2(20))
     assert (named["k-ary"].candidate.wire_bits, named["subset"].candidate.wire_bits) == (8, 24)
     assert named["oue, centred"].design.report_bits() == 20
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: choose(1, 3),
-        lambda: choose(5, 1),
-        lambda: choose(5, Demand.from_curves()),
-        lambda: choose(5, 3, n=0),
-        lambda: choose(5, 3, n="2.5"),
-        lambda: choose(5, 3, margin=0),
-        lambda: choose(5, 3, margin=-1),
-        lambda: choose(5, 3, margin=2),
-        lambda: choose(5, 3, n=10, margin=0.1),
-        lambda: choose(5, 3, level=1),
-        lambda: choose(5, 3, level=0),
-        lambda: choose(5, 3, level=95),
-        lambda: choose(3, 3, pi=[0.5, 0.5]),
-        lambda: choose(3, 3, pi=[0.5, 0.3, 0.1]),
-        lambda: choose(2, 3, pi=[1.5, -0.5]),
-        lambda: choose(3, 3, categories=Categories.numbered(4)),
-    ],
-)
-def test_refusals(call):
-    with pytest.raises((ParameterError, LabelError)) as raised:
-        call()
-    assert isinstance(raised.value, MaskwellError) and raised.value.hint
-
-
-def test_percent_is_understood():
-    with pytest.raises(ParameterError) as raised:
-        choose(5, 3, level=95)
-    assert "write 0.95" in raised.value.hint
 
 
 def test_five_per_cent_more_is_little_whatever_the_last_bits():
@@ -274,3 +238,140 @@ def test_five_per_cent_more_is_little_whatever_the_last_bits():
         for more, name in ((1.05, "k-ary"), (1.0500001, "subset")):
             diagonal = replace(options["k-ary"], added_variance=more * x)
             assert recommend([diagonal, subset], 0.0)[0].name == name
+
+
+# ---- complex samples
+
+
+LABELS, PI = ["never", "once", "often"], ["0.7", "0.2", "0.1"]
+
+
+def test_the_design_effect_of_clusters_is_that_of_kish() -> None:
+    found = Sampling.of(icc="0.05", cluster_size=21, cv_weights="0.5")
+    assert found.deff == pytest.approx(1.25 * 2)
+    assert found.to_dict() == {"deff": found.deff, "cv_weights": 0.5, "icc": 0.05, "cluster_size": 21.0}
+    assert Sampling.of(icc=0, cluster_size=20).deff == 1
+    assert Sampling.of(icc="0.3", cluster_size=1).deff == 1
+
+
+@pytest.mark.parametrize("category", [*LABELS, None])
+def test_a_choice_takes_the_sample_into_account(category: str | None) -> None:
+    """By hand: deff on the sampling part, weights on the randomization part, of the category or of the hardest."""
+    sample = {"icc": "0.04", "cluster_size": 26, "cv_weights": "0.3"}
+    choice = mw.choose(categories=LABELS, epsilon=1, margin="0.04", pi=PI, category=category, sampling=sample)
+    pi = np.array([0.7, 0.2, 0.1])
+    added = np.diag(choice.design.covariance(pi)) - pi * (1 - pi)
+    variance = 1.09 * 2 * pi * (1 - pi) + 1.09 * added
+    code = int(variance.argmax()) if category is None else LABELS.index(category)
+    assert choice.n == math.ceil(norm.ppf(0.975) ** 2 * variance[code] / 0.04**2)
+    assert (choice.category, choice.hardest) == (LABELS[code], category is None)
+    assert choice.to_dict()["category"] == LABELS[code]
+    openly = (2.18 * pi * (1 - pi))[code if category else 0]
+    assert choice.respondents is not None and choice.respondents.direct_n == math.ceil(
+        norm.ppf(0.975) ** 2 * openly / 0.04**2
+    )
+
+
+def test_choice_and_plan_of_one_design_agree() -> None:
+    sample: dict[str, Any] = {"deff": "1.8", "cv_weights": "0.4"}
+    choice = mw.choose(categories=LABELS, epsilon=1, n=900, pi=PI, category="often", sampling=sample)
+    plan = plan_sample(choice.design, pi=[0.7, 0.2, 0.1], n=900, category="often", sampling=Sampling.of(**sample))
+    assert choice.respondents is not None
+    for name in ("margin", "worst_margin", "direct_margin"):
+        assert getattr(choice.respondents, name) == pytest.approx(getattr(plan, name))
+
+
+def test_equal_shares_mean_every_category() -> None:
+    choice = mw.choose(categories=LABELS, epsilon=1, n=900)
+    assert choice.category is None
+    assert choice.to_dict()["deff"] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"icc": "0.05"}, "icc without cluster_size"),
+        ({"cluster_size": 20}, "cluster_size without icc"),
+        ({"icc": "0.05", "cluster_size": 20, "deff": 2}, "deff and icc are both given"),
+        ({"icc": "1.5", "cluster_size": 20}, "icc = 1.5"),
+        ({"icc": "0.1", "cluster_size": "0.5"}, "cluster_size = 0.5"),
+        ({"deff": 0}, "deff = 0"),
+        ({"category": "sometimes"}, "category"),
+    ],
+)
+def test_refusals(options: dict[str, object], said: str) -> None:
+    category = options.pop("category", None)
+    with pytest.raises(MaskwellError, match=said) as raised:
+        mw.choose(categories=LABELS, epsilon=1, n=900, category=category, sampling=options)  # type: ignore[arg-type]
+    assert raised.value.hint
+
+
+# ---- the frontier
+
+
+GAMMAS = ["1.2", "2", "6", "30"]
+
+
+def lines(found):
+    return {line.name: line for line in found.lines}
+
+
+@pytest.mark.parametrize("k", [2, 3, 10, 200])
+def test_every_point_is_a_design(k):
+    found = frontier(k, GAMMAS, n=1000)
+    categories = Categories.numbered(k)
+    for i, gamma in enumerate(GAMMAS):
+        diagonal, bits = Uniform.from_gamma(gamma, categories), Unary.oue_from_gamma(gamma, categories)
+        named = lines(found)
+        assert named["k-ary"].added_variance[i] == pytest.approx(diagonal.added_variance())
+        assert named["k-ary"].guess_probability[i] == pytest.approx(diagonal.guess_probability())
+        assert named["oue, centred"].added_variance[i] == pytest.approx(bits.added_variance_of("centred"))
+        assert found.size[i] == minimax_size(k, gamma)
+        assert named["subset"].added_variance[i] == pytest.approx(added_variance(k, gamma, found.size[i]))
+        options = {option.name: option for option in choose(k, gamma, n=1000).ranked}
+        assert named["rappor, best-linear"].rms_error[i] == pytest.approx(options["rappor, best-linear"].rms_error)
+
+
+def test_the_minimax_line_is_the_lowest_everywhere():
+    found = frontier(20, GAMMAS)
+    best = found.lines[0]
+    for line in found.lines:
+        assert (line.added_variance >= best.added_variance - 1e-12).all()
+        assert line.admissible == (line.dominated_by is None)
+        assert line.rms_error is None
+
+
+def test_epsilons_and_order():
+    found = frontier(5, epsilons=[2, 1, "0.5"])
+    assert found.epsilon == pytest.approx([0.5, 1, 2])
+    assert (np.diff(found.gamma) > 0).all()
+    same = frontier(5, [Demand.from_epsilon(1)])
+    assert same.lines[0].added_variance[0] == pytest.approx(found.lines[0].added_variance[1])
+
+
+def test_l_diversity_stands_beside():
+    beside = frontier(10, [2], n=100).diversity
+    assert beside.l.tolist() == list(range(2, 10))
+    for l, variance, guess in zip(beside.l, beside.added_variance, beside.guess_probability, strict=True):  # noqa: E741
+        design = LocalDiversity.of(int(l), Categories.numbered(10))
+        assert (variance, guess) == (design.added_variance(), design.guess_probability())
+    assert beside.rms_error[0] == pytest.approx(math.sqrt((beside.added_variance[0] + 0.9) / 1000))
+    assert frontier(2, [2]).diversity is None
+    assert frontier(3, [2]).diversity.l.tolist() == [2]
+    assert len(frontier(5000, [2]).diversity.l) <= 200
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: frontier(5),
+        lambda: frontier(5, [2], epsilons=[1]),
+        lambda: frontier(5, []),
+        lambda: frontier(5, [1]),
+        lambda: frontier(1, [2]),
+        lambda: frontier(5, [2], n=0),
+    ],
+)
+def test_refusals_of_a_frontier(call):
+    with pytest.raises(ParameterError):
+        call()

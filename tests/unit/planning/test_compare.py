@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.examples import numbered
 
+from maskwell.core import Categories
 from maskwell.designs import Dense, Design, LocalDiversity, Subset, Unary, Uniform
 from maskwell.errors import ParameterError
 from maskwell.estimation.maximum_likelihood import fisher_information, mutual_information
-from maskwell.planning.comparison import compare
+from maskwell.planning.comparison import compare, default_grid, efficiency_of
 from maskwell.planning.order import sufficiency
-from maskwell.planning.tuning import at_parity, diluted
+from maskwell.planning.tuning import at_level, at_parity, diluted
+from maskwell.privacy.measures import MEASURES, Measure
+from maskwell.procedures.counted_draws import chow, christofides
+from maskwell.procedures.nonrandomized import triangular
+from maskwell.procedures.statement_cards import mangat, warner
+from maskwell.procedures.unrelated_questions import simmons
 from maskwell.reports.text.order_report import compare_report
 
 
@@ -90,13 +97,6 @@ def test_nothing_to_equalise() -> None:
         at_parity(truth, Fraction(1))
 
 
-def test_different_categories_are_refused() -> None:
-    with pytest.raises(ParameterError, match="categories differ"):
-        compare(Uniform.from_gamma(3, numbered(4)), Uniform.from_gamma(3, numbered(5)))
-    with pytest.raises(ValueError, match="distribution"):
-        compare(Uniform.from_gamma(3, numbered(4)), Uniform.from_gamma(3, numbered(4)), pi=np.array([1.0]))
-
-
 def test_large_designs_are_compared_by_formula() -> None:
     k = 10**5
     found = compare(Uniform.from_gamma(3, numbered(k)), Subset.from_gamma(3, numbered(k), size=k // 4)).to_dict()
@@ -146,3 +146,184 @@ def test_parities_that_no_float_holds() -> None:
     assert found.changed == "first"
     shown = compare_report(found, "one.json", "two.json")
     assert shown[0].startswith("At equal protection (parity 1e+399) one.json and two.json are equally informative")
+
+
+# ---- by other measures
+
+
+PRIOR = (Fraction(1, 5), Fraction(1, 2), Fraction(3, 10))
+
+
+def measures() -> st.SearchStrategy[Measure]:
+    made = [
+        Measure.of("ratio"),
+        Measure.of("ratio", sensitive=[2]),
+        Measure.of("sensitive", sensitive=[0, 2]),
+        Measure.of("hazard", sensitive=[1], prior=PRIOR),
+        Measure.of("hazard", sensitive=[0, 2], prior=PRIOR),
+    ]
+    return st.sampled_from(made)
+
+
+# ---- dilution
+
+
+@given(dense_designs(), measures(), st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20))
+def test_a_diluted_design_has_the_value_asked_for_and_tells_no_more(
+    design: Dense, measure: Measure, part: Fraction
+) -> None:
+    now = measure.value(design)
+    top = Fraction(20) if isinstance(now, float) else now
+    value = measure.blank + part * (top - measure.blank)
+    if not measure.blank < value < now:
+        return
+    found = at_level(design, measure, value).design
+    assert measure.value(found) == value
+    assert sufficiency(design, found).holds
+
+
+@given(dense_designs(), measures(), st.fractions(Fraction(1, 10), Fraction(10), max_denominator=20))
+def test_excess_says_whether_a_row_keeps_to_a_value(design: Dense, measure: Measure, value: Fraction) -> None:
+    keeps = all(measure.excess(row, value) <= 0 for row in design.exact_matrix())
+    assert keeps == (measure.value(design) <= value)
+
+
+def test_a_k_ary_design_stays_one() -> None:
+    design = Uniform.from_gamma(9, Categories.numbered(3))
+    found = at_level(design, Measure.of("sensitive", sensitive=[0, 1]), Fraction(4))
+    assert isinstance(found.design, Uniform) and found.design.parity_exact() == 4
+    assert diluted(design, Fraction(4), Measure.of("ratio")).design.exact_matrix() == found.design.exact_matrix()
+
+
+def test_what_has_no_family_cannot_be_made_to_tell_more() -> None:
+    with pytest.raises(ParameterError) as caught:
+        at_level(chow(5, 3, 2), Measure.of("ratio"), Fraction(5))
+    assert "values from 1 to 3.33333 can be reached" in str(caught.value)
+
+
+# ---- comparisons
+
+
+@given(st.floats(0.02, 0.98), st.floats(0.02, 0.98), st.floats(0.01, 0.99))
+@settings(max_examples=50)
+def test_at_equal_ratio_warner_beats_simmons_exactly_when_beta_is_below_one_half(
+    p: float, beta: float, pi: float
+) -> None:
+    other = simmons(round(p, 6), round(beta, 6))
+    found = compare(other, warner("0.8"), measure="ratio", at="first", pi=np.array([pi, 1 - pi]))
+    assert found.equalised is not None and found.equalised.equally_private
+    variances = [
+        float(d.share_variance(np.array([pi, 1 - pi]))[0]) for d in (found.equalised.first, found.equalised.second)
+    ]
+    beta = round(beta, 6)
+    assert beta == 0.5 or (variances[1] < variances[0]) == (beta < 0.5)
+
+
+def test_the_mirror_image_is_not_taken() -> None:
+    found = compare(simmons("0.8", "0.1"), warner("0.2"), measure="ratio", at="first")
+    assert found.equalised is not None
+    assert found.equalised.second.provenance["parameters"] == {"p": "1/42"}
+
+
+def test_designs_without_a_bound_on_parity_may_have_a_common_ratio() -> None:
+    one, two = mangat("0.7"), triangular("0.25")
+    assert compare(one, two).equalised is None
+    fair = compare(one, two, measure="ratio").equalised
+    assert fair is not None
+    assert fair.order.verdict == "equivalent" and fair.protections == (Fraction(10, 3), Fraction(10, 3))
+
+
+def test_both_may_be_changed() -> None:
+    found = compare(warner("0.8"), simmons("0.8", "0.1"), measure="ratio", at=9)
+    assert found.changed == "both" and found.how == "warner with p = 9/10 and simmons with p = 4/9, beta = 1/10"
+    assert found.to_dict()["equalised"]["measure"]["first"] == 9
+
+
+def test_equal_ratios_do_not_make_other_reports_equal() -> None:
+    found = compare(warner("0.8"), simmons("0.8", "0.1"), measure="ratio", pi=np.array([0.05, 0.95])).to_dict()
+    beliefs = found["equalised"]["posterior"]
+    assert beliefs["prior"] == [0.05, 0.95]
+    assert beliefs["first"][0][0] == pytest.approx(beliefs["second"][0][0])
+    assert beliefs["first"][1][0] != pytest.approx(beliefs["second"][1][0])
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_no_information_and_no_bound(name: str) -> None:
+    prior = ["0.1", "0.9"] if name == "hazard" else None
+    measure = Measure.of(name, sensitive=None if name == "parity" else [0], prior=prior)
+    coin = warner("1/2", allow_unidentifiable=True)
+    found = compare(coin, warner("0.7"), measure=measure)
+    assert found.equalised is None and found.why == "one of the designs tells nothing at all"
+    assert found.given.efficiency is not None and found.given.efficiency.better == "second"
+    open_ = compare(warner(1), simmons("0.5", 0), measure=measure)
+    assert open_.equalised is None and "neither design has a bound" in str(open_.why)
+    asked = compare(warner(1), warner("0.7"), measure=measure, at="first")
+    assert "has no bound" in str(asked.why)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"name": "privacy"}, "no measure is called"),
+        ({"name": "sensitive"}, "needs the sensitive categories"),
+        ({"name": "ratio", "sensitive": [0, 1]}, "one sensitive category, not 2"),
+        ({"name": "hazard"}, "needs a prior"),
+        ({"name": "hazard", "prior": ["0.1", "0.8"]}, "not a distribution"),
+        ({"name": "hazard", "prior": ["0", "1"]}, "positive shares"),
+    ],
+)
+def test_bad_measures(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        Measure.of(**given)
+    assert said in str(caught.value)
+
+
+def test_measures_that_do_not_fit_the_categories() -> None:
+    for measure in (Measure.of("hazard", prior=PRIOR), Measure.of("ratio", sensitive=[5])):
+        with pytest.raises(ParameterError):
+            compare(warner("0.8"), warner("0.7"), measure=measure)
+    for at in (1, "0.5"):
+        with pytest.raises(ParameterError, match="cannot be the protection"):
+            compare(warner("0.8"), warner("0.7"), at=at)
+
+
+# ---- efficiency
+
+
+def test_relative_efficiency_is_the_ratio_of_variances_for_two_categories() -> None:
+    one, two = warner("41/42"), simmons("0.8", "0.1")
+    found = efficiency_of(one, two)
+    assert found is not None and found.better == "first" and found.information is not None
+    for pi, (low, high) in zip(default_grid(2), found.relative, strict=True):
+        assert low == high == pytest.approx(two.share_variance(pi)[0] / one.share_variance(pi)[0])
+
+
+@given(dense_designs(), dense_designs())
+@settings(max_examples=30)
+def test_the_extremes_bound_every_direction(one: Dense, two: Dense) -> None:
+    from maskwell.estimation.maximum_likelihood import fisher_information
+
+    found = efficiency_of(one, two)
+    assert found is not None
+    random = np.random.default_rng(0)
+    for pi, (low, high) in zip(found.grid, found.relative, strict=True):
+        if np.isnan(low):
+            continue
+        x = random.normal(size=(20, 2))
+        a, b = (np.einsum("ij,jk,ik->i", x, fisher_information(d, pi), x) for d in (one, two))
+        assert (a / b >= low * (1 - 1e-7) - 1e-9).all() and (a / b <= high * (1 + 1e-7) + 1e-9).all()
+
+
+def test_blackwell_implies_loewner() -> None:
+    better = christofides(["0.38", "0.19", "0.05", "0.1", "0.02", "0.26"])
+    worse = diluted(better, Fraction(2)).design
+    found = efficiency_of(better, worse)
+    assert found is not None and found.better == "first" and found.relative.min() >= 1
+    assert efficiency_of(better, better).better == "equal"  # type: ignore[union-attr]
+
+
+def test_large_designs_are_left_out() -> None:
+    large = Uniform.from_gamma(3, Categories.numbered(60))
+    assert efficiency_of(large, large) is None
+    found = compare(large, large).to_dict()
+    assert found["efficiency"] is None and found["posterior"]["first"] is None

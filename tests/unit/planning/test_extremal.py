@@ -15,7 +15,7 @@ from maskwell import Categories, Demand
 from maskwell.designs import Subset, Uniform
 from maskwell.designs.patterns import Patterns
 from maskwell.designs.rational import Frame, product
-from maskwell.errors import ParameterError, TooLargeError, WrongTypeError
+from maskwell.errors import TooLargeError
 from maskwell.planning import extremal_design, minimax_size
 from maskwell.planning.extremal import UTILITIES
 
@@ -148,26 +148,6 @@ def test_labels_are_those_of_the_categories():
     assert isinstance(found.design, Patterns)
     assert found.design.inputs == answers
     assert "never" in found.design.outputs.labels[0]
-
-
-@together(
-    ("call", "error"),
-    [
-        (lambda: extremal_design([Fraction(1, 15)] * 15, 3), TooLargeError),
-        (lambda: extremal_design(["0.5", "0.4"], 3), ParameterError),
-        (lambda: extremal_design(["1.5", "-0.5"], 3), ParameterError),
-        (lambda: extremal_design([1], 3), ParameterError),
-        (lambda: extremal_design(["0.5", "0.5"], 1), ParameterError),
-        (lambda: extremal_design(["0.5", "0.5"], Demand.from_epsilon(0)), ParameterError),
-        (lambda: extremal_design(["0.5", "0.5"], 3, Categories.numbered(3)), ParameterError),
-        (lambda: extremal_design(["0.5", "0.5"], 3, utility="profit"), ParameterError),
-        (lambda: extremal_design("0.5,0.5", 3), WrongTypeError),
-    ],
-)
-def test_refusals(call, error):
-    with pytest.raises(error) as raised:
-        call()
-    assert raised.value.hint
 
 
 def test_too_many_categories_say_what_to_do():

@@ -312,13 +312,6 @@ def test_too_many_sets() -> None:
     assert raised.value.hint
 
 
-def test_two_hundred_by_thirty() -> None:
-    rng = np.random.default_rng(1)
-    P = rng.uniform(0.2, 1, (200, 30))
-    design = Dense.of(P / P.sum(axis=0))
-    assert improve(design).design.m > 5000
-
-
 # ---- added variance
 
 

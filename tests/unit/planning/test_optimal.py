@@ -1,6 +1,8 @@
 """Best sizes and matching levels, against scans over all sizes."""
 
+import json
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,7 +12,7 @@ from maskwell import Categories, Demand
 from maskwell.designs import LocalDiversity, Subset
 from maskwell.errors import ParameterError
 from maskwell.planning import matching_gamma, minimax_size
-from maskwell.planning.set_sizes import added_variance, matching_l, minimax_sizes, variance_table
+from maskwell.planning.set_sizes import added_variance, matching_l, minimax_sizes, switch_gamma, switch_k
 
 
 def exact_variance(k, gamma, q):
@@ -115,13 +117,6 @@ def test_exact_demands_have_an_exact_floor():
     assert matching_l(10, 6.000000000000001)[1:] == (5, 5)
 
 
-def test_the_table_is_that_of_its_cells():
-    table = variance_table([2, 5, 10], ["1.1", 3])
-    assert table.added_variance.shape == table.size.shape == (2, 3)
-    assert table.added_variance[0, 2] == added_variance(10, "1.1", 5) == pytest.approx(3571.2)
-    assert table.size.tolist() == [[minimax_size(k, g) for k in (2, 5, 10)] for g in ("1.1", 3)]
-
-
 @pytest.mark.parametrize("call", [lambda: minimax_size(1, 3), lambda: minimax_size(5, 1), lambda: matching_gamma(5, 5),
                                   lambda: matching_gamma(5, 1), lambda: minimax_size(2.5, 3),
                                   lambda: minimax_size(5, Demand.from_gamma(1)), lambda: matching_gamma(2, 2),
@@ -130,3 +125,29 @@ def test_the_table_is_that_of_its_cells():
 def test_refusals(call):
     with pytest.raises(ParameterError):
         call()
+
+
+# ---- switches
+
+
+def test_switches_agree_with_the_vectors(shared: Path) -> None:
+    for v in json.loads((shared / "spec/privacy_vectors.json").read_text(encoding="utf-8"))["q_switch_points"]:
+        assert switch_gamma(v["k"], v["q"]) == pytest.approx(v["gamma_switch"], abs=1e-12)
+
+
+@given(st.integers(3, 80), st.data())
+def test_the_best_size_changes_at_the_switch_and_not_before(k: int, data: st.DataObject) -> None:
+    q = data.draw(st.integers(1, k - 1))
+    gamma = Fraction(switch_gamma(k, q))
+    if gamma == 1:
+        assert minimax_size(k, Fraction(10001, 10000)) <= q
+        return
+    assert minimax_size(k, gamma * Fraction(10001, 10000)) <= q
+    assert minimax_size(k, 1 + (gamma - 1) * Fraction(9999, 10000)) >= q + 1
+
+
+@given(st.fractions(Fraction(11, 10), 60, max_denominator=100), st.integers(1, 8))
+def test_the_least_k_is_the_first(gamma: Fraction, q: int) -> None:
+    k = switch_k(gamma, q)
+    assert minimax_size(k, gamma) >= q + 1
+    assert k - 1 < 2 or minimax_size(k - 1, gamma) <= q

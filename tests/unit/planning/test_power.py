@@ -95,26 +95,6 @@ def test_many_categories_need_shares() -> None:
     assert plan_sample(large, n=100, pi=np.full(3000, 1 / 3000)).worst_n is None
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"margin": 0}, "margin = 0 is not strictly between 0 and 1"),
-        ({"margin": "-0.1"}, "margin = -0.1"),
-        ({"margin": 5}, "5 for 5 %"),
-        ({"margin": 0.05, "level": 1}, "level = 1 is not strictly between"),
-        ({"margin": 0.05, "level": 95}, "95 for 95 %"),
-        ({"margin": 0.05, "n": 10}, "both given"),
-        ({}, "neither n nor margin"),
-        ({"n": 0}, "at least one respondent"),
-        ({"n": 10, "category": 2}, "no category has the label 2"),
-    ],
-)
-def test_bad_numbers(given: dict[str, Number], said: str) -> None:
-    with pytest.raises(ParameterError) as caught:
-        plan_sample(WARNER, pi=[0.1, 0.9], **given)  # type: ignore[arg-type]
-    assert said in str(caught.value)
-
-
 def test_bad_effects() -> None:
     with pytest.raises(ParameterError, match="cv_weights = -1 is below 0"):
         Sampling.of(cv_weights=-1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import maskwell as mw
@@ -23,12 +22,6 @@ def test_a_matrix_is_given_itself_or_by_its_file(tmp_path: Path) -> None:
     named = mw.design("matrix", matrix=MATRIX, categories=["yes", "no"], reports=["red", "blue"])
     assert named.fingerprint == from_file.fingerprint
     assert named.provenance["family"] == "matrix"
-
-
-def test_lines_of_a_matrix_may_be_truths() -> None:
-    lopsided = [["0.9", "0.1"], ["0.4", "0.6"]]
-    design = mw.design("matrix", matrix=lopsided, rows=True)
-    assert np.allclose(design.matrix(), np.array([[0.9, 0.4], [0.1, 0.6]]))
 
 
 def test_an_extremal_design_takes_a_demand_in_any_language() -> None:

@@ -71,14 +71,6 @@ def test_every_kind_of_table_tells_the_same(table: Any) -> None:
     assert whole.to_frame()["region"].tolist() == ["north", "north", "south", "south"]
 
 
-def test_counts_and_files_of_designs_will_do(tmp_path: Path) -> None:
-    WARNER.save(tmp_path / "d.json")
-    counted = mw.tally(ROWS, {"answer": WARNER})["answer"]
-    shares = mw.estimate(ROWS, {"answer": tmp_path / "d.json"}).pi_hat.tolist()
-    assert mw.estimate(counted, WARNER).pi_hat.tolist() == shares
-    assert mw.estimate({"yes": 30, "no": 60}, {"answer": WARNER}).pi_hat.tolist() == shares
-
-
 def test_groups_that_used_designs_of_their_own() -> None:
     designs = {
         "answer": [mw.When({"region": "north"}, WARNER), mw.When({"region": "south"}, mw.design("warner", p="0.8"))]
@@ -93,15 +85,6 @@ def test_a_table_of_two_columns() -> None:
     assert tabulate_with(ROWS, {"answer": WARNER}, direct="region").names == ("answer", "region")
     with pytest.raises(ParameterError, match="one variable"):
         mw.tabulate(ROWS, {"answer": WARNER})
-
-
-def test_a_result_can_be_shown() -> None:
-    result = mw.estimate(ROWS, {"answer": WARNER}, by="region")
-    assert result.to_latex().startswith("\\begin{table}")
-    assert "| region" in result.to_markdown()
-    assert result.plot().title == "What we learn from everyone"
-    assert "Estimate by moments" in repr(result)
-    assert list(result.domains) == ["north", "south"]
 
 
 def test_a_released_file_is_estimated_by_its_receipt() -> None:

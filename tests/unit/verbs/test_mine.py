@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -41,13 +39,6 @@ def test_a_table_of_bits_tells_the_same_as_a_column_of_baskets(kind) -> None:
         assert mw.mine(data, design, min_support=0.1).to_dict() == FOUND.to_dict()
 
 
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table, dict])
-def test_packed_reports_tell_the_same(kind) -> None:
-    packed = mw.randomize(kind({"items": made_up()}), {"items": DESIGN}, random=SeededRandom(1))
-    assert {len(report) for report in pl.DataFrame({"items": packed["items"]})["items"].to_list()} == {1}
-    assert mw.mine(packed, DESIGN, min_support=0.1).to_dict() == FOUND.to_dict()
-
-
 def test_lists_and_files_tell_the_same(tmp_path) -> None:
     lists = [[item for item, bit in zip(ITEMS, report, strict=True) if bit == "1"] for report in REPORTS]
     DESIGN.save(tmp_path / "bits.json")
@@ -62,15 +53,6 @@ def test_columns_may_be_called_otherwise_than_the_items() -> None:
     found = mw.mine(renamed, {",".join(renamed): DESIGN}, min_support=0.1)
     assert {item for one in found.itemsets for item in one.items} <= {*renamed}
     assert [one.support for one in found.itemsets] == [one.support for one in FOUND.itemsets]
-
-
-def test_both_parities_stand_in_the_headline_and_in_json() -> None:
-    first = " ".join(" ".join(FOUND.to_report()[:2]).split())
-    assert "parity 6561 for a whole basket of 4 items, 9 for one item" in first
-    content = json.loads(json.dumps(FOUND.to_dict()))
-    assert (content["basket_parity"], content["item_parity"]) == (6561.0, 9.0)
-    assert {*content["itemsets"][0]} == {"items", "support", "standard_error"}
-    assert {*content["rules"][0]} == {"if", "then", "confidence", "standard_error", "support"}
 
 
 def test_a_result_answers_further_questions() -> None:

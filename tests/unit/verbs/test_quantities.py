@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import product
 from math import factorial, prod
 from typing import Any
@@ -135,11 +134,6 @@ def test_a_ratio_over_next_to_nothing_has_fieller_ends_and_a_word() -> None:
     assert found.interval_method == "fieller"
     assert "unstable" in found.flags[0]
     assert any("unstable" in line for line in estimated(few, DESIGN, ratio="r=often/once").to_report().to_text())
-
-
-def test_maximum_likelihood_has_them_too() -> None:
-    found = estimated(COUNTS, JAR, method="ml", combine="any=once+often")["any"]
-    assert found.value == pytest.approx(by_hand(np.array([0, 1, 1]), [300, 120, 80], JAR)[0], abs=1e-6)
 
 
 # ---- samples with a plan
@@ -327,29 +321,6 @@ def test_the_table_is_conditional_in_the_direction_asked_for() -> None:
         estimated(data, {"y": DESIGN}, given="y")
 
 
-def test_every_form_holds_the_quantities() -> None:
-    data = survey()
-    options = {"by": "region", "combine": "any=once+often", "contrast": ["gap=any-never", "ns=north-south"], **PLAN}
-    found = estimated(data, {"y": DESIGN}, **options)
-    content = found.to_dict()
-    json.dumps(content, allow_nan=False)
-    assert {q["name"] for q in content["quantities"]} == {"any", "gap", "ns"}
-    assert [q["domain"] for q in content["quantities"] if q["name"] == "any" and "domain" in q] == [
-        "east",
-        "north",
-        "south",
-    ]
-    frame = found.to_frame()
-    assert ((frame["region"] == "all") & (frame["category"] == "any")).sum() == 1
-    assert (frame["region"] == "ns").sum() == 4
-    for text in (found.to_latex(), found.to_markdown(), "\n".join(found.to_report().to_text())):
-        assert "once + often" in text
-        assert "north - south" in text
-    rows = "\n".join(found.lines("csv")).splitlines()
-    assert len({row.count(",") for row in rows}) == 1
-    assert any(row.startswith("all,any,") for row in rows)
-
-
 def test_combined_categories_stand_among_the_categories() -> None:
     """In tables and pictures, of everyone and of each group; some of the lines may be chosen."""
     found = estimated(survey(), {"y": DESIGN}, by="region", combine="any=once+often", contrast="ns=north-south", **PLAN)
@@ -390,15 +361,6 @@ def test_pictures_hold_combined_categories() -> None:
 def picture_order(picture: Any) -> list[Any]:
     """The domains in the order in which they are drawn; None for everyone."""
     return [None if row[0] == "all" else row[0] for row in picture.rows]
-
-
-def test_labels_with_signs_are_found() -> None:
-    labels = ["1-2", "3+", "a, b"]
-    design = mw.design("k-ary", categories=labels, gamma=9)
-    counts = dict(zip(labels, (100, 60, 40), strict=True))
-    found = estimated(counts, design, combine='x="a, b"+3+', contrast="y=1-2-3+")
-    assert found["x"].value == pytest.approx(1 - found.pi_hat[0])
-    assert found["y"].value == pytest.approx(found.pi_hat[0] - found.pi_hat[1])
 
 
 @pytest.mark.parametrize(

@@ -100,14 +100,6 @@ def test_designs_may_be_files_and_the_output_replaces_none_of_them(file: str, tm
         randomize(file, {"sex": path}, tmp_path / "rows.csv", force=True)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_reports_are_counted_by_column(kind: str) -> None:
-    table = randomize(KINDS[kind](ROWS), DESIGNS, random=SeededRandom(7), missing="drop")
-    counts = tally(table, DESIGNS)
-    assert counts["drugs"].values.tolist() == DRUGS.tally(column(table, "drugs")).values.tolist()
-    assert counts["sex"].values.tolist() == [sum(str(v) == label for v in column(table, "sex")) for label in "12"]
-
-
 def test_every_column_drops_its_own_missing_values(file: str) -> None:
     counts = tally(file, DESIGNS, missing="drop")
     assert (counts["drugs"].n, counts["sex"].n) == (199, 200)
@@ -131,11 +123,6 @@ def test_the_columns_of_a_product_are_drawn_and_counted_together() -> None:
     counts = tally(table, {("drugs", "sex"): both})
     assert counts["drugs,sex"].n == 199
     assert len(counts["drugs,sex"].values) == 6
-
-
-def test_a_column_may_hold_how_many_reports_a_row_stands_for() -> None:
-    rows = {"y": ["1", "2", "1"], "n": [10, 5, 1]}
-    assert tally(rows, {"y": SEX}, counts="n")["y"].values.tolist() == [11, 5]
 
 
 @pytest.mark.parametrize(

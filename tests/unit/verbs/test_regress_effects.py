@@ -91,14 +91,6 @@ def test_the_reference_of_the_fit_is_the_reference_of_the_effects(table):
     assert fitted.marginal_effects().estimates[0] == pytest.approx(shares[0] - shares[1])
 
 
-def test_effects_are_a_table(table):
-    effects = mw.regress(table, "y ~ age + region", {"y": WARNER}).marginal_effects()
-    lines = repr(effects).splitlines()
-    assert lines[0].strip() == "Average marginal effects" and len(lines) == 8
-    assert [*effects.to_frame().columns] == ["estimate", "standard_error", "low", "high", "p_value"]
-    assert effects.to_frame().loc["age", "estimate"] == effects.estimates[0]
-
-
 def test_a_number_that_is_also_a_category_has_no_slope(table):
     with pytest.raises(InputError, match="a number and a category"):
         mw.regress(table, "y ~ code + C(code, Sum):age", {"y": WARNER}).marginal_effects()

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.support.command_line import run
 from tests.support.regression import WARNER, logistic_data
 from tests.support.surveys import regress_with
 
@@ -67,25 +66,6 @@ def test_bootstrap_weights_count_alike(table):
         )
     away = np.array(runs) - fitted.estimates
     np.testing.assert_allclose(fitted.covariance, away.T @ away / 20, rtol=1e-4)
-
-
-def test_the_command_takes_them(table, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    table.to_csv("t.csv", index=False)
-    WARNER.save("w.json")
-    words = ["--weights", "w", "--strata", "h", "--replicates", "rep", "--replicate-method", "jkn"]
-    told = run(
-        "regress", "t.csv", "--formula", "y ~ x", "--design", "y=w.json", *words, "--smaller-model", "y ~ 1", "--json"
-    )
-    content = told.json()
-    fitted = mw.regress(
-        table,
-        "y ~ x",
-        {"y": WARNER},
-        sampling=mw.Sampling(weights="w", strata="h", replicates="rep", replicate_method="jkn"),
-    )
-    assert [row["standard_error"] for row in content["coefficients"]] == pytest.approx(fitted.standard_error.tolist())
-    assert content["tests"][0]["denominator"] == 22 and content["aic"] is None
 
 
 def test_a_randomized_predictor_has_replicates_too(table):

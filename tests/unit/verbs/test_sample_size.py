@@ -14,17 +14,6 @@ from maskwell.procedures.statement_cards import warner
 CARD, OTHER, PI = warner("0.7"), warner("0.8"), ["0.1", "0.9"]
 
 
-def test_one_design_for_a_margin() -> None:
-    planned = plan_sample(CARD, pi=[0.1, 0.9], margin="0.05", level="0.95")
-    assert sample_size(CARD, margin="0.05", pi=PI).to_dict() == planned.to_dict()
-    assert sample_size([CARD], n=500, category="no").to_dict()["category"] == "no"
-
-
-def test_one_design_for_a_test() -> None:
-    planned = plan_test(CARD, pi=[0.1, 0.9], against="0.15", power="0.8")
-    assert sample_size(CARD, power="0.8", against="0.15", pi=PI).to_dict() == planned.to_dict()
-
-
 def test_several_designs_divide_respondents_among_samples() -> None:
     divided = allocate_samples([CARD, OTHER], [0.1, 0.9], wanted=0, n=1000, names=["a", "b"])
     assert sample_size({"a": CARD, "b": OTHER}, n=1000, pi=PI).to_dict() == divided.to_dict()
