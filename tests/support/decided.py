@@ -28,7 +28,7 @@ KEPT = [Fraction(p, 20) for p in range(11, 20)]
 
 def releases() -> list[str]:
     """Whether a matrix reveals the counts of its file, where it does to within exactly one record."""
-    return [_is_released(n, kept) for n in (1, 2, 3) for kept in ("1/10", "1/3", "3/7")]
+    return [_is_released(n, kept) for n, kept in ((1, "1/10"), (2, "1/3"), (3, "3/7"))]
 
 
 def _is_released(n: int, kept: str) -> str:

@@ -32,6 +32,7 @@ def catalogue(root: Path) -> dict[str, dict[str, str]]:
     return entries
 
 
+@cache
 def said(root: Path) -> list[tuple[str, str, ast.Call]]:
     """Codes that the package gives to an error or to a note, with the place."""
     found = []
