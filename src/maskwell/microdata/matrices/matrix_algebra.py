@@ -1,9 +1,4 @@
-"""Matrices made of matrices; all keep invariance.
-
-*Blockwise*: a matrix of its own in every cell of other variables, which stay as they are; block totals stay exactly.
-*Mixed* with the identity, which weakens it. *Chained*: one after another. *Two stages*: one variable within the
-categories of another, then the other within the released first.
-"""
+"""Matrices made of matrices; all keep invariance: one for each cell, mixed with the identity, one after another."""
 
 from __future__ import annotations
 

@@ -1,11 +1,8 @@
 """What a matrix does to the counts of a file: whether it keeps them, what it tells about them, what it may create.
 
-A matrix is *invariant* for v where ``P v = v``. Then v is an eigenvector of P: who knows P and the total of every group
-of states that exchange records, which the released file shows, knows v. So publishing such a matrix is publishing v.
-
-*Edit rules* name combinations that must not occur, and that no release may create. A matrix that is invariant over the
-cells themselves never creates a cell that does not occur: what flows into an empty cell adds up to its count, which is
-zero. Variables that are randomized one by one do create such cells.
+A matrix is *invariant* for v where ``P v = v``: then who knows P and the total of every group of states that exchange
+records, which the released file shows, knows v. So publishing such a matrix is publishing v. It never creates a cell
+that does not occur, such as one that *edit rules* forbid; variables that are randomized one by one may.
 """
 
 from __future__ import annotations

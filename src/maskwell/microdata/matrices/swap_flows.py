@@ -1,11 +1,8 @@
 """Swapping: flows in whole records, for a release that must keep every count exactly.
 
-With a matrix every record changes on its own, and counts are kept on average. With whole flows F exactly ``F_ij``
-records of category j become i, chosen at random without replacement, and every count is kept.
-
-Whole flows are drawn from a matrix: each is rounded up or down at random, so that the margins stay exactly. The
-expected flows are those of the matrix. So a single record still changes with the probabilities of the matrix, while the
-released counts are the original ones.
+With whole flows F exactly ``F_ij`` records of category j become i, chosen at random without replacement. Whole flows
+are drawn from a matrix: each is rounded up or down at random so that the margins stay, and the expected flows are those
+of the matrix. So a single record still changes with its probabilities, while the released counts are the original ones.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """Rules of a plan: combinations that must never be made, and moves that are not allowed.
 
-The file itself must keep them, and so must every stage, also one after the other. For each rule the combinations of its
-columns that a record can have are followed from stage to stage. A matrix that is worked out within all columns of a
-rule makes none that did not occur; one that was fixed in advance may, and what it makes is what the next stage starts
-from.
-
-Source: [Adeshiyan2011, section 4.5.2], for several stages derived; how a matrix keeps rules:
-:mod:`maskwell.microdata.matrices.matrix_checks`.
+The file itself must keep them, and so must every stage. For each rule the combinations of its columns that a record can
+have are followed from stage to stage: a matrix that is worked out within all columns of a rule makes none that did not
+occur; one that was fixed in advance may. Source: [Adeshiyan2011, section 4.5.2], for several stages derived.
 """
 
 from __future__ import annotations

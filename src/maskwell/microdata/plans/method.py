@@ -1,9 +1,7 @@
-"""Method: how the matrix of a protection is made, as a plan asks for it. Each one is a class with typed options.
+"""Method: how the matrix of a protection is made, as a plan asks for it: a class with typed options for each way.
 
 A class says what a plan may write about it (its options are its fields, each with its reader), builds the matrix, and
-writes itself back. Those that work from the counts of a file are in :mod:`maskwell.microdata.plans.count_methods`,
-those that were fixed before in :mod:`maskwell.microdata.plans.given_methods`; ``RELEASE_METHODS`` in
-:mod:`maskwell.microdata.plans.protection` lists them all.
+writes itself back. ``RELEASE_METHODS`` in :mod:`maskwell.microdata.plans.protection` lists them all.
 """
 
 from __future__ import annotations
