@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -140,19 +140,6 @@ class InverseFrequency(CountMethod):
     xi: Fraction | None = option(read.share)
     block_size: int | None = option(read.whole)
     invariance: str | None = kept_option()
-
-    @property
-    def own_match(self) -> Fraction | None:
-        """``xi`` is the largest chance of a correct match."""
-        return self.xi
-
-    def with_own_match(self, bound: Fraction) -> Self:
-        """With another ``xi``."""
-        return replace(self, xi=bound)
-
-    def promises(self) -> dict[str, Fraction]:
-        """``xi`` is a bound on a correct match."""
-        return {} if self.xi is None else {"match": self.xi}
 
     def matrix_of(self, states: OpenStates) -> Sparse:
         """Blocks of rare and frequent cells, each with its number."""
@@ -301,23 +288,6 @@ class Swap(Method):
     def contents(self) -> dict[str, Any]:
         """The base, and what it writes."""
         return {"base": self.flows.name, **self.flows.contents()}
-
-    def located(self, folder: str) -> Self:
-        """With the files of its base seen from a folder."""
-        return replace(self, flows=self.flows.located(folder))
-
-    @property
-    def own_match(self) -> Fraction | None:
-        """That of the base."""
-        return self.flows.own_match
-
-    def with_own_match(self, bound: Fraction) -> Self:
-        """With that of the base."""
-        return replace(self, flows=self.flows.with_own_match(bound))
-
-    def promises(self) -> dict[str, Fraction]:
-        """Those of the base."""
-        return self.flows.promises()
 
 
 def matrix_from_counts(method: CountMethod, states: OpenStates) -> Sparse:

@@ -175,10 +175,11 @@ class Method:
         writers = {one.name: one.metadata["write"] for one in fields(self) if "write" in one.metadata}
         return {name: writers[name](value) for name, value in self.options.items()}
 
-    def located(self, folder: str) -> Self:
+    def located(self, folder: str) -> Method:
         """With the names of its files seen from a folder."""
-        named = [one.name for one in fields(self) if one.metadata.get("names_files") and one.name in self.options]
-        return replace(self, **{name: located(getattr(self, name), folder) for name in named})
+        maker = self.maker
+        named = [one.name for one in fields(maker) if one.metadata.get("names_files") and one.name in maker.options]
+        return self.around(replace(maker, **{name: located(getattr(maker, name), folder) for name in named}))
 
     @property
     def summary(self) -> str:
@@ -200,12 +201,13 @@ class Method:
 
     @property
     def own_match(self) -> Fraction | None:
-        """A bound on a correct match among its options, from which the matrix follows."""
-        return None
+        """A bound on a correct match among its options, from which the matrix follows: ``xi``."""
+        return self.options.get("xi")
 
-    def with_own_match(self, bound: Fraction) -> Self:
+    def with_own_match(self, bound: Fraction) -> Method:
         """The same with another one."""
-        return self
+        changes: dict[str, Any] = {"xi": bound}
+        return self.around(replace(self.maker, **changes))
 
     @property
     def follows_match(self) -> bool:
@@ -214,7 +216,7 @@ class Method:
 
     def promises(self) -> dict[str, Fraction]:
         """Bounds that its options amount to."""
-        return {}
+        return {} if self.own_match is None else {"match": self.own_match}
 
     @property
     def demand(self) -> Demand | None:
