@@ -96,7 +96,7 @@ def _variants(plan: ReleasePlan) -> Iterator[tuple[str, ...]]:
 
 def _tried(records: Rows, release: AnyRelease, left_out: tuple[str, ...]) -> RecodeEffect:
     asked = release.plan.as_typed or release.plan
-    lifted = tuple(n for n, rule in enumerate(asked.rules, 1) if any(c in left_out and x for c, x in rule.labels()))
+    lifted = tuple(n for n, rule in enumerate(asked.rules, 1) if any(map(rule.labels().get, left_out)))
     tried = RecodeEffect(left_out=left_out, categories=_categories(release, left_out), lifted=lifted)
     try:
         rows, plan = prepared(records, _without(asked, left_out, lifted))

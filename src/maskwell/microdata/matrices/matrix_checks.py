@@ -26,7 +26,7 @@ from maskwell.errors import (
     TooLargeError,
 )
 from maskwell.microdata.matrices.bounds import check_one_each, read_amounts
-from maskwell.microdata.matrices.matrix_patterns import as_sparse
+from maskwell.microdata.matrices.matrix_patterns import as_sparse, places_by_cell
 
 TOLERANCE = 1e-9  # Of the total: a matrix that moves an expected count by no more is invariant
 DENSE_STATES = 2000  # States that exchange records whose counts are worked out from P in one go
@@ -109,8 +109,7 @@ def recover_counts(design: CodedDesign, n: Any) -> Real:
     groups = as_sparse(design).components()
     totals = _totals(n, groups)
     counts = np.zeros(design.k)
-    order = np.argsort(groups, kind="stable")
-    for members in np.split(order, np.cumsum(np.bincount(groups))[:-1]):
+    for members in places_by_cell(groups):
         counts[members] = _stationary(design, members) * totals[groups[members[0]]]
     return counts
 

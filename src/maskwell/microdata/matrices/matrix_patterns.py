@@ -76,6 +76,12 @@ def block_numbers(blocks: object, k: int) -> Array:
         raise WrongTypeError("an-element-of-blocks-cannot", values=str(error)) from None
 
 
+def places_by_cell(numbers: Array) -> list[Array]:
+    """The places of the states of each cell, given its number."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else []
+
+
 @dataclass(frozen=True, eq=False)
 class BlockPattern:
     """Which entries a matrix has where states change within blocks only, and those outside any block stay."""

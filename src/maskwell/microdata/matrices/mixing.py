@@ -37,6 +37,7 @@ from maskwell.microdata.matrices.matrix_patterns import (
     block_numbers,
     blocks_of_cells,
     from_sorted,
+    places_by_cell,
     with_notes,
 )
 
@@ -223,8 +224,7 @@ def _blocks_alike(codes: Array, small: Array, size: int, group: Array, others: E
     among = max(min(most, max(least, COMPARED // len(small))), 2 * size)
     near = blocks_of_cells(codes[small][:, [*others.order()]], among, group[small].tolist())
     parts, first = np.zeros(len(small), dtype=np.int64), 0
-    order = np.argsort(near, kind="stable")
-    for places in np.split(order, np.flatnonzero(np.diff(near[order])) + 1):
+    for places in places_by_cell(near):
         costs = others.costs(small[places])
         parts[places] = first + _exchanged(costs, _gathered(costs, size), ROUNDS if among >= most else 0)
         first = int(parts[places].max()) + 1
@@ -289,9 +289,8 @@ def _settled(small: Array, parts: Array, counts: Array, group: Array, xi: Fracti
     steps, risks = _least_steps(
         np.tile(sizes, (len(alike), 1)), alike, np.tile(mixing_rate(sizes, xi), (len(alike), 1)), xi
     )
-    order = np.argsort(parts, kind="stable")
     taken = np.zeros(len(counts), dtype=bool)
-    for part, places in enumerate(np.split(order, np.flatnonzero(np.diff(parts[order])) + 1)):
+    for part, places in enumerate(places_by_cell(parts)):
         block = _Block(small[places], steps[part, kind[places]], float(risks[part]))
         if above(block.risk, xi, scale=1):
             larger = np.flatnonzero((group == group[block.cells[0]]) & (counts >= math.ceil(1 / xi)) & ~taken)

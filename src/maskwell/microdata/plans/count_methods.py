@@ -17,11 +17,11 @@ from maskwell.errors import ParameterError
 from maskwell.microdata.matrices.bounds import Bounds
 from maskwell.microdata.matrices.closed_forms import inverse_frequency, method1, method2, sequential_uniform
 from maskwell.microdata.matrices.match_caps import lower_until, method1_for_match
-from maskwell.microdata.matrices.matrix_algebra import places_by_cell
 from maskwell.microdata.matrices.matrix_patterns import (
     blocks_for_xi,
     blocks_of_cells,
     inverse_frequency_by_block,
+    places_by_cell,
     thetas_for_blocks,
 )
 from maskwell.microdata.matrices.mixing import rates_for_match
