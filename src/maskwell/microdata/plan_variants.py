@@ -175,7 +175,7 @@ def _plans_without(plan: ReleasePlan) -> Iterator[tuple[str, ...]]:
 
 def _tried_without(records: Rows, release: AnyRelease, left_out: tuple[str, ...]) -> RecodeEffect:
     asked = release.plan.as_typed or release.plan
-    lifted = tuple(n for n, rule in enumerate(asked.rules, 1) if any(c in left_out and x for c, x in rule.labels()))
+    lifted = tuple(n for n, rule in enumerate(asked.rules, 1) if any(map(rule.labels().get, left_out)))
     tried = RecodeEffect(
         left_out=left_out, categories=tuple(release.file.recoded[one] for one in left_out), lifted=lifted
     )

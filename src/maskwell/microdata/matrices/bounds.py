@@ -1,7 +1,6 @@
 """What is asked of the matrix of a release: the bounds that it keeps to, and the amounts that it keeps on average.
 
-Bounds are exact fractions; none is asked unless it is named. Amounts are counts, shares or weighted counts, read
-without rounding: all constructions of this folder take such a vector v, and its scale is of no importance to most.
+Amounts are counts, shares or weighted counts, read without rounding; their scale is of no importance to most.
 """
 
 from __future__ import annotations

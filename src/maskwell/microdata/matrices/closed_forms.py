@@ -175,10 +175,8 @@ def method2(v: Any, R: Any, *, categories: Categories | None = None) -> Sparse:
     >>> design.columns_exact(0)   # the largest category stays with four chances in seven
     {0: Fraction(4, 7), 1: Fraction(4, 21), 2: Fraction(5, 21)}
     """
-    amounts, first = (
-        read_amounts(v, weighted=True),
-        check_coded([R], "the first stage")[0] if isinstance(R, Design) else Dense.of(R),
-    )
+    amounts = read_amounts(v, weighted=True)
+    first = check_coded([R], "the first stage")[0] if isinstance(R, Design) else Dense.of(R)
     inputs, places = labels_for(amounts, categories), np.flatnonzero(amounts.support)
     if first.k != len(amounts):
         raise MatrixError("r-has-columns-for-counts", k=first.k, amounts_count=len(amounts))

@@ -1,13 +1,12 @@
 """From suggested flows to integers that keep the counts and every bound of a program exactly.
 
-They are rounded to the grid of the program and to within their bounds. What the sums of rows and columns are then off
-by, a few units, is sent through the flows that have room for it, along shortest paths in a network [derived]: an
-integer solution is found wherever there is one, and which one no library decides. Guess and parity are first given a
-share for each row, which makes them bounds of single flows. The result is checked in integers.
+They are rounded to the grid and to within their bounds. What sums of rows and columns are then off by is sent through
+flows that have room, along shortest paths [derived]: an integer solution is found wherever there is one, and which one
+no library decides. Guess and parity are first given a share for each row, which makes them bounds of single flows.
 
-Two answers need no rounding. The smallest possible guess has a closed form. And where bounds can only be met with
-equality, no grid may hold the answer: a small program is then solved exactly at the corner that the solver found. What
-the floats say is met with equality is taken as equations, which a corner of the program solves alone.
+Two answers need no rounding: the smallest possible guess has a closed form, and where bounds can only be met with
+equality, a small program is solved exactly at the corner that the solver found: what the floats say is met with
+equality is taken as equations.
 """
 
 from __future__ import annotations

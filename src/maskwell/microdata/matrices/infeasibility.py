@@ -1,12 +1,9 @@
 """Why no matrix keeps to all bounds: which categories are in the way, and the nearest bound that works.
 
-Three reasons, looked for in turn. One category is too large: a share ``pi_1`` of the records leaves room for at most
-``1 - pi_1`` of them elsewhere. The pairs that are allowed do not let some categories exchange enough: the smallest
-cut of the network names them. Or bounds contradict each other: then each is freed in turn and the smallest value
-found that goes with the others. All bounds but factor and parity are linear in the flows and in themselves, so that
-the smallest value is the solution of one more program; those two are tried in steps.
-
-Source: derived.
+Three reasons, looked for in turn: one category is too large; pairs that are allowed do not let some categories exchange
+enough, which the smallest cut of the network names; or bounds contradict each other, and each is freed in turn. All but
+factor and parity are linear in the flows and in themselves, so that their smallest value is the solution of one more
+program; those two are tried in steps. Source: derived.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """Diagonals lowered until no record is matched correctly with more than the chance that was allowed.
 
-The chance of a correct match is no linear function of the matrix. Cells are therefore given caps on the chance that
-their records stay, and on moves by which they are found too easily elsewhere. These caps are lowered, a step at a time,
-where the risk of the optimal matrix is still too high.
-
-Caps alone may drive two small cells into swapping their records, which hides nobody. Where they do not suffice, it is
-also bounded how much a risky cell exchanges with each other one: ever more evenly, until a release says nothing.
+That chance is no linear function of the matrix. So cells are given caps on the chance that their records stay, and on
+moves by which they are found too easily elsewhere, lowered a step at a time where the risk is still too high. Caps
+alone may drive two small cells into swapping their records, which hides nobody: then it is also bounded how much a
+risky cell exchanges with each other one, ever more evenly, until a release says nothing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Matrices made of matrices; all keep invariance.
-
-*Blockwise*: a matrix of its own in every cell of other variables, which stay as they are; block totals stay exactly.
-*Mixed* with the identity, which weakens it. *Chained*: one after another. *Two stages*: one variable within the
-categories of another, then the other within the released first.
-"""
+"""Matrices made of matrices; all keep invariance: one for each cell, mixed with the identity, one after another."""
 
 from __future__ import annotations
 
@@ -25,7 +20,13 @@ from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import CountsError, MatrixError, ParameterError
 from maskwell.microdata.matrices.bounds import as_words, labels_for, read_amounts
-from maskwell.microdata.matrices.matrix_patterns import as_sparse, block_numbers, from_entries, with_notes
+from maskwell.microdata.matrices.matrix_patterns import (
+    as_sparse,
+    block_numbers,
+    from_entries,
+    places_by_cell,
+    with_notes,
+)
 
 Make = Callable[[Array], Sparse]  # From the counts of a cell to its matrix
 
@@ -57,12 +58,6 @@ def blockwise(cells: Iterable[Hashable], v: Any, make: Make, *, categories: Cate
 
 def _unchanged(states: int) -> Sparse:
     return Sparse.unchanged(Categories.numbered(states)).with_provenance(method="unchanged")
-
-
-def places_by_cell(numbers: Array) -> list[Array]:
-    """The places of the states of each cell, given its number."""
-    order = np.argsort(numbers, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else []
 
 
 def conditional_matrix(parts: Mapping[Hashable, Any] | Sequence[Any], order: Literal["x", "y"] = "x") -> Sparse:

@@ -1,11 +1,8 @@
 """What a matrix does to the counts of a file: whether it keeps them, what it tells about them, what it may create.
 
-A matrix is *invariant* for v where ``P v = v``. Then v is an eigenvector of P: who knows P and the total of every group
-of states that exchange records, which the released file shows, knows v. So publishing such a matrix is publishing v.
-
-*Edit rules* name combinations that must not occur, and that no release may create. A matrix that is invariant over the
-cells themselves never creates a cell that does not occur: what flows into an empty cell adds up to its count, which is
-zero. Variables that are randomized one by one do create such cells.
+A matrix is *invariant* for v where ``P v = v``: then who knows P and the total of every group of states that exchange
+records, which the released file shows, knows v. So publishing such a matrix is publishing v. It never creates a cell
+that does not occur, such as one that *edit rules* forbid; variables that are randomized one by one may.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ from maskwell.errors import (
     TooLargeError,
 )
 from maskwell.microdata.matrices.bounds import check_one_each, read_amounts
-from maskwell.microdata.matrices.matrix_patterns import as_sparse
+from maskwell.microdata.matrices.matrix_patterns import as_sparse, places_by_cell
 
 TOLERANCE = 1e-9  # Of the total: a matrix that moves an expected count by no more is invariant
 DENSE_STATES = 2000  # States that exchange records whose counts are worked out from P in one go
@@ -112,8 +109,7 @@ def recover_counts(design: CodedDesign, n: Any) -> Real:
     groups = as_sparse(design).components()
     totals = _totals(n, groups)
     counts = np.zeros(design.k)
-    order = np.argsort(groups, kind="stable")
-    for members in np.split(order, np.cumsum(np.bincount(groups))[:-1]):
+    for members in places_by_cell(groups):
         counts[members] = _stationary(design, members) * totals[groups[members[0]]]
     return counts
 

@@ -1,16 +1,13 @@
 """What matrices of a release are put together from: entries, and blocks of cells that exchange records.
 
-*Equal exchange*: every state of a block gives and takes the same expected number of records.
+*Equal exchange*: every state of a block gives and takes the same expected number t of records,
 
     p_jj = 1 - t / v_j,    p_ij = t / ((l - 1) v_j)   for i != j
 
-where ``v_j`` is the count of state j, ``l`` the number of states of the block that occur and ``t`` its flow. Method 1
-and the inverse-frequency method are two ways to choose t.
-
-*How many records the cells of a block must exchange*: so many that no record is matched correctly too often. Only cells
-of fewer than 1/xi records, and only released counts t below 1/xi, can break the bound: the probability of a correct
-match given t is at most ``1 / max(t, N_x)``. So a few coefficients of the distribution of t suffice, for all cells of a
-file at once.
+where ``v_j`` is the count of state j and ``l`` the number of states of the block that occur. Method 1 and the
+inverse-frequency method are two ways to choose t. In the latter no record is matched correctly too often: only cells of
+fewer than 1/xi records, and released counts below 1/xi, can break the bound, so a few coefficients of the distribution
+of released counts suffice, for all cells of a file at once.
 """
 
 from __future__ import annotations
@@ -77,6 +74,12 @@ def block_numbers(blocks: object, k: int) -> Array:
         return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
     except TypeError as error:
         raise WrongTypeError("an-element-of-blocks-cannot", values=str(error)) from None
+
+
+def places_by_cell(numbers: Array) -> list[Array]:
+    """The places of the states of each cell, given its number."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else []
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,23 +3,12 @@
 A record of cell x leaves it with rate ``a_x``. All that left a block are dealt out so that cell i gets the share
 ``w_i = a_i N_i / S`` of them, where ``N_i`` is its count and ``S = sum_j a_j N_j``:
 
-    P = diag(1 - a) + w a',    p_xx = 1 - a_x + a_x w_x,    p_ij = a_j w_i   for i != j.
+    P = diag(1 - a) + w a'
 
-Columns sum to one, and ``sum_j p_ij N_j = (1 - a_i) N_i + w_i S = N_i``: the counts are kept on average for **every**
-choice of rates. Flows ``p_ij N_j`` are symmetric.
-
-In a large block a record of a cell of n records is found among those released with its cell with a chance of at most
-
-    (1 / n) (1 - a) / (1 - a + a^2),
-
-the chance where it is the only one. For a bound xi that gives rate 0 to cells of 1/xi records or more, and to others
-
-    a_n = (sqrt(q^2 + 4 n xi q) - q) / (2 n xi),    q = 1 - n xi.
-
-So only small cells change, and there is no bound that a large enough block cannot keep: with all rates one the chance
-is one over the records of the block. In a block of few cells all rates are multiplied by one factor, which is found by
-bisection with the exact chances. Where the small cells of a group have too few records together, the next larger ones
-join them, with a rate of their own.
+Counts are kept on average for **every** choice of rates. In a large block a record of a cell of n records is found with
+a chance of at most ``(1 / n) (1 - a) / (1 - a + a^2)``, where it is the only one released with its cell; for a bound xi
+that gives rate 0 to cells of 1/xi records or more. In a block of few cells all rates are multiplied by one factor, by
+bisection with the exact chances. Where small cells have too few records together, the next larger ones join them.
 
 Blocks are of cells with near labels; where it is known what else is published of the records, of a few cells whose
 records can exchange their keys without its showing. Source: derived.
@@ -48,6 +37,7 @@ from maskwell.microdata.matrices.matrix_patterns import (
     block_numbers,
     blocks_of_cells,
     from_sorted,
+    places_by_cell,
     with_notes,
 )
 
@@ -234,8 +224,7 @@ def _blocks_alike(codes: Array, small: Array, size: int, group: Array, others: E
     among = max(min(most, max(least, COMPARED // len(small))), 2 * size)
     near = blocks_of_cells(codes[small][:, [*others.order()]], among, group[small].tolist())
     parts, first = np.zeros(len(small), dtype=np.int64), 0
-    order = np.argsort(near, kind="stable")
-    for places in np.split(order, np.flatnonzero(np.diff(near[order])) + 1):
+    for places in places_by_cell(near):
         costs = others.costs(small[places])
         parts[places] = first + _exchanged(costs, _gathered(costs, size), ROUNDS if among >= most else 0)
         first = int(parts[places].max()) + 1
@@ -300,9 +289,8 @@ def _settled(small: Array, parts: Array, counts: Array, group: Array, xi: Fracti
     steps, risks = _least_steps(
         np.tile(sizes, (len(alike), 1)), alike, np.tile(mixing_rate(sizes, xi), (len(alike), 1)), xi
     )
-    order = np.argsort(parts, kind="stable")
     taken = np.zeros(len(counts), dtype=bool)
-    for part, places in enumerate(np.split(order, np.flatnonzero(np.diff(parts[order])) + 1)):
+    for part, places in enumerate(places_by_cell(parts)):
         block = _Block(small[places], steps[part, kind[places]], float(risks[part]))
         if above(block.risk, xi, scale=1):
             larger = np.flatnonzero((group == group[block.cells[0]]) & (counts >= math.ceil(1 / xi)) & ~taken)

@@ -1,11 +1,8 @@
 """Swapping: flows in whole records, for a release that must keep every count exactly.
 
-With a matrix every record changes on its own, and counts are kept on average. With whole flows F exactly ``F_ij``
-records of category j become i, chosen at random without replacement, and every count is kept.
-
-Whole flows are drawn from a matrix: each is rounded up or down at random, so that the margins stay exactly. The
-expected flows are those of the matrix. So a single record still changes with the probabilities of the matrix, while the
-released counts are the original ones.
+With whole flows F exactly ``F_ij`` records of category j become i, chosen at random without replacement. Whole flows
+are drawn from a matrix: each is rounded up or down at random so that the margins stay, and the expected flows are those
+of the matrix. So a single record still changes with its probabilities, while the released counts are the original ones.
 """
 
 from __future__ import annotations
@@ -121,20 +118,16 @@ def whole_flows(design: Sparse, counts: Any, random: RandomSource | None = None)
 
 
 def balanced(flows: Flows, counts: Array) -> Flows:
-    """Flows whose rows sum to the counts exactly, as their columns do."""
+    """Flows whose rows sum to the counts exactly, as their columns do.
+
+    What rows lack is passed along a spanning tree, from its leaves to its root, by raising and lowering.
+    """
     rows = defaultdict(list)
     for (i, _), flow in flows.items():
         rows[i].append(flow)
-    lacking = {i: int(counts[i]) - sum_of(row) for i, row in rows.items()}
-    if not any(lacking.values()):
-        return flows
-    return _shifted(flows, {(0, i): amount for i, amount in lacking.items()})
-
-
-def _shifted(flows: Flows, lacking: dict[Node, Fraction]) -> Flows:
-    """What the rows lack is passed along a spanning tree, from its leaves to its root, by raising and lowering."""
+    lacking: dict[Node, Fraction] = {(0, i): int(counts[i]) - sum_of(row) for i, row in rows.items()}
     made = dict(flows)
-    for node, parent in reversed(list(spanning_tree(flows))):
+    for node, parent in reversed(list(spanning_tree(flows))) if any(lacking.values()) else ():
         amount = lacking.get(node, Fraction(0))
         place = (node[1], parent[1]) if node[0] == 0 else (parent[1], node[1])
         made[place] += amount

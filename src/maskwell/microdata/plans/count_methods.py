@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -17,11 +17,11 @@ from maskwell.errors import ParameterError
 from maskwell.microdata.matrices.bounds import Bounds
 from maskwell.microdata.matrices.closed_forms import inverse_frequency, method1, method2, sequential_uniform
 from maskwell.microdata.matrices.match_caps import lower_until, method1_for_match
-from maskwell.microdata.matrices.matrix_algebra import places_by_cell
 from maskwell.microdata.matrices.matrix_patterns import (
     blocks_for_xi,
     blocks_of_cells,
     inverse_frequency_by_block,
+    places_by_cell,
     thetas_for_blocks,
 )
 from maskwell.microdata.matrices.mixing import rates_for_match
@@ -140,19 +140,6 @@ class InverseFrequency(CountMethod):
     xi: Fraction | None = option(read.share)
     block_size: int | None = option(read.whole)
     invariance: str | None = kept_option()
-
-    @property
-    def own_match(self) -> Fraction | None:
-        """``xi`` is the largest chance of a correct match."""
-        return self.xi
-
-    def with_own_match(self, bound: Fraction) -> Self:
-        """With another ``xi``."""
-        return replace(self, xi=bound)
-
-    def promises(self) -> dict[str, Fraction]:
-        """``xi`` is a bound on a correct match."""
-        return {} if self.xi is None else {"match": self.xi}
 
     def matrix_of(self, states: OpenStates) -> Sparse:
         """Blocks of rare and frequent cells, each with its number."""
@@ -301,23 +288,6 @@ class Swap(Method):
     def contents(self) -> dict[str, Any]:
         """The base, and what it writes."""
         return {"base": self.flows.name, **self.flows.contents()}
-
-    def located(self, folder: str) -> Self:
-        """With the files of its base seen from a folder."""
-        return replace(self, flows=self.flows.located(folder))
-
-    @property
-    def own_match(self) -> Fraction | None:
-        """That of the base."""
-        return self.flows.own_match
-
-    def with_own_match(self, bound: Fraction) -> Self:
-        """With that of the base."""
-        return replace(self, flows=self.flows.with_own_match(bound))
-
-    def promises(self) -> dict[str, Fraction]:
-        """Those of the base."""
-        return self.flows.promises()
 
 
 def matrix_from_counts(method: CountMethod, states: OpenStates) -> Sparse:

@@ -1,18 +1,15 @@
 """Rules of a plan: combinations that must never be made, and moves that are not allowed.
 
-The file itself must keep them, and so must every stage, also one after the other. For each rule the combinations of its
-columns that a record can have are followed from stage to stage. A matrix that is worked out within all columns of a
-rule makes none that did not occur; one that was fixed in advance may, and what it makes is what the next stage starts
-from.
-
-Source: [Adeshiyan2011, section 4.5.2], for several stages derived; how a matrix keeps rules:
-:mod:`maskwell.microdata.matrices.matrix_checks`.
+The file itself must keep them, and so must every stage. For each rule the combinations of its columns that a record can
+have are followed from stage to stage: a matrix that is worked out within all columns of a rule makes none that did not
+occur; one that was fixed in advance may. Source: [Adeshiyan2011, section 4.5.2], for several stages derived.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -32,20 +29,28 @@ if TYPE_CHECKING:
     from maskwell.microdata.plans.release_plan import ReleasePlan
 
 
+class _Named(ABC):
+    """What names labels of columns."""
+
+    @abstractmethod
+    def labels(self) -> Mapping[str, tuple[str, ...]]:
+        """Each column with the labels that are named."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that the rule is for."""
+        return tuple(self.labels())
+
+
 @dataclass(frozen=True)
-class Rule:
+class Rule(_Named):
     """A combination of labels that no record may have: all columns at once hold one of the labels named."""
 
     forbid: Mapping[str, tuple[str, ...]]  # For each column its labels, as texts
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns that the rule joins."""
-        return tuple(self.forbid)
-
-    def labels(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def labels(self) -> Mapping[str, tuple[str, ...]]:
         """Each column with the labels that the rule names."""
-        yield from self.forbid.items()
+        return self.forbid
 
     def contents(self) -> dict[str, Any]:
         """As the table of a plan."""
@@ -53,7 +58,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Steps:
+class Steps(_Named):
     """A variable that may move by a few steps of its order only."""
 
     # The variable, and how many steps
@@ -62,14 +67,9 @@ class Steps:
     # Its labels in order, as texts; empty for the order of the codebook, or of the labels sorted
     order: tuple[str, ...] = ()
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The variable."""
-        return (self.variable,)
-
-    def labels(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def labels(self) -> Mapping[str, tuple[str, ...]]:
         """The variable with the labels that the rule names."""
-        yield self.variable, self.order
+        return {self.variable: self.order}
 
     def allows(self, true: str, released: str) -> bool:
         """Whether one label may become another; a label outside the order only stays."""
@@ -86,7 +86,7 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class Moves:
+class Moves(_Named):
     """Moves of a variable that are never made, or the only ones that are."""
 
     variable: str  # The variable
@@ -94,14 +94,9 @@ class Moves:
     # Whether these are the only moves allowed; else they are those not allowed. To stay is always allowed
     only: bool = False
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The variable."""
-        return (self.variable,)
-
-    def labels(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def labels(self) -> Mapping[str, tuple[str, ...]]:
         """The variable with the labels that the rule names."""
-        yield self.variable, tuple(dict.fromkeys(label for pair in self.pairs for label in pair))
+        return {self.variable: tuple(dict.fromkeys(label for pair in self.pairs for label in pair))}
 
     def allows(self, true: str, released: str) -> bool:
         """Whether one label may become another."""
@@ -198,7 +193,7 @@ def forbidden_moves(
 def _allowed(plan: ReleasePlan, rule: Steps | Moves, levels: Sequence[Hashable]) -> Array:
     """Which label (row) a label (column) may become."""
     if not plan.codebook.get(rule.variable):
-        named = [text for _, labels in rule.labels() for text in labels]
+        named = [text for labels in rule.labels().values() for text in labels]
         find_levels(named, levels, f"a rule for {rule.variable!r}")
     texts = [next(iter(by_text([level]))) for level in levels]
     one = {text: texts[i] for i, level in reversed([*enumerate(levels)]) for text in by_text([level])}

@@ -1,9 +1,7 @@
-"""Method: how the matrix of a protection is made, as a plan asks for it. Each one is a class with typed options.
+"""Method: how the matrix of a protection is made, as a plan asks for it: a class with typed options for each way.
 
 A class says what a plan may write about it (its options are its fields, each with its reader), builds the matrix, and
-writes itself back. Those that work from the counts of a file are in :mod:`maskwell.microdata.plans.count_methods`,
-those that were fixed before in :mod:`maskwell.microdata.plans.given_methods`; ``RELEASE_METHODS`` in
-:mod:`maskwell.microdata.plans.protection` lists them all.
+writes itself back. ``RELEASE_METHODS`` in :mod:`maskwell.microdata.plans.protection` lists them all.
 """
 
 from __future__ import annotations
@@ -177,10 +175,11 @@ class Method:
         writers = {one.name: one.metadata["write"] for one in fields(self) if "write" in one.metadata}
         return {name: writers[name](value) for name, value in self.options.items()}
 
-    def located(self, folder: str) -> Self:
+    def located(self, folder: str) -> Method:
         """With the names of its files seen from a folder."""
-        named = [one.name for one in fields(self) if one.metadata.get("names_files") and one.name in self.options]
-        return replace(self, **{name: located(getattr(self, name), folder) for name in named})
+        maker = self.maker
+        named = [one.name for one in fields(maker) if one.metadata.get("names_files") and one.name in maker.options]
+        return self.around(replace(maker, **{name: located(getattr(maker, name), folder) for name in named}))
 
     @property
     def summary(self) -> str:
@@ -202,12 +201,13 @@ class Method:
 
     @property
     def own_match(self) -> Fraction | None:
-        """A bound on a correct match among its options, from which the matrix follows."""
-        return None
+        """A bound on a correct match among its options, from which the matrix follows: ``xi``."""
+        return self.options.get("xi")
 
-    def with_own_match(self, bound: Fraction) -> Self:
+    def with_own_match(self, bound: Fraction) -> Method:
         """The same with another one."""
-        return self
+        changes: dict[str, Any] = {"xi": bound}
+        return self.around(replace(self.maker, **changes))
 
     @property
     def follows_match(self) -> bool:
@@ -216,7 +216,7 @@ class Method:
 
     def promises(self) -> dict[str, Fraction]:
         """Bounds that its options amount to."""
-        return {}
+        return {} if self.own_match is None else {"match": self.own_match}
 
     @property
     def demand(self) -> Demand | None:

@@ -159,7 +159,7 @@ def _labels(plan: ReleasePlan) -> Iterator[tuple[str, str, Sequence[str]]]:
         yield from ((f"{where}: exclude", column, labels) for column, labels in protection.exclude.items())
         yield f"{where}: caps", protection.variables[0], [*protection.caps]
     for i, rule in enumerate(plan.rules, 1):
-        yield from ((f"[[rule]] number {i}", column, labels) for column, labels in rule.labels())
+        yield from ((f"[[rule]] number {i}", column, labels) for column, labels in rule.labels().items())
 
 
 def _check_moves(plan: ReleasePlan) -> None:

@@ -1,11 +1,7 @@
-"""What a stage achieves, in the terms of the bounds that can be asked of it.
+"""What a stage achieves, in the terms of the bounds that can be asked of it, with the counts of the file.
 
-With flows ``f_ij = p_ij N_j``
-from true state j to released state i, and their sums ``f_i`` over the truths of a cell: on the matrix as it is drawn
-from, with the counts of the file. Whoever looks at a released record sees one of these records, so they count alike,
-also where the matrix keeps sums of weights.
-
-Source: the conditions of :class:`~maskwell.microdata.matrices.bounds.Bounds`.
+Whoever looks at a released record sees one of these records, so they count alike, also where the matrix keeps sums of
+weights. Source: the conditions of :class:`~maskwell.microdata.matrices.bounds.Bounds`.
 """
 
 from __future__ import annotations

@@ -3,18 +3,14 @@
 A *state* is a combination of labels, first those of the columns within which is randomized (they stay), then those of
 the variables that are randomized. The design works on the states; it never leads out of a cell.
 
-*Kept tables*: their counts are unbiased as they stand. A group that keeps counts keeps the table of all its columns on
-average, and with it all margins of that table. A table is kept where every group that moves one of its columns has all
-of them; where such a group worked within columns that an earlier one had moved, the earlier one must keep the table of
-all columns of the later. So groups are followed from the last to the first, with the columns that must be right before
-each of them. Reports, receipts, documents for users and analyses all ask here.
-Source: [Adeshiyan2011, Theorems 4.1, 4.2]; for groups of any number derived.
+*Kept tables*: their counts are unbiased as they stand. A group that keeps counts keeps the table of all its columns. A
+table is kept where every group that moves one of its columns has all of them; where such a group worked within columns
+that an earlier one had moved, the earlier one must keep the table of all columns of the later. So groups are followed
+from the last to the first. Source: [Adeshiyan2011, Theorems 4.1, 4.2]; for groups of any number derived.
 
 *Tables pushed through stages*, without writing matrices out: a stage with the matrix P turns the table M (rows: what it
-leaves alone, columns: its states) into ``M P'``. To know the released columns C one needs, before a stage that changes
-some of them, all the columns that tell its states. A label that is no state of a stage, such as a missing value, stays
-as it is. Where every cell keeps its number as one more column that nothing changes, the table becomes the matrix of all
-stages together: what each cell is released as. Source: [Adeshiyan2011, section 4.2, Theorem 4.2]; derived.
+leaves alone, columns: its states) into ``M P'``. A label that is no state of a stage stays as it is. Where every cell
+keeps its number as one more column, the table becomes the matrix of all stages: what each cell is released as.
 """
 
 from __future__ import annotations

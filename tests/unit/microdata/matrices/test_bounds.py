@@ -21,23 +21,11 @@ def test_numbers_are_read_exactly() -> None:
     assert bounds.to_dict() == {"posterior": "0.1", "odds": "1/3", "caps": {"4": "0.3"}}
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("posterior", 0),
-        ("posterior", "1.01"),
-        ("posterior_own", -1),
-        ("odds", 0),
-        ("guess", 0),
-        ("guess", 2),
-        ("factor", "0.99"),
-        ("parity", 0.5),
-        ("least_kept", "1.5"),
-        ("changed_at_most", 70),
-        ("changed_at_least", -0.1),
-        ("match", 0),
-    ],
-)
+OUTSIDE = {"posterior": 0, "posterior_own": -1, "odds": 0, "guess": 2, "factor": "0.99", "parity": 0.5}
+OUTSIDE |= {"least_kept": "1.5", "changed_at_most": 70, "changed_at_least": -0.1, "match": 0}
+
+
+@pytest.mark.parametrize(("name", "value"), OUTSIDE.items())
 def test_out_of_range_names_the_bound(name: str, value: float | str) -> None:
     with pytest.raises(ParameterError, match=name) as caught:
         Bounds.of(**{name: value})

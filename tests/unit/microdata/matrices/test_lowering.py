@@ -21,13 +21,6 @@ from maskwell.microdata.risk.identity_disclosure import cell_risks
 from maskwell.microdata.risk.intruders import INTRUDERS
 
 
-def test_other_bounds_hold_too() -> None:
-    found = lower_until([1, 2, 4, 10, 30], "0.5", bounds=Bounds.of(posterior_own="0.9"))
-    assert found.design.diagonal().max() <= 0.9
-    assert found.found is not None
-    assert found.found.achieved["posterior_own"] <= 0.9
-
-
 def test_another_risk() -> None:
     def always(design: Sparse) -> np.ndarray:
         return design.diagonal()

@@ -89,14 +89,6 @@ def test_no_look_and_no_release_breaks_the_bound(number: int, xi: str) -> None:
     assert cell_risks(counts, less).any_release.max() > float(Fraction(xi))  # a tenth less would not do
 
 
-def test_larger_cells_join_where_small_ones_are_too_few() -> None:
-    mixed = rates_for_match(np.arange(4)[:, None], [1, 60, 70, 80], "0.2")
-    assert mixed.reached.all()
-    assert mixed.steps.tolist()[2:] == [0, 0]
-    assert 0 < mixed.rates[1] < 0.25 < mixed.rates[0]
-    assert cell_risks([1, 60, 70, 80], mixed.design([1, 60, 70, 80])).any_release.max() <= 0.2
-
-
 def test_too_few_records_are_told() -> None:
     mixed = rates_for_match(np.arange(5)[:, None], [1, 2, 1, 9, 9], "0.2", within=[0, 0, 0, 1, 1])
     assert mixed.open_cells().tolist() == [0, 1, 2]

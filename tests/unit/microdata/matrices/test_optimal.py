@@ -18,12 +18,6 @@ def zipf(k: int, *, seed: int = 1) -> list[int]:
     return [int(10_000 / (i + 1)) + int(x) for i, x in enumerate(extra)]
 
 
-def test_a_band_is_kept() -> None:
-    found = optimal_matrix(zipf(40), Bounds.of(posterior_own="0.5"), band=3)
-    assert all(abs(i - j) <= 3 for j in range(40) for i in found.design.columns_exact(j))
-    assert found.optimum == pytest.approx(0.5)
-
-
 def test_blocks_are_never_left_and_each_keeps_the_bounds() -> None:
     v, blocks = [12, 8, 3, 40, 30, 30], ["a", "a", "a", "b", "b", "b"]
     found = optimal_matrix(v, Bounds.of(guess="0.6"), blocks=blocks)

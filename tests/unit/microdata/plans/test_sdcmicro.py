@@ -29,11 +29,6 @@ def test_each_variable_is_randomized_on_its_own_within_the_strata() -> None:
     assert read_plan(plan.to_toml()) == plan
 
 
-def test_the_defaults_are_those_of_pram() -> None:
-    (roof,) = plan_from_sdcmicro(["roof"]).protections
-    assert (roof.options["diagonal"], roof.strength) == (Fraction(4, 5), Fraction(1, 2))
-
-
 def test_a_matrix_is_used_as_it_is_with_rows_as_truths() -> None:
     roof, walls = plan_from_sdcmicro(["roof", "walls"], pd={"roof": "roof.csv", "walls": "0.5"}).protections
     assert (roof.method, roof.options["matrix"], roof.options["orientation"]) == ("fixed", "roof.csv", "rows")

@@ -6,7 +6,6 @@ import json
 from collections.abc import Hashable
 from typing import Any
 
-import numpy as np
 import pytest
 
 from maskwell.core import CellTable
@@ -75,14 +74,6 @@ def test_a_missing_value_is_a_state_where_the_plan_says_so() -> None:
     assert stage.counts.tolist() == [4, 0]
 
 
-def test_a_matrix_that_was_fixed_keeps_nothing_then_and_now() -> None:
-    plan = ReleasePlan.of([{"variables": "job", "method": "uniform", "gamma": 3}])
-    first = assessed(ONE, plan)
-    (stage,) = assessed(TWO, plan, read_back(first)).stages
-    assert (stage.invariance, stage.derived) == ("none", False)
-    assert stage.design.k == 3, "as in the earlier file, though one category does not occur any more"
-
-
 def test_linked_columns_follow_as_in_the_earlier_file() -> None:
     columns = ("job", "group")
     plan = ReleasePlan.of([{**METHOD1, "linked": "group"}])
@@ -140,12 +131,3 @@ def test_a_match_of_the_protection_is_looked_at_again(bound: Any) -> None:
     first = assessed({("f", "a"): 50, ("f", "b"): 60, ("f", "c"): 40}, plan)
     with pytest.raises(InfeasibleError, match=r"= 0\.3 is broken"):
         check_kept(assessed({("f", "a"): 50, ("f", "b"): 60, ("f", "c"): 1}, plan, read_back(first)))
-
-
-def test_both_steps_come_along() -> None:
-    plan = ReleasePlan.of([{**METHOD1, "again": "1/2"}])
-    first = assessed(ONE, plan)
-    (stage,) = assessed(TWO, plan, read_back(first)).stages
-    assert stage.steps is not None
-    assert stage.fingerprint == first.stages[0].fingerprint
-    np.testing.assert_array_equal(stage.design.matrix(), first.stages[0].design.matrix())
