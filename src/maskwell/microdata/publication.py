@@ -86,8 +86,8 @@ def release_into(
     earlier = None if matrices is None else earlier_stages(matrices, plan, key)
     book = None if ledger is None else read_ledger(ledger)
     counting, writing = steps(progress, 2)
-    origin = Origin(source.private, None if key is None else key.commitment())
-    assessed = assess(rows, plan, earlier, counting, origin)
+    commitment = None if key is None else key.commitment()
+    assessed = assess(rows, plan, earlier, counting, Origin(source.private, commitment))
     check_kept(assessed)
     for stage in assessed.published:
         check_matrix(plan, stage)
@@ -114,18 +114,23 @@ def release_into(
             files.append(internal / "report.html")
             files[-1].write_text(text, encoding="utf-8", newline="\n")
         if record_risks:
-            risk, declared = release.risk, plan.missing != "category"
-            if risk is None:
-                raise PlanError("the-risk-of-records-needs-keys")
-            columnar = release.file.ending in (".parquet", ".arrow", ".arrows")
-            files.append(internal / f"records{'.parquet' if columnar else '.csv'}")
-            write_cell_values(path, str(files[-1]), risk.table, risk.per_cell, identity=plan.id, declared=declared)
+            files.append(_write_records(release, path, internal))
         check_public(public, release)
         before = None if book is None else state_of(book, release)
         files.append(write_manifest(release, partial, hashes, before))
         if book is not None:
             entry.append(begin(book, release, partial, folder, hashes))
     return Release.of(release, [str(file.relative_to(partial)) for file in files])
+
+
+def _write_records(release: Draw, path: str, folder: Path) -> Path:
+    """The risk of every record, in the order of the true file, with its id where there is one."""
+    plan, risk, columnar = release.plan, release.risk, release.file.ending in (".parquet", ".arrow", ".arrows")
+    if risk is None:
+        raise PlanError("the-risk-of-records-needs-keys")
+    output, declared = folder / f"records{'.parquet' if columnar else '.csv'}", plan.missing != "category"
+    write_cell_values(path, str(output), risk.table, risk.per_cell, identity=plan.id, declared=declared)
+    return output
 
 
 def with_earlier(assessed: Assessment, ledger: Ledger, path: str | None) -> Assessment:
