@@ -53,8 +53,8 @@ from maskwell.verbs.share_results import Shares
 class ReleasedShares(Shares):
     """Shares of a released file whose receipt does not hold all designs: of one table, or of each column on its own."""
 
-    columns: ReleasedColumns = field(kw_only=True)  # the tables, and the columns without one with the reason
-    single: bool = field(kw_only=True)  # whether one table was asked for, not every randomized column
+    columns: ReleasedColumns = field(kw_only=True)  # the tables, and columns that could not be estimated, with reasons
+    single: bool = field(kw_only=True)  # whether one table was asked for
 
     @classmethod
     def of(cls, columns: ReleasedColumns, question: Question) -> ReleasedShares:
