@@ -61,6 +61,7 @@ from maskwell.microdata.release_values import Assessment, Draw, Origin, Release,
 from maskwell.microdata.true_file import prepared
 from maskwell.microdata.utility.utility_measures import compare_regressions
 from maskwell.microdata.utility.utility_report import UtilityReport
+from maskwell.notes import Note
 
 
 def release_into(
@@ -320,7 +321,4 @@ def telling_order(release: Assessment, breaks: Mapping[str, int]) -> Iterator[st
         n = int(counts.sum())
         expected = n - sum(int(c) ** 2 for c in counts) / n
         if at_most(n_breaks, _SHARE * expected) and at_least(expected - n_breaks, _DEVIATIONS * math.sqrt(n)):
-            yield (
-                f"the order of the records is kept, and those with the same {name} stand together: its neighbours tell"
-                " what a record was; shuffle the records"
-            )
+            yield Note("order-tells-by-neighbours", name=name)
