@@ -321,4 +321,4 @@ def telling_order(release: Assessment, breaks: Mapping[str, int]) -> Iterator[st
         n = int(counts.sum())
         expected = n - sum(int(c) ** 2 for c in counts) / n
         if at_most(n_breaks, _SHARE * expected) and at_least(expected - n_breaks, _DEVIATIONS * math.sqrt(n)):
-            yield Note("order-tells-by-neighbours", name=name)
+            yield Note("kept-order-tells-by-neighbours", name=name)

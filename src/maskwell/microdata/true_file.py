@@ -132,7 +132,7 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
         for column, labels in recoding.not_met().items():
             told = listed(map(repr, labels), len(labels), 60)
             notes.append(Note("labels-that-no-record-has", column=column, labels=told))
-        notes += [Note("order-tells-old-values", column=column) for column in recoding.told_by_order()]
+        notes += [Note("kept-order-tells-old-values", column=column) for column in recoding.told_by_order()]
     return TrueFile(
         tables=tables,
         path=records.path or "",
