@@ -64,6 +64,7 @@ from maskwell.microdata.release_values import Assessment, Draw, Origin, Release,
 from maskwell.microdata.true_file import prepared
 from maskwell.microdata.utility.utility_measures import compare_regressions
 from maskwell.microdata.utility.utility_report import UtilityReport
+from maskwell.notes import Note
 
 
 def release_into(
@@ -89,8 +90,8 @@ def release_into(
     earlier = None if matrices is None else earlier_stages(matrices, plan, key)
     book = None if ledger is None else read_ledger(ledger)
     counting, writing = steps(progress, 2)
-    origin = Origin(source.private, None if key is None else key.commitment())
-    assessed = assess(rows, plan, earlier, counting, origin)
+    commitment = None if key is None else key.commitment()
+    assessed = assess(rows, plan, earlier, counting, Origin(source.private, commitment))
     check_kept(assessed)
     for stage in assessed.published:
         check_matrix(plan, stage)
@@ -117,18 +118,23 @@ def release_into(
             files.append(internal / "report.html")
             files[-1].write_text(text, encoding="utf-8", newline="\n")
         if record_risks:
-            risk, declared = release.risk, plan.missing != "category"
-            if risk is None:
-                raise PlanError("the-risk-of-records-needs-keys")
-            columnar = release.file.ending in (".parquet", ".arrow", ".arrows")
-            files.append(internal / f"records{'.parquet' if columnar else '.csv'}")
-            write_cell_values(path, str(files[-1]), risk.table, risk.per_cell, identity=plan.id, declared=declared)
+            files.append(_write_records(release, path, internal))
         check_public(public, release)
         before = None if book is None else state_of(book, release)
         files.append(write_manifest(release, partial, hashes, before))
         if book is not None:
             entry.append(begin(book, release, partial, folder, hashes))
     return Release.of(release, [str(file.relative_to(partial)) for file in files])
+
+
+def _write_records(release: Draw, path: str, folder: Path) -> Path:
+    """The risk of every record, in the order of the true file, with its id where there is one."""
+    plan, risk, columnar = release.plan, release.risk, release.file.ending in (".parquet", ".arrow", ".arrows")
+    if risk is None:
+        raise PlanError("the-risk-of-records-needs-keys")
+    output, declared = folder / f"records{'.parquet' if columnar else '.csv'}", plan.missing != "category"
+    write_cell_values(path, str(output), risk.table, risk.per_cell, identity=plan.id, declared=declared)
+    return output
 
 
 def with_earlier(assessed: Assessment, ledger: Ledger, path: str | None) -> Assessment:
@@ -318,7 +324,4 @@ def telling_order(release: Assessment, breaks: Mapping[str, int]) -> Iterator[st
         n = int(counts.sum())
         expected = n - sum(int(c) ** 2 for c in counts) / n
         if at_most(n_breaks, _SHARE * expected) and at_least(expected - n_breaks, _DEVIATIONS * math.sqrt(n)):
-            yield (
-                f"the order of the records is kept, and those with the same {name} stand together: its neighbours tell"
-                " what a record was; shuffle the records"
-            )
+            yield Note("kept-order-tells-by-neighbours", name=name)

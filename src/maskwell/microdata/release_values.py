@@ -24,16 +24,10 @@ from maskwell.microdata.side_channels import SideChannel, SideChannelRisk
 from maskwell.microdata.stages.stage import Stage, is_kept
 from maskwell.microdata.true_file import TrueFile
 from maskwell.microdata.utility.utility_report import UtilityReport, expected_share
+from maskwell.notes import Note
 
 if TYPE_CHECKING:
     from maskwell.microdata.folder.releases_together import DrawnAgain
-
-DRAWN_AGAIN = (
-    "the file was drawn {draws} times until it kept the limit; keeping only such files changes the probabilities of the"
-    " draws a little"
-)
-
-FORMULAS = "values of {columns} start like a formula (=, +, - or @): spreadsheets would work them out"
 
 
 @dataclass(frozen=True)
@@ -61,51 +55,27 @@ class Origin:
 PRIVATE = Origin()  # draws that nobody can repeat, of data that no ledger knows
 
 
-MADE_FOR_LESS = (
-    "matrices are made for {part} times the limit, so that someone who weighs the other columns stays below it, too"
-)
-KEPT = (
-    "draws are kept by key: the same true value under the same matrix gives the same report in every release, anything"
-    " else an independent draw"
-)
-CHANGE_IS_TOLD = (
-    "a report that differs from an earlier one under the same key and matrix proves that the true value changed (an"
-    ' equal one proves nothing); to hide changes too, set draws = "fresh" or again = 0.5 in [[protect]]'
-)
-WEARS_OUT = (
-    "the second randomization of {variables} is new in each release: many releases together tell the kept report, and"
-    " bounds are checked for it, too"
-)
-FROM_COUNTS = (
-    "the matrix of {variables} follows from the counts: a later file has other counts, and its records keep their draws"
-    " only if it is released with this matrix, of internal/receipt.json"
-)
-WITHIN_FRESH = (
-    "{variables} is drawn within {within}, whose reports are new in each release: a kept report changes with them, and"
-    " several releases tell more than one"
-)
-
-
 def about_draws(release: AnyRelease) -> Iterator[str]:
     """That matrices are made for a smaller limit, and what kept draws tell whoever compares two releases."""
     if release.tighter is not None and release.tighter < 1 and release.plan.match is not None:
-        yield MADE_FOR_LESS.format(part=to_decimal(release.tighter))
+        yield Note("matrices-are-made-for-less", part=to_decimal(release.tighter))
     kept = [stage for stage in release.stages if release.keeps(stage)]
     if kept:
-        yield KEPT
+        yield Note("draws-are-kept-by-key")
     if any(stage.steps is None for stage in kept):
-        yield CHANGE_IS_TOLD
+        yield Note("a-changed-report-proves-a-change")
     again = [name for stage in kept if stage.steps is not None for name in stage.variables]
     if again:
-        yield WEARS_OUT.format(variables=", ".join(again))
+        yield Note("second-randomization-wears-out", variables=", ".join(again))
     made = [name for stage in kept if stage.derived for name in stage.variables]
     if made:
-        yield FROM_COUNTS.format(variables=", ".join(dict.fromkeys(made)))
+        yield Note("matrix-follows-from-the-counts", variables=", ".join(dict.fromkeys(made)))
     new: set[str] = set()
     for stage in release.stages if kept else ():
         within = [name for name in stage.within if name in new]
         if within and stage in kept:
-            yield WITHIN_FRESH.format(variables=" and ".join(stage.variables), within=" and ".join(within))
+            names = {"variables": " and ".join(stage.variables), "within": " and ".join(within)}
+            yield Note("drawn-within-new-reports", **names)
         if within or release.draws_of(stage) != "kept":
             new |= {*stage.moved}
 
@@ -193,7 +163,7 @@ class AnyRelease(_Phase):
     def notes(self) -> tuple[str, ...]:
         """What a reader of the report should know, of all stages."""
         told = [note for stage in self.stages for note in stage.notes]
-        again = [DRAWN_AGAIN.format(draws=self.attempts)] if self.attempts > 1 else []
+        again = [Note("drawn-until-it-kept-the-limit", draws=self.attempts)] if self.attempts > 1 else []
         return tuple(dict.fromkeys([*self.warnings, *again, *about_draws(self), *told]))
 
     def keeps(self, stage: Stage) -> bool:
@@ -350,7 +320,7 @@ class Draw(AnyRelease):
         from maskwell.microdata.folder.release_metadata import codebook_of, formula_columns
 
         formulas = formula_columns(codebook_of(self))
-        told = [FORMULAS.format(columns=", ".join(formulas))] if formulas else []
+        told = [Note("values-start-like-a-formula", columns=", ".join(formulas))] if formulas else []
         return (*self.assessment.warnings, *self.told_by_order, *told)
 
     files = ()  # none is written yet, or none at all of a table in memory

@@ -33,11 +33,7 @@ from maskwell.microdata.side_channels import (
     unit_channel,
 )
 from maskwell.microdata.stages.stage_building import ColumnFits, UnitSizes, unit_sizes
-
-TOLD_BY_ORDER = (
-    "the order of the records is kept, and it tells what {column} was before it was made coarser: shuffle the records"
-)
-NOT_MET = "[recode.{column}]: no record has {labels}; a label that is spelled otherwise stays as it is"
+from maskwell.notes import Note
 
 # Parts of the limit that are tried in turn, where somebody who weighs all columns is to be kept below it
 TIGHTER = tuple(Fraction(n, 10) for n in range(10, 1, -1))
@@ -134,8 +130,9 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
     notes = list[str]()  # which labels of groups did not occur, and what the order of the records tells
     if recoding is not None:
         for column, labels in recoding.not_met().items():
-            notes.append(NOT_MET.format(column=column, labels=listed(map(repr, labels), len(labels), 60)))
-        notes += [TOLD_BY_ORDER.format(column=column) for column in recoding.told_by_order()]
+            told = listed(map(repr, labels), len(labels), 60)
+            notes.append(Note("labels-that-no-record-has", column=column, labels=told))
+        notes += [Note("kept-order-tells-old-values", column=column) for column in recoding.told_by_order()]
     return TrueFile(
         tables=tables,
         path=records.path or "",

@@ -232,19 +232,12 @@ def risk(
         check_option("intruder", intruder, INTRUDERS)
     check_kind(str | None, unit=unit)
     check_kind(Flag, suda=suda)
-    rows, names = Rows.of(data), [*names_of(keys, "keys")]
-    typed = keys if isinstance(keys, str) else ",".join(map(str, names))
-    if not any(names):
-        raise ParameterError("keys-names-no-column", typed=typed)
-    if not all(names) or len({*names}) < len(names):
-        raise ParameterError("keys-a-column-is-empty", typed=typed)
-    secret = [*names_of(sensitive_columns, "sensitive_columns")]
+    rows, names, secret = Rows.of(data), _checked_names(keys), [*names_of(sensitive_columns, "sensitive_columns")]
     randomized = _randomized(assignments_of(designs), names, secret)
     _check_alone(randomized, names, secret, receipt=receipt, released=released, weights=weights, unit=unit, suda=suda)
     hidden, secret = secret, [name for name in secret if name not in randomized]
-    counts = tally_columns(rows, [*randomized.values()], missing="drop", progress=progress) if randomized else {}
-    inferred = [name for name in hidden if name in randomized]  # the reports of the other columns are only checked
-    reported = tuple(reported_attribute(name, counts[name], randomized[name].design) for name in inferred)
+    reports = tally_columns(rows, [*randomized.values()], missing="drop", progress=progress) if randomized else {}
+    reported = tuple(reported_attribute(one, reports[one], randomized[one].design) for one in hidden if one in reports)
     parities = {name: randomized[name].design.parity_exact() for name in names if name in randomized}
     told = None if receipt is None else receipt_of(receipt)
     stages = [] if told is None else stages_of(told)
@@ -254,19 +247,16 @@ def risk(
     table, drawn = known[0], drawn_tables[0] if drawn_tables else None
     if told is not None and table.n != told.rows:
         raise DataFileError("has-records-the-receipt-tells", rows=rows, n=table.n, told_rows=told.rows)
-    bound = None if match is None else as_fraction(match, option("match"))
-    if bound is not None and not 0 < bound <= 1:
-        raise ParameterError("match-is-not-above-0", match=match)
-    against = intruder or (ANY_LOOK.name if told is None else told.intruder)
+    meant = intruder or (ANY_LOOK.name if told is None else told.intruder)
     report = assess_risk(
         table,
         names,
         stages,
         released=drawn,
-        threshold=None if bound is None else float(bound),
+        threshold=_threshold(match),
         level=float(as_fraction(level, option("level"))),
         weights=weights is not None,
-        intruder=intruder_named(against).of_counts.name,  # counts do not tell of one that uses all columns
+        intruder=intruder_named(meant).of_counts.name,  # counts do not tell of one that uses all columns
         seen=None if drawn is None else [name for name in drawn.columns if name not in names],
         parities=parities,
     )
@@ -277,14 +267,7 @@ def risk(
         tuple(attribute_risk(one, names, name) for one, name in zip(counted[1:], secret, strict=False))
         for counted in (known, drawn_tables)
     )
-    special = None
-    if suda:
-        people = 0.0 if table.weights is None else float(table.weights.sum())
-        fraction = min(1.0, table.n / people) if people else FRACTION  # the share of the population that was sampled
-        special = special_uniques(table, names, fraction=fraction)
-        place = cells_in(report.table, special.table)
-        scores = {"suda": special.scores[place], "dis_suda": special.dis_scores[place]}
-        report = replace(report, per_cell={**report.per_cell, **scores})
+    report, special = _with_special(report, table) if suda else (report, None)
     files = tuple(os.fspath(one) if isinstance(one, str | os.PathLike) else None for one in (released, receipt))
     return RiskResult(report, rows, table, tuple(stages), drawn, files, before, after, special, reported, parities)
 
@@ -331,6 +314,33 @@ def _taken_as(columns: Sequence[str], keys: Sequence[str], randomized: Mapping[s
     written = in_language("--design COL=D", 'designs={"COL": design}')
     notes = [Note("the-values-of-are-reports-probabilities", of_keys=", ".join(of_keys))] if of_keys else []
     return notes + ([AS_TRUE.format(values=values, option=written)] if true else [])
+
+
+def _checked_names(keys: Names) -> list[str]:
+    names = [*names_of(keys, "keys")]
+    typed = keys if isinstance(keys, str) else ",".join(map(str, names))
+    if not any(names):
+        raise ParameterError("keys-names-no-column", typed=typed)
+    if not all(names) or len({*names}) < len(names):
+        raise ParameterError("keys-a-column-is-empty", typed=typed)
+    return names
+
+
+def _threshold(match: Number | None) -> float | None:
+    bound = None if match is None else as_fraction(match, option("match"))
+    if bound is not None and not 0 < bound <= 1:
+        raise ParameterError("match-is-not-above-0", match=match)
+    return None if bound is None else float(bound)
+
+
+def _with_special(report: RiskReport, table: CellTable) -> tuple[RiskReport, SpecialUniques]:
+    """The report with the scores of special uniques, and these; weights tell which share was sampled."""
+    people = 0.0 if table.weights is None else float(table.weights.sum())
+    fraction = min(1.0, table.n / people) if people else FRACTION
+    special = special_uniques(table, report.keys, fraction=fraction)
+    place = cells_in(report.table, special.table)
+    scores = {"suda": special.scores[place], "dis_suda": special.dis_scores[place]}
+    return replace(report, per_cell={**report.per_cell, **scores}), special
 
 
 def _with_units(

@@ -21,16 +21,11 @@ from maskwell.errors import TooLargeError
 SMALL = 0.1  # probabilities up to this, or as near to one, enter by their power sums
 _EXACT = 39.0  # natural logarithm of the accuracy at which the expansion is cut off
 _NOTHING = 1e-30
-
 _THINNED = (3, 6, 12)
-
 ENTRIES = 4 * 10**7  # probabilities that are kept at once
 _TAIL = 39.2  # -log of the mass left out on each side
-
 _FADED = 20.8  # -log(1e-18) / 2: beyond, the characteristic function is nothing
-
 _NEARLY_ALL = 0.9
-
 _WORK = 1 << 19
 
 

@@ -24,9 +24,7 @@ from maskwell.microdata.stages.stage import Stage, acting
 STRETCH = 1 << 15  # released cells whose distributions are in memory at once, on each processor
 SEARCHED = 2000  # cells whose strict risk is looked for, t by t; see :attr:`CellRisks.strict`
 _NEAR_ONE = 0.1
-
 _ROUNDING = 4e-16  # of a term of a sum or of squares: toward a larger bound
-
 _TERMS = 24
 
 

@@ -23,7 +23,6 @@ from maskwell.microdata.risk.binomial_sums import BinomialSums, CountDistributio
 SLACK = 1e-12  # a quantile is reached when the distribution function is this near below it
 _USED = 3.0  # standard deviations around the mean in which a distribution keeps its relative accuracy
 _REMEMBERED, _SHORT = 4096, 1024  # searches that are kept, and terms of the rows for which they are
-
 _DEGREES = (8, 32, 128)  # so many numbers t are looked at, for many targets at once, before each is looked at alone
 _TERMS = 1 << 20
 _LEAST = 1e-280  # below, digits are lost

@@ -33,15 +33,12 @@ It is exact for powers of u below twice the nodes, and more leavers than that ha
 
 _DROP = 32.0  # where the logarithm of the integrand is so far below its maximum, nothing is left
 _ROOM = 4 * 10**5
-
 _LAST = 1e-14
-
 _PAIRS = 400  # released values of a block up to which each pair of cell and value is looked at
 STATES = 10**6  # coefficients of one polynomial that are kept at once
 WORK = 10**9  # products of coefficients that are formed for one file
 SAFE = 0.01  # chances below this are not told apart
 _LEVELS = 100  # blocks in which about the same can be found are worked on together
-
 _EQUAL = 1e-9
 
 

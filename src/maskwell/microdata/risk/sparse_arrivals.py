@@ -13,11 +13,8 @@ from maskwell.microdata.risk.binomial_sums import BinomialSums, chance_of_one, h
 from maskwell.microdata.risk.match_chances import strict_risks, strict_when_highest
 
 _NEAR = 1 + 1e-9
-
 _ROOM = 8
-
 _AT_ONCE = 100  # releases that are looked for before those are left out which cannot matter any more
-
 SEARCHED = 1000  # releases under another value than their own whose strict risk is looked for, t by t, of one file
 
 
