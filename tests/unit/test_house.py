@@ -451,7 +451,6 @@ def test_the_path_of_a_command_is_short(tmp_path: Path, root: Path) -> None:
 LIBRARY = ["core", "designs", "privacy", "procedures", "estimation", "engines", "planning", "microdata", "verbs"]
 WRITTEN_FOR_COMMANDS = {
     "microdata/folder/readme.py",
-    "microdata/folder/release_folder.py",
     "microdata/plans/plan_drafts.py",
     "verbs/demo_story.py",
 }

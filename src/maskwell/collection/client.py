@@ -96,15 +96,12 @@ class Client:
         """Randomize true answers here, and send the reports. Never draw again: :meth:`send` what came back."""
         survey = self.survey(code)
         submission = draw_submission(survey, answers, invitation=invitation)
-        self._submit(code, padded(survey, submission))
+        self._ask("POST", f"/api/surveys/{quote(code)}/reports", padded(survey, submission))
         return submission
 
     def send(self, code: str, submission: Mapping[str, Any]) -> None:
         """Send a submission; sending the same one again changes nothing."""
-        self._submit(code, padded(self.survey(code), submission))
-
-    def _submit(self, code: str, content: bytes) -> None:
-        self._ask("POST", f"/api/surveys/{quote(code)}/reports", content)
+        self._ask("POST", f"/api/surveys/{quote(code)}/reports", padded(self.survey(code), submission))
 
     def _ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(self._send(method, path, body))

@@ -117,16 +117,12 @@ class Database:
             if self.path is not None:  # other users of the machine have no business with it
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL, OWNER_ONLY))
         if upgrade(self.engine):
-            self._close_to_others()  # earlier versions did not
+            for end in ("", "-wal", "-shm"):  # earlier versions let others read the file
+                with suppress(OSError):
+                    Path(f"{self.path}{end}").chmod(OWNER_ONLY)
             self.compact()  # no trace of what stood elsewhere before
         elif self.path is not None:
             self._run("PRAGMA wal_checkpoint(PASSIVE)")  # nor where a process was killed before it came to that
-
-    def _close_to_others(self) -> None:
-        """Let only its owner read the file and its log."""
-        for end in ("", "-wal", "-shm"):
-            with suppress(OSError):
-                Path(f"{self.path}{end}").chmod(OWNER_ONLY)
 
     def close(self) -> None:
         """Give back all connections."""

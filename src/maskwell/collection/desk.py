@@ -204,12 +204,50 @@ class Desk:
         return {"account": name, "ended": self._accounts.reset_password(name, password)}
 
     def backup(self, output: str | Path) -> dict[str, Any]:
-        """Write a copy of the whole database, one state of it, while the service runs."""
-        return write_backup(self.store, Path(output))
+        """Write a copy of the whole database, one state of it, while the service runs; sessions are left out."""
+        place = Path(output)
+        if place.exists():
+            raise DataFileError("output-exists", output=place)
+        sqlite_url(place)  # refuses a path that is not UTF-8 before anything is written
+        partial = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL, 0o600))
+        try:
+            copy = Store(sqlite_url(partial))
+            copy.create()
+            with self.store.snapshot() as source, copy.engine.begin() as target:
+                _copy(source, target)
+                summary = _summary(target)
+            copy.compact()
+            copy.close()
+            os.link(partial, place)
+        finally:
+            for leftover in partial.parent.glob(f"{partial.name}*"):
+                leftover.unlink()
+        return {**summary, "output": str(place)}
 
     def restore(self, path: str | Path) -> dict[str, Any]:
-        """Read a copy into a database without surveys."""
-        return read_backup(self.store, Path(path))
+        """Read a copy into a database that has no surveys."""
+        check_backup(path)
+        with tempfile.TemporaryDirectory() as folder, self.store.engine.begin() as target:
+            for table in (surveys, accounts):
+                if target.execute(sa.select(table.c.id)).first() is not None:
+                    raise DataFileError("the-database-has-already", name=table.name)
+            copied = Path(
+                shutil.copyfile(path, Path(folder) / "copy.db")
+            )  # brought up to date; the backup stays as it is
+            copy = Store(sqlite_url(copied))
+            try:
+                copy.create()
+                with copy.snapshot() as source:
+                    _copy(source, target)
+            finally:
+                copy.close()
+            for table in (
+                () if self.store.is_sqlite else (accounts, surveys)
+            ):  # PostgreSQL numbers on from where they end
+                last = sa.select(sa.func.coalesce(sa.func.max(table.c.id), 0) + 1).scalar_subquery()
+                target.execute(sa.select(sa.func.setval(sa.func.pg_get_serial_sequence(table.name, "id"), last, False)))
+            return _summary(target)
 
     def _about(self, stored: StoredSurvey) -> dict[str, Any]:
         survey = stored.survey
@@ -239,49 +277,6 @@ def check_elsewhere(stored: StoredSurvey) -> None:
 
 
 _ROWS = 10_000
-
-
-def write_backup(store: Store, output: Path) -> dict[str, Any]:
-    """Copy every table, as one transaction sees them; sessions are left out."""
-    if output.exists():
-        raise DataFileError("output-exists", output=output)
-    sqlite_url(output)  # refuses a path that is not UTF-8 before anything is written
-    partial = output.with_name(f".{output.name}.{secrets.token_hex(4)}")
-    os.close(os.open(partial, os.O_CREAT | os.O_EXCL, 0o600))
-    try:
-        copy = Store(sqlite_url(partial))
-        copy.create()
-        with store.snapshot() as source, copy.engine.begin() as target:
-            _copy(source, target)
-            summary = _summary(target)
-        copy.compact()
-        copy.close()
-        os.link(partial, output)
-    finally:
-        for leftover in partial.parent.glob(f"{partial.name}*"):
-            leftover.unlink()
-    return {**summary, "output": str(output)}
-
-
-def read_backup(store: Store, path: Path) -> dict[str, Any]:
-    """Read a copy into a database that has no surveys."""
-    check_backup(path)
-    with tempfile.TemporaryDirectory() as folder, store.engine.begin() as target:
-        for table in (surveys, accounts):
-            if target.execute(sa.select(table.c.id)).first() is not None:
-                raise DataFileError("the-database-has-already", name=table.name)
-        copied = Path(shutil.copyfile(path, Path(folder) / "copy.db"))  # brought up to date; the backup stays as it is
-        copy = Store(sqlite_url(copied))
-        try:
-            copy.create()
-            with copy.snapshot() as source:
-                _copy(source, target)
-        finally:
-            copy.close()
-        for table in () if store.is_sqlite else (accounts, surveys):  # PostgreSQL numbers on from where they end
-            last = sa.select(sa.func.coalesce(sa.func.max(table.c.id), 0) + 1).scalar_subquery()
-            target.execute(sa.select(sa.func.setval(sa.func.pg_get_serial_sequence(table.name, "id"), last, False)))
-        return _summary(target)
 
 
 def check_backup(path: str | Path) -> None:

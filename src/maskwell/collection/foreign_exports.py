@@ -230,16 +230,16 @@ def _from_tablet(survey: Survey, path: str | Path, given: Mapping[str, Any]) -> 
     listed = given.get("reports")
     if given.get("version") != 1 or not isinstance(listed, list):
         raise DataFileError("is-no-file-of-reports", path=path)
-    return Export("offline", True, _tablet_entries(survey, path, listed))
 
+    def entries() -> Iterator[Entry]:
+        before: dict[bytes, int] = {}
+        for number, one in enumerate(listed, start=1):
+            if not isinstance(one, Mapping) or not isinstance(one.get("reports"), Mapping):
+                raise DataFileError("entry-holds-no-reports", path=path, number=number)
+            values = {name: _label(survey, name, code, number) for name, code in one["reports"].items()}
+            yield number, _once(_own_id(number, one.get("id")), number, "id", before), values, {}
 
-def _tablet_entries(survey: Survey, path: str | Path, listed: Sequence[Any]) -> Iterator[Entry]:
-    before: dict[bytes, int] = {}
-    for number, one in enumerate(listed, start=1):
-        if not isinstance(one, Mapping) or not isinstance(one.get("reports"), Mapping):
-            raise DataFileError("entry-holds-no-reports", path=path, number=number)
-        values = {name: _label(survey, name, code, number) for name, code in one["reports"].items()}
-        yield number, _once(_own_id(number, one.get("id")), number, "id", before), values, {}
+    return Export("offline", True, entries())
 
 
 def _label(survey: Survey, name: str, code: Any, number: int) -> str:

@@ -220,7 +220,8 @@ class RowHash:
     def _cell(self, value: Any) -> str:
         if value is None or value == "":
             return ""
-        text = value if isinstance(value, str) else _as_text(value)
+        is_nested = isinstance(value, Mapping | list)
+        text = json.dumps(value, sort_keys=True, default=str) if is_nested else str(value)
         if text not in self._meant:
             if len(self._meant) >= _REMEMBERED:
                 self._meant.clear()
@@ -242,21 +243,11 @@ def meant_by(text: str) -> str:
         whole = plain.lstrip("+-").isdecimal()
         return str(int(plain)) if whole else f"{number:.15g}" if math.isfinite(number) else plain
     if len(plain) <= _LONGEST and _MOMENT.fullmatch(plain):
-        return _moment(plain)
+        with suppress(ValueError, OverflowError):
+            moment = datetime.fromisoformat(plain.upper())
+            moment = moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+            return moment.isoformat().removesuffix("T00:00:00")
     return plain
-
-
-def _moment(text: str) -> str:
-    try:
-        moment = datetime.fromisoformat(text.upper())
-        moment = moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
-    except (ValueError, OverflowError):
-        return text
-    return moment.isoformat().removesuffix("T00:00:00")
-
-
-def _as_text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, default=str) if isinstance(value, Mapping | list) else str(value)
 
 
 def shown(column: Any) -> list[Any]:

@@ -103,11 +103,9 @@ class Leaves:
 
     def split(self, before: int, after: int) -> set[int]:
         """The leaves that give ids to new ones, where their number grows."""
-        return {self.first + _ancestor(leaf, before) for leaf in range(before, after)}
-
-
-def _ancestor(leaf: int, before: int) -> int:
-    """The leaf, of so many before, that held what a new one gets."""
-    while leaf >= before:
-        leaf -= 1 << (leaf.bit_length() - 1)
-    return leaf
+        ancestors = set()
+        for leaf in range(before, after):
+            while leaf >= before:  # up to the leaf, of so many before, that held what a new one gets
+                leaf -= 1 << (leaf.bit_length() - 1)
+            ancestors.add(self.first + leaf)
+        return ancestors

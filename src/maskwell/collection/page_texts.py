@@ -81,7 +81,16 @@ def _read_own_texts(given: Mapping[str, Any], language: str) -> dict[str, Texts]
     groups = {name: table(given[name], f"wording.{language}.{name}") for name in GROUPS if name in given}
     if groups and language in package_texts("page"):
         raise PlanError("wording-the-pages-have-texts", language=language, groups=next(iter(groups)))
-    return {name: _complete(texts, language, name) for name, texts in groups.items()}
+    whole: dict[str, Texts] = {}
+    for name, texts in groups.items():
+        where, asked = f"[wording.{language}.{name}]", _asked_for(name)
+        for key in texts:
+            if key not in asked:
+                raise unknown(key, f"{where}: there is no text", [*asked])
+        for key, english in asked.items():
+            _check_text(texts.get(key), english, f"{where}: {key}", language)
+        whole[name] = {**({DIRECTION: direction_of(language)} if name == "page" else {}), **texts}
+    return whole
 
 
 def text_table(language: str, group: str = "page") -> str:
@@ -99,16 +108,6 @@ def _asked_for(group: str) -> dict[str, Any]:
 
 def _in_toml(text: str | list[str]) -> str:
     return in_toml(text) if isinstance(text, str) else f"[{', '.join(map(in_toml, text))}]"
-
-
-def _complete(given: Mapping[str, Any], language: str, group: str) -> Texts:
-    where, asked = f"[wording.{language}.{group}]", _asked_for(group)
-    for key in given:
-        if key not in asked:
-            raise unknown(key, f"{where}: there is no text", [*asked])
-    for key, english in asked.items():
-        _check_text(given.get(key), english, f"{where}: {key}", language)
-    return {**({DIRECTION: direction_of(language)} if group == "page" else {}), **given}
 
 
 def _check_text(text: Any, english: str | list[str], where: str, language: str) -> None:

@@ -141,21 +141,20 @@ def test_the_number_of_a_deleted_survey_is_not_given_again(store: Store) -> None
     assert store.accept([submission(first)]) == ["closed"]
 
 
-@pytest.mark.parametrize("code", ["\x00", "a\x00b", "%", "é", "' OR 1=1 --", ""])
-def test_a_code_of_strange_characters_is_unknown(store: Store, code: str) -> None:
-    with pytest.raises(NoSurveyError):
-        store.survey(code)
+def test_a_code_or_a_name_of_strange_characters_is_unknown(store: Store) -> None:
+    for code in ("\x00", "a\x00b", "%", "é", "' OR 1=1 --", ""):
+        with pytest.raises(NoSurveyError):
+            store.survey(code)
+    for name in ("a\x00b", "x" * 201, ""):
+        with pytest.raises(AccessError, match="wrong"):
+            Accounts(store).sign_in(name, PASSWORD)
 
 
-@pytest.mark.parametrize("token", ["\x00", "x" * 10_000, "", "a b"])
-def test_an_invitation_of_strange_characters_is_refused(client: TestClient, token: str) -> None:
+def test_an_invitation_of_strange_characters_is_refused(client: TestClient) -> None:
     stored = opened(store_of(client), BY_INVITATION)
-    answer = client.post(
-        f"/api/surveys/{stored.code}/invitation",
-        content=json.dumps({"invitation": token}),
-        headers={"content-type": "application/json"},
-    )
-    assert answer.status_code == 422
+    for token in ("\x00", "x" * 10_000, "", "a b"):
+        answer = client.post(f"/api/surveys/{stored.code}/invitation", json={"invitation": token})
+        assert answer.status_code == 422
 
 
 def test_ids_are_of_one_survey(store: Store) -> None:
@@ -243,12 +242,6 @@ def test_tries_are_counted_before_the_password_is_looked_at(store: Store, monkey
     with pytest.raises(AccessError):
         accounts.sign_in("ada", "wrong password")
     assert len(seen) == TRIES
-
-
-@pytest.mark.parametrize("name", ["a\x00b", "x" * 201, ""])
-def test_a_name_that_no_account_can_have_is_wrong(store: Store, name: str) -> None:
-    with pytest.raises(AccessError, match="wrong"):
-        Accounts(store).sign_in(name, PASSWORD)
 
 
 def test_user_and_password_of_a_proxy_do_not_stand_for_the_token_of_the_form(client: TestClient) -> None:

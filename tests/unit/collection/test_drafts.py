@@ -6,11 +6,12 @@ import copy
 import math
 import pickle
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pytest
-from tests.support.collecting import SURVEY, opened, submission
+from tests.support.collecting import SURVEY, new_store, opened, submission
 from tests.support.together import together
 
 from maskwell import design as make_design
@@ -47,6 +48,12 @@ FORM: dict[str, Any] = {
         {"ask": "Paid in cash?", "answers": ['a "b"', "c\\d"], "sensitive": True},
     ],
 }
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """Of one kind: what the page says of results does not depend on it."""
+    return new_store(tmp_path)
 
 
 def test_a_form_comes_back_from_its_file() -> None:

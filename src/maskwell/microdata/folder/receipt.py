@@ -51,10 +51,6 @@ class Group(RandomizedColumns):
     stage: Stage | None = None  # Everything about it, in an internal receipt
 
 
-def _kept(groups: Sequence[Group], group: Group) -> str:
-    return group.invariance if kept_columns(groups, group) else "nothing"
-
-
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Receipt:
     """A receipt as it was read.
@@ -90,7 +86,8 @@ class Receipt:
     categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        groups = [f"{', '.join(group.variables)} ({_kept(self.groups, group)} kept)" for group in self.groups]
+        kept = [one.invariance if kept_columns(self.groups, one) else "nothing" for one in self.groups]
+        groups = [f"{', '.join(one.variables)} ({what} kept)" for one, what in zip(self.groups, kept, strict=True)]
         return f"Receipt ({self.audience}) of {self.rows:,} records: {'; '.join(groups) or 'nothing randomized'}"
 
     @property

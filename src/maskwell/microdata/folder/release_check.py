@@ -69,7 +69,10 @@ def verify_release(
         listed = place / INTERNAL / MANIFEST if whole else place / SUMS
         written_down = [] if ledger is None else _ledger_checks(Path(ledger), listed)
         changes = [] if earlier is None else _changes(place, Path(earlier))
-        return Verified((*checks, *written_down, *changes, _signed(listed, sha256)))
+        digest = sha256_of(listed)
+        same, other = sha256 is None or digest == sha256.lower(), f"the list of files has another one, {digest}"
+        signed = Check("hash to sign" if sha256 is None else "signed hash", same, digest if same else other)
+        return Verified((*checks, *written_down, *changes, signed))
     except OSError as error:
         raise DataFileError("cannot-read-give-the", folder=folder, strerror=error.strerror or error) from error
 
@@ -229,14 +232,6 @@ def _is_own_file(path: Path) -> bool:
 def _nothing_else(listed: Mapping[str, str], files: Mapping[str, Path]) -> Check:
     more = sorted(set(files) - set(listed))
     return Check("nothing else", not more, f"{_named(more)} added" if more else "no file was added")
-
-
-def _signed(path: Path, sha256: str | None) -> Check:
-    digest = sha256_of(path)
-    if sha256 is None:
-        return Check("hash to sign", True, digest)
-    same = digest == sha256.lower()
-    return Check("signed hash", same, digest if same else f"the list of files has another one, {digest}")
 
 
 def _named(names: list[str]) -> str:

@@ -199,19 +199,15 @@ def _json(content: Any) -> str:
 def check_rows(path: Path, release: AnyRelease, secrets: Sequence[str] = ()) -> None:
     """Raise unless the columns of a released file, and what it says about them, may be published."""
     with open_source(InputFile.of(str(path), release.form), exact=True) as source:
-        _check_columns(source.schema.names, release, path.name)
+        expected, hidden = [column.name for column in release.columns], {*release.plan.unpublished}
+        for name in source.schema.names:
+            told = f"column {shorten(name)!r} is"
+            if name in hidden:
+                raise _leak(path.name, f"{told} one that the plan keeps back", "write the file without it")
+            if name not in expected:
+                raise _leak(path.name, f"{told} not among those of the release", "write no more columns")
         _check_traces(source.schema, release, path.name, secrets)
         _check_identifiers(source, release)
-
-
-def _check_columns(names: Sequence[str], release: AnyRelease, file: str) -> None:
-    expected = [column.name for column in release.columns]
-    hidden = {*release.plan.unpublished}
-    for name in names:
-        if name in hidden:
-            raise _leak(file, f"column {shorten(name)!r} is one that the plan keeps back", "write the file without it")
-        if name not in expected:
-            raise _leak(file, f"column {shorten(name)!r} is not among those of the release", "write no more columns")
 
 
 def _check_traces(schema: Any, release: AnyRelease, file: str, secrets: Sequence[str]) -> None:

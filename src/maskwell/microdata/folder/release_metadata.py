@@ -132,7 +132,10 @@ def _categories(
     if group is None and (len(file_labels) > many or column.name == release.plan.weights):
         return None
     planned = release.plan.codebook.get(column.name, ())
-    values = _by_text([*_typed(planned, file_labels), *file_labels, *about.values])
+    values_by_text: dict[str, Hashable] = {}  # values with the same text are one
+    for value in (*_typed(planned, file_labels), *file_labels, *about.values):
+        values_by_text.setdefault(texts(value)[-1], value)
+    values = [*values_by_text.values()]
     ends = release.plan.recodes[column.name].ends if column.name in release.plan.recodes else {}
     labels = {**{value: ends.get(texts(value)[-1]) for value in values}, **about.values}
     return tuple((value, labels[value]) for value in values) if values else None
@@ -142,13 +145,6 @@ def _typed(planned: Iterable[str], file_labels: Sequence[Hashable]) -> list[Hash
     """Labels of the plan, which are texts, as the values of the file that have these texts."""
     known = {text: label for label in file_labels for text in texts(label)}
     return [known.get(text, text) for text in planned]
-
-
-def _by_text(values: Iterable[Hashable]) -> list[Hashable]:
-    values_by_text: dict[str, Hashable] = {}
-    for value in values:
-        values_by_text.setdefault(texts(value)[-1], value)
-    return [*values_by_text.values()]
 
 
 def _about(labels: Any, name: str) -> ColumnLabels:
@@ -176,6 +172,7 @@ def datapackage(
 ) -> dict[str, Any]:
     """The content of ``datapackage.json``, from the public receipt, the codebook and the released file."""
     tabular = _delimited(data.name) is not None
+    slug = re.sub(r"[^a-z0-9._-]+", "-", (receipt["dataset"] or "release").lower()).strip("-")
     resource = {
         "name": "data",
         "path": data.name,
@@ -188,7 +185,7 @@ def datapackage(
     }
     return {
         "profile": "tabular-data-package" if tabular else "data-package",
-        "name": _slug(receipt["dataset"] or "release"),
+        "name": slug or "release",
         "title": receipt["dataset"] or "Released microdata",
         "description": " ".join(receipt["advice"]),
         "maskwell:demonstration": receipt["demonstration"],
@@ -245,10 +242,6 @@ def _form(name: str, text: TextForm) -> dict[str, Any]:
 
 def _delimited(name: str) -> tuple[str, str, str] | None:
     return DELIMITED.get(Path(Path(name).stem if name.endswith(COMPRESSED) else name).suffix)
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-") or "release"
 
 
 NAMESPACE = "ddi:codebook:2_5"
@@ -344,15 +337,11 @@ def _variable(parent: ET.Element, number: int, entry: Entry) -> None:
 
 
 def _add(parent: ET.Element, tag: str, content: str | None = None, /, **attributes: str) -> ET.Element:
-    safe = {key: _clean(value) for key, value in attributes.items()}
+    # without characters that no XML file can hold, or that nobody would see; they are written as escapes
+    safe = {key: visible_lines(value) for key, value in attributes.items()}
     element = ET.SubElement(parent, f"{{{NAMESPACE}}}{tag}", safe)
-    element.text = None if content is None else _clean(content)
+    element.text = None if content is None else visible_lines(content)
     return element
-
-
-def _clean(text: str) -> str:
-    """Without characters that no XML file can hold, or that nobody would see; they are written as escapes."""
-    return visible_lines(text)
 
 
 PUBLIC = "public"

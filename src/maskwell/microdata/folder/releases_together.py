@@ -118,7 +118,10 @@ def _of_stage(
         distinct[kept if one.draws == "kept" else own] = record, one
     parity = parity_of(stage)
     match = _match([stage.transitions], stage)
-    if _is_recoded_alike(release, stage, [one for _, one in distinct.values()]):
+    # Where the true states were others, a state may be a part of a state of another release. And where one key keeps
+    # draws under one matrix, a report that differs proves that the state does: then no ratio of chances is a bound.
+    basis = basis_of(release, stage)
+    if all(one.basis.get(name) == basis[name] for _, one in distinct.values() for name in (RECODES, RULES)):
         together = parity * math.prod(float(one.parity) for _, one in distinct.values())
         both = _match_together(stage, [*distinct.values()])
     else:
@@ -140,15 +143,6 @@ def _of_stage(
         beyond=beyond,
         words=_words(stage, new[-1][0], reason, 1 + len(distinct), match, both),
     )
-
-
-def _is_recoded_alike(release: AnyRelease, stage: Stage, others: Sequence[StageRecord]) -> bool:
-    """Whether earlier releases had the same true states, so that it can be said what all tell together.
-
-    Where one key keeps draws under one matrix, a report that differs proves a different state: no ratio is a bound.
-    """
-    basis = basis_of(release, stage)
-    return all(one.basis.get(name) == basis[name] for one in others for name in (RECODES, RULES))
 
 
 def _is_same_draw(release: AnyRelease, stage: Stage, record: ReleaseRecord, one: StageRecord) -> bool:

@@ -80,12 +80,6 @@ def test_what_is_changed_is_told(what: str, released: Path, tmp_path: Path) -> N
     assert failed(out) == names
 
 
-def test_a_file_behind_a_link_is_not_the_file(out: Path, tmp_path: Path) -> None:
-    moved = (out / "public/data.csv").rename(tmp_path / "data.csv")
-    (out / "public/data.csv").symlink_to(moved)
-    assert failed(out) == ["public files"]
-
-
 def test_whoever_changes_the_list_too_is_caught_by_the_signed_hash_alone(out: Path) -> None:
     manifest = out / "internal/manifest.json"
     signed, content = sha256_of(manifest), json.loads(manifest.read_text())
@@ -144,21 +138,20 @@ def test_the_day_can_be_set_so_that_a_release_is_made_again_bit_for_bit(
     assert json.loads((tmp_path / "out/internal/manifest.json").read_text())["date"] == "2023-11-14"
 
 
-HOSTILE = {
-    "no JSON": "{",
-    "no manifest": "{}",
-    "another version": '{"maskwell": "manifest", "version": 2, "files": [], "source": []}',
-    "files that are none": '{"maskwell": "manifest", "version": 1, "files": [3], "source": []}',
-    "deep": "[" * 100_000,
-}
+HOSTILE = (
+    "{",
+    "{}",
+    '{"maskwell": "manifest", "version": 2, "files": [], "source": []}',
+    '{"maskwell": "manifest", "version": 1, "files": [3], "source": []}',
+    "[" * 100_000,
+)
 
 
-@together("what", list(HOSTILE))
-def test_a_manifest_of_an_enemy_is_refused(what: str, released: Path, tmp_path: Path) -> None:
-    out = Path(copytree(released / "out", tmp_path / "out"))
-    (out / "internal/manifest.json").write_text(HOSTILE[what])
-    with pytest.raises(DataFileError, match="manifest"):
-        mw.verify(out)
+def test_a_manifest_of_an_enemy_is_refused(out: Path) -> None:
+    for hostile in HOSTILE:
+        (out / "internal/manifest.json").write_text(hostile)
+        with pytest.raises(DataFileError, match="manifest"):
+            mw.verify(out)
 
 
 def test_names_outside_the_folder_are_not_opened(out: Path, tmp_path: Path) -> None:
@@ -184,7 +177,10 @@ def test_bad_input(out: Path, tmp_path: Path) -> None:
         mw.verify("proof.json", source="people.csv")
 
 
-def test_the_list_itself_is_not_behind_a_link(out: Path, tmp_path: Path) -> None:
+def test_neither_a_file_nor_the_list_itself_is_behind_a_link(out: Path, tmp_path: Path) -> None:
+    moved = (out / "public/data.csv").rename(tmp_path / "data.csv")
+    (out / "public/data.csv").symlink_to(moved)
+    assert failed(out) == ["public files"]
     (out / "internal").rename(tmp_path / "elsewhere")
     (out / "internal").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(DataFileError, match="holds no internal"):
