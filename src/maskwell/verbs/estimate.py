@@ -15,11 +15,10 @@ from maskwell.engines.assignments import Assignment, direct_design, label_orders
 from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError
 from maskwell.estimation.asked_quantities import Asked, QuantityTerms
-from maskwell.estimation.device_noise import with_device_noise
 from maskwell.estimation.joint.joint_table import Table
 from maskwell.estimation.sampling.row_conditions import OUTSIDE, Chosen
 from maskwell.estimation.sampling.sampling_description import Sampling
-from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
+from maskwell.estimation.sampling.survey_estimate import SurveyEstimate, with_device_noise
 from maskwell.estimation.share_estimate import Estimate, Sample
 from maskwell.estimation.summed_shares import wanted_margin
 from maskwell.reports.text.crosstab_report import table_in

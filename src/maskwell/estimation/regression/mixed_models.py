@@ -50,7 +50,7 @@ NOTHING = 1e-8  # gain in log-likelihood, as a share of it, below which there is
 
 
 @dataclass(frozen=True, eq=False)
-class MixedLikelihood:
+class _MixedLikelihood:
     """The log-likelihood of rows, group after group; theta holds coefficients, then the spread of intercepts."""
 
     rows: Logit  # What each row says
@@ -62,12 +62,10 @@ class MixedLikelihood:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return self.matrix.n
 
     @property
     def total(self) -> float:
-        """Number of rows."""
         return float(self.n)
 
     @property
@@ -78,11 +76,9 @@ class MixedLikelihood:
         return T
 
     def value(self, theta: Real) -> float:
-        """The log-likelihood."""
         return sum(float(block.log_likelihood.sum()) for block in self._at(theta))
 
     def derivatives(self, theta: Real) -> Derivatives:
-        """The log-likelihood with gradient and observed information."""
         value, p = 0.0, len(theta)
         gradient, information = np.zeros(p), np.zeros((p, p))
         for there in self._at(theta):
@@ -92,7 +88,6 @@ class MixedLikelihood:
         return Derivatives(value, gradient, information)
 
     def expected(self, theta: Real) -> Real:
-        """Sum of the products of the scores of the groups."""
         scores = [block.scores for block in self._at(theta)]
         return np.asarray(sum(score @ score.T for score in scores))
 
@@ -107,10 +102,9 @@ class MixedLikelihood:
         return max(*fixed, abs(float(step[-1])))
 
     def fixed(self, theta: Real, where: slice) -> Real:
-        """``x' beta`` of some rows."""
         return np.asarray((theta[:-1] / self.matrix.scale) @ self.matrix.block(where))
 
-    def near(self, theta: Real) -> MixedLikelihood:
+    def near(self, theta: Real) -> _MixedLikelihood:
         """The same with nodes that are placed for this theta."""
         anew = (_Block(self, theta, *block, None) for block in self._blocks)
         return replace(self, held=tuple((block.v, block.weight) for block in anew))
@@ -131,7 +125,7 @@ class _Block:
     """Some groups at one theta: their log-likelihoods, scores and information. Arrays over nodes, then over rows."""
 
     def __init__(
-        self, whole: MixedLikelihood, theta: Real, where: slice, sizes: Array, nodes: tuple[Real, Real] | None
+        self, whole: _MixedLikelihood, theta: Real, where: slice, sizes: Array, nodes: tuple[Real, Real] | None
     ) -> None:
         self.whole, self.where, self.sizes = whole, where, sizes
         self.spread, self.fixed = float(theta[-1]), whole.fixed(theta, where)
@@ -237,12 +231,17 @@ def regress_mixed(
     order, matrix = np.argsort(groups, kind="stable"), plain.margins.matrix
     check_enough(len(values), matrix.p + 1)
     sorted_rows = Logit(replace(evidence, index=evidence.index[order]))
-    hill = MixedLikelihood(sorted_rows, replace(matrix, versions=(matrix.versions[0][order],)), sizes)
+    hill = _MixedLikelihood(sorted_rows, replace(matrix, versions=(matrix.versions[0][order],)), sizes)
     start = np.linalg.solve(matrix.back, plain.estimates) if plain.converged else np.zeros(matrix.p)
     peak = highest(_search(hill, np.append(start, spread)) for spread in STARTS)
     gain = peak.at.value - plain.log_likelihood
     if gain <= NOTHING * (1 + abs(plain.log_likelihood)):
-        return _without_spread(plain, hill, column)
+        # The groups do not differ more than chance makes them: the fit is the one without a random intercept
+        covariance = np.zeros((len(plain.terms) + 1,) * 2)
+        covariance[:-1, :-1] = plain.covariance
+        theta = np.append(np.linalg.solve(matrix.back, plain.estimates), 0.0)
+        flag = Note("the-groups-of-differ-no-more", column=shorten(column, 24))
+        return _with_intercept(plain, hill, theta, column, 0.0, covariance, plain, flag)
     kind, count = kind_of_variance(variance, sampled), len(sizes)
     fitted = described(
         hill,
@@ -256,7 +255,7 @@ def regress_mixed(
     return _with_spread(plain, hill, peak, fitted, column)
 
 
-def _search(hill: MixedLikelihood, theta: Real) -> Optimum:
+def _search(hill: _MixedLikelihood, theta: Real) -> Optimum:
     """Walk uphill with nodes that are held for a few steps and then placed anew, until that changes nothing."""
     steps = 0
     for _ in range(ROUNDS):
@@ -284,16 +283,7 @@ def _check(evidence: Evidence, sampled: RowSampling, sizes: Array, column: str, 
         raise InputError("no-random-intercept-of-it", named=named, many=many)
 
 
-def _without_spread(plain: Regression, hill: MixedLikelihood, column: str) -> Regression:
-    """The groups do not differ more than chance makes them: the fit is the one without a random intercept."""
-    covariance = np.zeros((len(plain.terms) + 1,) * 2)
-    covariance[:-1, :-1] = plain.covariance
-    flag = Note("the-groups-of-differ-no-more", column=shorten(column, 24))
-    theta = np.append(np.linalg.solve(hill.matrix.back, plain.estimates), 0.0)
-    return _with_intercept(plain, hill, theta, column, 0.0, covariance, plain, flag)
-
-
-def _with_spread(plain: Regression, hill: MixedLikelihood, peak: Optimum, fitted: Fitted, column: str) -> Regression:
+def _with_spread(plain: Regression, hill: _MixedLikelihood, peak: Optimum, fitted: Fitted, column: str) -> Regression:
     deviation = float(fitted.estimates[-1]) if not np.isnan(fitted.infinite[-1]) else math.nan
     signs = np.ones(len(fitted.estimates))
     signs[-1] = 1.0 if deviation >= 0 else -1.0  # s and -s are the same model
@@ -314,7 +304,7 @@ def _with_spread(plain: Regression, hill: MixedLikelihood, peak: Optimum, fitted
 
 def _with_intercept(
     result: Regression,
-    hill: MixedLikelihood,
+    hill: _MixedLikelihood,
     theta: Real,
     column: str,
     deviation: float,
@@ -346,7 +336,7 @@ def _with_intercept(
 
 
 def _parameters(
-    hill: MixedLikelihood, theta: Real, top: float, column: str, deviation: float, error: float | None
+    hill: _MixedLikelihood, theta: Real, top: float, column: str, deviation: float, error: float | None
 ) -> tuple[Parameter, ...]:
     """The variance of the intercept and the intraclass correlation, with profile intervals."""
 

@@ -38,15 +38,13 @@ FAR = 30.0  # a threshold beyond this, without a standard error, is infinite
 RAREST = 0.02  # share of a category with which the search begins at least
 
 
-class CurveRows(ReportRows):
+class _CurveRows(ReportRows):
     """A predictor z_q for each threshold, ``Pr(Y > c_q) = expit(z_q)``: odds need not be proportional."""
 
     def slopes(self, eta: list[Real], where: slice) -> Slopes:
-        """The log-likelihood of these rows and its derivatives."""
         return self._slopes(eta, self.evidence.rows(where))
 
     def possible(self, eta: list[Real], where: slice) -> Iterator[tuple[Real, Sequence[Real]]]:
-        """Chance and gradient of each report."""
         for chances in self.evidence.alternatives(where):
             could = chances.max(axis=0) > 0
             made = self._slopes(eta, np.where(could, chances, 1.0))
@@ -58,7 +56,7 @@ class CurveRows(ReportRows):
 
 
 @dataclass(frozen=True, eq=False)
-class OrdinalRows(CurveRows):
+class _OrdinalRows(_CurveRows):
     """A base threshold and the logarithms of gaps: ``z_q = eta_1 + sum_r A[q, r] exp(eta_r)``.
 
     With ``m_1 = 1``, ``m_r = exp(eta_r)`` and ``G = A' g`` the gradient is ``m_r G_r``, the Hessian
@@ -126,7 +124,7 @@ def regress_ordinal(
     gaps = tuple(Predictor(1, 0, matrix.p + q) for q in range(evidence.k - 2))
     counts = evidence.counts(sampled.weights)
     above = 1 - np.cumsum(counts @ evidence.recovered / counts.sum())[:-1]
-    rows = OrdinalRows(evidence, int(np.argmin(np.abs(above - 0.5))))  # the threshold with the most even shares
+    rows = _OrdinalRows(evidence, int(np.argmin(np.abs(above - 0.5))))  # the threshold with the most even shares
     likelihood = Likelihood(rows, (matrix, gap), (Predictor(0, 0, 0), *gaps), sampled.weights)
     labels = tuple(evidence.categories.labels)
     thresholds = tuple(f"{low}|{high}" for low, high in pairwise(labels))
@@ -138,7 +136,7 @@ def regress_ordinal(
 def _regression_of(
     fitted: Fitted,
     matrix: ModelMatrix,
-    rows: OrdinalRows,
+    rows: _OrdinalRows,
     sampled: RowSampling,
     thresholds: tuple[str, ...],
     designs: Design | Sequence[Design] | None,
@@ -232,7 +230,7 @@ def _with_closed_gaps(fitted: Fitted, p: int, labels: Sequence[Hashable]) -> tup
 def _starts(likelihood: Likelihood) -> list[Real]:
     """Thresholds from the recovered shares of the categories, or from equal ones; no slopes."""
     rows, matrix = likelihood.rows, likelihood.matrices[0]
-    assert isinstance(rows, OrdinalRows)
+    assert isinstance(rows, _OrdinalRows)
     counts = rows.evidence.counts(likelihood.weights)
     recovered = np.maximum(counts @ rows.evidence.recovered / counts.sum(), RAREST)
     return [_start(share / share.sum(), matrix, rows.base) for share in (recovered, np.ones(rows.evidence.k))]
@@ -253,7 +251,7 @@ def _unit(matrix: ModelMatrix) -> float:
     return float(matrix.scale[matrix.constant] / matrix.versions[0][0, matrix.constant])
 
 
-def _proportional_odds(fitted: Fitted, matrix: ModelMatrix, rows: OrdinalRows) -> tuple[NestedTest, ...]:
+def _proportional_odds(fitted: Fitted, matrix: ModelMatrix, rows: _OrdinalRows) -> tuple[NestedTest, ...]:
     """The score test ``g' I^-1 g`` against coefficients that differ between thresholds. Source: standard."""
     evidence, thresholds, slopes = rows.evidence, rows.width, matrix.p - 1
     if not slopes or not fitted.search.converged:
@@ -262,7 +260,7 @@ def _proportional_odds(fitted: Fitted, matrix: ModelMatrix, rows: OrdinalRows) -
     common = np.linalg.solve(matrix.back, fitted.estimates[: matrix.p])
     theta = np.tile(common, (thresholds, 1))
     theta[:, matrix.constant] += rows.steps[:, 1:] @ np.exp(fitted.estimates[matrix.p :]) * _unit(matrix)
-    free = Likelihood.shared(CurveRows(evidence), matrix, None)
+    free = Likelihood.shared(_CurveRows(evidence), matrix, None)
     information = free.expected(theta.reshape(-1))
     if not is_positive_definite(information):
         return ()

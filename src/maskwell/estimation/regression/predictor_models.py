@@ -70,9 +70,8 @@ def fit_predictor(
         L_i = sum_j P[z_i, j] pi_j(V_i) f(y_i | x = j, W_i)
 
     where ``pi_j`` are the shares of the true categories, a multinomial logit in ``latent`` (constant without it), and f
-    is a logistic or multinomial model; ``family="linear"`` solves corrected normal equations instead
-    (:func:`fit_linear`). Putting recovered values in place of x would give wrong slopes, and is not offered. The
-    randomization must not depend on y. Source: derived.
+    is a logistic or multinomial model; ``family="linear"`` solves corrected normal equations instead. Putting recovered
+    values in place of x would give wrong slopes, and is not offered. The randomization must not depend on y. Derived.
 
     Parameters
     ----------
@@ -136,27 +135,25 @@ def regress_on_randomized(
     terms = x.names if width == 1 else tuple(f"{c}: {t}" for c in labels[:-1] for t in x.names)
     hidden_terms = tuple(f"{_said(x.label, c)}: {t}" for c in hidden_labels[:-1] for t in latent.names)
     fitted = fit(likelihood, _starts, sampled, [*terms, *hidden_terms], variance=variance)
-    counts = x.evidence.counts(sampled.weights)
-    shares = np.asarray(counts @ x.evidence.recovered / counts.sum())
     return Regression.of_fit(
         fitted,
         terms,
         sampled,
         Margins(matrix, SoftmaxChances(outcome.k), sampled.weights, labels),
         family="logistic" if width == 1 else "multinomial",
-        flags=(*x.evidence.flags(), *fitted.flags, *rare_flags(x, shares)),
+        flags=(*x.evidence.flags(), *fitted.flags, *_rare_flags(x, sampled.weights)),
         fingerprints=fingerprints(designs),
         besides=Besides(latent=fitted.part(hidden_terms, len(terms), sampled.degrees_of_freedom)),
     )
 
 
-def rare_flags(x: Randomized, shares: Real) -> tuple[str, ...]:
+def _rare_flags(x: Randomized, weights: Real | None) -> tuple[str, ...]:
     """Which categories of the predictor are too rare to say much about."""
-    labels = x.evidence.categories.labels
-    rare = [str(label) for label, share in zip(labels, shares, strict=True) if share < FEW]
-    if not rare:
-        return ()
-    return (f"few are {' or '.join(rare)} in {x.label}: coefficients that rest on them are unreliable",)
+    counts = x.evidence.counts(weights)
+    shares = counts @ x.evidence.recovered / counts.sum()
+    rare = [str(label) for label, share in zip(x.evidence.categories.labels, shares, strict=True) if share < FEW]
+    said = f"few are {' or '.join(rare)} in {x.label}: coefficients that rest on them are unreliable"
+    return (said,) if rare else ()
 
 
 def _starts(likelihood: Likelihood) -> list[Real]:
@@ -220,7 +217,6 @@ def regress_linear(
         scores = scores * sampled.weights[:, None]
     bread = matrix.back @ np.linalg.inv(G)
     covariance = bread @ sampled.variance_of_total(scores) @ bread.T
-    shares = x.evidence.counts(sampled.weights) @ x.evidence.recovered
     positive = bool(np.linalg.eigvalsh((G + G.T) / 2)[0] > 0)
     return Regression(
         x.names,
@@ -231,7 +227,7 @@ def regress_linear(
         n=matrix.n,
         flags=(
             *x.evidence.flags(),
-            *rare_flags(x, shares / shares.sum()),
+            *_rare_flags(x, sampled.weights),
             *(() if positive else (Note("the-recovered-cross-products-are-not"),)),
         ),
         search=Search(math.nan, 1, variance=sampled.sandwich_words(), incomparable=NO_LIKELIHOOD),

@@ -282,7 +282,7 @@ ROWS = 256  # rows of the matrix that are worked on at once
 
 
 @dataclass(frozen=True, eq=False)
-class RowVariance:
+class _RowVariance:
     """What methods for rows of unequal chances share; ``g`` are the factors by which weights were calibrated."""
 
     cells: Cells
@@ -298,14 +298,13 @@ class RowVariance:
 
 
 @dataclass(frozen=True, eq=False)
-class PairwiseVariance(RowVariance):
+class _PairwiseVariance(_RowVariance):
     """Variance from pairwise probabilities; every line of the cells is one row, in the order of the matrix."""
 
     joint: Real
     form: str
 
     def open(self, scores: LineScores) -> Real:
-        """``V_open`` of the weighted sum of the scores."""
         if not scores.full:
             raise TooLargeError("pairwise-probabilities-with-categories", k=scores.k)
         y = np.zeros((len(self.cells), scores.k))
@@ -338,24 +337,22 @@ def check_joint(joint: Any, n: int) -> Real:
     return pairwise
 
 
-class PoissonVariance(RowVariance):
+class _PoissonVariance(_RowVariance):
     """Variance under Poisson sampling."""
 
     def open(self, scores: LineScores) -> Real:
-        """``V_open`` of the weighted sum of the scores."""
         return scores.squares(self.cells.square - self.kept)
 
 
 @dataclass(frozen=True, eq=False)
-class HajekDevilleVariance(RowVariance):
+class _HajekDevilleVariance(_RowVariance):
     """The approximation by Hajek and Deville, stratum by stratum."""
 
     stage: Stage
     scale: Real
 
     @classmethod
-    def of(cls, cells: Cells, g: Real, lonely: Lonely = "error") -> HajekDevilleVariance:
-        """From the cells and the factor by which calibration changed the weights of each line."""
+    def of(cls, cells: Cells, g: Real, lonely: Lonely = "error") -> _HajekDevilleVariance:
         (stage,) = stages_of(cells, with_replacement=True)
         chance = np.bincount(stage.parent.of_line, weights=cells.chance[:, 0], minlength=stage.parent.count)
         certain = at_most(stage.drawn, chance)  # all units of the stratum were sure to be drawn
@@ -370,7 +367,6 @@ class HajekDevilleVariance(RowVariance):
         return np.where(counted, super().kept, self.cells.square)
 
     def open(self, scores: LineScores) -> Real:
-        """``V_open`` of the weighted sum of the scores."""
         cells, strata = self.cells, self.stage.parent
         scale = self.scale[strata.of_line]
         c = np.bincount(strata.of_line, weights=scale * (cells.n - cells.chance[:, 0]), minlength=strata.count)
@@ -382,7 +378,7 @@ class HajekDevilleVariance(RowVariance):
 
 # ---- the variance of any scheme
 
-Variance: TypeAlias = MultistageVariance | PairwiseVariance | PoissonVariance | HajekDevilleVariance
+Variance: TypeAlias = MultistageVariance | _PairwiseVariance | _PoissonVariance | _HajekDevilleVariance
 
 
 def weighted_cells(cells: Cells, scheme: Scheme) -> Cells:
@@ -402,9 +398,9 @@ def variance_of(cells: Cells, scheme: Scheme, g: Real) -> Variance | None:
     if scheme.method == "replicates":
         return None
     if scheme.method == "poisson":
-        return PoissonVariance(cells, g)
+        return _PoissonVariance(cells, g)
     if scheme.method == "hajek-deville":
-        return HajekDevilleVariance.of(cells, g, scheme.lonely)
+        return _HajekDevilleVariance.of(cells, g, scheme.lonely)
     if scheme.joint is not None:
-        return PairwiseVariance(cells, g, scheme.joint, scheme.method)
+        return _PairwiseVariance(cells, g, scheme.joint, scheme.method)
     return MultistageVariance.of(cells, with_replacement=scheme.method != "stages", lonely=scheme.lonely)
