@@ -17,7 +17,7 @@ from typing import Any, Generic, Self, TypeVar, cast
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, as_floats, as_list, check_kind
-from maskwell.core.display import Summary, require_pandas
+from maskwell.core.display import Summary, plain_numbers, require_pandas
 from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.design import Design
 from maskwell.errors import InputError
@@ -359,9 +359,7 @@ class Regression(Coefficients):
             "interval": interval_words(self),
             "exponentiated": exponentiate,
             "coefficients": self.rows(level, exponentiate=exponentiate),
-            "covariance": [
-                [None if math.isnan(x) else x for x in row] for row in self.known_covariance(level).tolist()
-            ],
+            "covariance": plain_numbers(self.known_covariance(level)),
             "covariance_scale": "log" if exponentiate else "estimates",
             "variance": self.variance,
             "degrees_of_freedom": self.degrees_of_freedom,
@@ -388,7 +386,7 @@ class Regression(Coefficients):
 
     def notes(self, level: float = 0.95) -> tuple[str, ...]:
         """What a reader should know: the flags, and which estimates have no standard error beside these intervals."""
-        return (*self.flags, *flat_notes([self, self.latent], self.parameters, level))
+        return (*self.flags, *flat_notes([self, self.latent], level, self.parameters))
 
     def summary(self, level: float = 0.95) -> Summary:
         """A table of the coefficients with what belongs to it: text, which a notebook shows as a table."""
