@@ -111,53 +111,6 @@ def test_parameters_from_columns_in_place_of_23_design_files(shared: Path, here:
     }  # fmt: skip
 
 
-def test_logistic_regression_with_the_parameters_of_each_row(shared: Path, here: Path) -> None:
-    """Against Newton's method with the likelihood of GLMMRR: a report of 1 has the chance c + d Pr(yes)."""
-    formula = ["--formula", "RR_response ~ RRmodel + Question", "--reference", "DQ", "--missing", "drop"]
-    fitted = run("regress", shared / "data" / "glmmrr_ethbe.csv", *formula, *BY_COLUMNS, "--json").json()
-    assert (fitted["n"], len(fitted["designs"])) == (21405, 23)
-    with (shared / "data" / "glmmrr_ethbe.csv").open(encoding="utf-8", newline="") as opened:
-        rows = [row for row in csv.DictReader(opened) if row["RR_response"] != ""]
-    terms = [row["term"] for row in fitted["coefficients"]]
-    X = np.array([[term in _terms(row) for term in terms] for row in rows], dtype=float)
-    c, d = np.array([_chances(row["RRmodel"], float(row["p1"]), float(row["p2"])) for row in rows]).T
-    beta, errors = _newton(X, np.array([row["RR_response"] == "1" for row in rows]), c, d)
-    assert [row["estimate"] for row in fitted["coefficients"]] == pytest.approx(beta.tolist(), abs=1e-6)
-    assert [row["standard_error"] for row in fitted["coefficients"]] == pytest.approx(errors.tolist(), abs=1e-6)
-
-
-def _terms(row: dict[str, str]) -> set[str]:
-    return {"Intercept", f"RRmodel[T.{row['RRmodel']}]", f"Question[T.{row['Question']}]"}
-
-
-def _chances(model: str, p1: float, p2: float) -> tuple[float, float]:
-    """The chance of a report of 1 is c + d Pr(yes)."""
-    if model == "UQM":
-        return (1 - p1) * p2, p1
-    if model == "Forced":
-        return p2, p1
-    return 1 - p1, 2 * p1 - 1
-
-
-def _newton(X: Any, one: Any, c: Any, d: Any) -> tuple[Any, Any]:
-    """Fisher's scoring, then errors from the observed information by differences of the gradient."""
-
-    def gradient(beta: Any) -> Any:
-        s = 1 / (1 + np.exp(-X @ beta))
-        lam = c + d * s
-        return X.T @ (np.where(one, 1 / lam, -1 / (1 - lam)) * d * s * (1 - s))
-
-    beta = np.zeros(X.shape[1])
-    for _ in range(60):
-        s = 1 / (1 + np.exp(-X @ beta))
-        lam = c + d * s
-        weight = (d * s * (1 - s)) ** 2 / (lam * (1 - lam))
-        beta = beta + np.linalg.solve((X * weight[:, None]).T @ X, gradient(beta))
-    moves = np.eye(len(beta)) * 1e-5
-    information = -np.array([(gradient(beta + move) - gradient(beta - move)) / 2e-5 for move in moves])
-    return beta, np.sqrt(np.diag(np.linalg.inv(information)))
-
-
 def test_forced_answers_read_by_the_wrong_convention(shared: Path, here: Path) -> None:
     """0.413 in place of 0.246, from the same rows.
 
@@ -169,8 +122,6 @@ def test_forced_answers_read_by_the_wrong_convention(shared: Path, here: Path) -
 
 
 # ---- plagiarism, directly and by the crosswise device
-
-PLAGIARISM = ("RRmodel", "RRp1", "RRp2")
 
 
 def test_standard_error_of_partial_plagiarism(shared: Path, here: Path) -> None:

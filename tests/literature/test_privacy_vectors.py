@@ -112,39 +112,6 @@ def test_supports_of_itemsets(vectors: dict[str, list[Vector]]) -> None:
         assert found.support == pytest.approx(v["support_hat"], rel=v["tol"])
 
 
-# ---- section 4 of the specification, formula by formula
-
-
-@pytest.mark.parametrize("k", [2, 3, 10, 64])
-@pytest.mark.parametrize("gamma", [1.5, 3, 20])
-def test_gamma_diagonal_formulas(k: int, gamma: float) -> None:
-    design = Uniform.from_gamma(gamma, numbered(k))
-    assert design.added_variance() == pytest.approx((k - 1) * (k + 2 * gamma - 2) / (gamma - 1) ** 2)
-    assert design.condition() == pytest.approx((gamma + k - 1) / (gamma - 1))
-    assert design.guess_probability() == pytest.approx(gamma / (gamma + k - 1))
-    assert np.trace(design.matrix()) == pytest.approx(k * gamma / (gamma + k - 1))
-
-
-@pytest.mark.parametrize(("k", "q"), [(4, 1), (5, 2), (9, 4), (30, 7)])
-@pytest.mark.parametrize("gamma", [1.5, 3, 20])
-def test_subset_formulas(k: int, q: int, gamma: float) -> None:
-    design = Subset.from_gamma(gamma, numbered(k), size=q)
-    D = q * gamma + k - q
-    assert float(design.include) == pytest.approx(q * gamma / D)
-    assert float(design.other) == pytest.approx(q * ((q - 1) * gamma + k - q) / ((k - 1) * D))
-    assert design.guess_probability() == pytest.approx(gamma / D)
-    variance = (k - 1) / k * ((k - 1) * D**2 / (q * (k - q) * (gamma - 1) ** 2) - 1)
-    assert design.added_variance() == pytest.approx(variance)
-
-
-def test_local_diversity_is_the_limit_of_subset_selection() -> None:
-    limit, diverse = Subset.from_gamma(10**12, numbered(7), size=3), LocalDiversity.of(3, numbered(7))
-    pi = np.arange(1, 8) / 28
-    np.testing.assert_allclose(limit.covariance(pi), diverse.covariance(pi), rtol=1e-9)
-    assert diverse.added_variance() == pytest.approx(6 * 2 / 4)
-    assert diverse.parity() == math.inf
-
-
 CURVES: dict[str, Callable[[float], float]] = {
     "p**(1/3)": lambda p: p ** (1 / 3),
     "p**2": lambda p: p**2,

@@ -279,9 +279,8 @@ class Estimate(Result):
     def default_interval(self) -> str:
         """The method of intervals where none is named: one that keeps its level.
 
-        ``score`` for counted reports; where counts are small ``exact``, or ``matched`` where no single count tells a
-        share; ``profile`` for maximum likelihood estimates at 0 or 1, which have no standard error; ``wald`` under a
-        sampling plan unless counts are small.
+        ``score`` for counts, ``exact`` or ``matched`` for small ones, ``profile`` for most likely shares of 0 or 1, and
+        ``wald`` under a sampling plan unless counts are small.
         """
         from maskwell.estimation.share_intervals import default_method
 
@@ -329,8 +328,7 @@ class Estimate(Result):
         NaN for an error where a covariance is not defined, as at the boundary of maximum likelihood, which is flagged.
 
         >>> from maskwell.designs import Dense
-        >>> from maskwell.estimation import estimate_by_moments
-        >>> from maskwell.estimation import Sample
+        >>> from maskwell.estimation import Sample, estimate_by_moments
         >>> sample = Sample.of([120, 180], Dense.of([["0.7", "0.3"], ["0.3", "0.7"]]))
         >>> difference = estimate_by_moments(sample.counts, sample.design).contrast([1, -1])
         >>> [round(x, 4) for x in difference]   # the first answer is 50 points rarer than the second
@@ -355,8 +353,7 @@ class Estimate(Result):
 
         >>> from maskwell.core import Categories
         >>> from maskwell.designs import Uniform
-        >>> from maskwell.estimation import estimate_by_moments
-        >>> from maskwell.estimation import Sample
+        >>> from maskwell.estimation import Sample, estimate_by_moments
         >>> sample = Sample.of([500, 300, 200], Uniform.from_gamma(5, Categories.numbered(3)))
         >>> [round(x, 2) for x in estimate_by_moments(sample.counts, sample.design).mean()]   # half a time each
         [0.48, 0.04]

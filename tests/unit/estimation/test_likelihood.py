@@ -82,15 +82,6 @@ def test_a_held_share_stays_and_the_rest_is_best() -> None:
         assert found.log_likelihood >= (counts @ np.log(lam)).max() - 1e-9
 
 
-def test_any_start_gives_the_same_answer() -> None:
-    counts = np.array([5, 60, 35])
-    expected = maximise([JAR], [counts]).pi
-    for start in (np.eye(3)[0], np.array([1e-9, 0.5, 0.5 - 1e-9]), np.array([0.98, 0.01, 0.01])):
-        found = maximise([JAR], [counts], start=start)
-        np.testing.assert_allclose(found.pi, expected, atol=1e-6)
-        assert found.gap <= 1e-10
-
-
 # ---- structure
 
 

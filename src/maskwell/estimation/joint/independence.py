@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -138,18 +138,23 @@ def degrees_of_freedom(shape: Sequence[int]) -> int:
 # ---- tests on the reports
 
 
-def pearson_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
-    """Pearson's chi-square of the reports."""
-    x, flags = _occurring(estimate, layout, "pearson")
-    e = expected(x)
-    return _of_reports(layout, "pearson", float(((x - e) ** 2 / e).sum()), x, flags)
-
-
-def observed_ratio_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
-    """The likelihood ratio of the reports."""
-    x, flags = _occurring(estimate, layout, "observed-likelihood-ratio")
-    ratio = np.divide(x, expected(x), out=np.ones_like(x), where=x > 0)
-    return _of_reports(layout, "observed-likelihood-ratio", float(2 * (x * np.log(ratio)).sum()), x, flags)
+def reports_test(estimate: Estimate, layout: Layout, method: str = "pearson") -> IndependenceTest:
+    """Pearson's chi-square of the reports that occur, or their likelihood ratio."""
+    x, flags = counted(estimate, layout, method).astype(np.float64), list[str]()
+    for axis, margin in enumerate(margins_of(x)):
+        if not margin.all():
+            flags.append(Note("reports-of-that-never-occurred", name=layout.names[axis]))
+            x = np.compress(margin > 0, x, axis=axis)
+    e, df = expected(x), degrees_of_freedom(x.shape)
+    if below(e, SMALL).any():
+        flags.append(Note("some-expected-counts-are-below", small=SMALL))
+    if df == 0:
+        flags.append(Note("one-variable-has-a-single-report"))
+    if method == "pearson":
+        statistic = float(((x - e) ** 2 / e).sum())
+    else:
+        statistic = float(2 * (x * np.log(np.divide(x, e, out=np.ones_like(x), where=x > 0))).sum())
+    return IndependenceTest.by_chi_square(layout.names, method, statistic, df, int(x.sum()), flags=tuple(flags))
 
 
 def counted(estimate: Estimate, layout: Layout, method: str) -> Array:
@@ -163,26 +168,6 @@ def counted(estimate: Estimate, layout: Layout, method: str) -> Array:
 def _check_own_devices(layout: Layout, method: str) -> None:
     if layout.shares_devices():
         raise ParameterError("share-a-device-their-reports-depend", names=" and ".join(layout.names), method=method)
-
-
-def _occurring(estimate: Estimate, layout: Layout, method: str) -> tuple[Real, list[str]]:
-    """Counts without the reports that never occurred, and what is to be said about them."""
-    x = counted(estimate, layout, method).astype(np.float64)
-    flags: list[str] = []
-    for axis, margin in enumerate(margins_of(x)):
-        if not margin.all():
-            flags.append(Note("reports-of-that-never-occurred", name=layout.names[axis]))
-            x = np.compress(margin > 0, x, axis=axis)
-    if below(expected(x), SMALL).any():
-        flags.append(Note("some-expected-counts-are-below", small=SMALL))
-    return x, flags
-
-
-def _of_reports(layout: Layout, method: str, statistic: float, x: Real, flags: list[str]) -> IndependenceTest:
-    df = degrees_of_freedom(x.shape)
-    if df == 0:
-        flags = [*flags, Note("one-variable-has-a-single-report")]
-    return IndependenceTest.by_chi_square(layout.names, method, statistic, df, int(x.sum()), flags=tuple(flags))
 
 
 def rao_scott_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
@@ -307,8 +292,8 @@ def slopes(pi: Real) -> Real:
 # ---- by name
 
 TESTS: dict[str, Callable[[Estimate, Layout], IndependenceTest]] = {
-    "pearson": pearson_test,
-    "observed-likelihood-ratio": observed_ratio_test,
+    "pearson": reports_test,
+    "observed-likelihood-ratio": partial(reports_test, method="observed-likelihood-ratio"),
     "likelihood-ratio": likelihood_ratio_test,
     "wald": wald_test,
     "rao-scott": rao_scott_test,
@@ -335,10 +320,10 @@ def _fitting(estimate: Estimate, layout: Layout) -> IndependenceTest:
         known = not layout.shares_devices() and gives_back_reports(estimate, layout)
         return (rao_scott_test if known else wald_test)(estimate, layout)
     if layout.shares_devices() or layout.shape == layout.report_shape:
-        return pearson_test(estimate, layout)
+        return reports_test(estimate, layout)
     test = likelihood_ratio_test(estimate, layout)
     if not test.boundary:
         return test
-    by_reports = pearson_test(estimate, layout)
+    by_reports = reports_test(estimate, layout)
     sharper = "the most likely table has empty cells, so that the sharper likelihood-ratio test needs the bootstrap"
     return replace(by_reports, flags=(*by_reports.flags, sharper))

@@ -213,17 +213,8 @@ def _honesty(likelihood: Likelihood, fitted: Fitted, sampled: RowSampling) -> Pa
 
     @cache
     def profile(level: float) -> tuple[float, float]:
-        step = min(2 * error, 2.0) if known else 2.0
-        low, high = profile_ends(
-            likelihood,
-            theta,
-            fitted.search.log_likelihood,
-            len(theta) - 1,
-            level,
-            step=step,
-            low=-FARTHEST,
-            high=FARTHEST,
-        )
+        step, top, place = min(2 * error, 2.0) if known else 2.0, fitted.search.log_likelihood, len(theta) - 1
+        low, high = profile_ends(likelihood, theta, top, place, level, step=step, low=-FARTHEST, high=FARTHEST)
         return _chance(low), _chance(high)
 
     def wald(level: float) -> tuple[float, float]:

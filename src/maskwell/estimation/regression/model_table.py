@@ -99,16 +99,13 @@ def fit_model_table(
     interval: str | None = None,
 ) -> Regression:
     """Fit what the table, or one of :data:`MODELS`, calls for; with replicate weights once more for each of them."""
-    n = len(table.versions[0])
     _check_model(table, model)
-    check_interval(
-        interval,
-        "replicate weights" if replicates else "a linear regression" if table.outcome.numbers is not None else "",
-    )
+    linear = "" if table.outcome.numbers is None else "a linear regression"
+    check_interval(interval, "replicate weights" if replicates else linear)
     if replicates is not None:
         result = _replicated(table, np.asarray(table.plan["replicates"]), replicates, variance, model)
     else:
-        sampled = RowSampling.from_columns(n, table.plan, lonely=lonely)
+        sampled = RowSampling.from_columns(len(table.versions[0]), table.plan, lonely=lonely)
         result = _fitted(table, sampled, variance, model)
     latent = None if result.latent is None else replace(result.latent, asked=interval)
     return replace(

@@ -125,10 +125,6 @@ class Coefficients(Result):
         flat = self.flat(level)
         return np.where(flat[:, None] | flat, np.nan, self.covariance)
 
-    def flat_notes(self, level: float = LEVEL) -> tuple[str, ...]:
-        """Why some coefficients have no standard error, in words; nothing where all have one."""
-        return _flat_note(term for term, one in zip(self.terms, self.flat(level), strict=True) if one)
-
     @property
     def p_values(self) -> Real:
         """Two-sided, for a coefficient of zero: by the likelihood ratio where intervals are those of the profile."""
@@ -231,16 +227,14 @@ class Coefficients(Result):
         return self.terms.index(term)
 
 
-def _flat_note(terms: Iterable[str]) -> tuple[str, ...]:
-    named = [*terms]
-    return (FLAT.format(terms=listed(named, len(named), 60)),) if named else ()
-
-
-def flat_notes(parts: Iterable[Coefficients | None], parameters: Iterable[Parameter], level: float) -> tuple[str, ...]:
+def flat_notes(
+    parts: Iterable[Coefficients | None], level: float, parameters: Iterable[Parameter] = ()
+) -> tuple[str, ...]:
     """One note for all estimates without a standard error whose likelihood is flat."""
     known = [part for part in parts if part is not None]
     terms = [term for part in known for term, one in zip(part.terms, part.flat(level), strict=True) if one]
-    return _flat_note([*terms, *(one.name for one in parameters if one.is_flat(level))])
+    named = [*terms, *(one.name for one in parameters if one.is_flat(level))]
+    return (FLAT.format(terms=listed(named, len(named), 60)),) if named else ()
 
 
 def _exp(values: Real) -> Real:

@@ -17,7 +17,7 @@ from typing import Any, Generic, Self, TypeVar, cast
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, as_floats, as_list, check_kind
-from maskwell.core.display import Summary, require_pandas
+from maskwell.core.display import Summary, plain_numbers, require_pandas
 from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.design import Design
 from maskwell.errors import InputError
@@ -85,27 +85,33 @@ class _Of(Generic[T]):
         return cast(T, self if whole is None else attrgetter(self.path)(whole))
 
 
+class _Named(_Of[Any]):
+    """Numbers for each coefficient, by name (a pandas Series) when the model came from a formula."""
+
+    def __get__(self, whole: Any, kind: Any = None) -> Any:
+        values = super().__get__(whole, kind)
+        if whole is None or whole.formula is None:
+            return values
+        return require_pandas().Series(values, index=list(whole.terms))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Regression(Coefficients):
     """A fitted regression.
 
     Attributes
     ----------
-    family
-        What was fitted, such as "logistic".
+    family, n
+        What was fitted, such as "logistic", and to how many rows.
     outcome, categories
         Name of the outcome, and its true categories. The last category is the reference.
-    n
-        Number of rows.
     log_likelihood, null_log_likelihood
         At the estimates, and with an intercept alone (None where that has no meaning). Weighted rows count with their
         weight.
     iterations, converged
         Of the search.
-    variance
-        What the standard errors rest on, in words.
-    flags
-        What a reader should know, in words.
+    variance, flags
+        What the standard errors rest on, and what a reader should know, in words.
     incomparable
         Why the log-likelihood, AIC and BIC must not be compared with those of other models; empty where they may be.
     latent
@@ -163,6 +169,10 @@ class Regression(Coefficients):
     llf = _Of[float]("log_likelihood")
     llnull = _Of[float | None]("null_log_likelihood")
     nobs = _Of[int]("n")
+    params = _Named("shown")  # By name (a pandas Series) when the model came from a formula, as the next three
+    bse = _Named("standard_error")
+    tvalues = _Named("z")
+    pvalues = _Named("p_values")
 
     @classmethod
     def of_fit(
@@ -193,28 +203,6 @@ class Regression(Coefficients):
         """The last terms of an ordinal model, one less than its categories."""
         count = len(self.categories) - 1 if self.family == "ordinal" else 0
         return np.arange(len(self.terms)) >= len(self.terms) - count
-
-    # ---- the names of statsmodels
-
-    @property
-    def params(self) -> Any:
-        """The coefficients; by name (a pandas Series) when the model came from a formula."""
-        return self._named(self.shown)
-
-    @property
-    def bse(self) -> Any:
-        """Standard errors, NaN where there is none."""
-        return self._named(self.standard_error)
-
-    @property
-    def tvalues(self) -> Any:
-        """Estimates over their standard errors."""
-        return self._named(self.z)
-
-    @property
-    def pvalues(self) -> Any:
-        """Two-sided p-values."""
-        return self._named(self.p_values)
 
     def conf_int(self, alpha: float = 0.05) -> Any:
         """Intervals at the level 1 - alpha, shape (p, 2)."""
@@ -359,9 +347,7 @@ class Regression(Coefficients):
             "interval": interval_words(self),
             "exponentiated": exponentiate,
             "coefficients": self.rows(level, exponentiate=exponentiate),
-            "covariance": [
-                [None if math.isnan(x) else x for x in row] for row in self.known_covariance(level).tolist()
-            ],
+            "covariance": plain_numbers(self.known_covariance(level)),
             "covariance_scale": "log" if exponentiate else "estimates",
             "variance": self.variance,
             "degrees_of_freedom": self.degrees_of_freedom,
@@ -388,7 +374,7 @@ class Regression(Coefficients):
 
     def notes(self, level: float = 0.95) -> tuple[str, ...]:
         """What a reader should know: the flags, and which estimates have no standard error beside these intervals."""
-        return (*self.flags, *flat_notes([self, self.latent], self.parameters, level))
+        return (*self.flags, *flat_notes([self, self.latent], level, self.parameters))
 
     def summary(self, level: float = 0.95) -> Summary:
         """A table of the coefficients with what belongs to it: text, which a notebook shows as a table."""
@@ -396,9 +382,6 @@ class Regression(Coefficients):
 
     def __repr__(self) -> str:
         return self.summary()
-
-    def _named(self, values: Real) -> Any:
-        return values if self.formula is None else require_pandas().Series(values, index=list(self.terms))
 
     def _margins(self) -> Margins:
         if self.margins is None:

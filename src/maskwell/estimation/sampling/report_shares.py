@@ -69,11 +69,8 @@ class Together:
             raise TooLargeError("designs-that-tell-the-shares-only")
         kept = self.variance is not None and bool(self.variance.kept.any())
         if kept or (self.scheme.replicates is not None and self.scheme.replicates.finite):
-            instead = (
-                "merge lonely strata" if self.scheme.method == "stages" else f"leave {option(self.scheme.method)} out"
-            )
-            if self.cells.population.shape[1]:
-                instead = f"leave {option('population')} out"
+            method = "population" if self.cells.population.shape[1] else self.scheme.method
+            instead = "merge lonely strata" if method == "stages" else f"leave {option(method)} out"
             raise ParameterError("no-randomization-correction-is-known", instead=instead)
 
     def estimate(self) -> SurveyEstimate:
@@ -137,12 +134,9 @@ class Together:
     ) -> SurveyEstimate:
         """From the shares and the totals with their covariances."""
         cells = self.cells
+        degrees = None if self.variance is None else self.variance.degrees_of_freedom(lines)
         if self.scheme.replicates is not None:
-            degrees: float | None = self.scheme.replicates.degrees_of_freedom(
-                cells.replicates.shape[1], cells.stratum.size
-            )
-        else:
-            degrees = None if self.variance is None else self.variance.degrees_of_freedom(lines)
+            degrees = self.scheme.replicates.degrees_of_freedom(cells.replicates.shape[1], cells.stratum.size)
         return SurveyEstimate(
             categories=estimand.categories,
             pi_hat=values[0],

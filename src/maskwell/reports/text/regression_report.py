@@ -9,7 +9,7 @@ from typing import Any
 
 from maskwell.core.phrases import Printed, magnitude, p_text, shorten
 from maskwell.core.verdicts import at_least
-from maskwell.estimation.regression.named_coefficients import Coefficients, interval_words
+from maskwell.estimation.regression.named_coefficients import Coefficients, flat_notes, interval_words
 from maskwell.estimation.regression.nested_models import NestedTest
 from maskwell.estimation.regression.predicted_chances import Effects, Predictions
 from maskwell.estimation.regression.regression_result import Regression
@@ -120,7 +120,7 @@ def coefficients_table(part: Coefficients, level: float) -> Table:
         with_level(head, level),
         rows,
         caption=caption,
-        notes=[*rows_told, *getattr(part, "flags", ()), *part.flat_notes(level)],
+        notes=[*rows_told, *getattr(part, "flags", ()), *flat_notes([part], level)],
     )
 
 

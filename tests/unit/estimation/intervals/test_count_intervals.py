@@ -19,7 +19,7 @@ from tests.support.estimates import FORCED, JAR, WARNER, estimate_of
 from maskwell import Categories, Sampling
 from maskwell import design as make_design
 from maskwell.designs import Dense, Design, Kronecker, Subset, Uniform
-from maskwell.estimation import LeftInverse, Sample, estimate_by_moments, estimate_samples, estimate_survey
+from maskwell.estimation import Sample, estimate_by_moments, estimate_samples, estimate_survey
 from maskwell.estimation.share_intervals import clopper_pearson, wilson
 
 Z = norm.ppf(0.975)
@@ -188,25 +188,6 @@ def test_the_count_has_the_variance_of_the_estimate_at_every_share(counts: list[
             grid = np.linspace(0, 1, 4001)
             kept = [t for t in grid if abs(estimate.pi_hat[j] - t) <= Z * np.sqrt(variance(t) / n)]
             assert found[j] == pytest.approx([kept[0], kept[-1]], abs=4e-4)
-
-
-def test_another_left_inverse_has_counts_of_its_own() -> None:
-    inverse = LeftInverse.best(KUK, [0.1, 0.9])
-    for chosen, L in ((None, KUK.left_inverse()), (inverse, inverse.L)):
-        behind = estimate_of([250, 30, 20], KUK, inverse=chosen).binomial_counts
-        assert behind is not None
-        spread = behind.a * (1 - behind.a) / (behind.a - behind.b) ** 2
-        assert spread[0] == pytest.approx(_variance(L, KUK.matrix(), 0, np.array([1.0, 0.0])))
-
-
-def test_several_samples_have_the_variance_of_their_sum() -> None:
-    """Two decks of Warner: the estimate weighs both, and so does the count."""
-    estimate = estimate_samples([Sample.of([120, 180], WARNER), Sample.of([60, 140], make_design("warner", p="0.8"))])
-    behind = estimate.binomial_counts
-    assert behind is not None
-    lam = behind.b[0] + (behind.a[0] - behind.b[0]) * np.clip(estimate.pi_hat, 0, 1)[0]
-    spread = lam * (1 - lam) / (behind.a[0] - behind.b[0]) ** 2 / behind.n[0]
-    assert spread == pytest.approx(estimate.variance[0], rel=0.01)
 
 
 @pytest.mark.parametrize("family", ["lie-detector", "cheating-detection"])
