@@ -15,9 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, TypeAlias, cast
+from typing import Any, BinaryIO, Protocol, TypeAlias
 
 from maskwell.core.categories import Categories
 from maskwell.core.phrases import HINT, listed
@@ -106,22 +105,28 @@ class Engine:
     takes_dictionaries: bool = False  # its sink writes a dictionary of texts as it writes texts
 
 
-def _engine(module: str, name: str) -> Engine:
-    return cast(Engine, getattr(import_module(f"maskwell.engines.{module}"), name))
+def _engine(kind: str) -> Engine:
+    """The engine of a kind of file, which is loaded on first use."""
+    if kind == "text":
+        from maskwell.engines.delimited import DELIMITED
+
+        return DELIMITED
+    if kind == "labelled":
+        from maskwell.engines.labelled import LABELLED
+
+        return LABELLED
+    from maskwell.engines.arrow_files import IPC, PARQUET
+
+    return PARQUET if kind == "parquet" else IPC
 
 
-_IPC, _LABELLED = partial(_engine, "arrow_files", "IPC"), partial(_engine, "labelled", "LABELLED")
 COMPRESSED = (".gz", ".bz2", ".zst")  # endings behind those of text files
 
 ENGINES: Mapping[str, Callable[[], Engine]] = {
-    **{
-        kind + packed: partial(_engine, "delimited", "DELIMITED")
-        for kind in (".csv", ".tsv")
-        for packed in ("", *COMPRESSED)
-    },
-    ".parquet": partial(_engine, "arrow_files", "PARQUET"),
-    **dict.fromkeys((".arrow", ".arrows"), _IPC),
-    **dict.fromkeys((".sav", ".dta", ".sas7bdat", ".xpt"), _LABELLED),
+    **{kind + packed: partial(_engine, "text") for kind in (".csv", ".tsv") for packed in ("", *COMPRESSED)},
+    ".parquet": partial(_engine, "parquet"),
+    **dict.fromkeys((".arrow", ".arrows"), partial(_engine, "arrow")),
+    **dict.fromkeys((".sav", ".dta", ".sas7bdat", ".xpt"), partial(_engine, "labelled")),
 }
 """The engine of each ending of a file name, loaded when it is called."""
 
@@ -160,7 +165,7 @@ def open_source(
 ) -> Iterator[Source]:
     """Open a file of any known kind; the other arguments are those of :class:`OpensSource`."""
     asked = InputFile.of(path)
-    ending, engine, expected = ending_of(path), _IPC() if _is_arrow_stream(path) else engine_of(path), coded
+    ending, engine, expected = ending_of(path), _engine("arrow") if _is_arrow_stream(path) else engine_of(path), coded
     if not isinstance(expected, Mapping):
         expected = dict.fromkeys(expected)
 
