@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from maskwell.core.adapters import Adapter
     from maskwell.engines.cell_counts import count_tables as count_tables
     from maskwell.engines.counts_in_arrow import counts_from_arrow as counts_from_arrow
     from maskwell.engines.counts_in_arrow import counts_to_arrow as counts_to_arrow
@@ -29,9 +30,21 @@ else:
 def register_libraries() -> None:
     """Tell core how to load the adapter for columns of each library when the first is met; none is loaded by that."""
     from functools import partial
-    from importlib import import_module
 
     from maskwell.core.adapters import LOADERS
 
-    modules = {"pandas": "pandas_columns", "polars": "polars_columns", "pyarrow": "arrow_columns"}
-    LOADERS.update({name: partial(import_module, f"maskwell.engines.{module}") for name, module in modules.items()})
+    LOADERS.update({library: partial(_adapter, library) for library in ("pandas", "polars", "pyarrow")})
+
+
+def _adapter(library: str) -> Adapter:
+    if library == "pandas":
+        from maskwell.engines import pandas_columns
+
+        return pandas_columns
+    if library == "polars":
+        from maskwell.engines import polars_columns
+
+        return polars_columns
+    from maskwell.engines import arrow_columns
+
+    return arrow_columns

@@ -93,13 +93,15 @@ class BasketCoder:
         if missing == "category":
             raise ParameterError("column-holds-baskets-which-have-no", column=shorten(repr(column), 24))
         self.column, self._items, self._missing = column, Categories.of(items), missing
-        self.problems = BasketProblems(column, self._items)
+        self._noted = BasketProblems(column, self._items)
+        self.problems: list[Problems] = [self._noted]
 
-    def bits(self, values: Any, first_row: int) -> Encoded | None:
-        """Bits of the baskets, shape (n, ceil(M / 8)), or None when some of them cannot be used."""
+    def read(self, columns: Sequence[Any], first_row: int) -> Encoded | None:
+        """Bits of the baskets in the one column, shape (n, ceil(M / 8)), or None when some of them cannot be used."""
+        (values,) = columns
         lost = missing_rows(values)
         if lost.any() and self._missing == "error":
-            self.problems.note_missing(lost, first_row)
+            self._noted.note_missing(lost, first_row)
             return None
         if lost.any():
             values = values.filter(require().array(~lost))
@@ -137,15 +139,15 @@ class BasketCoder:
             wrong = codes == UNKNOWN
             at = np.unique(parents[wrong])
             times = Counter(texts[place] for place in np.flatnonzero(wrong).tolist())
-            self.problems.note_unknown(times, at, first_row, rows)
-            self.problems.unknown += len(at) - int(wrong.sum())  # baskets are counted, not items
+            self._noted.note_unknown(times, at, first_row, rows)
+            self._noted.unknown += len(at) - int(wrong.sum())  # baskets are counted, not items
             return None
         held = np.zeros((len(lists), len(self._items)), dtype=np.bool_)
         held[parents, codes] = True
         if int(held.sum()) < len(codes):
             keys, counts = np.unique(parents * len(self._items) + codes, return_counts=True)
             at, item = np.divmod(keys[counts > 1], len(self._items))
-            problems, twice = self.problems, rows[np.unique(at)]
+            problems, twice = self._noted, rows[np.unique(at)]
             problems.repeated += len(twice)
             problems.repeated_items.update(self._items.labels[code] for code in item.tolist())
             if problems.first_repeated is None:
@@ -217,7 +219,11 @@ def read_baskets(
 ) -> BasketRows:
     """The reported baskets of a table as bits, all of them in memory: M / 8 bytes for each."""
     coded = expected_categories([assignment], reports=True)
-    reader = (_BitReader if assignment.baskets is None else _ListReader)(assignment, missing)
+    if assignment.baskets is not None:
+        assignment.baskets.check_named()
+        reader: Any = BasketCoder(assignment.columns[0], assignment.baskets.names, missing)
+    else:
+        reader = _BitReader(assignment, missing)
     work = _ReadingBaskets(assignment, reader, str(rows), roles or ColumnRoles())
     parts = rows.in_parts(work, coded=coded, progress=progress)
     problems, read = parts[0].problems, parts[0].rows
@@ -242,7 +248,7 @@ class _ReadingBaskets:
     """Reads the baskets of a source; ``where`` is what messages call the table."""
 
     assignment: Assignment
-    reader: _ListReader | _BitReader
+    reader: BasketCoder | _BitReader
     where: str
     roles: ColumnRoles
 
@@ -276,17 +282,6 @@ class _ReadingBaskets:
         if first_row is None:
             raise_first(self.reader.problems, rows.rows)
         return _BasketPart(rows.rows, bits, plans, self.reader.problems)
-
-
-class _ListReader:
-    def __init__(self, assignment: Assignment, missing: str) -> None:
-        assert assignment.baskets is not None
-        assignment.baskets.check_named()
-        self._coder = BasketCoder(assignment.columns[0], assignment.baskets.names, missing)
-        self.problems: list[Problems] = [self._coder.problems]
-
-    def read(self, columns: Sequence[Any], first_row: int) -> Encoded | None:
-        return self._coder.bits(columns[0], first_row)
 
 
 class _BitReader:

@@ -309,7 +309,7 @@ class BasketRandomizer:
         check_true_values(self._name, self._field)
         self._sampler = self._items.sampler(random, self._name)
         self._coder = BasketCoder(self._name, self._items.names, how.missing)
-        self.problems, self._n_missing = [self._coder.problems], 0
+        self.problems, self._n_missing = self._coder.problems, 0
 
     @property
     def rows_at_once(self) -> int:
@@ -326,7 +326,7 @@ class BasketRandomizer:
 
     def encode(self, batch: Any, row: int) -> list[Encoded | None]:
         """Bits of the baskets, None where some cannot be encoded."""
-        encoded = self._coder.bits(batch.column(self.positions[0]), row + 1)
+        encoded = self._coder.read([batch.column(self.positions[0])], row + 1)
         self._n_missing += 0 if encoded is None else encoded.n_missing
         return [encoded]
 

@@ -210,8 +210,8 @@ def _true_codes(
         if assignment.baskets is not None:
             name, items = assignment.columns[0], basket_items(assignment)
             baskets = BasketCoder(name, items.names, missing)
-            encoded.append(baskets.bits(table.columns([name], BASKETS)[name], 1))
-            problems.append(baskets.problems)
+            encoded.append(baskets.read([table.columns([name], BASKETS)[name]], 1))
+            problems += baskets.problems
             continue
         coders = true_coders(assignment, missing)
         encoded += [coder.codes(table.column(coder.column), 1) for coder in coders]

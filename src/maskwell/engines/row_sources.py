@@ -105,37 +105,28 @@ class Engine:
     takes_dictionaries: bool = False  # its sink writes a dictionary of texts as it writes texts
 
 
-def _delimited() -> Engine:
-    from maskwell.engines.delimited import DELIMITED
+def _engine(kind: str) -> Engine:
+    """The engine of a kind of file, which is loaded on first use."""
+    if kind == "text":
+        from maskwell.engines.delimited import DELIMITED
 
-    return DELIMITED
+        return DELIMITED
+    if kind == "labelled":
+        from maskwell.engines.labelled import LABELLED
 
+        return LABELLED
+    from maskwell.engines.arrow_files import IPC, PARQUET
 
-def _parquet() -> Engine:
-    from maskwell.engines.arrow_files import PARQUET
-
-    return PARQUET
-
-
-def _ipc() -> Engine:
-    from maskwell.engines.arrow_files import IPC
-
-    return IPC
-
-
-def _labelled() -> Engine:
-    from maskwell.engines.labelled import LABELLED
-
-    return LABELLED
+    return PARQUET if kind == "parquet" else IPC
 
 
 COMPRESSED = (".gz", ".bz2", ".zst")  # endings behind those of text files
 
 ENGINES: Mapping[str, Callable[[], Engine]] = {
-    **{kind + packed: _delimited for kind in (".csv", ".tsv") for packed in ("", *COMPRESSED)},
-    ".parquet": _parquet,
-    **dict.fromkeys((".arrow", ".arrows"), _ipc),
-    **dict.fromkeys((".sav", ".dta", ".sas7bdat", ".xpt"), _labelled),
+    **{kind + packed: partial(_engine, "text") for kind in (".csv", ".tsv") for packed in ("", *COMPRESSED)},
+    ".parquet": partial(_engine, "parquet"),
+    **dict.fromkeys((".arrow", ".arrows"), partial(_engine, "arrow")),
+    **dict.fromkeys((".sav", ".dta", ".sas7bdat", ".xpt"), partial(_engine, "labelled")),
 }
 """The engine of each ending of a file name, loaded when it is called."""
 
@@ -174,7 +165,7 @@ def open_source(
 ) -> Iterator[Source]:
     """Open a file of any known kind; the other arguments are those of :class:`OpensSource`."""
     asked = InputFile.of(path)
-    ending, engine, expected = ending_of(path), _ipc() if _is_arrow_stream(path) else engine_of(path), coded
+    ending, engine, expected = ending_of(path), _engine("arrow") if _is_arrow_stream(path) else engine_of(path), coded
     if not isinstance(expected, Mapping):
         expected = dict.fromkeys(expected)
 

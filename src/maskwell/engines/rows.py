@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from maskwell.core.arguments import check_kind
@@ -150,7 +150,7 @@ class Rows(ABC):
         return self._with_columns(arrays) if arrays else self
 
     def _with_columns(self, columns: Mapping[str, Any]) -> Rows:
-        return self.with_view(AddedColumns(columns, self.view))
+        return self.with_view(partial(_WiderRows, dict(columns), self.view))
 
 
 def _rows_of(data: Any) -> Rows:
@@ -333,19 +333,11 @@ def _arrow(data: Any) -> Any:
 # ---- further columns
 
 
-class AddedColumns:
-    """A view of rows with further columns behind their own, from Arrow arrays with one value for each row."""
-
-    def __init__(self, columns: Mapping[str, Any], before: View | None = None) -> None:
-        self.columns, self._before = dict(columns), before
-
-    def __call__(self, source: Source, path: str) -> Source:
-        """The rows of a source with the columns."""
-        return _WiderRows(source if self._before is None else self._before(source, path), self.columns, path)
-
-
 class _WiderRows:
-    def __init__(self, source: Source, columns: Mapping[str, Any], path: str) -> None:
+    """Rows with further columns behind their own, from Arrow arrays with one value for each row."""
+
+    def __init__(self, columns: Mapping[str, Any], before: View | None, source: Source, path: str) -> None:
+        source = source if before is None else before(source, path)
         self._source, self._columns, self._path = source, [*columns.items()], path
         self.style, self.done, self.close = source.style, source.done, source.close
         self._own = len(source.schema)

@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from maskwell.engines import Rows, cell_counts, count_tables
+from maskwell.engines import Rows, cell_counts, column_codes, count_tables
 from maskwell.engines.column_codes import LevelCoder
 from maskwell.errors import CountsError, MissingValueError, TooLargeError
 
@@ -105,8 +105,6 @@ def test_labels_come_in_their_natural_order(tmp_path: Path) -> None:
 
 
 def test_a_column_that_is_no_category_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from maskwell.engines import column_codes
-
     monkeypatch.setattr(column_codes, "MOST_LEVELS", 50)
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"x": pa.array(range(200))}), path)

@@ -13,7 +13,7 @@ import pytest
 from tests.support.together import together
 
 import maskwell as mw
-from maskwell.engines import csv_file, input_file
+from maskwell.engines import csv_file, input_file, record_reader
 from maskwell.engines.delimited import DelimitedSource
 from maskwell.engines.input_file import TextForm, encoding_of, separator_of
 from maskwell.engines.record_reader import RecordReader
@@ -98,8 +98,6 @@ def test_the_ending_of_the_output_tells_tabs_from_commas(tmp_path: Path, source:
 
 
 def test_small_blocks_and_bytes_that_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from maskwell.engines import record_reader
-
     monkeypatch.setattr(record_reader, "BLOCK_BYTES", 64)
     for encoding in ("utf-16", "cp1252"):
         (tmp_path / "a.csv").write_bytes(text().encode(encoding))
@@ -171,8 +169,6 @@ def test_encodings() -> None:
 
 
 def test_a_column_with_commas_and_points_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from maskwell.engines import record_reader
-
     monkeypatch.setattr(record_reader, "BLOCK_BYTES", 1 << 8)
     monkeypatch.setattr(record_reader, "LONGEST_RECORD", 1 << 10)
     (tmp_path / "a.csv").write_text("x;y\n" + "1,5;a\n" * 200 + "2.5;b\n")
@@ -184,8 +180,6 @@ def test_a_column_with_commas_and_points_is_refused(tmp_path: Path, monkeypatch:
 
 
 def test_bytes_further_down_that_are_no_utf8_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from maskwell.engines import record_reader
-
     monkeypatch.setattr(record_reader, "BLOCK_BYTES", 1 << 8)
     (tmp_path / "a.csv").write_bytes(b"x,y\n" + b"1,a\n" * 200 + b"2,\xfc\n")
     with pytest.raises(DataFileError, match="UTF") as refused:
