@@ -283,10 +283,7 @@ def estimate_table(
     made_of: Mapping[str, str] | None = None,
     chosen: Sequence[Any] | None = None,
 ) -> Table:
-    """The estimates as a table for a paper: shares, errors and intervals, domains below each other.
-
-    ``exact`` for programs: all digits; ``sums`` are the shares of combined categories, which ``made_of`` explains.
-    """
+    """The estimates as a table for a paper; ``sums`` are shares of combined categories, which ``made_of`` explains."""
     shown = _Shown(level, interval, exact, has_effects(estimate), None if chosen is None else [*map(label, chosen)])
     known = [label(one) for part in (estimate, sums) if part is not None for one in part.categories]
     unknown = [name for name in shown.chosen or () if name not in known]
