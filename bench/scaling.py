@@ -257,7 +257,7 @@ def _curves(points: Sequence[Point]) -> list[str]:
 
 def _draw(sheet: Sheet, points: Sequence[Point]) -> None:
     """A row for each curve: on the left its seconds, on the right its memory."""
-    from maskwell.reports.pictures.sheet import Note
+    from maskwell.reports.pictures.sheet import LegendEntry
 
     curves = _curves(points)
     frames = sheet.plots(*[HEIGHT] * len(curves), across=2)
@@ -266,7 +266,7 @@ def _draw(sheet: Sheet, points: Sequence[Point]) -> None:
         for curve, axes in zip(curves, frames[place::2], strict=True):
             _draw_curve(axes, [point for point in points if point.curve == curve], value, ends)
             axes.set_title(f"{curve} (clock), {unit}" if curve in BY_CLOCK else f"{curve}, {unit}")
-    sheet.above.append(Note("Seconds for a million rows, and the memory of the whole process at its peak"))
+    sheet.above.append(LegendEntry("Seconds for a million rows, and the memory of the whole process at its peak"))
 
 
 def _seconds(point: Point) -> float:
@@ -274,8 +274,8 @@ def _seconds(point: Point) -> float:
 
 
 def _draw_curve(axes: Any, points: Sequence[Point], value: Callable[[Point], float], y: tuple[float, float]) -> None:
+    from maskwell.reports.pictures.marks import log_scale, set_numbers
     from maskwell.reports.pictures.palette import colour
-    from maskwell.reports.pictures.sheet import log_scale, set_numbers
 
     at = [point.at for point in points]
     log_scale(axes, x=(min(at) / 1.5, max(at) * 1.5), y=y)

@@ -176,11 +176,12 @@ def _content(device: Device, options: SheetOptions, say: Wording) -> dict[str, A
     script, design = _script(device, options), device.deck.realised
     words = told.words_for(device) if script is None else script.words()
     strength = strength_of(max(design.parity_exact(), options.all_reports))
+    promise = told.Sentences("promise")
     sentences = {
         "title": _title(device) if script is None else script.title,
         "steps": words.steps,
         "rules": words.rules,
-        "rule": told.rule_by_chance(strength)
+        "rule": promise.text("rule", strength)
         if (device.procedure is None and device.deck.form not in TRUTHFUL)
         else "",
         "questions": _questions(device, options) if script is None else script.questions,
@@ -188,7 +189,7 @@ def _content(device: Device, options: SheetOptions, say: Wording) -> dict[str, A
         "truths": truth_labels(design),
         "truth_heading": _heading(device.deck.wish),
         "protection": told.protection(device.deck, "chance" if script is None else script.hidden_by, strength),
-        "together": told.learned(strength),
+        "together": promise.text("learned", strength),
         "reports": list(device.deck.reports) if script is None else report_labels(design),
         "sheets": _sheets(device, script),
         "direct": throws_of(device.dice) if device.dice is not None and told.is_direct(device.dice) else None,

@@ -150,11 +150,6 @@ def months(share: Fraction) -> str | None:
 # ---- what anyone could conclude
 
 
-def rule_by_chance(strength: Strength) -> str:
-    """Why it is no lie to say what chance decides, and what that is for."""
-    return Sentences("promise").text("rule", strength)
-
-
 def protection(deck: Deck, hidden_by: str, strength: Strength) -> list[str]:
     """What anyone could conclude from a report, for the respondent; it is hidden by chance or by another question.
 
@@ -173,11 +168,6 @@ def protection(deck: Deck, hidden_by: str, strength: Strength) -> list[str]:
     hidden = Sentences("promise").text("hidden", hidden_by, strength)
     answer = deck.truths[0] if len(deck.truths) == 2 else ""
     return [hidden, *(concrete(parity, belief, answer) for belief in SPOKEN)]
-
-
-def learned(strength: Strength) -> str:
-    """What the survey learns, and as far as the protection goes, that it does not learn who."""
-    return Sentences("promise").text("learned", strength)
 
 
 # ---- the sentences: each line of a file is one step or one rule

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import Real
+from maskwell.core.arguments import Array, Real
 from maskwell.core.exact import Parity
 from maskwell.core.percentages import as_decimal, percent_bound
 from maskwell.core.phrases import Printed
@@ -131,6 +131,11 @@ class Region:
         prior = like.upper.prior if like else Grid.around().prior
         curves = (Boundary(gamma, upward=upward).values(prior) for upward in (False, True))
         return cls(*(Outline(prior, value) for value in curves))
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """Its curves by name."""
+        return {"prior": self.upper.prior, "lower": self.lower.value, "upper": self.upper.value}
 
     @property
     def is_empty(self) -> bool:
@@ -289,6 +294,12 @@ def end_notes(*regions: Region) -> list[LegendEntry]:
     held = marks.line(linestyle="none", marker="o", markersize=6, color=colour("risk"))
     approached = marks.line(linestyle="none", marker="o", markersize=6, **marks.open_point(colour("risk")))
     return [LegendEntry("end included", held), LegendEntry("end not included", approached)]
+
+
+def breach_notes(region: Region, area: str, line: str) -> list[LegendEntry]:
+    """What hatching and its edge mean, where there is any."""
+    words = [LegendEntry(area, marks.area(**breach())), LegendEntry(line, marks.line(**breach_line()))]
+    return [] if region.is_empty else words
 
 
 def diagonal_note() -> LegendEntry:

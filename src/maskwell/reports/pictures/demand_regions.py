@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -39,14 +39,14 @@ def plot_demand(demand: Demand) -> Picture:
 
     def draw(sheet: Sheet) -> None:
         beliefs.draw_breach(beliefs.square(sheet), region)
-        marked = _breach_notes(region, "breach", "upper and lower limit")
+        marked = beliefs.breach_notes(region, "breach", "upper and lower limit")
         beliefs.explain(sheet, [*_heading(demand), *marked, *beliefs.end_notes(region), beliefs.diagonal_note()])
 
     return Picture(
         name="demand",
         title="What a demand forbids",
         text=demand_in_words(demand),
-        data=_region_arrays(region),
+        data=region.arrays,
         columns=COLUMNS,
         rows=demand_rows(demand),
         draw=draw,
@@ -84,11 +84,7 @@ def plot_demands(demands: Sequence[Demand]) -> Picture:
         name="demands",
         title="Two demands compared",
         text=" ".join([*map(demand_in_words, demands), verdict]),
-        data={
-            f"{key}_{i}": values
-            for i, region in enumerate(regions, 1)
-            for key, values in _region_arrays(region).items()
-        },
+        data={f"{key}_{i}": values for i, region in enumerate(regions, 1) for key, values in region.arrays.items()},
         columns=("demand", *COLUMNS),
         rows=[[in_symbols(demand), *row] for demand in demands for row in demand_rows(demand)],
         draw=draw,
@@ -129,7 +125,7 @@ def plot_canonical(demand: Demand) -> Picture:
         title="What a demand really asks for",
         text=f"{demand_in_words(demand)} {remark}",
         data={
-            **_region_arrays(stated),
+            **stated.arrays,
             "canonical_lower": canonical.lower.value,
             "canonical_upper": canonical.upper.value,
             "implied_lower": implied.lower.value,
@@ -149,16 +145,12 @@ def _canonical_notes(demand: Demand, stated: Region, *, same: bool) -> list[Lege
     ]
     return [
         *_heading(demand),
-        *_breach_notes(stated, "breach, as stated", "upper and lower limit, as stated"),
+        *beliefs.breach_notes(stated, "breach, as stated", "upper and lower limit, as stated"),
         *([] if same else following),
         LegendEntry(f"really asked: {asked(demand).split(' (')[0]}", marks.line(**beliefs.at_parity())),
         *beliefs.end_notes(stated),
         beliefs.diagonal_note(),
     ]
-
-
-def _region_arrays(region: Region) -> Mapping[str, Array]:
-    return {"prior": region.upper.prior, "lower": region.lower.value, "upper": region.upper.value}
 
 
 def _heading(demand: Demand) -> list[LegendEntry]:
@@ -168,13 +160,6 @@ def _heading(demand: Demand) -> list[LegendEntry]:
         *([LegendEntry("Reaching the boundary is a breach already.")] if demand.closed else []),
         *([] if demand.certified else [LegendEntry("Not certain: seen on samples only.", tone="risk")]),
     ]
-
-
-def _breach_notes(region: Region, area: str, line: str) -> list[LegendEntry]:
-    """What hatching and its edge mean, where there is any."""
-    if region.is_empty:
-        return []
-    return [LegendEntry(area, marks.area(**beliefs.breach())), LegendEntry(line, marks.line(**beliefs.breach_line()))]
 
 
 def _one_of_two(place: int, demand: Demand, region: Region) -> list[LegendEntry]:
@@ -312,8 +297,7 @@ def _demand_key(demand: Demand, stated: Region) -> list[LegendEntry]:
         return [LegendEntry(f"{in_symbols(demand)}: nothing is asked")]
     bound = asked(demand).split(" (", maxsplit=1)[0]
     return [
-        LegendEntry(f"breach of {in_symbols(demand)}", marks.area(**beliefs.breach())),
-        LegendEntry("limit of the demand", marks.line(**beliefs.breach_line())),
+        *beliefs.breach_notes(stated, f"breach of {in_symbols(demand)}", "limit of the demand"),
         *beliefs.end_notes(stated),
         LegendEntry(f"really asked: {bound}", marks.line(**beliefs.at_parity())),
     ]

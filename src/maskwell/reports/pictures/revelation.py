@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from maskwell.core.arguments import Array, Flag, check_kind, shown_short
+from maskwell.core.arguments import Flag, check_kind, shown_short
 from maskwell.core.exact import Parity
 from maskwell.core.percentages import SPACE
 from maskwell.core.phrases import shorten
@@ -81,7 +81,7 @@ def _alone(parity: Parity, region: Region, name: str) -> Picture:
         name="revealed",
         title="What a report reveals",
         text=_in_words(parity, name),
-        data=_arrays(region),
+        data=region.arrays,
         columns=COLUMNS,
         rows=_rows(parity),
         draw=draw,
@@ -122,7 +122,7 @@ def _against(parity: Parity, region: Region, demand: Demand, stated: Region, nam
             f"{_in_words(parity, name)} The demand {in_symbols(demand)} allows parity up to {asked(demand)}. "
             f"{answer}: {reason}."
         ),
-        data={**_arrays(region), "demand_lower": stated.lower.value, "demand_upper": stated.upper.value},
+        data={**region.arrays, "demand_lower": stated.lower.value, "demand_upper": stated.upper.value},
         columns=(*COLUMNS, *DEMANDED),
         rows=[[*row, *bounds] for row, bounds in zip(_rows(parity), demand_bounds(demand), strict=True)],
         draw=draw,
@@ -132,10 +132,6 @@ def _against(parity: Parity, region: Region, demand: Demand, stated: Region, nam
 def _heading(name: str, parity: Parity) -> str:
     """The design and its parity in one line."""
     return f"{name}: {kept(parity)}" if name else f"A design with {kept(parity)}"
-
-
-def _arrays(region: Region) -> dict[str, Array]:
-    return {"prior": region.upper.prior, "lower": region.lower.value, "upper": region.upper.value}
 
 
 def _rows(parity: Parity) -> list[list[str]]:
@@ -171,15 +167,10 @@ def _bar(axes: Axes, parity: Parity, prior: Fraction) -> None:
 
 def _demand_notes(stated: Region, worst: Worst | None) -> list[LegendEntry]:
     """What the demand adds to the drawing: nothing where it forbids nothing."""
-    if stated.is_empty:
-        return []
-    reached = LegendEntry("breach that a report can lead to", marks.area(**_broken()))
-    return [
-        LegendEntry("breach: what the demand forbids", marks.area(**beliefs.breach())),
-        *([] if worst is None else [reached]),
-        LegendEntry("limit of the demand", marks.line(**beliefs.breach_line())),
-        *beliefs.end_notes(stated),
-    ]
+    notes = beliefs.breach_notes(stated, "breach: what the demand forbids", "limit of the demand")
+    if notes and worst is not None:
+        notes.insert(1, LegendEntry("breach that a report can lead to", marks.area(**_broken())))
+    return [*notes, *beliefs.end_notes(stated)] if notes else []
 
 
 def _outside_note(region: Region) -> list[LegendEntry]:

@@ -44,7 +44,11 @@ def estimate_report(
     grid: Report | None = None,
     quantities: Sequence[Quantity] = (),
 ) -> Report:
-    """Estimated shares with their errors."""
+    """Estimated shares with their errors.
+
+    ``wanted`` is the margin that answers the question, with its name, where categories are tuples; ``grid`` shows a
+    table of two variables better than a list.
+    """
     intervals = estimate.intervals(level, interval)
     headline = Paragraph(_answer(estimate, intervals, variables, level))
     body: list[Block] = []
@@ -279,7 +283,7 @@ def estimate_table(
     made_of: Mapping[str, str] | None = None,
     chosen: Sequence[Any] | None = None,
 ) -> Table:
-    """The estimates as a table for a paper: shares, errors and intervals, domains below each other."""
+    """The estimates as a table for a paper; ``sums`` are shares of combined categories, which ``made_of`` explains."""
     shown = _Shown(level, interval, exact, has_effects(estimate), None if chosen is None else [*map(label, chosen)])
     known = [label(one) for part in (estimate, sums) if part is not None for one in part.categories]
     unknown = [name for name in shown.chosen or () if name not in known]
