@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 from tests.support.arrays import Array
 from tests.support.chisquare import fits
+from tests.support.quiet import told
 
 from maskwell.core import KeyedRandom
 from maskwell.errors import MaskwellError, MissingValueError, ParameterError, WrongTypeError
@@ -212,50 +213,11 @@ def test_words_of_two_truths_or_designs_are_independent(design: str, bit: int) -
 # ---- bad input
 
 
-@pytest.mark.parametrize("ids", [[1, None], [1, float("nan")], np.array([1.0, np.nan]), ["a", ""]])
-def test_a_record_without_an_id_is_refused(ids: Any) -> None:
-    with pytest.raises(MissingValueError, match="row 1 "):
-        KEYED.names(ids)
-
-
 OTHERS = [[True], [1.5], [1e300], [2.0**53], [b"a"], [(1, 2)], np.array([7], "M8[D]"), np.array([7], "M8[ns]")]
 TOO_LARGE = [np.array([2.0**24], np.float32), np.array([2.0**11], np.float16), np.array([2.0**53])]
 
 
-@pytest.mark.parametrize("ids", [*OTHERS, *TOO_LARGE])
-def test_ids_of_other_kinds_are_refused(ids: Any) -> None:
-    with pytest.raises(WrongTypeError, match="row 0 ") as raised:
-        KEYED.names(ids)
-    assert "whole numbers or texts" in raised.value.hint
-
-
-def test_ids_must_be_one_column() -> None:
-    with pytest.raises(WrongTypeError, match="shape"):
-        KEYED.names(np.zeros((2, 2), dtype=int))
-    assert KEYED.names([]).shape == (0, 16)
-    assert words([], [], 2).shape == (0, 2)
-
-
 WEAK = ["", "00" * 15, b"short", "0" * 33, "correct horse battery staple", "00" * 32, b"\1\2" * 16]
-
-
-@pytest.mark.parametrize("key", WEAK)
-def test_keys_that_could_be_tried_are_refused_and_not_shown(key: Any) -> None:
-    with pytest.raises(ParameterError) as raised:
-        KeyedRandom.of(key, "d")
-    assert not key or str(key) not in str(raised.value)
-    assert all(isinstance(value, int) for value in raised.value.objects.values())
-    assert raised.value.hint
-
-
-@pytest.mark.parametrize("dataset", ["", None, 3])
-def test_a_data_set_needs_a_name(dataset: Any) -> None:
-    with pytest.raises(MaskwellError):
-        KeyedRandom.of(KEY, dataset)
-    with pytest.raises(MaskwellError):
-        KEYED.stream(dataset, DESIGN)
-    with pytest.raises(MaskwellError):
-        KEYED.stream("sex", dataset)
 
 
 # ---- the key stays where it is
@@ -300,3 +262,33 @@ def test_derived_keys_do_not_hold_the_key() -> None:
     for text in (repr(sent).encode(), pickle.dumps(sent), repr(vars(sent)).encode()):
         assert KEY not in text and KEY.hex().encode() not in text
     assert sent.subkey("names").hex() not in repr(sent)
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "columns"),
+    [
+        (MissingValueError, "row 1 ", [[1, None], [1, float("nan")], np.array([1.0, np.nan]), ["a", ""]]),
+        (WrongTypeError, "row 0 .*\n.*whole numbers or texts", [*OTHERS, *TOO_LARGE]),
+        (WrongTypeError, "shape", [np.zeros((2, 2), dtype=int)]),
+    ],
+)
+def test_what_is_no_column_of_ids_is_refused(error: type[MaskwellError], said: str, columns: list[Any]) -> None:
+    for ids in columns:
+        with pytest.raises(error, match=said):
+            KEYED.names(ids)
+    assert KEYED.names([]).shape == (0, 16) and words([], [], 2).shape == (0, 2)
+
+
+@pytest.mark.parametrize("key", WEAK)
+def test_keys_that_could_be_tried_are_refused_and_not_shown(key: Any) -> None:
+    with told(ParameterError) as raised:
+        KeyedRandom.of(key, "d")
+    assert not key or str(key) not in str(raised.value)
+    assert all(isinstance(value, int) for value in raised.value.objects.values())
+
+
+@pytest.mark.parametrize("name", ["", None, 3])
+def test_data_sets_variables_and_designs_need_names(name: Any) -> None:
+    for call in (KeyedRandom.of, lambda _, name: KEYED.stream(name, DESIGN), lambda _, name: KEYED.stream("sex", name)):
+        with pytest.raises(MaskwellError):
+            call(KEY, name)
