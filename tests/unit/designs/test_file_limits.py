@@ -1,7 +1,6 @@
 """What a design and its file may hold at most, and what an audit of the largest ones leaves out."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from tests.support.large_designs import band, matrix, nested_blocks
 from tests.support.quiet import told
 
-from maskwell import Categories, SeededRandom, audit, compare, load_design
+from maskwell import Categories, audit, compare, load_design
 from maskwell.core.documents import from_json
 from maskwell.designs import Dense, LocalDiversity, Mixture, Sparse, Subset, Unary, Uniform, kernels, wire
 from maskwell.designs.wire import save_design
@@ -107,13 +106,3 @@ def test_kernels_refuse_what_does_not_fit_a_word(k):
     ):
         with pytest.raises(OverflowError):
             call()
-
-
-def test_a_sampler_shared_by_threads_gives_every_row_its_own_words():
-    """All rows have the same truth; the pieces, put together in any order, are the rows of one pass."""
-    design, piece = Uniform.from_epsilon(1, Categories.numbered(200)), 500
-    shared = design.sampler(SeededRandom(4), threads=1)
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: shared.sample(np.zeros(piece, dtype=int)).data.tobytes(), range(200)))
-    whole = design.sample(np.zeros(200 * piece, dtype=int), random=SeededRandom(4)).data.reshape(200, piece)
-    assert sorted(found) == sorted(row.tobytes() for row in whole)

@@ -1,4 +1,4 @@
-"""Beliefs after a report, how far reports speak for sensitive categories, and the two numbers of Leysieffer and Warner."""
+"""Beliefs after a report, how far reports speak for sensitive categories, and jeopardy."""
 
 from __future__ import annotations
 
