@@ -209,7 +209,10 @@ class Reader:
                 return node
             case "sign", "{" if self.terms:
                 self.place -= 1
-                return self._braces(self._inside("}"))
+                inside = self._inside("}")
+                if len(inside) != 1 or inside[0][0] is not None:
+                    raise NotAllowedError(*_NO_EXPRESSION)
+                return Operation("{}", (inside[0][1],))
             case "sign", ("(" | "[") as opening if not self.terms:
                 return self._items(opening)
             case "sign", ("+" | "-" | "~") as symbol if not (self.terms and symbol == "~"):
@@ -225,11 +228,6 @@ class Reader:
         arguments = self.arguments(closing)
         self.terms = terms
         return arguments
-
-    def _braces(self, inside: tuple[tuple[str | None, Node], ...]) -> Node:
-        if len(inside) != 1 or inside[0][0] is not None:
-            raise NotAllowedError(*_NO_EXPRESSION)
-        return Operation("{}", (inside[0][1],))
 
     def _check_length(self) -> None:
         depth, operators = 1, 0

@@ -275,12 +275,9 @@ def one_line(text: str) -> str:
 
 def in_json(text: str) -> str:
     """JSON, as a whole, in which such signs are written as JSON writes them."""
-    return text if text.isprintable() else _UNSEEN.sub(_in_json_string, text)
-
-
-def _in_json_string(match: re.Match[str]) -> str:
-    sign = match.group()
-    return sign if sign in "\n\r\t" else json.dumps(sign)[1:-1]  # between values; within a text JSON escapes them
+    if text.isprintable():
+        return text  # signs are between values; within a text JSON escapes them
+    return _UNSEEN.sub(lambda m: m[0] if m[0] in "\n\r\t" else json.dumps(m[0])[1:-1], text)
 
 
 def in_toml(text: str) -> str:

@@ -95,8 +95,6 @@ class Reports:
         )
 
 
-# ---- columns of sets
-
 SETS = ("packed", "texts")  # the forms of a column of sets: bytes of eight categories each, or texts of 0 and 1
 
 

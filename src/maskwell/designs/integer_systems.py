@@ -68,18 +68,15 @@ class WeightedSystem:
             if best is not None and size >= best[0] // 4:
                 break
             best = size, z, off
-            z = z + self._correction(off)
+            shift = max(0, largest_of(off).bit_length() - 500)
+            change = self.solver((off >> shift).astype(np.float64) * self.scale) * self.scale
+            z = z + np.array([int(x) << shift for x in np.rint(change).tolist()], dtype=object)
         return None if best is None else (best[1][: self.rows], best[1][self.rows :], best[2][: self.rows])
 
     def _residual(self, z: Array, right: Array) -> Array:
         y, p = z[: self.rows], z[self.rows :]
         off = right - self.A.times(self.weights * self.A.transposed(y), self.rows) - self.B.times(p, self.rows)
         return np.concatenate([off, self.B.transposed(y)])
-
-    def _correction(self, off: Array) -> Array:
-        shift = max(0, largest_of(off).bit_length() - 500)
-        change = self.solver((off >> shift).astype(np.float64) * self.scale) * self.scale
-        return np.array([int(x) << shift for x in np.rint(change).tolist()], dtype=object)
 
 
 def _factors(K: Any) -> Callable[[Real], Real]:

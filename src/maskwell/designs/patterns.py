@@ -147,8 +147,6 @@ class Patterns(WrittenOut):
         """Always: every row takes two values in the ratio of the parity, and no two rows are proportional."""
         return True
 
-    # ---- the matrix
-
     @cached_property
     def _holds(self) -> Array:
         """Whether set i holds category j, shape (m, k)."""
@@ -172,8 +170,6 @@ class Patterns(WrittenOut):
         pairs = [(share * self.outside, share * self.inside) for share in self.shares]
         columns = (zip(pairs, column, strict=True) for column in self._holds.T.tolist())
         return [list(accumulate(pair[held] for pair, held in column))[:-1] for column in columns], [self.total] * self.k
-
-    # ---- identity
 
     def exact_form(self) -> Mapping[str, Any]:
         """Integers in the ratio of the weights, the two factors, what they sum to, and the sets as 0/1 texts."""
@@ -208,9 +204,6 @@ class Patterns(WrittenOut):
         return replace(self, categories=inputs, reports=_check_outputs(outputs, self.m))
 
 
-# ---- sets as bits of numbers
-
-
 def mask_of(codes: Iterable[int], k: int) -> int:
     """The number whose bits are these category codes."""
     mask = 0
@@ -235,9 +228,6 @@ def set_labels(masks: Iterable[int], categories: Categories) -> Categories:
     if len(set(named)) < len(named):
         named = ["{" + ", ".join(map(str, codes)) + "}" for codes in sets]
     return Categories.of(named)
-
-
-# ---- checks
 
 
 def _check_masks(masks: Sequence[int], shares: Sequence[int], categories: Categories) -> None:

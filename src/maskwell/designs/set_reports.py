@@ -36,8 +36,6 @@ class SetDesign(OwnCategories):
 
     encoding: ClassVar[Encoding] = "bits"
 
-    # ---- to be said by each structure
-
     @property
     @abstractmethod
     def outputs(self) -> SetReports:
@@ -68,8 +66,6 @@ class SetDesign(OwnCategories):
     @abstractmethod
     def sets(self) -> Iterable[tuple[int, ...]]:
         """All sets that can be reported, in the row order of the matrix."""
-
-    # ---- what follows
 
     def apply(self, pi: Real) -> Real:
         """Inclusion probabilities ``r + (p - r) pi``, shape (k,)."""
@@ -136,8 +132,6 @@ class SetDesign(OwnCategories):
 
     def _exact_matrix(self) -> list[list[Fraction]]:
         return [[self.set_probability(frozenset(s), j) for j in range(self.k)] for s in self.sets()]
-
-    # ---- reports as bit masks
 
     def empty_reports(self, n: int) -> Bits:
         """Room for n masks."""

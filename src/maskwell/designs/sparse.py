@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, chain, pairwise
 from typing import Any, ClassVar, Self
 
@@ -42,8 +42,6 @@ class Sparse(OwnLabels, ByColumns):
     """
 
     kind: ClassVar[str] = "sparse"
-
-    # ---- ways to make one
 
     @classmethod
     def from_integers(
@@ -102,8 +100,6 @@ class Sparse(OwnLabels, ByColumns):
         """
         return cls.from_integers(*_assembled(parts, places), inputs)
 
-    # ---- identity
-
     def exact_form(self) -> Mapping[str, Any]:
         """For each truth the reports that can come, integers in their ratio, and what they sum to."""
         return {name: self._listed(name, 0, self.k) for name in _FORM}
@@ -127,7 +123,7 @@ class Sparse(OwnLabels, ByColumns):
     def _identity_text(self) -> Iterator[str]:
         for i, name in enumerate(_FORM):
             yield f'{"," if i else _OPENING}"{name}":'
-            yield from self._listed_text(name)
+            yield from _stretches(self.k, partial(self._listed, name))
         yield '},"inputs":'
         yield from _labels_text(self.inputs)
         yield f',"kind":"{self.kind}","maskwell":"design","outputs":'
@@ -143,12 +139,6 @@ class Sparse(OwnLabels, ByColumns):
             last = piece
         more = {"provenance": dict(self.provenance), "fingerprint": name.text()}
         yield f"{last[:-1]},{canonical_text(json_form(more))[1:]}"
-
-    def _listed_text(self, name: str) -> Iterator[str]:
-        for first in range(0, self.k, _STRETCH):
-            text = canonical_text(self._listed(name, first, min(first + _STRETCH, self.k)))
-            yield ("," if first else "[") + text[1:-1]
-        yield "]"
 
     @classmethod
     def from_exact_form(cls, exact: Mapping[str, Any], inputs: Categories, outputs: Categories) -> Self:
@@ -172,8 +162,13 @@ def _labels_text(categories: Categories) -> Iterator[str]:
     if isinstance(labels, range):
         yield canonical_text(categories.to_json())
         return
-    for first in range(0, len(labels), _STRETCH):
-        text = canonical_text([to_json(label) for label in labels[first : first + _STRETCH]])
+    yield from _stretches(len(labels), lambda first, last: [to_json(label) for label in labels[first:last]])
+
+
+def _stretches(size: int, listed: Callable[[int, int], list[Any]]) -> Iterator[str]:
+    """The canonical text of a list of so many elements, a stretch at a time."""
+    for first in range(0, size, _STRETCH):
+        text = canonical_text(listed(first, min(first + _STRETCH, size)))
         yield ("," if first else "[") + text[1:-1]
     yield "]"
 

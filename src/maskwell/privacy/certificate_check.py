@@ -149,9 +149,6 @@ class _Numbers:
         self.fault = self.fault or "a key is repeated, so that two readers could read two different things"
 
 
-# ---- the checks
-
-
 class _Wrong(Exception):  # noqa: N818 (not an error of the program, but the answer no)
     """A claim that does not hold, in words."""
 

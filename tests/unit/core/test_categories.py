@@ -86,41 +86,6 @@ def test_integers_from_zero_are_numbered():
     assert Categories.of(range(1, 4)).labels == (1, 2, 3)
 
 
-@together(
-    ("bad", "said"),
-    [
-        (["a", "b", "a"], "'a' appears twice"),
-        ([("a", 1), ("b", 1), ("a", 1.0)], r"\('a', 1\) equals \('a', 1.0\)"),
-        ([("a", "x"), ("b", ("y", "\ud800"))], "label 2 holds half a character"),
-        ([("a", [])], "label 1 is a tuple, which cannot be a label"),
-        ([1, True], "1 equals True"),
-        ([1, 1.0], "1 equals 1.0"),
-        ([], "no labels"),
-        (range(0), "no labels"),
-        (["a", None], "label 2 is a missing value"),
-        ([math.nan], "label 1 is a missing value"),
-        ([np.datetime64("NaT")], "missing value"),
-        (["a", ["b"]], "label 2 is a list"),
-        (list("aabbccddeeffgg"), r"\.\.\."),
-    ],
-)
-def test_unusable_labels_are_refused(bad, said):
-    with told(LabelError, match=said):
-        Categories.of(bad)
-
-
-@together("bad", ["abc", b"abc", 3, None])
-def test_labels_must_be_a_list(bad):
-    with pytest.raises(WrongTypeError, match="must be a list"):
-        Categories.of(bad)
-
-
-@together("k", [0, -1, 2.0, True, "3", 2**32, math.nan])
-def test_numbered_needs_a_count(k):
-    with pytest.raises(ParameterError, match="k = "):
-        Categories.numbered(k)
-
-
 def test_unknown_label_has_no_code():
     with pytest.raises(UnknownCategoryError, match="'c' is not among the 2") as caught:
         Categories.of(["a", "b"]).code("c")
@@ -202,12 +167,6 @@ def test_numbered_categories_take_any_numbers(dtype):
     assert encoded.codes.dtype == np.uint32
 
 
-@together("bad", [-1, 3, 2**40, -(2**63), 2**63, 1.5, math.inf, "1"])
-def test_numbered_categories_check_bounds(bad):
-    with pytest.raises(UnknownCategoryError, match="1 of 2 values"):
-        Categories.numbered(3).encode(np.array([1, bad], dtype=object if isinstance(bad, str) else None))
-
-
 def test_whole_floats_equal_integers_and_booleans():
     assert Categories.of([10, 20]).encode(np.array([20.0, 10.0])).codes.tolist() == [1, 0]
     assert Categories.of([0.0, 1.5]).encode(np.array([0, 0])).codes.tolist() == [0, 0]
@@ -230,27 +189,6 @@ def test_empty_columns_are_fine():
     for values in ([], np.array([]), np.array([], dtype=str), np.array([], dtype=np.int64)):
         assert Categories.of(["a", "b"]).encode(values).codes.tolist() == []
     assert Categories.of(["a", "b"]).decode([], like=[]) == []
-
-
-@together("values", [np.array("a"), np.array([["a"]])])
-def test_only_one_dimension(values):
-    with pytest.raises(InputError, match="one dimension"):
-        Categories.of(["a"]).encode(values)
-
-
-@together("values", ["a", 3, {"a": 1}, {"a"}, None, iter(["a"])])
-def test_only_columns(values):
-    with pytest.raises(WrongTypeError, match="a column of values is needed") as caught:
-        Categories.of(["a"]).encode(values)
-    assert "one column" in caught.value.hint
-    if values is not None:
-        with pytest.raises(WrongTypeError):
-            Categories.of(["a"]).decode([0], like=values)
-
-
-def test_values_that_cannot_be_labels():
-    with pytest.raises(WrongTypeError, match="cannot be a label"):
-        Categories.of(["a"]).encode([["a"]])
 
 
 # --- unknown and missing values -------------------------------------------------------------------------------------
@@ -342,12 +280,6 @@ def test_many_missing_rows_are_cut_short():
         Categories.of(["a"]).encode([None] * 100)
 
 
-@together("options", [{"missing": "ignore"}, {"match": "case"}])
-def test_options_are_checked(options):
-    with pytest.raises(ParameterError):
-        Categories.of(["a"]).encode(["a"], **options)
-
-
 def test_what_is_missing():
     assert all(
         map(is_missing, [None, math.nan, np.float32("nan"), np.datetime64("NaT"), Decimal("NaN"), Decimal("sNaN")])
@@ -356,18 +288,6 @@ def test_what_is_missing():
 
 
 # --- decode ---------------------------------------------------------------------------------------------------------
-
-
-@together("codes", [[0, 2], [-1], [300]])
-def test_codes_outside_are_refused(codes):
-    with pytest.raises(InputError, match="codes run from"):
-        Categories.of(["a", "b"]).decode(codes)
-
-
-@together("codes", [[0.5], [[0, 1]], ["a"], 0])
-def test_codes_must_be_integers(codes):
-    with pytest.raises(InputError, match="column of integers"):
-        Categories.of(["a", "b"]).decode(codes)
 
 
 @together(
@@ -489,21 +409,6 @@ def test_json_round_trip(labels):
     assert json.dumps(again.to_json()) == text
 
 
-@together("label", [Colour.RED, Fraction(1, 3), b"a", frozenset("a"), (Colour.RED,)])
-def test_labels_without_a_json_form(label):
-    with pytest.raises(LabelError, match="has no JSON form"):
-        Categories.of([label]).to_json()
-
-
-@together(
-    "form",
-    ["ab", 3, None, {"k": 3}, [None], [{"date": "2024-13-01"}], [{"date": 3}], [{"tuple": "ab"}], [{"x": 1}], [["a"]]],
-)
-def test_malformed_json(form):
-    with pytest.raises(DesignFileError, match="not the JSON form"):
-        Categories.from_json(form)
-
-
 def test_plain_leaves_other_values_alone():
     assert plain(np.timedelta64(1, "ns").astype("m8[s]")).total_seconds() == 0
     assert plain(Colour.RED) is Colour.RED
@@ -519,3 +424,64 @@ def test_truth_values_stand_for_one_and_zero_by_text(labels, values) -> None:
 def test_truth_values_stand_for_no_other_labels(labels) -> None:
     with pytest.raises(UnknownCategoryError):
         Categories.of(labels).encode([True], match="text")
+
+
+def json_of(label):
+    return Categories.of([label]).to_json()
+
+
+def beside_one(other):
+    return Categories.numbered(3).encode(np.array([1, other], dtype=object if isinstance(other, str) else None))
+
+
+MALFORMED = [
+    "ab",
+    3,
+    None,
+    {"k": 3},
+    [None],
+    [{"date": "2024-13-01"}],
+    [{"date": 3}],
+    [{"tuple": "ab"}],
+    [{"x": 1}],
+    [["a"]],
+]
+UNUSABLE = {
+    "'a' appears twice": ["a", "b", "a"],
+    r"\('a', 1\) equals \('a', 1.0\)": [("a", 1), ("b", 1), ("a", 1.0)],
+    "label 2 holds half a character": [("a", "x"), ("b", ("y", "\ud800"))],
+    "label 1 is a tuple, which cannot be a label": [("a", [])],
+    "1 equals True": [1, True],
+    "1 equals 1.0": [1, 1.0],
+    "no labels": range(0),
+    "label 2 is a missing value": ["a", None],
+    "label 1 is a missing value": [math.nan],
+    "missing value": [np.datetime64("NaT")],
+    "label 2 is a list": ["a", ["b"]],
+    r"\.\.\.": list("aabbccddeeffgg"),
+}
+AB = Categories.of(["a", "b"])
+NO_COLUMNS = ["a", 3, {"a": 1}, {"a"}, iter(["a"])]
+REFUSED = [
+    *((LabelError, said, Categories.of, [bad]) for said, bad in UNUSABLE.items()),
+    (LabelError, "no labels", Categories.of, [[]]),
+    (LabelError, "has no JSON form", json_of, [Colour.RED, Fraction(1, 3), b"a", frozenset("a"), (Colour.RED,)]),
+    (WrongTypeError, "must be a list", Categories.of, ["abc", b"abc", 3, None]),
+    (ParameterError, "k = ", Categories.numbered, [0, -1, 2.0, True, "3", 2**32, math.nan]),
+    (InputError, "one dimension", AB.encode, [np.array("a"), np.array([["a"]])]),
+    (WrongTypeError, "a column of values is needed", AB.encode, [*NO_COLUMNS, None]),
+    (WrongTypeError, "a column of values is needed", lambda like: AB.decode([0], like=like), NO_COLUMNS),
+    (WrongTypeError, "cannot be a label", AB.encode, [[["a"]]]),
+    (UnknownCategoryError, "1 of 2 values", beside_one, [-1, 3, 2**40, -(2**63), 2**63, 1.5, math.inf, "1"]),
+    (InputError, "codes run from", AB.decode, [[0, 2], [-1], [300]]),
+    (InputError, "column of integers", AB.decode, [[0.5], [[0, 1]], ["a"], 0]),
+    (ParameterError, "is one of", lambda by: AB.encode(["a"], **by), [{"missing": "ignore"}, {"match": "case"}]),
+    (DesignFileError, "not the JSON form", Categories.from_json, MALFORMED),
+]
+
+
+@together(("error", "said", "call", "given"), REFUSED)
+def test_what_cannot_be_used_is_refused(error, said, call, given):
+    for one in given:
+        with told(error, match=said):
+            call(one)

@@ -1,11 +1,16 @@
-"""Draws kept by a key: the published construction, order, chunks and kinds of ids, and that a key never shows."""
+"""Draws kept by a key: the published construction, order and kinds of ids, that a key never shows, and its file."""
 
 from __future__ import annotations
 
 import copy
+import errno
 import hashlib
 import hmac
+import os
 import pickle
+import re
+import secrets
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +20,11 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 from tests.support.arrays import Array
 from tests.support.chisquare import fits
+from tests.support.quiet import told
 
-from maskwell.core import KeyedRandom
-from maskwell.errors import MaskwellError, MissingValueError, ParameterError, WrongTypeError
+from maskwell.core import KeyedRandom, atomic, new_key_file
+from maskwell.core.keyed import checked_key, read_key_file
+from maskwell.errors import DataFileError, MaskwellError, MissingValueError, ParameterError, WrongTypeError
 
 KEY = bytes(range(32))
 KEYED = KeyedRandom.of(KEY, "labour-2025")
@@ -212,50 +219,11 @@ def test_words_of_two_truths_or_designs_are_independent(design: str, bit: int) -
 # ---- bad input
 
 
-@pytest.mark.parametrize("ids", [[1, None], [1, float("nan")], np.array([1.0, np.nan]), ["a", ""]])
-def test_a_record_without_an_id_is_refused(ids: Any) -> None:
-    with pytest.raises(MissingValueError, match="row 1 "):
-        KEYED.names(ids)
-
-
 OTHERS = [[True], [1.5], [1e300], [2.0**53], [b"a"], [(1, 2)], np.array([7], "M8[D]"), np.array([7], "M8[ns]")]
 TOO_LARGE = [np.array([2.0**24], np.float32), np.array([2.0**11], np.float16), np.array([2.0**53])]
 
 
-@pytest.mark.parametrize("ids", [*OTHERS, *TOO_LARGE])
-def test_ids_of_other_kinds_are_refused(ids: Any) -> None:
-    with pytest.raises(WrongTypeError, match="row 0 ") as raised:
-        KEYED.names(ids)
-    assert "whole numbers or texts" in raised.value.hint
-
-
-def test_ids_must_be_one_column() -> None:
-    with pytest.raises(WrongTypeError, match="shape"):
-        KEYED.names(np.zeros((2, 2), dtype=int))
-    assert KEYED.names([]).shape == (0, 16)
-    assert words([], [], 2).shape == (0, 2)
-
-
 WEAK = ["", "00" * 15, b"short", "0" * 33, "correct horse battery staple", "00" * 32, b"\1\2" * 16]
-
-
-@pytest.mark.parametrize("key", WEAK)
-def test_keys_that_could_be_tried_are_refused_and_not_shown(key: Any) -> None:
-    with pytest.raises(ParameterError) as raised:
-        KeyedRandom.of(key, "d")
-    assert not key or str(key) not in str(raised.value)
-    assert all(isinstance(value, int) for value in raised.value.objects.values())
-    assert raised.value.hint
-
-
-@pytest.mark.parametrize("dataset", ["", None, 3])
-def test_a_data_set_needs_a_name(dataset: Any) -> None:
-    with pytest.raises(MaskwellError):
-        KeyedRandom.of(KEY, dataset)
-    with pytest.raises(MaskwellError):
-        KEYED.stream(dataset, DESIGN)
-    with pytest.raises(MaskwellError):
-        KEYED.stream("sex", dataset)
 
 
 # ---- the key stays where it is
@@ -300,3 +268,140 @@ def test_derived_keys_do_not_hold_the_key() -> None:
     for text in (repr(sent).encode(), pickle.dumps(sent), repr(vars(sent)).encode()):
         assert KEY not in text and KEY.hex().encode() not in text
     assert sent.subkey("names").hex() not in repr(sent)
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "columns"),
+    [
+        (MissingValueError, "row 1 ", [[1, None], [1, float("nan")], np.array([1.0, np.nan]), ["a", ""]]),
+        (WrongTypeError, "row 0 .*\n.*whole numbers or texts", [*OTHERS, *TOO_LARGE]),
+        (WrongTypeError, "shape", [np.zeros((2, 2), dtype=int)]),
+    ],
+)
+def test_what_is_no_column_of_ids_is_refused(error: type[MaskwellError], said: str, columns: list[Any]) -> None:
+    for ids in columns:
+        with pytest.raises(error, match=said):
+            KEYED.names(ids)
+    assert KEYED.names([]).shape == (0, 16) and words([], [], 2).shape == (0, 2)
+
+
+@pytest.mark.parametrize("key", WEAK)
+def test_keys_that_could_be_tried_are_refused_and_not_shown(key: Any) -> None:
+    with told(ParameterError) as raised:
+        KeyedRandom.of(key, "d")
+    assert not key or str(key) not in str(raised.value)
+    assert all(isinstance(value, int) for value in raised.value.objects.values())
+
+
+@pytest.mark.parametrize("name", ["", None, 3])
+def test_data_sets_variables_and_designs_need_names(name: Any) -> None:
+    for call in (KeyedRandom.of, lambda _, name: KEYED.stream(name, DESIGN), lambda _, name: KEYED.stream("sex", name)):
+        with pytest.raises(MaskwellError):
+            call(KEY, name)
+
+
+posix = pytest.mark.skipif(os.name != "posix", reason="permissions of another kind")
+
+
+def test_a_new_key_has_256_bits_and_only_its_owner_reads_it(tmp_path: Path) -> None:
+    path = new_key_file(tmp_path / "labour.key")
+    assert re.fullmatch(r"[0-9a-f]{64}\n", path.read_text())
+    if os.name == "posix":
+        assert path.stat().st_mode & 0o777 == 0o600
+    assert read_key_file(path) == bytes.fromhex(path.read_text().strip())
+    assert new_key_file(tmp_path / "other.key").read_text() != path.read_text()
+
+
+@posix
+def test_the_mode_does_not_depend_on_the_mask_of_the_process(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        path = new_key_file(tmp_path / "labour.key")
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_key_is_never_replaced(tmp_path: Path) -> None:
+    path = new_key_file(tmp_path / "labour.key")
+    before = path.read_text()
+    with pytest.raises(DataFileError, match="never replaced"):
+        new_key_file(path)
+    assert path.read_text() == before
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataFileError, match="there is no folder"):
+        new_key_file(tmp_path / "nowhere" / "labour.key")
+    with pytest.raises(DataFileError, match="cannot read the key file"):
+        read_key_file(tmp_path / "labour.key")
+
+
+@posix
+@pytest.mark.parametrize("step", ["write", "fsync", "rename"])
+def test_a_key_that_could_not_be_written_does_not_block_the_next_try(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    path = tmp_path / "labour.key"
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        where = {"write": (secrets, "token_hex"), "fsync": (os, "fsync"), "rename": (atomic, "_is_renamed")}[step]
+        patch.setattr(*where, full)
+        with pytest.raises(DataFileError, match="No space left"):
+            new_key_file(path)
+    assert [*tmp_path.iterdir()] == []
+    assert len(read_key_file(new_key_file(path))) == 32
+
+
+@posix
+def test_a_key_is_made_beside_nothing_that_exists(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "dangling").symlink_to(tmp_path / "elsewhere")
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "folder", tmp_path / "dangling", tmp_path / "pipe", Path(os.devnull)):
+        with pytest.raises(DataFileError, match="never replaced"):
+            new_key_file(path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dangling", "folder", "pipe"]
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620])
+def test_a_key_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
+    path = new_key_file(tmp_path / "labour.key")
+    path.chmod(mode)
+    with pytest.raises(DataFileError, match=f"{mode:04o}") as raised:
+        read_key_file(path)
+    assert "chmod 600" in raised.value.hint
+    path.chmod(0o400)
+    assert len(read_key_file(path)) == 32
+
+
+def test_white_space_around_the_digits_is_no_part_of_the_key(tmp_path: Path) -> None:
+    path = tmp_path / "labour.key"
+    path.write_bytes(b" " + bytes(range(16)).hex().upper().encode() + b"\r\n\n")
+    path.chmod(0o600)
+    assert read_key_file(path) == bytes(range(16))
+    assert KeyedRandom.from_file(path, "d").commitment() == KeyedRandom.of(bytes(range(16)), "d").commitment()
+
+
+@posix
+def test_what_holds_no_key_is_refused(tmp_path: Path) -> None:
+    path = new_key_file(tmp_path / "labour.key")
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    (tmp_path / "folder").mkdir(0o700)
+    for other in (tmp_path / "pipe", tmp_path / "folder", Path("/dev/zero")):
+        with pytest.raises(DataFileError, match=r"is not a file|Is a directory"):
+            read_key_file(other)
+    for text in ("", "not hexadecimal", "0123", "ab" * 15, "ab" * 40):
+        path.write_text(text)
+        with pytest.raises(ParameterError) as raised:
+            read_key_file(path)
+        assert not text or text not in str(raised.value)
+    path.write_text("ab" * 2049)
+    with pytest.raises(DataFileError, match="more than 4,096 bytes"):
+        read_key_file(path)
+    with pytest.raises(WrongTypeError):
+        checked_key(12345)  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from tests.support.quiet import told
 
 from maskwell.core import Counts, Reports
 from maskwell.core.report_data import split_sets
-from maskwell.errors import MaskwellError, MissingValueError, ReportError
+from maskwell.errors import MissingValueError, ReportError
 
 
 @settings(deadline=None, derandomize=True, max_examples=50)
@@ -47,11 +48,6 @@ def test_missing_reports_are_called_missing(column: Any) -> None:
         split_sets(column, 3)
 
 
-def test_codes_have_no_texts() -> None:
-    with told(ReportError):
-        Reports("", 3, "codes", np.array([1], dtype=np.uint8)).texts()
-
-
 def test_no_reports_have_no_texts() -> None:
     assert Reports("", 9, "bits", np.zeros((0, 2), dtype=np.uint8)).texts().tolist() == []
     assert split_sets(np.array([], dtype=np.str_), 9).shape == (0, 2)
@@ -72,26 +68,8 @@ def test_counts_add_up() -> None:
     assert total.values.tolist() == [11, 22]
     assert total.n == 33
     assert total.share().tolist() == [11 / 33, 22 / 33]
-
-
-def test_small_types_do_not_overflow() -> None:
     small = Counts(np.array([200, 0], dtype=np.uint8), 200, "f")
     assert (small + small).values.tolist() == [400, 0]
-
-
-def test_counts_of_two_designs_do_not_mix() -> None:
-    with told(ReportError, match="two different designs") as raised:
-        Counts(np.array([1]), 1, "f") + Counts(np.array([1]), 1, "g")
-    assert raised.value.objects["fingerprints"] == ("f", "g")
-
-
-@pytest.mark.parametrize("bad", [[1.5], [-1], [np.nan], [np.inf], [-0.5, 2]])
-def test_counts_are_whole_numbers(bad: list[Any]) -> None:
-    with told(ReportError):
-        Counts(np.array(bad), 1, "f")
-
-
-def test_whole_floats_are_counts() -> None:
     assert Counts(np.array([3.0, 1.0]), 4, "f").values.dtype == np.int64
 
 
@@ -104,20 +82,20 @@ def test_counts_cannot_be_changed() -> None:
         counts.values[0] = 5
 
 
-def test_no_reports_have_no_shares() -> None:
-    with told(ReportError, match="no reports"):
-        Counts(np.zeros(3, dtype=int), 0, "f").share()
-
-
-@pytest.mark.parametrize("n", [-1, 1.5, float("nan")])
-def test_the_number_of_reports_is_a_count(n: Any) -> None:
-    with told(MaskwellError):
-        Counts(np.array([1, 2]), n, "f")
+ONE = Counts(np.array([1]), 1, "f")
+NO_COUNTS: list[Any] = [[1.5], [-1], [np.nan], [np.inf], [-0.5, 2], [[1, 2]], 3, np.array([2**63], "u8"), ["1"]]
 
 
 @pytest.mark.parametrize(
-    "values", [np.array([[1, 2]]), np.array(3), np.array([2**63], dtype=np.uint64), np.array(["1"])]
+    ("said", "call"),
+    [
+        (None, lambda: Reports("", 3, "codes", np.array([1], dtype=np.uint8)).texts()),
+        ("two different designs", lambda: ONE + Counts(np.array([1]), 1, "g")),
+        ("no reports", lambda: Counts(np.zeros(3, dtype=int), 0, "f").share()),
+        *((None, lambda n=n: Counts(np.array([1, 2]), n, "f")) for n in (-1, 1.5, float("nan"))),
+        *((None, lambda values=values: Counts(np.array(values), 1, "f")) for values in NO_COUNTS),
+    ],
 )
-def test_counts_are_one_column_of_numbers(values: Any) -> None:
-    with told(MaskwellError):
-        Counts(values, 3, "f")
+def test_what_is_no_count_and_no_text_is_refused(said: str | None, call: Callable[[], Any]) -> None:
+    with told(ReportError, match=said):
+        call()

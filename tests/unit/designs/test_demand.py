@@ -15,7 +15,6 @@ from tests.support.quiet import told
 
 from maskwell.core import Categories
 from maskwell.designs import Design, Subset, Unary, Uniform
-from maskwell.designs.asked_parity import asked_epsilon, asked_gamma
 from maskwell.errors import ParameterError, WrongTypeError
 
 LOSS = Fraction(1, 10**9)
@@ -124,34 +123,6 @@ BAD_GAMMA = [1, 0.5, 0, -3, "1", math.nan, math.inf, -math.inf, "inf", "nan", "t
 BAD_EPSILON = [0, -1, 701, math.nan, math.inf, "x"]
 
 
-@pytest.mark.parametrize("gamma", BAD_GAMMA, ids=repr)
-def test_a_gamma_that_is_no_demand_is_refused(gamma: Any) -> None:
-    for make in (Uniform.from_gamma, Unary.rappor_from_gamma, Unary.oue_from_gamma):
-        with told(ParameterError, match="gamma = ") as raised:
-            make(gamma, Categories.numbered(3))
-        assert str(gamma) in raised.value.message
-    with pytest.raises(ParameterError, match="gamma = "):
-        Subset.from_gamma(gamma, Categories.numbered(3), size=1)
-    with pytest.raises(ParameterError, match="gamma = "):
-        asked_gamma(gamma)
-
-
-@pytest.mark.parametrize("epsilon", BAD_EPSILON, ids=repr)
-def test_an_epsilon_that_is_no_demand_is_refused(epsilon: Any) -> None:
-    for make in (Uniform.from_epsilon, Unary.rappor_from_epsilon, Unary.oue_from_epsilon):
-        with told(ParameterError, match="epsilon = "):
-            make(epsilon, Categories.numbered(3))
-    with pytest.raises(ParameterError, match="epsilon = "):
-        asked_epsilon(epsilon)
-
-
-@pytest.mark.parametrize("bad", [None, [2], True, 2j], ids=repr)
-def test_what_is_no_number_is_a_wrong_type(bad: Any) -> None:
-    for make in (Uniform.from_gamma, Uniform.from_epsilon, Unary.oue_from_gamma):
-        with told(WrongTypeError):
-            make(bad, Categories.numbered(3))
-
-
 @pytest.mark.parametrize("tight", [1e-17, 1e-20, 1e-300])
 def test_a_demand_too_tight_for_any_information_is_said_so(tight: float) -> None:
     for make in (Uniform.from_epsilon, Unary.rappor_from_epsilon, Unary.oue_from_epsilon):
@@ -165,3 +136,27 @@ def outcome(make: Any, epsilon: float) -> tuple[Any, Any]:
         return make(epsilon, Categories.numbered(1000)), None
     except ParameterError as error:
         return None, error
+
+
+def for_one(gamma: Any, categories: Categories) -> Design:
+    return Subset.from_gamma(gamma, categories, size=1)
+
+
+GAMMAS_OF = [Uniform.from_gamma, Unary.rappor_from_gamma, Unary.oue_from_gamma, for_one]
+EPSILONS_OF = [Uniform.from_epsilon, Unary.rappor_from_epsilon, Unary.oue_from_epsilon]
+
+
+@pytest.mark.parametrize(
+    ("makers", "error", "said", "given"),
+    [
+        (GAMMAS_OF, ParameterError, "gamma = ", BAD_GAMMA),
+        (EPSILONS_OF, ParameterError, "epsilon = ", BAD_EPSILON),
+        ([*GAMMAS_OF, *EPSILONS_OF], WrongTypeError, None, [None, [2], True, 2j]),
+    ],
+)
+def test_what_is_no_demand_is_refused(makers: Any, error: Any, said: str | None, given: list[Any]) -> None:
+    for make in makers:
+        for bad in given:
+            with told(error, match=said) as raised:
+                make(bad, Categories.numbered(3))
+            assert str(bad) in raised.value.message

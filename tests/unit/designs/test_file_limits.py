@@ -1,15 +1,16 @@
-"""What a design file may hold at most, and what an audit of the largest ones leaves out."""
+"""What a design and its file may hold at most, and what an audit of the largest ones leaves out."""
 
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.support.large_designs import band, matrix, nested_blocks
 from tests.support.quiet import told
 
 from maskwell import Categories, audit, compare, load_design
 from maskwell.core.documents import from_json
-from maskwell.designs import Dense, Mixture, Sparse, Uniform, wire
+from maskwell.designs import Dense, LocalDiversity, Mixture, Sparse, Subset, Unary, Uniform, kernels, wire
 from maskwell.designs.wire import save_design
 from maskwell.errors import DesignFileError, TooLargeError
 from maskwell.reports.text.privacy_report import audit_report
@@ -73,3 +74,35 @@ def test_the_reason_why_a_sparse_design_is_not_admissible_is_that_of_the_matrix(
 def test_designs_of_thousands_of_states_that_depend_are_not_compared() -> None:
     with pytest.raises(TooLargeError, match="3,000 categories"):
         compare(band(3000), Uniform.from_gamma(3, Categories.numbered(3000)))
+
+
+HUGE = Categories(range(2**32 + 3))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Uniform.from_gamma(3, HUGE),
+        lambda: Subset.from_gamma(3, HUGE, size=1),
+        lambda: Unary.oue_from_gamma(3, HUGE),
+        lambda: LocalDiversity.of(2, HUGE),
+    ],
+)
+def test_too_many_categories(make):
+    with told(TooLargeError, match="4,294,967,299"):
+        make()
+
+
+@pytest.mark.skipif(kernels.compiled is None, reason="no compiled kernels here")
+@pytest.mark.parametrize("k", [0, 2**32, 2**32 + 3])
+def test_kernels_refuse_what_does_not_fit_a_word(k):
+    codes, words = np.zeros(4, dtype=np.uint32), np.zeros((4, 40), dtype=np.uint32)
+    out, bits, unsettled = codes.copy(), np.zeros((4, 1), dtype=np.uint8), np.zeros(4, dtype=np.int64)
+    for call in (
+        lambda: kernels.compiled.uniform(codes, words, k, 1, out, unsettled),
+        lambda: kernels.compiled.subset(codes, words, k, 1, True, 1, bits, unsettled),
+        lambda: kernels.compiled.subset(codes, words, 5, k, True, 1, bits, unsettled),
+        lambda: kernels.compiled.unary(codes, words, k, 1, False, 1, False, bits, unsettled),
+    ):
+        with pytest.raises(OverflowError):
+            call()
