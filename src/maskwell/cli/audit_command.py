@@ -56,7 +56,7 @@ def audit(asked: Asked) -> int:
     opt.check_plot(asked.plot, force=asked.force, inputs=inputs)
     check_certificate(certificate, force=asked.force, inputs=[*inputs, asked.plot or "-"])
     loaded = opt.load_design(asked.design)
-    demand = audited_demand(None, asked.average_security, opt.demand_words(asked.demand))
+    demand = audited_demand(None, asked.average_security, asked.demand)
     shares = None if asked.prior is None else opt.read_shares(asked.prior, "--prior", loaded)
     codes = [] if asked.sensitive is None else opt.read_codes(asked.sensitive, "--sensitive", loaded)
     audited = audit_design(loaded, demand, shares, sensitive=[loaded.inputs.labels[code] for code in codes])

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from maskwell.core.categories import Categories
     from maskwell.designs.design import Design
     from maskwell.engines.assignments import Assignment
-    from maskwell.privacy.criteria import Demand
     from maskwell.reports.pictures.canvas import Picture
     from maskwell.reports.report import Report
 
@@ -227,29 +226,6 @@ def _demand_shapes() -> dict[str, dict[str, Any]]:
     stated = {f"--{name.replace('_', '-')}": {**shapes[name], "help": help_} for name, help_ in DEMANDS.items()}
     between = {"type": click.Choice(["steps", "lines"]), "help": BETWEEN_HELP}
     return {**stated, "--between": between, "--closed": {"is_flag": True, "help": CLOSED_HELP}}
-
-
-def demand_words(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that state a demand, after the check that they go together."""
-    from maskwell.verbs.inputs import DEMAND_WORDS, check_words
-
-    words = {name: options[name] for name in DEMAND_WORDS if options.get(name) is not None}
-    check_words(words)
-    return words
-
-
-def given_demand(options: Mapping[str, Any]) -> Demand | None:
-    """The demand among the options, None without one; an error when there are two."""
-    from maskwell.verbs.inputs import read_demand
-
-    return read_demand(None, demand_words(options))
-
-
-def needed_demand(options: Mapping[str, Any], command: str) -> Demand:
-    """The demand among the options, or an error that says how to state one."""
-    from maskwell.verbs.inputs import needed_demand as needed
-
-    return needed(None, demand_words(options), command)
 
 
 def typed_demand(options: Mapping[str, Any]) -> str:
