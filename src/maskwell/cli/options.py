@@ -106,7 +106,7 @@ def shared(decorator: Callable[[F], F]) -> Any:
 
 
 def command(fields: type[T], *examples: str, name: str | None = None) -> Callable[[Callable[[T], Any]], click.Command]:
-    """A command that takes one value with all its options, in the order of the fields; and examples for its help."""
+    """A command that takes one value with all its options, its own fields before inherited ones; and its examples."""
 
     def register(function: Callable[[T], Any]) -> click.Command:
         def run(**values: Any) -> Any:
@@ -116,7 +116,8 @@ def command(fields: type[T], *examples: str, name: str | None = None) -> Callabl
 
         run.__name__, run.__doc__ = function.__name__, function.__doc__
         decorated: Any = run
-        for field in reversed(fields.__annotations__):
+        inherited = (name for base in fields.__mro__[1:] for name in getattr(base, "__annotations__", ()))
+        for field in reversed([*fields.__annotations__, *inherited]):
             decorated = getattr(fields, field)(field)(decorated)
         return click.command(name, cls=click.Command, epilog=example(*examples))(decorated)
 
@@ -157,6 +158,14 @@ def text_form_options(*files: str) -> Callable[[F], F]:
         return cast("F", run)
 
     return decorate
+
+
+class OfRows:
+    """The last options of commands that read a file of rows, called ``file``."""
+
+    form: None = shared(text_form_options("file"))
+    show_values: None = shared(show_values_option)
+    as_json: bool = shared(json_option)
 
 
 format_option = click.option(
