@@ -155,10 +155,10 @@ def test_a_release_without_its_receipt_shows_only_what_it_is(released: Path) -> 
 
 def test_pictures_and_records(released: Path) -> None:
     content = run(
-        "risk", "people.csv", "--keys", "town,job", *RECEIPT, "--plot", "p.svg", "--records", "r.csv", "--json"
+        "risk", "people.csv", "--keys", "town,job", *RECEIPT, "--plot", "drawn.svg", "--records", "r.csv", "--json"
     ).json()
-    assert (content["plot"], content["records_file"], content["records"]) == ("p.svg", "r.csv", 308)
-    assert Path("p.svg").read_text(encoding="utf-8").startswith("<svg")
+    assert (content["plot"], content["records_file"], content["records"]) == ("drawn.svg", "r.csv", 308)
+    assert Path("drawn.svg").read_text(encoding="utf-8").startswith("<svg")
     with Path("r.csv").open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     assert len(rows) == 308

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from maskwell.cli import options as opt
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
-from maskwell.cli.verify_command import certificate_content, check_certificate, with_certificate
+from maskwell.cli.verify_command import with_certificate
+from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
     from maskwell.designs.design import Design
@@ -45,7 +46,9 @@ def audit(asked: Asked) -> int:
     With a demand, the exit status is 1 when the design does not meet it.
     """
     opt.use_one_thread()
-    from maskwell.core.atomic import write_files
+    from maskwell.core.atomic import check_output, write_files
+    from maskwell.privacy.certificate import certify
+    from maskwell.privacy.design_audit import AverageSecurity
     from maskwell.reports.demand_words import explain
     from maskwell.reports.report import Paragraph, Report
     from maskwell.reports.text.privacy_report import audit_report
@@ -54,14 +57,21 @@ def audit(asked: Asked) -> int:
 
     inputs, certificate = [asked.design, asked.demand["curves"] or "-"], asked.certificate
     opt.check_plot(asked.plot, force=asked.force, inputs=inputs)
-    check_certificate(certificate, force=asked.force, inputs=[*inputs, asked.plot or "-"])
+    if certificate == "-":
+        raise ParameterError("certificate-would-mix-the-proof")
+    if certificate is not None:
+        check_output(certificate, force=asked.force, inputs=[*inputs, asked.plot or "-"])
     loaded = opt.load_design(asked.design)
-    demand = audited_demand(None, asked.average_security, opt.demand_words(asked.demand))
+    demand = audited_demand(None, asked.average_security, asked.demand)
     shares = None if asked.prior is None else opt.read_shares(asked.prior, "--prior", loaded)
     codes = [] if asked.sensitive is None else opt.read_codes(asked.sensitive, "--sensitive", loaded)
     audited = audit_design(loaded, demand, shares, sensitive=[loaded.inputs.labels[code] for code in codes])
     picture = opt.plot_content(asked.plot, lambda: _picture(loaded, demand, asked.design))
-    proof = certificate_content(certificate, loaded, demand)
+    proof = None
+    if certificate is not None:
+        if isinstance(demand, AverageSecurity):
+            raise ParameterError("certificate-with-average-security-which-bounds")
+        proof = certify(loaded, demand).text().encode()
     written = write_files({"certificate": (certificate, proof), **picture}, force=asked.force, inputs=inputs)
     if asked.as_json:
         told = [one.replace("\u00a0", " ") for one in explain(loaded, demand)]  # a page has unbreakable spaces

@@ -88,12 +88,13 @@ def choose(asked: Asked) -> None:
 def _choose_for_questions(asked: Asked) -> None:
     from maskwell.planning.several_questions import plan_questions
     from maskwell.reports.text.planning_report import questions_report
+    from maskwell.verbs.inputs import needed_demand
 
     others = {name: getattr(asked, name) for name in ("categories", "k", "output", "plot", "picture", "pi", "category")}
     named = [name.replace("_", "-") for name, value in {**others, **asked.sampling}.items() if value is not None]
     if named:
         raise ParameterError("answers-and-named", named="-o" if named[0] == "output" else f"--{named[0]}")
-    questions, demand = _read_questions(asked.questions), opt.needed_demand(asked.demand, "choose")
+    questions, demand = _read_questions(asked.questions), needed_demand(None, asked.demand, "choose")
     chosen = plan_questions(questions, demand, n=asked.n, margin=asked.margin, level=asked.level or LEVEL)
     if asked.as_json:
         print_json(chosen.to_dict())
@@ -117,8 +118,9 @@ def _choose(categories: Categories, asked: Asked) -> None:
     from maskwell.designs.wire import dumps
     from maskwell.reports.text.planning_report import choice_report
     from maskwell.verbs.choose import choose
+    from maskwell.verbs.inputs import needed_demand
 
-    demand, output, force = opt.needed_demand(asked.demand, "choose"), asked.output, asked.force
+    demand, output, force = needed_demand(None, asked.demand, "choose"), asked.output, asked.force
     shares = None if asked.pi is None else opt.split_list(asked.pi, "--pi")
     unused = {"level": asked.level, "category": asked.category, **asked.sampling}
     typed = [name.replace("_", "-") for name, value in unused.items() if value is not None]

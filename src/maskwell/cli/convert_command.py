@@ -32,9 +32,10 @@ def convert(asked: Asked) -> None:
     """
     from maskwell.reports.text.privacy_report import convert_report
     from maskwell.verbs.convert import convert as convert_demand
+    from maskwell.verbs.inputs import read_demand
 
     opt.check_plot(asked.plot, force=asked.force, inputs=[asked.demand["curves"] or "-"])
-    demand = opt.given_demand(asked.demand)
+    demand = read_demand(None, asked.demand)
     content = convert_demand(demand, l=asked.l, k=asked.k)
     drawn = opt.write_plot(opt.plot_content(asked.plot, lambda: _picture(demand, content)), force=asked.force)
     if asked.as_json:

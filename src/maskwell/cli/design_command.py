@@ -196,9 +196,10 @@ def _words(procedure: Procedure, options: dict[str, Any]) -> dict[str, Any]:
     """The demand among the options, in its words; an error where one is needed, or a parameter in its place."""
     from maskwell.procedures.procedure import Kind
     from maskwell.verbs.design import split_words, tunable
-    from maskwell.verbs.inputs import no_demand
+    from maskwell.verbs.inputs import check_words, no_demand
 
-    words = opt.demand_words(split_words(procedure, options)[1])
+    words = {name: value for name, value in split_words(procedure, options)[1].items() if value is not None}
+    check_words(words)
     if tunable(procedure) is not None and not words.keys() & opt.DEMANDS.keys() and options.get("max_ratio") is None:
         for parameter in procedure.parameters:
             if parameter.required and options.get(parameter.name) is None:
@@ -304,9 +305,10 @@ def extremal(
     Source: Kairouz, Oh and Viswanath 2016.
     """
     from maskwell.planning.extremal import extremal_design
+    from maskwell.verbs.inputs import needed_demand
 
     shares, labels = opt.split_list(pi, "--pi"), opt.read_categories(categories, k)
-    asked = opt.needed_demand(demand, "extremal")
+    asked = needed_demand(None, demand, "extremal")
     best = extremal_design(shares, asked, labels, utility=utility, average=average)
     way_out = "" if best.identifiable else AVERAGE if best.may_be_averaged else SUBSET
     saved(best.design, output=output, force=force, as_json=as_json, more=best.to_dict(), note=way_out)

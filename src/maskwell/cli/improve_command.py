@@ -61,6 +61,7 @@ def improve(asked: Asked) -> int:
     from maskwell.core.atomic import check_outputs
     from maskwell.planning.improvement import Improvement
     from maskwell.reports.text.order_report import improved_report, one_sided_report
+    from maskwell.verbs.inputs import read_demand
 
     path, output, certificate = asked.design, asked.output, asked.certificate
     if asked.as_json and "-" in (output, certificate):
@@ -68,7 +69,7 @@ def improve(asked: Asked) -> int:
     if output is not None and output == certificate:
         raise ParameterError("design-and-certificate-would-both", output=output)
     check_outputs([one for one in (output, certificate) if one is not None], force=asked.force, inputs=[path])
-    loaded, demand = opt.load_design(path), opt.given_demand(asked.demand)
+    loaded, demand = opt.load_design(path), read_demand(None, asked.demand)
     replacement = _improved(loaded, demand, asked)
     applies = getattr(replacement, "applies", True)
     written = _written(replacement, demand, asked) if applies else {}

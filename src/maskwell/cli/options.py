@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from maskwell.core.categories import Categories
     from maskwell.designs.design import Design
     from maskwell.engines.assignments import Assignment
-    from maskwell.privacy.criteria import Demand
     from maskwell.reports.pictures.canvas import Picture
     from maskwell.reports.report import Report
 
@@ -107,7 +106,7 @@ def shared(decorator: Callable[[F], F]) -> Any:
 
 
 def command(fields: type[T], *examples: str, name: str | None = None) -> Callable[[Callable[[T], Any]], click.Command]:
-    """A command that takes one value with all its options, in the order of the fields; and examples for its help."""
+    """A command that takes one value with all its options, its own fields before inherited ones; and its examples."""
 
     def register(function: Callable[[T], Any]) -> click.Command:
         def run(**values: Any) -> Any:
@@ -117,7 +116,8 @@ def command(fields: type[T], *examples: str, name: str | None = None) -> Callabl
 
         run.__name__, run.__doc__ = function.__name__, function.__doc__
         decorated: Any = run
-        for field in reversed(fields.__annotations__):
+        inherited = (name for base in fields.__mro__[1:] for name in getattr(base, "__annotations__", ()))
+        for field in reversed([*fields.__annotations__, *inherited]):
             decorated = getattr(fields, field)(field)(decorated)
         return click.command(name, cls=click.Command, epilog=example(*examples))(decorated)
 
@@ -158,6 +158,14 @@ def text_form_options(*files: str) -> Callable[[F], F]:
         return cast("F", run)
 
     return decorate
+
+
+class OfRows:
+    """The last options of commands that read a file of rows, called ``file``."""
+
+    form: None = shared(text_form_options("file"))
+    show_values: None = shared(show_values_option)
+    as_json: bool = shared(json_option)
 
 
 format_option = click.option(
@@ -227,29 +235,6 @@ def _demand_shapes() -> dict[str, dict[str, Any]]:
     stated = {f"--{name.replace('_', '-')}": {**shapes[name], "help": help_} for name, help_ in DEMANDS.items()}
     between = {"type": click.Choice(["steps", "lines"]), "help": BETWEEN_HELP}
     return {**stated, "--between": between, "--closed": {"is_flag": True, "help": CLOSED_HELP}}
-
-
-def demand_words(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that state a demand, after the check that they go together."""
-    from maskwell.verbs.inputs import DEMAND_WORDS, check_words
-
-    words = {name: options[name] for name in DEMAND_WORDS if options.get(name) is not None}
-    check_words(words)
-    return words
-
-
-def given_demand(options: Mapping[str, Any]) -> Demand | None:
-    """The demand among the options, None without one; an error when there are two."""
-    from maskwell.verbs.inputs import read_demand
-
-    return read_demand(None, demand_words(options))
-
-
-def needed_demand(options: Mapping[str, Any], command: str) -> Demand:
-    """The demand among the options, or an error that says how to state one."""
-    from maskwell.verbs.inputs import needed_demand as needed
-
-    return needed(None, demand_words(options), command)
 
 
 def typed_demand(options: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.errors import ParameterError
 
 
-class Asked:
+class Asked(opt.OfRows):
     """The options of the command."""
 
     file: str = opt.argument(type=opt.FilePath())
@@ -43,9 +43,6 @@ class Asked:
     )
     person: str | None = opt.option("--id", metavar="COL", help="With --key: the column that tells whose row it is.")
     force: bool = opt.option(is_flag=True, help="Replace OUT if it exists.")
-    form: None = opt.shared(opt.text_form_options("file"))
-    show_values: None = opt.shared(opt.show_values_option)
-    as_json: bool = opt.shared(opt.json_option)
 
 
 @opt.command(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from maskwell.verbs.regress import Model
 
 
-class Asked:
+class Asked(opt.OfRows):
     """The options of the command."""
 
     file: str = opt.argument(type=opt.FilePath())
@@ -84,9 +84,6 @@ class Asked:
     style: str = opt.shared(opt.format_option)
     plot: str | None = opt.shared(opt.plot_option("the coefficients with their intervals"))
     force: bool = opt.shared(opt.force_option)
-    form: None = opt.shared(opt.text_form_options("file"))
-    show_values: None = opt.shared(opt.show_values_option)
-    as_json: bool = opt.shared(opt.json_option)
 
 
 @opt.command(

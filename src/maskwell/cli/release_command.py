@@ -23,7 +23,7 @@ KEPT = (
 HOUSEHOLDS = "A column may name households or other units: the line # unit in the plan says which, and why."
 
 
-class Asked:
+class Asked(opt.OfRows):
     """The options of the command."""
 
     file: str | None = opt.argument(type=opt.FilePath(), required=False)
@@ -75,9 +75,6 @@ class Asked:
     seed: int | None = opt.option(type=int, metavar="N", help="Repeatable draws, for demonstrations only. NOT PRIVATE.")
     force: bool = opt.option(is_flag=True, help="With --init or --plot: replace a file that exists.")
     plot: str | None = opt.shared(opt.plot_option("the map of risk and change, with --dry-run"))
-    form: None = opt.shared(opt.text_form_options("file"))
-    show_values: None = opt.shared(opt.show_values_option)
-    as_json: bool = opt.shared(opt.json_option)
 
     @property
     def ledger_file(self) -> str | None:

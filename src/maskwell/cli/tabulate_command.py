@@ -10,7 +10,7 @@ from maskwell.cli import options as opt
 from maskwell.cli.output import Progress, print_json, print_lines
 
 
-class Asked:
+class Asked(opt.OfRows):
     """The options of the command."""
 
     file: str = opt.argument(type=opt.FilePath())
@@ -26,9 +26,6 @@ class Asked:
     missing_codes: tuple[str, ...] = opt.shared(opt.missing_codes_option)
     plot: str | None = opt.shared(opt.plot_option("the table"))
     force: bool = opt.shared(opt.force_option)
-    form: None = opt.shared(opt.text_form_options("file"))
-    show_values: None = opt.shared(opt.show_values_option)
-    as_json: bool = opt.shared(opt.json_option)
 
 
 @opt.command(

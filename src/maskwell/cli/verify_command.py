@@ -1,25 +1,15 @@
-"""``maskwell verify``.
-
-``--certificate C.json``: checked before any work, written whole or not at all.
-"""
+"""``maskwell verify``."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from maskwell.cli.options import FilePath, example, json_option
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
-from maskwell.errors import ParameterError
-
-if TYPE_CHECKING:
-    from maskwell.designs.design import Design
-    from maskwell.privacy.criteria import Demand
-    from maskwell.privacy.design_audit import AverageSecurity
 
 
 @click.command(
@@ -60,29 +50,6 @@ def verify(what: str, *, as_json: bool, **options: str | None) -> int:
 
         print_lines(verified_report(verification, what))
     return OK if verification.ok and verification.meets is not False else ANSWER_IS_NO
-
-
-def check_certificate(path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> None:
-    """Raise unless a certificate may be written there, if one was asked for."""
-    if path is None:
-        return
-    from maskwell.core.atomic import check_output
-
-    if path == "-":
-        raise ParameterError("certificate-would-mix-the-proof")
-    check_output(path, force=force, inputs=inputs)
-
-
-def certificate_content(path: str | None, design: Design, demand: Demand | AverageSecurity | None) -> bytes | None:
-    """The proof as the file will hold it, if one was asked for; made before anything is written."""
-    if path is None:
-        return None
-    from maskwell.privacy.design_audit import AverageSecurity
-    from maskwell.verbs.certify import certify
-
-    if isinstance(demand, AverageSecurity):
-        raise ParameterError("certificate-with-average-security-which-bounds")
-    return certify(design, demand).text().encode()
 
 
 def with_certificate(lines: Sequence[str], path: str | None) -> list[str]:

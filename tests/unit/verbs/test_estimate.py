@@ -71,13 +71,6 @@ def test_every_kind_of_table_tells_the_same(table: Any) -> None:
     assert whole.to_frame()["region"].tolist() == ["north", "north", "south", "south"]
 
 
-def test_groups_that_used_designs_of_their_own() -> None:
-    designs = {
-        "answer": [mw.When({"region": "north"}, WARNER), mw.When({"region": "south"}, mw.design("warner", p="0.8"))]
-    }
-    assert mw.estimate(ROWS, designs).n == 90
-
-
 def test_a_table_of_two_columns() -> None:
     table = mw.tabulate(ROWS, {"answer": WARNER, "second": WARNER})
     assert table.names == ("answer", "second")

@@ -7,16 +7,11 @@ import pytest
 import maskwell as mw
 from maskwell import sample_size
 from maskwell.errors import ParameterError
-from maskwell.planning import Stratum, allocate_samples, allocate_strata, plan_sample, plan_test
+from maskwell.planning import Stratum, allocate_strata, plan_sample, plan_test
 from maskwell.planning.respondent_variance import Sampling
 from maskwell.procedures.statement_cards import warner
 
 CARD, OTHER, PI = warner("0.7"), warner("0.8"), ["0.1", "0.9"]
-
-
-def test_several_designs_divide_respondents_among_samples() -> None:
-    divided = allocate_samples([CARD, OTHER], [0.1, 0.9], wanted=0, n=1000, names=["a", "b"])
-    assert sample_size({"a": CARD, "b": OTHER}, n=1000, pi=PI).to_dict() == divided.to_dict()
 
 
 def test_strata_divide_respondents() -> None:
