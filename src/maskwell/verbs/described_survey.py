@@ -68,8 +68,13 @@ class Survey:
     0.139
     >>> survey.shares("cheats").intervals(level=0.9).confidence_interval().round(2).tolist()
     [[0.0, 0.32], [0.68, 1.0]]
+    >>> survey.table("cheats", "region").n
+    120
     >>> survey.regress("cheats ~ age").n
     120
+    >>> picture = shares.plot()   # a notebook shows it; picture.save("shares.svg") writes it
+    >>> picture.text
+    'Estimates from 120 reports with 95 % intervals: all 15.3 (0.0 to 35.5) percent; north 22.2 ...
     """
 
     data: Any
