@@ -284,34 +284,25 @@ def thetas_for_blocks(counts: Any, blocks: Iterable[Hashable], xi: Number, *, ma
     amounts = records if mass is None else read_amounts(mass, weighted=True)
     if len(records) != len(amounts) or (records.support != amounts.support).any():
         raise CountsError("counts-and-weighted-counts-do-not")
-    search = _Search.of(records, amounts, block_numbers(blocks, len(records)), bound)
+    search = _Search(records, amounts, block_numbers(blocks, len(records)), bound)
     steps = search.smallest()
     least = least_by_block(amounts, search.blocks)
     theta = tuple(Fraction(int(g) * n, GRID * amounts.scale) for g, n in zip(steps, least, strict=True))
     return BlockThetas(bound, search.blocks, theta, search.risk(steps))
 
 
-@dataclass(frozen=True, eq=False)
 class _Search:
     """Everything about the blocks that does not change with theta."""
 
-    xi: float
-    terms: int
-    blocks: Array
-    sizes: Array
-    counts: Real
-    relative: Real  # smallest mass of the block over the cell's mass; 0 where the cell is empty
-    risky: Array
-
-    @classmethod
-    def of(cls, records: Amounts, amounts: Amounts, blocks: Array, xi: Fraction) -> _Search:
-        sizes = np.bincount(blocks[records.support], minlength=int(blocks.max()) + 1)
+    def __init__(self, records: Amounts, amounts: Amounts, blocks: Array, xi: Fraction) -> None:
+        self.xi, self.terms, self.blocks = float(xi), math.ceil(1 / xi) - 1, blocks
+        self.sizes = np.bincount(blocks[records.support], minlength=int(blocks.max()) + 1)
+        self.counts = records.integers.astype(float)
+        self.risky = np.flatnonzero((self.counts > 0) & (self.counts <= self.terms))
         least = np.array(least_by_block(amounts, blocks), dtype=float)[blocks]
         mass = amounts.integers.astype(float)
-        relative = np.divide(least, mass, out=np.zeros_like(mass), where=mass > 0)
-        terms = math.ceil(1 / xi) - 1
-        counts = records.integers.astype(float)
-        return cls(float(xi), terms, blocks, sizes, counts, relative, np.flatnonzero((counts > 0) & (counts <= terms)))
+        # smallest mass of the block over the cell's mass; 0 where the cell is empty
+        self.relative = np.divide(least, mass, out=np.zeros_like(mass), where=mass > 0)
 
     def smallest(self) -> Array:
         """For each block the smallest step of the grid that is found to be enough, else the largest allowed."""

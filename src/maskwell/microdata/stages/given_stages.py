@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -165,10 +165,10 @@ def recounted_stage(plan: ReleasePlan, stage: Stage, table: CellTable, tables: T
 
 def _relabelled(stage: Stage, table: CellTable, where: str) -> Stage:
     """The labels of the earlier file in the type of this one, so that its rows are found by them."""
-    places = [_EarlierLabels(table.levels[table.place(name)]) for name in stage.columns]
+    places = [_reader(table.levels[table.place(name)]) for name in stage.columns]
 
     def here(labels: Sequence[Labels]) -> list[Labels]:
-        return [tuple(column.label(part) for column, part in zip(places, label, strict=True)) for label in labels]
+        return [tuple(read(part) for read, part in zip(places, label, strict=True)) for label in labels]
 
     states, outputs = here(stage.states), here(stage.outputs)
     made = replace(stage, states=states, outputs=outputs)
@@ -179,18 +179,17 @@ def _relabelled(stage: Stage, table: CellTable, where: str) -> Stage:
     return replace(made, design=stage.design.with_labels(state_categories(states), state_categories(outputs)))
 
 
-class _EarlierLabels:
-    """Labels of an earlier file as labels of this one."""
+def _reader(levels: Sequence[Hashable]) -> Callable[[Hashable], Hashable]:
+    """Reads labels of an earlier file: those of this one with the same text, others in the type of those here."""
+    own, known = {*levels}, by_text(levels)
 
-    def __init__(self, levels: Sequence[Hashable]) -> None:
-        self._levels, self._level_set, self._known = levels, {*levels}, by_text(levels)
-
-    def label(self, earlier: Hashable) -> Hashable:
-        """The label of this file with the same text; one that does not occur, in the type of those that do."""
-        if earlier is None or earlier in self._level_set:
+    def here(earlier: Hashable) -> Hashable:
+        if earlier is None or earlier in own:
             return earlier
-        level = next((self._known[text] for text in texts(earlier) if text in self._known), None)
-        return typed(texts(earlier)[-1], self._levels) if level is None else level
+        level = next((known[text] for text in texts(earlier) if text in known), None)
+        return typed(texts(earlier)[-1], levels) if level is None else level
+
+    return here
 
 
 def _unknown(table: CellTable, stage: Stage, lost: Array) -> UnknownCategoryError:
@@ -210,9 +209,9 @@ def _unknown(table: CellTable, stage: Stage, lost: Array) -> UnknownCategoryErro
 def _follows(stage: Stage, name: str, tables: Tables, where: str) -> dict[Labels, Hashable]:
     """The label of a linked column for each combination, as in the earlier file; in this one it must be the same."""
     table = tables[(*stage.variables, name)]
-    columns = [_EarlierLabels(table.levels[table.place(column)]) for column in (*stage.variables, name)]
+    columns = [_reader(table.levels[table.place(column)]) for column in (*stage.variables, name)]
     linked_labels = {
-        tuple(column.label(part) for column, part in zip(columns, key, strict=False)): columns[-1].label(label)
+        tuple(read(part) for read, part in zip(columns, key, strict=False)): columns[-1](label)
         for key, label in stage.linked[name].items()
     }
     for *variables, label in table.labels():
