@@ -10,8 +10,7 @@ from typing import Any
 
 from maskwell.core.atomic import atomic_file
 from maskwell.core.cells import CellTable, give_back_memory
-from maskwell.core.extras import require
-from maskwell.engines.arrow_arrays import ANY
+from maskwell.engines.arrow_arrays import ANY, require
 from maskwell.engines.cell_counts import coders_of
 from maskwell.engines.column_codes import LevelCoder
 from maskwell.engines.input_file import TextForm
