@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from maskwell.microdata.assessment import assess_file as assess_file
     from maskwell.microdata.folder.receipt import Receipt as Receipt
     from maskwell.microdata.folder.receipt import load_receipt as load_receipt
-    from maskwell.microdata.plan_variants import RecodeEffect as RecodeEffect
-    from maskwell.microdata.plan_variants import RiskUtilityPoint as RiskUtilityPoint
-    from maskwell.microdata.plan_variants import recode_effects as recode_effects
-    from maskwell.microdata.plan_variants import risk_utility_map as risk_utility_map
     from maskwell.microdata.plans.plan_drafts import starting_plan as starting_plan
     from maskwell.microdata.plans.protection import Protection as Protection
     from maskwell.microdata.plans.release_plan import ReleasePlan as ReleasePlan
@@ -26,6 +22,10 @@ if TYPE_CHECKING:
     from maskwell.microdata.publication import release_table as release_table
     from maskwell.microdata.release_values import Assessment as Assessment
     from maskwell.microdata.release_values import Release as Release
+    from maskwell.microdata.risk_utility import RecodeEffect as RecodeEffect
+    from maskwell.microdata.risk_utility import RiskUtilityPoint as RiskUtilityPoint
+    from maskwell.microdata.risk_utility import recode_effects as recode_effects
+    from maskwell.microdata.risk_utility import risk_utility_map as risk_utility_map
 else:
     import lazy_loader
 
@@ -39,7 +39,7 @@ else:
             "plans.protection": ["Protection"],
             "plans.release_plan": ["ReleasePlan", "load_plan"],
             "plans.sdcmicro_plans": ["design_from_sdcmicro", "plan_from_sdcmicro"],
-            "plan_variants": ["RecodeEffect", "RiskUtilityPoint", "recode_effects", "risk_utility_map"],
+            "risk_utility": ["RecodeEffect", "RiskUtilityPoint", "recode_effects", "risk_utility_map"],
             "publication": ["ReleasedTable", "release_table"],
             "release_values": ["Assessment", "Release"],
         },

@@ -8,7 +8,7 @@ from typing import Any
 
 from maskwell.core.display import Result
 from maskwell.designs.wire import read_design
-from maskwell.microdata.plan_variants import RiskUtilityPoint
+from maskwell.microdata.risk_utility import RiskUtilityPoint
 from maskwell.privacy.criteria import Demand
 from maskwell.reports.pictures.canvas import Picture, styled
 from maskwell.reports.pictures.demand_regions import plot_demands

@@ -31,14 +31,6 @@ from maskwell.microdata.folder.release_folder import check_new_folder
 from maskwell.microdata.folder.releases_together import check_key, earlier_stages
 from maskwell.microdata.kept_bounds import check_kept
 from maskwell.microdata.needed_tables import count_records, tables_of
-from maskwell.microdata.plan_variants import (
-    RecodeEffect,
-    RiskUtilityPoint,
-    label_of,
-    point_of,
-    recode_effects,
-    risk_utility_map,
-)
 from maskwell.microdata.plans.plan_drafts import INVERSE_FREQUENCY, MATCH, MIXING, starting_plan
 from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan, load_plan, read_plan
@@ -46,6 +38,14 @@ from maskwell.microdata.publication import ReleasedTable, release_into, release_
 from maskwell.microdata.records.column_values import file_columns
 from maskwell.microdata.release_values import Assessment, Origin, Release
 from maskwell.microdata.risk.intruders import ALL_COLUMNS, ANY_LOOK
+from maskwell.microdata.risk_utility import (
+    RecodeEffect,
+    RiskUtilityPoint,
+    label_of,
+    point_of,
+    recode_effects,
+    risk_utility_map,
+)
 from maskwell.microdata.side_channels import dependence_counter, following_columns, side_channels, unit_guess
 from maskwell.microdata.stages.stage_building import build_stages
 from maskwell.microdata.true_file import TrueFile, column_fits, prepared

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from maskwell.microdata import RiskUtilityPoint
-from maskwell.microdata.plan_variants import beaten_by
+from maskwell.microdata.risk_utility import beaten_by
 
 Figures = tuple[float, float, float, int]
 

@@ -11,7 +11,7 @@ from maskwell.core.arguments import RealNumber, as_real, check_kind, list_of
 from maskwell.core.percentages import bound_in_percent, in_percent, percent
 from maskwell.core.phrases import expected_number, shorten
 from maskwell.errors import ParameterError
-from maskwell.microdata.plan_variants import RiskUtilityPoint, beaten_by
+from maskwell.microdata.risk_utility import RiskUtilityPoint, beaten_by
 from maskwell.reports.pictures import marks
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour

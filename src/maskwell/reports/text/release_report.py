@@ -14,13 +14,13 @@ from maskwell.core.phrases import Printed, expected_number, in_words, one_line, 
 from maskwell.core.verdicts import at_least
 from maskwell.errors import InfeasibleError
 from maskwell.microdata.kept_bounds import check_kept, exempted
-from maskwell.microdata.plan_variants import RecodeEffect, RiskUtilityPoint, beaten_by
 from maskwell.microdata.records.recoding import MOST_REMEMBERED
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.attribute_disclosure import AttributeRisk, ReportedAttribute
 from maskwell.microdata.risk.contributions import LevelContribution, VariableContribution
 from maskwell.microdata.risk.risk_report import FileRisk, RiskReport
 from maskwell.microdata.risk.special_unique_scores import SpecialUniques
+from maskwell.microdata.risk_utility import RecodeEffect, RiskUtilityPoint, beaten_by
 from maskwell.microdata.stages.stage import Stage, kept_columns
 from maskwell.privacy.certificate_check import Verified
 from maskwell.reports.plain_words import count, counted, label

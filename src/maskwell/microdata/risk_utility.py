@@ -1,4 +1,4 @@
-"""What other plans would give and cost: the same plan under other bounds, and without its recodes."""
+"""Risk against utility: what other plans would give and cost, under other bounds or without recodes."""
 
 from __future__ import annotations
 
