@@ -161,9 +161,14 @@ def _in_shell(question: Question, platform: str, program: str) -> str:
         *(step.format(name=name, code=limesurvey_code(question.name)) for step in _STEPS[platform]),
     )
     is_js = platform == "surveyjs"
-    shell = package_text("templates", _SHELLS[platform]).replace("@head@", "\n".join(head))
-    shell = shell.replace("@name@", _json_text(question.name) if is_js else name)
-    return shell.replace("@program@", program if is_js else _quoted(program))
+    called = _json_text(question.name) if is_js else name
+    program = program if is_js else _quoted(program)
+    return _filled(_SHELLS[platform], head="\n".join(head), name=called, program=program)
+
+
+def _filled(template: str, /, **values: str) -> str:
+    """A template with its places filled in, such as ``@head@``; what is filled in has no places of its own."""
+    return re.sub(r"@(\w+)@", lambda found: values[found[1]], package_text("templates", template))
 
 
 def limesurvey_code(name: str) -> str:
@@ -172,40 +177,27 @@ def limesurvey_code(name: str) -> str:
 
 
 def offline_page(survey: Survey) -> str:
-    """The file."""
+    """A survey as one HTML file, for tablets without a network, opened for one respondent after the other.
+
+    Reports stay in the browser until the interviewer exports them; the policy of the file forbids every connection.
+    """
     # one script: what draws, where reports go, and the respondent's page; each in a scope of its own
     values = [_module_as_value("pieces"), _module_as_value("maskwell")]
     script = "\n".join([*values, "{", _with_values("offline"), "}", _with_values("respond")])
     style = static_text("respond.css") + static_text("offline.css")
     reports = {question.name: report_texts(question) for question in survey.questions}
     content = {"survey": survey.to_dict(), "wording": words_for(survey, "offline"), "reports": reports}
-    title = html.escape(survey.title[survey.languages[0]])
-    return f"""<!doctype html>
-<html lang="{html.escape(survey.languages[0], quote=True)}" dir="{direction_of(survey.languages[0])}">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_policy(script, style)}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<main id="page" aria-live="polite" tabindex="-1">
-<noscript>
-<h1>This page needs JavaScript</h1>
-<p>Your answer is randomized on this device before anything is kept. Without JavaScript that cannot be done, so
-nothing can be asked here.</p>
-</noscript>
-</main>
-<footer id="footer"></footer>
-<aside id="interviewer"></aside>
-<script type="application/json" id="content">{_json_text(content)}</script>
-<script type="module">{script}</script>
-</body>
-</html>
-"""
+    first = survey.languages[0]
+    return _filled(
+        "offline.html",
+        language=html.escape(first, quote=True),
+        direction=direction_of(first),
+        policy=_policy(script, style),
+        title=html.escape(survey.title[first]),
+        style=style,
+        content=_json_text(content),
+        script=script,
+    )
 
 
 def _policy(script: str, style: str) -> str:
