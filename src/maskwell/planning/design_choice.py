@@ -238,7 +238,7 @@ def choose(
     size = (None if n is None else check_n(n)), (None if margin is None else check_margin(margin))
     shares = None
     if pi is not None:
-        given = one_for_each(pi, "pi", k, said="shares", hint="give one share for each category")
+        given = one_for_each(pi, "pi", len(categories), said="shares", hint="give one share for each category")
         shares = tuple(check_shares(given)[0])
     at = np.full(len(categories), 1 / len(categories)) if shares is None else np.array(list(map(float, shares)))
     code = None if category is None else int(categories.typed_codes([category], option("category"))[0])
