@@ -361,7 +361,7 @@ def _partial_file(path: str | Path) -> Iterator[_Partial]:
     try:
         for _ in range(TRIES):
             tried.append(partial_name(target))
-            file = open(tried[-1], "xb", opener=_for_owner)  # noqa: SIM115 - closed below, also after a fork
+            file = _new_file(tried[-1])
             if is_locked(file.fileno()) and os.fstat(file.fileno()).st_nlink:
                 break
             file.close()  # somebody took it for a leftover in the moment before it was locked
@@ -379,6 +379,10 @@ def _partial_file(path: str | Path) -> Iterator[_Partial]:
         if file is not None:
             with suppress(OSError):
                 file.close()
+
+
+def _new_file(place: Path) -> BinaryIO:
+    return open(place, "xb", opener=_for_owner)
 
 
 def _for_owner(path: str, flags: int) -> int:
