@@ -220,10 +220,7 @@ class Judge:
 
 
 def _in_any_sample(plan: ReleasePlan, risk: RiskReport) -> RiskReport:
-    """With a limit that holds in every sample, nobody is sampled and found above it times the chance to be sampled.
-
-    That is where the limit is for looking where it is easiest: a sample in which it is broken would not be released.
-    """
+    """A limit that holds in every sample is checked where looking is easiest; nobody is sampled and found above it."""
     after, inclusion = risk.after, risk.before.max_risk_sampled
     if after is None or after.sample is None or inclusion is None or plan.match is None:
         return risk

@@ -1,7 +1,4 @@
-"""Whether a release keeps what its plan asks for: the bounds of every protection, and the chance of a correct match.
-
-Records that a method leaves as they are break the bounds, unless the plan exempts them.
-"""
+"""Whether a release keeps what its plan asks for: the bounds of every protection, and the chance of a correct match."""
 
 from __future__ import annotations
 
@@ -192,10 +189,7 @@ class _Protected:
             yield bound(name="posterior_own", asked=cap, value=reached, arriving=arriving, label=label)
 
     def _as_met(self) -> tuple[Stage, dict[Hashable, float]]:
-        """The stage with the records that it is expected to meet; how many come that it has no state for, by label.
-
-        Where an earlier stage randomized a column within which it works, these are not those of the original file.
-        """
+        """The stage with the records it is expected to meet, and how many come that it has no state for, by label."""
         protection, stage, plan = self.protection, self.stage, self.release.plan
         earlier = self.release.stages[: self.number - 1]
         moved = {name for one in earlier for name in (*one.variables, *one.linked)}

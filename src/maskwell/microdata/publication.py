@@ -146,10 +146,7 @@ def with_earlier(assessed: Assessment, ledger: Ledger, path: str | None) -> Asse
 
 @contextmanager
 def written_down(ledger: Ledger | None, folder: str) -> Iterator[list[int]]:
-    """Where the number goes that a release gets in a ledger; at the end it says there how the release ended.
-
-    After an error it was abandoned only if the folder did not get its name; else it stays begun.
-    """
+    """Where the number of a release in a ledger goes; at the end it says how the release ended."""
     entry = list[int]()
     try:
         yield entry
@@ -313,10 +310,7 @@ _DEVIATIONS = 5
 
 
 def telling_order(release: Assessment, breaks: Mapping[str, int]) -> Iterator[str]:
-    """Words for each column whose true labels stand together, where the order is kept.
-
-    In random order ``n - sum_c N_c^2 / n`` of n rows have another label than the row before. Source: derived.
-    """
+    """Words for each column of which fewer than ``n - sum_c N_c^2 / n`` rows differ from the one before."""
     if release.shuffled:
         return
     for name, n_breaks in breaks.items():

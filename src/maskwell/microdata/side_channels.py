@@ -1,7 +1,4 @@
-"""Side channels: columns that are published unchanged and give records or protected values away.
-
-Those that tell more than the plan allows are refused unless it accepts them, and weaker ones named in a warning.
-"""
+"""Side channels: columns that are published unchanged and give records or protected values away."""
 
 from __future__ import annotations
 
@@ -405,10 +402,7 @@ def side_channel_risk(
     stages: Sequence[Stage],
     count: Callable[[Sequence[str]], CellTable],
 ) -> SideChannelRisk | None:
-    """The risk of an intruder who knows the columns that were found too; ``count`` counts the file once more.
-
-    Who is alone with an unchanged value is found; else these columns are keys, or the smallest cell bounds the risk.
-    """
+    """The risk where the columns found are known, too: keys unless alone; ``count`` counts the file once more."""
     telling = [one for one in found if one.kind != "shows units" and (one.kind != "shows changes" or one.accepted)]
     named = dict.fromkeys(name for one in telling for name in (one.column, *({one.by} - {*_ALONE})))
     columns = tuple(name for name in named if name not in plan.keys)

@@ -1,12 +1,7 @@
-"""Estimating tables of a released file where the matrices are known: from the internal receipt, or published ones.
+"""Estimating tables of a released file where the matrices are known: ``P = P_m ... P_1``, over the cells that occur.
 
-Several randomizations after each other are one matrix over the cells of a table,
-
-    P = P_m ... P_1,    later ones on the left
-
-with only those cells that occur. A cell whose state a group does not know, such as one without a value, stays as it is.
-Cells are told apart by the texts of their labels: a file may have been saved with numbers for texts.
-Source: [Adeshiyan2011, Theorem 4.2 and Remark 4.1].
+A cell whose state a group does not know stays as it is. Labels count by their texts: a file may have been
+saved with numbers for texts. Source: [Adeshiyan2011, Theorem 4.2 and Remark 4.1].
 """
 
 from __future__ import annotations

@@ -438,12 +438,7 @@ def _words(cell: Domain) -> Domain:
 
 
 def _share_by_domain(estimate: Estimate, domains: int) -> dict[Domain, Estimate]:
-    """Shares within each domain, from a table whose first columns, so many, tell the domain.
-
-        R = p_c / p_d,     Cov(R) = G Cov G',    G = (I - R 1') / p_d
-
-    to the first order, where p_c are the cells of a domain and p_d is their sum. Source: standard (delta method).
-    """
+    """Shares within each domain: ``R = p_c / p_d``, covariance ``G Cov G'``, ``G = (I - R 1') / p_d``."""
     if estimate.covariance is None:
         raise TooLargeError("too-many-cells-for-domains-covariances")
     places = _by_domain(cast(Sequence[Domain], estimate.categories), domains)

@@ -27,10 +27,7 @@ EXACT = 0.005  # counts that are off by less follow exactly, in words
 
 
 def check_matrix(plan: ReleasePlan, stage: Stage) -> None:
-    """Raise where the public receipt would hold a matrix that tells the counts of the file, without a clearance.
-
-    Wherever it came from: counts are worked out from every matrix as a reader would (:func:`told`), and compared.
-    """
+    """Raise where a matrix that would be public tells the counts of the file, wherever it is from, unless cleared."""
     if not plan.publishes(stage) or (plan.protection_of(stage).clearance or "").strip():
         return
     if isinstance(stage.design, Uniform) and not stage.derived:

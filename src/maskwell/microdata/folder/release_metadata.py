@@ -1,9 +1,7 @@
 """Metadata of a release: codebook, a data package of Frictionless Data, DDI Codebook 2.5 for archives, and hashes.
 
-Categories come from the plan, the value labels of the file, and released records: a label that none of them has would
-tell that somebody had it. In the data package, ``maskwell:randomization`` says what was randomized; in DDI,
-``method/dataProcessing`` and ``method/anlyInfo/EstSmpErr``. ``internal/manifest.json`` lists the hashes of every file,
-of source and plan: who signs it signs all. Nothing public holds a hash of anything internal.
+A label that no released record has, and neither plan nor value labels, would tell that somebody had it: it is left out.
+Nothing public holds a hash of anything internal; who signs ``internal/manifest.json`` signs all.
 """
 
 from __future__ import annotations

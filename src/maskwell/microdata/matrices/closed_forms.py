@@ -1,14 +1,7 @@
-"""Invariant matrices by a formula.
-
-Method 1: every category loses and receives the same expected number of records, a part theta of the smallest. Inverse
-frequency: within a block every cell gives and takes ``theta`` records on average, so that records of small cells, which
-are the ones at risk, change most. Method 2: a first randomization by any matrix R, then back by the posterior of the
-truth. Sequential uniformity: the matrix from which nobody guesses better than without the released value; among all
-such matrices it changes the fewest records.
+"""Invariant matrices by a formula: Method 1 and 2, inverse frequency, sequential uniformity.
 
 *Symmetric flows* ``F_ij = p_ij v_j`` are invariant however they are rounded: those off the diagonal down, both of a
-pair alike, and the diagonal takes what is left of v, so that columns and rows still sum to v. So the last two are exact
-and invariant even where their formula has huge denominators.
+pair alike, and the diagonal takes what is left of v. So formulas with huge denominators are still exact and invariant.
 """
 
 from __future__ import annotations
@@ -274,10 +267,7 @@ _LEAST_BITS = 48  # bits that a column of the smallest count keeps at least
 
 
 def from_flows(flows: Array, totals: Array, places: Array, inputs: Categories) -> Sparse:
-    """The design with these integer flows, shape (l, l), between the states at ``places``, rising; others stay.
-
-    The diagonal of ``flows`` is not read: it is what is left of ``totals``, shape (l,).
-    """
+    """The design of integer flows between ``places``, rising; its diagonal is what is left of ``totals``."""
     np.fill_diagonal(flows, 0)
     np.fill_diagonal(flows, totals - flows.sum(axis=0))
     lengths = np.ones(len(inputs), dtype=np.int64)

@@ -1,12 +1,8 @@
 """From suggested flows to integers that keep the counts and every bound of a program exactly.
 
-They are rounded to the grid and to within their bounds. What sums of rows and columns are then off by is sent through
-flows that have room, along shortest paths [derived]: an integer solution is found wherever there is one, and which one
-no library decides. Guess and parity are first given a share for each row, which makes them bounds of single flows.
-
-Two answers need no rounding: the smallest possible guess has a closed form, and where bounds can only be met with
-equality, a small program is solved exactly at the corner that the solver found: what the floats say is met with
-equality is taken as equations.
+Rounded to the grid and within bounds; what sums are then off by is sent along shortest paths with room [derived]: an
+integer solution is found wherever there is one, and which one no library decides. Guess and parity first become bounds
+of single flows. The smallest guess has a closed form; where bounds are met with equality, a corner is solved exactly.
 """
 
 from __future__ import annotations
@@ -164,10 +160,7 @@ def _shifted(program: Program, units: Array) -> Array | None:
 
 
 def _sent(program: Program, units: Array) -> Array | None:
-    """What is lacking sent along shortest paths, one after the other; None where a state finds none with room.
-
-    Of several paths the one with the first pairs is taken, so that no library decides.
-    """
+    """What is lacking sent along shortest paths, the first pairs first; None where a state finds none with room."""
     row, column, pairs = program.pairs.released, len(program.v) + program.pairs.true, len(units)
     tails, heads = np.concatenate([row, column]), np.concatenate([column, row])
     room = np.concatenate([program.most - units, units - program.least])
@@ -294,10 +287,7 @@ def has_least_guess(program: Program) -> bool:
 
 
 def least_guess_flows(program: Program) -> Array:
-    """Integer flows ``F_(r)(t) = c_max(r, t)`` with ``c_r = sum_{s >= r} (v_(s) - v_(s+1)) / s``, shape (N,).
-
-    Exact where the scale is a multiple of all s; else sums are off, which is checked. Source: as sequential_uniform.
-    """
+    """Integer flows of `sequential_uniform`, shape (N,): exact where the scale is a multiple of all s, else checked."""
     order = np.argsort([-int(x) for x in program.v], kind="stable")
     falling = program.sums[order]
     gaps = falling - np.append(falling[1:], 0)

@@ -36,11 +36,7 @@ _SOLVED, _INFEASIBLE = 0, 2
 
 
 class Optimum(NamedTuple):
-    """The unknowns where the objective is least, its value, and what has a multiplier there.
-
-    ``low`` and ``high`` mark unknowns on a bound, ``tight`` rows met with equality: every best solution has these, as
-    the multipliers of one prove the others to be best. ``prices`` are those of the equations, then those of the rows.
-    """
+    """The best unknowns, those on a bound (``low``, ``high``), rows met with equality, and multipliers (``prices``)."""
 
     x: Real
     value: float

@@ -1,9 +1,7 @@
 """Why no matrix keeps to all bounds: which categories are in the way, and the nearest bound that works.
 
-Three reasons, looked for in turn: one category is too large; pairs that are allowed do not let some categories exchange
-enough, which the smallest cut of the network names; or bounds contradict each other, and each is freed in turn. All but
-factor and parity are linear in the flows and in themselves, so that their smallest value is the solution of one more
-program; those two are tried in steps. Source: derived.
+One category is too large; pairs that are allowed do not let some exchange enough (the smallest cut names them); or
+bounds contradict each other, and each is freed in turn by one more linear program, factor and parity in steps. Derived.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Diagonals lowered until no record is matched correctly with more than the chance that was allowed.
 
-That chance is no linear function of the matrix. So cells are given caps on the chance that their records stay, and on
-moves by which they are found too easily elsewhere, lowered a step at a time where the risk is still too high. Caps
-alone may drive two small cells into swapping their records, which hides nobody: then it is also bounded how much a
-risky cell exchanges with each other one, ever more evenly, until a release says nothing.
+That chance is no linear function of the matrix, so caps on staying and on moves are lowered in steps. As two small
+cells may then only swap their records, it is also bounded how much a risky cell exchanges with each other one.
 """
 
 from __future__ import annotations
@@ -343,11 +341,7 @@ def _not_found(
 
 
 def _impossible(search: _Search, allowed: Fraction) -> tuple[int, ...]:
-    """The risky states, where no matrix lets enough of their records change; empty where that is not proved.
-
-    With T records released as x, ``Pr(in, T = t) <= nu t Pr(T = t)`` for every t that counts, summed over t: a record
-    stays with at most ``nu`` times the count of its cell, plus the chance of the t that the range leaves out.
-    """
+    """The risky states, if proved that no matrix lets enough records change: ``nu N`` at most stay."""
     most = {x: allowed * int(search.amounts.integers[x]) + OUTSIDE for x in search.small.tolist()}
     caps = {x: min(cap, search.asked.own(x)) for x, cap in most.items() if cap < 1}
     try:

@@ -1,13 +1,11 @@
-"""What a matrix does to the counts of a file: whether it keeps them, what it tells about them, what it may create.
+"""What a matrix does to the counts of a file: whether it keeps them, and what it tells about them.
 
-A matrix is *invariant* for v where ``P v = v``: then who knows P and the total of every group of states that exchange
-records, which the released file shows, knows v. So publishing such a matrix is publishing v. It never creates a cell
-that does not occur, such as one that *edit rules* forbid; variables that are randomized one by one may.
+Where ``P v = v``, who knows P and the total of every group of states that exchange records knows v: to publish such a
+matrix is to publish v.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,6 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import (
     CountsError,
-    EditRuleError,
     MatrixError,
     NotInvariantError,
     ParameterError,
@@ -166,25 +163,6 @@ def _stationary(design: CodedDesign, members: Array) -> Real:
 
 
 # ---- edit rules
-
-
-def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable] | None = None) -> None:
-    """Raise where records lie in forbidden cells; the error keeps the fullest and how many records lie there."""
-    records = read_amounts(counts).integers
-    inside = np.where(_flags(forbidden, len(records)), records, 0)
-    total, worst = int(inside.sum()), int(inside.argmax())
-    if total:
-        in_cell, in_all = (f"{n:,} record{'' if n == 1 else 's'}" for n in (int(inside[worst]), total))
-        name = shorten(repr(worst if labels is None else labels[worst]), 80)
-        raise EditRuleError(
-            "in-forbidden-cells-most-in-cell",
-            records=in_all,
-            worst_number=worst + 1,
-            values=f"{in_cell} in {name}, {in_all} in all such cells",
-            cell=worst,
-            count=int(inside[worst]),
-            total=total,
-        )
 
 
 def expected_failures(design: Sparse, counts: Any, forbidden: Array) -> float:

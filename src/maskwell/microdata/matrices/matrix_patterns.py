@@ -208,10 +208,7 @@ def blocks_for_xi(
     within: Iterable[Hashable] | None = None,
     mass: Any = None,
 ) -> BlockThetas:
-    """Blocks, and a theta for each, that bound every probability of a correct match by ``xi``.
-
-    Blocks that cannot keep it are joined with a neighbour of their group; if that fails, too, ``reached`` says so.
-    """
+    """Blocks, joined with a neighbour of their group where need be, and thetas that bound every match by ``xi``."""
     size = as_whole(size, "size", low=1)
     labels = None if within is None else as_list(within, "within")
     blocks, group = blocks_of_cells(codes, size, labels), block_numbers(labels, len(codes))

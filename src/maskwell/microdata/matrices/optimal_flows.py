@@ -1,7 +1,4 @@
-"""optimal_matrix: the matrix with ``P v = v`` that keeps to all bounds and changes as little as possible.
-
-A solver suggests flows in floats; one rounding makes them integer flows that keep the counts and every bound exactly.
-"""
+"""optimal_matrix: the matrix with ``P v = v`` that keeps to all bounds and changes as little as possible."""
 
 from __future__ import annotations
 
@@ -170,11 +167,7 @@ def _of_places(bounds: Bounds, places: Array) -> Bounds:
 
 
 def _exact_flows(program: Program) -> tuple[Program, Array, bool] | None:
-    """The program, its best flows in integers, and whether no solver decides them; None where bounds contradict.
-
-    Tied bounds are first taken as they are, then a little tighter, to leave room for the rounding, which a parity needs
-    as a rule. Where there is none, the corner that was found is worked out in fractions.
-    """
+    """The program, its best integer flows, and whether no solver decides them; tied bounds tighter if need be."""
     if has_least_guess(program) and keeps_bounds(program, units := least_guess_flows(program)):
         return program, units, True
     for tight in (TIGHT, 0.0) if program.parity is not None else (0.0, TIGHT):

@@ -1,8 +1,6 @@
 """Swapping: flows in whole records, for a release that must keep every count exactly.
 
-With whole flows F exactly ``F_ij`` records of category j become i, chosen at random without replacement. Whole flows
-are drawn from a matrix: each is rounded up or down at random so that the margins stay, and the expected flows are those
-of the matrix. So a single record still changes with its probabilities, while the released counts are the original ones.
+Whole flows are drawn from a matrix, which stays their mean: so a single record still changes with its probabilities.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, check_kind, code_type
+from maskwell.core.arguments import Array, check_kind, code_type
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, coin
 from maskwell.core.exact import common_denominator, sum_of
@@ -78,13 +76,6 @@ class IntegerFlows:
         starts = np.concatenate([[0], np.cumsum(np.maximum(np.diff(self.starts), 1))])
         return Sparse.from_integers(starts, rows, amounts, self.categories)
 
-    def match_risk(self) -> Real:
-        """``F_xx / N_x^2``: the chance that a record released as x is a given one of x; records are not independent."""
-        counts, kept = self.counts.astype(float), np.zeros(self.k)
-        stays = self.rows == self._origins
-        kept[self.rows[stays]] = self.amounts[stays]
-        return np.asarray(np.divide(kept, counts**2, out=np.zeros(self.k), where=counts > 0))
-
 
 # ---- drawn from a matrix
 
@@ -95,11 +86,7 @@ Node = tuple[int, int]  # A row (0, i) or a column (1, j)
 
 
 def whole_flows(design: Sparse, counts: Any, random: RandomSource | None = None) -> IntegerFlows:
-    """Draw whole flows with ``E(F_ij) = p_ij N_j``, each at the whole number below or above, with margins N.
-
-    Fractional parts are moved around closed ways, up or down by as much as fits, with the probabilities that keep
-    their expectation; each move makes at least one flow whole. Source: derived; controlled rounding, unbiased.
-    """
+    """Whole flows with ``E(F_ij) = p_ij N_j`` and margins N, by unbiased moves around closed ways (derived)."""
     check_source(SECURE if random is None else random)
     check_kind(Sparse, design=design)
     records = read_amounts(counts)
@@ -118,10 +105,7 @@ def whole_flows(design: Sparse, counts: Any, random: RandomSource | None = None)
 
 
 def balanced(flows: Flows, counts: Array) -> Flows:
-    """Flows whose rows sum to the counts exactly, as their columns do.
-
-    What rows lack is passed along a spanning tree, from its leaves to its root, by raising and lowering.
-    """
+    """Flows whose rows sum to the counts, as columns do: what rows lack is passed along a spanning tree."""
     rows = defaultdict(list)
     for (i, _), flow in flows.items():
         rows[i].append(flow)
@@ -218,10 +202,7 @@ def _moved(
 
 
 class SwapSampler:
-    """Assigns released categories to records in batches: of those of category j exactly ``F_ij``, any, become i.
-
-    Their order is drawn when the first record of the category comes, so memory is one code for each record.
-    """
+    """Deals released categories to records in batches, in an order drawn when the first of a category comes."""
 
     def __init__(self, flows: IntegerFlows, random: RandomSource | None = None) -> None:
         check_kind(IntegerFlows, flows=flows)

@@ -1,8 +1,7 @@
 """Rules of a plan: combinations that must never be made, and moves that are not allowed.
 
-The file itself must keep them, and so must every stage. For each rule the combinations of its columns that a record can
-have are followed from stage to stage: a matrix that is worked out within all columns of a rule makes none that did not
-occur; one that was fixed in advance may. Source: [Adeshiyan2011, section 4.5.2], for several stages derived.
+The combinations that a record can have are followed from stage to stage: a matrix worked out within all columns of a
+rule makes none that did not occur; one fixed in advance may. Source: after [Adeshiyan2011, section 4.5.2].
 """
 
 from __future__ import annotations

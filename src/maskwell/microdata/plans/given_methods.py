@@ -1,8 +1,4 @@
-"""Methods whose matrix was fixed before the file was seen: a matrix of one's own, a design file, or a demand.
-
-A matrix inside a plan is the name of a file, rows of numbers, or one of these for each cell of ``within``. Categories
-of a plan are matched with labels of a file by their text.
-"""
+"""Methods whose matrix was fixed before the file was seen: a matrix of one's own, a design file, or a demand."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The tables ``[recode.COLUMN]`` of a plan, read and written; and labels of SPSS and Stata files that a plan names.
-
-Columns are recoded before anything is counted. All other tables of the plan speak of the new categories.
-"""
+"""The tables ``[recode.COLUMN]``: columns recoded before anything is counted; and labels of SPSS and Stata files."""
 
 from __future__ import annotations
 
@@ -153,11 +150,7 @@ def _rule_in_codes(rule: AnyRule, codes: Mapping[str, Mapping[str, str]]) -> Any
 
 
 def narrowed(plan: ReleasePlan, columns: Sequence[str]) -> tuple[ReleasePlan, dict[str, Indicator]]:
-    """The plan with rules that ask only whether an unchanged column has one of the labels that they name.
-
-    Within every category of a column that a rule joins, more would change than must. So an unchanged column gives way
-    to one that says yes or no, unless it is in ``within`` anyway, or a published matrix needs it.
-    """
+    """The plan with yes-or-no columns where a rule joins one that nothing else needs: fewer must change."""
     indicators: dict[str, Indicator] = {}
     rules = [_narrowed(plan, rule, i, columns, indicators) for i, rule in enumerate(plan.rules, 1)]
     if not indicators:

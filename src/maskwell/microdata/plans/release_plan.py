@@ -175,10 +175,7 @@ class ReleasePlan:
         return tuple(dict.fromkeys([*self.drop, *(name for name in (self.id, unit) if name)]))
 
     def columns_of(self, protection: Protection) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The columns within which a protection works, and its variables.
-
-        Columns that a rule joins to a variable are added to the former: then no forbidden combination can be made.
-        """
+        """The columns within which a protection works (also those joined by a rule), and its variables."""
         moved = {*protection.moved}
         rules = [rule for rule in self.rules if isinstance(rule, Rule) and moved & {*rule.columns}]
         within = dict.fromkeys([*protection.within, *(name for rule in rules for name in rule.columns)])

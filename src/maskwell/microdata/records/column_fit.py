@@ -1,7 +1,6 @@
-"""How well the other columns of a record go with its keys: learned from a file as naive Bayes does, in one pass.
+"""How well other columns of a record go with its keys: as naive Bayes, one pass, a part of long files.
 
-The log odds ``log(P(v | l) / P(v))`` of a value v given a label l are added up over all columns and keys. Those of
-pairs of keys are divided by the number of keys less one, so that each key counts once. Of long files a part is counted.
+Log odds ``log(P(v; l) / P(v))`` are added up over columns and keys; of pairs of keys over the number of keys less one.
 """
 
 from __future__ import annotations
@@ -128,10 +127,7 @@ class ColumnFit:
         return sums
 
     def exchange_costs(self, cells: Array) -> Array:
-        """Shape (cells, cells): how much it shows if the records of two cells exchange their keys, in log odds.
-
-        The mean over records and ways, in whole millionths, so that sums do not depend on the processor.
-        """
+        """Shape (cells, cells): the mean log odds that an exchange of keys shows, in whole millionths."""
         records, count = self.records_of(cells), self.kept[cells]
         fits, owner = self.fits(cells, records), np.repeat(np.arange(len(cells)), count)
         sums = np.zeros((len(cells), len(fits), len(cells)))

@@ -289,11 +289,7 @@ class _Column:
 
 
 class FineOrder:
-    """Whether the order of rows tells old values of a column beyond the new ones.
-
-    Of rows with the same new value as the row before, as many rise as fall in random order; with N_v of N records of
-    old value v a share of ``sum over v of (N_v / N)^2`` stays the same. Source: derived.
-    """
+    """Whether the order of rows tells old values: ``sum (N_v / N)^2`` stay, as many rise as fall (derived)."""
 
     SHARE, DEVIATIONS = 0.5, 5
 

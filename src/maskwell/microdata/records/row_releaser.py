@@ -272,10 +272,7 @@ class RowReleaser:
             stage.draws.finish()
 
     def _column(self, name: str, codes: Array, original: Any) -> Any:
-        """Labels of the codes; a value that stands for a missing one stays as it was.
-
-        Where a missing value can be drawn, all become one: a mark such as NaN or 99 would tell true ones apart.
-        """
+        """Labels of the codes. Missing values become one where one can be drawn: NaN or 99 would tell true ones."""
         arrow, labels = require(), self._labels[name]
         if isinstance(labels, arrow.DictionaryArray) and int(codes.min(initial=0)) > MISSING:
             positions = codes.astype(labels.type.index_type.to_pandas_dtype())

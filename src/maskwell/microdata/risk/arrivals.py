@@ -1,8 +1,4 @@
-"""Who arrives where after all stages of a release: listed one by one, or as a product of matrices.
-
-Stages that build on each other are one component, the product of their matrices, the later one on the left
-[Adeshiyan2011, Theorem 4.2]. Components multiply.
-"""
+"""Who arrives where after all stages of a release: a list, or a product of components [Adeshiyan2011, Theorem 4.2]."""
 
 from __future__ import annotations
 

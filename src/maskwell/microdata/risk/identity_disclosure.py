@@ -120,10 +120,7 @@ def has_exchange(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
 
 
 def exchanged_risks(risks: CellRisks) -> CellRisks:
-    """The risks where only a part of the key is exchanged: those that nothing can exceed, ``1 / N`` for a cell of N.
-
-    How many arrive then depends on who else does, and may prove who stayed. But the N are still alike. Derived.
-    """
+    """The least bounds, ``1 / N``, where a part of the key is exchanged: others may prove who stayed. Derived."""
     most = 1 / risks.counts
     return replace(risks, in_range=most, strict=most, any_release=most)
 
@@ -181,10 +178,7 @@ def individual_risk(records: Array, weights: Real) -> Real:
 
 
 def largest_inclusion(own: CellTable) -> float | None:
-    """A bound on the chance of any person in the file to be in the sample, if weights are one over such chances.
-
-    No weight is below ``mean - sqrt((f - 1) variance)`` of its cell (Samuelson's inequality). Derived.
-    """
+    """A bound on the chance of inclusion by weights: none is below ``mean - sqrt((f - 1) variance)`` (Samuelson)."""
     if own.weights is None or own.squares is None:
         return None
     mean, square = own.weights / own.counts, own.squares / own.counts
@@ -194,9 +188,6 @@ def largest_inclusion(own: CellTable) -> float | None:
 
 
 def match_bound_of_reports(alike: Real, candidates: Real, parity: Parity) -> Real:
-    """Upper bound on the chance of a correct match where keys are reports, whoever knows all true keys.
-
-    1 / (n_z + (n_u - n_z) / gamma^2)    n_z alike, n_u candidates with the same unchanged keys; derived
-    """
+    """A match by reports is at most ``1 / (n_z + (n_u - n_z) / gamma^2)``: n_z alike, of n_u possible ones. Derived."""
     others = 0.0 if parity == math.inf else to_float(1 / Fraction(parity) ** 2)
     return np.asarray(1 / (alike + (candidates - alike) * others))

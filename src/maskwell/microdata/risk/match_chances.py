@@ -76,10 +76,7 @@ def strict_when_highest(rows: BinomialSums, row: Array, p: Real) -> Real:
 
 
 def strict_bound(rows: BinomialSums, row: Array, p: Real, counts: Array) -> Real:
-    """What the strict risk of targets cannot exceed: ``max(o) / sum N o``, and ``1 / N`` of the target's own cell.
-
-    A target that may stay away is not found before all who are certain to arrive: ``1 / (certain + 1)``.
-    """
+    """Upper bounds of the strict risk, ``max(o) / sum N o``, ``1 / N`` of the own cell, ``1 / (certain + 1)``."""
     highest, certain = rows.highest[row], rows.certain[row]
     free = (certain == 0) & (rows.odds[row] > 0)
     odds = np.where(free, highest / np.where(highest < 1, 1 - highest, 1.0), 1.0)
@@ -224,10 +221,7 @@ class _Row:
 
 
 def _searched(row: _Row, target: float, certain: int) -> float:
-    """The largest share over all t beyond those that are certain.
-
-    All odds are multiplied by a common factor, so that the mean lies near t: that keeps small probabilities accurate.
-    """
+    """The largest share over all t beyond the certain; a factor on all odds keeps small chances accurate."""
     n, p = row.n, row.p
     most, best = int(n.sum()), 0.0
     bound = highest_share(np.append(n, certain), np.append(p, 1.0), target)

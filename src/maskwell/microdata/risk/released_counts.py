@@ -43,10 +43,7 @@ _EQUAL = 1e-9
 
 
 def realised_risks(arrivals: SparseArrivals, factors: Real | None = None) -> Real | None:
-    """The chance of a correct match of each cell that has records, looking where it is easiest; None if not known.
-
-    Cells that cannot be the worst have ``1 / N``; the worst is of products with the ``factors`` of cells, if given.
-    """
+    """The chance of a match in the easiest place, by cell; ``1 / N`` where no cell can be worst; None if not known."""
     part = np.ones(len(arrivals.counts)) if factors is None else factors
     blocks = _Blocks(arrivals, part)
     if not blocks.possible:

@@ -1,8 +1,4 @@
-"""What a stage achieves, in the terms of the bounds that can be asked of it, with the counts of the file.
-
-Whoever looks at a released record sees one of these records, so they count alike, also where the matrix keeps sums of
-weights. Source: the conditions of :class:`~maskwell.microdata.matrices.bounds.Bounds`.
-"""
+"""What a stage achieves in terms of :class:`~maskwell.microdata.matrices.bounds.Bounds`; all records count alike."""
 
 from __future__ import annotations
 

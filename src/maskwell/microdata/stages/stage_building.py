@@ -1,7 +1,4 @@
-"""Stages of a release: from its plan and the counts of a file to the matrix of every cell.
-
-A matrix is worked out from the counts, was fixed before, or is that of an earlier release, carried out again.
-"""
+"""Stages of a release: from its plan and the counts of a file, or an earlier release, to the matrix of every cell."""
 
 from __future__ import annotations
 
@@ -52,11 +49,7 @@ def build_stages(
     fits: ColumnFits | None = None,
     tighter: Fraction = Fraction(1),
 ) -> tuple[Stage, ...]:
-    """The stages of a plan, in its order: from its counts, or those of an earlier release carried out again.
-
-    ``external`` has counts of other files by their variables; ``sizes`` and ``fits`` by the columns of protections the
-    records of a unit in each cell, and what other columns tell, for whose sake bounds are ``tighter`` by a factor.
-    """
+    """The stages of a plan, in its order; ``sizes`` of units, ``fits``, and ``external`` files by their columns."""
     for column in plan.codebook:  # refused where the file holds a label that its codebook does not list
         if (table := next((table for columns, table in tables.items() if column in columns), None)) is not None:
             plan.levels_of(table, column)
@@ -82,10 +75,7 @@ def build_stages(
 
 
 def unit_sizes(table: CellTable, within: Sequence[str], members: UnitMembers, where: str) -> dict[Labels, int]:
-    """How many records a unit has, for the labels of ``within``; an error where units cannot have one draw.
-
-    Their records must agree, and units of a cell have one size: else the number of records released would tell units.
-    """
+    """How many records a unit has, for the labels of ``within``: all agree, or the number released would tell units."""
     first = np.zeros(len(members.sizes), dtype=np.int64)
     first[members.units] = members.cells
     differ = first[members.units] != members.cells
@@ -241,10 +231,7 @@ def _with_external(table: CellTable, external: CellTable | None) -> tuple[CellTa
 
 @dataclass(frozen=True, eq=False)
 class _Counted:
-    """A protection whose matrix is worked out, and its states: cells of its table with a value in every variable.
-
-    ``external`` are the records of another file in these cells, where the matrix is worked out from them.
-    """
+    """A protection with a matrix to be worked out, from its states, or from records of an ``external`` file in them."""
 
     plan: ReleasePlan
     protection: Protection
@@ -412,10 +399,7 @@ class _Counted:
 
 
 def _with_remedy(error: InfeasibleError, table: CellTable, within: tuple[str, ...]) -> InfeasibleError:
-    """The error of cells with too few records, with what would help; other errors as they are.
-
-    That column is named without which the smallest cell has most records.
-    """
+    """The error of cells with too few records, naming the column without which the smallest has most; others as are."""
     needed = error.objects.get("needed")
     if not isinstance(needed, int):
         return error
