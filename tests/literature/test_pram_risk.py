@@ -17,9 +17,9 @@ from maskwell.designs.dense import design_of
 from maskwell.microdata import ReleasePlan, assess_file
 from maskwell.microdata.kept_bounds import check_kept
 from maskwell.microdata.matrices.mixing import GRID, BlockRates, mixing_rate
+from maskwell.microdata.risk.arrivals import SparseArrivals
 from maskwell.microdata.risk.identity_disclosure import cell_risks
 from maskwell.microdata.risk.released_counts import realised_risks
-from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 
 Vectors = dict[str, list[dict[str, Any]]]
 NAMES = {

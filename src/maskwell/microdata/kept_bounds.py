@@ -24,9 +24,9 @@ from maskwell.microdata.plans.plan_entries import by_text
 from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.release_values import AnyRelease
+from maskwell.microdata.risk.arrivals import SparseArrivals
 from maskwell.microdata.risk.identity_disclosure import has_exchange, keeps_counts, risks_of, swapped_risks
 from maskwell.microdata.risk.risk_report import RiskReport
-from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 from maskwell.microdata.stages.achieved_bounds import achieved, bound_is_kept, own_posteriors
 from maskwell.microdata.stages.stage import Stage, acting, expected_table, needed_columns
 
@@ -130,9 +130,6 @@ def check_kept(release: AnyRelease) -> None:
         check_bounds(first)
 
 
-# ---- what is asked and what is reached
-
-
 def asked_of(protection: Protection) -> dict[str, Fraction]:
     """The bounds of one protection that are its own; ``xi`` is one on a correct match, a demand one on the parity."""
     return protection.bounds.asked() | protection.how.promises()
@@ -156,7 +153,6 @@ class _Protected:
         self.lacking = self._without_value()
 
     def bounds(self) -> Iterator[BoundKept]:
-        """What is asked, with what is reached."""
         protection, stage, lacking = self.protection, self.stage, self.lacking
         missing = 0 if lacking is None or "missing" in protection.exempt else lacking.n
         met, coming = self._as_met()
@@ -242,7 +238,6 @@ class _Protected:
         return np.array([label in named_levels for label in state_levels], dtype=bool)
 
     def _without_value(self) -> CellTable | None:
-        """The cells of records without a value in some variable, which stay as they are; None without any."""
         if self.release.plan.missing == "category":
             return None
         within, variables = self.release.plan.columns_of(self.protection)
@@ -253,9 +248,6 @@ class _Protected:
                 lacking |= table.codes[:, place] == len(table.levels[place]) - 1
         some = CellTable(table.columns, table.levels, table.codes[lacking], table.counts[lacking])
         return some if lacking.any() else None
-
-
-# ---- words
 
 
 def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:

@@ -55,13 +55,12 @@ from maskwell.microdata.folder.releases_together import (
     same_matrices,
 )
 from maskwell.microdata.kept_bounds import DRAWS, check_kept, is_kept_as_drawn
-from maskwell.microdata.needed_tables import counted_tables
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.records.column_values import TEXT, check_ids, file_columns, text_kind
 from maskwell.microdata.records.release_pass import RowsReleased, release_batches, release_rows
 from maskwell.microdata.records.row_releaser import RowPlan, row_plan
 from maskwell.microdata.release_values import Assessment, Draw, Origin, Release, ReleasedColumn
-from maskwell.microdata.true_file import prepared
+from maskwell.microdata.true_file import counted_tables, prepared
 from maskwell.microdata.utility.utility_measures import compare_regressions
 from maskwell.microdata.utility.utility_report import UtilityReport
 from maskwell.notes import Note
@@ -223,9 +222,6 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     return ReleasedTable(tables[0], Release.of(draw))
 
 
-# ---- one sequence for files and tables
-
-
 def _source(random: RandomSource | None, plan: ReleasePlan) -> RandomSource:
     source = SECURE if random is None else random
     check_source(source)
@@ -302,8 +298,6 @@ def _with_regressions(assessed: Assessment, utility: UtilityReport, path: str, w
         compared.append(compare_regressions(formula, path, written, designs=used or None))
     return utility.with_regressions(compared)
 
-
-# ---- whether the order of the records tells what was randomized
 
 _SHARE = 0.75
 _DEVIATIONS = 5

@@ -262,7 +262,6 @@ class _Judge:
         self._alone = {(one.column, r.column): r for one in facts for r in one.restored if r.by == "value"}
 
     def column(self, facts: ColumnFacts) -> Iterator[SideChannel]:
-        """What one column gives away; too few records say nothing."""
         if facts.records < FEWEST_RECORDS:
             return
         if facts.rows >= FEWEST_RECORDS:
@@ -371,7 +370,6 @@ def check_side_channels(found: Sequence[SideChannel]) -> None:
 
 
 def _hint(names: Sequence[str]) -> str:
-    """What to write in the plan."""
     written = json.dumps([*names], ensure_ascii=False)
     which = "it" if len(names) == 1 else "they"
     whole = f"add drop = {written} to [release], or accept = {written} if {which} may be published"

@@ -208,8 +208,6 @@ def randomized_columns(receipt: Receipt) -> list[str]:
 
 
 class _Options(NamedTuple):
-    """How tables are estimated."""
-
     weights: str | None
     target: str
     missing: str | None
@@ -233,8 +231,6 @@ def _table(data: Any, receipt: Receipt, columns: Sequence[str], options: _Option
 
 @dataclass(frozen=True, eq=False)
 class _Counted:
-    """The tables of a route as they were counted, with the weights that records counted with."""
-
     route: Route
     name: str  # What messages call the rows
     weights: str | None
@@ -396,7 +392,6 @@ def _with_factor(
 
 
 def _blocks(route: Route, table: CellTable) -> Array:
-    """Cells that agree in all columns that were not moved: no record ever left them."""
     still = [place for place, name in enumerate(table.columns) if name not in route.moved]
     if not still:
         return np.zeros(len(table), dtype=np.int64)

@@ -328,6 +328,11 @@ def _internal_group(release: AnyRelease, stage: Stage, content: dict[str, Any]) 
     }
 
 
+def rounded_down(value: float) -> float:
+    """Two significant digits, never more than the value."""
+    return _rounded(value, math.floor)
+
+
 def rounded_share(share: float, rows: int) -> float | None:
     """A share in coarse steps, so that ``sequential`` does not tell its largest category; None for very few records."""
     step = share_step(rows)
@@ -337,11 +342,6 @@ def rounded_share(share: float, rows: int) -> float | None:
 def rounded_up(value: float) -> float:
     """Two significant digits, so that nobody relies on more precision than there is."""
     return _rounded(value, math.ceil)
-
-
-def rounded_down(value: float) -> float:
-    """Two significant digits, never more than the value."""
-    return _rounded(value, math.floor)
 
 
 def _rounded(value: float, towards: Any) -> float:

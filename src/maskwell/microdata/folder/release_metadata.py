@@ -210,7 +210,6 @@ def _field(entry: Entry) -> dict[str, Any]:
 
 
 def _enumerated(value: Any, kind: str) -> Any:
-    """A category as its type has it; texts for anything that JSON has no word for."""
     if kind in ("integer", "number") and isinstance(value, str):
         return int(value) if kind == "integer" else float(value)
     if kind == "integer" and isinstance(value, int) and not isinstance(value, bool):
@@ -281,18 +280,20 @@ def _study(root: ET.Element, receipt: Mapping[str, Any]) -> None:
 
 def processing(groups: Sequence[Mapping[str, Any]]) -> list[str]:
     """What was done to each group of columns, in one paragraph without numbers that tell of the file."""
-    return [_processing(group, kept) for group, kept in zip(groups, kept_of(groups), strict=True)]
-
-
-def _processing(group: Mapping[str, Any], kept: Sequence[str]) -> str:
-    how = "swapped between records" if group["method"] == "swap" else "replaced at random (PRAM)"
-    within = f" within the cells of {in_words(group['within'])}" if group["within"] else ""
-    how_well = "exactly" if group["method"] == "swap" else "on average"
-    keeps = f"{KEEPS[group['invariance']]} of {in_words(kept)} are kept {how_well}" if kept else "counts are not kept"
-    return (
-        f"Values of {in_words([*group['variables'], *group['linked']])} were {how}{within}; {keeps}; the transition "
-        f"matrix is {group['matrix']}.{_changed(group['changed_expected'])}"
-    )
+    told = []
+    for group, kept in zip(groups, kept_of(groups), strict=True):
+        swapped = group["method"] == "swap"
+        how = "swapped between records" if swapped else "replaced at random (PRAM)"
+        within = f" within the cells of {in_words(group['within'])}" if group["within"] else ""
+        how_well = "exactly" if swapped else "on average"
+        keeps = (
+            f"{KEEPS[group['invariance']]} of {in_words(kept)} are kept {how_well}" if kept else "counts are not kept"
+        )
+        columns, share = in_words([*group["variables"], *group["linked"]]), _changed(group["changed_expected"])
+        told.append(
+            f"Values of {columns} were {how}{within}; {keeps}; the transition matrix is {group['matrix']}.{share}"
+        )
+    return told
 
 
 def _changed(share: float | None) -> str:

@@ -43,8 +43,8 @@ from maskwell.microdata.kept_bounds import asked_of
 from maskwell.microdata.plans.protection import UNIT, Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.release_values import AnyRelease
+from maskwell.microdata.risk.arrivals import SparseArrivals
 from maskwell.microdata.risk.identity_disclosure import risks_of
-from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 from maskwell.microdata.stages.stage import Stage, State
 
 # Why a draw is new under the same matrix, by what changed.

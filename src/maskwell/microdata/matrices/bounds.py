@@ -55,11 +55,6 @@ class Exchanges:
         for pair, cap in self.moves.items():
             check_range(cap, f"the cap of the move {pair}", SHARE)
 
-    def of_places(self, here: Mapping[int, int]) -> Exchanges:
-        """Those between some of the states, by their new places."""
-        moves = {(here[i], here[j]): cap for (i, j), cap in self.moves.items() if i in here and j in here}
-        return Exchanges(spread={here[i]: factor for i, factor in self.spread.items() if i in here}, moves=moves)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
@@ -177,8 +172,6 @@ class Bounds:
             texts |= {name: {str(place): to_decimal(value) for place, value in values.items()}} if values else {}
         return texts
 
-
-# ---- amounts
 
 WIDE = 1 << 62  # Integers below this are worked on as machine words
 _LARGEST = 10**150  # Floats hold the product of two such integers

@@ -32,8 +32,6 @@ from maskwell.microdata.matrices.matrix_patterns import (
     with_notes,
 )
 
-# ---- Method 1
-
 
 def method1(
     v: Any, theta: Number, *, categories: Categories | None = None, blocks: Iterable[Hashable] | None = None
@@ -89,9 +87,6 @@ def _check_part(theta: Number) -> Fraction:
     return strength
 
 
-# ---- inverse frequency
-
-
 _LIMIT = Fraction(1, 3)
 
 
@@ -137,9 +132,6 @@ def theta_for_xi(xi: Number) -> float:
     inner = (0.5 - x) ** 2 - 2 * x * (2 * x - 1)
     two = (x - 0.5 + math.sqrt(inner)) / x if inner >= 0 else 0.0
     return max(one, two)
-
-
-# ---- Method 2
 
 
 EXACT_WORK = 10**6  # Products of exact entries that are worked out; beyond it flows are rounded
@@ -211,9 +203,6 @@ def _exact_flows(R: list[list[Fraction]], counts: Array) -> tuple[Array, int] | 
     return (moved * (common // lam)[:, None]).T @ moved, common * whole
 
 
-# ---- sequential uniformity
-
-
 TIED = "two categories have the same count, so the matrix has no inverse: count the released file directly"
 
 
@@ -259,8 +248,6 @@ def _integer_levels(falling: Array, amounts: Amounts) -> tuple[Array, Array, lis
     wide: Any = np.int64 if common * int(falling[0]) < WIDE else object
     return np.array(levels, dtype=wide), falling.astype(wide) * common, notes
 
-
-# ---- symmetric flows
 
 EXACT_BITS = 200  # Flows over a common denominator of more bits than this are rounded
 _LEAST_BITS = 48  # bits that a column of the smallest count keeps at least

@@ -27,7 +27,13 @@ _SHARE_BITS = 200
 
 def round_units(program: Program, units: Array, *, tight: float) -> Array | None:
     """Integer flows near these that keep sums and bounds exactly, in units of the program; None if none is found."""
-    bounded = _tied_to_rows(program, units, tight)
+    least, most = program.least, program.most
+    if program.guess is not None:
+        most = np.minimum(most, _row_limits(program, units, program.guess, tight)[program.pairs.released])
+    if program.parity is not None:
+        low, high = _row_shares(program, units, program.parity, tight)
+        least, most = np.maximum(least, low), np.minimum(most, high)
+    bounded = replace(program, least=least, most=most)
     rounded = _repaired(program, bounded, units)
     if rounded is None and program.kept != (None, None) and not tight:
         return _repaired(program, _frozen(bounded, units), units)
@@ -76,7 +82,6 @@ def _attempts(program: Program, units: Array) -> Iterator[tuple[Program, Array]]
 
 
 def _margins(program: Program) -> tuple[Real, Real]:
-    """The sums of the row and of the column of each flow, in units."""
     sums = np.array([float(x) for x in program.sums])
     return sums[program.pairs.released], sums[program.pairs.true]
 
@@ -84,16 +89,6 @@ def _margins(program: Program) -> tuple[Real, Real]:
 def to_grid(program: Program, flows: Real) -> Array:
     """Flows in counts to the nearest units of the program."""
     return np.array([int(x) for x in np.rint(flows * float(program.scale)).tolist()], dtype=object)
-
-
-def _tied_to_rows(program: Program, units: Array, tight: float) -> Program:
-    least, most = program.least, program.most
-    if program.guess is not None:
-        most = np.minimum(most, _row_limits(program, units, program.guess, tight)[program.pairs.released])
-    if program.parity is not None:
-        low, high = _row_shares(program, units, program.parity, tight)
-        least, most = np.maximum(least, low), np.minimum(most, high)
-    return replace(program, least=least, most=most)
 
 
 def _row_limits(program: Program, units: Array, guess: int, tight: float) -> Array:
@@ -134,7 +129,6 @@ def _frozen(program: Program, units: Array) -> Program:
 
 
 def _missing(program: Program, units: Array) -> tuple[Array, Array]:
-    """What rows and columns lack to their sums, in units."""
     rows, columns = program.sums.copy(), program.sums.copy()
     np.subtract.at(rows, program.pairs.released, units)
     np.subtract.at(columns, program.pairs.true, units)
@@ -198,8 +192,6 @@ def _path(tails: Array, heads: Array, is_open: Array, start: int, ends: Array) -
         node = int(tails[path[-1]])
     return np.array(path)
 
-
-# ---- answers that need no rounding
 
 CORNER_FLOWS = 400  # Programs with more flows are not solved in fractions: it would take minutes
 _SAME = 1e-8

@@ -284,7 +284,6 @@ def _read(result: Any, lower: Real, upper: Real, count: int, wide: Array, value:
 
 
 def _shares(units: Array, scale: int) -> Real:
-    """Units of the grid as counts: floats of integers that may be longer than a float holds."""
     return np.asarray(units / scale, dtype=np.float64)
 
 

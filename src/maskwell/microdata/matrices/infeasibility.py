@@ -141,7 +141,6 @@ class Asked:
         return self._error(f"no matrix keeps to {text}", hint, near)
 
     def _nearest(self) -> dict[str, float]:
-        """The nearest value of each bound that goes with all the others, rounded so that it works."""
         asked = self.bounds.asked()
         values = {name: self._nearest_of(name) for name in asked if name not in _RATIOS}
         if len(self.pairs) <= TIED_FLOWS or not any(value is not None for value in values.values()):
@@ -179,7 +178,6 @@ class Asked:
     def _error(
         self, message: str, hint: str, near: Mapping[str, float], places: Sequence[int] = (), **objects: object
     ) -> InfeasibleError:
-        """With the labels of some states, for those who ask to see them."""
         told = (f"{i + 1}: {self.names[i]!r}" for i in places)
         return InfeasibleError(
             shorten(message, MESSAGE),
@@ -237,7 +235,6 @@ def downwards(value: Fraction | float) -> float:
     return math.floor(float(value) * STEPS + 1e-6) / STEPS
 
 
-# ---- states that cannot exchange enough: a smallest cut of the network of flows, in integers
 #
 # Every state must send v_j records less those that are certain, and may send at most most - least through each pair.
 # The most that can be sent together is computed exactly. If records are left over, the states that they can reach
@@ -263,7 +260,6 @@ def short_states(program: Program) -> tuple[Array, Array] | None:
 
 
 def _less(sums: Array, at: Array, flows: Array) -> Array:
-    """What is left of the sums of rows or columns."""
     rest = sums.copy()
     np.subtract.at(rest, at, flows)
     return rest

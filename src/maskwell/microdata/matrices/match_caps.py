@@ -181,8 +181,6 @@ def match_risks(amounts: Amounts, cells: Array, intruder: Intruder = ANY_LOOK) -
 
 @dataclass(frozen=True, eq=False)
 class _Judge:
-    """How matrices are judged."""
-
     own: Risk  # the risk that a lower chance to stay can mend
     # moves by which records are found with more than an allowed chance, each with its own chance
     easy: Callable[[Sparse, Fraction], dict[Move, Fraction]]
@@ -199,7 +197,7 @@ def _judge(risk: Risk | None, intruder: Intruder, amounts: Amounts, small: Array
         return values
 
     def easy(design: Sparse, allowed: Fraction) -> dict[Move, Fraction]:
-        from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
+        from maskwell.microdata.risk.arrivals import SparseArrivals
 
         true, released, _ = SparseArrivals.from_design(amounts.integers, design).above(small, float(allowed) + SLACK)
         columns = {j: design.columns_exact(j) for j in set(true.tolist())}
@@ -225,8 +223,6 @@ def _small(amounts: Amounts, allowed: Fraction) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Attempt:
-    """A matrix that was tried under some caps, the risks that it leaves, shape (k,), and what makes them too high."""
-
     caps: Mapping[int, Fraction]
     matrix: OptimalMatrix
     risks: Real
@@ -263,7 +259,6 @@ class _Search:
         return least, rounds
 
     def worst(self, attempt: _Attempt) -> float:
-        """The largest risk of a state that is looked at."""
         return float(attempt.risks[self.small].max())
 
     def _attempts(self, allowed: Fraction) -> Iterator[_Attempt]:

@@ -29,9 +29,6 @@ TOLERANCE = 1e-9  # Of the total: a matrix that moves an expected count by no mo
 DENSE_STATES = 2000  # States that exchange records whose counts are worked out from P in one go
 
 
-# ---- kept on average
-
-
 def invariance_error(design: CodedDesign, v: Any) -> float:
     """``max_i |(P v)_i - v_i| / sum(v)``: how far the matrix moves a share [Adeshiyan2011, eq. (4.5)]."""
     counts = _square_counts(design, v)
@@ -72,9 +69,6 @@ def _square_counts(design: CodedDesign, v: Any) -> Real:
     return counts
 
 
-# ---- moved
-
-
 def flows(design: Sparse, v: Any) -> Any:
     """``F_ij = p_ij v_j``, the expected number of records that go from j to i, as a ``scipy.sparse.csc_array``."""
     counts = read_amounts(v, weighted=True).floats
@@ -96,9 +90,6 @@ def expected_changed(design: Sparse, v: Any) -> float:
     counts = read_amounts(v, weighted=True).floats
     check_one_each(design, counts)
     return float(((1 - design.diagonal()) * counts).sum() / counts.sum())
-
-
-# ---- told by the matrix
 
 
 def recover_counts(design: CodedDesign, n: Any) -> Real:
@@ -160,9 +151,6 @@ def _stationary(design: CodedDesign, members: Array) -> Real:
         )
     system = np.vstack([design.entries(members, members) - np.eye(len(members)), np.ones(len(members))])
     return np.asarray(np.linalg.lstsq(system, np.eye(len(members) + 1)[-1], rcond=None)[0])
-
-
-# ---- edit rules
 
 
 def expected_failures(design: Sparse, counts: Any, forbidden: Array) -> float:

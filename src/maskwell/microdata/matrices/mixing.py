@@ -85,9 +85,6 @@ def _mixed(amounts: Amounts, steps: Array, blocks: Array, inputs: Categories) ->
     return from_sorted(pattern.columns, pattern.rows, numerators, inputs)
 
 
-# ---- rates for a bound
-
-
 @dataclass(frozen=True, eq=False)
 class BlockRates:
     """Blocks of cells, and a rate for each cell, that bound the chance of a correct match."""
@@ -265,7 +262,6 @@ class _Block:
     risk: float
 
     def changed(self, counts: Array) -> float:
-        """Records that are expected to leave."""
         return float((self.steps * counts[self.cells]).sum())
 
 
@@ -283,18 +279,17 @@ def _settled(small: Array, parts: Array, counts: Array, group: Array, xi: Fracti
         block = _Block(small[places], steps[part, kind[places]], float(risks[part]))
         if above(block.risk, xi, scale=1):
             larger = np.flatnonzero((group == group[block.cells[0]]) & (counts >= math.ceil(1 / xi)) & ~taken)
-            block = _with_larger(block, larger[np.argsort(counts[larger], kind="stable")], counts, xi)
+            larger = larger[np.argsort(counts[larger], kind="stable")]
+            pools = [pool / float(xi) for pool in _POOLS] if len(larger) else []
+            tried = [_borrowing(block.cells, larger, pool, counts, xi) for pool in pools]
+            kept = [one for one in tried if at_most(one.risk, xi, scale=1)]  # with the fewest changes, or nearly kept
+            block = (
+                min(kept, key=lambda one: one.changed(counts))
+                if kept
+                else min([block, *tried], key=lambda one: one.risk)
+            )
             taken[block.cells] = True
         yield block
-
-
-def _with_larger(alone: _Block, larger: Array, counts: Array, xi: Fraction) -> _Block:
-    """The block with larger cells: so many that the bound is kept with the fewest changes, or nearly kept."""
-    tried = [_borrowing(alone.cells, larger, pool / float(xi), counts, xi) for pool in _POOLS] if len(larger) else []
-    kept = [block for block in tried if at_most(block.risk, xi, scale=1)]
-    if kept:
-        return min(kept, key=lambda block: block.changed(counts))
-    return min([alone, *tried], key=lambda block: block.risk)
 
 
 def _borrowing(cells: Array, larger: Array, pool: float, counts: Array, xi: Fraction) -> _Block:

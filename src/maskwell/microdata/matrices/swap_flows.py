@@ -27,8 +27,6 @@ from maskwell.errors import CountsError, NotInvariantError, WrongTypeError
 from maskwell.microdata.matrices.bounds import read_amounts
 from maskwell.microdata.matrices.matrix_checks import check_invariant
 
-# ---- the flows
-
 
 @dataclass(frozen=True, eq=False)
 class IntegerFlows:
@@ -75,9 +73,6 @@ class IntegerFlows:
         amounts = np.concatenate([self.amounts, np.ones_like(absent)])[order]
         starts = np.concatenate([[0], np.cumsum(np.maximum(np.diff(self.starts), 1))])
         return Sparse.from_integers(starts, rows, amounts, self.categories)
-
-
-# ---- drawn from a matrix
 
 
 Flows = dict[tuple[int, int], Fraction]  # Flows by (released, true) state
@@ -198,9 +193,6 @@ def _moved(
     return list(zip([*cycle[::2], *cycle[1::2]], [*moved[0], *moved[1]], strict=True))
 
 
-# ---- carried out
-
-
 class SwapSampler:
     """Deals released categories to records in batches, in an order drawn when the first of a category comes."""
 
@@ -244,14 +236,11 @@ class SwapSampler:
         if end > self._counts[j]:
             raise CountsError("category-has-more-records", name=self._name(j), category=j)
         self._used[j] = end
-        order = self._orders.pop(j) if j in self._orders else self._shuffled(j)
+        if (order := self._orders.pop(j, None)) is None:  # the released codes of all its records, in random order
+            column = slice(int(self.flows.starts[j]), int(self.flows.starts[j + 1]))
+            codes = np.repeat(self.flows.rows[column], self.flows.amounts[column]).astype(code_type(self.flows.k))
+            first, self._words = self._words, self._words + len(codes)
+            order = np.asarray(codes[random_order(self._stream, first, len(codes))])
         if end < self._counts[j]:
             self._orders[j] = order
         return order[start:end]
-
-    def _shuffled(self, j: int) -> Array:
-        """The released codes of all records of category j, in random order."""
-        column = slice(int(self.flows.starts[j]), int(self.flows.starts[j + 1]))
-        codes = np.repeat(self.flows.rows[column], self.flows.amounts[column]).astype(code_type(self.flows.k))
-        first, self._words = self._words, self._words + len(codes)
-        return np.asarray(codes[random_order(self._stream, first, len(codes))])

@@ -29,15 +29,12 @@ if TYPE_CHECKING:
 
 
 class _Named(ABC):
-    """What names labels of columns."""
-
     @abstractmethod
     def labels(self) -> Mapping[str, tuple[str, ...]]:
         """Each column with the labels that are named."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns that the rule is for."""
         return tuple(self.labels())
 
 
@@ -297,7 +294,6 @@ class _Steps:
         return cls(rule, seen, moved, released, forbidden, of_file and seen == rule.columns)
 
     def part(self, cell: Labels, names: Sequence[str]) -> Labels:
-        """The labels of some columns of the rule."""
         return tuple(cell[self.rule.columns.index(name)] for name in names)
 
 

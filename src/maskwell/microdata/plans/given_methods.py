@@ -35,9 +35,6 @@ GivenMatrix = str | Rows
 PerCell = Mapping[tuple[str, ...], GivenMatrix]
 
 
-# ---- a matrix as a plan writes it
-
-
 def matrix_entry(value: Any, name: str) -> GivenMatrix | PerCell:
     """A matrix as it is given."""
     if isinstance(value, Mapping):
@@ -112,9 +109,6 @@ def categories_option() -> Any:
     return option(states_entry, lambda states: [state[0] if len(state) == 1 else list(state) for state in states])
 
 
-# ---- the design of it
-
-
 def design_of_matrix(
     matrix: GivenMatrix, orientation: str | None, categories: Sequence[tuple[str, ...]] | None, where: str
 ) -> CodedDesign:
@@ -167,9 +161,6 @@ def texts_of(label: Labels) -> list[tuple[str, ...]]:
     for part in label:
         texts = [(*start, text) for start in texts for text in by_text([part])]
     return texts
-
-
-# ---- the methods
 
 
 @dataclass(frozen=True, kw_only=True)

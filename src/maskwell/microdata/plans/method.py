@@ -249,9 +249,6 @@ def located(value: Any, folder: str) -> Any:
     return str(Path(folder) / value) if isinstance(value, str) else value
 
 
-# ---- readers that several methods share
-
-
 def up_to_one(value: Any, name: str) -> Fraction:
     """A number from 0 to 1."""
     number = read.number(value, name)

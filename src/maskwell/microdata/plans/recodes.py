@@ -98,9 +98,6 @@ def check_recodes(plan: ReleasePlan) -> None:
             raise PlanError("recode-weights-must-stay-numbers", column=shorten(column, 30))
 
 
-# ---- labels of files that hold codes
-
-
 def in_codes(plan: ReleasePlan, about: Mapping[str, ColumnLabels]) -> ReleasePlan:
     """The plan with labels of an SPSS or Stata file, where one stands for exactly one code, put as these codes."""
     codes = {column: _codes(labels) for column, labels in about.items() if labels.values}
@@ -144,9 +141,6 @@ def _rule_in_codes(rule: AnyRule, codes: Mapping[str, Mapping[str, str]]) -> Any
     if isinstance(rule, Moves):
         return replace(rule, pairs=tuple((known.get(a, a), known.get(b, b)) for a, b in rule.pairs))
     return replace(rule, order=_spoken(rule.order, known))
-
-
-# ---- rules that name a few of many labels
 
 
 def narrowed(plan: ReleasePlan, columns: Sequence[str]) -> tuple[ReleasePlan, dict[str, Indicator]]:

@@ -85,9 +85,6 @@ def text_kind(texts: Any) -> str | None:
     return next(fitting, TEXT)
 
 
-# ---- what a file must have
-
-
 class FileColumn(NamedTuple):
     """A column of a file: its name, and whether it holds text, integers, numbers, dates, booleans or something else."""
 

@@ -253,7 +253,6 @@ class ValueCounter:
 
 
 def _added_up(values: Array, labels: Array, counts: Array) -> tuple[Array, Array, Array]:
-    """Each cell once, in order of values and labels."""
     order = np.argsort(values)
     first = starts(values[order])
     group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(values))))
@@ -275,7 +274,6 @@ def starts(values: Array) -> Array:
 
 
 def _two_largest(counts: Array, start: Array) -> tuple[Array, Array, Array]:
-    """The largest and the second largest count of each group, and where the largest is."""
     first, lengths = np.maximum.reduceat(counts, start), np.diff(np.append(start, len(counts)))
     group = np.repeat(np.arange(len(start)), lengths)
     at = np.flatnonzero(counts == first[group])

@@ -64,10 +64,6 @@ class Intruder:
         """What somebody does who finds more; ``counts`` says whether comparing all of them was measured."""
         return f"looks where it is easiest{' or compares all released counts' * counts}"
 
-    def limit_of_weighing(self, match: Fraction | None) -> Fraction:
-        """What somebody may reach who weighs the unchanged columns."""
-        return match if self.weighs_columns and match is not None else Fraction(1)
-
     def check_assessed(self, release: AnyRelease, limit: Fraction) -> None:
         """Raise where the counts of the true file do not show that they stay below a limit."""
 

@@ -108,9 +108,6 @@ class KroneckerArrivals:
         return sum(float(block.whole.chance_of_one.sum()) for block in self.blocks)
 
 
-# ---- cells that can be released as the same
-
-
 @dataclass(frozen=True, eq=False)
 class Block:
     """Cells that agree in the part of the key that is not randomized: only they can be released as the same cell."""

@@ -35,7 +35,9 @@ def target_risks(rows: BinomialSums, row: Array, p: Real, *, level: float = 0.95
         own, q = window.targets, p[window.targets]
         arrivals, correct = chance_given_arrivals(window, q)
         place = np.arange(window.pmf.shape[1])
-        low, high = quantile_places(arrivals, level)
+        # columns of the smallest values where the distribution function reaches (1 - level) / 2 and one minus it
+        reached, tail = np.cumsum(arrivals, axis=1) + SLACK, (1 - level) / 2
+        low, high = (np.minimum((reached < share).sum(axis=1), len(place) - 1) for share in (tail, 1 - tail))
         inside = (place >= low[:, None]) & (place <= high[:, None])
         unconditional[own] = q * (window.pmf / (window.first[:, None] + place + 1)).sum(axis=1)
         in_range[own] = np.where(inside, correct, 0.0).max(axis=1)
@@ -52,18 +54,6 @@ def chance_given_arrivals(window: CountDistributions, p: Real) -> tuple[Real, Re
     possible = (arrivals > 0) & (t > 0)
     correct = stayed / np.where(possible, arrivals * t, 1.0)
     return arrivals, np.where(possible, correct, 0.0)
-
-
-def quantile_places(pmf: Real, level: float) -> tuple[Array, Array]:
-    """Columns of the smallest values at which the distribution function reaches (1 - level) / 2 and one minus it."""
-    reached = np.cumsum(pmf, axis=1) + SLACK
-    tail = (1 - level) / 2
-    last = pmf.shape[1] - 1
-    low, high = (np.minimum((reached < share).sum(axis=1), last) for share in (tail, 1 - tail))
-    return low, high
-
-
-# ---- the worst case
 
 
 def strict_when_highest(rows: BinomialSums, row: Array, p: Real) -> Real:
@@ -254,7 +244,6 @@ _tilted_once = lru_cache(maxsize=_REMEMBERED)(_tilted_row)
 
 
 def _tilted(p: Real, factor: float) -> Real:
-    """Probabilities whose odds are multiplied by ``factor``."""
     odds = factor * p / (1 - p)
     return np.asarray(odds / (1 + odds))
 

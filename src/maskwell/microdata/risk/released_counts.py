@@ -23,8 +23,8 @@ import numpy as np
 from maskwell.core.arguments import Array, Real
 from maskwell.core.verdicts import at_most
 from maskwell.designs.sampler import on_all_processors
+from maskwell.microdata.risk.arrivals import SparseArrivals, joined_blocks
 from maskwell.microdata.risk.binomial_sums import row_sums
-from maskwell.microdata.risk.sparse_arrivals import SparseArrivals, joined_blocks
 
 NODES = {6.0: 24, 20.0: 48}
 """Nodes of the Gauss-Laguerre rule for blocks of which at most so many records are expected to leave.
@@ -159,7 +159,6 @@ class _Blocks:
             )
 
     def block(self, number: int) -> _Block:
-        """One block, written out."""
         listed = self._listed
         cells = np.flatnonzero((self.of_cell == number) & (listed.counts > 0))
         rows = np.flatnonzero(self.of_row == number)
@@ -172,8 +171,6 @@ class _Blocks:
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Cells (c,), their records (c,), probabilities (r, c), and records released with each value (r,)."""
-
     cells: Array
     counts: Array
     P: Real
@@ -190,7 +187,6 @@ class _Block:
 
     @property
     def states(self) -> float:
-        """Coefficients that are kept."""
         return float(np.exp(min(np.log(self.shape).sum(), 700.0)))
 
     @property
@@ -199,7 +195,6 @@ class _Block:
         return float(self.states * len(self.released) * (2.0 * self.counts.sum() + 3 * len(self.cells)))
 
     def risks(self) -> Real | None:
-        """The chance of a correct match of each cell; None where these counts cannot be released."""
         after = np.zeros(self.shape)
         after[(0,) * after.ndim] = 1.0
         before = [after]
@@ -246,9 +241,6 @@ class _Block:
                 at[axis], to[axis] = slice(None, -1), slice(1, None)
             out[i] = float((left[tuple(at)] * turned[tuple(to)]).sum())
         return out
-
-
-# ---- blocks that deal records out
 
 
 def _dealt_shares(P: Real, own: Array) -> Real:

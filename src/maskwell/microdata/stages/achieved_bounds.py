@@ -61,10 +61,6 @@ def _guess(stage: Stage) -> float:
     return float((right[records > 0] / records[records > 0]).max(initial=0.0))
 
 
-def _least_kept(stage: Stage) -> float:
-    return float(stage.keeps[stage.counts > 0].min(initial=1.0))
-
-
 def _factor(stage: Stage) -> float:
     """How much likelier or less likely a released value makes a truth, within its cell."""
     released, true, p = stage.transitions
@@ -105,7 +101,7 @@ _MEASURES: dict[str, Callable[[Stage], float]] = {
     "guess": _guess,
     "factor": _factor,
     "parity": _parity,
-    "least_kept": _least_kept,
+    "least_kept": lambda stage: float(stage.keeps[stage.counts > 0].min(initial=1.0)),
     "changed_at_most": Stage.expected_changed,
     "changed_at_least": Stage.expected_changed,
 }

@@ -129,7 +129,6 @@ def _counts_at(table: CellTable, places: Array, states: int) -> dict[str, Any]:
     }
 
 
-# ---- matrices of an earlier release, with the counts of this file
 #
 # Records whose truth did not change then keep the draws that a key gave them. What the matrices keep, and the bounds
 # they were made for, hold for the counts of the earlier file, and are looked at again with those of this one.

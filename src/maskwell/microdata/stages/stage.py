@@ -328,9 +328,6 @@ def _label_texts(labels: Sequence[State]) -> Iterator[list[list[str | None]]]:
         yield [[one if type(one) is str else text(one) for one in label] for label in labels[start : start + _STRETCH]]
 
 
-# ---- tables of all stages
-
-
 def is_kept(groups: Sequence[RandomizedColumns], columns: Collection[str]) -> bool:
     """Whether the counts of a table are unbiased as they stand, after all groups; only those that matter are asked."""
     needed = {*columns}

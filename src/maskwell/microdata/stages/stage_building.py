@@ -64,7 +64,13 @@ def build_stages(
     for number, protection in enumerate(plan.protections, 1):
         where = f"[[protect]] number {number}"
         if earlier is not None:
-            stages.append(_with_sizes(plan, where, _again(plan, where, protection, tables, earlier[number - 1]), sizes))
+            within, variables = plan.columns_of(protection)
+            table = tables[(*within, *variables)]
+            made = recounted_stage(plan, earlier[number - 1], table, tables, where)
+            if plan.rules:  # rules and bounds are looked at again, with the counts of this file
+                check_moves(plan, made, table, where)
+            _check_linked(made, made.linked, where)
+            stages.append(_with_sizes(plan, where, made, sizes))
             continue
         other = (external or {}).get(",".join(protection.variables))
         made = _stage(plan, where, protection, _by_unit(plan, protection, tables, sizes), other, fits or {}, tighter)
@@ -165,17 +171,6 @@ def _stage(
     return replace(stage, linked=linked, notes=(*stage.notes, *notes))
 
 
-def _again(plan: ReleasePlan, where: str, protection: Protection, tables: Tables, earlier: Stage) -> Stage:
-    """A stage of an earlier release on this file: rules and bounds are looked at again, with its counts."""
-    within, variables = plan.columns_of(protection)
-    table = tables[(*within, *variables)]
-    stage = recounted_stage(plan, earlier, table, tables, where)
-    if plan.rules:
-        check_moves(plan, stage, table, where)
-    _check_linked(stage, stage.linked, where)
-    return stage
-
-
 def _linked(table: CellTable, name: str, where: str) -> dict[tuple[Hashable, ...], Hashable]:
     """The label of a linked column for each combination of the variables; an error where it does not follow."""
     linked_labels: dict[tuple[Hashable, ...], Hashable] = {}
@@ -205,9 +200,6 @@ def _check_linked(stage: Stage, linked: Mapping[str, Mapping[tuple[Hashable, ...
                     values=shorten(", ".join(map(str, combination)), 80),
                     column=name,
                 )
-
-
-# ---- matrices that are worked out from counts
 
 
 def _with_external(table: CellTable, external: CellTable | None) -> tuple[CellTable, Array | None]:
@@ -243,7 +235,6 @@ class _Counted:
     others: _OtherColumns | None
 
     def of(self, values: Array | None) -> Any:
-        """Values of the table, for the states."""
         return None if values is None else values[self.rows]
 
     @cached_property
@@ -269,20 +260,17 @@ class _Counted:
 
     @cached_property
     def mass(self) -> Array:
-        """What is to be kept of each state."""
         weights = self.table.weights if self.invariance == "weights" else None
         kept = self.table.counts if weights is None else weights
         return np.asarray((kept if self.external is None else self.external)[self.rows])
 
     @cached_property
     def labels(self) -> list[Labels]:
-        """Of the columns of each state."""
         every = self.table.labels()
         return every if len(self.rows) == len(every) else [every[row] for row in self.rows.tolist()]
 
     @cached_property
     def cells(self) -> Array:
-        """A number for each combination of the columns within which is randomized."""
         codes = self.table.codes[self.rows, : len(self.within)]
         if not codes.shape[1]:
             return np.zeros(len(codes), dtype=np.int64)
@@ -440,7 +428,6 @@ class _OtherColumns:
         return replace(asked, bounds=bounds, others=replace(self, cells=cells))
 
     def order(self) -> list[int]:
-        """Variables, those first of which the other columns tell most."""
         return [int(place) for place in np.argsort(-self.fit.told[self.n_within :], kind="stable")]
 
     def costs(self, cells: Array) -> Array:

@@ -244,7 +244,6 @@ def _association(table: CellTable) -> float | None:
 
 
 def _covering(tables: Iterable[CellTable], columns: Sequence[str]) -> CellTable | None:
-    """The smallest table that has all these columns."""
     fits = [table for table in tables if {*columns} <= {*table.columns}]
     return min(fits, key=len, default=None)
 
