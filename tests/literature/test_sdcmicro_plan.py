@@ -10,10 +10,10 @@ import pytest
 from maskwell.engines import Rows
 from maskwell.microdata import ReleasePlan, assess_file, plan_from_sdcmicro
 from maskwell.microdata.kept_bounds import check_match
-from maskwell.microdata.needed_tables import count_records, tables_of
 from maskwell.microdata.plans.release_plan import read_plan
 from maskwell.microdata.stages.stage import Stage
 from maskwell.microdata.stages.stage_building import build_stages
+from maskwell.microdata.true_file import count_records, tables_of
 from maskwell.verbs import first_plan
 
 FILES = {

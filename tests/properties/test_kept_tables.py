@@ -16,9 +16,9 @@ import pytest
 from maskwell.core import CellTable
 from maskwell.microdata import ReleasePlan
 from maskwell.microdata.folder.receipt_contents import kept_of
-from maskwell.microdata.needed_tables import tables_of
 from maskwell.microdata.stages.stage import Stage, expected_table, is_kept, kept_columns, needed_columns
 from maskwell.microdata.stages.stage_building import build_stages
+from maskwell.microdata.true_file import tables_of
 
 COLUMNS = ("a", "b", "c", "d")
 FOLLOWS = {"a0": "u", "a1": "u", "a2": "v"}

@@ -16,7 +16,7 @@ from maskwell.core.arguments import Array
 from maskwell.designs.coded import CodedDesign
 from maskwell.microdata import Release, ReleasePlan
 from maskwell.microdata.assessment import assess_tables
-from maskwell.microdata.needed_tables import tables_of
+from maskwell.microdata.true_file import tables_of
 
 COUNTS = [1, 2, 3, 40, 60]
 RELEASES = 20_000

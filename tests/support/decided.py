@@ -19,7 +19,7 @@ from maskwell.estimation import Sample, estimate_by_moments, goodness_of_fit
 from maskwell.microdata import ReleasePlan
 from maskwell.microdata.assessment import assess_tables
 from maskwell.microdata.matrices import Bounds, optimal_matrix
-from maskwell.microdata.needed_tables import tables_of
+from maskwell.microdata.true_file import tables_of
 from maskwell.planning import extremal_design, plan_sample
 from maskwell.reports import release_page
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.microdata.risk.binomial_sums import count_distributions, sums_of_terms
-from maskwell.microdata.risk.match_chances import chance_given_arrivals, quantile_places, strict_risks, target_risks
+from maskwell.microdata.risk.match_chances import SLACK, chance_given_arrivals, strict_risks, target_risks
 
 
 def exact_pmf(n: Sequence[int], p: Sequence[float | Fraction]) -> list[Fraction]:
@@ -95,7 +95,8 @@ def told_risk(n: Sequence[int], p: Sequence[Any], x: int, level: float = 0.95) -
     terms = sums_of_terms(np.zeros(len(records), dtype=int), records, chances, 1)
     window = next(count_distributions(terms, row, chances[[x]]))
     pmf, given = (values[0] for values in chance_given_arrivals(window, chances[[x]]))
-    low, high = (int(place[0]) for place in quantile_places(pmf[None, :], level))
+    reached, tail = np.cumsum(pmf) + SLACK, (1 - level) / 2
+    low, high = (int(min((reached < share).sum(), len(pmf) - 1)) for share in (tail, 1 - tail))
     unconditional, in_range = target_risks(terms, row, chances[[x]], level=level)
     first = int(window.first[0])
     return ToldRisk(

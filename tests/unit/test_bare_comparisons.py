@@ -36,7 +36,7 @@ SEARCHES = (  # numerical searches, sums that are cut off, and matrices whose li
     "microdata/matrices/mixing.py",
     "microdata/matrices/optimal_flows.py",
     "microdata/matrices/settled_flows.py",
-    "microdata/risk/sparse_arrivals.py",
+    "microdata/risk/arrivals.py",
     "microdata/risk/binomial_sums.py",
     "microdata/risk/kronecker_arrivals.py",
     "microdata/risk/match_chances.py",

@@ -13,15 +13,6 @@ from maskwell.core.freed_memory import give_back_memory
 from maskwell.core.verdicts import at_most
 from maskwell.engines.row_sources import Progress
 from maskwell.engines.rows import Rows
-from maskwell.microdata.needed_tables import (
-    Columns,
-    Tables,
-    compared_tables,
-    count_external,
-    count_records,
-    risk_columns,
-    smaller_tables,
-)
 from maskwell.microdata.plans.recodes import check_labels_met
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.records.recoding import recoding_of
@@ -34,7 +25,20 @@ from maskwell.microdata.risk.unit_draws import DrawnUnits, have_one_draw, units_
 from maskwell.microdata.side_channels import check_side_channels, side_channel_risk, side_channel_warnings
 from maskwell.microdata.stages.stage import Stage, unchanged_columns
 from maskwell.microdata.stages.stage_building import ColumnFits, build_stages
-from maskwell.microdata.true_file import TIGHTER, Count, TrueFile, prepared, read_true_file
+from maskwell.microdata.true_file import (
+    TIGHTER,
+    Columns,
+    Count,
+    Tables,
+    TrueFile,
+    compared_tables,
+    count_external,
+    count_records,
+    prepared,
+    read_true_file,
+    risk_columns,
+    smaller_tables,
+)
 from maskwell.microdata.utility.utility_report import UtilityReport, assess_utility
 
 
@@ -130,7 +134,7 @@ def _against_all_columns(
     """The stages, and what somebody reaches who weighs all columns: made for a smaller limit where the plan asks."""
     if tighter is not None:
         return build(tighter), tighter, None
-    limit = plan.against.limit_of_weighing(plan.match)
+    limit = plan.match if plan.against.weighs_columns and plan.match is not None else Fraction(1)
     before: JoinedRisk | None = None
     for part in TIGHTER:
         stages = build(part)
@@ -220,10 +224,7 @@ class Judge:
 
 
 def _in_any_sample(plan: ReleasePlan, risk: RiskReport) -> RiskReport:
-    """With a limit that holds in every sample, nobody is sampled and found above it times the chance to be sampled.
-
-    That is where the limit is for looking where it is easiest: a sample in which it is broken would not be released.
-    """
+    """A limit that holds in every sample is checked where looking is easiest; nobody is sampled and found above it."""
     after, inclusion = risk.after, risk.before.max_risk_sampled
     if after is None or after.sample is None or inclusion is None or plan.match is None:
         return risk

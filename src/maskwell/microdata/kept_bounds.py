@@ -1,7 +1,4 @@
-"""Whether a release keeps what its plan asks for: the bounds of every protection, and the chance of a correct match.
-
-Records that a method leaves as they are break the bounds, unless the plan exempts them.
-"""
+"""Whether a release keeps what its plan asks for: the bounds of every protection, and the chance of a correct match."""
 
 from __future__ import annotations
 
@@ -27,9 +24,9 @@ from maskwell.microdata.plans.plan_entries import by_text
 from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.release_values import AnyRelease
+from maskwell.microdata.risk.arrivals import SparseArrivals
 from maskwell.microdata.risk.identity_disclosure import has_exchange, keeps_counts, risks_of, swapped_risks
 from maskwell.microdata.risk.risk_report import RiskReport
-from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 from maskwell.microdata.stages.achieved_bounds import achieved, bound_is_kept, own_posteriors
 from maskwell.microdata.stages.stage import Stage, acting, expected_table, needed_columns
 
@@ -133,9 +130,6 @@ def check_kept(release: AnyRelease) -> None:
         check_bounds(first)
 
 
-# ---- what is asked and what is reached
-
-
 def asked_of(protection: Protection) -> dict[str, Fraction]:
     """The bounds of one protection that are its own; ``xi`` is one on a correct match, a demand one on the parity."""
     return protection.bounds.asked() | protection.how.promises()
@@ -159,7 +153,6 @@ class _Protected:
         self.lacking = self._without_value()
 
     def bounds(self) -> Iterator[BoundKept]:
-        """What is asked, with what is reached."""
         protection, stage, lacking = self.protection, self.stage, self.lacking
         missing = 0 if lacking is None or "missing" in protection.exempt else lacking.n
         met, coming = self._as_met()
@@ -192,10 +185,7 @@ class _Protected:
             yield bound(name="posterior_own", asked=cap, value=reached, arriving=arriving, label=label)
 
     def _as_met(self) -> tuple[Stage, dict[Hashable, float]]:
-        """The stage with the records that it is expected to meet; how many come that it has no state for, by label.
-
-        Where an earlier stage randomized a column within which it works, these are not those of the original file.
-        """
+        """The stage with the records it is expected to meet, and how many come that it has no state for, by label."""
         protection, stage, plan = self.protection, self.stage, self.release.plan
         earlier = self.release.stages[: self.number - 1]
         moved = {name for one in earlier for name in (*one.variables, *one.linked)}
@@ -248,7 +238,6 @@ class _Protected:
         return np.array([label in named_levels for label in state_levels], dtype=bool)
 
     def _without_value(self) -> CellTable | None:
-        """The cells of records without a value in some variable, which stay as they are; None without any."""
         if self.release.plan.missing == "category":
             return None
         within, variables = self.release.plan.columns_of(self.protection)
@@ -259,9 +248,6 @@ class _Protected:
                 lacking |= table.codes[:, place] == len(table.levels[place]) - 1
         some = CellTable(table.columns, table.levels, table.codes[lacking], table.counts[lacking])
         return some if lacking.any() else None
-
-
-# ---- words
 
 
 def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:

@@ -55,13 +55,12 @@ from maskwell.microdata.folder.releases_together import (
     same_matrices,
 )
 from maskwell.microdata.kept_bounds import DRAWS, check_kept, is_kept_as_drawn
-from maskwell.microdata.needed_tables import counted_tables
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.records.column_values import TEXT, check_ids, file_columns, text_kind
 from maskwell.microdata.records.release_pass import RowsReleased, release_batches, release_rows
 from maskwell.microdata.records.row_releaser import RowPlan, row_plan
 from maskwell.microdata.release_values import Assessment, Draw, Origin, Release, ReleasedColumn
-from maskwell.microdata.true_file import prepared
+from maskwell.microdata.true_file import counted_tables, prepared
 from maskwell.microdata.utility.utility_measures import compare_regressions
 from maskwell.microdata.utility.utility_report import UtilityReport
 from maskwell.notes import Note
@@ -146,10 +145,7 @@ def with_earlier(assessed: Assessment, ledger: Ledger, path: str | None) -> Asse
 
 @contextmanager
 def written_down(ledger: Ledger | None, folder: str) -> Iterator[list[int]]:
-    """Where the number goes that a release gets in a ledger; at the end it says there how the release ended.
-
-    After an error it was abandoned only if the folder did not get its name; else it stays begun.
-    """
+    """Where the number of a release in a ledger goes; at the end it says how the release ended."""
     entry = list[int]()
     try:
         yield entry
@@ -224,9 +220,6 @@ def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None =
     check_kept(assessed)
     draw = _drawn(assessed, source, None, write, lambda: Rows.of(tables[0]))
     return ReleasedTable(tables[0], Release.of(draw))
-
-
-# ---- one sequence for files and tables
 
 
 def _source(random: RandomSource | None, plan: ReleasePlan) -> RandomSource:
@@ -306,17 +299,12 @@ def _with_regressions(assessed: Assessment, utility: UtilityReport, path: str, w
     return utility.with_regressions(compared)
 
 
-# ---- whether the order of the records tells what was randomized
-
 _SHARE = 0.75
 _DEVIATIONS = 5
 
 
 def telling_order(release: Assessment, breaks: Mapping[str, int]) -> Iterator[str]:
-    """Words for each column whose true labels stand together, where the order is kept.
-
-    In random order ``n - sum_c N_c^2 / n`` of n rows have another label than the row before. Source: derived.
-    """
+    """Words for each column of which fewer than ``n - sum_c N_c^2 / n`` rows differ from the one before."""
     if release.shuffled:
         return
     for name, n_breaks in breaks.items():

@@ -194,7 +194,7 @@ class AnyRelease(_Phase):
 
         return {
             "rows": self.rows,
-            "variables": self.variable_facts(),
+            "variables": {name: self._facts(stage, name) for name, stage in self.variables.items()},
             "risk": self.risk_dict(),
             "side_channels": [one.to_dict() for one in self.side_channels],
             "utility": self.utility.to_dict(),
@@ -204,10 +204,6 @@ class AnyRelease(_Phase):
             "drawn_again": [one.to_dict() for one in self.drawn_again],
             "files": list(self.files),
         }
-
-    def variable_facts(self) -> dict[str, dict[str, Any]]:
-        """What was done to each variable, as plain values for JSON."""
-        return {name: self._facts(stage, name) for name, stage in self.variables.items()}
 
     def _facts(self, stage: Stage, name: str) -> dict[str, Any]:
         follows = name not in stage.variables

@@ -14,11 +14,10 @@ from maskwell.core.verdicts import at_most, below
 from maskwell.engines.rows import Rows
 from maskwell.errors import MaskwellError, PlanError
 from maskwell.microdata.assessment import assess_counts
-from maskwell.microdata.needed_tables import closure, count_records, tables_of
 from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.release_values import AnyRelease
-from maskwell.microdata.true_file import TrueFile, column_fits, prepared
+from maskwell.microdata.true_file import TrueFile, closure, column_fits, count_records, prepared, tables_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +153,10 @@ def recode_effects(
     """
     check_kind(AnyRelease, release=release)
     check_kind(Callable | None, progress=progress)
-    variants = [*_plans_without(release.plan)]
+    columns = tuple(column for column in release.plan.recodes if column in closure(release.plan, release.plan.keys))
+    variants: list[tuple[str, ...]] = [(column,) for column in columns]
+    if len(columns) > 1:
+        variants.append(columns)
     if not variants:
         return []
     effects = [_effect(release, ())]
@@ -163,14 +165,6 @@ def recode_effects(
         if progress is not None:
             progress(release.rows, done / len(variants))
     return effects
-
-
-def _plans_without(plan: ReleasePlan) -> Iterator[tuple[str, ...]]:
-    """Recodes that may be left out: each alone, and all."""
-    columns = tuple(column for column in plan.recodes if column in closure(plan, plan.keys))
-    yield from ((column,) for column in columns)
-    if len(columns) > 1:
-        yield columns
 
 
 def _tried_without(records: Rows, release: AnyRelease, left_out: tuple[str, ...]) -> RecodeEffect:

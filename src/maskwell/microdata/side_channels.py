@@ -1,7 +1,4 @@
-"""Side channels: columns that are published unchanged and give records or protected values away.
-
-Those that tell more than the plan allows are refused unless it accepts them, and weaker ones named in a warning.
-"""
+"""Side channels: columns that are published unchanged and give records or protected values away."""
 
 from __future__ import annotations
 
@@ -265,7 +262,6 @@ class _Judge:
         self._alone = {(one.column, r.column): r for one in facts for r in one.restored if r.by == "value"}
 
     def column(self, facts: ColumnFacts) -> Iterator[SideChannel]:
-        """What one column gives away; too few records say nothing."""
         if facts.records < FEWEST_RECORDS:
             return
         if facts.rows >= FEWEST_RECORDS:
@@ -374,7 +370,6 @@ def check_side_channels(found: Sequence[SideChannel]) -> None:
 
 
 def _hint(names: Sequence[str]) -> str:
-    """What to write in the plan."""
     written = json.dumps([*names], ensure_ascii=False)
     which = "it" if len(names) == 1 else "they"
     whole = f"add drop = {written} to [release], or accept = {written} if {which} may be published"
@@ -405,10 +400,7 @@ def side_channel_risk(
     stages: Sequence[Stage],
     count: Callable[[Sequence[str]], CellTable],
 ) -> SideChannelRisk | None:
-    """The risk of an intruder who knows the columns that were found too; ``count`` counts the file once more.
-
-    Who is alone with an unchanged value is found; else these columns are keys, or the smallest cell bounds the risk.
-    """
+    """The risk where the columns found are known, too: keys unless alone; ``count`` counts the file once more."""
     telling = [one for one in found if one.kind != "shows units" and (one.kind != "shows changes" or one.accepted)]
     named = dict.fromkeys(name for one in telling for name in (one.column, *({one.by} - {*_ALONE})))
     columns = tuple(name for name in named if name not in plan.keys)

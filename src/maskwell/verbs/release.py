@@ -30,7 +30,6 @@ from maskwell.microdata.folder.receipt import Receipt
 from maskwell.microdata.folder.release_folder import check_new_folder
 from maskwell.microdata.folder.releases_together import check_key, earlier_stages
 from maskwell.microdata.kept_bounds import check_kept
-from maskwell.microdata.needed_tables import count_records, tables_of
 from maskwell.microdata.plans.plan_drafts import INVERSE_FREQUENCY, MATCH, MIXING, starting_plan
 from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan, load_plan, read_plan
@@ -48,7 +47,7 @@ from maskwell.microdata.risk_utility import (
 )
 from maskwell.microdata.side_channels import dependence_counter, following_columns, side_channels, unit_guess
 from maskwell.microdata.stages.stage_building import build_stages
-from maskwell.microdata.true_file import TrueFile, column_fits, prepared
+from maskwell.microdata.true_file import TrueFile, column_fits, count_records, prepared, tables_of
 from maskwell.reports.pages.release_page import release_page
 from maskwell.reports.pictures.canvas import Picture, styled
 from maskwell.reports.pictures.risk_utility_map import plot_risk_utility

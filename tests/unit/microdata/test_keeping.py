@@ -23,9 +23,9 @@ from maskwell.microdata.kept_bounds import (
     exempted,
     is_kept_as_drawn,
 )
-from maskwell.microdata.needed_tables import tables_of
 from maskwell.microdata.risk.intruders import INTRUDERS
 from maskwell.microdata.stages.achieved_bounds import bound_is_kept
+from maskwell.microdata.true_file import tables_of
 from maskwell.reports import release_page
 from maskwell.reports.text.release_report import dry_run_report, refusal, release_report
 from maskwell.reports.text.release_words import promises
@@ -227,7 +227,7 @@ def test_bounds_are_for_records_whatever_they_weigh(bound: dict[str, str]) -> No
     flows = stage.design.matrix() * stage.counts
     if "posterior" in bound:
         assert (flows / flows.sum(axis=1, keepdims=True)).max() <= 0.7 + 1e-9
-        assert release.variable_facts()["x"]["max_posterior"] == pytest.approx(one.value)
+        assert release.to_dict()["variables"]["x"]["max_posterior"] == pytest.approx(one.value)
     assert one.kept and stage.invariance == "counts"
     weights = ReleasePlan.of([{**protect, "invariance": "weights"}], weights="w", accept=["w"])
     if "guess" in bound:  # of the matrices for weights that are best, the one that is taken keeps it for records, too

@@ -19,10 +19,9 @@ from maskwell.microdata import Release, ReleasePlan, RiskUtilityPoint
 from maskwell.microdata.assessment import assess_tables
 from maskwell.microdata.folder.receipt_contents import advice_of, public_receipt
 from maskwell.microdata.folder.release_metadata import processing
-from maskwell.microdata.needed_tables import tables_of
 from maskwell.microdata.release_values import Draw, ReleasedColumn
 from maskwell.microdata.risk.unit_risk import UnitFigures, UnitRisk
-from maskwell.microdata.true_file import TrueFile
+from maskwell.microdata.true_file import TrueFile, tables_of
 from maskwell.plots import Picture, plot_release_risk
 from maskwell.reports import release_page
 from maskwell.reports.pages.release_page import _stage_facts, lead
@@ -320,7 +319,7 @@ def test_page_terminal_and_documents_agree_on_what_stays_right() -> None:
     assert "counts of region and sex are kept on average" in done[0]
     assert "counts are not kept" in done[1]
     assert "biased" in advice[1]
-    assert {name: about["invariant"] for name, about in release.variable_facts().items()} == {
+    assert {name: about["invariant"] for name, about in release.to_dict()["variables"].items()} == {
         "region": True,
         "sex": True,
         "income": False,

@@ -1,9 +1,7 @@
-"""At most how wrong a table of a released file is that randomization does not keep, from what is public.
+"""At most how wrong a table is that randomization does not keep, from what is public (docs/theory/after-release.md).
 
-A group of columns that is expected to change a share d of the records changes a share by at most d on average; by half
-of it where the group keeps the counts of its own columns. Bounds of several groups add up. With weights, the records
-that changed may have been the heaviest ones. A group that works within columns that an earlier one moved changes at
-most as many more as that one did. Source: derived; docs/theory/after-release.md has the proofs.
+A group that is expected to change a share d of the records changes a share by d on average, or by half of it where it
+keeps the counts of its columns. Bounds add up. With weights, the records that changed may have been the heaviest ones.
 """
 
 from __future__ import annotations
@@ -94,10 +92,7 @@ class Weights:
         return cls(measure, np.zeros(0), np.zeros(0), variation, total)
 
     def heaviest(self, share: float) -> float:
-        """At most the part of all weight that a share of the records has.
-
-        From the variation v alone it is at most ``x + v sqrt(x (1 - x))`` for a share x. Source: standard.
-        """
+        """At most the weight of a share of the records: ``x + v sqrt(x (1 - x))`` from the variation v."""
         if self.variation is not None:
             return min(1.0, share + self.variation * math.sqrt(share * (1 - share)))
         return self._part(share, self.values)
@@ -152,13 +147,7 @@ def reach_of(clusters: CellTable, *, strata: bool) -> float:
 
 
 def under_plan(usual: SurveyEstimate, most: Distortion, reach: float) -> SurveyEstimate:
-    """An estimate from released values as if they were true, with what randomization did to it at most.
-
-        se <= se_usual + min(d + b, sqrt(F w (1 + b) (d + b)))
-
-    where d is the share of the weight that changed, b the bound of the bias, and ``reach`` F w, infinite with
-    replicates. Source: derived, docs/theory/after-release.md.
-    """
+    """Values taken as true: ``se <= se_usual + min(d + b, sqrt(F w (1 + b) (d + b)))``, ``reach`` being F w."""
     together = most.weight + most.bias
     more = min(together, math.sqrt(reach * (1 + most.bias) * together)) if together else 0.0
     variance = (np.sqrt(np.maximum(usual.variance, 0)) + more) ** 2

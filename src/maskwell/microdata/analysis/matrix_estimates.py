@@ -1,12 +1,7 @@
-"""Estimating tables of a released file where the matrices are known: from the internal receipt, or published ones.
+"""Estimating tables of a released file where the matrices are known: ``P = P_m ... P_1``, over the cells that occur.
 
-Several randomizations after each other are one matrix over the cells of a table,
-
-    P = P_m ... P_1,    later ones on the left
-
-with only those cells that occur. A cell whose state a group does not know, such as one without a value, stays as it is.
-Cells are told apart by the texts of their labels: a file may have been saved with numbers for texts.
-Source: [Adeshiyan2011, Theorem 4.2 and Remark 4.1].
+A cell whose state a group does not know stays as it is. Labels count by their texts: a file may have been
+saved with numbers for texts. Source: [Adeshiyan2011, Theorem 4.2 and Remark 4.1].
 """
 
 from __future__ import annotations
@@ -108,7 +103,6 @@ def _of_states(states: Sequence[Cell], cells: CellTable) -> Real:
 
 
 def _second(cells: CellTable) -> Real:
-    """Sums of squared weights, which are counts without weights."""
     return np.asarray(cells.counts if cells.squares is None else cells.squares, dtype=np.float64)
 
 
@@ -208,20 +202,20 @@ def composed(groups: Sequence[Group], columns: Sequence[str], cells: Sequence[Ce
 
     P = identity(len(cells), format="csc")
     flow = TableFlow.from_labels(columns, [text_key(cell) for cell in cells])
+
+    def check(group: RandomizedColumns, state: Array) -> None:
+        if group.transition_count(state) + int((state < 0).sum()) > MOST_TRANSITIONS:
+            raise TooLargeError("the-matrices-of-these-columns", most_transitions=MOST_TRANSITIONS)
+
     for group in groups:
         states, outputs = ([text_key(label) for label in labels] for labels in (group.states, group.outputs))
         by_text = replace(group, states=states, outputs=outputs)
-        after = flow.one_by_one().through(by_text, columns, _check_transitions)
+        after = flow.one_by_one().through(by_text, columns, check)
         places, of_entry = distinct_rows([after.codes[name] for name in columns], len(after.mass))
         P = csc_array((after.mass, (of_entry, after.origin)), shape=(len(places), len(flow.mass))) @ P
         codes = {name: places[:, i] for i, name in enumerate(columns)}
         flow = TableFlow(codes, after.labels, np.ones(len(places)))
     return P, flow.cells(columns)
-
-
-def _check_transitions(group: RandomizedColumns, state: Array) -> None:
-    if group.transition_count(state) + int((state < 0).sum()) > MOST_TRANSITIONS:
-        raise TooLargeError("the-matrices-of-these-columns", most_transitions=MOST_TRANSITIONS)
 
 
 def text_key(labels: Sequence[Hashable]) -> TextKey:

@@ -208,8 +208,6 @@ def randomized_columns(receipt: Receipt) -> list[str]:
 
 
 class _Options(NamedTuple):
-    """How tables are estimated."""
-
     weights: str | None
     target: str
     missing: str | None
@@ -233,8 +231,6 @@ def _table(data: Any, receipt: Receipt, columns: Sequence[str], options: _Option
 
 @dataclass(frozen=True, eq=False)
 class _Counted:
-    """The tables of a route as they were counted, with the weights that records counted with."""
-
     route: Route
     name: str  # What messages call the rows
     weights: str | None
@@ -396,7 +392,6 @@ def _with_factor(
 
 
 def _blocks(route: Route, table: CellTable) -> Array:
-    """Cells that agree in all columns that were not moved: no record ever left them."""
     still = [place for place, name in enumerate(table.columns) if name not in route.moved]
     if not still:
         return np.zeros(len(table), dtype=np.int64)
@@ -438,12 +433,7 @@ def _words(cell: Domain) -> Domain:
 
 
 def _share_by_domain(estimate: Estimate, domains: int) -> dict[Domain, Estimate]:
-    """Shares within each domain, from a table whose first columns, so many, tell the domain.
-
-        R = p_c / p_d,     Cov(R) = G Cov G',    G = (I - R 1') / p_d
-
-    to the first order, where p_c are the cells of a domain and p_d is their sum. Source: standard (delta method).
-    """
+    """Shares within each domain: ``R = p_c / p_d``, covariance ``G Cov G'``, ``G = (I - R 1') / p_d``."""
     if estimate.covariance is None:
         raise TooLargeError("too-many-cells-for-domains-covariances")
     places = _by_domain(cast(Sequence[Domain], estimate.categories), domains)

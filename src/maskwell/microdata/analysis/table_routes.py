@@ -1,8 +1,6 @@
 """How a table of a released file can be estimated: which randomizations touch it, and whether they keep it.
 
-Where they keep it, counts are unbiased as they stand; else they are solved for with the matrices, or stand with a bound
-of their bias. A randomization keeps counts or sums of weights, not both: weighted shares are unbiased where nothing was
-randomized, sums of weights were kept, or matrices are turned around; elsewhere their bias is bounded.
+A randomization keeps counts or sums of weights, not both. Tables that are not kept are solved for, or have a bound.
 """
 
 from __future__ import annotations
@@ -253,10 +251,7 @@ def check_release_sampling(sampling: Mapping[str, Any], receipt: Receipt, route:
 
 
 def assigned(route: Route) -> list[tuple[tuple[str, ...], CodedDesign]] | None:
-    """The columns of each matrix where each is a design of its own columns, all of them in the table; else None.
-
-    Not so with a matrix that was worked out from the file: errors of a survey do not hold for it.
-    """
+    """The columns of each matrix where each is a design of its own columns, not worked out from the file; else None."""
     designs = []
     for group in route.groups:
         if group.design is None or group.invariant or group.within or not {*group.variables} <= {*route.columns}:

@@ -1,7 +1,6 @@
 """The ledger of a data set: what was released of it, when and how, so that the next release knows what is out already.
 
-Each JSON line holds the hash of the line before it. A release is two lines: ``begun``, with all hashes, before its
-folder gets its name, and ``released`` after that. After a crash between the two it counts as if it was released.
+Each line holds the hash of the one before. After a crash between ``begun`` and ``released`` it counts as released.
 """
 
 from __future__ import annotations

@@ -27,10 +27,7 @@ EXACT = 0.005  # counts that are off by less follow exactly, in words
 
 
 def check_matrix(plan: ReleasePlan, stage: Stage) -> None:
-    """Raise where the public receipt would hold a matrix that tells the counts of the file, without a clearance.
-
-    Wherever it came from: counts are worked out from every matrix as a reader would (:func:`told`), and compared.
-    """
+    """Raise where a matrix that would be public tells the counts of the file, wherever it is from, unless cleared."""
     if not plan.publishes(stage) or (plan.protection_of(stage).clearance or "").strip():
         return
     if isinstance(stage.design, Uniform) and not stage.derived:
@@ -143,10 +140,6 @@ class _Sums:
         there = (self.true > 0) & (self.variance > 0)
         return np.abs(self.follow - self.true)[there], np.sqrt(self.variance[there])
 
-    def is_emptied(self) -> bool:
-        """Whether no count follows for a state that has records."""
-        return bool(tied(self.follow[self.true > 0], 0, scale=float(self.follow.sum())).any())
-
 
 _GRID, _OFF = 1e9, 0.2718  # shares are the same on this grid, whose lines lie apart from decimals and powers of two
 
@@ -171,7 +164,9 @@ def _compared(matrices: Sequence[_Sums]) -> Told | None:
     if not matrices:
         return None
     off, released = (np.concatenate(parts) for parts in zip(*(one.ratios() for one in matrices), strict=True))
-    is_close = below if any(one.is_emptied() for one in matrices) else at_most
+    # where no count follows for a state that has records, an error of exactly one tells nothing
+    emptied = (tied(one.follow[one.true > 0], 0, scale=float(one.follow.sum())).any() for one in matrices)
+    is_close = below if any(emptied) else at_most
     if len(off) and is_close(float(off.max()), 1):
         return Told(float(off.max()), float(np.median(released)))
     telling = [one.ratios() for one in matrices if not one.flat]
@@ -217,7 +212,6 @@ def _scaled(x: Real, groups: Array, totals: Real) -> Real:
 
 
 def _kept(P: Real) -> Real:
-    """``P x = x``, by least squares."""
     k = len(P)
     return np.asarray(np.linalg.lstsq(np.vstack([P - np.eye(k), np.ones(k)]), np.eye(k + 1)[-1], rcond=None)[0])
 

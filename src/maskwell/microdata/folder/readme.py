@@ -8,7 +8,7 @@ import math
 import re
 import shlex
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +86,6 @@ def _other_programs(groups: Sequence[Mapping[str, Any]], data: str, form: TextFo
 
 
 def _in_form(form: TextForm) -> list[str]:
-    """How the file is written, where that is not the usual way."""
     encoding = PUBLIC_NAMES.get(form.encoding or "", form.encoding or UTF8)
     told = [
         *([f"{SEPARATORS[form.separator]} between fields"] if form.separator and form.separator not in ",\t" else []),
@@ -171,7 +170,14 @@ def recipes(groups: Sequence[PublicGroup], data: str, ending: str) -> dict[str, 
     in_r: list[str] = []
     in_stata: list[str] = []
     for column, factor, missing in kept[:1]:
-        in_r += _kept_in_r(column, factor, next(_jointly(groups, column), ""), missing=missing)
+        jointly = (  # a column that was randomized together with this one, within no other, and not by unit
+            name
+            for group, columns in zip(groups, kept_of(groups), strict=True)
+            if column in group["variables"] and not group["within"] and group.get("each") != UNIT
+            for name in group["variables"]
+            if name != column and name in columns
+        )
+        in_r += _kept_in_r(column, factor, next(jointly, ""), missing=missing)
         in_stata += _kept_in_stata(column, factor, data, missing=missing)
     for group, table in fixed[:1]:
         column, missing = group["variables"][0], _has_missing(group)
@@ -199,19 +205,11 @@ def _is_plain(group: PublicGroup) -> bool:
     return alone and square and not ambiguous and bool(IN_R.fullmatch(group["variables"][0]))
 
 
-def _jointly(groups: Sequence[PublicGroup], column: str) -> Iterator[str]:
-    """Columns that were randomized together with one, all of them kept, within no other, and not by unit."""
-    for group, kept in zip(groups, kept_of(groups), strict=True):
-        if column in group["variables"] and not group["within"] and group.get("each") != UNIT:
-            yield from (name for name in group["variables"] if name != column and name in kept)
-
-
 def _has_missing(group: PublicGroup) -> bool:
     return [None] in group["states"]
 
 
 def _kept_in_r(column: str, factor: float, beside: str, *, missing: bool) -> list[str]:
-    """The lines for one column; ``beside`` is a column that is kept together with it."""
     too = ', useNA = "ifany"' if missing else ""
     both = f'interaction(d[c("{column}", "{beside}")], drop = TRUE)'  # none where one of them is missing
     both = f'paste(d[["{column}"]], d[["{beside}"]], sep = " | ")' if missing else both

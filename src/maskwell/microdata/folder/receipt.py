@@ -1,8 +1,4 @@
-"""Receipt: what was done to the columns of a released file, read from its public or its internal receipt.
-
-What receipts say is written by ``receipt_contents.py``. An internal one holds every stage in JSON: all that one
-randomization of a release was.
-"""
+"""Receipt: what was done to the columns of a released file, read from its public or its internal receipt."""
 
 from __future__ import annotations
 
@@ -92,11 +88,7 @@ class Receipt:
 
     @property
     def missing(self) -> str:
-        """How missing values count unless somebody asks otherwise: "category" where they were randomized, or "error".
-
-        >>> Receipt(audience="public", groups=(), rows=3, weights=None, demonstration=False).missing
-        'error'
-        """
+        """How missing values count by default: "category" where they were randomized, else "error"."""
         return "category" if any(group.missing == "category" for group in self.groups) else "error"
 
 

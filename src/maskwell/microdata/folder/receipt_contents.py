@@ -1,8 +1,7 @@
-"""What the receipts of a release say: all that users need for a valid analysis (public), all that was done (internal).
+"""What the receipts of a release say: all that a valid analysis needs (public), all that was done (internal).
 
-The public receipt never tells what would give the counts of the original file away: no matrix that was worked out from
-the file (its counts are an eigenvector of it), no parameter of one, and no fingerprint either, because matrices could
-be tried until one fits. Source: [Adeshiyan2011, section 4.6].
+The public one never tells what gives the true counts away: no matrix worked out from the file, no parameter of one, and
+no fingerprint, because matrices could be tried until one fits. Source: [Adeshiyan2011, section 4.6].
 """
 
 from __future__ import annotations
@@ -329,11 +328,13 @@ def _internal_group(release: AnyRelease, stage: Stage, content: dict[str, Any]) 
     }
 
 
-def rounded_share(share: float, rows: int) -> float | None:
-    """A share of the records in steps that are coarse for few of them; None for very few.
+def rounded_down(value: float) -> float:
+    """Two significant digits, never more than the value."""
+    return _rounded(value, math.floor)
 
-    Of ``sequential`` the share of the largest category follows: so the step tells less than the released file does.
-    """
+
+def rounded_share(share: float, rows: int) -> float | None:
+    """A share in coarse steps, so that ``sequential`` does not tell its largest category; None for very few records."""
     step = share_step(rows)
     return None if step is None else round(round(share / step) * step, DIGITS)
 
@@ -341,11 +342,6 @@ def rounded_share(share: float, rows: int) -> float | None:
 def rounded_up(value: float) -> float:
     """Two significant digits, so that nobody relies on more precision than there is."""
     return _rounded(value, math.ceil)
-
-
-def rounded_down(value: float) -> float:
-    """Two significant digits, never more than the value."""
-    return _rounded(value, math.floor)
 
 
 def _rounded(value: float, towards: Any) -> float:

@@ -1,7 +1,6 @@
 """Checking that the files of a release are those that were signed.
 
-A folder may come from anybody. So files are looked up by what is there, never by the names in a list, links are not
-followed, and the hash that was signed has to come from elsewhere than the folder.
+A folder may come from anybody: files are looked up by what is there, never by a list, and links are not followed.
 """
 
 from __future__ import annotations
@@ -48,10 +47,7 @@ def verify_release(
     ledger: str | Path | None = None,
     earlier: str | Path | None = None,
 ) -> Verified:
-    """Check that the files of a release are those that were signed.
-
-    Without ``sha256``, the hash of the list that was signed, a folder can only agree with itself.
-    """
+    """Check the files against the signed hash ``sha256``; without it a folder can only agree with itself."""
     check_kind(str | Path | None, source=source)
     check_kind(str | Path | ReleasePlan | None, plan=plan)
     check_kind(str | None, sha256=sha256)

@@ -1,8 +1,6 @@
 """The folder of a release: it appears whole, with its public and its internal part, or not at all.
 
-Before it gets its name, a last look is taken at what will be public: files, fields of the receipt and columns are
-compared with what may be there. Beyond that no text of a secret may occur, such as the fingerprint of a matrix that is
-withheld, and no column may number the records.
+Before it gets its name, what will be public is compared with what may be there: files, fields, columns, secret texts.
 """
 
 from __future__ import annotations
@@ -63,10 +61,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def release_folder(path: str | Path) -> Iterator[Path]:
-    """A new folder under another name, with ``public`` and ``internal`` in it, that gets its name when all went well.
-
-    Until then only its owner may look into it, after that into the internal part. After an error nothing is left.
-    """
+    """A new folder that gets its name when all went well; after an error nothing is left. Only its owner can look."""
     target = check_new_folder(path)
     try:
         with partial_folder(target) as partial:

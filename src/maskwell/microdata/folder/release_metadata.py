@@ -1,9 +1,7 @@
 """Metadata of a release: codebook, a data package of Frictionless Data, DDI Codebook 2.5 for archives, and hashes.
 
-Categories come from the plan, the value labels of the file, and released records: a label that none of them has would
-tell that somebody had it. In the data package, ``maskwell:randomization`` says what was randomized; in DDI,
-``method/dataProcessing`` and ``method/anlyInfo/EstSmpErr``. ``internal/manifest.json`` lists the hashes of every file,
-of source and plan: who signs it signs all. Nothing public holds a hash of anything internal.
+A label that no released record has, and neither plan nor value labels, would tell that somebody had it: it is left out.
+Nothing public holds a hash of anything internal; who signs ``internal/manifest.json`` signs all.
 """
 
 from __future__ import annotations
@@ -212,7 +210,6 @@ def _field(entry: Entry) -> dict[str, Any]:
 
 
 def _enumerated(value: Any, kind: str) -> Any:
-    """A category as its type has it; texts for anything that JSON has no word for."""
     if kind in ("integer", "number") and isinstance(value, str):
         return int(value) if kind == "integer" else float(value)
     if kind == "integer" and isinstance(value, int) and not isinstance(value, bool):
@@ -283,18 +280,20 @@ def _study(root: ET.Element, receipt: Mapping[str, Any]) -> None:
 
 def processing(groups: Sequence[Mapping[str, Any]]) -> list[str]:
     """What was done to each group of columns, in one paragraph without numbers that tell of the file."""
-    return [_processing(group, kept) for group, kept in zip(groups, kept_of(groups), strict=True)]
-
-
-def _processing(group: Mapping[str, Any], kept: Sequence[str]) -> str:
-    how = "swapped between records" if group["method"] == "swap" else "replaced at random (PRAM)"
-    within = f" within the cells of {in_words(group['within'])}" if group["within"] else ""
-    how_well = "exactly" if group["method"] == "swap" else "on average"
-    keeps = f"{KEEPS[group['invariance']]} of {in_words(kept)} are kept {how_well}" if kept else "counts are not kept"
-    return (
-        f"Values of {in_words([*group['variables'], *group['linked']])} were {how}{within}; {keeps}; the transition "
-        f"matrix is {group['matrix']}.{_changed(group['changed_expected'])}"
-    )
+    told = []
+    for group, kept in zip(groups, kept_of(groups), strict=True):
+        swapped = group["method"] == "swap"
+        how = "swapped between records" if swapped else "replaced at random (PRAM)"
+        within = f" within the cells of {in_words(group['within'])}" if group["within"] else ""
+        how_well = "exactly" if swapped else "on average"
+        keeps = (
+            f"{KEEPS[group['invariance']]} of {in_words(kept)} are kept {how_well}" if kept else "counts are not kept"
+        )
+        columns, share = in_words([*group["variables"], *group["linked"]]), _changed(group["changed_expected"])
+        told.append(
+            f"Values of {columns} were {how}{within}; {keeps}; the transition matrix is {group['matrix']}.{share}"
+        )
+    return told
 
 
 def _changed(share: float | None) -> str:

@@ -1,10 +1,7 @@
 """What several releases of one data set tell together, and whether bounds of a plan still hold then.
 
-Two releases of one record tell as much as one where draws are kept by one key under one matrix. Any other two draws are
-independent, and (z, z') is reported with the chance ``p_zj p'_z'j`` of a record whose true state is j. What somebody
-finds who has both files, and knows which two records are one, follows as from one release with that matrix.
-
-Source: derived.
+Draws kept by one key under one matrix tell as much as one release. Any others are independent: the two together are one
+release with the matrix ``p_zj p'_z'j``. Source: derived.
 """
 
 from __future__ import annotations
@@ -46,8 +43,8 @@ from maskwell.microdata.kept_bounds import asked_of
 from maskwell.microdata.plans.protection import UNIT, Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.release_values import AnyRelease
+from maskwell.microdata.risk.arrivals import SparseArrivals
 from maskwell.microdata.risk.identity_disclosure import risks_of
-from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 from maskwell.microdata.stages.stage import Stage, State
 
 # Why a draw is new under the same matrix, by what changed.
@@ -146,10 +143,7 @@ def _of_stage(
 
 
 def _is_same_draw(release: AnyRelease, stage: Stage, record: ReleaseRecord, one: StageRecord) -> bool:
-    """Whether a draw of an earlier release is this one: kept by one key, under one matrix, of the same true states.
-
-    A column that is drawn within one whose draw is new has new states, and so a new draw, too.
-    """
+    """Whether a draw is kept by one key, under one matrix, of the same true states (those drawn within may be new)."""
     kept = release.draws_of(stage) == one.draws != "fresh"
     basis = basis_of(release, stage)
     kept = kept and one.basis == basis and all(draws == "kept" for _, draws in basis[WITHIN])

@@ -1,7 +1,4 @@
-"""What is asked of the matrix of a release: the bounds that it keeps to, and the amounts that it keeps on average.
-
-Amounts are counts, shares or weighted counts, read without rounding; their scale is of no importance to most.
-"""
+"""What is asked of the matrix of a release: bounds, and the amounts (of any scale) that it keeps on average."""
 
 from __future__ import annotations
 
@@ -47,11 +44,7 @@ FROM_BELOW = ("least_kept", "changed_at_least")
 
 @dataclass(frozen=True, kw_only=True)
 class Exchanges:
-    """What single states may exchange with others, by their places.
-
-    What leaves or enters a state of ``spread`` goes over the others in proportion to their shares, but for a factor
-    b, ``f_ij <= b pi_i pi_j``; ``moves`` have for pairs (released, true) their largest chance, ``p_ij <= moves[i, j]``.
-    """
+    """At most ``f_ij <= b pi_i pi_j`` for places of ``spread``, ``p_ij <= moves[i, j]`` for (released, true)."""
 
     spread: Mapping[int, Fraction] = field(default_factory=dict)
     moves: Mapping[tuple[int, int], Fraction] = field(default_factory=dict)
@@ -61,11 +54,6 @@ class Exchanges:
             check_range(factor, f"the spread of state {place}", RATIO)
         for pair, cap in self.moves.items():
             check_range(cap, f"the cap of the move {pair}", SHARE)
-
-    def of_places(self, here: Mapping[int, int]) -> Exchanges:
-        """Those between some of the states, by their new places."""
-        moves = {(here[i], here[j]): cap for (i, j), cap in self.moves.items() if i in here and j in here}
-        return Exchanges(spread={here[i]: factor for i, factor in self.spread.items() if i in here}, moves=moves)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,8 +173,6 @@ class Bounds:
         return texts
 
 
-# ---- amounts
-
 WIDE = 1 << 62  # Integers below this are worked on as machine words
 _LARGEST = 10**150  # Floats hold the product of two such integers
 
@@ -221,10 +207,7 @@ class Amounts:
 
 
 def read_amounts(v: Any, *, weighted: bool = False) -> Amounts:
-    """The counts of k states, not all 0, or an error that names the first that cannot be one.
-
-    A float stands for its shortest decimal text. ``weighted`` allows fractions: sums of weights, or shares.
-    """
+    """The counts of k states, not all 0, or fractions if ``weighted``; a float stands for its shortest decimal text."""
     values = _column(v)
     exact = _whole(values)
     amounts = Amounts(exact, 1) if exact is not None else _fractions(values)

@@ -1,14 +1,7 @@
-"""Invariant matrices by a formula.
-
-Method 1: every category loses and receives the same expected number of records, a part theta of the smallest. Inverse
-frequency: within a block every cell gives and takes ``theta`` records on average, so that records of small cells, which
-are the ones at risk, change most. Method 2: a first randomization by any matrix R, then back by the posterior of the
-truth. Sequential uniformity: the matrix from which nobody guesses better than without the released value; among all
-such matrices it changes the fewest records.
+"""Invariant matrices by a formula: Method 1 and 2, inverse frequency, sequential uniformity.
 
 *Symmetric flows* ``F_ij = p_ij v_j`` are invariant however they are rounded: those off the diagonal down, both of a
-pair alike, and the diagonal takes what is left of v, so that columns and rows still sum to v. So the last two are exact
-and invariant even where their formula has huge denominators.
+pair alike, and the diagonal takes what is left of v. So formulas with huge denominators are still exact and invariant.
 """
 
 from __future__ import annotations
@@ -38,8 +31,6 @@ from maskwell.microdata.matrices.matrix_patterns import (
     least_by_block,
     with_notes,
 )
-
-# ---- Method 1
 
 
 def method1(
@@ -96,9 +87,6 @@ def _check_part(theta: Number) -> Fraction:
     return strength
 
 
-# ---- inverse frequency
-
-
 _LIMIT = Fraction(1, 3)
 
 
@@ -144,9 +132,6 @@ def theta_for_xi(xi: Number) -> float:
     inner = (0.5 - x) ** 2 - 2 * x * (2 * x - 1)
     two = (x - 0.5 + math.sqrt(inner)) / x if inner >= 0 else 0.0
     return max(one, two)
-
-
-# ---- Method 2
 
 
 EXACT_WORK = 10**6  # Products of exact entries that are worked out; beyond it flows are rounded
@@ -218,9 +203,6 @@ def _exact_flows(R: list[list[Fraction]], counts: Array) -> tuple[Array, int] | 
     return (moved * (common // lam)[:, None]).T @ moved, common * whole
 
 
-# ---- sequential uniformity
-
-
 TIED = "two categories have the same count, so the matrix has no inverse: count the released file directly"
 
 
@@ -267,17 +249,12 @@ def _integer_levels(falling: Array, amounts: Amounts) -> tuple[Array, Array, lis
     return np.array(levels, dtype=wide), falling.astype(wide) * common, notes
 
 
-# ---- symmetric flows
-
 EXACT_BITS = 200  # Flows over a common denominator of more bits than this are rounded
 _LEAST_BITS = 48  # bits that a column of the smallest count keeps at least
 
 
 def from_flows(flows: Array, totals: Array, places: Array, inputs: Categories) -> Sparse:
-    """The design with these integer flows, shape (l, l), between the states at ``places``, rising; others stay.
-
-    The diagonal of ``flows`` is not read: it is what is left of ``totals``, shape (l,).
-    """
+    """The design of integer flows between ``places``, rising; its diagonal is what is left of ``totals``."""
     np.fill_diagonal(flows, 0)
     np.fill_diagonal(flows, totals - flows.sum(axis=0))
     lengths = np.ones(len(inputs), dtype=np.int64)

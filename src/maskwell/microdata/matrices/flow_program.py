@@ -34,9 +34,6 @@ PARITY_BITS = 110  # The same where a parity is asked for, whose smallest flows 
 DENOMINATOR_BITS = 160
 
 
-# ---- which state may be released for which, and at what cost
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pairs:
     """The pairs that may have a flow, sorted by released state, and what moving one record costs; all of shape (N,)."""
@@ -111,9 +108,6 @@ def _near(places: Array, band: int | None) -> tuple[Array, Array]:
     return i, np.arange(len(i)) - starts[i] + first[i]
 
 
-# ---- the program
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Program:
     """One program over l states that all occur."""
@@ -154,7 +148,12 @@ def program_of(v: Iterable[int], pairs: Pairs, bounds: Bounds) -> Program:
     )
     guess = None if bounds.guess is None else math.floor(bounds.guess * units)
     untied = Program(v=counts, pairs=pairs, scale=scale, least=least, most=most, kept=kept)
-    return _with_ties(untied, guess, bounds.parity)
+    parity = bounds.parity
+    if guess is not None and sum(row_largest(untied, untied.most)) <= guess:
+        guess = None  # the bounds of single flows see to it already
+    if parity is not None and parity_holds(untied, untied.least, untied.most, parity):
+        parity = None
+    return replace(untied, guess=guess, parity=parity)
 
 
 def _factor(bounds: Bounds) -> Fraction | None:
@@ -216,15 +215,6 @@ def _floors(values: Iterator[Fraction], scale: int) -> Array:
     return np.array([math.floor(value * scale) for value in values], dtype=object)
 
 
-def _with_ties(program: Program, guess: int | None, parity: Fraction | None) -> Program:
-    """Guess and parity, unless the bounds of single flows already see to them."""
-    if guess is not None and sum(row_largest(program, program.most)) <= guess:
-        guess = None
-    if parity is not None and parity_holds(program, program.least, program.most, parity):
-        parity = None
-    return replace(program, guess=guess, parity=parity)
-
-
 def row_largest(program: Program, flows: Array) -> list[int]:
     """The largest flow into each released state, in units."""
     return [int(x) for x in np.maximum.reduceat(flows, row_starts(program))]
@@ -245,9 +235,6 @@ def parity_holds(program: Program, low: Array, high: Array, eta: Fraction) -> bo
         <= eta * min(map(Fraction, low[row].tolist(), counts[row].tolist()))
         for row in rows
     )
-
-
-# ---- what integer flows attain, in the terms of the bounds
 
 
 def attained(program: Program, units: Array) -> dict[str, float]:

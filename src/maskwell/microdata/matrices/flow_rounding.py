@@ -1,12 +1,8 @@
 """From suggested flows to integers that keep the counts and every bound of a program exactly.
 
-They are rounded to the grid and to within their bounds. What sums of rows and columns are then off by is sent through
-flows that have room, along shortest paths [derived]: an integer solution is found wherever there is one, and which one
-no library decides. Guess and parity are first given a share for each row, which makes them bounds of single flows.
-
-Two answers need no rounding: the smallest possible guess has a closed form, and where bounds can only be met with
-equality, a small program is solved exactly at the corner that the solver found: what the floats say is met with
-equality is taken as equations.
+Rounded to the grid and within bounds; what sums are then off by is sent along shortest paths with room [derived]: an
+integer solution is found wherever there is one, and which one no library decides. Guess and parity first become bounds
+of single flows. The smallest guess has a closed form; where bounds are met with equality, a corner is solved exactly.
 """
 
 from __future__ import annotations
@@ -31,7 +27,13 @@ _SHARE_BITS = 200
 
 def round_units(program: Program, units: Array, *, tight: float) -> Array | None:
     """Integer flows near these that keep sums and bounds exactly, in units of the program; None if none is found."""
-    bounded = _tied_to_rows(program, units, tight)
+    least, most = program.least, program.most
+    if program.guess is not None:
+        most = np.minimum(most, _row_limits(program, units, program.guess, tight)[program.pairs.released])
+    if program.parity is not None:
+        low, high = _row_shares(program, units, program.parity, tight)
+        least, most = np.maximum(least, low), np.minimum(most, high)
+    bounded = replace(program, least=least, most=most)
     rounded = _repaired(program, bounded, units)
     if rounded is None and program.kept != (None, None) and not tight:
         return _repaired(program, _frozen(bounded, units), units)
@@ -80,7 +82,6 @@ def _attempts(program: Program, units: Array) -> Iterator[tuple[Program, Array]]
 
 
 def _margins(program: Program) -> tuple[Real, Real]:
-    """The sums of the row and of the column of each flow, in units."""
     sums = np.array([float(x) for x in program.sums])
     return sums[program.pairs.released], sums[program.pairs.true]
 
@@ -88,16 +89,6 @@ def _margins(program: Program) -> tuple[Real, Real]:
 def to_grid(program: Program, flows: Real) -> Array:
     """Flows in counts to the nearest units of the program."""
     return np.array([int(x) for x in np.rint(flows * float(program.scale)).tolist()], dtype=object)
-
-
-def _tied_to_rows(program: Program, units: Array, tight: float) -> Program:
-    least, most = program.least, program.most
-    if program.guess is not None:
-        most = np.minimum(most, _row_limits(program, units, program.guess, tight)[program.pairs.released])
-    if program.parity is not None:
-        low, high = _row_shares(program, units, program.parity, tight)
-        least, most = np.maximum(least, low), np.minimum(most, high)
-    return replace(program, least=least, most=most)
 
 
 def _row_limits(program: Program, units: Array, guess: int, tight: float) -> Array:
@@ -138,7 +129,6 @@ def _frozen(program: Program, units: Array) -> Program:
 
 
 def _missing(program: Program, units: Array) -> tuple[Array, Array]:
-    """What rows and columns lack to their sums, in units."""
     rows, columns = program.sums.copy(), program.sums.copy()
     np.subtract.at(rows, program.pairs.released, units)
     np.subtract.at(columns, program.pairs.true, units)
@@ -164,10 +154,7 @@ def _shifted(program: Program, units: Array) -> Array | None:
 
 
 def _sent(program: Program, units: Array) -> Array | None:
-    """What is lacking sent along shortest paths, one after the other; None where a state finds none with room.
-
-    Of several paths the one with the first pairs is taken, so that no library decides.
-    """
+    """What is lacking sent along shortest paths, the first pairs first; None where a state finds none with room."""
     row, column, pairs = program.pairs.released, len(program.v) + program.pairs.true, len(units)
     tails, heads = np.concatenate([row, column]), np.concatenate([column, row])
     room = np.concatenate([program.most - units, units - program.least])
@@ -205,8 +192,6 @@ def _path(tails: Array, heads: Array, is_open: Array, start: int, ends: Array) -
         node = int(tails[path[-1]])
     return np.array(path)
 
-
-# ---- answers that need no rounding
 
 CORNER_FLOWS = 400  # Programs with more flows are not solved in fractions: it would take minutes
 _SAME = 1e-8
@@ -294,10 +279,7 @@ def has_least_guess(program: Program) -> bool:
 
 
 def least_guess_flows(program: Program) -> Array:
-    """Integer flows ``F_(r)(t) = c_max(r, t)`` with ``c_r = sum_{s >= r} (v_(s) - v_(s+1)) / s``, shape (N,).
-
-    Exact where the scale is a multiple of all s; else sums are off, which is checked. Source: as sequential_uniform.
-    """
+    """Integer flows of `sequential_uniform`, shape (N,): exact where the scale is a multiple of all s, else checked."""
     order = np.argsort([-int(x) for x in program.v], kind="stable")
     falling = program.sums[order]
     gaps = falling - np.append(falling[1:], 0)

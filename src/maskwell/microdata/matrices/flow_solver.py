@@ -36,11 +36,7 @@ _SOLVED, _INFEASIBLE = 0, 2
 
 
 class Optimum(NamedTuple):
-    """The unknowns where the objective is least, its value, and what has a multiplier there.
-
-    ``low`` and ``high`` mark unknowns on a bound, ``tight`` rows met with equality: every best solution has these, as
-    the multipliers of one prove the others to be best. ``prices`` are those of the equations, then those of the rows.
-    """
+    """The best unknowns, those on a bound (``low``, ``high``), rows met with equality, and multipliers (``prices``)."""
 
     x: Real
     value: float
@@ -288,7 +284,6 @@ def _read(result: Any, lower: Real, upper: Real, count: int, wide: Array, value:
 
 
 def _shares(units: Array, scale: int) -> Real:
-    """Units of the grid as counts: floats of integers that may be longer than a float holds."""
     return np.asarray(units / scale, dtype=np.float64)
 
 

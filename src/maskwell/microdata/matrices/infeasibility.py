@@ -1,9 +1,7 @@
 """Why no matrix keeps to all bounds: which categories are in the way, and the nearest bound that works.
 
-Three reasons, looked for in turn: one category is too large; pairs that are allowed do not let some categories exchange
-enough, which the smallest cut of the network names; or bounds contradict each other, and each is freed in turn. All but
-factor and parity are linear in the flows and in themselves, so that their smallest value is the solution of one more
-program; those two are tried in steps. Source: derived.
+One category is too large; pairs that are allowed do not let some exchange enough (the smallest cut names them); or
+bounds contradict each other, and each is freed in turn by one more linear program, factor and parity in steps. Derived.
 """
 
 from __future__ import annotations
@@ -143,7 +141,6 @@ class Asked:
         return self._error(f"no matrix keeps to {text}", hint, near)
 
     def _nearest(self) -> dict[str, float]:
-        """The nearest value of each bound that goes with all the others, rounded so that it works."""
         asked = self.bounds.asked()
         values = {name: self._nearest_of(name) for name in asked if name not in _RATIOS}
         if len(self.pairs) <= TIED_FLOWS or not any(value is not None for value in values.values()):
@@ -181,7 +178,6 @@ class Asked:
     def _error(
         self, message: str, hint: str, near: Mapping[str, float], places: Sequence[int] = (), **objects: object
     ) -> InfeasibleError:
-        """With the labels of some states, for those who ask to see them."""
         told = (f"{i + 1}: {self.names[i]!r}" for i in places)
         return InfeasibleError(
             shorten(message, MESSAGE),
@@ -239,7 +235,6 @@ def downwards(value: Fraction | float) -> float:
     return math.floor(float(value) * STEPS + 1e-6) / STEPS
 
 
-# ---- states that cannot exchange enough: a smallest cut of the network of flows, in integers
 #
 # Every state must send v_j records less those that are certain, and may send at most most - least through each pair.
 # The most that can be sent together is computed exactly. If records are left over, the states that they can reach
@@ -265,7 +260,6 @@ def short_states(program: Program) -> tuple[Array, Array] | None:
 
 
 def _less(sums: Array, at: Array, flows: Array) -> Array:
-    """What is left of the sums of rows or columns."""
     rest = sums.copy()
     np.subtract.at(rest, at, flows)
     return rest

@@ -1,9 +1,7 @@
 """Diagonals lowered until no record is matched correctly with more than the chance that was allowed.
 
-That chance is no linear function of the matrix. So cells are given caps on the chance that their records stay, and on
-moves by which they are found too easily elsewhere, lowered a step at a time where the risk is still too high. Caps
-alone may drive two small cells into swapping their records, which hides nobody: then it is also bounded how much a
-risky cell exchanges with each other one, ever more evenly, until a release says nothing.
+That chance is no linear function of the matrix, so caps on staying and on moves are lowered in steps. As two small
+cells may then only swap their records, it is also bounded how much a risky cell exchanges with each other one.
 """
 
 from __future__ import annotations
@@ -183,8 +181,6 @@ def match_risks(amounts: Amounts, cells: Array, intruder: Intruder = ANY_LOOK) -
 
 @dataclass(frozen=True, eq=False)
 class _Judge:
-    """How matrices are judged."""
-
     own: Risk  # the risk that a lower chance to stay can mend
     # moves by which records are found with more than an allowed chance, each with its own chance
     easy: Callable[[Sparse, Fraction], dict[Move, Fraction]]
@@ -201,7 +197,7 @@ def _judge(risk: Risk | None, intruder: Intruder, amounts: Amounts, small: Array
         return values
 
     def easy(design: Sparse, allowed: Fraction) -> dict[Move, Fraction]:
-        from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
+        from maskwell.microdata.risk.arrivals import SparseArrivals
 
         true, released, _ = SparseArrivals.from_design(amounts.integers, design).above(small, float(allowed) + SLACK)
         columns = {j: design.columns_exact(j) for j in set(true.tolist())}
@@ -227,8 +223,6 @@ def _small(amounts: Amounts, allowed: Fraction) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Attempt:
-    """A matrix that was tried under some caps, the risks that it leaves, shape (k,), and what makes them too high."""
-
     caps: Mapping[int, Fraction]
     matrix: OptimalMatrix
     risks: Real
@@ -265,7 +259,6 @@ class _Search:
         return least, rounds
 
     def worst(self, attempt: _Attempt) -> float:
-        """The largest risk of a state that is looked at."""
         return float(attempt.risks[self.small].max())
 
     def _attempts(self, allowed: Fraction) -> Iterator[_Attempt]:
@@ -343,11 +336,7 @@ def _not_found(
 
 
 def _impossible(search: _Search, allowed: Fraction) -> tuple[int, ...]:
-    """The risky states, where no matrix lets enough of their records change; empty where that is not proved.
-
-    With T records released as x, ``Pr(in, T = t) <= nu t Pr(T = t)`` for every t that counts, summed over t: a record
-    stays with at most ``nu`` times the count of its cell, plus the chance of the t that the range leaves out.
-    """
+    """The risky states, if proved that no matrix lets enough records change: ``nu N`` at most stay."""
     most = {x: allowed * int(search.amounts.integers[x]) + OUTSIDE for x in search.small.tolist()}
     caps = {x: min(cap, search.asked.own(x)) for x, cap in most.items() if cap < 1}
     try:

@@ -31,9 +31,6 @@ from maskwell.microdata.matrices.matrix_patterns import (
 Make = Callable[[Array], Sparse]  # From the counts of a cell to its matrix
 
 
-# ---- one for each cell
-
-
 def blockwise(cells: Iterable[Hashable], v: Any, make: Make, *, categories: Categories | None = None) -> Sparse:
     """One matrix for each cell, made from the counts of its states; one alone stays [Adeshiyan2011, Theorem 4.1]."""
     values = v if isinstance(v, np.ndarray) else np.array([*as_list(v, "counts"), None], dtype=object)[:-1]
@@ -85,9 +82,6 @@ def conditional_matrix(parts: Mapping[Hashable, Any] | Sequence[Any], order: Lit
     return Sparse.stacked(designs, places, Categories.of(pairs))
 
 
-# ---- weaker, and one after another
-
-
 def mixed(design: Sparse, a: Number) -> Sparse:
     """``a P + (1 - a) I``, also invariant: such matrices form a convex set [Adeshiyan2011, section 4.5]."""
     strength = check_probability(a, "strength")
@@ -127,9 +121,6 @@ def repeated(design: CodedDesign, a: Number) -> tuple[CodedDesign, CodedDesign]:
     first = as_sparse(design)
     then = mixed(first, a)
     return then, chained(first, then)
-
-
-# ---- two variables, each within the other
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,11 @@
-"""What a matrix does to the counts of a file: whether it keeps them, what it tells about them, what it may create.
+"""What a matrix does to the counts of a file: whether it keeps them, and what it tells about them.
 
-A matrix is *invariant* for v where ``P v = v``: then who knows P and the total of every group of states that exchange
-records, which the released file shows, knows v. So publishing such a matrix is publishing v. It never creates a cell
-that does not occur, such as one that *edit rules* forbid; variables that are randomized one by one may.
+Where ``P v = v``, who knows P and the total of every group of states that exchange records knows v: to publish such a
+matrix is to publish v.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,6 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import (
     CountsError,
-    EditRuleError,
     MatrixError,
     NotInvariantError,
     ParameterError,
@@ -30,9 +27,6 @@ from maskwell.microdata.matrices.matrix_patterns import as_sparse, places_by_cel
 
 TOLERANCE = 1e-9  # Of the total: a matrix that moves an expected count by no more is invariant
 DENSE_STATES = 2000  # States that exchange records whose counts are worked out from P in one go
-
-
-# ---- kept on average
 
 
 def invariance_error(design: CodedDesign, v: Any) -> float:
@@ -75,9 +69,6 @@ def _square_counts(design: CodedDesign, v: Any) -> Real:
     return counts
 
 
-# ---- moved
-
-
 def flows(design: Sparse, v: Any) -> Any:
     """``F_ij = p_ij v_j``, the expected number of records that go from j to i, as a ``scipy.sparse.csc_array``."""
     counts = read_amounts(v, weighted=True).floats
@@ -99,9 +90,6 @@ def expected_changed(design: Sparse, v: Any) -> float:
     counts = read_amounts(v, weighted=True).floats
     check_one_each(design, counts)
     return float(((1 - design.diagonal()) * counts).sum() / counts.sum())
-
-
-# ---- told by the matrix
 
 
 def recover_counts(design: CodedDesign, n: Any) -> Real:
@@ -163,28 +151,6 @@ def _stationary(design: CodedDesign, members: Array) -> Real:
         )
     system = np.vstack([design.entries(members, members) - np.eye(len(members)), np.ones(len(members))])
     return np.asarray(np.linalg.lstsq(system, np.eye(len(members) + 1)[-1], rcond=None)[0])
-
-
-# ---- edit rules
-
-
-def check_no_forbidden(counts: Any, forbidden: Array, labels: Sequence[Hashable] | None = None) -> None:
-    """Raise where records lie in forbidden cells; the error keeps the fullest and how many records lie there."""
-    records = read_amounts(counts).integers
-    inside = np.where(_flags(forbidden, len(records)), records, 0)
-    total, worst = int(inside.sum()), int(inside.argmax())
-    if total:
-        in_cell, in_all = (f"{n:,} record{'' if n == 1 else 's'}" for n in (int(inside[worst]), total))
-        name = shorten(repr(worst if labels is None else labels[worst]), 80)
-        raise EditRuleError(
-            "in-forbidden-cells-most-in-cell",
-            records=in_all,
-            worst_number=worst + 1,
-            values=f"{in_cell} in {name}, {in_all} in all such cells",
-            cell=worst,
-            count=int(inside[worst]),
-            total=total,
-        )
 
 
 def expected_failures(design: Sparse, counts: Any, forbidden: Array) -> float:

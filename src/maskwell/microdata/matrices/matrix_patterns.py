@@ -30,8 +30,6 @@ from maskwell.errors import CountsError, ParameterError, WrongTypeError
 from maskwell.microdata.matrices.bounds import Amounts, as_words, labels_for, read_amounts
 from maskwell.notes import Note
 
-# ---- entries
-
 
 def from_entries(columns: Array, rows: Array, numerators: Array, inputs: Categories) -> Sparse:
     """A design from entries in any order; those of one place are added up, zeros are left out."""
@@ -55,9 +53,6 @@ def from_sorted(columns: Array, rows: Array, numerators: Array, inputs: Categori
 def as_sparse(design: CodedDesign) -> Sparse:
     """The same design by its entries that are not zero."""
     return design if isinstance(design, Sparse) else Sparse.of_matrix(design.exact_matrix(), design.inputs)
-
-
-# ---- blocks
 
 
 def block_numbers(blocks: object, k: int) -> Array:
@@ -147,9 +142,6 @@ def least_by_block(amounts: Amounts, blocks: Array) -> list[int]:
     return least
 
 
-# ---- what a matrix says of how it was made
-
-
 def with_notes(design: Sparse, amounts: Amounts, method: str, *notes: str, **options: Any) -> Sparse:
     """The design with its method and options, what it is invariant for, and notes in words."""
     kept = "counts" if amounts.whole else "weights"
@@ -174,9 +166,6 @@ SIZE = 5  # Cells in a block: with two or three a correct match stays likely wha
 GRID = 1 << 20  # Theta is found as a multiple of 1/GRID of the smallest count of the block, from above
 ROUNDING = 1e-12  # Slack for the floats in which probabilities of a correct match are worked out
 _MOST_TERMS = 200
-
-
-# ---- which cells form a block
 
 
 def blocks_of_cells(codes: Array, size: int = SIZE, within: Iterable[Hashable] | None = None) -> Array:
@@ -208,10 +197,7 @@ def blocks_for_xi(
     within: Iterable[Hashable] | None = None,
     mass: Any = None,
 ) -> BlockThetas:
-    """Blocks, and a theta for each, that bound every probability of a correct match by ``xi``.
-
-    Blocks that cannot keep it are joined with a neighbour of their group; if that fails, too, ``reached`` says so.
-    """
+    """Blocks, joined with a neighbour of their group where need be, and thetas that bound every match by ``xi``."""
     size = as_whole(size, "size", low=1)
     labels = None if within is None else as_list(within, "within")
     blocks, group = blocks_of_cells(codes, size, labels), block_numbers(labels, len(codes))
@@ -235,9 +221,6 @@ def _joined(reached: Array, owner: Array) -> Array | None:
         return None
     glued = after[:-1] | before[1:]
     return np.concatenate([[0], np.cumsum(~glued)])
-
-
-# ---- what the cells of a block exchange
 
 
 @dataclass(frozen=True, eq=False)

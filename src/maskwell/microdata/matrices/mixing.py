@@ -60,22 +60,11 @@ _POOLS = (1.05, 1.25, 1.5, 2.0, 3.0, 5.0)  # times 1/xi: records that are to lea
 
 
 def mixing_rate(n: Any, xi: Number) -> Real:
-    """The smallest rate a with which a record of a cell of n is found with a chance of at most xi in a large block.
-
-    n xi a^2 + (1 - n xi) a - (1 - n xi) = 0,     0 where n xi >= 1
-    """
+    """The rate a for a cell of n: ``n xi a^2 + (1 - n xi) a - (1 - n xi) = 0``, and 0 where n xi >= 1."""
     product = np.asarray(n, dtype=np.float64) * float(check_probability(xi, "xi"))
     rest = np.maximum(1 - product, 0.0)
     root = np.sqrt(rest**2 + 4 * product * rest) - rest
     return np.asarray(np.divide(root, 2 * product, out=np.zeros_like(product), where=product > 0))
-
-
-def mixing_matrix(counts: Any, rates: Any, *, blocks: Any = None, categories: Categories | None = None) -> Sparse:
-    """The matrix that mixes cells with these rates: exact, and invariant for the counts whatever the rates are."""
-    amounts = read_amounts(counts)
-    steps = np.array([math.ceil(check_probability(rate, "rates") * GRID) for rate in rates], dtype=np.int64)
-    inputs = categories or Categories.numbered(len(amounts))
-    return with_notes(_mixed(amounts, steps, block_numbers(blocks, len(amounts)), inputs), amounts, "mixing")
 
 
 def _mixed(amounts: Amounts, steps: Array, blocks: Array, inputs: Categories) -> Sparse:
@@ -94,9 +83,6 @@ def _mixed(amounts: Amounts, steps: Array, blocks: Array, inputs: Categories) ->
     own = pattern.rows == pattern.columns
     numerators[own] += stay[pattern.columns[own]]
     return from_sorted(pattern.columns, pattern.rows, numerators, inputs)
-
-
-# ---- rates for a bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,7 +262,6 @@ class _Block:
     risk: float
 
     def changed(self, counts: Array) -> float:
-        """Records that are expected to leave."""
         return float((self.steps * counts[self.cells]).sum())
 
 
@@ -294,18 +279,17 @@ def _settled(small: Array, parts: Array, counts: Array, group: Array, xi: Fracti
         block = _Block(small[places], steps[part, kind[places]], float(risks[part]))
         if above(block.risk, xi, scale=1):
             larger = np.flatnonzero((group == group[block.cells[0]]) & (counts >= math.ceil(1 / xi)) & ~taken)
-            block = _with_larger(block, larger[np.argsort(counts[larger], kind="stable")], counts, xi)
+            larger = larger[np.argsort(counts[larger], kind="stable")]
+            pools = [pool / float(xi) for pool in _POOLS] if len(larger) else []
+            tried = [_borrowing(block.cells, larger, pool, counts, xi) for pool in pools]
+            kept = [one for one in tried if at_most(one.risk, xi, scale=1)]  # with the fewest changes, or nearly kept
+            block = (
+                min(kept, key=lambda one: one.changed(counts))
+                if kept
+                else min([block, *tried], key=lambda one: one.risk)
+            )
             taken[block.cells] = True
         yield block
-
-
-def _with_larger(alone: _Block, larger: Array, counts: Array, xi: Fraction) -> _Block:
-    """The block with larger cells: so many that the bound is kept with the fewest changes, or nearly kept."""
-    tried = [_borrowing(alone.cells, larger, pool / float(xi), counts, xi) for pool in _POOLS] if len(larger) else []
-    kept = [block for block in tried if at_most(block.risk, xi, scale=1)]
-    if kept:
-        return min(kept, key=lambda block: block.changed(counts))
-    return min([alone, *tried], key=lambda block: block.risk)
 
 
 def _borrowing(cells: Array, larger: Array, pool: float, counts: Array, xi: Fraction) -> _Block:
@@ -338,18 +322,8 @@ def _least_steps(n: Array, alike: Real, rates: Real, xi: Fraction) -> tuple[Arra
     return chosen, _risks(n, alike, chosen / GRID)
 
 
-def mixed_risk(counts: Array, rates: Real) -> float:
-    """The largest chance of a correct match in one block, over all cells, all looks and everything released."""
-    (n, a), alike = np.unique(np.stack([counts, rates]), axis=1, return_counts=True)
-    return float(_risks(n[None], alike[None].astype(np.float64), a[None])[0])
-
-
 def _risks(n: Array, alike: Real, a: Real) -> Real:
-    """The largest chance of a correct match for many blocks, by kinds of cells: records, how many, rates, each > 0.
-
-    Of the records released with one cell, whose odds of being there are ``o``, one with odds o_x is found with at most
-    ``1 / sum_j N_j min(o_j / o_x, 1)``, whatever their number; reached where its odds are the highest. Source: derived.
-    """
+    """The largest match by blocks and kinds of cells, odds o: ``1 / sum_j N_j min(o_j / o_x, 1)``. Derived."""
     out = np.empty(len(n))
     step = max(1, _ROOM // (n.shape[1] + 1) ** 3)
     for first in range(0, len(n), step):

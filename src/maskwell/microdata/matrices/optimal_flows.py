@@ -1,7 +1,4 @@
-"""optimal_matrix: the matrix with ``P v = v`` that keeps to all bounds and changes as little as possible.
-
-A solver suggests flows in floats; one rounding makes them integer flows that keep the counts and every bound exactly.
-"""
+"""optimal_matrix: the matrix with ``P v = v`` that keeps to all bounds and changes as little as possible."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.categories import Categories
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import ParameterError
-from maskwell.microdata.matrices.bounds import Amounts, Bounds, labels_for, read_amounts
+from maskwell.microdata.matrices.bounds import Amounts, Bounds, Exchanges, labels_for, read_amounts
 from maskwell.microdata.matrices.flow_program import (
     Pairs,
     Program,
@@ -130,9 +127,6 @@ def optimal_matrix(
     return _joined(amounts, inputs, bounds, costs, parts)
 
 
-# ---- one block
-
-
 @dataclass(frozen=True, eq=False)
 class Part:
     """One block solved: the places of its states, its program, and the flows in units of that."""
@@ -166,15 +160,14 @@ def _of_places(bounds: Bounds, places: Array) -> Bounds:
     """The bounds with those of single states and moves by the place among these states."""
     here = {old: new for new, old in enumerate(places.tolist())}
     caps = {here[old]: cap for old, cap in bounds.caps.items() if old in here}
-    return replace(bounds, caps=caps, exchanges=bounds.exchanges.of_places(here))
+    given = bounds.exchanges
+    moves = {(here[i], here[j]): cap for (i, j), cap in given.moves.items() if i in here and j in here}
+    spread = {here[i]: factor for i, factor in given.spread.items() if i in here}
+    return replace(bounds, caps=caps, exchanges=Exchanges(spread=spread, moves=moves))
 
 
 def _exact_flows(program: Program) -> tuple[Program, Array, bool] | None:
-    """The program, its best flows in integers, and whether no solver decides them; None where bounds contradict.
-
-    Tied bounds are first taken as they are, then a little tighter, to leave room for the rounding, which a parity needs
-    as a rule. Where there is none, the corner that was found is worked out in fractions.
-    """
+    """The program, its best integer flows, and whether no solver decides them; tied bounds tighter if need be."""
     if has_least_guess(program) and keeps_bounds(program, units := least_guess_flows(program)):
         return program, units, True
     for tight in (TIGHT, 0.0) if program.parity is not None else (0.0, TIGHT):
@@ -197,9 +190,6 @@ def _settled(program: Program, best: Solution, tight: float) -> Array | None:
         other = solve(program, tight=tight, inside=False)
         units = None if other is None else least_dependent(program, other, tight=tight)
     return units
-
-
-# ---- all blocks together
 
 
 def _joined(

@@ -1,8 +1,6 @@
 """Swapping: flows in whole records, for a release that must keep every count exactly.
 
-With whole flows F exactly ``F_ij`` records of category j become i, chosen at random without replacement. Whole flows
-are drawn from a matrix: each is rounded up or down at random so that the margins stay, and the expected flows are those
-of the matrix. So a single record still changes with its probabilities, while the released counts are the original ones.
+Whole flows are drawn from a matrix, which stays their mean: so a single record still changes with its probabilities.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, check_kind, code_type
+from maskwell.core.arguments import Array, check_kind, code_type
 from maskwell.core.categories import Categories
 from maskwell.core.draws import WordReader, coin
 from maskwell.core.exact import common_denominator, sum_of
@@ -28,8 +26,6 @@ from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, NotInvariantError, WrongTypeError
 from maskwell.microdata.matrices.bounds import read_amounts
 from maskwell.microdata.matrices.matrix_checks import check_invariant
-
-# ---- the flows
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,16 +74,6 @@ class IntegerFlows:
         starts = np.concatenate([[0], np.cumsum(np.maximum(np.diff(self.starts), 1))])
         return Sparse.from_integers(starts, rows, amounts, self.categories)
 
-    def match_risk(self) -> Real:
-        """``F_xx / N_x^2``: the chance that a record released as x is a given one of x; records are not independent."""
-        counts, kept = self.counts.astype(float), np.zeros(self.k)
-        stays = self.rows == self._origins
-        kept[self.rows[stays]] = self.amounts[stays]
-        return np.asarray(np.divide(kept, counts**2, out=np.zeros(self.k), where=counts > 0))
-
-
-# ---- drawn from a matrix
-
 
 Flows = dict[tuple[int, int], Fraction]  # Flows by (released, true) state
 Parts = dict[tuple[int, int], int]  # Fractional parts of flows, over one denominator
@@ -95,11 +81,7 @@ Node = tuple[int, int]  # A row (0, i) or a column (1, j)
 
 
 def whole_flows(design: Sparse, counts: Any, random: RandomSource | None = None) -> IntegerFlows:
-    """Draw whole flows with ``E(F_ij) = p_ij N_j``, each at the whole number below or above, with margins N.
-
-    Fractional parts are moved around closed ways, up or down by as much as fits, with the probabilities that keep
-    their expectation; each move makes at least one flow whole. Source: derived; controlled rounding, unbiased.
-    """
+    """Whole flows with ``E(F_ij) = p_ij N_j`` and margins N, by unbiased moves around closed ways (derived)."""
     check_source(SECURE if random is None else random)
     check_kind(Sparse, design=design)
     records = read_amounts(counts)
@@ -118,10 +100,7 @@ def whole_flows(design: Sparse, counts: Any, random: RandomSource | None = None)
 
 
 def balanced(flows: Flows, counts: Array) -> Flows:
-    """Flows whose rows sum to the counts exactly, as their columns do.
-
-    What rows lack is passed along a spanning tree, from its leaves to its root, by raising and lowering.
-    """
+    """Flows whose rows sum to the counts, as columns do: what rows lack is passed along a spanning tree."""
     rows = defaultdict(list)
     for (i, _), flow in flows.items():
         rows[i].append(flow)
@@ -214,14 +193,8 @@ def _moved(
     return list(zip([*cycle[::2], *cycle[1::2]], [*moved[0], *moved[1]], strict=True))
 
 
-# ---- carried out
-
-
 class SwapSampler:
-    """Assigns released categories to records in batches: of those of category j exactly ``F_ij``, any, become i.
-
-    Their order is drawn when the first record of the category comes, so memory is one code for each record.
-    """
+    """Deals released categories to records in batches, in an order drawn when the first of a category comes."""
 
     def __init__(self, flows: IntegerFlows, random: RandomSource | None = None) -> None:
         check_kind(IntegerFlows, flows=flows)
@@ -263,14 +236,11 @@ class SwapSampler:
         if end > self._counts[j]:
             raise CountsError("category-has-more-records", name=self._name(j), category=j)
         self._used[j] = end
-        order = self._orders.pop(j) if j in self._orders else self._shuffled(j)
+        if (order := self._orders.pop(j, None)) is None:  # the released codes of all its records, in random order
+            column = slice(int(self.flows.starts[j]), int(self.flows.starts[j + 1]))
+            codes = np.repeat(self.flows.rows[column], self.flows.amounts[column]).astype(code_type(self.flows.k))
+            first, self._words = self._words, self._words + len(codes)
+            order = np.asarray(codes[random_order(self._stream, first, len(codes))])
         if end < self._counts[j]:
             self._orders[j] = order
         return order[start:end]
-
-    def _shuffled(self, j: int) -> Array:
-        """The released codes of all records of category j, in random order."""
-        column = slice(int(self.flows.starts[j]), int(self.flows.starts[j + 1]))
-        codes = np.repeat(self.flows.rows[column], self.flows.amounts[column]).astype(code_type(self.flows.k))
-        first, self._words = self._words, self._words + len(codes)
-        return np.asarray(codes[random_order(self._stream, first, len(codes))])

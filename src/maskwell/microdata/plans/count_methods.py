@@ -193,9 +193,6 @@ class Mixing(CountMethod):
         return rates.design(states.counts)
 
 
-# ---- linear programs
-
-
 @dataclass(frozen=True, kw_only=True)
 class Lowered(CountMethod):
     """Diagonals lowered until the chance of a correct match is small enough."""
@@ -242,8 +239,6 @@ class Optimal(Lowered):
             return super().matrix_of(states)
         return optimal_matrix(states.mass, states.bounds, **self._limits(states)).design
 
-
-# ---- exchanges
 
 COUNT_METHODS: tuple[type[CountMethod], ...] = (
     *(Method1, Method2, Sequential, InverseFrequency, Mixing, Optimal, Lowered),

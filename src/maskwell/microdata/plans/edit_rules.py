@@ -1,8 +1,7 @@
 """Rules of a plan: combinations that must never be made, and moves that are not allowed.
 
-The file itself must keep them, and so must every stage. For each rule the combinations of its columns that a record can
-have are followed from stage to stage: a matrix that is worked out within all columns of a rule makes none that did not
-occur; one that was fixed in advance may. Source: [Adeshiyan2011, section 4.5.2], for several stages derived.
+The combinations that a record can have are followed from stage to stage: a matrix worked out within all columns of a
+rule makes none that did not occur; one fixed in advance may. Source: after [Adeshiyan2011, section 4.5.2].
 """
 
 from __future__ import annotations
@@ -30,15 +29,12 @@ if TYPE_CHECKING:
 
 
 class _Named(ABC):
-    """What names labels of columns."""
-
     @abstractmethod
     def labels(self) -> Mapping[str, tuple[str, ...]]:
         """Each column with the labels that are named."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns that the rule is for."""
         return tuple(self.labels())
 
 
@@ -298,7 +294,6 @@ class _Steps:
         return cls(rule, seen, moved, released, forbidden, of_file and seen == rule.columns)
 
     def part(self, cell: Labels, names: Sequence[str]) -> Labels:
-        """The labels of some columns of the rule."""
         return tuple(cell[self.rule.columns.index(name)] for name in names)
 
 

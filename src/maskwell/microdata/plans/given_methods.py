@@ -1,8 +1,4 @@
-"""Methods whose matrix was fixed before the file was seen: a matrix of one's own, a design file, or a demand.
-
-A matrix inside a plan is the name of a file, rows of numbers, or one of these for each cell of ``within``. Categories
-of a plan are matched with labels of a file by their text.
-"""
+"""Methods whose matrix was fixed before the file was seen: a matrix of one's own, a design file, or a demand."""
 
 from __future__ import annotations
 
@@ -37,9 +33,6 @@ Rows = tuple[tuple[Fraction, ...], ...]
 GivenMatrix = str | Rows
 # One matrix for each cell, by the texts of its labels in the order of ``within``.
 PerCell = Mapping[tuple[str, ...], GivenMatrix]
-
-
-# ---- a matrix as a plan writes it
 
 
 def matrix_entry(value: Any, name: str) -> GivenMatrix | PerCell:
@@ -116,9 +109,6 @@ def categories_option() -> Any:
     return option(states_entry, lambda states: [state[0] if len(state) == 1 else list(state) for state in states])
 
 
-# ---- the design of it
-
-
 def design_of_matrix(
     matrix: GivenMatrix, orientation: str | None, categories: Sequence[tuple[str, ...]] | None, where: str
 ) -> CodedDesign:
@@ -171,9 +161,6 @@ def texts_of(label: Labels) -> list[tuple[str, ...]]:
     for part in label:
         texts = [(*start, text) for start in texts for text in by_text([part])]
     return texts
-
-
-# ---- the methods
 
 
 @dataclass(frozen=True, kw_only=True)

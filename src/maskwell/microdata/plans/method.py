@@ -1,8 +1,4 @@
-"""Method: how the matrix of a protection is made, as a plan asks for it: a class with typed options for each way.
-
-A class says what a plan may write about it (its options are its fields, each with its reader), builds the matrix, and
-writes itself back. ``RELEASE_METHODS`` in :mod:`maskwell.microdata.plans.protection` lists them all.
-"""
+"""Method: how a plan asks for the matrix of a protection; a class with options for each way (`RELEASE_METHODS`)."""
 
 from __future__ import annotations
 
@@ -251,9 +247,6 @@ def located(value: Any, folder: str) -> Any:
     if isinstance(value, Mapping):
         return {cell: located(one, folder) for cell, one in value.items()}
     return str(Path(folder) / value) if isinstance(value, str) else value
-
-
-# ---- readers that several methods share
 
 
 def up_to_one(value: Any, name: str) -> Fraction:

@@ -1,7 +1,4 @@
-"""A first plan for a file: it works as it is, and says in comments what was guessed and what to look at.
-
-What each column probably is follows from its name and its labels. A person has the last word.
-"""
+"""A first plan for a file: it works as it is, and says in comments what was guessed and what to look at."""
 
 from __future__ import annotations
 

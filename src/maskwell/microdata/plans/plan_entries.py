@@ -1,10 +1,4 @@
-"""The entries of a plan, read and written: every value has one reader, every error names its table and its key.
-
-A reader takes a value and what it is called (``[[protect]] number 2: xi``), and returns the value in its one form.
-Labels become texts, as on the command line; numbers become fractions.
-
-Plans are written as TOML here, because the standard library only reads it.
-"""
+"""The entries of a plan: one reader and one form for every value; every error names its table and its key."""
 
 from __future__ import annotations
 

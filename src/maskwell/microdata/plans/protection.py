@@ -255,9 +255,6 @@ def _exemptions(value: Any, name: str) -> tuple[str, ...]:
     return tuple(read.choice(*EXEMPTIONS)(one, name) for one in read.names(value, name))
 
 
-# ---- single labels: those that stay, and those with a bound of their own
-
-
 def read_exclude(variables: Sequence[str]) -> Reader[dict[str, tuple[str, ...]]]:
     """Reads the labels that stay: a list for one variable, a table of lists for several."""
 

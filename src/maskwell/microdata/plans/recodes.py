@@ -1,7 +1,4 @@
-"""The tables ``[recode.COLUMN]`` of a plan, read and written; and labels of SPSS and Stata files that a plan names.
-
-Columns are recoded before anything is counted. All other tables of the plan speak of the new categories.
-"""
+"""The tables ``[recode.COLUMN]``: columns recoded before anything is counted; and labels of SPSS and Stata files."""
 
 from __future__ import annotations
 
@@ -101,9 +98,6 @@ def check_recodes(plan: ReleasePlan) -> None:
             raise PlanError("recode-weights-must-stay-numbers", column=shorten(column, 30))
 
 
-# ---- labels of files that hold codes
-
-
 def in_codes(plan: ReleasePlan, about: Mapping[str, ColumnLabels]) -> ReleasePlan:
     """The plan with labels of an SPSS or Stata file, where one stands for exactly one code, put as these codes."""
     codes = {column: _codes(labels) for column, labels in about.items() if labels.values}
@@ -149,15 +143,8 @@ def _rule_in_codes(rule: AnyRule, codes: Mapping[str, Mapping[str, str]]) -> Any
     return replace(rule, order=_spoken(rule.order, known))
 
 
-# ---- rules that name a few of many labels
-
-
 def narrowed(plan: ReleasePlan, columns: Sequence[str]) -> tuple[ReleasePlan, dict[str, Indicator]]:
-    """The plan with rules that ask only whether an unchanged column has one of the labels that they name.
-
-    Within every category of a column that a rule joins, more would change than must. So an unchanged column gives way
-    to one that says yes or no, unless it is in ``within`` anyway, or a published matrix needs it.
-    """
+    """The plan with yes-or-no columns where a rule joins one that nothing else needs: fewer must change."""
     indicators: dict[str, Indicator] = {}
     rules = [_narrowed(plan, rule, i, columns, indicators) for i, rule in enumerate(plan.rules, 1)]
     if not indicators:

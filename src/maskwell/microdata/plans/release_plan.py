@@ -175,10 +175,7 @@ class ReleasePlan:
         return tuple(dict.fromkeys([*self.drop, *(name for name in (self.id, unit) if name)]))
 
     def columns_of(self, protection: Protection) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The columns within which a protection works, and its variables.
-
-        Columns that a rule joins to a variable are added to the former: then no forbidden combination can be made.
-        """
+        """The columns within which a protection works (also those joined by a rule), and its variables."""
         moved = {*protection.moved}
         rules = [rule for rule in self.rules if isinstance(rule, Rule) and moved & {*rule.columns}]
         within = dict.fromkeys([*protection.within, *(name for rule in rules for name in rule.columns)])
@@ -289,22 +286,18 @@ def load_plan(path: str | Path) -> ReleasePlan:
     return read_plan(text, name=str(path), folder=str(Path(path).parent))
 
 
-def _toml_hint(text: str) -> str:
-    """What to write; or, for a table, that plan and data seem to be swapped."""
-    first = text.lstrip().partition("\n")[0]
-    if "=" not in first and "[" not in first and re.search(r"[,;\t]", first):
-        return "it looks like a table: were plan and data swapped? maskwell release DATA --plan PLAN.toml"
-    return 'texts stand in quotes, lists in brackets: keys = ["sex", "region"]'
-
-
 def read_plan(text: str, *, name: str = "the plan", folder: str = "") -> ReleasePlan:
     """The plan that a text holds."""
     try:
         tables = from_toml(text)
     except ValueError as error:
-        raise PlanError(
-            "name-is-not-toml-fault", hint=_toml_hint(text), name=name, fault=fault_of(error, 60)
-        ) from error
+        first, hint = (
+            text.lstrip().partition("\n")[0],
+            'texts stand in quotes, lists in brackets: keys = ["sex", "region"]',
+        )
+        if "=" not in first and "[" not in first and re.search(r"[,;\t]", first):
+            hint = "it looks like a table: were plan and data swapped? maskwell release DATA --plan PLAN.toml"
+        raise PlanError("name-is-not-toml-fault", hint=hint, name=name, fault=fault_of(error, 60)) from error
     plan = ReleasePlan.from_dict(tables)
     if not folder:
         return plan

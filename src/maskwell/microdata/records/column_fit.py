@@ -1,7 +1,6 @@
-"""How well the other columns of a record go with its keys: learned from a file as naive Bayes does, in one pass.
+"""How well other columns of a record go with its keys: as naive Bayes, one pass, a part of long files.
 
-The log odds ``log(P(v | l) / P(v))`` of a value v given a label l are added up over all columns and keys. Those of
-pairs of keys are divided by the number of keys less one, so that each key counts once. Of long files a part is counted.
+Log odds ``log(P(v; l) / P(v))`` are added up over columns and keys; of pairs of keys over the number of keys less one.
 """
 
 from __future__ import annotations
@@ -128,10 +127,7 @@ class ColumnFit:
         return sums
 
     def exchange_costs(self, cells: Array) -> Array:
-        """Shape (cells, cells): how much it shows if the records of two cells exchange their keys, in log odds.
-
-        The mean over records and ways, in whole millionths, so that sums do not depend on the processor.
-        """
+        """Shape (cells, cells): the mean log odds that an exchange of keys shows, in whole millionths."""
         records, count = self.records_of(cells), self.kept[cells]
         fits, owner = self.fits(cells, records), np.repeat(np.arange(len(cells)), count)
         sums = np.zeros((len(cells), len(fits), len(cells)))
@@ -215,15 +211,12 @@ def _even_batches(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 class _Learner:
-    """Counts how often the values of other columns go with the labels of keys."""
-
     def __init__(self, table: CellTable, columns: Sequence[str]) -> None:
         self.labels, self._columns = CellLabels.of(table, len(columns)), columns
         self._coders = [_ValueCoder() for _ in columns]
         self.counts = [[np.zeros((size, VALUES), np.int32) for size in self.labels.sizes] for _ in columns]
 
     def codes(self, columns: Sequence[Any], rows: Array) -> Array:
-        """Codes of the values of some rows of a batch, shape (rows, columns)."""
         taken = require().array(rows)
         codes = np.zeros((len(rows), len(columns)), np.uint8)
         for place, (name, column) in enumerate(zip(self._columns, columns, strict=True)):
@@ -232,7 +225,6 @@ class _Learner:
         return codes
 
     def add(self, cells: Array, values: Array) -> None:
-        """Count records in these cells, with these values."""
         for one, size in enumerate(self.labels.sizes):
             first = self.labels.codes[cells, one] * VALUES
             for column, counts in enumerate(self.counts):
@@ -253,14 +245,11 @@ def _usual(counts: Array) -> Real:
 
 
 class _ValueCoder:
-    """Codes for the values of a column, below 64; numbers with more values in the first rows get those of classes."""
-
     def __init__(self) -> None:
         self._edges: Real | None = None
         self._known: dict[int, int] = {int(MISSING_NUMBER): 0}
 
     def codes(self, column: Any) -> Array:
-        """A code for each row."""
         if self._edges is not None:
             numbers = _as_numbers(column)
         else:

@@ -75,12 +75,7 @@ def _is_label(value: Hashable) -> bool:
 
 
 def text_kind(texts: Any) -> str | None:
-    """What kind of number texts are: whole ones, numbers, or none (as codes with zeros before them); None without any.
-
-    >>> import pyarrow as pa
-    >>> text_kind(pa.array(["1", "20", None])), text_kind(pa.array(["1.5", "2"])), text_kind(pa.array(["01", "2"]))
-    ('integer', 'number', 'text')
-    """
+    """What texts are: "integer", "number", or "text" (as codes with zeros before them); None without any."""
     if str(texts.type) not in ("string", "large_string"):
         return OTHER
     if texts.null_count == len(texts):
@@ -88,9 +83,6 @@ def text_kind(texts: Any) -> str | None:
     compute = require("pyarrow.compute")
     fitting = (k for k, p in _KINDS_OF_TEXT.items() if compute.all(compute.match_substring_regex(texts, p)).as_py())
     return next(fitting, TEXT)
-
-
-# ---- what a file must have
 
 
 class FileColumn(NamedTuple):

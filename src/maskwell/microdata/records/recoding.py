@@ -221,8 +221,6 @@ def _indicated(column: Any, indicator: Indicator, met: dict[Any, Any]) -> Any:
 
 
 class _Column:
-    """One column that becomes coarser: the new value of each old one, as they are met."""
-
     def __init__(
         self,
         name: str,
@@ -246,7 +244,6 @@ class _Column:
         self._last: tuple[Any, Any] | None = None
 
     def recoded(self, column: Any) -> Any:
-        """The column with its new values."""
         places, dictionary = places_of(column)
         if self._last is None or not self._last[0].equals(dictionary):
             self._last = dictionary, self._values(dictionary)
@@ -289,11 +286,7 @@ class _Column:
 
 
 class FineOrder:
-    """Whether the order of rows tells old values of a column beyond the new ones.
-
-    Of rows with the same new value as the row before, as many rise as fall in random order; with N_v of N records of
-    old value v a share of ``sum over v of (N_v / N)^2`` stays the same. Source: derived.
-    """
+    """Whether the order of rows tells old values: ``sum (N_v / N)^2`` stay, as many rise as fall (derived)."""
 
     SHARE, DEVIATIONS = 0.5, 5
 

@@ -29,9 +29,9 @@ from maskwell.engines.column_codes import MISSING, LevelCoder, ids_of
 from maskwell.engines.row_batches import TEXTS
 from maskwell.errors import TooLargeError, WrongTypeError
 from maskwell.microdata.matrices.swap_flows import SwapSampler, whole_flows
-from maskwell.microdata.needed_tables import counted_tables
 from maskwell.microdata.release_values import Assessment
 from maskwell.microdata.stages.stage import Stage
+from maskwell.microdata.true_file import counted_tables
 
 DENSE_STATES = 1 << 22  # states are found in a table up to so many combinations of labels, else by searching
 
@@ -83,7 +83,6 @@ def row_plan(release: Assessment, random: RandomSource, key: KeyedRandom | None)
 
 
 def _all_levels(release: Assessment, name: str) -> list[Any]:
-    """All labels that a column may have before or after."""
     table = next(table for columns, table in release.tables.items() if name in columns)
     labels = [label for label in release.plan.levels_of(table, name) if label is not None]
     for stage in release.stages:
@@ -272,10 +271,7 @@ class RowReleaser:
             stage.draws.finish()
 
     def _column(self, name: str, codes: Array, original: Any) -> Any:
-        """Labels of the codes; a value that stands for a missing one stays as it was.
-
-        Where a missing value can be drawn, all become one: a mark such as NaN or 99 would tell true ones apart.
-        """
+        """Labels of the codes. Missing values become one where one can be drawn: NaN or 99 would tell true ones."""
         arrow, labels = require(), self._labels[name]
         if isinstance(labels, arrow.DictionaryArray) and int(codes.min(initial=0)) > MISSING:
             positions = codes.astype(labels.type.index_type.to_pandas_dtype())
@@ -291,14 +287,12 @@ class RowReleaser:
 
 
 def _in_schema(columns: Sequence[Any], schema: Any) -> Any:
-    """A batch of these columns, each in its type."""
     pairs = zip(columns, schema, strict=True)
     cast = [column if column.type == field.type else column.cast(field.type) for column, field in pairs]
     return require().RecordBatch.from_arrays(cast, schema=schema)
 
 
 def _label_array(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
-    """All labels of a column as an Arrow array of its own type."""
     arrow = require()
     if not arrow.types.is_dictionary(kind):
         return _values(column, without_views(kind), labels)

@@ -1,8 +1,4 @@
-"""How often the values of a column occur with labels of other columns beside them, in bounded memory.
-
-Small tables are exact. Else a part of the values is followed wholly, chosen by their numbers: figures are estimates,
-with a standard error below ``1 / sqrt(followed values)``, one in a hundred at the very most.
-"""
+"""How often values occur with labels of other columns: exact, or from a part of the values (error < 1 in 100)."""
 
 from __future__ import annotations
 
@@ -193,10 +189,7 @@ class ValueCounter:
         return ColumnFacts(name, round(float(groups.sum())), float(weights.sum()), self.exact, groups)
 
     def restored(self, name: str, totals: Array, by: str = "value") -> Restored:
-        """What is guessed right of a label from the most frequent one of the other records with the value.
-
-        A tie is right one time in two. Records alone with their value are left out, and label 0, which stands for none.
-        """
+        """What is guessed right of a label from others with the value: ties half, neither those alone nor label 0."""
         values, labels, counts = self.cells[name].labelled()
         size, start = len(totals), starts(values)
         if not len(start):
@@ -260,7 +253,6 @@ class ValueCounter:
 
 
 def _added_up(values: Array, labels: Array, counts: Array) -> tuple[Array, Array, Array]:
-    """Each cell once, in order of values and labels."""
     order = np.argsort(values)
     first = starts(values[order])
     group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(values))))
@@ -282,7 +274,6 @@ def starts(values: Array) -> Array:
 
 
 def _two_largest(counts: Array, start: Array) -> tuple[Array, Array, Array]:
-    """The largest and the second largest count of each group, and where the largest is."""
     first, lengths = np.maximum.reduceat(counts, start), np.diff(np.append(start, len(counts)))
     group = np.repeat(np.arange(len(start)), lengths)
     at = np.flatnonzero(counts == first[group])

@@ -174,9 +174,6 @@ def expanded(starts: Array, columns: Array) -> tuple[Array, Array]:
     return taken, entry + np.repeat(offset, sizes) if offset.any() else entry
 
 
-# ---- distributions, by the characteristic function
-
-
 @dataclass(frozen=True, eq=False)
 class CountDistributions:
     """Distributions of T' for some targets."""
@@ -237,7 +234,6 @@ def _without(sums: Real, p: Real, counted: Array) -> Real:
 
 
 def _listed(rows: BinomialSums, starts: Array, looked_at: Array, w: Real) -> tuple[Real, Real]:
-    """The listed terms of some rows, summed, shape (rows looked at, frequencies)."""
     place, term = expanded(starts, looked_at)
     log_size, angle = np.zeros((2, len(looked_at), len(w)))
     step = max(1, _WORK // len(w))

@@ -25,7 +25,7 @@ from maskwell.core.freed_memory import give_back_memory
 from maskwell.core.groups import find_keys, number_cells
 from maskwell.core.verdicts import below
 from maskwell.errors import CountsError, ParameterError
-from maskwell.microdata.risk.arrivals import Arrivals, arrival_parts
+from maskwell.microdata.risk.arrivals import Arrivals, SparseArrivals, arrival_parts
 from maskwell.microdata.risk.identity_disclosure import (
     CellRisks,
     has_exchange,
@@ -38,7 +38,6 @@ from maskwell.microdata.risk.identity_disclosure import (
 from maskwell.microdata.risk.intruders import ANY_LOOK, intruder_named
 from maskwell.microdata.risk.released_counts import realised_risks
 from maskwell.microdata.risk.risk_report import FileRisk, RiskReport, SampleRisk, SmallCells, chance_figures
-from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 from maskwell.microdata.stages.stage import Stage, acting, needed_columns, unchanged_columns
 from maskwell.notes import Note
 
@@ -189,8 +188,6 @@ def _before(
 
 @dataclass(frozen=True, eq=False)
 class _Measured:
-    """What is measured of the cells of a file, part by part."""
-
     risks: CellRisks  # of all cells
     # expected released uniques, and records whose true cell is the best guess: ``sum_x max_j p_xj N_j``
     uniques: float
@@ -202,7 +199,6 @@ class _Measured:
     def of(
         cls, stages: Sequence[Stage], table: CellTable, keys: Sequence[str], level: float, drawn: CellTable | None
     ) -> _Measured:
-        """Of a table whose cells all have records."""
         order, parts = list[Array](), list[_Measured]()
         for cells, arrivals in arrival_parts(stages, table, keys, released=drawn):
             risks, uniques = risks_of_stages(arrivals, stages, keys, level)

@@ -15,10 +15,9 @@ from maskwell.core.cells import CellTable
 from maskwell.core.exact import Parity, to_float
 from maskwell.designs.dense import design_of
 from maskwell.designs.sampler import on_all_processors
-from maskwell.microdata.risk.arrivals import Arrivals
+from maskwell.microdata.risk.arrivals import Arrivals, SparseArrivals
 from maskwell.microdata.risk.binomial_sums import BinomialSums, highest_of, row_sums
 from maskwell.microdata.risk.match_chances import strict_bound, strict_risks, strict_when_highest, target_risks
-from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 from maskwell.microdata.stages.stage import Stage, acting
 
 STRETCH = 1 << 15  # released cells whose distributions are in memory at once, on each processor
@@ -105,9 +104,6 @@ def _strict(
     return np.maximum(risks, in_range)
 
 
-# ---- an exchange of values between records
-
-
 def keeps_counts(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
     """Whether every released cell of the key has as many records as the true one: one exchange of the whole key."""
     own = acting(stages, keys)
@@ -117,15 +113,6 @@ def keeps_counts(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
 def has_exchange(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
     """Whether a part of the key is exchanged between records."""
     return any(stage.method == "swap" for stage in acting(stages, keys))
-
-
-def exchanged_risks(risks: CellRisks) -> CellRisks:
-    """The risks where only a part of the key is exchanged: those that nothing can exceed, ``1 / N`` for a cell of N.
-
-    How many arrive then depends on who else does, and may prove who stayed. But the N are still alike. Derived.
-    """
-    most = 1 / risks.counts
-    return replace(risks, in_range=most, strict=most, any_release=most)
 
 
 def swapped_risks(arrivals: SparseArrivals) -> CellRisks:
@@ -155,10 +142,10 @@ def risks_of_stages(
         sizes = row_sums(arrivals.own, arrivals.counts, arrivals.rows)
         return swapped_risks(arrivals), float((sizes == 1).sum())
     risks = risks_of(arrivals, level=level)
-    return exchanged_risks(risks) if has_exchange(stages, keys) else risks, arrivals.expected_uniques()
-
-
-# ---- the file as a sample
+    if has_exchange(stages, keys):  # how many arrive depends on who else does, and may prove who stayed [derived]
+        most = 1 / risks.counts
+        risks = replace(risks, in_range=most, strict=most, any_release=most)
+    return risks, arrivals.expected_uniques()
 
 
 def individual_risk(records: Array, weights: Real) -> Real:
@@ -181,10 +168,7 @@ def individual_risk(records: Array, weights: Real) -> Real:
 
 
 def largest_inclusion(own: CellTable) -> float | None:
-    """A bound on the chance of any person in the file to be in the sample, if weights are one over such chances.
-
-    No weight is below ``mean - sqrt((f - 1) variance)`` of its cell (Samuelson's inequality). Derived.
-    """
+    """A bound on the chance of inclusion by weights: none is below ``mean - sqrt((f - 1) variance)`` (Samuelson)."""
     if own.weights is None or own.squares is None:
         return None
     mean, square = own.weights / own.counts, own.squares / own.counts
@@ -194,9 +178,6 @@ def largest_inclusion(own: CellTable) -> float | None:
 
 
 def match_bound_of_reports(alike: Real, candidates: Real, parity: Parity) -> Real:
-    """Upper bound on the chance of a correct match where keys are reports, whoever knows all true keys.
-
-    1 / (n_z + (n_u - n_z) / gamma^2)    n_z alike, n_u candidates with the same unchanged keys; derived
-    """
+    """A match by reports is at most ``1 / (n_z + (n_u - n_z) / gamma^2)``: n_z alike, of n_u possible ones. Derived."""
     others = 0.0 if parity == math.inf else to_float(1 / Fraction(parity) ** 2)
     return np.asarray(1 / (alike + (candidates - alike) * others))

@@ -1,8 +1,6 @@
-"""Intruders: who looks for the record of a person, what is said of them, and how their chance is worked out.
+"""Intruders: who looks for the record of a person, and how their chance is worked out; each a class in `INTRUDERS`.
 
-All know the keys of a person, that the person is in the file, the matrices and the true counts. Measured of a cell:
-``any_release`` under the released value where it is easiest, ``strict`` under the own keys for any number of records,
-``in_range`` for 95 % of the numbers, ``released_counts`` of a drawn file. A new intruder is a class in `INTRUDERS`.
+All know the person's keys, that the person is in the file, the matrices and the true counts.
 """
 
 from __future__ import annotations
@@ -65,10 +63,6 @@ class Intruder:
     def outdone(self, *, counts: bool) -> str:
         """What somebody does who finds more; ``counts`` says whether comparing all of them was measured."""
         return f"looks where it is easiest{' or compares all released counts' * counts}"
-
-    def limit_of_weighing(self, match: Fraction | None) -> Fraction:
-        """What somebody may reach who weighs the unchanged columns."""
-        return match if self.weighs_columns and match is not None else Fraction(1)
 
     def check_assessed(self, release: AnyRelease, limit: Fraction) -> None:
         """Raise where the counts of the true file do not show that they stay below a limit."""

@@ -100,8 +100,6 @@ class _Origins(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """What the intruder knows of the states."""
-
     stage: Stage  # stage, fit: the randomization, and what the other columns tell
     fit: ColumnFit
     state: Array  # state, cell: the state of each kept record, and the cell of each state in the table of ``fit``

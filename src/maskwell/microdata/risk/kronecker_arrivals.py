@@ -108,9 +108,6 @@ class KroneckerArrivals:
         return sum(float(block.whole.chance_of_one.sum()) for block in self.blocks)
 
 
-# ---- cells that can be released as the same
-
-
 @dataclass(frozen=True, eq=False)
 class Block:
     """Cells that agree in the part of the key that is not randomized: only they can be released as the same cell."""
@@ -254,11 +251,7 @@ class Block:
         return replace(listed, log_none=listed.log_none + tail.log_none, odds=listed.odds + tail.odds)
 
     def easiest(self, own: Real) -> Real:
-        """The strict risk of cells under the released value that is best for whoever looks; never below ``own``.
-
-        The record with the largest odds o has the largest share, ``o / sum N o``. Any other has at most ``1 / (N + 1)``
-        and the largest share anywhere: this bound is taken.
-        """
+        """The strict risk of cells where it is highest, at least ``own``; ``1 / (N + 1)`` without the largest odds."""
         place = self.grid(np.arange(1, len(self.cells) + 1)).astype(np.int64)
         highest = (place > 0).astype(np.float64)  # for every released cell the largest p of any true one, and which
         for axis, P in enumerate(self.matrices):  # ``max_j P_ij value_j`` along the axis, and from which cell it comes

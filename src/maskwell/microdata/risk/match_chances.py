@@ -35,7 +35,9 @@ def target_risks(rows: BinomialSums, row: Array, p: Real, *, level: float = 0.95
         own, q = window.targets, p[window.targets]
         arrivals, correct = chance_given_arrivals(window, q)
         place = np.arange(window.pmf.shape[1])
-        low, high = quantile_places(arrivals, level)
+        # columns of the smallest values where the distribution function reaches (1 - level) / 2 and one minus it
+        reached, tail = np.cumsum(arrivals, axis=1) + SLACK, (1 - level) / 2
+        low, high = (np.minimum((reached < share).sum(axis=1), len(place) - 1) for share in (tail, 1 - tail))
         inside = (place >= low[:, None]) & (place <= high[:, None])
         unconditional[own] = q * (window.pmf / (window.first[:, None] + place + 1)).sum(axis=1)
         in_range[own] = np.where(inside, correct, 0.0).max(axis=1)
@@ -54,18 +56,6 @@ def chance_given_arrivals(window: CountDistributions, p: Real) -> tuple[Real, Re
     return arrivals, np.where(possible, correct, 0.0)
 
 
-def quantile_places(pmf: Real, level: float) -> tuple[Array, Array]:
-    """Columns of the smallest values at which the distribution function reaches (1 - level) / 2 and one minus it."""
-    reached = np.cumsum(pmf, axis=1) + SLACK
-    tail = (1 - level) / 2
-    last = pmf.shape[1] - 1
-    low, high = (np.minimum((reached < share).sum(axis=1), last) for share in (tail, 1 - tail))
-    return low, high
-
-
-# ---- the worst case
-
-
 def strict_when_highest(rows: BinomialSums, row: Array, p: Real) -> Real:
     """The strict risk of targets, NaN for those whose p is not the largest of their row."""
     odds = np.where(p < 1, p / np.where(p < 1, 1 - p, 1.0), 0.0)
@@ -76,10 +66,7 @@ def strict_when_highest(rows: BinomialSums, row: Array, p: Real) -> Real:
 
 
 def strict_bound(rows: BinomialSums, row: Array, p: Real, counts: Array) -> Real:
-    """What the strict risk of targets cannot exceed: ``max(o) / sum N o``, and ``1 / N`` of the target's own cell.
-
-    A target that may stay away is not found before all who are certain to arrive: ``1 / (certain + 1)``.
-    """
+    """Upper bounds of the strict risk, ``max(o) / sum N o``, ``1 / N`` of the own cell, ``1 / (certain + 1)``."""
     highest, certain = rows.highest[row], rows.certain[row]
     free = (certain == 0) & (rows.odds[row] > 0)
     odds = np.where(free, highest / np.where(highest < 1, 1 - highest, 1.0), 1.0)
@@ -224,10 +211,7 @@ class _Row:
 
 
 def _searched(row: _Row, target: float, certain: int) -> float:
-    """The largest share over all t beyond those that are certain.
-
-    All odds are multiplied by a common factor, so that the mean lies near t: that keeps small probabilities accurate.
-    """
+    """The largest share over all t beyond the certain; a factor on all odds keeps small chances accurate."""
     n, p = row.n, row.p
     most, best = int(n.sum()), 0.0
     bound = highest_share(np.append(n, certain), np.append(p, 1.0), target)
@@ -260,7 +244,6 @@ _tilted_once = lru_cache(maxsize=_REMEMBERED)(_tilted_row)
 
 
 def _tilted(p: Real, factor: float) -> Real:
-    """Probabilities whose odds are multiplied by ``factor``."""
     odds = factor * p / (1 - p)
     return np.asarray(odds / (1 + odds))
 

@@ -23,8 +23,8 @@ import numpy as np
 from maskwell.core.arguments import Array, Real
 from maskwell.core.verdicts import at_most
 from maskwell.designs.sampler import on_all_processors
+from maskwell.microdata.risk.arrivals import SparseArrivals, joined_blocks
 from maskwell.microdata.risk.binomial_sums import row_sums
-from maskwell.microdata.risk.sparse_arrivals import SparseArrivals, joined_blocks
 
 NODES = {6.0: 24, 20.0: 48}
 """Nodes of the Gauss-Laguerre rule for blocks of which at most so many records are expected to leave.
@@ -43,10 +43,7 @@ _EQUAL = 1e-9
 
 
 def realised_risks(arrivals: SparseArrivals, factors: Real | None = None) -> Real | None:
-    """The chance of a correct match of each cell that has records, looking where it is easiest; None if not known.
-
-    Cells that cannot be the worst have ``1 / N``; the worst is of products with the ``factors`` of cells, if given.
-    """
+    """The chance of a match in the easiest place, by cell; ``1 / N`` where no cell can be worst; None if not known."""
     part = np.ones(len(arrivals.counts)) if factors is None else factors
     blocks = _Blocks(arrivals, part)
     if not blocks.possible:
@@ -162,7 +159,6 @@ class _Blocks:
             )
 
     def block(self, number: int) -> _Block:
-        """One block, written out."""
         listed = self._listed
         cells = np.flatnonzero((self.of_cell == number) & (listed.counts > 0))
         rows = np.flatnonzero(self.of_row == number)
@@ -175,8 +171,6 @@ class _Blocks:
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Cells (c,), their records (c,), probabilities (r, c), and records released with each value (r,)."""
-
     cells: Array
     counts: Array
     P: Real
@@ -193,7 +187,6 @@ class _Block:
 
     @property
     def states(self) -> float:
-        """Coefficients that are kept."""
         return float(np.exp(min(np.log(self.shape).sum(), 700.0)))
 
     @property
@@ -202,7 +195,6 @@ class _Block:
         return float(self.states * len(self.released) * (2.0 * self.counts.sum() + 3 * len(self.cells)))
 
     def risks(self) -> Real | None:
-        """The chance of a correct match of each cell; None where these counts cannot be released."""
         after = np.zeros(self.shape)
         after[(0,) * after.ndim] = 1.0
         before = [after]
@@ -249,9 +241,6 @@ class _Block:
                 at[axis], to[axis] = slice(None, -1), slice(1, None)
             out[i] = float((left[tuple(at)] * turned[tuple(to)]).sum())
         return out
-
-
-# ---- blocks that deal records out
 
 
 def _dealt_shares(P: Real, own: Array) -> Real:

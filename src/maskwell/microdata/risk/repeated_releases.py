@@ -96,7 +96,6 @@ def _blocks(stage: Stage) -> list[list[int]]:
 
 
 def _part(design: CodedDesign, states: Sequence[int], reports: Sequence[int] | None = None) -> Law:
-    """The columns of some states, with the reports that are asked for or that can come from them."""
     if isinstance(design, Sparse):
         columns = [design.columns_exact(j) for j in states]
         rows = sorted({i for column in columns for i in column}) if reports is None else reports
@@ -118,7 +117,6 @@ def _products(rows: Sequence[Sequence[Fraction]], others: Sequence[Sequence[Frac
 
 
 def _whole(row: Sequence[Fraction]) -> tuple[list[int], int]:
-    """Numerators over the common denominator, and that."""
     common = math.lcm(*(one.denominator for one in row))
     return [one.numerator * (common // one.denominator) for one in row], common
 

@@ -52,7 +52,6 @@ class SampleRisk:
 
 
 def _figure(part: str, name: str) -> Any:
-    """One figure of a part of a :class:`FileRisk`; None where the file has no such part."""
     return cached_property(lambda file: getattr(getattr(file, part), name, None))
 
 

@@ -23,10 +23,10 @@ from maskwell.core.cells import CellTable
 from maskwell.core.groups import distinct_rows
 from maskwell.core.verdicts import at_most
 from maskwell.microdata.records.unit_rows import UnitMembers
+from maskwell.microdata.risk.arrivals import joined_blocks
 from maskwell.microdata.risk.file_risk import assess_risk, cells_in, largest_in_population, risks_as_released
 from maskwell.microdata.risk.intruders import intruder_named
 from maskwell.microdata.risk.risk_report import RiskReport, chance_figures
-from maskwell.microdata.risk.sparse_arrivals import joined_blocks
 from maskwell.microdata.risk.unit_risk import with_units
 from maskwell.microdata.stages.stage import Stage, TableFlow, acting, needed_columns
 from maskwell.notes import Note
@@ -121,8 +121,6 @@ def _largest(chances: Real, cell: Array, cells: int) -> Real:
     return most
 
 
-# ---- units by their make-up
-
 Label = tuple[Hashable, ...]
 MakeUp = tuple[Label, ...]  # the labels of the records of a unit in the unchanged columns that are seen, sorted
 
@@ -148,7 +146,6 @@ class _MadeUp:
 
     @classmethod
     def of(cls, keys: Sequence[str], stages: Sequence[Stage], units: DrawnUnits) -> _MadeUp:
-        """From the records by unit."""
         table, unit, cell = units.table, units.members.units.astype(np.int64), units.members.cells
         changed = {name for stage in stages for name in stage.moved}
         moved = tuple(name for name in keys if name in changed)
@@ -285,7 +282,6 @@ def _unit_table(
 
 
 def _times(columns: Sequence[Array]) -> Array:
-    """For each row how many rows are the same."""
     rows = distinct_rows(columns, len(columns[0]))[1]
     return np.bincount(rows)[rows]
 
@@ -296,9 +292,6 @@ def _blocks(make_ups: Sequence[MakeUp]) -> list[list[int]]:
     pairs = np.array([(number, labels[one]) for number, each in enumerate(make_ups) for one in each])
     _, block, _ = joined_blocks(pairs[:, 0], len(make_ups), pairs[:, 1], len(labels))
     return [np.flatnonzero(block == one).tolist() for one in dict.fromkeys(block.tolist())]
-
-
-# ---- units whose make-up the counts do not tell
 
 
 def _listed_risks(made_up: _MadeUp, stages: Sequence[Stage], units: DrawnUnits) -> Real | None:
@@ -443,9 +436,6 @@ class UnitWays:
             same = places[order][at] == rest[possible] @ self._radix
             out[i] = float((left[1][order][at] * right[1][possible])[same].sum())
         return out
-
-
-# ---- the report
 
 
 def _replaced(report: RiskReport, measured: Mapping[str, Real]) -> RiskReport:

@@ -1,8 +1,4 @@
-"""What a stage achieves, in the terms of the bounds that can be asked of it, with the counts of the file.
-
-Whoever looks at a released record sees one of these records, so they count alike, also where the matrix keeps sums of
-weights. Source: the conditions of :class:`~maskwell.microdata.matrices.bounds.Bounds`.
-"""
+"""What a stage achieves in terms of :class:`~maskwell.microdata.matrices.bounds.Bounds`; all records count alike."""
 
 from __future__ import annotations
 
@@ -65,10 +61,6 @@ def _guess(stage: Stage) -> float:
     return float((right[records > 0] / records[records > 0]).max(initial=0.0))
 
 
-def _least_kept(stage: Stage) -> float:
-    return float(stage.keeps[stage.counts > 0].min(initial=1.0))
-
-
 def _factor(stage: Stage) -> float:
     """How much likelier or less likely a released value makes a truth, within its cell."""
     released, true, p = stage.transitions
@@ -109,7 +101,7 @@ _MEASURES: dict[str, Callable[[Stage], float]] = {
     "guess": _guess,
     "factor": _factor,
     "parity": _parity,
-    "least_kept": _least_kept,
+    "least_kept": lambda stage: float(stage.keeps[stage.counts > 0].min(initial=1.0)),
     "changed_at_most": Stage.expected_changed,
     "changed_at_least": Stage.expected_changed,
 }

@@ -32,10 +32,7 @@ NOT_KEPT = f"{EARLIER}: it keeps the counts of that file on average, not those o
 
 
 def given_stage(plan: ReleasePlan, protection: Protection, how: GivenMethod, table: CellTable, where: str) -> Stage:
-    """The stage of a protection whose matrix does not depend on the file.
-
-    ``table`` has the columns of ``within`` first, then the variables, and columns that rules join to them.
-    """
+    """The stage of a fixed matrix; ``table`` has the columns of ``within`` first, then variables, then joined ones."""
     levels = [plan.levels_of(table, name) for name in protection.variables]
     if isinstance(how, Fixed) and how.by_cell is not None:
         within = protection.within
@@ -68,10 +65,7 @@ def given_stage(plan: ReleasePlan, protection: Protection, how: GivenMethod, tab
 
 
 def _reached(plan: ReleasePlan, protection: Protection, cells: Sequence[Labels], table: CellTable) -> Sequence[Labels]:
-    """The cells that occur, and those that earlier randomizations of ``within`` may lead to.
-
-    Records that come into a cell without a matrix would stay as they are, and a published receipt would tell so.
-    """
+    """The cells that occur or that earlier stages lead to: records in one without a matrix would stay, and show it."""
     before = plan.protections[: plan.protections.index(protection)]
     moved = {name for one in before for name in one.moved}
     levels = [plan.levels_of(table, name) if name in moved else None for name in protection.within]
@@ -135,7 +129,6 @@ def _counts_at(table: CellTable, places: Array, states: int) -> dict[str, Any]:
     }
 
 
-# ---- matrices of an earlier release, with the counts of this file
 #
 # Records whose truth did not change then keep the draws that a key gave them. What the matrices keep, and the bounds
 # they were made for, hold for the counts of the earlier file, and are looked at again with those of this one.

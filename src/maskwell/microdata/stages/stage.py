@@ -71,10 +71,7 @@ class Randomization(Protocol):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RandomizedColumns:
-    """Columns that were randomized together, over states: a :class:`Stage`, or what a receipt tells of one.
-
-    Tables are pushed through it by numbers of its labels, in the order in which they are met, true states first.
-    """
+    """Columns randomized together, over states: a :class:`Stage`, or what a receipt tells; numbers labels as met."""
 
     # Columns that are randomized together, columns whose combinations (cells) each have a matrix of their own (one that
     # an earlier stage randomized counts with its released value), and columns that follow from the variables
@@ -251,10 +248,7 @@ class Stage(RandomizedColumns):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Names what a kept draw depends on: the columns, the labels of all states in order, and the exact matrix.
-
-        Labels count by their text, so that 7 in one file and "7" in another are one label; a missing value is none.
-        """
+        """Names what a kept draw depends on: columns, the texts of all labels in order, and the exact matrix."""
         head: dict[str, Any] = {"maskwell": "stage", "version": 1, "variables": self.variables, "within": self.within}
         head |= {} if self.unit is None else {"unit": self.unit}
         outputs = "states" if [*self.outputs] == [*self.states] else "others"
@@ -334,9 +328,6 @@ def _label_texts(labels: Sequence[State]) -> Iterator[list[list[str | None]]]:
         yield [[one if type(one) is str else text(one) for one in label] for label in labels[start : start + _STRETCH]]
 
 
-# ---- tables of all stages
-
-
 def is_kept(groups: Sequence[RandomizedColumns], columns: Collection[str]) -> bool:
     """Whether the counts of a table are unbiased as they stand, after all groups; only those that matter are asked."""
     needed = {*columns}
@@ -357,10 +348,7 @@ def unchanged_columns(groups: Sequence[RandomizedColumns], columns: Collection[s
 
 
 def kept_columns(groups: Sequence[RandomizedColumns], group: RandomizedColumns) -> list[str]:
-    """The columns of a table of one group that all groups together keep; none where they keep none.
-
-    All its columns, or those that no other group moves, or its variables alone, or else the largest that is kept.
-    """
+    """The columns of a group in a table that are kept: all, those that no other moves, its variables, or the most."""
     moved = {name for other in groups if other is not group for name in other.moved}
     own, variables = [*group.columns, *group.linked], {*group.moved}
     likely: list[list[str]] = [own, [name for name in own if name not in moved], [*group.moved]]

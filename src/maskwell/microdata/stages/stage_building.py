@@ -1,7 +1,4 @@
-"""Stages of a release: from its plan and the counts of a file to the matrix of every cell.
-
-A matrix is worked out from the counts, was fixed before, or is that of an earlier release, carried out again.
-"""
+"""Stages of a release: from its plan and the counts of a file, or an earlier release, to the matrix of every cell."""
 
 from __future__ import annotations
 
@@ -52,11 +49,7 @@ def build_stages(
     fits: ColumnFits | None = None,
     tighter: Fraction = Fraction(1),
 ) -> tuple[Stage, ...]:
-    """The stages of a plan, in its order: from its counts, or those of an earlier release carried out again.
-
-    ``external`` has counts of other files by their variables; ``sizes`` and ``fits`` by the columns of protections the
-    records of a unit in each cell, and what other columns tell, for whose sake bounds are ``tighter`` by a factor.
-    """
+    """The stages of a plan, in its order; ``sizes`` of units, ``fits``, and ``external`` files by their columns."""
     for column in plan.codebook:  # refused where the file holds a label that its codebook does not list
         if (table := next((table for columns, table in tables.items() if column in columns), None)) is not None:
             plan.levels_of(table, column)
@@ -71,7 +64,13 @@ def build_stages(
     for number, protection in enumerate(plan.protections, 1):
         where = f"[[protect]] number {number}"
         if earlier is not None:
-            stages.append(_with_sizes(plan, where, _again(plan, where, protection, tables, earlier[number - 1]), sizes))
+            within, variables = plan.columns_of(protection)
+            table = tables[(*within, *variables)]
+            made = recounted_stage(plan, earlier[number - 1], table, tables, where)
+            if plan.rules:  # rules and bounds are looked at again, with the counts of this file
+                check_moves(plan, made, table, where)
+            _check_linked(made, made.linked, where)
+            stages.append(_with_sizes(plan, where, made, sizes))
             continue
         other = (external or {}).get(",".join(protection.variables))
         made = _stage(plan, where, protection, _by_unit(plan, protection, tables, sizes), other, fits or {}, tighter)
@@ -82,10 +81,7 @@ def build_stages(
 
 
 def unit_sizes(table: CellTable, within: Sequence[str], members: UnitMembers, where: str) -> dict[Labels, int]:
-    """How many records a unit has, for the labels of ``within``; an error where units cannot have one draw.
-
-    Their records must agree, and units of a cell have one size: else the number of records released would tell units.
-    """
+    """How many records a unit has, for the labels of ``within``: all agree, or the number released would tell units."""
     first = np.zeros(len(members.sizes), dtype=np.int64)
     first[members.units] = members.cells
     differ = first[members.units] != members.cells
@@ -175,17 +171,6 @@ def _stage(
     return replace(stage, linked=linked, notes=(*stage.notes, *notes))
 
 
-def _again(plan: ReleasePlan, where: str, protection: Protection, tables: Tables, earlier: Stage) -> Stage:
-    """A stage of an earlier release on this file: rules and bounds are looked at again, with its counts."""
-    within, variables = plan.columns_of(protection)
-    table = tables[(*within, *variables)]
-    stage = recounted_stage(plan, earlier, table, tables, where)
-    if plan.rules:
-        check_moves(plan, stage, table, where)
-    _check_linked(stage, stage.linked, where)
-    return stage
-
-
 def _linked(table: CellTable, name: str, where: str) -> dict[tuple[Hashable, ...], Hashable]:
     """The label of a linked column for each combination of the variables; an error where it does not follow."""
     linked_labels: dict[tuple[Hashable, ...], Hashable] = {}
@@ -217,9 +202,6 @@ def _check_linked(stage: Stage, linked: Mapping[str, Mapping[tuple[Hashable, ...
                 )
 
 
-# ---- matrices that are worked out from counts
-
-
 def _with_external(table: CellTable, external: CellTable | None) -> tuple[CellTable, Array | None]:
     """The cells of the file and of another one, with the records of the file; and the records of the other one."""
     if external is None:
@@ -241,10 +223,7 @@ def _with_external(table: CellTable, external: CellTable | None) -> tuple[CellTa
 
 @dataclass(frozen=True, eq=False)
 class _Counted:
-    """A protection whose matrix is worked out, and its states: cells of its table with a value in every variable.
-
-    ``external`` are the records of another file in these cells, where the matrix is worked out from them.
-    """
+    """A protection with a matrix to be worked out, from its states, or from records of an ``external`` file in them."""
 
     plan: ReleasePlan
     protection: Protection
@@ -256,7 +235,6 @@ class _Counted:
     others: _OtherColumns | None
 
     def of(self, values: Array | None) -> Any:
-        """Values of the table, for the states."""
         return None if values is None else values[self.rows]
 
     @cached_property
@@ -282,20 +260,17 @@ class _Counted:
 
     @cached_property
     def mass(self) -> Array:
-        """What is to be kept of each state."""
         weights = self.table.weights if self.invariance == "weights" else None
         kept = self.table.counts if weights is None else weights
         return np.asarray((kept if self.external is None else self.external)[self.rows])
 
     @cached_property
     def labels(self) -> list[Labels]:
-        """Of the columns of each state."""
         every = self.table.labels()
         return every if len(self.rows) == len(every) else [every[row] for row in self.rows.tolist()]
 
     @cached_property
     def cells(self) -> Array:
-        """A number for each combination of the columns within which is randomized."""
         codes = self.table.codes[self.rows, : len(self.within)]
         if not codes.shape[1]:
             return np.zeros(len(codes), dtype=np.int64)
@@ -412,10 +387,7 @@ class _Counted:
 
 
 def _with_remedy(error: InfeasibleError, table: CellTable, within: tuple[str, ...]) -> InfeasibleError:
-    """The error of cells with too few records, with what would help; other errors as they are.
-
-    That column is named without which the smallest cell has most records.
-    """
+    """The error of cells with too few records, naming the column without which the smallest has most; others as are."""
     needed = error.objects.get("needed")
     if not isinstance(needed, int):
         return error
@@ -456,7 +428,6 @@ class _OtherColumns:
         return replace(asked, bounds=bounds, others=replace(self, cells=cells))
 
     def order(self) -> list[int]:
-        """Variables, those first of which the other columns tell most."""
         return [int(place) for place in np.argsort(-self.fit.told[self.n_within :], kind="stable")]
 
     def costs(self, cells: Array) -> Array:

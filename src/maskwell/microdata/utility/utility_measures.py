@@ -113,12 +113,7 @@ def table_distance(before: Any, after: Any) -> TableDistance:
 
 
 def expected_variation(shift: Real, variance: Real) -> tuple[float, float]:
-    """Total variation to expect where shares move by ``shift`` on average with this ``variance``, and the most.
-
-        1/2 sum E|e_i|,  e_i normal        at most  1/2 sum sqrt(shift_i^2 + variance_i)
-
-    where a matrix that keeps the counts has no shift. Source: derived; standard.
-    """
+    """Total variation: ``1/2 sum E abs(e_i)``, e_i normal, and at most ``1/2 sum sqrt(shift_i^2 + variance_i)``."""
     sd = np.sqrt(np.maximum(variance, 0))  # differences of rounding may be below zero
     z = np.divide(shift, sd, out=np.zeros(len(sd)), where=sd > 0)
     erf = np.array([math.erf(x / math.sqrt(2)) for x in z])

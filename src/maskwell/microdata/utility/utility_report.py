@@ -244,7 +244,6 @@ def _association(table: CellTable) -> float | None:
 
 
 def _covering(tables: Iterable[CellTable], columns: Sequence[str]) -> CellTable | None:
-    """The smallest table that has all these columns."""
     fits = [table for table in tables if {*columns} <= {*table.columns}]
     return min(fits, key=len, default=None)
 
@@ -274,12 +273,7 @@ def _flags(
 
 
 def expected_share(stages: Sequence[Stage], tables: Iterable[CellTable], columns: Sequence[str]) -> float | None:
-    """The expected share of records that change in one or more of some columns; None where unknown.
-
-        1 - sum_c N_c Pr(all labels kept | c) / n
-
-    over the cells c of the smallest table with these columns and all that tell how they move. Source: derived.
-    """
+    """``1 - sum_c N_c Pr(kept; c) / n``, c cells of the smallest table that tells how columns move; or None."""
     needed = {*needed_columns(stages, columns)}
     fits = [table for table in tables if needed <= {*table.columns} and table.n]
     table = min(fits, key=len, default=None)

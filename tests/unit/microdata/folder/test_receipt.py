@@ -34,9 +34,9 @@ from maskwell.microdata.folder.receipt_contents import (
     stage_to_dict,
 )
 from maskwell.microdata.matrices import method1
-from maskwell.microdata.needed_tables import tables_of
 from maskwell.microdata.plans.given_methods import Fixed
 from maskwell.microdata.stages.stage import Stage, state_categories
+from maskwell.microdata.true_file import tables_of
 from maskwell.microdata.utility.utility_measures import inflation_of
 
 VALIDATOR = jsonschema.Draft202012Validator(schema())

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.support.quiet import quiet
 
 from maskwell.core import Categories
 from maskwell.designs import Uniform
-from maskwell.errors import CountsError, EditRuleError, MatrixError, ParameterError
+from maskwell.errors import CountsError, MatrixError, ParameterError
 from maskwell.microdata.matrices import is_invariant, method1, sequential_uniform
 from maskwell.microdata.matrices.matrix_algebra import blockwise, conditional_matrix, two_stage
-from maskwell.microdata.matrices.matrix_checks import check_no_forbidden, expected_failures
+from maskwell.microdata.matrices.matrix_checks import expected_failures
 
 
 def test_every_cell_has_its_own_matrix() -> None:
@@ -45,14 +44,6 @@ def test_two_stages_of_a_table() -> None:
     np.testing.assert_allclose(stages.design.matrix(), stages.second.matrix() @ stages.first.matrix())
     with pytest.raises(CountsError, match="1 variables"):
         two_stage(np.array([1, 2]), sequential_uniform, sequential_uniform)
-
-
-def test_records_in_forbidden_cells_are_named() -> None:
-    forbidden = np.array([False, True, True])
-    said = r"7 records in \('child', 'married'\), 8 records in all"
-    with quiet(EditRuleError, match="8 records in forbidden cells, most in cell 3", values=said) as caught:
-        check_no_forbidden([5, 1, 7], forbidden, [("adult", "no"), ("child", "divorced"), ("child", "married")])
-    assert caught.value.objects.items() >= {"cell": 2, "count": 7, "total": 8}.items()
 
 
 def test_records_that_a_matrix_moves_into_forbidden_cells_are_counted() -> None:

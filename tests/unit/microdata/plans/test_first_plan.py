@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from maskwell.errors import InfeasibleError, ParameterError
-from maskwell.microdata import Protection, ReleasePlan, assess_file, needed_tables
+from maskwell.microdata import Protection, ReleasePlan, assess_file, true_file
 from maskwell.microdata.kept_bounds import check_kept
 from maskwell.microdata.plans.release_plan import read_plan
 from maskwell.verbs import first_plan
@@ -146,7 +146,7 @@ def _looked_up(sensitive: int) -> int:
         match="0.3",
         sensitive=[_Counted(f"income{i}") for i in range(sensitive)],
     )
-    assert len(needed_tables.compared_tables(plan)) == 1 + sensitive + min(sensitive, needed_tables.MOST_PAIRS)
+    assert len(true_file.compared_tables(plan)) == 1 + sensitive + min(sensitive, true_file.MOST_PAIRS)
     return _Counted.looked_up - before
 
 
@@ -160,6 +160,6 @@ def test_pairs_to_compare_come_in_the_order_of_their_combinations() -> None:
         [Protection.of(["c", "e"], "mixing")], keys=["a", "c", "e"], sensitive=["b", "d"], match="0.3"
     )
     names = ["a", "c", "e", "b", "d"]
-    pairs = [table for table in needed_tables.compared_tables(plan) if len(table) > 1]
+    pairs = [table for table in true_file.compared_tables(plan) if len(table) > 1]
     every = [pair for pair in combinations(names, 2) if {"c", "e"} & {*pair}]
-    assert pairs == [*dict.fromkeys(needed_tables.closure(plan, pair) for pair in every)]
+    assert pairs == [*dict.fromkeys(true_file.closure(plan, pair) for pair in every)]

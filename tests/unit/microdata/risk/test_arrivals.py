@@ -18,10 +18,9 @@ from maskwell.errors import TooLargeError
 from maskwell.microdata.risk import arrivals as module
 from maskwell.microdata.risk import assess_risk
 from maskwell.microdata.risk import kronecker_arrivals as product_module
-from maskwell.microdata.risk.arrivals import arrivals_of
+from maskwell.microdata.risk.arrivals import SparseArrivals, arrivals_of
 from maskwell.microdata.risk.identity_disclosure import cell_risks, risks_of
 from maskwell.microdata.risk.kronecker_arrivals import KroneckerArrivals
-from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 
 SIZES = {"a": 2, "b": 3, "c": 3}
 

@@ -12,9 +12,9 @@ from tests.support.together import together
 from maskwell.core import Categories
 from maskwell.designs import Dense
 from maskwell.microdata.risk import identity_disclosure, match_chances
+from maskwell.microdata.risk.arrivals import SparseArrivals
 from maskwell.microdata.risk.binomial_sums import count_distributions, sums_of_terms
 from maskwell.microdata.risk.identity_disclosure import cell_risks
-from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 
 P = [[Fraction(3, 4), Fraction(1, 6)], [Fraction(1, 4), Fraction(5, 6)]]
 

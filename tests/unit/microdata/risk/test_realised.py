@@ -18,8 +18,8 @@ from maskwell.microdata import ReleasePlan
 from maskwell.microdata.matrices import inverse_frequency, method1
 from maskwell.microdata.risk import assess_risk
 from maskwell.microdata.risk import released_counts as module
+from maskwell.microdata.risk.arrivals import SparseArrivals
 from maskwell.microdata.risk.released_counts import realised_risks
-from maskwell.microdata.risk.sparse_arrivals import SparseArrivals
 from maskwell.microdata.stages.stage_building import build_stages
 
 

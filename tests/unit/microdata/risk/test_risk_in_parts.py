@@ -11,10 +11,10 @@ from tests.support.together import together
 from maskwell.core import CellTable
 from maskwell.microdata import ReleasePlan
 from maskwell.microdata.assessment import assess_tables
-from maskwell.microdata.needed_tables import tables_of
 from maskwell.microdata.risk import RiskReport, assess_risk, identity_disclosure
 from maskwell.microdata.risk import arrivals as arrivals_module
 from maskwell.microdata.stages.stage import Stage
+from maskwell.microdata.true_file import tables_of
 
 KEYS = ["region", "job", "age"]
 

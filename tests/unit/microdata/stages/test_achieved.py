@@ -13,9 +13,9 @@ from maskwell.core import CellTable
 from maskwell.microdata import Protection, Release, ReleasePlan
 from maskwell.microdata.assessment import assess_tables
 from maskwell.microdata.matrices import Bounds
-from maskwell.microdata.needed_tables import tables_of
 from maskwell.microdata.stages.achieved_bounds import achieved, guessed
 from maskwell.microdata.stages.stage import Stage
+from maskwell.microdata.true_file import tables_of
 from maskwell.microdata.utility.utility_report import expected_share
 
 
@@ -86,7 +86,7 @@ def test_records_without_a_value_count_among_all() -> None:
     found = release()
     assert found.utility is not None
     assert found.utility.variables["u"].expected_changed == pytest.approx(3 / 50)  # as realised shares are counted
-    assert found.variable_facts()["u"]["expected_changed"] == pytest.approx(3 / 50)
+    assert found.to_dict()["variables"]["u"]["expected_changed"] == pytest.approx(3 / 50)
 
 
 def test_no_table_has_the_columns() -> None:

@@ -17,9 +17,9 @@ from maskwell.core import CellTable
 from maskwell.designs import Sparse
 from maskwell.errors import EditRuleError, MaskwellError, OrientationError, PlanError, UnknownCategoryError
 from maskwell.microdata import ReleasePlan
-from maskwell.microdata.needed_tables import count_external, tables_of
 from maskwell.microdata.stages.stage import Stage
 from maskwell.microdata.stages.stage_building import build_stages
+from maskwell.microdata.true_file import count_external, tables_of
 
 Counts = dict[tuple[Hashable, ...], int]
 METHOD1 = {"variables": "x", "method": "method1", "theta": "1"}

@@ -15,8 +15,8 @@ from maskwell.microdata.assessment import assess_tables
 from maskwell.microdata.folder.receipt import stage_from_dict
 from maskwell.microdata.folder.receipt_contents import stage_to_dict
 from maskwell.microdata.kept_bounds import check_kept
-from maskwell.microdata.needed_tables import tables_of
 from maskwell.microdata.stages.stage import Stage
+from maskwell.microdata.true_file import tables_of
 
 Cells = dict[tuple[Hashable, ...], int]
 METHOD1 = {"variables": "job", "method": "method1", "theta": "1/2"}

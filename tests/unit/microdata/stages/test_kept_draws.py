@@ -24,10 +24,10 @@ from maskwell.microdata.folder.receipt import stage_from_dict
 from maskwell.microdata.folder.receipt_contents import stage_to_dict
 from maskwell.microdata.kept_bounds import check_kept
 from maskwell.microdata.matrices import is_invariant
-from maskwell.microdata.needed_tables import tables_of
 from maskwell.microdata.records.row_releaser import draws_of
 from maskwell.microdata.stages.stage import Stage, state_categories
 from maskwell.microdata.stages.stage_building import build_stages
+from maskwell.microdata.true_file import tables_of
 
 WARNER = [["3/4", "1/4"], ["1/4", "3/4"]]
 COUNTS = {(s, j): n for s, own in (("f", (30, 20, 10)), ("m", (25, 40, 5))) for j, n in zip("abc", own, strict=True)}
