@@ -1,13 +1,9 @@
-"""Conditional shares ``Pi_hat[i, j] / Pi_hat[i, +]``, and their differences between groups.
+"""Conditional shares ``Pi_hat[i, j] / Pi_hat[i, +]``, and their differences between groups: ratios r = a / b.
 
-Both are ratios r = a / b of unbiased estimates, with ``Var(r) = (Var a - 2 r Cov(a, b) + r^2 Var b) / b^2``. Fieller's
-set holds every r with ``(a - r b)^2 <= z^2 Var(a - r b)``, and has no end where b may be zero. Variances are read off
-the covariance of all cells or, for tables too large to have one, found by operators, U the indicator of one report:
-
-    E[U_ij U_i+]  =  sum_z lam[z] L_x[i, z_x]^2 L_y[j, z_y]
-
-Source: the delta method and Fieller's interval are standard; [Adeshiyan2011, section 3.3] for the covariances; the
-operators are derived from [NayakZhangAdeshiyan2016, eq. (1.3)].
+    Var(r) = (Var a - 2 r Cov(a, b) + r^2 Var b) / b^2;      Fieller: all r with (a - r b)^2 <= z^2 Var(a - r b)
+Variances come from the covariance of all cells or, for tables too large to have one, by operators, U the indicator of
+one report: ``E[U_ij U_i+] = sum_z lam[z] L_x[i, z_x]^2 L_y[j, z_y]``. Source: standard; [Adeshiyan2011, section 3.3]
+for the covariances; the operators are derived from [NayakZhangAdeshiyan2016, eq. (1.3)].
 """
 
 from __future__ import annotations

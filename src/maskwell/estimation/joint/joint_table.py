@@ -1,7 +1,6 @@
-"""Table: estimated shares of all combinations of several variables.
+"""Table: estimated shares of all combinations of several variables, ``Pi_hat = Lam_hat x_1 L_1 x_2 L_2 ...``.
 
-Counts of reports are turned around one axis at a time, ``Pi_hat = Lam_hat x_1 L_1 x_2 L_2 ...``, with the left inverse
-of each design, the identity for a variable that was asked directly. Source: [Adeshiyan2011, Example 3.2, section 3.3].
+L_t is the left inverse of a design, the identity for what was asked directly. Source: [Adeshiyan2011, Example 3.2].
 """
 
 from __future__ import annotations
