@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Real
-from maskwell.core.display import Result, number_or_none, plain_label
+from maskwell.core.display import Inside, Result, number_or_none, plain_label
 from maskwell.estimation.asked_quantities import Asked, Kind, QuantityTerms, Terms
 from maskwell.estimation.joint.conditionals import UNSTABLE, Ratios
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
@@ -44,20 +44,9 @@ class Quantity(Result):
     category: Hashable | None = None  # For groups: the category or combination that is compared
     flags: tuple[str, ...] = ()  # What a reader should know, in words
 
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return self.term.name
-
-    @property
-    def kind(self) -> Kind:
-        """Combination, contrast, ratio or groups."""
-        return self.term.kind
-
-    @property
-    def of(self) -> str:
-        """What it is made of, in words."""
-        return self.term.of
+    name = Inside[str]("term.name", "Its name.")
+    kind = Inside[Kind]("term.kind", "Combination, contrast, ratio or groups.")
+    of = Inside[str]("term.of", "What it is made of, in words.")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_level
-from maskwell.core.display import Result, data_frame, number_or_none
+from maskwell.core.display import Inside, Result, data_frame, number_or_none
 from maskwell.core.phrases import Printed
 from maskwell.core.verdicts import at_most
 from maskwell.designs.kronecker import along_axes
@@ -128,20 +128,16 @@ class Conditional(Result):
     ratios: Ratios  # Shares with their errors; the axes of the given variables come first
     estimate: Estimate  # What the shares were found from
 
-    @property
-    def share(self) -> Real:
-        """Conditional shares, one axis for each variable, the given ones first. They sum to one over the others."""
-        return self.ratios.value
+    share = Inside[Real](
+        "ratios.value",
+        "Conditional shares, one axis for each variable, the given ones first. They sum to one over the others.",
+    )
 
-    @property
-    def standard_error(self) -> Real:
-        """By the delta method, in the same shape."""
-        return self.ratios.standard_error
-
-    @property
-    def unstable(self) -> Any:
-        """Where the share of the given category is zero or less, or within two standard errors of zero."""
-        return self.ratios.unstable
+    standard_error = Inside[Real]("ratios.standard_error", "By the delta method, in the same shape.")
+    unstable = Inside[Any](
+        "ratios.unstable",
+        "Where the share of the given category is zero or less, or within two standard errors of zero.",
+    )
 
     def confidence_interval(self, level: float = 0.95, method: str = "wald") -> Real:
         """Intervals with two ends as the last axis."""

@@ -7,13 +7,12 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, as_floats, as_list, check_kind
-from maskwell.core.display import Summary, plain_numbers, require_pandas
+from maskwell.core.display import Inside, Summary, plain_numbers, require_pandas
 from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.design import Design
 from maskwell.errors import InputError
@@ -31,8 +30,6 @@ from maskwell.estimation.regression.nested_models import NestedTest, compare_nes
 from maskwell.estimation.regression.predicted_chances import Change, Effects, Margins, Predictions, check_few, numbered
 from maskwell.estimation.regression.regression_likelihood import Fitted, Search
 from maskwell.estimation.regression.row_sampling import RowSampling, why_incomparable
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,18 +68,7 @@ class Besides:
     checks: tuple[NestedTest, ...] = ()
 
 
-class _Of(property, Generic[T]):
-    """A property that stands in one of the values of a regression."""
-
-    def __init__(self, path: str, doc: str) -> None:
-        super().__init__(attrgetter(path), doc=doc)
-
-    if TYPE_CHECKING:
-
-        def __get__(self, whole: Any, kind: Any = None) -> T: ...  # type: ignore[override]
-
-
-class _Named(_Of[Any]):
+class _Named(Inside[Any]):
     """Numbers for each coefficient, by name (a pandas Series) when the model came from a formula."""
 
     def __get__(self, whole: Any, kind: Any = None) -> Any:
@@ -122,42 +108,44 @@ class Regression(Coefficients):
     source: Source = Source()
     besides: Besides = Besides()
 
-    log_likelihood = _Of[float]("search.log_likelihood", "At the estimates; weighted rows count with their weight.")
-    null_log_likelihood = _Of[float | None](
+    log_likelihood = Inside[float]("search.log_likelihood", "At the estimates; weighted rows count with their weight.")
+    null_log_likelihood = Inside[float | None](
         "search.null_log_likelihood", "With an intercept alone; None where that has no meaning."
     )
-    iterations = _Of[int]("search.iterations", "Of the search.")
-    converged = _Of[bool]("search.converged", "Whether the search ended at a maximum.")
-    variance = _Of[str]("search.variance", "What the standard errors rest on, in words.")
-    incomparable = _Of[str](
+    iterations = Inside[int]("search.iterations", "Of the search.")
+    converged = Inside[bool]("search.converged", "Whether the search ended at a maximum.")
+    variance = Inside[str]("search.variance", "What the standard errors rest on, in words.")
+    incomparable = Inside[str](
         "search.incomparable", "Why log-likelihood, AIC and BIC must not be compared with other models'; or empty."
     )
-    outcome = _Of[str]("source.outcome", "Name of the outcome.")
-    formula = _Of[str | None]("source.formula", "As typed; None for fits from arrays.")
-    dropped = _Of[int]("source.dropped", "Rows left out for missing values.")
-    designs = _Of[tuple[tuple[str, Design], ...]]("source.designs", "The design of each randomized column of a table.")
-    frame = _Of[Callable[[Any], Real] | None]("source.frame", "Turns a new table into the columns of the model.")
-    variables = _Of[Callable[[bool], Iterable[Change]] | None](
+    outcome = Inside[str]("source.outcome", "Name of the outcome.")
+    formula = Inside[str | None]("source.formula", "As typed; None for fits from arrays.")
+    dropped = Inside[int]("source.dropped", "Rows left out for missing values.")
+    designs = Inside[tuple[tuple[str, Design], ...]](
+        "source.designs", "The design of each randomized column of a table."
+    )
+    frame = Inside[Callable[[Any], Real] | None]("source.frame", "Turns a new table into the columns of the model.")
+    variables = Inside[Callable[[bool], Iterable[Change]] | None](
         "source.variables", "What moving each variable of the formula does to the columns."
     )
-    changed = _Of[Callable[[Mapping[str, Any]], Real] | None](
+    changed = Inside[Callable[[Mapping[str, Any]], Real] | None](
         "source.changed", "The columns in all rows with one value in each of some variables."
     )
-    latent = _Of[Coefficients | None](
+    latent = Inside[Coefficients | None](
         "besides.latent", "A second model fitted with the first: shares of a randomized predictor, or attention."
     )
-    random = _Of[RandomIntercept | None]("besides.random", "The random intercept; None without one.")
-    parameters = _Of[tuple[Parameter, ...]](
+    random = Inside[RandomIntercept | None]("besides.random", "The random intercept; None without one.")
+    parameters = Inside[tuple[Parameter, ...]](
         "besides.parameters", "What else was estimated: the variance of a random intercept, the honesty of carriers."
     )
-    free = _Of[int]("besides.free", "How many of the parameters are free, where others follow from these.")
-    checks = _Of[tuple[NestedTest, ...]](
+    free = Inside[int]("besides.free", "How many of the parameters are free, where others follow from these.")
+    checks = Inside[tuple[NestedTest, ...]](
         "besides.checks", "Tests that belong to the model: of no variance between groups, of proportional odds."
     )
     # The names of statsmodels
-    llf = _Of[float]("log_likelihood", "The log-likelihood at the estimates.")
-    llnull = _Of[float | None]("null_log_likelihood", "The log-likelihood with an intercept alone.")
-    nobs = _Of[int]("n", "Number of rows.")
+    llf = Inside[float]("log_likelihood", "The log-likelihood at the estimates.")
+    llnull = Inside[float | None]("null_log_likelihood", "The log-likelihood with an intercept alone.")
+    nobs = Inside[int]("n", "Number of rows.")
     params = _Named("shown", "Coefficients; by name (a pandas Series) after a formula, as the next three.")
     bse = _Named("standard_error", "Standard errors of the coefficients.")
     tvalues = _Named("z", "Coefficients over their standard errors.")
