@@ -13,7 +13,14 @@ from tests.support.together import together
 import maskwell as mw
 from maskwell import tabulate
 from maskwell.core.phrases import as_typed
-from maskwell.estimation.regression import estimate_with_anchor, fit_logistic, fit_predictor, fit_with_anchor
+from maskwell.estimation.regression import (
+    Anchor,
+    RandomizedPredictor,
+    estimate_with_anchor,
+    fit_logistic,
+    fit_predictor,
+    fit_with_anchor,
+)
 from maskwell.planning import plan_sample, unit_variance
 from maskwell.plots import plot_flows
 
@@ -30,9 +37,9 @@ PREDICTED = X[:, 0] + ONES
 
 CODES_FOR_LABELS: dict[str, Callable[[Any], Any]] = {
     "fit_logistic": lambda ones: fit_logistic(X, ones, YES_NO),
-    "fit_predictor": lambda ones: fit_predictor(PREDICTED, ones, YES_NO, family="linear"),
-    "fit_with_anchor": lambda ones: fit_with_anchor(X, ones, ones, YES_NO, YES_NO),
-    "estimate_with_anchor": lambda ones: estimate_with_anchor(ones, ones, YES_NO, YES_NO),
+    "fit_predictor": lambda ones: fit_predictor(PREDICTED, RandomizedPredictor(ones, YES_NO), family="linear"),
+    "fit_with_anchor": lambda ones: fit_with_anchor(X, ones, YES_NO, Anchor(ones, YES_NO)),
+    "estimate_with_anchor": lambda ones: estimate_with_anchor(ones, YES_NO, Anchor(ones, YES_NO)),
     "estimate": lambda ones: mw.estimate({"y": ones}, {"y": YES_NO}),
     "tally": lambda ones: mw.tally({"y": ones}, {"y": YES_NO}),
     "regress": lambda ones: mw.regress({"y": ones, "x": X[:, 0]}, "y ~ x", {"y": YES_NO}),

@@ -23,7 +23,7 @@ from maskwell.core.display import Result
 from maskwell.core.documents import json_form
 from maskwell.errors import WrongTypeError
 from maskwell.estimation.direct_estimate import estimate_unknown
-from maskwell.estimation.regression import estimate_with_anchor
+from maskwell.estimation.regression import Anchor, estimate_with_anchor
 from maskwell.plots import Picture
 
 pd = pytest.importorskip("pandas")
@@ -84,7 +84,9 @@ def examples() -> dict[str, Result]:
     }
     released = mw.release(pd.DataFrame(people), plan, random=mw.SeededRandom(1))
     certificate = mw.certify(warner)
-    anchored = estimate_with_anchor(data["y"], mw.randomize({"y": ["[no]"] * n}, {"y": warner})["y"], warner, warner)
+    anchored = estimate_with_anchor(
+        data["y"], warner, Anchor(mw.randomize({"y": ["[no]"] * n}, {"y": warner})["y"], warner)
+    )
     comparison = mw.compare(warner, other)
     made: list[Result] = [
         counts,

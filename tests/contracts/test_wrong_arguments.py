@@ -69,7 +69,8 @@ MORE = """
 >>> _ = mw.plots.plot_flows(coin), mw.plots.plot_learned(mw.estimation.estimate_by_moments(sample.counts, coin))
 >>> rows = np.random.default_rng(1)
 >>> age, said = rows.normal(size=200), rows.choice(["same", "different"], size=200)
->>> _ = mw.estimation.regression.fit_with_anchor(age, said, np.repeat(["same", "different"], [30, 170]), cross, cross)
+>>> anchor = mw.estimation.regression.Anchor(np.repeat(["same", "different"], [30, 170]), cross)
+>>> _ = mw.estimation.regression.fit_with_anchor(age, said, cross, anchor)
 >>> fitted = mw.estimation.regression.fit_logistic(age, rows.choice(["yes", "no"], size=200), coin)
 >>> _ = mw.plots.plot_coefficients(fitted)
 >>> with open("people.csv", "w") as file:

@@ -34,7 +34,11 @@ def test_shares_corrected_for_inattention(
     design = mw.design("crosswise", q="0.15")
     weights = shares["weight"] if weighted else None
     found = mw.estimation.regression.estimate_with_anchor(
-        codes(shares["Y"]), codes(shares["A"]), design, design, weights=weights, codes=True
+        codes(shares["Y"]),
+        design,
+        mw.estimation.regression.Anchor(codes(shares["A"]), design),
+        codes=True,
+        plan=mw.Sampling(weights=weights),
     )
     assert [round(x, 4) for x in (found.naive, found.corrected)] == [naive, corrected]
     assert attentive is None or round(found.attentive, 4) == attentive
@@ -69,7 +73,12 @@ def test_regression_corrected_for_inattention(predicted: dict[str, Real]) -> Non
     X = np.column_stack([predicted["female"], predicted["age"]])
     question, anchor = mw.design("crosswise", q="0.1"), mw.design("crosswise", q="0.15")
     found = mw.estimation.regression.fit_with_anchor(
-        X, codes(predicted["Y"]), codes(predicted["A"]), question, anchor, names=["female", "age"], codes=True
+        X,
+        codes(predicted["Y"]),
+        question,
+        mw.estimation.regression.Anchor(codes(predicted["A"]), anchor),
+        names=["female", "age"],
+        codes=True,
     )
     errors = dict(zip(found.terms, found.standard_error, strict=True))
     assert [round(errors[term], 4) for term in ("female", "age")] == [0.1427, 0.0133]

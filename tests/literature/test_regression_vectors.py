@@ -60,7 +60,10 @@ def test_a_randomized_predictor(rr_vectors):
     case = rr_vectors["X05"]
     given, expected, tol = case["input"], case["expected"], case["tol"]
     found = mw.estimation.regression.fit_predictor(
-        given["y"], given["z"], mw.designs.Dense.of(given["P"]), given["w"], names=["w"], codes=True
+        given["y"],
+        mw.estimation.regression.RandomizedPredictor(given["z"], mw.designs.Dense.of(given["P"]), codes=True),
+        given["w"],
+        names=["w"],
     )
     by_name = dict(zip(found.terms, found.estimates, strict=True))
     wanted = {"Intercept": expected["intercept"], "x[T.0]": expected["beta_x"], "w": expected["beta_w"]}
@@ -118,7 +121,9 @@ def test_all_procedures_in_one_regression_give_one_effect(read):
     z = codes([table["RR_response"][i] for i in rows])
     X = np.array([[table["gender"][i] == "male"] for i in rows], dtype=float)
     student = [table["id"][i] for i in rows]
-    found = mw.estimation.regression.fit_logistic(X, z, designs, groups=groups, clusters=student, codes=True)
+    found = mw.estimation.regression.fit_logistic(
+        X, z, designs, groups=groups, codes=True, plan=mw.Sampling(clusters=student)
+    )
     P = np.concatenate([design.matrix() for design in designs])
     beta, _ = plain_newton(np.column_stack([np.ones(len(X)), X]), 2 * groups + z, P)
     np.testing.assert_allclose(found.params, beta, atol=1e-7)

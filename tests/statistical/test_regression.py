@@ -11,7 +11,8 @@ import pytest
 from tests.support.coverage import Coverage, Errors
 from tests.support.regression import DIRECT, KUK, THREE, WARNER, draw
 
-from maskwell.estimation.regression import fit_logistic, fit_multinomial, fit_predictor
+from maskwell import Sampling
+from maskwell.estimation.regression import RandomizedPredictor, fit_logistic, fit_multinomial, fit_predictor
 
 pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 SURVEYS, RATE = 200, 1e-5
@@ -56,7 +57,7 @@ def test_clustered_intervals_cover():
         x, shift = rng.normal(size=40)[cluster], rng.normal(size=40)[cluster]
         yes = rng.random(800) < 1 / (1 + np.exp(-(0.3 * x + shift)))
         z = draw(WARNER.matrix(), np.where(yes, 0, 1), rng)
-        fits.append(fit_logistic(x, z, WARNER, clusters=cluster, codes=True))
+        fits.append(fit_logistic(x, z, WARNER, codes=True, plan=Sampling(clusters=cluster)))
         simple.append(fit_logistic(x, z, WARNER, codes=True))
     check(fits, truth, points=0.025, variance=0.2)  # forty clusters are few: up to 1.5 points below
     assert (coverage_of(simple, truth).shares < 0.9).all()  # forgetting the clusters shows
@@ -85,5 +86,5 @@ def test_intervals_for_a_randomized_predictor_cover(family):
         if family == "logistic":
             y = (rng.random(1200) < 1 / (1 + np.exp(-mean))).astype(int)
         z = draw(WARNER.matrix(), x, rng)
-        fits.append(fit_predictor(y, z, WARNER, w, family=family, codes=True))
+        fits.append(fit_predictor(y, RandomizedPredictor(z, WARNER, codes=True), w, family=family))
     check(fits, truth)

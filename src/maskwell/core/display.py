@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from maskwell.core.extras import require_library
 
 if TYPE_CHECKING:
     from maskwell.core.arguments import Real
 
+T = TypeVar("T")
 Renderer = Callable[..., Any]
 _sources: list[Callable[[], Mapping[str, Renderer]]] = []
 
@@ -29,6 +31,17 @@ def render(name: str, result: Any, **options: Any) -> Any:
     """A result as a picture or a text, by the renderer of that name."""
     (source,) = _sources
     return source()[name](result, **options)
+
+
+class Inside(property, Generic[T]):
+    """A property that stands in one of the values of a result, at a dotted path."""
+
+    def __init__(self, path: str, doc: str) -> None:
+        super().__init__(attrgetter(path), doc=doc)
+
+    if TYPE_CHECKING:
+
+        def __get__(self, whole: Any, kind: Any = None) -> T: ...  # type: ignore[override]
 
 
 class Result:

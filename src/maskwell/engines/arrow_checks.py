@@ -1,8 +1,4 @@
-"""What a file claims of its arrays is checked first.
-
-Arrow hands out arrays that point wherever a file says: a damaged offset reads the memory of the process. Every batch
-that comes from a file passes ``validated`` first; casts, selections and conversions come later.
-"""
+"""What a file claims of its arrays is checked first: a damaged offset would read the memory of the process."""
 
 from __future__ import annotations
 

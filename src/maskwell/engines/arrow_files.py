@@ -1,7 +1,4 @@
-"""Parquet, read and written row group by row group, and Arrow's own file format (also known as Feather 2).
-
-Arrow's stream format is read too.
-"""
+"""Parquet, by row groups, and Arrow's own formats: files (also known as Feather 2) and streams."""
 
 from __future__ import annotations
 
@@ -123,11 +120,7 @@ class _ParquetSource:
 
 
 class _ParquetSink:
-    """Writes rows as Parquet.
-
-    A dictionary of texts is written several times faster than texts, and makes the same file: in each row group, it
-    holds what is in its rows, in their order.
-    """
+    """Writes rows as Parquet; dictionaries of texts are faster than texts, and make the same file."""
 
     def __init__(self, file: BinaryIO, ending: str, schema: Any, *, style: Any) -> None:
         self._file, self._schema, self._rows, self._bytes = file, schema_without_views(schema), 0, 0
@@ -285,10 +278,7 @@ class _IpcSink:
         self._started: Any = None
 
     def leave_out_unused(self) -> None:
-        """From now on, before there are rows: dictionaries hold what rows hold, and nothing else a column once had.
-
-        In a stream each batch has its own. A file has one for all, so its rows wait in a file without a name.
-        """
+        """Write only what rows hold in dictionaries; rows of an Arrow file wait for that, in one without a name."""
         is_dictionary = require().types.is_dictionary
         self._used = {i: _UsedValues() for i, field in enumerate(self._schema) if is_dictionary(field.type)}
         with file_errors("write", "the output"):

@@ -1,9 +1,7 @@
-"""Which design belongs to which column of a table, or to which group of its rows.
+"""Which design belongs to which column of a table, or to which group of its rows, named by the values of other columns.
 
-A column has one design for all rows, or one for each group of rows, named by the values of other columns. The designs
-that a row used for all its columns together are its *sample*. Reports that are tuples of answers stand in one column
-for each answer; a column that was asked directly has a design that reports the truth. A product of designs for the
-items of a basket has a column for each item, or one column of baskets.
+The designs that a row used for all its columns together are its *sample*. Reports that are tuples, or bits of a basket,
+have a column for each part.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Baskets of items in a table: one column of lists, or a column of 1 and 0 for each item; as rows of bits.
+"""Baskets of items in a table, as rows of bits: one column of lists, or a column of 1 and 0 for each item.
 
-A basket in one column is a list of items, a text with blanks between the items, or a report: a text of 0 and 1 with one
-character for each item, or the same packed into bytes. Items are found by their text, so that 7 and "7" are one item.
+A basket may be a text with blanks between the items, a text of 0 and 1, or the same packed. 7 and "7" are one item.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Count the records of a table in the cells of several tables at once, in one pass; memory follows the cells.
-
-:func:`count_tables` opens a file or a table in memory, :func:`count_rows` makes the pass, and a :class:`CellCounter`
-counts the cells of one table. What was found for cells is written beside the records by :func:`write_cell_values`.
-"""
+"""Count the records of a table in the cells of several tables at once, in one pass; memory follows the cells."""
 
 from __future__ import annotations
 
@@ -228,10 +224,7 @@ class _TableCounter:
             self._beside.add({name: batch.column(self._places[name]) for name in self._beside.names}, codes)
 
     def _ready(self) -> list[CellCounter]:
-        """The counters, made when the first rows have shown how many labels there are about.
-
-        Tables that have too many cells by now, and can be done without, are given up for smaller ones.
-        """
+        """The counters, made when rows have shown how many labels there are; tables too large give way to smaller."""
         sizes = {name: len(coder.labels) for name, coder in self._coders.items()}
         if self._counters is None:
             joined, weighted = merged(self._tables, sizes), self._weights is not None
@@ -263,11 +256,7 @@ class _TableCounter:
 
 
 class CellCounter:
-    """Counts the cells of one table.
-
-    A cell is one number in mixed radix; a radix that has become too small is doubled, and what was counted moves. Where
-    all labels are known from the beginning, there is room for them and no others.
-    """
+    """Counts the cells of one table: a cell is a number in mixed radix, and a radix that is too small is doubled."""
 
     def __init__(self, coders: Sequence[LevelCoder], weighted: bool) -> None:  # noqa: FBT001
         self._coders = coders

@@ -1,10 +1,4 @@
-"""Columns of a batch as codes, by what is known of their values, and as numbers.
-
-:class:`CategoryCoder`: the categories of a design; values that are none of them are gathered, so that one error tells
-all. :class:`LevelCoder`: labels as they are met, or those that were counted before. :func:`numbered_column`: values of
-any type as numbers of 64 bits. All of these look at each different value of a batch once (:func:`places_of`).
-:func:`numbers_of` reads weights and the like, and says in which row there is none.
-"""
+"""Columns of a batch as codes, by what is known of their values, and as numbers; each value is looked at once."""
 
 from __future__ import annotations
 

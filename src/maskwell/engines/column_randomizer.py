@@ -265,11 +265,7 @@ def _set_array(reports: Reports, *, texts_only: bool) -> Any:
 
 
 class ProductSampler:
-    """Draws the reports of several columns from one design, a product of one for each; or of a single column.
-
-    Where one code cannot number the cells of the product, or it has more axes than NumPy takes, each factor draws its
-    own column.
-    """
+    """Draws the reports of several columns from one design, a product of one for each; apart where it is too large."""
 
     def __init__(self, design: Design, random: RandomSource | KeyedRandom | None, columns: Sequence[str]) -> None:
         self._leaves = design.leaves

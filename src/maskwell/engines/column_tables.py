@@ -1,7 +1,4 @@
-"""Tables of any kind, by column: files, pandas, polars, Arrow, or a mapping from names to columns.
-
-Columns are read as Arrow arrays; a table in memory also gives them as they are, and takes others in their place.
-"""
+"""Tables of any kind, by column, as Arrow arrays; one in memory also gives and takes its own columns."""
 
 from __future__ import annotations
 

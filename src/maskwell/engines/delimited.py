@@ -1,13 +1,8 @@
 """CSV and TSV, plain or compressed: every column is read as text, so that only the randomized columns can change.
 
-An empty field is a missing value, an empty field in quotes an empty text, and both are written as they were read.
-Quotes are written only where they are needed. The line ends of the input are kept, and so are its separator, its
-encoding and its decimal commas, which are points for all who use the rows.
-
-The bytes are cut here into blocks of whole records, which are handed to Arrow's parser in memory. A thread of Arrow
-that read a Python file by itself could still be at it while the file is closed or Python ends, which aborts the process
-or leaves it hanging. One thread cuts, some parse (which takes longer than all the rest), and the rows come in the order
-of the file.
+An empty field is a missing value, an empty field in quotes an empty text. The bytes are cut here into blocks of whole
+records for Arrow's parser: a thread of Arrow that read a Python file could still be at it while Python ends, which
+aborts the process or leaves it hanging. One thread cuts, some parse, and rows come in the order of the file.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Several files read as one: those of a folder with its partitions, or those that a pattern names.
-
-Folders are read as Spark and Hive write them: names that begin with ``_`` or ``.`` are passed over, and a folder
-``year=2025`` gives its files a column ``year``. All files have the same columns. Rows can be written into a folder of
-files with the same names.
-"""
+"""Several files read as one: those of a folder with partitions as Spark and Hive write them, or of a pattern."""
 
 from __future__ import annotations
 

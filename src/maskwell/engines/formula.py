@@ -1,7 +1,6 @@
 """Formulas such as ``y ~ age + C(region)``: the terms that they add up to, and the columns that they name.
 
-The grammar is that of Wilkinson and Rogers as formulaic reads it. A formula may come from a stranger, so that
-``(a + b + c)**20`` is refused before it is written out, and nothing but listed functions can be called.
+A formula may come from a stranger: ``(a + b + c)**20`` is refused before it is written out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """What the functions of a formula compute: splines, polynomials, scaled columns, and contrasts of categories.
 
-Splines, polynomials and scales take numbers and a dictionary, in which the first call keeps what later calls need:
-predictions use the knots and the means of the fit. Their parameters, numbers and names are those of the libraries
-formulaic and patsy, and with them of R's ``splines``, ``mgcv`` and ``stats``.
+The dictionary keeps what predictions need of the fit. Numbers and names are those of formulaic, patsy and R.
 """
 
 from __future__ import annotations

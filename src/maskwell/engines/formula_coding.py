@@ -124,10 +124,7 @@ def _product(parts: Sequence[Real], rows: int) -> Real:
 
 @dataclass(frozen=True, eq=False)
 class _Factor:
-    """How one factor is coded: what follows its text in the names of its columns, if none or one is left out.
-
-    ``levels`` and ``contrast`` are those of categories, None for numbers.
-    """
+    """How one factor is coded: what follows its text in names of columns, if none or one is left out."""
 
     text: str
     labels: Sequence[str]

@@ -1,8 +1,4 @@
-"""Functions of a formula, such as ``log(age)`` or ``C(region, Treatment("north"))``: which there are, what they take.
-
-A name is a column or stands in ``FUNCTIONS``, and there is nothing else to be called. What a function takes besides
-columns is known and bounded before any row is read.
-"""
+"""Functions of a formula, such as ``log(age)`` or ``C(region, Treatment("north"))``: nothing else can be called."""
 
 from __future__ import annotations
 

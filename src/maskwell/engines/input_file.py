@@ -1,7 +1,6 @@
 """InputFile: the path of a file, together with how its text is read and what is made of its rows on the way.
 
-A CSV file may have semicolons between its fields, decimal commas and another encoding than UTF-8. What is not given is
-found out from its beginning, said once on standard error, and kept in files that are written from it.
+What is not given is found out from its beginning, said once on standard error, and kept in files written from it.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """SPSS, Stata and SAS files, with labels and missing codes kept, through pyreadstat.
 
-Reading goes piece by piece. pyreadstat writes a file from a whole table only, so that an output of these kinds is held
-in memory until the end. ``.sas7bdat`` is read only.
-
-A process of its own reads the files, so that a damaged file which crashes the C library ends that process, not ours.
-Questions go there as lines of JSON, answers come back as messages: a kind of one byte, a length, and the content. A
-process that has answered is kept for the next file. It takes the modules from where ours come from, never from the
-folder of the data, and ends when ours does.
+A process of its own reads them, piece by piece, so that a damaged file which crashes the C library ends that process,
+not ours; it takes modules from where ours come from, never from the folder of the data. Questions are lines of JSON,
+answers a kind of one byte, a length, and the content. pyreadstat writes whole tables only.
 """
 
 from __future__ import annotations

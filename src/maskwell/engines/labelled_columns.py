@@ -1,8 +1,4 @@
-"""Columns of labelled files (SPSS, Stata, SAS): what such a file tells about them, and their values to and from Arrow.
-
-Labels, missing codes and formats travel from the source to the sink beside the rows: a file of the same kind keeps all
-of it, another kind what it can hold.
-"""
+"""What labelled files (SPSS, Stata, SAS) tell about their columns, and their values to and from Arrow."""
 
 from __future__ import annotations
 

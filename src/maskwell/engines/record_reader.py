@@ -1,8 +1,4 @@
-"""The bytes of a text file in blocks of whole records, plain or compressed, in UTF-8 whatever they were written in.
-
-Records end as Arrow reads them: a quote opens only at the start of a field, and two quotes within a quoted field are
-one.
-"""
+"""The bytes of a text file in blocks of whole records, in UTF-8; quotes open only fields, as for Arrow."""
 
 from __future__ import annotations
 

@@ -32,10 +32,7 @@ class Writes(Protocol):
 
 
 class EvenRows:
-    """Hands rows on in pieces of one length: those of a text file are cut by bytes, and so tell about the true values.
-
-    Where values are long, a piece ends earlier, at a row that the rows handed on tell.
-    """
+    """Hands rows on in pieces of one length, where texts are short: pieces cut by bytes tell true values."""
 
     def __init__(self, sink: Writes, rows: int) -> None:
         self._sink, self._rows, self._count, self._bytes = sink, rows, 0, 0
@@ -145,11 +142,7 @@ MOST_BUCKETS = 256
 
 
 class ShuffledRows:
-    """Takes rows and gives them back in random order.
-
-    What does not fit a bucket waits in temporary files in ``folder``. They have no name, so that nothing is left of
-    them however the process ends: their order is that of the true file.
-    """
+    """Gives rows back in random order; what waits is in files without a name: nothing of it is left."""
 
     def __init__(self, schema: Any, rows: int, bytes_of_a_row: float, folder: Path, random: RandomSource) -> None:
         self._schema = schema

@@ -1,8 +1,6 @@
-"""Where rows live: files by their ending and tables in memory, and what the engine of a kind of file must offer.
+"""What the engine of a kind of file must offer: one module with an :class:`Engine`, its endings in ``ENGINES``.
 
-An engine is one module with an :class:`Engine`, and its endings in ``ENGINES``. It is imported on first use, so that
-the libraries behind it are needed only by those who use it. Rows travel as Arrow record batches, never as a whole
-table.
+It is imported on first use. Rows travel as Arrow record batches, never as a whole table.
 """
 
 from __future__ import annotations

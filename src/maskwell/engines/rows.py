@@ -1,7 +1,4 @@
-"""Rows: where the rows of a table are, in a file, in memory or on a cluster, and how they are read.
-
-``Rows.of`` makes them once, where a user hands data to the library; all that counts, draws or models takes ``Rows``.
-"""
+"""Rows: where the rows of a table are, in a file, in memory or on a cluster, and how they are read."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
-"""Tables of Apache Spark: counted where their rows are, in all partitions at once.
+"""Tables of Apache Spark: counted where their rows are, in all partitions at once; never a row is sent.
 
-Every partition does the work of a counting pass on its own rows (:class:`~maskwell.engines.rows.Work`) and sends what
-it counted, never a row; here the parts are put together in the order of the partitions, so that results and messages
-are those of the same rows in one file.
-
-PySpark is imported where a table of Spark is met, and by :func:`spark_session`, nowhere else.
+Parts are put together in the order of the partitions: results and messages are those of the same rows in one file.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The columns of a survey's table, read batch after batch: how its rows were sampled, and what was reported.
-
-Weights, strata, clusters, population, replicates and domains are numbers and labels; any column that holds no reports
-is read as one of these. Of the reports, it is told which design each row used, and its report as a code.
-"""
+"""The columns of a survey's table, read batch after batch: how its rows were sampled, and what was reported."""
 
 from __future__ import annotations
 

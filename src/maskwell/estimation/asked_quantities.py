@@ -1,7 +1,6 @@
 """Quantities as people ask for them, by labels: ``any=once+often``, ``gap=often-never``, ``heavy=often/once+often``.
 
-An expression is a sum of labels with signs and factors, ``often - 0.5*once``; a ratio has two of them. The longest
-label that fits is taken, so that labels may hold any sign; quotes protect them, too.
+The longest label that fits is taken, so that labels may hold any sign; quotes protect them, too.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""The binomial count behind an estimated share.
+"""The binomial count behind an estimated share; docs/theory/coverage.md says how well intervals by it cover.
 
-Where a share is told by one count x of n reports, ``lam = b + (a - b) pi``, a and b the chances of such a report if the
-share is one and if it is zero. Any other unbiased linear estimate is given the count whose variance is the same where
-the share is zero, ``v0 / n``, and where it is one, ``v1 / n``:
-
+Of one count x of n reports, ``lam = b + (a - b) pi``. Any other unbiased linear estimate is given the count with the
+same variance where the share is zero, ``v0 / n``, and where it is one, ``v1 / n``; with the factor kappa of several
+samples it is one of n / kappa reports, ``x = n (b + (a - b) pi_hat)``, which need not be whole. Derived:
     a - b = 1 / R,     b = (1 - s / R) / 2,     s = v1 + 1 - v0,     R = sqrt(s^2 + 4 v0)
-
-Several samples have a factor kappa of 1 or more before ``t (1 - t)``: their count is one of n / kappa reports. The
-count ``x = n (b + (a - b) pi_hat)`` need not be whole. Derived; docs/theory/coverage.md says how well intervals cover.
 """
 
 from __future__ import annotations

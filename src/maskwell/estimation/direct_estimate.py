@@ -1,15 +1,9 @@
 """Shares read off a released file whose records were randomized so that counts stay the same on average.
 
-The released shares p are unbiased as they are. With the covariance C of these given the file (the data holder), or
-without the matrix P (everybody else), their variance is, or is at most,
-
+With the covariance C of the released shares p given the file, or without P, their variance is, or is at most,
     V = (D_p - p p' + C) / (n - 1) + C,        V_max = (2n - 1) / (n - 1)^2 (D_p - p p')
-
-Where the file itself is the target only the part of randomization counts. The bound holds block by block where records
-never leave theirs. With weights the spread of records is ``sum w^2 (e - p)(e - p)'``.
-
-Source: [Adeshiyan2011, section 4.6, eqs. (4.10) to (4.18)], [NayakZhangAdeshiyan2016, Theorem 2.1]; V, V_max, weights
-and blocks derived.
+block by block where records never leave theirs; with weights the spread is ``sum w^2 (e - p)(e - p)'``. Source:
+[Adeshiyan2011, section 4.6, eqs. (4.10) to (4.18)], [NayakZhangAdeshiyan2016, Theorem 2.1]; the rest derived.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Itemsets that many baskets hold, found level by level from reported baskets, and the rules among them.
+"""Itemsets that many baskets hold, found level by level from reported baskets, and the rules among them. Derived.
 
-A part of a frequent set may be estimated below the threshold by chance, so that a set is searched further unless even
-``sigma_hat + slack * standard error < threshold``; only sets whose own estimate reaches the threshold are reported.
-Source: derived; the search by levels is the usual one of frequent itemsets.
+By chance a part of a frequent set may be estimated below the threshold: a set is searched further unless even
+``sigma_hat + slack * standard error < threshold``, and reported only where its own estimate reaches the threshold.
 """
 
 from __future__ import annotations

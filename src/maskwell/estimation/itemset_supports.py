@@ -1,13 +1,9 @@
 """How many baskets hold a set of items, from baskets whose bits were kept or flipped.
 
     w_a(y) = (y - (1 - t_a)) / (s_a + t_a - 1),    sigma_hat(S) = mean over baskets of prod_{a in S} w_a(y_a)
-
-with s_a = Pr(1 | 1) and t_a = Pr(0 | 0), unbiased whatever the dependence among items. It needs *inclusion counts*
-only: how many reports have a 1 for every item of T, for all T within S. Sampled baskets have the weighted mean of the
-products f_i, with its variance under the sampling; f_i^2 - f_i is unbiased for the variance of f_i given the basket. A
-confidence sigma_hat(S and T) / sigma_hat(S) is not defined where sigma_hat(S) is within two standard errors of zero.
-
-Source: after [NayakZhangAdeshiyan2016, section 4]; estimator, variance and ratio derived.
+with s_a = Pr(1 | 1) and t_a = Pr(0 | 0), needs only how many reports have a 1 for every item of T, for all T within S.
+With f_i the product of a basket, f_i^2 - f_i is unbiased for its variance given the basket. A confidence is not defined
+where sigma_hat(S) is within two errors of zero. Source: after [NayakZhangAdeshiyan2016, section 4]; derived.
 """
 
 from __future__ import annotations

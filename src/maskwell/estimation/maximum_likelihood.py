@@ -1,10 +1,7 @@
 """Estimates by maximum likelihood: always proportions, with the raw moment estimate kept beside them.
 
-    n Cov = (P' D^-1 P)^-1 - pi pi',      D = diag(P pi)
-
-is the inverse of the Fisher information at the fitted shares: how much reports tell about the true proportions. At 0 or
-1 no standard error exists: profile intervals serve there. Source: [Adeshiyan2011, section 3.3.1 and eq. (3.4)],
-corrected.
+    n Cov = (P' D^-1 P)^-1 - pi pi',      D = diag(P pi),      the inverse of the Fisher information
+No standard error exists at 0 or 1. Source: [Adeshiyan2011, section 3.3.1 and eq. (3.4)], corrected.
 """
 
 from __future__ import annotations

@@ -1,16 +1,11 @@
 """Moment estimates, and whether the reports fit the design.
 
-    pi_hat = L lam_hat,    Cov(pi_hat) = (D_pi - pi pi') / n  +  (L D_lam L' - D_pi) / n
-                                         sampling               randomization
-
-Unbiased estimates of the parts replace lam by the observed shares: total ``(M - pi_hat pi_hat') / (n - 1)`` with
-``M = L D_lam L'``, randomization ``(M - D_pi_hat) / n``, sampling their difference. Goodness of fit is judged by
-
+    pi_hat = L lam_hat,    Cov(pi_hat) = (D_pi - pi pi') / n (sampling)  +  (L D_lam L' - D_pi) / n (randomization)
+Unbiased: total ``(M - pi_hat pi_hat') / (n - 1)`` with ``M = L D_lam L'``, randomization ``(M - D_pi_hat) / n``.
     X2 = sum (x_i - n lam_i)^2 / (n lam_i),     G2 = 2 sum x_i ln(x_i / (n lam_i)),     lam = P pi
-
 at the most likely proportions: chi-square with ``m - k`` degrees of freedom inside the simplex, half a chi-square at
-the boundary for two categories and two reports, else a parametric bootstrap.
-Source: [Adeshiyan2011, section 3.3.2 and eq. (3.5)], [NayakZhangAdeshiyan2016, eqs. (1.2) and (1.3)]; tests standard.
+the boundary for two categories and two reports, else a parametric bootstrap. Source: [Adeshiyan2011, section 3.3.2 and
+eq. (3.5)], [NayakZhangAdeshiyan2016, eqs. (1.2) and (1.3)]; tests standard.
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
-"""Quantities that people publish: sums of categories, contrasts, ratios, and differences between groups.
+"""Quantities that people publish, of shares pi_hat with the covariance V: sums, contrasts, ratios, differences.
 
-With shares pi_hat and their covariance V, which holds sampling and randomization,
-
-    sum        C pi_hat,            C V C'                             C has a row of 0 and 1
-    contrast   c' pi_hat,           c' V c                             c has any factors
-    ratio      r = a' pi_hat / b' pi_hat,   g' V g / (b' pi_hat)^2     g = a - r b
-    groups     sum_d c_d pi_hat_d,  the covariance of that sum under the sampling plan
-
-Sums are shares, and have the intervals of shares; the others have Wald intervals, with t where the plan says so.
-Source: standard; for randomized reports [Adeshiyan2011, eq. (3.5)] is the covariance.
+    sum  C pi_hat, C V C';    contrast  c' pi_hat, c' V c;    ratio  r = a' pi_hat / b' pi_hat, g' V g / (b' pi_hat)^2
+with ``g = a - r b``; groups by the covariance of ``sum_d c_d pi_hat_d`` under the sampling plan. Sums have the
+intervals of shares, the others Wald's, with t where the plan says so. Source: standard.
 """
 
 from __future__ import annotations
@@ -21,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Real
-from maskwell.core.display import Result, number_or_none, plain_label
+from maskwell.core.display import Inside, Result, number_or_none, plain_label
 from maskwell.estimation.asked_quantities import Asked, Kind, QuantityTerms, Terms
 from maskwell.estimation.joint.conditionals import UNSTABLE, Ratios
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
@@ -50,20 +44,9 @@ class Quantity(Result):
     category: Hashable | None = None  # For groups: the category or combination that is compared
     flags: tuple[str, ...] = ()  # What a reader should know, in words
 
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return self.term.name
-
-    @property
-    def kind(self) -> Kind:
-        """Combination, contrast, ratio or groups."""
-        return self.term.kind
-
-    @property
-    def of(self) -> str:
-        """What it is made of, in words."""
-        return self.term.of
+    name = Inside[str]("term.name", "Its name.")
+    kind = Inside[Kind]("term.kind", "Combination, contrast, ratio or groups.")
+    of = Inside[str]("term.of", "What it is made of, in words.")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""

@@ -1,14 +1,10 @@
 """Estimates outside [0, 1]: what is said of them, and whether chance explains them.
 
-Given the true answers of a sample the expected recoveries of a category sum to its share, which lies in [0, 1]: the
-distance of an estimate from [0, 1] is randomization alone. Where one count tells a share (a and b are the chances that
-a report counts) and weights are equal it has a binomial tail, else the inequality of Bennett bounds it:
-
+Given the truth the distance of an estimate from [0, 1] is randomization alone. One count (a and b: the chances that a
+report counts) has a binomial tail; else Bennett's inequality bounds it, v the largest variance of a recovery, s its
+largest step. What accuses the data has the level 1 % for all estimates of one result together. Standard; derived.
     Pr(x or fewer) <= Bin(x; n, b),     Pr(x or more) <= 1 - Bin(x - 1; n, a),
     Pr(distance >= t) <= exp(-(V / s^2) h(t s / V)),     V = v sum w_i^2,     h(u) = (1 + u) ln(1 + u) - u
-
-with v the largest variance of a recovery given the truth and s its largest step. What accuses the data has the level
-1 % for all estimates of one result together. Source: standard inequalities; derived.
 """
 
 from __future__ import annotations

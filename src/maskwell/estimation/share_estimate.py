@@ -1,7 +1,4 @@
-"""Sample: what one group of respondents reported; Estimate: proportions with their errors, as the reports tell them.
-
-Also what a reader of unbiased estimates should know, such as that one lies outside [0, 1], and whether that is chance.
-"""
+"""Sample: what one group of respondents reported; Estimate: proportions with their errors, as the reports tell them."""
 
 from __future__ import annotations
 

@@ -1,11 +1,8 @@
-"""Intervals of shares, by name: from standard errors, from binomial counts, from the likelihood, from the bootstrap.
+"""Intervals of shares, by name: a new method is one function and one line in :data:`METHODS`.
 
-Score, exact and matched intervals are those of the count behind each share, for which ``lam = b + (a - b) pi``: an
-interval for lam, Wilson's or Clopper and Pearson's, becomes one for pi by ``(lam - b) / (a - b)`` and is then cut to
-[0, 1]; they are never empty. A profile interval is ``{ t : 2 (l* - l_p(t)) <= chi2 }``, l_p(t) the largest
-log-likelihood with pi_j = t; its ends are found along ``sqrt(2 (l* - l_p(t)))``, which is nearly straight.
-
-A new method is one function and one line in :data:`METHODS`.
+Score, exact and matched intervals are those for lam of the count behind each share, ``lam = b + (a - b) pi``, turned by
+``(lam - b) / (a - b)`` and cut to [0, 1]; never empty. A profile interval is ``{ t : 2 (l* - l_p(t)) <= chi2 }``, its
+ends found along ``sqrt(2 (l* - l_p(t)))``, which is nearly straight.
 """
 
 from __future__ import annotations

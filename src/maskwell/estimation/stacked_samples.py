@@ -1,13 +1,9 @@
 """Several samples of one population, each with a design of its own, in one estimate.
 
     pi_hat = sum_g L_g lam_hat_g,     Cov = sum_g L_g (D_lam_g - lam_g lam_g') L_g' / n_g
-
-by least squares that weigh every report by ``n_g / lam_gi`` at the most likely proportions. When the samples just
-suffice the weights do not matter. What the samples do not tell apart is summed over: pairs of an own and an unrelated
-answer give the share of each answer. Samples too large to stack, each identifiable, are pooled.
-
-Source: derived; for two samples it gives the estimate of Greenberg et al. (1969), for decks of statements that of
-Abul-Ela, Greenberg and Horvitz (1967), both named in [Adeshiyan2011, sections 2.1 and 3.1].
+by least squares with weights ``n_g / lam_gi`` at the most likely proportions. What the samples do not tell apart is
+summed over. Samples too large to stack, each identifiable, are pooled. Source: derived; gives the estimates of
+Greenberg et al. (1969) and of Abul-Ela, Greenberg and Horvitz (1967), in [Adeshiyan2011, sections 2.1 and 3.1].
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Margins: the shares of some of the variables of a table, or of one place of categories that are tuples.
+"""Margins: the shares of some variables of a table, or of one place of tuples of answers; ``theta = C pi_hat``.
 
-For independent devices the margin of the unbiased joint estimate is the estimate from the margin of the reports:
-``1' L = 1'``. Margins of most likely tables are the most likely shares for these reports alone; where the cells sum to
-others that is flagged. Everything else is sums of cells, ``theta = C pi_hat`` with ``C Cov(pi_hat) C'``, where C has a
-row of 0 and 1 for each answer; so for designs whose truths are pairs, such as an own and an unrelated answer.
-Source: [Adeshiyan2011, section 3.3]; derived.
+For independent devices the margin of the unbiased joint estimate is the estimate from the margin of the reports, since
+``1' L = 1'``; margins of most likely tables are the most likely shares for these reports alone, and flagged where the
+cells sum to others. Source: [Adeshiyan2011, section 3.3]; derived.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def test_a_formula_is_the_same_as_arrays(table):
     found = mw.regress(table, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(weights="weight", clusters="psu"))
     z = WARNER.outputs.encode(table.y).codes
     arrays = mw.estimation.regression.fit_logistic(
-        table.x, z, WARNER, weights=table.weight, clusters=table.psu, codes=True
+        table.x, z, WARNER, codes=True, plan=mw.Sampling(weights=table.weight, clusters=table.psu)
     )
     np.testing.assert_allclose(found.estimates, arrays.estimates, atol=1e-10)
     np.testing.assert_allclose(found.covariance, arrays.covariance, rtol=1e-8)
@@ -140,7 +140,9 @@ def test_a_randomized_predictor_by_name(table):
     found = mw.regress(table.assign(asked=table.asked), "asked ~ r + x", {"r": WARNER}, latent="~ 1")
     codes = WARNER.outputs.encode(table.r).codes
     arrays = mw.estimation.regression.fit_predictor(
-        (table.asked == "yes").astype(int), codes, WARNER, table.x, codes=True
+        (table.asked == "yes").astype(int),
+        mw.estimation.regression.RandomizedPredictor(codes, WARNER, codes=True),
+        table.x,
     )
     assert dict(found.params.round(6)) == pytest.approx(
         dict(zip(["Intercept", "r[T.yes]", "x"], arrays.shown.round(6), strict=True)), abs=1e-5

@@ -1,13 +1,9 @@
-"""Conditional shares ``Pi_hat[i, j] / Pi_hat[i, +]``, and their differences between groups.
+"""Conditional shares ``Pi_hat[i, j] / Pi_hat[i, +]``, and their differences between groups: ratios r = a / b.
 
-Both are ratios r = a / b of unbiased estimates, with ``Var(r) = (Var a - 2 r Cov(a, b) + r^2 Var b) / b^2``. Fieller's
-set holds every r with ``(a - r b)^2 <= z^2 Var(a - r b)``, and has no end where b may be zero. Variances are read off
-the covariance of all cells or, for tables too large to have one, found by operators, U the indicator of one report:
-
-    E[U_ij U_i+]  =  sum_z lam[z] L_x[i, z_x]^2 L_y[j, z_y]
-
-Source: the delta method and Fieller's interval are standard; [Adeshiyan2011, section 3.3] for the covariances; the
-operators are derived from [NayakZhangAdeshiyan2016, eq. (1.3)].
+    Var(r) = (Var a - 2 r Cov(a, b) + r^2 Var b) / b^2;      Fieller: all r with (a - r b)^2 <= z^2 Var(a - r b)
+Variances come from the covariance of all cells or, for tables too large to have one, by operators, U the indicator of
+one report: ``E[U_ij U_i+] = sum_z lam[z] L_x[i, z_x]^2 L_y[j, z_y]``. Source: standard; [Adeshiyan2011, section 3.3]
+for the covariances; the operators are derived from [NayakZhangAdeshiyan2016, eq. (1.3)].
 """
 
 from __future__ import annotations
@@ -20,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_level
-from maskwell.core.display import Result, data_frame, number_or_none
+from maskwell.core.display import Inside, Result, data_frame, number_or_none
 from maskwell.core.phrases import Printed
 from maskwell.core.verdicts import at_most
 from maskwell.designs.kronecker import along_axes
@@ -132,20 +128,16 @@ class Conditional(Result):
     ratios: Ratios  # Shares with their errors; the axes of the given variables come first
     estimate: Estimate  # What the shares were found from
 
-    @property
-    def share(self) -> Real:
-        """Conditional shares, one axis for each variable, the given ones first. They sum to one over the others."""
-        return self.ratios.value
+    share = Inside[Real](
+        "ratios.value",
+        "Conditional shares, one axis for each variable, the given ones first. They sum to one over the others.",
+    )
 
-    @property
-    def standard_error(self) -> Real:
-        """By the delta method, in the same shape."""
-        return self.ratios.standard_error
-
-    @property
-    def unstable(self) -> Any:
-        """Where the share of the given category is zero or less, or within two standard errors of zero."""
-        return self.ratios.unstable
+    standard_error = Inside[Real]("ratios.standard_error", "By the delta method, in the same shape.")
+    unstable = Inside[Any](
+        "ratios.unstable",
+        "Where the share of the given category is zero or less, or within two standard errors of zero.",
+    )
 
     def confidence_interval(self, level: float = 0.95, method: str = "wald") -> Real:
         """Intervals with two ends as the last axis."""

@@ -1,19 +1,12 @@
-"""Tests that variables are independent of each other.
-
-With independent devices the reports are independent exactly when the truths are, so that the ordinary tests on the
-table of *reports* are valid; a chi-square of the *recovered* table would be wrong. On the reports
+"""Tests that variables are independent of each other: of the *reports* where devices are independent (derived).
 
     X2 = sum (x - e)^2 / e,     G2 = 2 sum x ln(x / e),     e = n prod_t (share of the report of variable t)
-
 with ``prod m_t - 1 - sum (m_t - 1)`` degrees of freedom. Weighted reports need the second-order correction of Rao and
 Scott by the eigenvalues of ``(C' D^-1 C / n)^-1  C' D^-1 V D^-1 C``, with the shares D, their covariance V and all
 contrasts C that the margins leave free: with their sum T and sum of squares S, ``X2 / T`` is about F with ``T^2 / S``
-and ``f T^2 / S`` degrees of freedom (f: of the plan), or ``X2 T / S`` about chi-square. By the likelihood of the true
-table ``G2 = 2 (l(Pi_hat) - l(pi_1_hat x pi_2_hat x ...))``, with a bootstrap at the bounds. By Wald, for any devices,
-
+and ``f T^2 / S`` degrees of freedom (f: of the plan), or ``X2 T / S`` about chi-square. Of the true table
+``G2 = 2 (l(Pi_hat) - l(pi_1_hat x pi_2_hat x ...))``, with a bootstrap at the bounds. By Wald, for any devices,
     h = Pi - pi_1 x pi_2 x ...,      W = h' (H V H')^-1 h,      H the slope of h in all cells, V their covariance.
-
-Source: standard; on the reports derived.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Table: estimated shares of all combinations of several variables.
+"""Table: estimated shares of all combinations of several variables, ``Pi_hat = Lam_hat x_1 L_1 x_2 L_2 ...``.
 
-Counts of reports are turned around one axis at a time, ``Pi_hat = Lam_hat x_1 L_1 x_2 L_2 ...``, with the left inverse
-of each design, the identity for a variable that was asked directly. Source: [Adeshiyan2011, Example 3.2, section 3.3].
+L_t is the left inverse of a design, the identity for what was asked directly. Source: [Adeshiyan2011, Example 3.2].
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 
 from maskwell.core.arguments import Array, Real, as_array, check_kind
 from maskwell.core.categories import Categories
-from maskwell.core.display import Result, data_frame
+from maskwell.core.display import Inside, Result, data_frame
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.designs.uniform import Uniform
@@ -50,30 +49,16 @@ class Table(Result):
 
     # ---- values
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the variables, in the order of the axes."""
-        return self.layout.names
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of categories of each variable."""
-        return self.layout.shape
+    names = Inside[tuple[str, ...]]("layout.names", "Names of the variables, in the order of the axes.")
+    shape = Inside[tuple[int, ...]]("layout.shape", "Number of categories of each variable.")
 
     @property
     def labels(self) -> tuple[Sequence[Hashable], ...]:
         """Categories of each variable."""
         return tuple(v.inputs.labels for v in self.layout.variables)
 
-    @property
-    def n(self) -> int:
-        """Number of reports."""
-        return self.estimate.n
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """What a reader should know, in words."""
-        return self.estimate.flags
+    n = Inside[int]("estimate.n", "Number of reports.")
+    flags = Inside[tuple[str, ...]]("estimate.flags", "What a reader should know, in words.")
 
     @property
     def pi_hat(self) -> Real:

@@ -1,13 +1,9 @@
 """Odds ratios of two variables.
 
     ln OR = ln Pi_11 - ln Pi_12 - ln Pi_21 + ln Pi_22,     Var = s' V s,   s = (1/Pi_11, -1/Pi_12, -1/Pi_21, 1/Pi_22)
-
-An unbiased estimate with a cell of zero or less has none; the most likely table is used instead, with an interval of
-all phi with ``2 (l* - l_p(phi)) <= chi2``, where ``l_p(phi)`` is the highest log-likelihood of tables with the log odds
-ratio phi. Shares are written as ``pi = softmax(B alpha + phi e_a)``. The interval has no end where the likelihood of
-the best table with nobody in b, or nobody in c, does not fall so far.
-
-Source: standard; derived for randomized reports by the delta method; the parametrisation is derived.
+With a cell of zero or less the most likely table is used, with all phi of ``2 (l* - l_p(phi)) <= chi2``, where
+``l_p(phi)`` is the highest log-likelihood with the log odds ratio phi, and ``pi = softmax(B alpha + phi e_a)``: without
+an end where the best table with nobody in b, or in c, does not fall so far. Source: standard; parametrisation derived.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Variables of a table, and which of them share a device.
-
-A device is one randomization. A directly asked variable has a device that always tells the truth. Variables with
-devices of their own are randomized independently; variables that share a device are not.
-"""
+"""Variables of a table, and which of them share a device: one randomization, for direct questions the truth."""
 
 from __future__ import annotations
 

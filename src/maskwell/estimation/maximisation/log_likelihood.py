@@ -1,10 +1,7 @@
 """The log-likelihood of counted reports, its slope and its curvature, by the operators of the designs.
 
-    f(pi) = sum_i share_i ln lam_i,      lam = P pi        (one line of P for each report that was seen, of all samples)
-    slope g_j = sum_i share_i P[i, j] / lam_i,             curvature H = P' diag(share / lam^2) P
-
-where ``share_i`` is the count of report i over the number of all reports. f is concave on the simplex, and
-``sum_j pi_j g_j = 1``. Source: [Adeshiyan2011, eq. (3.3)], with the indices put right.
+    f(pi) = sum_i share_i ln lam_i,   lam = P pi,   g_j = sum_i share_i P[i, j] / lam_i,   H = P' diag(share / lam^2) P
+over the reports that were seen, of all samples; ``sum_j pi_j g_j = 1``. Source: [Adeshiyan2011, eq. (3.3)], corrected.
 """
 
 from __future__ import annotations

@@ -2,15 +2,10 @@
 
 At the optimum ``g_j <= 1`` for all j, with equality where ``pi_j > 0``; elsewhere the mean log-likelihood can rise by
 ``mass max_j g_j - sum_j pi_j g_j`` over the movable categories at most, by concavity.
-
 Active-set Newton solves ``H_F d + nu 1 = g_F``, ``sum d = 0`` on the free categories F (above zero, or called in by
-their slope); what would fall below zero is brought to zero and the rest solved again, then a line search. Where that
-does not lead upwards part of EM's curvature ``1 / pi`` is added, and if that fails too the step goes towards the
-steepest category. SQUAREM strides along two EM steps ``pi_j <- pi_j g_j``. Of large problems it finds about which cells
-matter, Newton settles these columns alone, and one product ``P' x`` certifies the answer or names what was missing.
-
-Source: [Adeshiyan2011, section 3.3.1 and eq. (3.3)], with the indices put right; method and certificate derived;
-SQUAREM is standard.
+their slope); where that does not lead upwards part of EM's curvature ``1 / pi`` is added, then the step goes towards
+the steepest category. Of large problems SQUAREM, along two EM steps ``pi_j <- pi_j g_j``, finds which cells matter.
+Source: [Adeshiyan2011, section 3.3.1 and eq. (3.3)], corrected; method and certificate derived.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Respondents who do not pay attention, and the anchor question that tells how many they are.
 
-A respondent is attentive with probability ``gamma`` and else answers at random. The anchor question uses the same kind
-of device for a trait that nobody (or a known share) has, so that its reports tell gamma alone:
-
+One is attentive with probability ``gamma`` and else answers at random; of the anchor's trait the share is known, and
+``a`` is the chance of the first anchor report from somebody attentive:
     Pr(first report | truth j) = gamma P[0, j] + (1 - gamma) / 2,    Pr(first anchor report) = gamma a + (1 - gamma) / 2
-
-where ``a`` is the chance of the first anchor report from somebody attentive.
 Source: derived; the correction is known from the work of Atsusaka and Stevenson on the crosswise model.
 """
 
@@ -14,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,8 +26,18 @@ from maskwell.estimation.regression.regression_likelihood import Likelihood, Pre
 from maskwell.estimation.regression.regression_result import Besides, Regression
 from maskwell.estimation.regression.report_evidence import report_codes
 from maskwell.estimation.regression.row_likelihoods import RowModel, Slopes, expit_pair
-from maskwell.estimation.regression.row_sampling import Drawn, RowSampling
+from maskwell.estimation.regression.row_sampling import RowSampling
+from maskwell.estimation.sampling.sampling_description import Sampling
 from maskwell.notes import Note
+
+
+@dataclass(frozen=True, eq=False)
+class Anchor:
+    """The anchor question: its reports, its design, and the known share of its first category, usually 0."""
+
+    reports: Any  # One of each respondent, shape (n,): labels or Reports
+    design: Design  # With two reports and two categories
+    share: float = 0.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,14 +70,7 @@ class AnchoredEstimate(Coefficients):
 
 
 def estimate_with_anchor(
-    reports: Any,
-    anchor: Any,
-    design: Design,
-    anchor_design: Design,
-    *,
-    codes: bool = False,
-    anchor_share: float = 0.0,
-    **drawn: Unpack[Drawn],
+    reports: Any, design: Design, anchor: Anchor, *, codes: bool = False, plan: Sampling | None = None
 ) -> AnchoredEstimate:
     """Share of the first category, corrected with an anchor question for respondents who answer at random.
 
@@ -81,34 +81,34 @@ def estimate_with_anchor(
 
     Parameters
     ----------
-    reports, anchor
-        Reports of each respondent to the question and to the anchor, shape (n,): labels or :class:`Reports`.
+    reports, design
+        Report of each respondent to the question, shape (n,): labels or :class:`Reports`; and its design, with two
+        reports and two categories.
+    anchor
+        The same of the anchor question: ``Anchor(reports, design, share=0.0)``.
     codes
-        Whether these are codes in place of labels: 0 is the first report of its design, 1 the second.
-    design, anchor_design
-        Their designs, with two reports and two categories.
-    anchor_share
-        Known share of the first category of the anchor, usually 0.
-    **drawn
-        Weights, strata, clusters and lonely, as in :func:`fit_logistic`.
+        Whether the reports are codes in place of labels: 0 is the first report of its design, 1 the second.
+    plan
+        How the respondents were drawn, as in :func:`fit_logistic`.
 
     >>> from maskwell.procedures.registry import make_design
     >>> crosswise = make_design("crosswise", q="0.15")
     >>> reports = np.repeat(["same", "different"], [570, 230])
     >>> anchor = np.repeat(["same", "different"] * 2, [450, 120, 166, 64])
-    >>> shares = estimate_with_anchor(reports, anchor, crosswise, crosswise)
+    >>> shares = estimate_with_anchor(reports, crosswise, Anchor(anchor, crosswise))
     >>> [round(x, 3) for x in (shares.naive, shares.corrected, shares.attentive)]   # half of the naive share was noise
     [0.196, 0.106, 0.771]
     """
+    check_kind(Anchor, anchor=anchor)
     z = first_reports(reports, design, "reports", codes=codes)
-    c = first_reports(anchor, anchor_design, "anchor reports", codes=codes)
+    c = first_reports(anchor.reports, anchor.design, "anchor reports", codes=codes)
     if len(z) != len(c):
         raise ReportError("reports-and-anchor-reports", z_count=len(z), c_count=len(c))
-    sampled = RowSampling.of(len(z), **drawn)
+    sampled = RowSampling.from_plan(plan, len(z))
     if sampled.fraction is not None:
         raise InputError(AnchorRows.refusal)
     w = np.ones(len(z)) if sampled.weights is None else sampled.weights
-    a, (p, b) = anchor_chance(anchor_design, anchor_share), design.matrix()[0]
+    a, (p, b) = anchor_chance(anchor), design.matrix()[0]
     lam, mu = float(w @ z / w.sum()), float(w @ c / w.sum())
     gamma = (mu - 0.5) / (a - 0.5)
     values = np.array([(lam - b) / (p - b), ((lam - 0.5) / gamma + 0.5 - b) / (p - b), gamma])
@@ -128,12 +128,12 @@ def estimate_with_anchor(
     )
 
 
-def anchor_chance(design: Design, share: float) -> float:
-    """Chance of the first anchor report from somebody attentive, when this share has the anchor's first category."""
-    share = as_real(share, "anchor_share")
+def anchor_chance(anchor: Anchor) -> float:
+    """Chance of the first anchor report from somebody attentive."""
+    share = as_real(anchor.share, "anchor_share")
     if not 0 <= share <= 1:
         raise ParameterError("anchor-share-is-not-between-0", share=share)
-    first = design.matrix()[0]
+    first = anchor.design.matrix()[0]
     chance = float(share * first[0] + (1 - share) * first[1])
     if abs(chance - 0.5) < 1e-9:
         raise NotIdentifiableError("an-attentive-respondent-reports-the-anchor")
@@ -214,17 +214,15 @@ class AnchorRows(RowModel):
 def fit_with_anchor(
     X: Any,
     reports: Any,
-    anchor: Any,
     design: Design,
-    anchor_design: Design,
+    anchor: Anchor,
     *,
     codes: bool = False,
-    anchor_share: float = 0.0,
     attention: str = "separate",
     attention_predictors: bool = True,
     variance: str | None = None,
     names: Sequence[str] | None = None,
-    **drawn: Unpack[Drawn],
+    plan: Sampling | None = None,
 ) -> Regression:
     """Logistic regression of a randomized trait, corrected with an anchor question for inattentive respondents.
 
@@ -232,30 +230,29 @@ def fit_with_anchor(
 
     Parameters
     ----------
-    X, reports, design, codes, names
+    X, reports, design, codes, variance, names, plan
         As in :func:`fit_logistic`.
-    anchor, anchor_design, anchor_share
+    anchor
         As in :func:`estimate_with_anchor`.
     attention
         "separate": the two reports of a respondent are taken as independent given X, as in the literature; "shared":
         who is inattentive at one question is so at the other, which uses more of the data if it is true.
     attention_predictors
         Whether attention depends on X (True) or is the same for all (False).
-    **drawn
-        Weights, strata, clusters and lonely, as in :func:`fit_logistic`.
     """
     check_kind(str, attention=attention)
     check_kind(Flag, attention_predictors=attention_predictors)
     if attention not in ATTENTIONS:
         raise ParameterError("attention-attention", attention=attention)
+    check_kind(Anchor, anchor=anchor)
     z = first_reports(reports, design, "reports", codes=codes)
-    c = first_reports(anchor, anchor_design, "anchor reports", codes=codes)
+    c = first_reports(anchor.reports, anchor.design, "anchor reports", codes=codes)
     values, named = as_matrix(X, names)
     if not len(z) == len(c) == len(values):
         raise ReportError("reports-anchor-reports-and-rows", z_count=len(z), c_count=len(c), values_count=len(values))
-    sampled = RowSampling.of(len(z), **drawn)
+    sampled = RowSampling.from_plan(plan, len(z))
     p, b = map(float, design.matrix()[0])
-    rows = AnchorRows(z, c, (p, b), anchor_chance(anchor_design, anchor_share), attention == "shared")
+    rows = AnchorRows(z, c, (p, b), anchor_chance(anchor), attention == "shared")
     matrix = ModelMatrix.of([values], ("Intercept", *named), sampled.weights, with_ones=True)
     hidden = matrix
     if not attention_predictors:
@@ -269,7 +266,7 @@ def fit_with_anchor(
         sampled,
         Margins(matrix, SoftmaxChances(2), sampled.weights, tuple(design.inputs.labels)),
         flags=fitted.flags,
-        fingerprints=(design.fingerprint, anchor_design.fingerprint),
+        fingerprints=(design.fingerprint, anchor.design.fingerprint),
         besides=Besides(latent=fitted.part(hidden_terms, matrix.p, sampled.degrees_of_freedom)),
     )
 

@@ -1,14 +1,10 @@
 """The search for the maximum of a log-likelihood, at a finite point or in the limit to infinity, and profiles of it.
 
-Newton's step where the observed information is positive definite, Fisher's elsewhere, both with backtracking, from
-deterministic starts. At a finite maximum Newton's steps vanish; where the log-likelihood approaches a limit like
-``l - A exp(-m s)`` each step is 1 / m, however flat it is. Such a direction d is confirmed by the log-likelihood
-itself: at ``theta + s d`` for a large s, with all else maximised, it is not lower. Coefficients that depend on
-directions without information there have no standard error.
-
-A profile interval is ``{b : 2 (l - l_p(b)) <= c^2 r}`` with the normal or t quantile c, and r = 1 for a likelihood; for
-a pseudo-likelihood under a sampling plan r is the variance by the sandwich over that by the information.
-Source: standard; derived for likelihoods of reports; r as in the working likelihood ratio of Rao and Scott.
+Newton's step where the observed information is positive definite, Fisher's elsewhere, with backtracking. At a finite
+maximum the steps vanish; where the log-likelihood approaches ``l - A exp(-m s)`` each is 1 / m. Such a direction d is
+confirmed at ``theta + s d`` for a large s, with all else maximised; what depends on it has no standard error.
+A profile interval is ``{b : 2 (l - l_p(b)) <= c^2 r}``, r = 1, but under a sampling plan the variance by the sandwich
+over that by the information, as in the working likelihood ratio of Rao and Scott. Source: standard; derived.
 """
 
 from __future__ import annotations

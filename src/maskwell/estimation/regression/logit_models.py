@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from maskwell.estimation.regression.row_likelihoods import (
     Softmax,
     expit_pair,
 )
-from maskwell.estimation.regression.row_sampling import Drawn, RowSampling, row_sampling
+from maskwell.estimation.regression.row_sampling import RowSampling
 from maskwell.estimation.sampling.sampling_description import Sampling
 
 START_STEPS = 2
@@ -47,7 +47,6 @@ def fit_logistic(
     variance: str | None = None,
     names: Sequence[str] | None = None,
     intercept: bool = True,
-    **drawn: Unpack[Drawn],
 ) -> Regression:
     """Logistic regression of the truth behind randomized reports with two categories.
 
@@ -68,12 +67,7 @@ def fit_logistic(
     design
         The design of all rows, or several with ``groups`` saying which row used which, counted from 0.
     plan
-        A sampling plan with weights, strata, clusters and population.
-    **drawn
-        In place of a plan ``weights``, ``strata`` and ``clusters``, one value for each row; ``population``, the rows
-        (with clusters: clusters) in the population, one number or one for each row by its stratum, for sampling
-        without replacement; ``lonely``, what to do with a stratum of a single unit: "error", "certainty" (it adds no
-        variance) or "centre" (at the grand mean).
+        How the rows were drawn: weights, strata, the first stage of clusters and of a finite population.
     variance
         "observed", "expected" or "sandwich"; by default as described above.
     names
@@ -95,7 +89,7 @@ def fit_logistic(
     if evidence.k != 2:
         raise ParameterError("a-logistic-regression-has-two-categories", k=evidence.k)
     values, named = as_matrix(X, names)
-    sampled = row_sampling(len(values), plan, **drawn)
+    sampled = RowSampling.from_plan(plan, len(values))
     return regress_outcome(values, named, evidence, sampled, designs=design, variance=variance, with_ones=intercept)
 
 
@@ -110,7 +104,6 @@ def fit_multinomial(
     variance: str | None = None,
     names: Sequence[str] | None = None,
     intercept: bool = True,
-    **drawn: Unpack[Drawn],
 ) -> Regression:
     """Multinomial logit of the truth behind randomized reports with k categories; the last one is the reference.
 
@@ -130,7 +123,7 @@ def fit_multinomial(
     check_kind(Flag, intercept=intercept)
     evidence = Evidence.of(reports, design, groups, codes=codes)
     values, named = as_matrix(X, names)
-    sampled = row_sampling(len(values), plan, **drawn)
+    sampled = RowSampling.from_plan(plan, len(values))
     return regress_outcome(values, named, evidence, sampled, designs=design, variance=variance, with_ones=intercept)
 
 

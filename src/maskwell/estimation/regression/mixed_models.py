@@ -1,11 +1,9 @@
 """Logistic regression with a random intercept, behind a randomized outcome with two categories.
 
     L_g = integral of prod_i lam_i(x_i' beta + s v) phi(v) dv,      lam_i(eta) = a_i expit(eta) + b_i expit(-eta)
-
-where ``s`` is the standard deviation of the intercepts and a_i, b_i the row of P that belongs to the report. The nodes
-of a Gauss-Hermite rule are moved to the mean, and stretched to the standard deviation, of v given a group's reports.
-The likelihood is the same for s and -s, so that s is searched for without a bound. Source: standard (as in R's lme4 and
-GLMMRR); derivatives derived, by Louis's form of the information with the nodes held.
+with the standard deviation s of the intercepts, searched for without a bound since L(s) = L(-s), and the row a_i, b_i
+of P. Gauss-Hermite nodes are moved to the mean, and stretched to the deviation, of v given a group's reports. Source:
+standard (as in R's lme4 and GLMMRR); derivatives derived, by Louis's form of the information with the nodes held.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Regressions on a table that was made ready: which model its outcome and its predictors call for.
 
-Who reads files and formulas gives an object with the attributes below; nothing here touches rows of a file. Two
-categories of the outcome give a logistic, more a multinomial regression, numbers a linear one.
+Two categories of the outcome give a logistic, more a multinomial regression, numbers a linear one.
 """
 
 from __future__ import annotations

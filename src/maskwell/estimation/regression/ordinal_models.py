@@ -1,13 +1,9 @@
-"""Ordered outcomes behind a device: the cumulative logit with proportional odds.
+"""Ordered outcomes behind a device: the cumulative logit with proportional odds, of categories c_1 (lowest) .. c_k.
 
     Pr(Y > c_q | x) = U_q = expit(x' beta - alpha_q),     alpha_1 < alpha_2 < ... < alpha_(k-1)
     lam = sum_j P[z, j] Pr(Y = c_j | x) = P[z, 1] + sum_q (P[z, q + 1] - P[z, q]) U_q
-
-where ``c_1 .. c_k`` are the categories from the lowest to the highest. A positive coefficient makes higher categories
-more likely, by the same odds ratio at each threshold. The search is for minus the threshold that splits the reports
-best, as the intercept of the model matrix, and for the logarithms of the gaps between thresholds, which keeps these in
-order.
-Source: standard; derivatives derived.
+The search is for minus the threshold that splits the reports best, as the intercept of the model matrix, and for the
+logarithms of the gaps between thresholds, which keeps these in order. Source: standard; derivatives derived.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""From coefficients to chances: predictions with intervals, and average marginal effects, worked out block by block.
+"""Predictions with intervals, and average marginal effects, block by block; how a model makes chances its Chances tell.
 
-A model says by its :class:`Chances` how its coefficients and a row of the model matrix make the chance of each
-category; everything else here is the same for all models. Errors by the delta method; the predictors count as fixed.
+Errors by the delta method; the predictors count as fixed.
 """
 
 from __future__ import annotations

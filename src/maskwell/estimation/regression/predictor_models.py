@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +29,8 @@ from maskwell.estimation.regression.regression_likelihood import Likelihood, Pre
 from maskwell.estimation.regression.regression_result import Besides, Regression
 from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_likelihoods import MixtureRows, Recovered
-from maskwell.estimation.regression.row_sampling import Drawn, RowSampling
+from maskwell.estimation.regression.row_sampling import RowSampling
+from maskwell.estimation.sampling.sampling_description import Sampling
 from maskwell.notes import Note
 
 NO_LIKELIHOOD = "the equations of a linear regression have no likelihood"
@@ -50,69 +51,77 @@ class Randomized:
     label: str  # Name of the predictor, for its own coefficients
 
 
+@dataclass(frozen=True, eq=False)
+class RandomizedPredictor:
+    """A predictor x that was asked with a device: reports, design, codes and groups as in :func:`fit_logistic`."""
+
+    reports: Any
+    design: Design | Sequence[Design]
+    codes: bool = False
+    groups: Any = None
+    label: str = "x"
+    # Predictors of x itself, shape (n, q). If x depends on others of the model they must be in it, or coefficients are
+    # biased
+    latent: Any = None
+
+
 def fit_predictor(
     y: Any,
-    reports: Any,
-    design: Design | Sequence[Design],
+    x: RandomizedPredictor,
     W: Any = None,
     *,
     family: str = "logistic",
-    codes: bool = False,
-    groups: Any = None,
     names: Sequence[str] | None = None,
-    label: str = "x",
-    latent: Any = None,
     variance: str | None = None,
-    **drawn: Unpack[Drawn],
+    plan: Sampling | None = None,
 ) -> Regression:
     """Regression of an outcome on a randomized predictor x and other predictors W.
 
         L_i = sum_j P[z_i, j] pi_j(V_i) f(y_i | x = j, W_i)
 
-    where ``pi_j`` are the shares of the true categories, a multinomial logit in ``latent`` (constant without it), and f
-    is a logistic or multinomial model; ``family="linear"`` solves corrected normal equations instead. Putting recovered
-    values in place of x would give wrong slopes, and is not offered. The randomization must not depend on y. Derived.
+    where ``pi_j`` are the shares of the true categories, a multinomial logit in ``x.latent`` (constant without it), and
+    f is a logistic or multinomial model; ``family="linear"`` solves corrected normal equations instead. Putting
+    recovered values in place of x would give wrong slopes, and is not offered. The randomization must not depend on y.
+    Derived.
 
     Parameters
     ----------
     y
         The outcome, asked directly: for "logistic" 1 (or True) for what is modelled and 0 for the rest; for
         "multinomial" codes, the last one as reference; for "linear" numbers.
-    reports, design, codes, groups
-        The reports of x and their design, as in :func:`fit_logistic`. The last category of x is the reference; terms
-        are named ``x[T.yes]``.
+    x
+        The predictor; its last category is the reference, and terms are named ``x[T.yes]``.
     W
         Other predictors, shape (n, p), without a constant, which is added.
-    latent
-        Predictors of x itself, shape (n, q). If x depends on W they must be in it, or coefficients are biased.
-    **drawn
-        Weights, strata, clusters and lonely, as in :func:`fit_logistic`.
+    names, variance, plan
+        Of the columns of W, and as in :func:`fit_logistic`.
 
     >>> from maskwell.designs import Dense
     >>> from maskwell.core import Categories
     >>> warner = Dense.of([["0.9", "0.1"], ["0.1", "0.9"]], Categories.of(["yes", "no"]))
     >>> z = np.repeat(["yes", "no"], [420, 580])
     >>> y = np.repeat([1, 0, 1, 0], [250, 170, 210, 370])
-    >>> model = fit_predictor(y, z, warner)
+    >>> model = fit_predictor(y, RandomizedPredictor(z, warner))
     >>> model.terms, model.estimates.round(2).tolist()         # who does it has three to four times the odds
     (('Intercept', 'x[T.yes]'), [-0.66, 1.22])
     """
     check_kind(str, family=family)
-    evidence = Evidence.of(reports, design, groups, codes=codes)
+    check_kind(RandomizedPredictor, x=x)
+    evidence = Evidence.of(x.reports, x.design, x.groups, codes=x.codes)
     n = evidence.n
     values, named = as_matrix(np.empty((n, 0)) if W is None else W, names)
-    V, latent_names = as_matrix(np.empty((n, 0)) if latent is None else latent, None)
+    V, latent_names = as_matrix(np.empty((n, 0)) if x.latent is None else x.latent, None)
     if not len(values) == len(V) == n:
         raise InputError("reports-rows-of-w", n=n, values_count=len(values), v_count=len(V))
-    sampled = RowSampling.of(n, **drawn)
-    terms = ("Intercept", *(f"{label}[T.{c}]" for c in evidence.categories.labels[:-1]), *named)
+    sampled = RowSampling.from_plan(plan, n)
+    terms = ("Intercept", *(f"{x.label}[T.{c}]" for c in evidence.categories.labels[:-1]), *named)
     k, ones = evidence.k, np.ones((n, 1))
     # Columns if the true category were j: ones, indicators of all but the last category, the rest
     versions = tuple(np.hstack([ones, np.tile(np.eye(k)[j, : k - 1], (n, 1)), values]) for j in range(k))
-    randomized = Randomized(evidence, versions, terms, V, latent_names, label)
+    randomized = Randomized(evidence, versions, terms, V, latent_names, x.label)
     if family == "linear":
-        return regress_linear(as_floats(y, "y", finite=False), randomized, sampled, designs=design)
-    return regress_on_randomized(_outcome(y, family), randomized, sampled, designs=design, variance=variance)
+        return regress_linear(as_floats(y, "y", finite=False), randomized, sampled, designs=x.design)
+    return regress_on_randomized(_outcome(y, family), randomized, sampled, designs=x.design, variance=variance)
 
 
 def regress_on_randomized(

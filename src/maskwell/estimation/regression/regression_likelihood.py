@@ -1,14 +1,10 @@
 """The log-likelihood of all rows, the search for its maximum, and the covariance of what is found there.
 
-``l = sum_i w_i l_i(eta_i)``, ``eta_iq = x_iq' theta_q``, is added up block by block, on the scale of the standardised
-columns. The covariance is the inverse of an information, or the sandwich ``A^-1 B A^-1`` with the observed information
-``A`` and the variance of the total score ``sum_i w_i s_i`` under the sampling,
-
+``l = sum_i w_i l_i(eta_i)``, ``eta_iq = x_iq' theta_q``, on the scale of the standardised columns. The covariance is
+the inverse of an information, or the sandwich ``A^-1 B A^-1`` with the observed information A and, under the sampling,
     B = sum_h (1 - f_h) n_h / (n_h - 1) sum_c (t_hc - mean_h)(t_hc - mean_h)'  +  sum_i f_h(i) w_i^2 V_R(s_i)
-
-where ``t_hc`` is the sum of weighted scores in cluster c of stratum h, ``f_h`` the sampling fraction and ``V_R`` the
-unbiased estimate of the variance that the randomization gives a score.
-Source of B: derived, after [Adeshiyan2011, Theorem 3.2], corrected.
+where ``t_hc`` sums the scores in cluster c of stratum h, ``f_h`` is the sampling fraction, ``V_R`` estimates the
+variance of a score by the randomization. Source of B: derived, after [Adeshiyan2011, Theorem 3.2], corrected.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Regression: coefficients and what they came from, with the names that users of statsmodels know.
-
-With it go predictions and average marginal effects, worked out block by block (:class:`Margins`), and the table of the
-coefficients as text for a notebook or a terminal.
-"""
+"""Regression: coefficients and what they came from, with the names that users of statsmodels know."""
 
 from __future__ import annotations
 
@@ -11,13 +7,12 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from operator import attrgetter
-from typing import Any, Generic, Self, TypeVar, cast
+from typing import Any, Self
 
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, as_floats, as_list, check_kind
-from maskwell.core.display import Summary, plain_numbers, require_pandas
+from maskwell.core.display import Inside, Summary, plain_numbers, require_pandas
 from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.design import Design
 from maskwell.errors import InputError
@@ -35,8 +30,6 @@ from maskwell.estimation.regression.nested_models import NestedTest, compare_nes
 from maskwell.estimation.regression.predicted_chances import Change, Effects, Margins, Predictions, check_few, numbered
 from maskwell.estimation.regression.regression_likelihood import Fitted, Search
 from maskwell.estimation.regression.row_sampling import RowSampling, why_incomparable
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,17 +68,7 @@ class Besides:
     checks: tuple[NestedTest, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Of(Generic[T]):
-    """An attribute that stands in one of the values of a regression."""
-
-    path: str
-
-    def __get__(self, whole: Any, _: Any = None) -> T:
-        return cast(T, self if whole is None else attrgetter(self.path)(whole))
-
-
-class _Named(_Of[Any]):
+class _Named(Inside[Any]):
     """Numbers for each coefficient, by name (a pandas Series) when the model came from a formula."""
 
     def __get__(self, whole: Any, kind: Any = None) -> Any:
@@ -103,38 +86,16 @@ class Regression(Coefficients):
     ----------
     family, n
         What was fitted, such as "logistic", and to how many rows.
-    outcome, categories
-        Name of the outcome, and its true categories. The last category is the reference.
-    log_likelihood, null_log_likelihood
-        At the estimates, and with an intercept alone (None where that has no meaning). Weighted rows count with their
-        weight.
-    iterations, converged
-        Of the search.
-    variance, flags
-        What the standard errors rest on, and what a reader should know, in words.
-    incomparable
-        Why the log-likelihood, AIC and BIC must not be compared with those of other models; empty where they may be.
-    latent
-        Coefficients of a second model fitted with the first: shares of the categories of a randomized predictor, or
-        attention. None without one.
-    random
-        The random intercept; None without one.
-    parameters, free
-        What else was estimated, each with an interval: the variance of a random intercept, the honesty of carriers;
-        and how many of them are free, where others follow from these.
-    checks
-        Tests that belong to the model: of no variance between groups, of proportional odds.
+    categories
+        The true categories of the outcome. The last one is the reference.
+    flags
+        What a reader should know, in words.
+    fingerprints
+        Of the designs.
     margins
         What predictions and average effects need; None where they have no meaning.
-    formula, dropped
-        As typed, and rows left out for missing values.
-    frame, variables, changed
-        For fits from a table: what turns a new table into the columns of the model, what moving each variable does to
-        these, and the columns in all rows with one value in each of some variables.
-    designs
-        The design of each column that was randomized, for fits from a table.
     search, source, besides
-        The values that hold these attributes: how the search ended, the table, and what was fitted together.
+        How the search ended, the table, and what was fitted together.
     """
 
     family: str = "logistic"
@@ -147,32 +108,48 @@ class Regression(Coefficients):
     source: Source = Source()
     besides: Besides = Besides()
 
-    log_likelihood = _Of[float]("search.log_likelihood")
-    null_log_likelihood = _Of[float | None]("search.null_log_likelihood")
-    iterations = _Of[int]("search.iterations")
-    converged = _Of[bool]("search.converged")
-    variance = _Of[str]("search.variance")
-    incomparable = _Of[str]("search.incomparable")
-    outcome = _Of[str]("source.outcome")
-    formula = _Of[str | None]("source.formula")
-    dropped = _Of[int]("source.dropped")
-    designs = _Of[tuple[tuple[str, Design], ...]]("source.designs")
-    frame = _Of[Callable[[Any], Real] | None]("source.frame")
-    variables = _Of[Callable[[bool], Iterable[Change]] | None]("source.variables")
-    changed = _Of[Callable[[Mapping[str, Any]], Real] | None]("source.changed")
-    latent = _Of[Coefficients | None]("besides.latent")
-    random = _Of[RandomIntercept | None]("besides.random")
-    parameters = _Of[tuple[Parameter, ...]]("besides.parameters")
-    free = _Of[int]("besides.free")
-    checks = _Of[tuple[NestedTest, ...]]("besides.checks")
+    log_likelihood = Inside[float]("search.log_likelihood", "At the estimates; weighted rows count with their weight.")
+    null_log_likelihood = Inside[float | None](
+        "search.null_log_likelihood", "With an intercept alone; None where that has no meaning."
+    )
+    iterations = Inside[int]("search.iterations", "Of the search.")
+    converged = Inside[bool]("search.converged", "Whether the search ended at a maximum.")
+    variance = Inside[str]("search.variance", "What the standard errors rest on, in words.")
+    incomparable = Inside[str](
+        "search.incomparable", "Why log-likelihood, AIC and BIC must not be compared with other models'; or empty."
+    )
+    outcome = Inside[str]("source.outcome", "Name of the outcome.")
+    formula = Inside[str | None]("source.formula", "As typed; None for fits from arrays.")
+    dropped = Inside[int]("source.dropped", "Rows left out for missing values.")
+    designs = Inside[tuple[tuple[str, Design], ...]](
+        "source.designs", "The design of each randomized column of a table."
+    )
+    frame = Inside[Callable[[Any], Real] | None]("source.frame", "Turns a new table into the columns of the model.")
+    variables = Inside[Callable[[bool], Iterable[Change]] | None](
+        "source.variables", "What moving each variable of the formula does to the columns."
+    )
+    changed = Inside[Callable[[Mapping[str, Any]], Real] | None](
+        "source.changed", "The columns in all rows with one value in each of some variables."
+    )
+    latent = Inside[Coefficients | None](
+        "besides.latent", "A second model fitted with the first: shares of a randomized predictor, or attention."
+    )
+    random = Inside[RandomIntercept | None]("besides.random", "The random intercept; None without one.")
+    parameters = Inside[tuple[Parameter, ...]](
+        "besides.parameters", "What else was estimated: the variance of a random intercept, the honesty of carriers."
+    )
+    free = Inside[int]("besides.free", "How many of the parameters are free, where others follow from these.")
+    checks = Inside[tuple[NestedTest, ...]](
+        "besides.checks", "Tests that belong to the model: of no variance between groups, of proportional odds."
+    )
     # The names of statsmodels
-    llf = _Of[float]("log_likelihood")
-    llnull = _Of[float | None]("null_log_likelihood")
-    nobs = _Of[int]("n")
-    params = _Named("shown")  # By name (a pandas Series) when the model came from a formula, as the next three
-    bse = _Named("standard_error")
-    tvalues = _Named("z")
-    pvalues = _Named("p_values")
+    llf = Inside[float]("log_likelihood", "The log-likelihood at the estimates.")
+    llnull = Inside[float | None]("null_log_likelihood", "The log-likelihood with an intercept alone.")
+    nobs = Inside[int]("n", "Number of rows.")
+    params = _Named("shown", "Coefficients; by name (a pandas Series) after a formula, as the next three.")
+    bse = _Named("standard_error", "Standard errors of the coefficients.")
+    tvalues = _Named("z", "Coefficients over their standard errors.")
+    pvalues = _Named("p_values", "Two-sided p-values of the coefficients.")
 
     @classmethod
     def of_fit(

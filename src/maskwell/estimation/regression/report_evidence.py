@@ -1,7 +1,4 @@
-"""What each report says about the truth: the row ``P[z, :]`` of the design that its row used.
-
-There are few different rows; they are kept once, and each respondent keeps the number of its row.
-"""
+"""What each report says about the truth: the row ``P[z, :]`` of its design; few rows differ, and are kept once."""
 
 from __future__ import annotations
 

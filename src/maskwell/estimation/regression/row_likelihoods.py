@@ -1,8 +1,7 @@
 """The log-likelihood l(eta) of one row in its linear predictors eta_1 .. eta_Q, with first and second derivatives.
 
-They come for a block of rows at a time, one array of shape (rows,) for each predictor or pair of predictors. Source:
-derived; gradient ``tau - pi`` and Hessian ``(D_tau - tau tau') - (D_pi - pi pi')`` are those of a mixture whose weights
-are a softmax, with ``tau`` the posterior of the categories.
+One array of shape (rows,) for each predictor or pair of predictors. Source: derived; ``tau - pi`` and
+``(D_tau - tau tau') - (D_pi - pi pi')`` are those of a mixture with softmax weights pi and posterior tau.
 """
 
 from __future__ import annotations

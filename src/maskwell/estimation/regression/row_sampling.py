@@ -1,18 +1,15 @@
 """How the rows of a regression were sampled, and the variance of a total of their scores under that sampling.
 
-Weights, strata, clusters and population sizes come as checked arrays. For scores ``s_i`` with sums ``t_hc`` of
-``w_i s_i`` in cluster c of stratum h, of whose units the fraction ``f_h`` was sampled,
-
     V = sum_h (1 - f_h) n_h / (n_h - 1) sum_c (t_hc - mean_h)(t_hc - mean_h)'
-
-Without a finite population the differences between draws hold the randomization already.
+with sums ``t_hc`` of ``w_i s_i`` in cluster c of stratum h, of whose units the fraction ``f_h`` was sampled. Without a
+finite population the differences between draws hold the randomization already.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -26,16 +23,6 @@ from maskwell.estimation.sampling.sampling_description import Sampling
 
 LONELY = ("error", "certainty", "centre")
 VARIANCES = ("observed", "expected", "sandwich")
-
-
-class Drawn(TypedDict, total=False):
-    """How the rows of a fit were drawn, one value for each row; the population may be one number."""
-
-    weights: Any
-    strata: Any
-    clusters: Any
-    population: Any
-    lonely: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +75,10 @@ class RowSampling:
         return replace(made, weights=checked, fraction=fraction)
 
     @classmethod
-    def from_plan(cls, plan: Sampling, n: int) -> RowSampling:
-        """What a sampling plan says, as far as a regression takes it into account."""
+    def from_plan(cls, plan: Sampling | None, n: int) -> RowSampling:
+        """What a sampling plan says, as far as a regression takes it into account; a simple sample without one."""
+        if plan is None:
+            return cls(n)
         check_kind(Sampling, plan=plan)
         beyond = {
             "replicate weights": plan.replicates,
@@ -104,16 +93,12 @@ class RowSampling:
         if plan.inclusion is not None or plan.draw_probabilities is not None:
             chance = plan.inclusion if plan.inclusion is not None else plan.draw_probabilities
             weights = 1 / np.asarray(chance, dtype=np.float64)
-        clusters, population = (
-            plan.clusters[0] if plan.clusters else None,
-            plan.population[0] if plan.population else None,
-        )
         return cls.of(
             n,
             weights=weights,
             strata=plan.strata,
-            clusters=clusters,
-            population=population,
+            clusters=plan.clusters[0] if plan.clusters else None,
+            population=plan.population[0] if plan.population else None,
             lonely=plan.lonely,
             auxiliary=plan.auxiliary,
         )
@@ -274,16 +259,6 @@ class RowSampling:
                 values=str(self.strata_labels[h]),
             )
         return sizes
-
-
-def row_sampling(n: int, plan: Sampling | None, **columns: Unpack[Drawn]) -> RowSampling:
-    """Rows as a plan says, or as columns of their own say; not both."""
-    if plan is None:
-        return RowSampling.of(n, **columns)
-    extra = next((name for name, value in columns.items() if value is not None and name != "lonely"), None)
-    if extra is not None:
-        raise ParameterError("both-a-sampling-plan", extra=extra)
-    return RowSampling.from_plan(plan, n)
 
 
 def scale_free(weights: Real) -> Real:

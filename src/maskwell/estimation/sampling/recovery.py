@@ -1,9 +1,8 @@
 """Recovery: what reports say about the truth, and sums of it over groups of cells, without a recovery for every row.
 
-A report z is read as its recovery U = L e_z, unbiased for the indicator of the true category whatever the sample, and
-``U U' - D_U`` is unbiased for its randomization variance. A variance needs ``sum a e`` over groups and ``sum a e e'``
-over all, where e is a score of a unit: U, perhaps minus a centre or a fitted value, and zero outside a domain.
-Source: [Adeshiyan2011, Theorem 3.1]; the statement on the variance is derived.
+A report z is read as U = L e_z, unbiased for the indicator of the truth, and ``U U' - D_U`` is unbiased for its
+randomization variance. A variance needs ``sum a e`` over groups and ``sum a e e'`` over all, e the score of a unit: U,
+perhaps minus a centre, and zero outside a domain. Source: [Adeshiyan2011, Theorem 3.1]; the variance derived.
 """
 
 from __future__ import annotations

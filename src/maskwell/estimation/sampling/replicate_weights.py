@@ -1,11 +1,7 @@
-"""Replicate weights that came with the data: jackknife, balanced half samples, Fay, bootstrap.
+"""Replicate weights with the data: ``V = scale sum_r rscale_r (theta_r - theta)(theta_r - theta)'``. Standard.
 
-    V = scale sum_r rscale_r (theta_r - theta)(theta_r - theta)'
-
-where theta_r is the estimate with the r-th set of weights from the same reports, and theta that with all rows
-(``mse = TRUE`` in R's survey package) or the mean of the theta_r (its default). The spread holds the randomization,
-unless the replicates were scaled for a finite population. Standard. The weights also tell how they were made: a
-replicate of a jackknife changes the weights of one stratum only.
+theta is the estimate with all rows or the mean of the theta_r. The spread holds the randomization, unless replicates
+were scaled for a finite population. A replicate of a jackknife changes the weights of one stratum only.
 """
 
 from __future__ import annotations

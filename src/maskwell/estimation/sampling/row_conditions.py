@@ -1,8 +1,4 @@
-"""``where``: conditions on columns that choose the rows an estimate is about.
-
-Rows that do not fit stay in the sample: under a sampling plan the rows that fit are a domain, and the variance must
-know all of them.
-"""
+"""``where``: conditions on columns that choose the rows an estimate is about; under a plan these are a domain."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Sampling: how the rows of a survey were drawn, described once and used for every estimate.
-
-What it says of the rows are names of columns, or arrays with one value for each row. Its Scheme (in ``sample_stages``)
-is the same without the rows: how they were drawn, how the variance is estimated.
-"""
+"""Sampling: how the rows of a survey were drawn, by names of columns or arrays; its Scheme is that without rows."""
 
 from __future__ import annotations
 

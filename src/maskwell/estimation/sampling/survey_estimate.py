@@ -1,11 +1,8 @@
 """SurveyEstimate: shares and totals of a population under a sampling plan, by domain too, and what it says in words.
 
-Also variances that are never below the part that the device adds, for estimates of a variance may be far too small:
-
-    (sum_g w_g V_g(t) - t (1 - t)) / n        at the nearest shares t inside [0, 1]
-
-where V_g is the variance of the recovery from one report of design g, w_g its share of the squared weights and n the
-number of reports of equal weight. Covariances stay unbiased; sums and contrasts use those of ``raised_to``. Derived.
+No variance is below the part that the device adds, with V_g the variance of one report of design g, w_g its share of
+the squared weights, n reports of equal weight: ``(sum_g w_g V_g(t) - t (1 - t)) / n`` at the nearest t inside [0, 1].
+Covariances stay unbiased; sums and contrasts use those of ``raised_to``. Derived.
 """
 
 from __future__ import annotations

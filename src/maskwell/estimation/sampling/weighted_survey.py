@@ -1,11 +1,9 @@
 """Estimates from a sample: totals, shares and domains, with sampling and randomization told apart.
 
     T = sum w_i U_i,      V(T) = V_open(U) + sum kept_i (U_i U_i' - D_{U_i})
-
-``V_open`` is the variance that the sampling plan would have for open answers, with the recovery U in place of the
-answer; ``kept_i`` is the part of the squared weight that it leaves out. ``sum w_i^2 (U_i U_i' - D_{U_i})`` is the
-randomization part under any plan. Shares are ratios: residuals ``(U_i - share) / N`` take the place of U in V_open.
-Source: [Adeshiyan2011, Theorem 3.1, Theorem 3.2 corrected]; the short form is derived.
+with the variance V_open of the plan for open answers, and the part ``kept_i`` of the squared weight that it leaves out;
+``sum w_i^2 (U_i U_i' - D_{U_i})`` is the randomization part. Residuals ``(U_i - share) / N`` take the place of U for
+shares. Source: [Adeshiyan2011, Theorem 3.1, Theorem 3.2 corrected]; the short form is derived.
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ from maskwell import design as make_design
 from maskwell.designs import Dense
 from maskwell.errors import MaskwellError, ReportError
 from maskwell.estimation.regression import (
+    Anchor,
+    RandomizedPredictor,
     estimate_with_anchor,
     fit_logistic,
     fit_multinomial,
@@ -33,9 +35,9 @@ def logistic(reports: Any, **options: Any) -> float:
 FITS: list[Callable[..., Any]] = [
     logistic,
     lambda reports, **options: fit_multinomial(X, reports, WARNER, **options),
-    lambda reports, **options: fit_predictor(YES[::-1], reports, WARNER, **options),
-    lambda reports, **options: fit_with_anchor(X, reports, reports, WARNER, WARNER, **options),
-    lambda reports, **options: estimate_with_anchor(reports, reports, WARNER, WARNER, **options),
+    lambda reports, **options: fit_predictor(YES[::-1], RandomizedPredictor(reports, WARNER, **options)),
+    lambda reports, **options: fit_with_anchor(X, reports, WARNER, Anchor(reports, WARNER), **options),
+    lambda reports, **options: estimate_with_anchor(reports, WARNER, Anchor(reports, WARNER), **options),
 ]
 
 
@@ -53,8 +55,8 @@ def test_labels_and_codes_that_are_called_so_say_the_same() -> None:
     assert logistic(LABELS) == logistic(codes, codes=True) < 0
     assert logistic(1 - codes, codes=True) == pytest.approx(-logistic(LABELS))
     assert logistic(LABELS.tolist()) == logistic(LABELS)
-    anchored = estimate_with_anchor(LABELS, LABELS, WARNER, WARNER)
-    assert anchored.naive == estimate_with_anchor(codes, codes, WARNER, WARNER, codes=True).naive
+    anchored = estimate_with_anchor(LABELS, WARNER, Anchor(LABELS, WARNER))
+    assert anchored.naive == estimate_with_anchor(codes, WARNER, Anchor(codes, WARNER), codes=True).naive
 
 
 def test_numbers_are_labels_where_the_labels_are_these_numbers() -> None:

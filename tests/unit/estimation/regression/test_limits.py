@@ -10,7 +10,7 @@ from tests.support.regression import DIRECT, THREE, WARNER
 from tests.support.surveys import regress_with
 
 import maskwell as mw
-from maskwell.estimation.regression import fit_logistic, fit_predictor, fit_with_anchor
+from maskwell.estimation.regression import Anchor, RandomizedPredictor, fit_logistic, fit_predictor, fit_with_anchor
 
 CUT = chi2.ppf(0.95, 1)
 TWO = np.repeat([0.0, 1.0], 40)[:, None]
@@ -99,8 +99,8 @@ def test_every_family_says_so():
     z = reports((8, 40), (20, 40))
     table = {"y": np.where(z == 0, "yes", "no"), "x": TWO[:, 0], "g": np.tile(np.arange(8), 10)}
     mixed = mw.regress(table, "y ~ x + (1 | g)", {"y": WARNER})
-    predictor = fit_predictor(np.tile([0, 1], 40), reports((16, 80)), WARNER, codes=True)
-    anchor = fit_with_anchor(TWO, z, reports((16, 80)), WARNER, WARNER, codes=True, attention_predictors=False)
+    predictor = fit_predictor(np.tile([0, 1], 40), RandomizedPredictor(reports((16, 80)), WARNER, codes=True))
+    anchor = fit_with_anchor(TWO, z, WARNER, Anchor(reports((16, 80)), WARNER), codes=True, attention_predictors=False)
     for found in (mixed, predictor, anchor):
         parts = [found] if found.latent is None else [found, found.latent]
         assert any("no finite estimate" in flag for flag in found.flags)
@@ -112,7 +112,9 @@ def test_every_family_says_so():
 def test_weights_have_no_unit(factor):
     rng = np.random.default_rng(4)
     x, z, w = rng.normal(size=300), rng.integers(0, 2, 300), rng.uniform(1, 5, 300)
-    one, other = (fit_logistic(x, z, WARNER, codes=True, weights=weights) for weights in (w, w * factor))
+    one, other = (
+        fit_logistic(x, z, WARNER, codes=True, plan=mw.Sampling(weights=weights)) for weights in (w, w * factor)
+    )
     np.testing.assert_allclose(other.estimates, one.estimates, rtol=1e-9)
     np.testing.assert_allclose(other.standard_error, one.standard_error, rtol=1e-9)
     assert other.log_likelihood == pytest.approx(one.log_likelihood)

@@ -108,7 +108,7 @@ def test_rows_may_have_different_designs():
 def test_weights_count_like_repeated_rows():
     X, z = logistic_data(500, [-0.2, 0.5])
     times = np.random.default_rng(0).integers(1, 5, 500)
-    weighted = fit_logistic(X, z, WARNER, weights=times, variance="observed", codes=True)
+    weighted = fit_logistic(X, z, WARNER, variance="observed", codes=True, plan=mw.Sampling(weights=times))
     repeated = fit_logistic(np.repeat(X, times, axis=0), np.repeat(z, times), WARNER, codes=True)
     np.testing.assert_allclose(weighted.estimates, repeated.estimates, atol=1e-9)
     smaller = repeated.standard_error * np.sqrt(times.mean())  # weights have no unit: there are still 500 rows
@@ -213,7 +213,9 @@ def several():
     rng = np.random.default_rng(5)
     X = np.column_stack([rng.normal(size=900), rng.integers(0, 2, 900)])
     z = draw(THREE.matrix(), rng.integers(0, 3, 900), rng)
-    return X, fit_multinomial(X, z, THREE, names=["a", "b"], weights=rng.uniform(1, 3, 900), codes=True)
+    return X, fit_multinomial(
+        X, z, THREE, names=["a", "b"], codes=True, plan=mw.Sampling(weights=rng.uniform(1, 3, 900))
+    )
 
 
 def chances(found, X, beta):

@@ -15,7 +15,7 @@ X, CODES = logistic_data(1500, [-0.4, 0.5, 0.0, 0.2])
 
 
 def fit(columns, **more):
-    return fit_logistic(X[:, columns], CODES, WARNER, codes=True, **more)
+    return fit_logistic(X[:, columns], CODES, WARNER, codes=True, plan=mw.Sampling(**more) if more else None)
 
 
 def test_the_likelihood_ratio_is_twice_the_difference_of_likelihoods():

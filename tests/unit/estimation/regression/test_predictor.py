@@ -4,7 +4,13 @@ from tests.support.regression import DIRECT, KUK, THREE, WARNER, draw, gradient_
 
 import maskwell as mw
 from maskwell.errors import InputError, MissingValueError, NotIdentifiableError, ParameterError, ReportError
-from maskwell.estimation.regression import estimate_with_anchor, fit_predictor, fit_with_anchor
+from maskwell.estimation.regression import (
+    Anchor,
+    RandomizedPredictor,
+    estimate_with_anchor,
+    fit_predictor,
+    fit_with_anchor,
+)
 from maskwell.estimation.regression.anchor_models import AnchorRows
 from maskwell.estimation.regression.model_matrix import ModelMatrix
 from maskwell.estimation.regression.regression_likelihood import Likelihood, Predictor
@@ -72,7 +78,7 @@ def test_a_predictor_asked_directly_gives_the_ordinary_regression():
     rng = np.random.default_rng(3)
     x, w = rng.integers(0, 2, 500), rng.normal(size=500)
     y = (rng.random(500) < 1 / (1 + np.exp(-(0.3 + 0.8 * (x == 0) - 0.5 * w)))).astype(int)
-    found = fit_predictor(y, x, DIRECT, w, names=["w"], codes=True)
+    found = fit_predictor(y, RandomizedPredictor(x, DIRECT, codes=True), w, names=["w"])
     ordinary = mw.estimation.regression.fit_logistic(np.column_stack([x == 0, w]), 1 - y, DIRECT, codes=True)
     np.testing.assert_allclose(found.estimates, ordinary.estimates, atol=1e-8)
     np.testing.assert_allclose(found.standard_error, ordinary.standard_error, rtol=1e-6)
@@ -90,12 +96,14 @@ def test_it_recovers_coefficients_that_a_naive_use_of_reports_loses():
     x = np.where(rng.random(n) < 1 / (1 + np.exp(-(-0.5 + 0.8 * w))), 0, 1)
     y = (rng.random(n) < 1 / (1 + np.exp(-(-0.7 + 1.5 * (x == 0) + 0.4 * w)))).astype(int)
     z = draw(WARNER.matrix(), x, rng)
-    found = fit_predictor(y, z, WARNER, w, latent=w, codes=True)
+    found = fit_predictor(y, RandomizedPredictor(z, WARNER, codes=True, latent=w), w)
     assert (np.abs(found.estimates - [-0.7, 1.5, 0.4]) < 6 * found.standard_error).all()
     assert (np.abs(found.latent.estimates - [-0.5, 0.8]) < 6 * found.latent.standard_error).all()
     naive = mw.estimation.regression.fit_logistic(np.column_stack([z == 0, w]), 1 - y, DIRECT, codes=True)
     assert abs(naive.estimates[1] - 1.5) > 10 * found.standard_error[1]
-    forgetful = fit_predictor(y, z, WARNER, w, codes=True)  # x depends on w, and the model of x does not know it
+    forgetful = fit_predictor(
+        y, RandomizedPredictor(z, WARNER, codes=True), w
+    )  # x depends on w, and the model of x does not know it
     assert abs(forgetful.estimates[2] - 0.4) > 4 * forgetful.standard_error[2]
 
 
@@ -103,13 +111,15 @@ def test_what_cannot_be_fitted_is_refused():
     z = np.array([0, 1] * 20)
     y = np.array([0, 0, 1, 1] * 10)
     with pytest.raises(InputError, match="zeros and ones"):
-        fit_predictor(y + 1, z, WARNER, codes=True)
+        fit_predictor(y + 1, RandomizedPredictor(z, WARNER, codes=True))
     with pytest.raises(InputError, match="family = 'probit'"):
-        fit_predictor(y, z, WARNER, family="probit", codes=True)
+        fit_predictor(y, RandomizedPredictor(z, WARNER, codes=True), family="probit")
     with pytest.raises(MissingValueError, match="1 of 40 values are missing"):
-        fit_predictor(np.where(np.arange(40) == 3, np.nan, y), z, WARNER, family="linear", codes=True)
+        fit_predictor(
+            np.where(np.arange(40) == 3, np.nan, y), RandomizedPredictor(z, WARNER, codes=True), family="linear"
+        )
     with pytest.raises(InputError, match="an outcome of shape"):
-        fit_predictor(y[1:], z, WARNER, family="linear", codes=True)
+        fit_predictor(y[1:], RandomizedPredictor(z, WARNER, codes=True), family="linear")
 
 
 CROSSWISE = mw.design("crosswise", q="0.15")
@@ -128,7 +138,8 @@ def test_shares_and_their_errors_over_many_surveys():
     """400 surveys: means within 6 errors of the truth, variances within 45 % (six times sqrt(2 / 400))."""
     rng = np.random.default_rng(1)
     found = [
-        estimate_with_anchor(*inattentive(1500, 0.2, 0.8, rng), CROSSWISE, CROSSWISE, codes=True) for _ in range(400)
+        estimate_with_anchor(z, CROSSWISE, Anchor(anchor, CROSSWISE), codes=True)
+        for z, anchor in (inattentive(1500, 0.2, 0.8, rng) for _ in range(400))
     ]
     values = np.array([one.estimates for one in found])
     mean, spread = values.mean(axis=0), values.var(axis=0)
@@ -149,7 +160,7 @@ def test_a_regression_recovers_its_coefficients():
     lost = rng.random(n) >= 1 / (1 + np.exp(-(1.2 + 0.5 * x)))
     z, anchor = np.where(lost, rng.integers(0, 2, n), z), np.where(lost, rng.integers(0, 2, n), anchor)
     for attention in ("separate", "shared"):
-        found = fit_with_anchor(x, z, anchor, CROSSWISE, CROSSWISE, attention=attention, codes=True)
+        found = fit_with_anchor(x, z, CROSSWISE, Anchor(anchor, CROSSWISE), attention=attention, codes=True)
         assert (np.abs(found.estimates - [-1, 0.7]) < 6 * found.standard_error).all()
         assert (np.abs(found.latent.estimates - [1.2, 0.5]) < 6 * found.latent.standard_error).all()
     naive = mw.estimation.regression.fit_logistic(x, z, CROSSWISE, codes=True)
@@ -162,14 +173,13 @@ def test_attention_may_be_the_same_for_all():
     found = fit_with_anchor(
         np.empty((4000, 0)),
         z,
-        anchor,
         CROSSWISE,
-        CROSSWISE,
+        Anchor(anchor, CROSSWISE),
         attention_predictors=False,
         variance="sandwich",
         codes=True,
     )
-    shares = estimate_with_anchor(z, anchor, CROSSWISE, CROSSWISE, codes=True)
+    shares = estimate_with_anchor(z, CROSSWISE, Anchor(anchor, CROSSWISE), codes=True)
     assert found.predict()[0] == pytest.approx(shares.corrected, abs=1e-8)
     assert 1 / (1 + np.exp(-found.latent.estimates[0])) == pytest.approx(shares.attentive, abs=1e-8)
     slope = shares.corrected * (1 - shares.corrected)
@@ -179,16 +189,18 @@ def test_attention_may_be_the_same_for_all():
 def test_anchors_that_do_not_fit_are_refused_or_flagged():
     z = np.array([0, 1] * 50)
     with pytest.raises(ReportError, match="100 reports and 99 anchor reports"):
-        estimate_with_anchor(z, z[1:], CROSSWISE, CROSSWISE, codes=True)
+        estimate_with_anchor(z, CROSSWISE, Anchor(z[1:], CROSSWISE), codes=True)
     with pytest.raises(ParameterError, match="4 reports for 2 categories"):
-        estimate_with_anchor(z, z, KUK, CROSSWISE, codes=True)
+        estimate_with_anchor(z, KUK, Anchor(z, CROSSWISE), codes=True)
     with pytest.raises(NotIdentifiableError, match="like a coin"):
-        estimate_with_anchor(z, z, CROSSWISE, CROSSWISE, anchor_share=0.5, codes=True)
+        estimate_with_anchor(z, CROSSWISE, Anchor(z, CROSSWISE, 0.5), codes=True)
     with pytest.raises(ParameterError, match=r"anchor_share = 20"):
-        estimate_with_anchor(z, z, CROSSWISE, CROSSWISE, anchor_share=20, codes=True)
+        estimate_with_anchor(z, CROSSWISE, Anchor(z, CROSSWISE, 20), codes=True)
     with pytest.raises(ReportError, match=r"outside 0\.\.m-1"):
-        estimate_with_anchor(z + 1, z, CROSSWISE, CROSSWISE, codes=True)
+        estimate_with_anchor(z + 1, CROSSWISE, Anchor(z, CROSSWISE), codes=True)
     with pytest.raises(ParameterError, match="attention = 'half'"):
-        fit_with_anchor(z * 1.0, z, z, CROSSWISE, CROSSWISE, attention="half", codes=True)
-    odd = estimate_with_anchor(np.zeros(100, int), np.r_[np.zeros(99, int), 1], CROSSWISE, CROSSWISE, codes=True)
+        fit_with_anchor(z * 1.0, z, CROSSWISE, Anchor(z, CROSSWISE), attention="half", codes=True)
+    odd = estimate_with_anchor(
+        np.zeros(100, int), CROSSWISE, Anchor(np.r_[np.zeros(99, int), 1], CROSSWISE), codes=True
+    )
     assert any("outside (0, 1]" in flag for flag in odd.flags)

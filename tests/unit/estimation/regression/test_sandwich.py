@@ -43,7 +43,7 @@ def by_formula(found, X, z, P, weights, cluster, stratum):
 def test_weights_strata_and_clusters_as_the_formula_says(clustered):
     X, z, cluster, weights = clustered
     stratum = cluster // 10
-    found = fit_logistic(X, z, WARNER, weights=weights, strata=stratum, clusters=cluster, codes=True)
+    found = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(weights=weights, strata=stratum, clusters=cluster))
     expected = by_formula(found, X, z, WARNER.matrix(), weights, cluster, stratum)
     np.testing.assert_allclose(found.covariance, expected, rtol=1e-6)
     assert found.degrees_of_freedom == 36 and found.variance == "sandwich (weights, 4 strata, 40 clusters)"
@@ -51,15 +51,15 @@ def test_weights_strata_and_clusters_as_the_formula_says(clustered):
 
 def test_a_brute_jackknife_over_clusters_agrees(clustered):
     X, z, cluster, weights = clustered
-    found = fit_logistic(X, z, WARNER, weights=weights, clusters=cluster, codes=True)
+    found = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(weights=weights, clusters=cluster))
     left = [
-        fit_logistic(X[cluster != c], z[cluster != c], WARNER, weights=weights[cluster != c], codes=True)
+        fit_logistic(X[cluster != c], z[cluster != c], WARNER, codes=True, plan=Sampling(weights=weights[cluster != c]))
         for c in range(40)
     ]
     away = np.array([one.estimates for one in left]) - found.estimates
     jackknife = 39 / 40 * away.T @ away
     np.testing.assert_allclose(found.standard_error, np.sqrt(np.diag(jackknife)), rtol=0.08)
-    plain = fit_logistic(X, z, WARNER, weights=weights, codes=True)
+    plain = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(weights=weights))
     assert found.standard_error[0] > 1.5 * plain.standard_error[0]  # clusters matter here, so the test can fail
 
 
@@ -67,8 +67,8 @@ def test_a_finite_population_takes_off_sampling_but_not_randomization():
     """A census: all that is left is the randomization."""
     X, z = logistic_data(1500, [-0.3, 0.7])
     endless = fit_logistic(X, z, WARNER, variance="sandwich", codes=True)
-    census = fit_logistic(X, z, WARNER, population=1500, codes=True)
-    huge = fit_logistic(X, z, WARNER, population=10**9, codes=True)
+    census = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(population=1500))
+    huge = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(population=10**9))
     np.testing.assert_allclose(huge.covariance, endless.covariance, rtol=1e-5)
     assert (census.standard_error < endless.standard_error).all()
     assert (census.standard_error > 0.6 * endless.standard_error).all()
@@ -85,7 +85,7 @@ def test_a_census_has_the_spread_of_its_randomization():
     x = rng.normal(size=800)
     truth = np.where(rng.random(800) < 1 / (1 + np.exp(-0.3 - 0.8 * x)), 0, 1)
     fits = [
-        fit_logistic(x[:, None], draw(WARNER.matrix(), truth, rng), WARNER, population=800, codes=True)
+        fit_logistic(x[:, None], draw(WARNER.matrix(), truth, rng), WARNER, codes=True, plan=Sampling(population=800))
         for _ in range(300)
     ]
     seen = np.var([one.estimates for one in fits], axis=0)
@@ -99,12 +99,14 @@ def test_strata_with_a_single_cluster_need_a_word():
     X, z = logistic_data(300, [0.0, 0.5])
     cluster, stratum = np.arange(300) // 10, np.where(np.arange(300) < 10, "lonely", "rest")
     with pytest.raises(InputError, match="1 of 2 strata have a single cluster"):
-        fit_logistic(X, z, WARNER, strata=stratum, clusters=cluster, codes=True)
-    certain = fit_logistic(X, z, WARNER, strata=stratum, clusters=cluster, lonely="certainty", codes=True)
-    centred = fit_logistic(X, z, WARNER, strata=stratum, clusters=cluster, lonely="centre", codes=True)
+        fit_logistic(X, z, WARNER, codes=True, plan=Sampling(strata=stratum, clusters=cluster))
+    certain = fit_logistic(
+        X, z, WARNER, codes=True, plan=Sampling(strata=stratum, clusters=cluster, lonely="certainty")
+    )
+    centred = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(strata=stratum, clusters=cluster, lonely="centre"))
     assert (centred.standard_error > certain.standard_error).all()
     with pytest.raises(ParameterError, match="lonely = 'average'"):
-        fit_logistic(X, z, WARNER, lonely="average", codes=True)
+        fit_logistic(X, z, WARNER, codes=True, plan=Sampling(lonely="average"))
 
 
 def test_bad_sampling_is_refused():
@@ -126,7 +128,7 @@ def test_bad_sampling_is_refused():
         RowSampling.of(4, strata=[1, 1, 2, 2], population=[1, 1, 12, 12])
     X, z = logistic_data(50, [0.0, 1.0])
     with pytest.raises(ParameterError, match="forgets clusters"):
-        fit_logistic(X, z, WARNER, clusters=np.arange(50) // 5, variance="observed", codes=True)
+        fit_logistic(X, z, WARNER, variance="observed", codes=True, plan=Sampling(clusters=np.arange(50) // 5))
     with pytest.raises(ParameterError, match="variance = 'hc3'"):
         fit_logistic(X, z, WARNER, variance="hc3", codes=True)
 
@@ -135,11 +137,11 @@ def test_weights_follow_from_the_population_of_strata():
     X, z = logistic_data(400, [0.1, 0.5])
     stratum = np.repeat([0, 1], 200)
     sizes = np.where(stratum == 0, 2000, 400)
-    follow = fit_logistic(X, z, WARNER, strata=stratum, population=sizes, codes=True)
-    given = fit_logistic(X, z, WARNER, strata=stratum, population=sizes, weights=sizes / 200, codes=True)
+    follow = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(strata=stratum, population=sizes))
+    given = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(strata=stratum, population=sizes, weights=sizes / 200))
     np.testing.assert_allclose(follow.estimates, given.estimates)
     np.testing.assert_allclose(follow.covariance, given.covariance)
-    alike = fit_logistic(X, z, WARNER, strata=stratum, population=np.full(400, 800), codes=True)
+    alike = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(strata=stratum, population=np.full(400, 800)))
     np.testing.assert_allclose(alike.estimates, fit_logistic(X, z, WARNER, codes=True).estimates, atol=1e-9)
 
 
@@ -147,15 +149,19 @@ def test_a_sampling_plan_says_the_same(clustered):
     X, z, cluster, weights = clustered
     plan = Sampling(weights=weights, strata=cluster // 10, clusters=cluster)
     found = fit_logistic(X, z, WARNER, plan=plan, codes=True)
-    columns = fit_logistic(X, z, WARNER, weights=weights, strata=cluster // 10, clusters=cluster, codes=True)
+    columns = fit_logistic(
+        X, z, WARNER, codes=True, plan=Sampling(weights=weights, strata=cluster // 10, clusters=cluster)
+    )
     np.testing.assert_allclose(found.covariance, columns.covariance)
     inclusion = fit_logistic(X, z, WARNER, plan=Sampling(inclusion=1 / (4 * weights)), codes=True)
     np.testing.assert_allclose(
-        inclusion.estimates, fit_logistic(X, z, WARNER, weights=weights, codes=True).estimates, atol=1e-8
+        inclusion.estimates, fit_logistic(X, z, WARNER, codes=True, plan=Sampling(weights=weights)).estimates, atol=1e-8
     )
     finite = fit_logistic(X, z, WARNER, plan=Sampling(population=3000), codes=True)
-    np.testing.assert_allclose(finite.covariance, fit_logistic(X, z, WARNER, population=3000, codes=True).covariance)
-    with pytest.raises(ParameterError, match="both a sampling plan and weights"):
-        fit_logistic(X, z, WARNER, plan=plan, weights=weights, codes=True)
+    np.testing.assert_allclose(
+        finite.covariance, fit_logistic(X, z, WARNER, codes=True, plan=Sampling(population=3000)).covariance
+    )
+    with pytest.raises(TypeError, match=r"fit_logistic.*weihgts"):
+        fit_logistic(X, z, WARNER, weihgts=weights, codes=True)
     with pytest.raises(ParameterError, match="does not take independent draws into account"):
         fit_logistic(X, z, WARNER, plan=Sampling(inclusion=1 / (4 * weights), poisson=True), codes=True)
