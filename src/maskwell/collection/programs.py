@@ -2,14 +2,12 @@
 
 A key is a session without a browser: ``Authorization: Bearer KEY``. Cookies are not taken here, so that no other site
 can make a browser call these addresses.
-
-The OpenAPI document names every such address, what it takes and what it answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+import tomllib
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -20,6 +18,7 @@ from starlette.routing import BaseRoute, Route
 from maskwell.collection.accounts import AccessError, Accounts, Role, Scope, Session
 from maskwell.collection.application import LARGEST_BODY, Service, bearer_of, read_body
 from maskwell.collection.exports import EXPORTS, export_bytes
+from maskwell.collection.page_texts import package_text
 from maskwell.collection.results import question_result, table_result
 from maskwell.collection.stored_survey import StoredSurvey
 from maskwell.collection.survey import LARGEST, Survey
@@ -29,166 +28,38 @@ from maskwell.errors import ParameterError
 MOST_INVITATIONS = 100_000
 _ALL = "/api/admin/surveys"
 _ONE = f"{_ALL}/{{code}}"
-_RESPONDENTS = "/api/surveys/{code}"
-_TEXT: dict[str, Any] = {"type": "string"}
-_CODE = {"name": "code", "in": "path", "required": True, "schema": _TEXT}
+_CODE = {"name": "code", "in": "path", "required": True, "schema": {"type": "string"}}
 
 
-def _object(properties: dict[str, Any], *, all_needed: bool = True, **more: Any) -> dict[str, Any]:
-    return {"type": "object", **({"required": [*properties]} if all_needed else {}), **more, "properties": properties}
+def _json_of(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"content": {"application/json": {"schema": schema}}}
 
 
-def _query(name: str, schema: dict[str, Any], *, required: bool) -> dict[str, Any]:
-    return {"name": name, "in": "query", "required": required, "schema": schema}
-
-
-def _ref(name: str) -> dict[str, str]:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def _answered(description: str, schema: dict[str, Any], kind: str = "application/json") -> dict[str, Any]:
-    return {"description": description, "content": {kind: schema}}
-
-
-_REPORT = {"oneOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[01]+$"}]}
-_SCHEMAS = {
-    "Error": _object({"error": _object(dict.fromkeys(("code", "message", "hint"), _TEXT))}),
-    "Submission": {
-        "type": "object",
-        "required": ["id", "survey", "reports"],
-        "additionalProperties": False,
-        "properties": {
-            "id": {**_TEXT, "pattern": "^[0-9a-f]{32}$", "description": "Random, made by the respondent's page."},
-            "survey": {**_TEXT, "pattern": "^sha256:[0-9a-f]{64}$", "description": "Fingerprint of the survey."},
-            "invitation": {**_TEXT, "pattern": "^[A-Za-z0-9_-]{1,64}$"},
-            "reports": {
-                "type": "object",
-                "additionalProperties": _REPORT,
-                "description": "A report for each question that is asked: a code, or a text of 0 and 1 for sets.",
-            },
-        },
-    },
-    "Survey": _object(
-        {
-            "code": _TEXT,
-            "title": _TEXT,
-            "state": {"enum": ["draft", "open", "closed"]},
-            "reports": {"type": "integer", "minimum": 0},
-            "fingerprint": _TEXT,
-            "address": _TEXT,
-        }
-    ),
-}
-_REASONS = {
-    400: "The body is not JSON.",
-    401: "A key is needed.",
-    403: "Not allowed: the key has a narrower scope, or the account another role.",
-    404: "No such survey.",
-    408: "The body did not come in time.",
-    409: "The survey takes no reports now, or the id was used for others.",
-    413: "The body is too large.",
-    415: "The body is not application/json.",
-    422: "Something given is not allowed.",
-    503: "Too many reports are waiting, or the database is away: send it again later.",
-}
-_BODY = (400, 408, 413, 415, 422)
-_KEY = (401, 403)
-_FOUND = (*_KEY, 404)
-_TOLD = (*_FOUND, 422)
-_CHANGED = (*_FOUND, *_BODY)
-
-
-@dataclass(frozen=True)
-class _Operation:
-    """What can be asked at one address, and what it answers."""
-
-    address: str
-    method: str
-    summary: str
-    refusals: Sequence[int]
-    answer: dict[str, Any] = field(default_factory=dict)
-    body: dict[str, Any] | None = None
-    status: int = 200
-    query: Sequence[dict[str, Any]] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """In the words of OpenAPI; every address for those who run surveys needs a key."""
-        body = None if self.body is None else {"application/json": {"schema": self.body}}
-        refused = {str(one): _answered(_REASONS[one], {"schema": _ref("Error")}) for one in sorted(self.refusals)}
-        if self.address == "/health":
-            refused["503"]["description"] = "The database is away."
-        done = _answered("Done.", {"schema": self.answer})
-        done = _answered("A zip file.", {}, "application/zip") if self.address.endswith("/export") else done
-        return {
-            "summary": self.summary,
-            **({} if body is None else {"requestBody": {"required": True, "content": body}}),
-            "responses": {str(self.status): done, **refused},
-            **({"security": [{"key": []}]} if self.address.startswith(_ALL) else {}),
-        }
-
-
-_RECEIVED = _object({"received": {"const": True}}, all_needed=False)
-_USABLE = _object({"usable": {"type": "boolean"}}, all_needed=False)
-_TWO = [_query(name, _TEXT, required=True) for name in ("first", "second")]
-_OPERATIONS = (
-    _Operation("/health", "get", "Whether the service and its database answer.", (503,)),
-    _Operation("/s/{code}/survey.json", "get", "The survey document: questions, designs and fingerprint.", (404,)),
-    _Operation(
-        f"{_RESPONDENTS}/reports",
-        "post",
-        "Send the reports of one person; sending the same again changes nothing.",
-        (*_BODY, 403, 404, 409, 503),
-        _RECEIVED,
-        _ref("Submission"),
-    ),
-    _Operation(
-        f"{_RESPONDENTS}/invitation",
-        "post",
-        "Whether an invitation can still be used.",
-        (*_BODY, 404),
-        _USABLE,
-        _object({"invitation": _TEXT}),
-    ),
-    _Operation(_ALL, "get", "Your surveys.", _KEY),
-    _Operation(
-        _ALL, "post", "Keep a survey file as a draft.", (*_KEY, *_BODY), _ref("Survey"), _object({"survey": _TEXT}), 201
-    ),
-    _Operation(_ONE, "get", "One survey.", _FOUND, _ref("Survey")),
-    _Operation(_ONE, "delete", "Delete it for good.", _FOUND, _ref("Survey")),
-    _Operation(
-        f"{_ONE}/state",
-        "put",
-        "Open or close it.",
-        _CHANGED,
-        _ref("Survey"),
-        _object({"state": {"enum": ["open", "closed"]}}),
-    ),
-    _Operation(
-        f"{_ONE}/invitations",
-        "post",
-        "Make single-use tokens.",
-        _CHANGED,
-        body=_object({"count": {"type": "integer", "minimum": 1, "maximum": MOST_INVITATIONS}}),
-    ),
-    _Operation(f"{_ONE}/results", "get", "Shares so far.", _TOLD),
-    _Operation(f"{_ONE}/table", "get", "Two questions together.", _TOLD, query=_TWO),
-    _Operation(
-        f"{_ONE}/export",
-        "get",
-        "Everything as an archive.",
-        _TOLD,
-        query=[_query("format", {"enum": list(EXPORTS)}, required=False)],
-    ),
-)
+def _operation(one: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[str, Any]:
+    """In the words of OpenAPI; every address for those who run surveys needs a key."""
+    error = {"$ref": "#/components/schemas/Error"}
+    refused = {str(status): {"description": reasons[str(status)], **_json_of(error)} for status in one["refusals"]}
+    if one["address"] == "/health":
+        refused["503"]["description"] = "The database is away."
+    done = {"description": "Done.", **_json_of(one.get("ok", {}))}
+    if one["address"].endswith("/export"):
+        done = {"description": "A zip file.", "content": {"application/zip": {}}}
+    return {
+        "summary": one["summary"],
+        **({"requestBody": {"required": True, **_json_of(one["body"])}} if "body" in one else {}),
+        "responses": {str(one.get("status", 200)): done, **refused},
+        **({"security": [{"key": []}]} if one["address"].startswith(_ALL) else {}),
+    }
 
 
 def document(address: str) -> dict[str, Any]:
     """The OpenAPI document."""
+    told = tomllib.loads(package_text("openapi.toml"))
     paths: dict[str, Any] = {}
-    for one in _OPERATIONS:
-        given = [*([_CODE] if "{code}" in one.address else []), *one.query]
-        path = paths.setdefault(one.address, {"parameters": given} if given else {})
-        path[one.method] = one.to_dict()
+    for one in told["operations"]:
+        given = [*([_CODE] if "{code}" in one["address"] else []), *one.get("query", ())]
+        path = paths.setdefault(one["address"], {"parameters": given} if given else {})
+        path[one["method"]] = _operation(one, told["reasons"])
     return {
         "openapi": "3.1.0",
         "info": {
@@ -197,7 +68,7 @@ def document(address: str) -> dict[str, Any]:
             "description": "Surveys whose answers are randomized on the respondent's device. Only reports travel.",
         },
         "servers": [{"url": address}],
-        "components": {"schemas": _SCHEMAS, "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
+        "components": {"schemas": told["schemas"], "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
         "paths": paths,
     }
 

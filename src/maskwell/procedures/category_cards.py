@@ -14,7 +14,7 @@ from maskwell.designs.design import check_two
 from maskwell.designs.mixture import Mixture
 from maskwell.errors import ParameterError
 from maskwell.procedures import design_builders as builders
-from maskwell.procedures.procedure import Kind, Parameter, Procedure, Share
+from maskwell.procedures.procedure import Share
 
 REVEALING = "a category with beta = 0 is only reported by those who belong to it"
 
@@ -47,22 +47,6 @@ def greenberg(
     )
 
 
-GREENBERG = Procedure(
-    name="greenberg",
-    build=greenberg,
-    summary="a question with several answers, or an unrelated one with known shares",
-    source="after Greenberg et al. 1969",
-    example="--k 3 --p 0.6 --beta 1/2,1/4,1/4",
-    parameters=(
-        Parameter("p", Kind.PROBABILITY, "chance of the sensitive question"),
-        Parameter("beta", Kind.PROBABILITIES, "known shares of the answers to the unrelated question"),
-    ),
-    truths=None,
-    reports=None,
-    fixed=("reports",),
-)
-
-
 def abul_ela(categories: Categories, probabilities: Sequence[Number], *, allow_unidentifiable: bool = False) -> Dense:
     """Draw a card that names one category, and say whether you belong to it.
 
@@ -88,21 +72,10 @@ def abul_ela(categories: Categories, probabilities: Sequence[Number], *, allow_u
     )
 
 
-def _abul_ela_cards(parameters: Mapping[str, Any], k: int) -> list[Share]:
+def abul_ela_cards(parameters: Mapping[str, Any], k: int) -> list[Share]:
+    """A statement for each category."""
     shares = enumerate(parameters["probabilities"])
     return [(share, tuple(int(j != asked) for j in range(k)), f"statement {asked}") for asked, share in shares]
-
-
-ABUL_ELA = Procedure(
-    name="abul-ela",
-    build=abul_ela,
-    summary="cards that name a category; yes or no; one of several samples",
-    source="after Abul-Ela, Greenberg and Horvitz 1967",
-    example="--k 3 --probabilities 0.6,0.2,0.2",
-    parameters=(Parameter("probabilities", Kind.PROBABILITIES, "shares of the cards that name each category"),),
-    truths=None,
-    cards=_abul_ela_cards,
-)
 
 
 def greenberg_statements(
@@ -158,22 +131,6 @@ def _samples(k: int, *, unknown: bool) -> str:
     need = k if unknown else k - 1
     what = f"{k} shares and an unknown beta" if unknown else f"{k} shares"
     return f"one of {need} samples or more: {what} need {need} different decks"
-
-
-GREENBERG_STATEMENTS = Procedure(
-    name="greenberg-statements",
-    build=greenberg_statements,
-    summary="cards that name a category or ask something unrelated; one of several samples",
-    source="after Greenberg et al. 1969",
-    example="--k 3 --statements .5,.2,.1 --unrelated .2",
-    parameters=(
-        Parameter("statements", Kind.PROBABILITIES, "shares of the cards that name each category"),
-        Parameter("unrelated", Kind.PROBABILITY, "share of the cards with the unrelated question"),
-        Parameter("beta", Kind.PROBABILITY, "known share of yes to the unrelated question", required=False),
-    ),
-    truths=None,
-    without_cards=True,
-)
 
 
 def bourke_dalenius(categories: Categories, weights: Sequence[Number], *, allow_unidentifiable: bool = False) -> Dense:
@@ -250,18 +207,6 @@ def _places(categories: Categories, order: Sequence[Hashable]) -> list[int]:
     return codes
 
 
-def _bourke_dalenius_cards(parameters: Mapping[str, Any], k: int) -> list[Share]:
+def bourke_dalenius_cards(parameters: Mapping[str, Any], k: int) -> list[Share]:
+    """A card for each shift of the list."""
     return [(share, tuple((j + r) % k for j in range(k)), "order") for r, share in enumerate(parameters["weights"])]
-
-
-BOURKE_DALENIUS = Procedure(
-    name="bourke-dalenius",
-    build=bourke_dalenius,
-    summary="cards list the categories in different orders; report the place of yours",
-    source="after Bourke and Dalenius 1976",
-    example="--categories a,b,c --weights 0.7,0.2,0.1",
-    parameters=(Parameter("weights", Kind.PROBABILITIES, "shares of the k cards, by how far they move the list on"),),
-    truths=None,
-    reports=None,
-    cards=_bourke_dalenius_cards,
-)

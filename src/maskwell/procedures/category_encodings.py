@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
 
@@ -18,7 +17,6 @@ from maskwell.designs.unary import Unary
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError
 from maskwell.procedures.design_builders import check_list, named, one_demand, one_for_each, one_way
-from maskwell.procedures.procedure import Kind, Parameter, Procedure, demand
 
 D = TypeVar("D", bound=Design)
 
@@ -59,24 +57,6 @@ def kary(
     return _for_demand("k-ary", Uniform.from_gamma, Uniform.from_epsilon, categories, gamma, epsilon)
 
 
-KARY = Procedure(
-    name="k-ary",
-    build=kary,
-    summary="the truth, or any category with equal chance",
-    source="Chai and Nayak 2018, Theorem 4.4",
-    example="--categories never,once,often --epsilon 1",
-    parameters=(
-        Parameter("keep", Kind.PROBABILITY, "probability of a true report, above 1/k", required=False),
-        demand(required=False),
-    ),
-    truths=None,
-    reports=None,
-    fixed=("reports",),
-    may_fail=False,
-)
-"""The records of subset, l-diverse, rappor and oue are copies of it with other names, builders and parameters."""
-
-
 def subset(categories: Categories, *, size: int, gamma: Number | None = None, epsilon: Number | None = None) -> Subset:
     """Report a set of categories; each set is gamma times likelier when it holds the truth.
 
@@ -93,20 +73,6 @@ def subset(categories: Categories, *, size: int, gamma: Number | None = None, ep
     return named(design, "subset", {"size": design.size, name: value})
 
 
-SUBSET = replace(
-    KARY,
-    name="subset",
-    build=subset,
-    summary="a set of categories, more likely with the true one in it",
-    source="Nayak and Zhai 2019, section 3.2",
-    example="--k 10 --gamma 3",
-    parameters=(
-        Parameter("size", Kind.COUNT, "how many categories a report names; the minimax size if left out", planned=True),
-        demand(),
-    ),
-)
-
-
 def ldiverse(categories: Categories, l: int) -> LocalDiversity:  # noqa: E741 (the literature's name)
     """Report a set of l categories that holds the truth and l - 1 others, drawn with equal chance.
 
@@ -117,17 +83,6 @@ def ldiverse(categories: Categories, l: int) -> LocalDiversity:  # noqa: E741 (t
     """
     design = LocalDiversity.of(l, categories)
     return named(design, "l-diverse", {"l": design.size})
-
-
-LDIVERSE = replace(
-    KARY,
-    name="l-diverse",
-    build=ldiverse,
-    summary="the true category and l - 1 random others",
-    source="Nayak and Zhai 2019, section 4",
-    example="--k 10 --l 3",
-    parameters=(Parameter("l", Kind.COUNT, "how many categories a report names"),),
-)
 
 
 def rappor(categories: Categories, *, gamma: Number | None = None, epsilon: Number | None = None) -> Unary:
@@ -142,17 +97,6 @@ def rappor(categories: Categories, *, gamma: Number | None = None, epsilon: Numb
     return _for_demand("rappor", Unary.rappor_from_gamma, Unary.rappor_from_epsilon, categories, gamma, epsilon)
 
 
-RAPPOR = replace(
-    KARY,
-    name="rappor",
-    build=rappor,
-    summary="one bit for each category, all flipped with the same chance",
-    source="after Erlingsson et al. 2014",
-    example="--k 10 --epsilon 1",
-    parameters=(demand(),),
-)
-
-
 def oue(categories: Categories, *, gamma: Number | None = None, epsilon: Number | None = None) -> Unary:
     """One bit for each category: the true one is 1 with chance 1/2, each other with chance r.
 
@@ -163,17 +107,6 @@ def oue(categories: Categories, *, gamma: Number | None = None, epsilon: Number 
     Source: after [Wang2017]; r derived from the parity given in :mod:`maskwell.designs.unary`.
     """
     return _for_demand("oue", Unary.oue_from_gamma, Unary.oue_from_epsilon, categories, gamma, epsilon)
-
-
-OUE = replace(
-    KARY,
-    name="oue",
-    build=oue,
-    summary="one bit for each category: a fair coin for the truth, rare ones elsewhere",
-    source="after Wang et al. 2017",
-    example="--k 10 --epsilon 1",
-    parameters=(demand(),),
-)
 
 
 PRESENT_ABSENT = Categories.of((1, 0))
@@ -234,22 +167,3 @@ def _kept(names: list[str], keep: list[Fraction], parameters: Mapping[str, objec
         items=names,
         item_parities=[str(chance / (1 - chance)) for chance in keep],
     )
-
-
-BITS = Procedure(
-    name="bits",
-    build=bits,
-    summary="a set of items, one bit for each, kept or flipped on its own",
-    source="Nayak, Zhang and Adeshiyan 2016, section 4, after Rizvi and Haritsa 2002",
-    example="--items bread,milk --gamma 9",
-    parameters=(
-        Parameter("items", Kind.LABELS, "names of the items"),
-        Parameter("p", Kind.PROBABILITY, "chance to keep each bit, above 1/2", required=False),
-        Parameter("probabilities", Kind.PROBABILITIES, "one such chance for each item", required=False),
-        demand(required=False),
-    ),
-    truths=(1, 0),
-    reports=(1, 0),
-    fixed=("truths", "reports"),
-    may_fail=False,
-)

@@ -12,7 +12,7 @@ from maskwell.core.exact import Number, check_probability
 from maskwell.designs.dense import Dense
 from maskwell.errors import ParameterError
 from maskwell.procedures.design_builders import check_count, check_shares, numbered, of_two_truths
-from maskwell.procedures.procedure import Kind, Parameter, Procedure, Share
+from maskwell.procedures.procedure import Share
 
 MOST_DRAWS = 1000
 
@@ -41,22 +41,6 @@ def kuk(theta1: Number, theta2: Number, draws: int, *, allow_unidentifiable: boo
 
 def _binomial(r: int, theta: Fraction) -> list[Fraction]:
     return [comb(r, z) * theta**z * (1 - theta) ** (r - z) for z in range(r + 1)]
-
-
-KUK = Procedure(
-    name="kuk",
-    build=kuk,
-    summary="the number of red cards drawn from one of two decks",
-    source="Adeshiyan 2011, section 2.5, after Kuk 1990",
-    example="--theta1 0.8 --theta2 0.2 --draws 3",
-    parameters=(
-        Parameter("theta1", Kind.PROBABILITY, "red share of the deck for the sensitive group"),
-        Parameter("theta2", Kind.PROBABILITY, "red share of the deck for the others"),
-        Parameter("draws", Kind.COUNT, "cards drawn, with replacement"),
-    ),
-    reports=None,
-    without_cards=True,
-)
 
 
 MOST_BALLS = 10**6
@@ -92,23 +76,6 @@ def chow(
     )
 
 
-CHOW = Procedure(
-    name="chow",
-    build=chow,
-    summary="the number of red, or of blue, balls drawn from an urn",
-    source="Adeshiyan 2011, section 2.5, after Leysieffer and Warner 1976",
-    example="--red 6 --blue 4 --draws 2",
-    parameters=(
-        Parameter("red", Kind.COUNT, "red balls in the urn"),
-        Parameter("blue", Kind.COUNT, "blue balls in the urn"),
-        Parameter("draws", Kind.COUNT, "balls drawn, without replacement"),
-        Parameter("allow_revealing", Kind.FLAG, "allow reports that only one group can give", required=False),
-    ),
-    reports=None,
-    without_cards=True,
-)
-
-
 def christofides(probabilities: Sequence[Number], *, allow_unidentifiable: bool = False) -> Dense:
     """A spinner shows J from 1 to m; members of A report m + 1 - J, others J.
 
@@ -133,18 +100,7 @@ def christofides(probabilities: Sequence[Number], *, allow_unidentifiable: bool 
     )
 
 
-def _christofides_cards(parameters: Mapping[str, Any], _: int) -> list[Share]:
+def christofides_cards(parameters: Mapping[str, Any], _: int) -> list[Share]:
+    """A card for each number, with what either group reports of it."""
     p = parameters["probabilities"]
     return [(share, (len(p) - 1 - number, number), "table") for number, share in enumerate(p)]
-
-
-CHRISTOFIDES = Procedure(
-    name="christofides",
-    build=christofides,
-    summary="a random number, or its mirror image for the sensitive group",
-    source="Adeshiyan 2011, section 2.5, after Christofides 2003",
-    example="--probabilities 1/2,1/3,1/6",
-    parameters=(Parameter("probabilities", Kind.PROBABILITIES, "chances of the numbers 1, 2, ..."),),
-    reports=None,
-    cards=_christofides_cards,
-)

@@ -102,10 +102,8 @@ def of_two_reports(
     family: str,
     parameters: Mapping[str, object],
     *,
-    needs: str,
     reports: Sequence[str] = ("yes", "no"),
-    allow_unidentifiable: bool = False,
-    **notes: object,
+    **notes: Any,
 ) -> Dense:
     """The design of a device with two reports for one sensitive category and its complement.
 
@@ -114,14 +112,7 @@ def of_two_reports(
     where ``sensitive`` and ``other`` are a and b, the chances of the first report. Source: derived, by definition.
     """
     return of_two_truths(
-        [sensitive, 1 - sensitive],
-        [other, 1 - other],
-        family,
-        parameters,
-        needs=needs,
-        reports=Categories.of(reports),
-        allow_unidentifiable=allow_unidentifiable,
-        **notes,
+        [sensitive, 1 - sensitive], [other, 1 - other], family, parameters, reports=Categories.of(reports), **notes
     )
 
 
@@ -131,30 +122,22 @@ def of_two_truths(
     family: str,
     parameters: Mapping[str, object],
     *,
-    needs: str,
     reports: Categories = YES_NO,
-    allow_unidentifiable: bool = False,
-    **notes: object,
+    **notes: Any,
 ) -> Dense:
-    """The design of a device for one sensitive category and its complement.
+    """The design of a device for one sensitive category and its complement, named with the ``notes``.
 
         P[i, 0] = sensitive[i],   P[i, 1] = other[i]
 
     where ``sensitive`` and ``other`` (shape (m,), often called alpha and beta) are the chances of each report.
     Source: [Adeshiyan2011, section 2.5].
     """
-    design = Dense.of([[a, b] for a, b in zip(sensitive, other, strict=True)], YES_NO, reports)
-    warning = _warning(sensitive, other)
-    return named(
-        design, family, parameters, needs=needs, allow_unidentifiable=allow_unidentifiable, warning=warning, **notes
-    )
-
-
-def _warning(sensitive: Sequence[Fraction], other: Sequence[Fraction]) -> str:
     pairs = list(zip(sensitive, other, strict=True))
+    design = Dense.of([[a, b] for a, b in pairs], YES_NO, reports)
+    warning = REVEALING if any(a and not b for a, b in pairs) else ""
     if not any(a and b for a, b in pairs):
-        return NO_PROTECTION
-    return REVEALING if any(a and not b for a, b in pairs) else ""
+        warning = NO_PROTECTION
+    return named(design, family, parameters, warning=warning, **notes)
 
 
 def named(

@@ -11,7 +11,6 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.design import check_two
 from maskwell.designs.mixture import Mixture
 from maskwell.procedures import design_builders as builders
-from maskwell.procedures.procedure import Kind, Parameter, Procedure
 
 
 def forced(truth: Number, yes: Number, no: Number, *, allow_unidentifiable: bool = False) -> Dense:
@@ -35,20 +34,6 @@ def forced(truth: Number, yes: Number, no: Number, *, allow_unidentifiable: bool
         allow_unidentifiable=allow_unidentifiable,
         settled=settled,
     )
-
-
-FORCED = Procedure(
-    name="forced",
-    build=forced,
-    summary="dice say: the truth, yes, or no",
-    source="after Boruch 1971 and Fox and Tracy 1986",
-    example="--truth 3/4 --yes 1/6 --no 1/12",
-    parameters=(
-        Parameter("truth", Kind.PROBABILITY, "chance to be asked for the truth"),
-        Parameter("yes", Kind.PROBABILITY, "chance to be told to say yes"),
-        Parameter("no", Kind.PROBABILITY, "chance to be told to say no"),
-    ),
-)
 
 
 REVEALING_BALL = "a category with q = 0 is only reported by those who belong to it"
@@ -79,23 +64,6 @@ def liu_chow(categories: Categories, p: Number, q: Sequence[Number], *, allow_un
     )
 
 
-LIU_CHOW = Procedure(
-    name="liu-chow",
-    build=liu_chow,
-    summary="a ball asks for the truth or says what to report",
-    source="Adeshiyan 2011, Example 3.1, after Liu and Chow 1976",
-    example="--categories never,once,often --p 1/2 --q 1/6,1/6,1/6",
-    parameters=(
-        Parameter("p", Kind.PROBABILITY, "share of balls that ask for the truth"),
-        Parameter("q", Kind.PROBABILITIES, "shares of balls that name each category"),
-    ),
-    truths=None,
-    reports=None,
-    fixed=("reports",),
-)
-
-
-HONEST_OR_NOT = ("honest yes", "honest no", "always no")
 SAMPLES = "ask two samples with different p: together they give the shares of the three kinds of people"
 
 
@@ -109,23 +77,8 @@ def cheating(p: Number) -> Dense:
     Source: after Clark and Desharnais (1998); P derived from the instruction.
     """
     chance = check_probability(p, "p")
-    chances, kinds = [Fraction(1), chance, Fraction(0)], Categories.of(HONEST_OR_NOT)
+    chances, kinds = [Fraction(1), chance, Fraction(0)], Categories.of(("honest yes", "honest no", "always no"))
     return builders.one_of_two(chances, kinds, "cheating-detection", chance, samples=SAMPLES)
-
-
-CHEATING = Procedure(
-    name="cheating-detection",
-    build=cheating,
-    summary="forced yes, with people who say no against the rules; one of two samples",
-    source="after Clark and Desharnais 1998",
-    example="--p 1/5",
-    parameters=(Parameter("p", Kind.PROBABILITY, "chance of a forced yes in this sample"),),
-    truths=HONEST_OR_NOT,
-    may_fail=False,
-)
-
-
-CARRIERS = ("honest carrier", "lying carrier", "non-carrier")
 
 
 def lie_detector(p: Number) -> Dense:
@@ -145,17 +98,8 @@ def lie_detector(p: Number) -> Dense:
     standard error 0.0411 and t = 0.6358 of 1256 answers with p = 2/12 and 10/12.
     """
     share = check_probability(p, "p")
-    chances, kinds = [Fraction(1), Fraction(0), 1 - share], Categories.of(CARRIERS)
+    chances, kinds = (
+        [Fraction(1), Fraction(0), 1 - share],
+        Categories.of(("honest carrier", "lying carrier", "non-carrier")),
+    )
     return builders.one_of_two(chances, kinds, "lie-detector", share, samples=SAMPLES)
-
-
-LIE_DETECTOR = Procedure(
-    name="lie-detector",
-    build=lie_detector,
-    summary="carriers say yes or lie, others use Warner's cards; one of two samples",
-    source="after Moshagen, Musch and Erdfelder 2012; matrix derived",
-    example="--p 1/6",
-    parameters=(Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement in this sample"),),
-    truths=CARRIERS,
-    may_fail=False,
-)

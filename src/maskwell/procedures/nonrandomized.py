@@ -13,9 +13,6 @@ from maskwell.core.exact import Number, check_probability
 from maskwell.designs.dense import Dense
 from maskwell.errors import NotIdentifiableError, ParameterError
 from maskwell.procedures.design_builders import of_two_reports
-from maskwell.procedures.procedure import Kind, Parameter, Procedure
-
-CROSSWISE_REPORTS = ("same", "different")
 
 
 def crosswise(q: Number, *, allow_unidentifiable: bool = False) -> Dense:
@@ -34,25 +31,10 @@ def crosswise(q: Number, *, allow_unidentifiable: bool = False) -> Dense:
         "crosswise",
         {"q": share},
         needs="q away from 1/2",
-        reports=CROSSWISE_REPORTS,
+        reports=("same", "different"),
         allow_unidentifiable=allow_unidentifiable,
         same_as=f"warner --p {share}",
     )
-
-
-CROSSWISE = Procedure(
-    name="crosswise",
-    build=crosswise,
-    summary="whether the answers to a sensitive and an innocuous question are the same",
-    source="after Yu, Tian and Tang 2008",
-    example="--q 1/6",
-    parameters=(Parameter("q", Kind.PROBABILITY, "known share of yes to the innocuous question"),),
-    reports=CROSSWISE_REPORTS,
-    without_cards=True,
-)
-
-
-TRIANGULAR_REPORTS = ("at least one", "neither")
 
 
 def triangular(q: Number, *, allow_unidentifiable: bool = False) -> Dense:
@@ -72,22 +54,10 @@ def triangular(q: Number, *, allow_unidentifiable: bool = False) -> Dense:
         "triangular",
         {"q": share},
         needs="q below 1",
-        reports=TRIANGULAR_REPORTS,
+        reports=("at least one", "neither"),
         allow_unidentifiable=allow_unidentifiable,
         same_as=f"mangat --p {1 - share}",
     )
-
-
-TRIANGULAR = Procedure(
-    name="triangular",
-    build=triangular,
-    summary="whether a sensitive or an innocuous trait applies, or neither",
-    source="after Yu, Tian and Tang 2008",
-    example="--q 1/4",
-    parameters=(Parameter("q", Kind.PROBABILITY, "known share of people with the innocuous trait"),),
-    reports=TRIANGULAR_REPORTS,
-    without_cards=True,
-)
 
 
 @dataclass(frozen=True)

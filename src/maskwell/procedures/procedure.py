@@ -26,7 +26,7 @@ class Kind(Enum):
     COUNT = "count"  # a whole number
     LABELS = "labels"  # a list of names
     FLAG = "flag"  # yes or no, no by default
-    DEMAND = "demand"  # a bound on parity; the builder takes it as gamma or as epsilon
+    DEMAND = "demand"  # a bound on parity, for designs made to meet one; the builder takes it as gamma or as epsilon
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,13 @@ class Parameter:
         return DEMAND_WORDS if self.kind is Kind.DEMAND else (self.name,)
 
 
-def demand(*, required: bool = True) -> Parameter:
-    """The parameter of designs that are made to meet a privacy demand."""
-    return Parameter("demand", Kind.DEMAND, "the privacy demand: a bound on parity (gamma, epsilon, ...)", required)
+Cards = Callable[[Mapping[str, Any], int], list[Share]]
+"""The cards by which a procedure is known, from its parameters and the number of truths."""
 
 
 @dataclass(frozen=True)
 class Procedure:
-    """A named device and how to build its design."""
+    """A named device and how to build its design; ``procedures.toml`` says all but its functions."""
 
     name: str  # the family, as typed on the command line and kept in the provenance of the design
     # parameters in, design out. Builders of free categories take them first, as ``categories``
@@ -78,9 +77,7 @@ class Procedure:
     # whether some allowed parameters leave the proportions beyond estimation; ``build`` then takes
     # ``allow_unidentifiable``
     may_fail: bool = True
-    # the cards by which the procedure is known, from its parameters and the number of truths; None where cards that ask
-    # for the truth or say what to report will do
-    cards: Callable[[Mapping[str, Any], int], list[Share]] | None = None
+    cards: Cards | None = None  # None where cards that ask for the truth or say what to report will do
     # whether it is carried out with other things than cards that tell what to say: questions, decks, urns
     without_cards: bool = False
 

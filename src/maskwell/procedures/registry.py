@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from maskwell.core.arguments import Flag, check_kind
@@ -17,50 +20,71 @@ from maskwell.procedures import (
     statement_cards,
     unrelated_questions,
 )
-from maskwell.procedures.procedure import Procedure
+from maskwell.procedures.procedure import Cards, Kind, Parameter, Procedure
 
-PROCEDURES: dict[str, Procedure] = {
-    procedure.name: procedure
-    for procedure in (
-        # yes or no
-        statement_cards.WARNER,
-        statement_cards.KIM_WARDE,
-        unrelated_questions.SIMMONS,
-        unrelated_questions.SOBERANIS_CRUZ,
-        unrelated_questions.DEVORE,
-        statement_cards.MANGAT_SINGH,
-        statement_cards.MANGAT,
-        unrelated_questions.MANGAT_SINGH_SINGH,
-        statement_cards.SINGH_JOARDER,
-        forced_answers.FORCED,
-        nonrandomized.CROSSWISE,
-        nonrandomized.TRIANGULAR,
-        # yes or no, with more than two reports
-        counted_draws.KUK,
-        counted_draws.CHOW,
-        counted_draws.CHRISTOFIDES,
-        # yes or no, asked twice
-        unrelated_questions.SIMMONS_TWICE,
-        unrelated_questions.MANGAT_SINGH_SINGH_TWICE,
-        # yes or no, with people who do not follow the rules
-        forced_answers.CHEATING,
-        forced_answers.LIE_DETECTOR,
-        # several categories
-        category_cards.GREENBERG,
-        forced_answers.LIU_CHOW,
-        category_cards.BOURKE_DALENIUS,
-        category_encodings.KARY,
-        category_encodings.SUBSET,
-        category_encodings.RAPPOR,
-        category_encodings.OUE,
-        category_encodings.LDIVERSE,
-        # several categories, yes or no, several samples
-        category_cards.ABUL_ELA,
-        category_cards.GREENBERG_STATEMENTS,
-        # sets of items
-        category_encodings.BITS,
-    )
+BUILDERS: Mapping[str, Callable[..., Design]] = {
+    # yes or no
+    "warner": statement_cards.warner,
+    "kim-warde": statement_cards.kim_warde,
+    "simmons": unrelated_questions.simmons,
+    "soberanis-cruz": unrelated_questions.soberanis_cruz,
+    "devore": unrelated_questions.devore,
+    "mangat-singh": statement_cards.mangat_singh,
+    "mangat": statement_cards.mangat,
+    "mangat-singh-singh": unrelated_questions.mangat_singh_singh,
+    "singh-joarder": statement_cards.singh_joarder,
+    "forced": forced_answers.forced,
+    "crosswise": nonrandomized.crosswise,
+    "triangular": nonrandomized.triangular,
+    # yes or no, with more than two reports
+    "kuk": counted_draws.kuk,
+    "chow": counted_draws.chow,
+    "christofides": counted_draws.christofides,
+    # yes or no, asked twice
+    "simmons-twice": unrelated_questions.simmons_twice,
+    "mangat-singh-singh-twice": unrelated_questions.mangat_singh_singh_twice,
+    # yes or no, with people who do not follow the rules
+    "cheating-detection": forced_answers.cheating,
+    "lie-detector": forced_answers.lie_detector,
+    # several categories
+    "greenberg": category_cards.greenberg,
+    "liu-chow": forced_answers.liu_chow,
+    "bourke-dalenius": category_cards.bourke_dalenius,
+    "k-ary": category_encodings.kary,
+    "subset": category_encodings.subset,
+    "rappor": category_encodings.rappor,
+    "oue": category_encodings.oue,
+    "l-diverse": category_encodings.ldiverse,
+    # several categories, yes or no, several samples
+    "abul-ela": category_cards.abul_ela,
+    "greenberg-statements": category_cards.greenberg_statements,
+    # sets of items
+    "bits": category_encodings.bits,
 }
+CARDS: Mapping[str, Cards] = {
+    "warner": statement_cards.warner_cards,
+    "kim-warde": statement_cards.warner_cards,
+    "mangat-singh": statement_cards.mangat_singh_cards,
+    "mangat": statement_cards.mangat_cards,
+    "christofides": counted_draws.christofides_cards,
+    "bourke-dalenius": category_cards.bourke_dalenius_cards,
+    "abul-ela": category_cards.abul_ela_cards,
+}
+
+
+def _labels(given: Sequence[Any]) -> tuple[Any, ...] | None:
+    return tuple(tuple(one) if isinstance(one, list) else one for one in given) or None
+
+
+def _procedure(name: str, words: Mapping[str, Any]) -> Procedure:
+    """A procedure from what ``procedures.toml`` says of it."""
+    known: dict[str, Any] = {key: _labels(value) if isinstance(value, list) else value for key, value in words.items()}
+    known["parameters"] = tuple(Parameter(**{**one, "kind": Kind(one["kind"])}) for one in words["parameters"])
+    return Procedure(name, BUILDERS[name], cards=CARDS.get(name), **known)
+
+
+_WORDS = tomllib.loads(Path(__file__).with_name("procedures.toml").read_text(encoding="utf-8"))
+PROCEDURES: dict[str, Procedure] = {name: _procedure(name, _WORDS[name]) for name in BUILDERS}
 
 
 def procedure_named(name: str) -> Procedure:

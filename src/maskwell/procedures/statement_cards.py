@@ -10,7 +10,7 @@ from maskwell.core.arguments import as_mapping
 from maskwell.core.exact import Number, check_probability
 from maskwell.designs.dense import Dense
 from maskwell.procedures.design_builders import of_two_reports
-from maskwell.procedures.procedure import Kind, Parameter, Procedure, Share
+from maskwell.procedures.procedure import Share
 
 
 def warner(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
@@ -29,19 +29,9 @@ def warner(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     )
 
 
-def _warner_cards(parameters: Mapping[str, Any], _: int) -> list[Share]:
+def warner_cards(parameters: Mapping[str, Any], _: int) -> list[Share]:
+    """The statement, and its opposite."""
     return [(parameters["p"], (0, 1), "statement 0"), (1 - parameters["p"], (1, 0), "statement 1")]
-
-
-WARNER = Procedure(
-    name="warner",
-    build=warner,
-    summary="cards that say the sensitive statement or its opposite",
-    source="Adeshiyan 2011, eq. (2.1), after Warner 1965",
-    example="--p 0.7",
-    parameters=(Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement"),),
-    cards=_warner_cards,
-)
 
 
 def kim_warde(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
@@ -71,17 +61,6 @@ def kim_warde_strata(p: Mapping[Hashable, Number]) -> dict[Hashable, Dense]:
     """
     as_mapping(p, "p")
     return {stratum: kim_warde(share) for stratum, share in p.items()}
-
-
-KIM_WARDE = Procedure(
-    name="kim-warde",
-    build=kim_warde,
-    summary="Warner's cards, with a deck of its own for every stratum",
-    source="Adeshiyan 2011, Remark 2.5, after Kim and Warde 2004",
-    example="--p 0.7",
-    parameters=(Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement in this stratum"),),
-    cards=_warner_cards,
-)
 
 
 def equivalent_warner(t: Number, p: Number) -> Fraction:
@@ -117,24 +96,11 @@ def mangat_singh(t: Number, p: Number, *, allow_unidentifiable: bool = False) ->
     )
 
 
-def _mangat_singh_cards(parameters: Mapping[str, Any], _: int) -> list[Share]:
+def mangat_singh_cards(parameters: Mapping[str, Any], _: int) -> list[Share]:
+    """Cards that ask for the truth, and Warner's."""
     t, p = parameters["t"], parameters["p"]
     second = [((1 - t) * p, (0, 1), "statement 0"), ((1 - t) * (1 - p), (1, 0), "statement 1")]
     return [(t, (0, 1), "truth"), *second]
-
-
-MANGAT_SINGH = Procedure(
-    name="mangat-singh",
-    build=mangat_singh,
-    summary="the direct question or Warner's cards, in two stages",
-    source="Adeshiyan 2011, chapter 1, after Mangat and Singh 1990",
-    example="--t 0.4 --p 0.7",
-    parameters=(
-        Parameter("t", Kind.PROBABILITY, "chance of the direct question"),
-        Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement"),
-    ),
-    cards=_mangat_singh_cards,
-)
 
 
 def mangat(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
@@ -152,19 +118,9 @@ def mangat(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     )
 
 
-def _mangat_cards(parameters: Mapping[str, Any], _: int) -> list[Share]:
+def mangat_cards(parameters: Mapping[str, Any], _: int) -> list[Share]:
+    """The statement, and its opposite, which members are to answer with yes, too."""
     return [(parameters["p"], (0, 1), "statement 0"), (1 - parameters["p"], (0, 0), "statement 1")]
-
-
-MANGAT = Procedure(
-    name="mangat",
-    build=mangat,
-    summary="members say yes, the others use Warner's cards",
-    source="after Mangat 1994",
-    example="--p 0.7",
-    parameters=(Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement"),),
-    cards=_mangat_cards,
-)
 
 
 def singh_joarder(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
@@ -186,13 +142,3 @@ def singh_joarder(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
         needs="p away from (3 - sqrt(5)) / 2, which is near 0.381966",
         allow_unidentifiable=allow_unidentifiable,
     )
-
-
-SINGH_JOARDER = Procedure(
-    name="singh-joarder",
-    build=singh_joarder,
-    summary="Warner's cards, with a second draw for members about to say no",
-    source="after Singh and Joarder 1997; matrix derived",
-    example="--p 0.6",
-    parameters=(Parameter("p", Kind.PROBABILITY, "share of cards with the sensitive statement"),),
-)

@@ -10,7 +10,7 @@ from maskwell.core.exact import Number, check_probability
 from maskwell.designs.dense import Dense
 from maskwell.procedures import design_builders as builders
 from maskwell.procedures.joint_answers import repeated
-from maskwell.procedures.procedure import Kind, Parameter, Procedure
+from maskwell.procedures.procedure import Kind, Parameter
 
 SENSITIVE = "own answer"
 SIMMONS_SAMPLES = "beta is unknown: ask two samples with different p; the first answer of each pair is wanted"
@@ -52,20 +52,6 @@ def simmons(p: Number, beta: Number | None = None, *, allow_unidentifiable: bool
     )
 
 
-SIMMONS = Procedure(
-    name="simmons",
-    build=simmons,
-    summary="the sensitive question or an unrelated one; without --beta, one of two samples",
-    source="Adeshiyan 2011, eq. (2.3), after Greenberg et al. 1969",
-    example="--p 0.7 --beta 1/4",
-    parameters=(
-        Parameter("p", Kind.PROBABILITY, "chance of the sensitive question"),
-        Parameter("beta", Kind.PROBABILITY, "known share of yes to the unrelated question", required=False),
-    ),
-    without_cards=True,
-)
-
-
 def soberanis_cruz(p: Number, beta: Number, *, allow_unidentifiable: bool = False) -> Dense:
     """Answer the sensitive question or, by chance, an innocuous one known for the whole population.
 
@@ -89,20 +75,6 @@ def soberanis_cruz(p: Number, beta: Number, *, allow_unidentifiable: bool = Fals
     )
 
 
-SOBERANIS_CRUZ = Procedure(
-    name="soberanis-cruz",
-    build=soberanis_cruz,
-    summary="the sensitive question or an unrelated one known for the population",
-    source="after Soberanis-Cruz and others 2008; matrix derived",
-    example="--p 0.7 --beta 0.5",
-    parameters=(
-        Parameter("p", Kind.PROBABILITY, "chance of the sensitive question"),
-        Parameter("beta", Kind.PROBABILITY, "known share of yes to the unrelated question"),
-    ),
-    without_cards=True,
-)
-
-
 def devore(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     """Answer the sensitive question or, by chance, one that is true of everybody.
 
@@ -123,16 +95,6 @@ def devore(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
         allow_unidentifiable=allow_unidentifiable,
         same_as=f"simmons --p {p} --beta 1",
     )
-
-
-DEVORE = Procedure(
-    name="devore",
-    build=devore,
-    summary="the sensitive question or one that everybody answers with yes",
-    source="after Devore 1977; matrix derived",
-    example="--p 0.7",
-    parameters=(Parameter("p", Kind.PROBABILITY, "chance of the sensitive question"),),
-)
 
 
 MEMBERS_KINDS = Categories.of([("yes", "any"), ("no", "yes"), ("no", "no")])
@@ -172,23 +134,6 @@ def mangat_singh_singh(p: Number, alpha: Number | None = None, *, allow_unidenti
         needs="p above 0, or alpha below 1",
         allow_unidentifiable=allow_unidentifiable,
     )
-
-
-MANGAT_SINGH_SINGH = Procedure(
-    name="mangat-singh-singh",
-    build=mangat_singh_singh,
-    summary="members say yes, others draw a card; without --alpha, one of two samples",
-    source="after Mangat, Singh and Singh 1992; matrix derived",
-    example="--p 0.6 --alpha 0.5",
-    parameters=(
-        Parameter("p", Kind.PROBABILITY, "chance of the sensitive question, for those outside the group"),
-        Parameter("alpha", Kind.PROBABILITY, "known share of the unrelated trait", required=False),
-    ),
-    without_cards=True,
-)
-
-
-PAIRS = tuple(builders.with_unrelated().labels)
 
 
 def simmons_twice(p1: Number, p2: Number, *, allow_unidentifiable: bool = False) -> Dense:
@@ -234,20 +179,6 @@ TWO_BOXES = (
 )
 
 
-SIMMONS_TWICE = Procedure(
-    name="simmons-twice",
-    build=simmons_twice,
-    summary="two boxes of cards with the sensitive and an unrelated question; two answers",
-    source="after Horvitz et al. 1967 and Greenberg et al. 1969; matrix derived",
-    example="--p1 0.6 --p2 0.7",
-    parameters=TWO_BOXES,
-    truths=PAIRS,
-    fixed=("truths",),
-    reports=PAIRS,
-    without_cards=True,
-)
-
-
 def mangat_singh_singh_twice(p1: Number, p2: Number, *, allow_unidentifiable: bool = False) -> Dense:
     """Members say yes twice; the others draw from two boxes, each time about A or about an innocuous trait.
 
@@ -272,17 +203,3 @@ def mangat_singh_singh_twice(p1: Number, p2: Number, *, allow_unidentifiable: bo
         needs="p1 and p2 that are not both 0 nor both 1",
         allow_unidentifiable=allow_unidentifiable,
     )
-
-
-MANGAT_SINGH_SINGH_TWICE = Procedure(
-    name="mangat-singh-singh-twice",
-    build=mangat_singh_singh_twice,
-    summary="members say yes twice, others draw from two boxes with an unrelated question",
-    source="after Mangat, Singh and Singh 1992; matrix derived",
-    example="--p1 0.6 --p2 0.8",
-    parameters=TWO_BOXES,
-    truths=tuple(MEMBERS_KINDS.labels),
-    fixed=("truths",),
-    reports=PAIRS,
-    without_cards=True,
-)

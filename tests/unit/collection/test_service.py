@@ -16,6 +16,8 @@ from tests.support.collecting import BY_INVITATION, REPORTS, SURVEY, opened, ser
 from maskwell.collection import accounts
 from maskwell.collection.accounts import TRIES, Accounts
 from maskwell.collection.application import LARGEST_BODY
+from maskwell.collection.exports import EXPORTS
+from maskwell.collection.programs import MOST_INVITATIONS
 from maskwell.collection.store import Store
 from maskwell.collection.stored_survey import StoredSurvey
 from maskwell.collection.survey import Survey
@@ -369,6 +371,9 @@ def test_the_openapi_document_names_every_address_for_programs(place: Place) -> 
         path = route.path  # type: ignore[attr-defined]
         if path.startswith("/api/"):
             assert {method.lower() for method in route.methods - {"HEAD"}} <= set(paths[path]), path  # type: ignore[attr-defined]
+    counted = paths["/api/admin/surveys/{code}/invitations"]["post"]["requestBody"]["content"]["application/json"]
+    assert counted["schema"]["properties"]["count"]["maximum"] == MOST_INVITATIONS
+    assert paths["/api/admin/surveys/{code}/export"]["parameters"][1]["schema"]["enum"] == [*EXPORTS]
 
 
 def test_metrics_count_and_name_nobody(place: Place) -> None:

@@ -18,7 +18,7 @@ from maskwell.procedures.realisation import Device
 from maskwell.reports.device.legend_sheets import tenths
 from maskwell.reports.device.paper_cards import faces_of, letter
 from maskwell.reports.plain_words import counted, factor_up, gives_all, promise
-from maskwell.reports.report import WIDTH, Facts, Grid, Notes, Report
+from maskwell.reports.report import WIDTH, Block, Facts, Grid, Notes, Report
 
 SHOWN_KINDS = 20
 
@@ -34,11 +34,16 @@ def device_report(
         *([f"{option('not_less_private')} rounds to the side of privacy"] if device.general.less_private else []),
         *remarks,
     ]
-    return Report(
-        f"{_thing(device)} {nearness}{written}.",
-        [Facts(_facts(device, realised)), *_instructions(device), Notes(notes)],
-        next_step=_after_device(device, path, output, realised, command),
-    )
+    if not device.general.exact and realised is None:
+        following = _fitting("keep the design that it realises", command, "--realised realised.json")
+    elif output is None:
+        following = _fitting("sheets to print", command, "-o sheets.html")
+    else:
+        estimate = f"maskwell estimate ANSWERS.csv --design {assigned(device.realised, 'COLUMN', realised or path)}"
+        whole = f"print it from a browser; later: {estimate}"
+        following = whole if len(whole) + len("Next: ") <= WIDTH else f"print it; later: {estimate}"
+    body: list[Block] = [Facts(_facts(device, realised)), *_instructions(device), Notes(notes)]
+    return Report(f"{_thing(device)} {nearness}{written}.", body, next_step=following)
 
 
 def _thing(device: Device) -> str:
@@ -56,13 +61,11 @@ def _thing(device: Device) -> str:
 
 
 _PROCEDURES = {
-    "crosswise": "A sheet with two questions",
-    "triangular": "A sheet with two questions",
-    "simmons": "A sheet with two questions and a deck of cards",
-    "soberanis-cruz": "A sheet with two questions and a deck of cards",
-    "mangat-singh-singh": "A sheet with two questions and a deck of cards",
-    "simmons-twice": "A sheet with two questions and two boxes of cards",
-    "mangat-singh-singh-twice": "A sheet with two questions and two boxes of cards",
+    **dict.fromkeys(("crosswise", "triangular"), "A sheet with two questions"),
+    **dict.fromkeys(
+        ("simmons", "soberanis-cruz", "mangat-singh-singh"), "A sheet with two questions and a deck of cards"
+    ),
+    **dict.fromkeys(("simmons-twice", "mangat-singh-singh-twice"), "A sheet with two questions and two boxes of cards"),
     "greenberg-statements": "A sheet with two questions and a deck of statements",
     "kuk": "A pair of decks",
     "chow": "An urn of two colours",
@@ -123,16 +126,6 @@ def _limited(header: list[str], rows: list[list[str]]) -> Grid:
     return Grid(header, rows[:SHOWN_KINDS], texts=True, more=rest)
 
 
-def _after_device(device: Device, path: str, output: str | None, realised: str | None, command: str) -> str:
-    if not device.general.exact and realised is None:
-        return _fitting("keep the design that it realises", command, "--realised realised.json")
-    if output is None:
-        return _fitting("sheets to print", command, "-o sheets.html")
-    estimate = f"maskwell estimate ANSWERS.csv --design {assigned(device.realised, 'COLUMN', realised or path)}"
-    whole = f"print it from a browser; later: {estimate}"
-    return whole if len(whole) + len("Next: ") <= WIDTH else f"print it; later: {estimate}"
-
-
 def _fitting(what: str, command: str, more: str) -> str:
     """A command with one more option, or that option alone where the line would be too long."""
     whole = f"{what}: {command} {more}"
@@ -158,10 +151,7 @@ def record_of(device: Device, design_file: str | None) -> dict[str, Any]:
 
 
 def assigned(design: Design, name: str, path: str) -> str:
-    """What ``--design`` takes: the columns that hold the reports, and the file of the design.
-
-    One column, or one for each answer where a report is several; the rows of one sample where others are needed.
-    """
+    """What ``--design`` takes: a column, or one for each of several answers, the rows of a sample, and the file."""
     first = design.outputs.labels[0] if isinstance(design.outputs, Categories) else ""
     columns = ",".join(f"{name}{i + 1}" for i in range(len(first))) if isinstance(first, tuple) else name
     if design.provenance.get("samples"):

@@ -30,9 +30,7 @@ from maskwell.reports.report import environment
 
 PAPERS = {"a4": "A4", "letter": "letter"}
 LINES = 20  # people on one form
-TRUTHFUL = ("warner", "kim-warde", "abul-ela", "mangat-singh", "bourke-dalenius")
-"""Forms in which everybody says what is true."""
-
+TRUTHFUL = ("warner", "kim-warde", "abul-ela", "mangat-singh", "bourke-dalenius")  # everybody says what is true
 NAMES = {
     "truth-or-fixed": "Cards: the truth, or a word that is named",
     "table": "Cards with a line for each true answer",
@@ -109,12 +107,12 @@ def device_texts(device: Device, options: SheetOptions | None = None) -> dict[st
     return _printed(device, options)[1]
 
 
+@dataclass
 class Wording:
     """What is printed for each English sentence: another text where there is one."""
 
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self.texts = texts
-        self.printed: dict[str, str] = {}
+    texts: Mapping[str, str]
+    printed: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, text: str) -> str:
         """The text to print, which is remembered if it has more letters than the name of a kind or a question."""
@@ -174,6 +172,12 @@ def _fitted(content: dict[str, Any]) -> dict[str, Any]:
 
 def _content(device: Device, options: SheetOptions, say: Wording) -> dict[str, Any]:
     script, design = _script(device, options), device.deck.realised
+    if script is not None:
+        questions = script.questions
+    elif has_unrelated(device.deck.wish):
+        questions = two_questions(device.deck.wish, options, other_question(None, options)[0])
+    else:
+        questions = (Question(options.question, answers=tuple(device.deck.truths)),)
     words = told.words_for(device) if script is None else script.words()
     strength = strength_of(max(design.parity_exact(), options.all_reports))
     promise = told.Sentences("promise")
@@ -184,7 +188,7 @@ def _content(device: Device, options: SheetOptions, say: Wording) -> dict[str, A
         "rule": promise.text("rule", strength)
         if (device.procedure is None and device.deck.form not in TRUTHFUL)
         else "",
-        "questions": _questions(device, options) if script is None else script.questions,
+        "questions": questions,
         "most_listed": told.MOST_LISTED,
         "truths": truth_labels(design),
         "truth_heading": _heading(device.deck.wish),
@@ -211,13 +215,6 @@ def _script(device: Device, options: SheetOptions) -> Script | None:
     if device.procedure is None:
         return None
     return SCRIPTS[device.procedure.family](device.procedure, device.realised, options)
-
-
-def _questions(device: Device, options: SheetOptions) -> tuple[Question, ...]:
-    """The question, or two where truths are pairs of an own and an unrelated answer."""
-    if has_unrelated(device.deck.wish):
-        return two_questions(device.deck.wish, options, other_question(None, options)[0])
-    return (Question(options.question, answers=tuple(device.deck.truths)),)
 
 
 def sheet_notes(device: Device, options: SheetOptions) -> list[str]:
@@ -306,17 +303,13 @@ def other_question(share: Fraction | None, asked: SheetOptions) -> tuple[str, tu
     )
 
 
-def _share_text(share: Fraction | None) -> str | None:
-    return None if share is None else to_decimal(share)
-
-
 def _at_once(known: Known, design: Design, asked: SheetOptions) -> Script:
     """Whether the answers to both questions are the same (crosswise), or any of both applies (triangular)."""
     share = known.parameters["q"]
     other, notes = other_question(share, asked)
     answers = own_labels(design)
     a, b = answers
-    facts = {"model": known.family, "a": a, "b": b, "plain": answers == YES_NO, "share": _share_text(share)}
+    facts = {"model": known.family, "a": a, "b": b, "plain": answers == YES_NO, "share": to_decimal(share)}
     return Script(
         title=f"{known.family.capitalize()} model",
         template="both_at_once",
@@ -330,12 +323,9 @@ def _at_once(known: Known, design: Design, asked: SheetOptions) -> Script:
 
 
 def _two_questions(known: Known, design: Design, asked: SheetOptions) -> Script:
-    """Cards that name one of two questions, in one deck or in a box for each of two answers.
-
-    In the form of Mangat and others members always say yes.
-    """
+    """Cards that name one of two questions, in one deck or in a box for each of two answers."""
     answers, parameters = own_labels(design), known.parameters
-    members = "mangat" in str(design.provenance["family"])
+    members = "mangat" in str(design.provenance["family"])  # they always say yes
     twice = "p" not in parameters
     assert isinstance(design.outputs, Categories)
     reports = [str(one) for one in single_answers(design.outputs)] if twice else report_labels(design)
@@ -393,7 +383,7 @@ def _with_cards(
     counted = {
         "boxes": [[f"{cards.cards_of(face)}: {face.text}" for face in faces] for faces in printed],
         "size": sum(face.copies for face in printed[0]),
-        "share": _share_text(share),
+        "share": None if share is None else to_decimal(share),
     }
     plain = list(facts["own"]) == list(reports) == YES_NO
     return Script(
@@ -446,24 +436,20 @@ def _counted(
     sheets: Sequence[CardSheet],
 ) -> Script:
     """One question, and cards or balls whose number is said."""
-    yes, no = truth_labels(design)
+    (yes, no), reports = truth_labels(design), report_labels(design)
+    numbers = [str(number) for number in range(len(reports))]
+    as_said = f": {cards.either(numbers)}" if len(numbers) <= told.MOST_LISTED else ", as a number"
+    if reports != numbers:  # they have other names
+        as_said = f": {cards.matched(numbers, reports)}"
     return Script(
         title=title,
         template=template,
-        facts={"yes": yes, "no": no, "as_said": _count_as_said(report_labels(design)), **facts},
+        facts={"yes": yes, "no": no, "as_said": as_said, **facts},
         design=design,
         thing="cards",
         questions=(Question(asked.question, answers=(yes, no)),),
         sheets=tuple(sheets),
     )
-
-
-def _count_as_said(reports: Sequence[str]) -> str:
-    """How a count is said: as a number, or in other words where reports have other names."""
-    numbers = [str(number) for number in range(len(reports))]
-    if list(reports) != numbers:
-        return f": {cards.matched(numbers, reports)}"
-    return f": {cards.either(numbers)}" if len(numbers) <= told.MOST_LISTED else ", as a number"
 
 
 def _two_colours(red: int, total: int, other: str) -> list[Face]:
@@ -472,14 +458,10 @@ def _two_colours(red: int, total: int, other: str) -> list[Face]:
 
 
 SCRIPTS: dict[str, Callable[[Known, Design, SheetOptions], Script]] = {
-    "crosswise": _at_once,
-    "triangular": _at_once,
-    "simmons": _two_questions,
-    "soberanis-cruz": _two_questions,
-    "mangat-singh-singh": _two_questions,
+    **dict.fromkeys(("crosswise", "triangular"), _at_once),
+    **dict.fromkeys(("simmons", "soberanis-cruz", "mangat-singh-singh"), _two_questions),
+    **dict.fromkeys(("simmons-twice", "mangat-singh-singh-twice"), _two_questions),
     "greenberg-statements": _statements,
-    "simmons-twice": _two_questions,
-    "mangat-singh-singh-twice": _two_questions,
     "kuk": _kuk,
     "chow": _chow,
 }

@@ -32,20 +32,7 @@ NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 THINGS = {"cards": "card", "dice": "dice", "coins": "coins", "spinner": "pointer"}  # what an interviewer must not see
 
 
-MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
+MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
 
 
 @dataclass(frozen=True)
@@ -100,9 +87,6 @@ def words_of(
     return Words(device.lines("steps"), tuple(zip(every.constant("HEADINGS"), rules, strict=True)))
 
 
-# ---- the device
-
-
 def in_one_table(deck: Deck) -> bool:
     """Whether all that letters stand for fits one table, a column for each truth."""
     labels = [*deck.truths, *deck.reports]
@@ -147,14 +131,8 @@ def months(share: Fraction) -> str | None:
     return f"Was your mother born {when}?"
 
 
-# ---- what anyone could conclude
-
-
 def protection(deck: Deck, hidden_by: str, strength: Strength) -> list[str]:
-    """What anyone could conclude from a report, for the respondent; it is hidden by chance or by another question.
-
-    ``strength`` is that of all reports of one person together: no sentence reassures beyond it.
-    """
+    """What anyone could conclude from a report; no sentence reassures beyond ``strength``, that of all reports."""
     parity = stands_for(deck.realised)
     if isinstance(parity, float):
         sentences, said = Sentences("promise"), []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -56,8 +55,11 @@ def explained(device: Device) -> list[Part]:
     if throws["kind"] != "square":  # a long list goes on on further sheets
         groups = pages(throws["rows"], map(_row, throws["rows"]), first=ROOM - 8, room=ROOM - 8)
         tables = [{**throws, "rows": group} for group in groups]
+        tall = 14.0 + sum(map(_row, tables[-1]["rows"]))
+    else:
+        tall = 14.0 + (device.dice.faces + 1) * (11.0 if device.dice.faces > 8 else 14.0)
     parts = [Part(heading, throws=table) for table in tables]
-    return _with_letters(parts, _entries(device), device.deck, ROOM - _height(tables[-1]))
+    return _with_letters(parts, _entries(device), device.deck, ROOM - tall)
 
 
 def _entries(device: Device) -> list[Entry]:
@@ -71,31 +73,18 @@ def _entries(device: Device) -> list[Entry]:
 def _with_letters(parts: list[Part], entries: list[Entry], deck: Deck, first: float) -> list[Part]:
     """All letters below the last sheet where they fit, else on sheets of their own."""
     table = in_one_table(deck)
-    tall = _in_table(entries) if table else _in_boxes(entries)
+    if table:  # the head of the table stands with its first line
+        width = (SHEET[0] - 16 - 34 * any(entry.where for entry in entries)) / len(entries[0].face.rows) - 4
+        tall = [max(height(said, width, ROW) for _, said in entry.face.rows) + _EDGE for entry in entries]
+        tall[0] += max(height(truth, width, ROW) for truth, _ in entries[0].face.rows) + _EDGE
+    else:  # two boxes stand side by side, the first of which adds to the column
+        boxes = [one.face.height((SHEET[0] - 8) / 2 - 3) - 12 + _BOX + 5 * bool(one.where) for one in entries]
+        tall = [0.0 if i % 2 else max(boxes[i : i + 2]) for i in range(len(boxes))]
     room = first if sum(tall) <= first else 0.0
     groups = pages(entries, tall, first=room, room=ROOM)
     last = parts[-1]
     below = Part(last.heading, last.throws, last.spinner, groups[0], table)
     return [*parts[:-1], below, *(Part("What the letters mean", None, False, group, table) for group in groups[1:])]
-
-
-def _in_table(entries: Sequence[Entry]) -> list[float]:
-    """Heights of the lines of one table, its head with the first."""
-    width = (SHEET[0] - 16 - 34 * any(entry.where for entry in entries)) / len(entries[0].face.rows) - 4
-    head = max(height(truth, width, ROW) for truth, _ in entries[0].face.rows) + _EDGE
-    tall = [max(height(said, width, ROW) for _, said in entry.face.rows) + _EDGE for entry in entries]
-    return [tall[0] + head, *tall[1:]]
-
-
-def _in_boxes(entries: Sequence[Entry]) -> list[float]:
-    """Heights of boxes of which two stand side by side: what each adds to its column."""
-    width = (SHEET[0] - 8) / 2 - 13
-    tall = [entry.face.height(width + 10) - 12 + _BOX + 5 * bool(entry.where) for entry in entries]
-    pairs = [max(tall[i : i + 2]) for i in range(0, len(tall), 2)]
-    return [pairs[i // 2] if i % 2 == 0 else 0.0 for i in range(len(tall))]
-
-
-# ---- dice and coins
 
 
 def throws_of(table: DiceTable) -> dict[str, Any]:
@@ -113,7 +102,11 @@ def throws_of(table: DiceTable) -> dict[str, Any]:
     if sums is not None:
         head, throws = "Sum", [(_range(low, high), kind) for low, high, kind in sums]
     elif table.faces == 2:
-        head, throws = "Coins: H heads, T tails", _coins(table)
+        if table.outcomes > COIN_OUTCOMES:
+            raise TooLargeError("coins-have-outcomes-too-many", dice=table.dice, outcomes=table.outcomes)
+        tossed = ["".join("HT"[face - 1] for face in table.shown(outcome)) for outcome in range(table.outcomes)]
+        head = "Coins: H heads, T tails"
+        throws = [(", ".join(tossed[run.first : run.last + 1]), run.kind) for run in table.runs()]
     else:
         runs = [(faces_in_words(table, run.first), faces_in_words(table, run.last), run.kind) for run in table.runs()]
         head = "The die shows" if table.dice == 1 else "The dice in order"
@@ -129,21 +122,6 @@ def _range(low: int, high: int) -> str:
 
 def _meaning(kind: int | None) -> str:
     return "again" if kind is None else letter(kind)
-
-
-def _coins(table: DiceTable) -> list[tuple[str, int | None]]:
-    if table.outcomes > COIN_OUTCOMES:
-        raise TooLargeError("coins-have-outcomes-too-many", dice=table.dice, outcomes=table.outcomes)
-
-    tossed = ["".join("HT"[face - 1] for face in table.shown(outcome)) for outcome in range(table.outcomes)]
-    return [(", ".join(tossed[run.first : run.last + 1]), run.kind) for run in table.runs()]
-
-
-def _height(throws: dict[str, Any]) -> float:
-    if throws["kind"] == "square":
-        faces = len(throws["faces"])
-        return 14.0 + (faces + 1) * (11.0 if faces > 8 else 14.0)
-    return 14.0 + sum(map(_row, throws["rows"]))
 
 
 def _row(row: tuple[str, str, Face | None]) -> float:
