@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, overload
 
 from maskwell.core.extras import require_library
 
 if TYPE_CHECKING:
     from maskwell.core.arguments import Real
 
+T = TypeVar("T")
 Renderer = Callable[..., Any]
 _sources: list[Callable[[], Mapping[str, Renderer]]] = []
 
@@ -29,6 +31,22 @@ def render(name: str, result: Any, **options: Any) -> Any:
     """A result as a picture or a text, by the renderer of that name."""
     (source,) = _sources
     return source()[name](result, **options)
+
+
+class PartOf(Generic[T]):
+    """What a part of a value has, at hand in the value too: ``n = PartOf[int]("estimate.n", "Number of reports.")``."""
+
+    def __init__(self, path: str, doc: str) -> None:
+        self._of, self.__doc__ = attrgetter(path), doc
+
+    @overload
+    def __get__(self, whole: None, kind: type) -> Self: ...
+
+    @overload
+    def __get__(self, whole: object, kind: type) -> T: ...
+
+    def __get__(self, whole: object, kind: type) -> Any:
+        return self if whole is None else self._of(whole)
 
 
 class Result:
