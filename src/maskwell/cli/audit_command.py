@@ -21,25 +21,17 @@ class Asked:
 
     design: str = opt.argument(metavar="D", type=opt.FilePath())
     demand: dict[str, Any] = opt.demand_options()
-    average_security: str | None = opt.option(
-        metavar="PHI", help="Security on average only, from 1 to 2; not recommended."
-    )
-    prior: str | None = opt.option(
-        metavar="A,B,...", help="Shares of the categories that an attacker believes in; equal by default."
-    )
-    sensitive: str | None = opt.option(
-        metavar="A,B,...", help="Categories for which to show how far a report can speak for them."
-    )
-    explain: bool = opt.option(is_flag=True, help="The promise in plain words, as one would tell a respondent.")
-    certificate: str | None = opt.option(
-        type=opt.FilePath(), metavar="C.json", help="Where the proof goes, for anyone to check."
-    )
+    average_security: str | None = opt.option(metavar="PHI")
+    prior: str | None = opt.option(metavar="A,B,...")
+    sensitive: str | None = opt.option(metavar="A,B,...")
+    explain: bool = opt.option(is_flag=True)
+    certificate: str | None = opt.option(type=opt.FilePath(), metavar="C.json")
     plot: str | None = opt.shared(opt.plot_option("what a report reveals, against the demand if there is one"))
     force: bool = opt.shared(opt.force_option)
     as_json: bool = opt.shared(opt.json_option)
 
 
-@opt.command(Asked, "maskwell design warner --p 0.7 -o warner.json", "maskwell audit warner.json --epsilon 1")
+@opt.command(Asked)
 def audit(asked: Asked) -> int:
     """Say what the design in the file D promises, from its exact numbers.
 

@@ -18,16 +18,12 @@ if TYPE_CHECKING:
 
 
 COMPLEX = {
-    "--deff": {"metavar": "F", "help": "Design effect of the open question in a complex sample; 1 by default."},
-    "--icc": {
-        "metavar": "R",
-        "help": "With --cluster-size, in place of --deff: intraclass correlation of the open question.",
-    },
-    "--cluster-size": {"metavar": "M", "help": "With --icc: respondents in a cluster, on average."},
-    "--cv-weights": {"metavar": "C", "help": "Coefficient of variation of the weights; 0 by default."},
+    "--deff": {"metavar": "F"},
+    "--icc": {"metavar": "R"},
+    "--cluster-size": {"metavar": "M"},
+    "--cv-weights": {"metavar": "C"},
 }
 """What is said of the sample."""
-CATEGORY = "The category that n and margin are about; without it, the one that is hardest to estimate."
 LEVEL = "0.95"
 
 
@@ -35,38 +31,23 @@ class Asked:
     """The options of the command."""
 
     categories: str | None = opt.option(metavar="A,B,...", help=f"Labels of the true categories. {opt.LABELS_HELP}")
-    k: str | None = opt.option(metavar="K", help="Number of categories, labelled 0, 1, 2, ...")
-    questions: tuple[str, ...] = opt.option(
-        "--answers",
-        metavar="NAME=A,B,...",
-        multiple=True,
-        help="Name and answers of one of several questions for each person, under the demand together; repeat for "
-        "more.",
-    )
+    k: str | None = opt.option(metavar="K")
+    questions: tuple[str, ...] = opt.option("--answers", metavar="NAME=A,B,...", multiple=True)
     demand: dict[str, Any] = opt.demand_options()
-    n: str | None = opt.option(metavar="N", help="Number of respondents: the margin is worked out.")
-    margin: str | None = opt.option(metavar="E", help="Half width of intervals that is wanted: N is worked out.")
-    pi: str | None = opt.option(metavar="A,B,...", help="True shares to assume; equal by default.")
-    category: str | None = opt.option(metavar="A", help=CATEGORY)
+    n: str | None = opt.option(metavar="N")
+    margin: str | None = opt.option(metavar="E")
+    pi: str | None = opt.option(metavar="A,B,...")
+    category: str | None = opt.option(metavar="A")
     sampling: dict[str, Any] = opt.packed(COMPLEX)
     level: str | None = opt.option(metavar="L", help=f"Level of the intervals; {LEVEL} by default.")
-    output: str | None = opt.option(
-        "-o", "--output", type=opt.FilePath(), metavar="D.json", help="Where the recommended design goes."
-    )
+    output: str | None = opt.option("-o", "--output", type=opt.FilePath(), metavar="D.json")
     plot: str | None = opt.shared(opt.plot_option("privacy against error for all designs"))
-    picture: str | None = opt.option(
-        type=click.Choice(["frontier", "variance"]),
-        help="With --plot: all designs over a range of privacy (default), or what the best one costs over k and gamma.",
-    )
+    picture: str | None = opt.option(type=click.Choice(["frontier", "variance"]))
     force: bool = opt.shared(opt.force_option)
     as_json: bool = opt.shared(opt.json_option)
 
 
-@opt.command(
-    Asked,
-    "maskwell choose --k 10 --epsilon 1 --n 2000",
-    "maskwell choose --categories never,once,often --rho 0.1 0.5 --margin 0.03 -o design.json",
-)
+@opt.command(Asked)
 def choose(asked: Asked) -> None:
     """Choose a design for a privacy demand: all designs ranked, one recommended, and how many respondents it needs.
 

@@ -20,28 +20,15 @@ class Asked:
 
     first: str = opt.argument(metavar="D1", type=opt.FilePath())
     second: str = opt.argument(metavar="D2", type=opt.FilePath())
-    pi: str | None = opt.option(metavar="A,B,...", help="Expected shares of the categories; equal by default.")
-    measure: str | None = opt.option(
-        type=click.Choice(["parity", "ratio", "sensitive", "hazard"]),
-        help="How protection is measured: parity (default); ratio, how far a report can speak for one sensitive "
-        "category; sensitive, the same for several; hazard, the largest posterior for a prior.",
-    )
-    prior: str | None = opt.option(metavar="A,B,...", help="With --measure hazard: shares believed in before a report.")
-    sensitive: str | None = opt.option(metavar="A,B,...", help="The sensitive categories; the first one by default.")
-    at: str | None = opt.option(
-        metavar="first|second|C",
-        help="Compare at the protection of one of them, or at a value; at that of the better protected one by default.",
-    )
+    pi: str | None = opt.option(metavar="A,B,...")
+    measure: str | None = opt.option(type=click.Choice(["parity", "ratio", "sensitive", "hazard"]))
+    prior: str | None = opt.option(metavar="A,B,...")
+    sensitive: str | None = opt.option(metavar="A,B,...")
+    at: str | None = opt.option(metavar="first|second|C")
     as_json: bool = opt.shared(opt.json_option)
 
 
-@opt.command(
-    Asked,
-    "maskwell design warner --p 0.8 -o warner.json",
-    "maskwell design forced --truth 0.7 --yes 0.2 --no 0.1 -o forced.json",
-    "maskwell compare warner.json forced.json --pi 0.1,0.9",
-    "maskwell compare warner.json forced.json --pi 0.1,0.9 --measure ratio",
-)
+@opt.command(Asked)
 def compare(asked: Asked) -> None:
     """Compare two designs fairly: which one tells more, with a proof, as they are and at equal protection.
 

@@ -17,14 +17,14 @@ class Asked:
     """The options of the command."""
 
     demand: dict[str, Any] = opt.demand_options()
-    l: str | None = opt.option(metavar="L", help="l of local l-diversity, instead of a demand; needs --k.")  # noqa: E741
-    k: str | None = opt.option(metavar="K", help="Number of categories: adds the matching l and the best subset size.")
+    l: str | None = opt.option(metavar="L")  # noqa: E741
+    k: str | None = opt.option(metavar="K")
     plot: str | None = opt.shared(opt.plot_option("what the demand forbids and what it really asks for"))
     force: bool = opt.shared(opt.force_option)
     as_json: bool = opt.shared(opt.json_option)
 
 
-@opt.command(Asked, "maskwell convert --epsilon 1 --k 10", "maskwell convert --l 5 --k 10")
+@opt.command(Asked)
 def convert(asked: Asked) -> None:
     """Put one privacy demand in every language: gamma, epsilon, beta, Bayes factor, rho.
 

@@ -23,46 +23,28 @@ class Asked:
     """The options of the command."""
 
     design: str = opt.argument(metavar="D", type=opt.FilePath())
-    deck: str | None = opt.option(metavar="N", help="Cards, or what stands for them, rounded to at most N if need be.")
-    dice: bool = opt.option(is_flag=True, help="Dice in place of cards, as few as can be.")
-    coins: bool = opt.option(is_flag=True, help="Coins in place of cards: dice of two faces.")
-    spinner: bool = opt.option(is_flag=True, help="A spinner in place of cards.")
-    faces: str | None = opt.option(metavar="F", help="With --dice: faces of a die, 6 by default.")
-    throws: str | None = opt.option(metavar="R", help="With --dice or --coins: how many are thrown.")
-    general: bool = opt.option(is_flag=True, help="A line for each true answer on every card, whatever the procedure.")
-    not_less_private: bool = opt.option(
-        is_flag=True, help="With --deck: round only to decks of at most the parity of D."
-    )
-    question: str | None = opt.option(metavar="TEXT", help="The question, as it is printed.")
-    innocuous: str | None = opt.option(metavar="TEXT", help="The other question of procedures with two.")
-    paper: str | None = opt.option(type=click.Choice(["a4", "letter"]), help="The paper, if not the printer's own.")
-    study: str | None = opt.option(
-        metavar="TEXT", help="Name of the survey at the top of every sheet, beside a frame for a logo."
-    )
-    forms: bool = opt.option(
-        is_flag=True, help="Also print a practice sheet, a list to tick and a sheet to fill in alone."
-    )
-    texts: str | None = opt.option(
-        type=opt.FilePath(), metavar="T.json", help="Sentences in other words or another language."
-    )
-    save_texts: str | None = opt.option(
-        type=opt.FilePath(), metavar="T.json", help="Where all sentences go, to be edited for --texts."
-    )
-    output: str | None = opt.option(
-        "-o", "--output", type=opt.FilePath(), metavar="F.html", help="Where the sheets go; - is standard output."
-    )
-    realised: str | None = opt.option(
-        type=opt.FilePath(), metavar="D2.json", help="Where the design that it realises goes."
-    )
-    force: bool = opt.option(is_flag=True, help="Replace files that exist.")
+    deck: str | None = opt.option(metavar="N")
+    dice: bool = opt.option(is_flag=True)
+    coins: bool = opt.option(is_flag=True)
+    spinner: bool = opt.option(is_flag=True)
+    faces: str | None = opt.option(metavar="F")
+    throws: str | None = opt.option(metavar="R")
+    general: bool = opt.option(is_flag=True)
+    not_less_private: bool = opt.option(is_flag=True)
+    question: str | None = opt.option(metavar="TEXT")
+    innocuous: str | None = opt.option(metavar="TEXT")
+    paper: str | None = opt.option(type=click.Choice(["a4", "letter"]))
+    study: str | None = opt.option(metavar="TEXT")
+    forms: bool = opt.option(is_flag=True)
+    texts: str | None = opt.option(type=opt.FilePath(), metavar="T.json")
+    save_texts: str | None = opt.option(type=opt.FilePath(), metavar="T.json")
+    output: str | None = opt.option("-o", "--output", type=opt.FilePath(), metavar="F.html")
+    realised: str | None = opt.option(type=opt.FilePath(), metavar="D2.json")
+    force: bool = opt.option(is_flag=True)
     as_json: bool = opt.shared(opt.json_option)
 
 
-@opt.command(
-    Asked,
-    "maskwell design warner --p 0.7 -o design.json",
-    "maskwell device design.json --question 'Did you ever evade taxes?' -o sheets.html",
-)
+@opt.command(Asked)
 def device(asked: Asked) -> None:
     """Cards, dice, coins or a spinner that carry out the design in the file D, as sheets to print.
 

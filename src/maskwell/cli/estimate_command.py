@@ -40,44 +40,22 @@ class Asked(opt.OfRows):
 
     file: str = opt.argument(type=opt.FilePath())
     designs: tuple[str, ...] = opt.shared(opt.designs_if_any_option)
-    direct: str | None = opt.option(
-        metavar="COL,...", help="Columns that were asked directly, alone or with the others."
-    )
-    receipt: str | None = opt.option(metavar="R", help="receipt.json of a release, in place of designs.")
-    columns: str | None = opt.option(metavar="COL,...", help="With --receipt: the columns of one table.")
-    target: str = opt.option(
-        type=click.Choice(["population", "file"]),
-        default="population",
-        show_default=True,
-        help="With --receipt: shares of the population, or of the original file itself.",
-    )
-    by: str | None = opt.option(metavar="COL,...", help="Estimate for each value of these columns, too.")
-    method: str = opt.option(
-        type=click.Choice(["moments", "ml"]),
-        default="moments",
-        show_default=True,
-        help="Unbiased moment estimates, or maximum likelihood, which stays within 0 and 1.",
-    )
-    interval: str | None = opt.option(
-        type=IntervalName(),
-        help="Method of the intervals (default: one that keeps its level: score, exact or matched where counts are "
-        "small; wald under a sampling plan with at least 30 people inside and outside a category).",
-    )
-    seed: int | None = opt.option(type=int, metavar="N", help="With --interval bootstrap: makes its draws repeatable.")
-    level: str = opt.option(
-        default="0.95", show_default=True, metavar="LEVEL", help="Confidence level of the intervals."
-    )
+    direct: str | None = opt.option(metavar="COL,...")
+    receipt: str | None = opt.option(metavar="R")
+    columns: str | None = opt.option(metavar="COL,...")
+    target: str = opt.option(type=click.Choice(["population", "file"]), default="population", show_default=True)
+    by: str | None = opt.option(metavar="COL,...")
+    method: str = opt.option(type=click.Choice(["moments", "ml"]), default="moments", show_default=True)
+    interval: str | None = opt.option(type=IntervalName())
+    seed: int | None = opt.option(type=int, metavar="N")
+    level: str = opt.option(default="0.95", show_default=True, metavar="LEVEL")
     sampling: dict[str, Any] = opt.sampling_options()
-    combine: tuple[str, ...] = opt.option(metavar="NAME=A+B", multiple=True, help="Sum of categories; A,B is the same.")
-    contrast: tuple[str, ...] = opt.option(
-        metavar="NAME=A-B",
-        multiple=True,
-        help="Difference of categories or combinations, or of the groups of --by; factors as in A-0.5*B.",
-    )
-    ratio: tuple[str, ...] = opt.option(metavar="NAME=A/B+C", multiple=True, help="One sum of categories over another.")
-    where: str | None = opt.option(metavar="COND", help="Only rows that fit: region=north, age>=30, region=a|b.")
-    given: str | None = opt.option(metavar="COL", help="In a table: show shares within the categories of COL.")
-    counts: str | None = opt.option(metavar="COL", help="Column with the number of reports that each row stands for.")
+    combine: tuple[str, ...] = opt.option(metavar="NAME=A+B", multiple=True)
+    contrast: tuple[str, ...] = opt.option(metavar="NAME=A-B", multiple=True)
+    ratio: tuple[str, ...] = opt.option(metavar="NAME=A/B+C", multiple=True)
+    where: str | None = opt.option(metavar="COND")
+    given: str | None = opt.option(metavar="COL")
+    counts: str | None = opt.option(metavar="COL")
     missing: str = opt.shared(opt.missing_option)
     missing_codes: tuple[str, ...] = opt.shared(opt.missing_codes_option)
     style: str = opt.shared(opt.format_option)
@@ -85,12 +63,7 @@ class Asked(opt.OfRows):
     force: bool = opt.shared(opt.force_option)
 
 
-@opt.command(
-    Asked,
-    "printf 'answer,n\\nyes,120\\nno,180\\n' > counts.csv",
-    "maskwell design warner --p 0.7 -o warner.json",
-    "maskwell estimate counts.csv --design answer=warner.json --counts n",
-)
+@opt.command(Asked)
 def estimate(asked: Asked) -> None:
     """Estimate the true shares behind the reports in FILE, with standard errors and intervals.
 

@@ -24,30 +24,17 @@ class Asked:
 
     design: str = opt.argument(metavar="D", type=opt.FilePath())
     demand: dict[str, Any] = opt.demand_options()
-    sensitive: str | None = opt.option(metavar="LABEL", help="Protect this category only, instead of all alike.")
-    split: str | None = opt.option(
-        type=click.Choice(["layers", "lemmas"]),
-        help="How the rows are split: by layers (default), or by the lemmas of the literature.",
-    )
-    exactly: bool = opt.option(
-        is_flag=True, help="Improve even what only the last digits of floats leave to be gained."
-    )
-    allow_identity: bool = opt.option(is_flag=True, help="Without a bound on parity: give the truth itself.")
-    output: str | None = opt.option(
-        "-o", "--output", type=opt.FilePath(), metavar="D2.json", help="Where the better design goes; - is stdout."
-    )
-    certificate: str | None = opt.option(
-        type=opt.FilePath(), metavar="C.json", help="Where the proof goes, for anyone to check."
-    )
-    force: bool = opt.option(is_flag=True, help="Replace files that exist.")
+    sensitive: str | None = opt.option(metavar="LABEL")
+    split: str | None = opt.option(type=click.Choice(["layers", "lemmas"]))
+    exactly: bool = opt.option(is_flag=True)
+    allow_identity: bool = opt.option(is_flag=True)
+    output: str | None = opt.option("-o", "--output", type=opt.FilePath(), metavar="D2.json")
+    certificate: str | None = opt.option(type=opt.FilePath(), metavar="C.json")
+    force: bool = opt.option(is_flag=True)
     as_json: bool = opt.shared(opt.json_option)
 
 
-@opt.command(
-    Asked,
-    "maskwell design chow --red 6 --blue 4 --draws 2 -o chow.json",
-    "maskwell improve chow.json -o better.json",
-)
+@opt.command(Asked)
 def improve(asked: Asked) -> int:
     """Find a design that is as private as the one in the file D and tells more.
 

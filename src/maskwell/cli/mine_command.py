@@ -14,48 +14,18 @@ class Asked(opt.OfRows):
     """The options of the command."""
 
     file: str = opt.argument(type=opt.FilePath())
-    design: str = opt.option(
-        required=True,
-        metavar="D",
-        help="Design file of the baskets (maskwell design bits); COL=D names the column with the baskets, A,B,C=D one "
-        "column for each item. By default the columns called as the items, or the column 'items'.",
-    )
-    min_support: str = opt.option(
-        default="0.05",
-        show_default=True,
-        metavar="SHARE",
-        help="Share of baskets from which on a set of items is frequent.",
-    )
-    min_confidence: str = opt.option(
-        default="0.5", show_default=True, metavar="SHARE", help="Confidence from which on a rule is told."
-    )
-    max_items: Any = opt.option(
-        default="4", show_default=True, metavar="N", help="Size of the largest sets looked for."
-    )
-    slack: str = opt.option(
-        default="2",
-        show_default=True,
-        metavar="X",
-        help="Standard errors by which a set may miss --min-support and still be searched further.",
-    )
-    missing: str = opt.option(
-        type=click.Choice(["error", "drop"]),
-        default="error",
-        show_default=True,
-        help="Rows without a basket: refuse, or leave them out.",
-    )
+    design: str = opt.option(required=True, metavar="D")
+    min_support: str = opt.option(default="0.05", show_default=True, metavar="SHARE")
+    min_confidence: str = opt.option(default="0.5", show_default=True, metavar="SHARE")
+    max_items: Any = opt.option(default="4", show_default=True, metavar="N")
+    slack: str = opt.option(default="2", show_default=True, metavar="X")
+    missing: str = opt.option(type=click.Choice(["error", "drop"]), default="error", show_default=True)
     sampling: dict[str, Any] = opt.sampling_options(*opt.ROW_SAMPLING)
     plot: str | None = opt.shared(opt.plot_option("the largest supports with their intervals"))
     force: bool = opt.shared(opt.force_option)
 
 
-@opt.command(
-    Asked,
-    "printf 'items\\nbread milk\\nmilk\\n\"\"\\nbread milk\\nmilk soap\\n' > baskets.csv",
-    "maskwell design bits --items bread,milk,soap --p 0.9 -o bits.json",
-    "maskwell randomize baskets.csv --design items=bits.json -o reports.csv",
-    "maskwell mine reports.csv --design bits.json --min-support 0.3",
-)
+@opt.command(Asked)
 def mine(asked: Asked) -> None:
     """Frequent itemsets and rules from the randomized baskets in FILE.
 

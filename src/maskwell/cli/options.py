@@ -6,8 +6,9 @@ import os
 import re
 import shlex
 import sys
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
@@ -105,8 +106,11 @@ def shared(decorator: Callable[[F], F]) -> Any:
     return lambda _: decorator
 
 
-def command(fields: type[T], *examples: str, name: str | None = None) -> Callable[[Callable[[T], Any]], click.Command]:
-    """A command that takes one value with all its options, its own fields before inherited ones; and its examples."""
+def command(fields: type[T], name: str | None = None) -> Callable[[Callable[[T], Any]], click.Command]:
+    """A command that takes one value with all its options, its own fields before inherited ones.
+
+    What its help says of options, and its examples, stand in ``help.toml``.
+    """
 
     def register(function: Callable[[T], Any]) -> click.Command:
         def run(**values: Any) -> Any:
@@ -119,9 +123,19 @@ def command(fields: type[T], *examples: str, name: str | None = None) -> Callabl
         inherited = (name for base in fields.__mro__[1:] for name in getattr(base, "__annotations__", ()))
         for field in reversed([*fields.__annotations__, *inherited]):
             decorated = getattr(fields, field)(field)(decorated)
-        return click.command(name, cls=click.Command, epilog=example(*examples))(decorated)
+        words = _help()[name or function.__name__]
+        made = click.command(name, cls=click.Command, epilog=example(*words["examples"]))(decorated)
+        for parameter in made.params:
+            if isinstance(parameter, click.Option) and parameter.help is None:
+                parameter.help = words.get(str(parameter.name)) or _help()["shared"][parameter.name]
+        return made
 
     return register
+
+
+@cache
+def _help() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(Path(__file__).with_name("help.toml").read_text(encoding="utf-8"))
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
@@ -413,31 +427,17 @@ def with_plot(report: Report, drawn: Mapping[str, Any]) -> Report:
 
 
 SAMPLING_OPTIONS: dict[str, dict[str, Any]] = {
-    "--weights": {"metavar": "COL", "help": "How many people each row stands for."},
-    "--inclusion": {"metavar": "COL", "help": "Chance with which each row was drawn, in place of weights."},
-    "--strata": {"metavar": "COL", "help": "Strata of the sample."},
-    "--clusters": {"metavar": "COL", "help": "Clusters, nested in strata; A,B for two stages."},
-    "--population": {
-        "metavar": "N|COL",
-        "help": "Units there were to draw from, in all or, in a column, in each stratum; A,B for two stages.",
-    },
-    "--denominator": {
-        "metavar": "N",
-        "help": "Known size of the population: shares are totals over N in place of the sum of the weights.",
-    },
-    "--replicates": {"metavar": "PREFIX", "help": "How the names of the columns of replicate weights start."},
-    "--replicate-method": {
-        "type": click.Choice(["jkn", "brr", "fay", "bootstrap"]),
-        "help": "How the replicate weights were made.",
-    },
-    "--fay": {"metavar": "RHO", "help": "Fay's factor, with --replicate-method fay; seen in the weights by default."},
-    "--poisson": {"is_flag": True, "help": "Rows were drawn independently of each other, each with its own chance."},
-    "--lonely": {
-        "type": click.Choice(["error", "certainty", "centre"]),
-        "default": "error",
-        "show_default": True,
-        "help": "A stratum with one unit: refuse, take it as drawn for certain, or compare it with the overall mean.",
-    },
+    "--weights": {"metavar": "COL"},
+    "--inclusion": {"metavar": "COL"},
+    "--strata": {"metavar": "COL"},
+    "--clusters": {"metavar": "COL"},
+    "--population": {"metavar": "N|COL"},
+    "--denominator": {"metavar": "N"},
+    "--replicates": {"metavar": "PREFIX"},
+    "--replicate-method": {"type": click.Choice(["jkn", "brr", "fay", "bootstrap"])},
+    "--fay": {"metavar": "RHO"},
+    "--poisson": {"is_flag": True},
+    "--lonely": {"type": click.Choice(["error", "certainty", "centre"]), "default": "error", "show_default": True},
 }
 
 

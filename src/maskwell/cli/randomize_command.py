@@ -14,43 +14,19 @@ class Asked(opt.OfRows):
 
     file: str = opt.argument(type=opt.FilePath())
     designs: tuple[str, ...] = opt.shared(opt.designs_option)
-    output: str = opt.option(
-        "-o",
-        "--output",
-        type=opt.FilePath(),
-        required=True,
-        metavar="OUT",
-        help="Where the randomized file goes; - is standard output. Without an ending, a folder like that of FILE.",
-    )
-    written_as: str | None = opt.option(
-        "--format", type=click.Choice(["csv", "arrow"]), help="With -o -: CSV (default), or a stream of Arrow."
-    )
+    output: str = opt.option("-o", "--output", type=opt.FilePath(), required=True, metavar="OUT")
+    written_as: str | None = opt.option("--format", type=click.Choice(["csv", "arrow"]))
     missing: str = opt.shared(opt.missing_option)
     missing_codes: tuple[str, ...] = opt.shared(opt.missing_codes_option)
-    sets: str = opt.option(
-        type=click.Choice(["packed", "texts"]),
-        default="packed",
-        help="Set reports as bytes where the file can hold them (default), or as texts of 0 and 1.",
-    )
-    seed: int | None = opt.option(
-        type=int, metavar="N", help="Repeatable draws, for tests and simulation. NOT PRIVATE."
-    )
-    key: str | None = opt.option(
-        type=opt.FilePath(), metavar="KEY", help="Keep the draws by the secret key in this file."
-    )
-    dataset: str | None = opt.option(
-        metavar="NAME", help="With --key: what the data are called, the same in every run."
-    )
-    person: str | None = opt.option("--id", metavar="COL", help="With --key: the column that tells whose row it is.")
-    force: bool = opt.option(is_flag=True, help="Replace OUT if it exists.")
+    sets: str = opt.option(type=click.Choice(["packed", "texts"]), default="packed")
+    seed: int | None = opt.option(type=int, metavar="N")
+    key: str | None = opt.option(type=opt.FilePath(), metavar="KEY")
+    dataset: str | None = opt.option(metavar="NAME")
+    person: str | None = opt.option("--id", metavar="COL")
+    force: bool = opt.option(is_flag=True)
 
 
-@opt.command(
-    Asked,
-    "printf 'id,drugs\\n1,never\\n2,often\\n3,once\\n' > answers.csv",
-    "maskwell design k-ary --categories never,once,often --epsilon 1 -o drugs.json",
-    "maskwell randomize answers.csv --design drugs=drugs.json -o reports.csv",
-)
+@opt.command(Asked)
 def randomize(asked: Asked) -> None:
     """Randomize columns of FILE, in one pass, whatever its size; the other columns are copied as they are.
 

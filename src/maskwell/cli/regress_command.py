@@ -23,75 +23,30 @@ class Asked(opt.OfRows):
     """The options of the command."""
 
     file: str = opt.argument(type=opt.FilePath())
-    formula: str = opt.option(
-        required=True, metavar="'Y ~ A + B'", help="Outcome and predictors, such as 'y ~ age + C(region)'."
-    )
+    formula: str = opt.option(required=True, metavar="'Y ~ A + B'")
     designs: tuple[str, ...] = opt.option("--design", **opt.BY_ROWS)
-    receipt: str | None = opt.option(
-        type=opt.FilePath(), metavar="R", help="receipt.json of a release, in place of designs."
-    )
-    latent: str | None = opt.option(
-        metavar="'~ A'", help="What the shares of a randomized predictor depend on; all others by default."
-    )
-    references: tuple[str, ...] = opt.option(
-        "--reference",
-        multiple=True,
-        metavar="[COL=]LABEL",
-        help="The category that the others are compared with: never, or region=north. Repeat for more.",
-    )
-    combine: tuple[str, ...] = opt.option(
-        multiple=True, metavar="NAME=A+B", help="Categories of the outcome that count as one: any=once+often."
-    )
-    model: str | None = opt.option(
-        type=click.Choice(["ordinal", "lie-detector"]),
-        help="Ordered categories, or carriers who may lie; by default what the outcome calls for.",
-    )
-    level: str = opt.option(
-        default="0.95", show_default=True, metavar="LEVEL", help="Confidence level of the intervals."
-    )
-    interval: str | None = opt.option(
-        type=click.Choice(["wald", "profile"]),
-        help="Method of the intervals (default: Wald, and the profile likelihood where Wald's have no meaning).",
-    )
-    variance: str | None = opt.option(
-        type=click.Choice(["observed", "expected", "sandwich"]),
-        help="What standard errors rest on; the sandwich where the sampling calls for it.",
-    )
-    smaller_model: tuple[str, ...] = opt.option(
-        multiple=True, metavar="'Y ~ A'", help="Test the model against a smaller one. Repeat for more."
-    )
-    effects: bool = opt.option(
-        is_flag=True, help="Average marginal effects: how much the chance of a category changes."
-    )
-    settings: tuple[str, ...] = opt.option(
-        "--predict-at",
-        multiple=True,
-        metavar="COL=A,B",
-        help="Predicted chances if everybody had these values: age=30,60. Repeat for more columns.",
-    )
-    predict: str | None = opt.option(
-        type=opt.FilePath(), metavar="ROWS", help="Predicted chances for the rows of a file."
-    )
-    exponentiate: bool = opt.option(is_flag=True, help="Odds ratios in place of their logarithms.")
+    receipt: str | None = opt.option(type=opt.FilePath(), metavar="R")
+    latent: str | None = opt.option(metavar="'~ A'")
+    references: tuple[str, ...] = opt.option("--reference", multiple=True, metavar="[COL=]LABEL")
+    combine: tuple[str, ...] = opt.option(multiple=True, metavar="NAME=A+B")
+    model: str | None = opt.option(type=click.Choice(["ordinal", "lie-detector"]))
+    level: str = opt.option(default="0.95", show_default=True, metavar="LEVEL")
+    interval: str | None = opt.option(type=click.Choice(["wald", "profile"]))
+    variance: str | None = opt.option(type=click.Choice(["observed", "expected", "sandwich"]))
+    smaller_model: tuple[str, ...] = opt.option(multiple=True, metavar="'Y ~ A'")
+    effects: bool = opt.option(is_flag=True)
+    settings: tuple[str, ...] = opt.option("--predict-at", multiple=True, metavar="COL=A,B")
+    predict: str | None = opt.option(type=opt.FilePath(), metavar="ROWS")
+    exponentiate: bool = opt.option(is_flag=True)
     sampling: dict[str, Any] = opt.sampling_options(*opt.ROW_SAMPLING)
-    missing: str = opt.option(
-        type=click.Choice(["error", "drop"]),
-        default="error",
-        show_default=True,
-        help="Rows without a value: refuse, or leave them out.",
-    )
+    missing: str = opt.option(type=click.Choice(["error", "drop"]), default="error", show_default=True)
     missing_codes: tuple[str, ...] = opt.shared(opt.missing_codes_option)
     style: str = opt.shared(opt.format_option)
     plot: str | None = opt.shared(opt.plot_option("the coefficients with their intervals"))
     force: bool = opt.shared(opt.force_option)
 
 
-@opt.command(
-    Asked,
-    "printf 'y,age\\nyes,61\\nno,35\\nyes,52\\nno,44\\nno,28\\nyes,39\\nno,57\\nno,31\\n' > answers.csv",
-    "maskwell design warner --p 0.9 -o warner.json",
-    "maskwell regress answers.csv --formula 'y ~ age' --design y=warner.json",
-)
+@opt.command(Asked)
 def regress(asked: Asked) -> None:
     """Regression on the true answers behind the reports in FILE.
 

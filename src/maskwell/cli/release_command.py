@@ -27,53 +27,20 @@ class Asked(opt.OfRows):
     """The options of the command."""
 
     file: str | None = opt.argument(type=opt.FilePath(), required=False)
-    plan_file: str | None = opt.option(
-        "--plan", type=opt.FilePath(), metavar="P.toml", help="What is to be randomized, and how."
-    )
-    output: str | None = opt.option(
-        "-o",
-        "--output",
-        type=opt.FilePath(),
-        metavar="DIR",
-        help="The new folder of the release; with --init the plan file.",
-    )
-    init: bool = opt.option(is_flag=True, help="Write a commented plan to start from, made from FILE.")
-    match: str | None = opt.option(
-        metavar="M",
-        help="With --init: the largest chance of a correct match, from which all of the plan follows (0.5).",
-    )
-    keys: str | None = opt.option(
-        metavar="A,B,...", help="With --init: columns that an intruder may know; guessed if left out."
-    )
-    dry_run: bool = opt.option(is_flag=True, help="Show risk and utility for several bounds; write nothing.")
-    record_risks: bool = opt.option(is_flag=True, help="Write the risk of every record into DIR/internal, too.")
-    key: str | None = opt.option(
-        type=opt.FilePath(),
-        metavar="FILE",
-        help="Secret key: the same true value under the same matrix is reported the same way again; a report that "
-        "changed shows that the true value did.",
-    )
-    matrices: str | None = opt.option(
-        type=opt.FilePath(),
-        metavar="FILE",
-        help="With --key: use the matrices of an earlier release (its internal/receipt.json), so that records whose "
-        "true values did not change keep their reports.",
-    )
-    ledger: str | None = opt.option(
-        type=opt.FilePath(),
-        metavar="FILE",
-        help="Where releases of the data set are written down; with --key beside the key, KEY.ledger, if left out.",
-    )
-    draw_anew: bool = opt.option(
-        is_flag=True,
-        help="Release although columns get a second, independent draw and a bound does not hold for all releases "
-        "together.",
-    )
-    new_key: str | None = opt.option(
-        type=opt.FilePath(), metavar="FILE", help="Make a secret key file, and nothing else."
-    )
-    seed: int | None = opt.option(type=int, metavar="N", help="Repeatable draws, for demonstrations only. NOT PRIVATE.")
-    force: bool = opt.option(is_flag=True, help="With --init or --plot: replace a file that exists.")
+    plan_file: str | None = opt.option("--plan", type=opt.FilePath(), metavar="P.toml")
+    output: str | None = opt.option("-o", "--output", type=opt.FilePath(), metavar="DIR")
+    init: bool = opt.option(is_flag=True)
+    match: str | None = opt.option(metavar="M")
+    keys: str | None = opt.option(metavar="A,B,...")
+    dry_run: bool = opt.option(is_flag=True)
+    record_risks: bool = opt.option(is_flag=True)
+    key: str | None = opt.option(type=opt.FilePath(), metavar="FILE")
+    matrices: str | None = opt.option(type=opt.FilePath(), metavar="FILE")
+    ledger: str | None = opt.option(type=opt.FilePath(), metavar="FILE")
+    draw_anew: bool = opt.option(is_flag=True)
+    new_key: str | None = opt.option(type=opt.FilePath(), metavar="FILE")
+    seed: int | None = opt.option(type=int, metavar="N")
+    force: bool = opt.option(is_flag=True)
     plot: str | None = opt.shared(opt.plot_option("the map of risk and change, with --dry-run"))
 
     @property
@@ -88,13 +55,7 @@ NOT_WITH_NEW_KEY = (
 )
 
 
-@opt.command(
-    Asked,
-    "printf 'sex,region\\nf,north\\nf,north\\nf,south\\nm,north\\nm,south\\nm,south\\n' > people.csv",
-    "maskwell release people.csv --init -o plan.toml",
-    "maskwell release people.csv --plan plan.toml --dry-run",
-    "maskwell release people.csv --plan plan.toml -o released",
-)
+@opt.command(Asked)
 def release(asked: Asked) -> None:
     """Post-randomize FILE as a plan says, so that its tables stay right and the risk of its records stays bounded.
 

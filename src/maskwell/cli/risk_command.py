@@ -19,23 +19,13 @@ if TYPE_CHECKING:
 
 
 MEASURED: dict[str, dict[str, Any]] = {
-    "--sensitive-columns": {"metavar": "COLS", "help": "Columns that nobody should learn: what the keys reveal."},
-    "--weights": {"metavar": "COL", "help": "Sampling weights: then the risk in the population is estimated, too."},
-    "--unit": {"metavar": "COL", "help": "Households or other units: then the risk of whole units is told, too."},
-    "--suda": {
-        "is_flag": True,
-        "help": "Special uniques: records that few of their keys tell apart from all others.",
-    },
-    "--match": {
-        "metavar": "NU",
-        "help": "A bound on the chance of a correct match; exit 1 if a record is above it.",
-    },
-    "--intruder": {
-        "type": click.Choice([*INTRUDERS]),
-        "help": "Intruder model (default: that of the receipt, or any-look). all-columns is measured as any-look: its "
-        "linkage attack is simulated by release --dry-run.",
-    },
-    "--level": {"default": "0.95", "show_default": True, "help": "Probability of the range of released counts."},
+    "--sensitive-columns": {"metavar": "COLS"},
+    "--weights": {"metavar": "COL"},
+    "--unit": {"metavar": "COL"},
+    "--suda": {"is_flag": True},
+    "--match": {"metavar": "NU"},
+    "--intruder": {"type": click.Choice([*INTRUDERS])},
+    "--level": {"default": "0.95", "show_default": True},
 }
 """What is looked at, by the names of :func:`maskwell.risk`."""
 
@@ -44,22 +34,13 @@ class Asked:
     """The options of the command."""
 
     file: str = opt.argument(type=opt.FilePath())
-    keys: str = opt.option(required=True, metavar="A,B,...", help="Columns that an intruder may know of a person.")
-    released: str | None = opt.option(
-        type=opt.FilePath(), metavar="F2", help="The released file, counted as it came out."
-    )
-    receipt: str | None = opt.option(
-        type=opt.FilePath(), metavar="R", help="internal/receipt.json of the release: how it was made."
-    )
-    designs: tuple[str, ...] = opt.option(
-        "--design",
-        metavar="COL=D",
-        multiple=True,
-        help="Design of a key or sensitive column that holds randomized reports. Repeat for more.",
-    )
+    keys: str = opt.option(required=True, metavar="A,B,...")
+    released: str | None = opt.option(type=opt.FilePath(), metavar="F2")
+    receipt: str | None = opt.option(type=opt.FilePath(), metavar="R")
+    designs: tuple[str, ...] = opt.option("--design", metavar="COL=D", multiple=True)
     measured: dict[str, Any] = opt.packed(MEASURED)
-    contributions: bool = opt.option(is_flag=True, help="What each key, and each of its levels, adds to the risk.")
-    records: str | None = opt.option(type=opt.FilePath(), metavar="OUT", help="Where the risk of every record goes.")
+    contributions: bool = opt.option(is_flag=True)
+    records: str | None = opt.option(type=opt.FilePath(), metavar="OUT")
     plot: str | None = opt.shared(opt.plot_option("the risk of records before and after a release"))
     force: bool = opt.shared(opt.force_option)
     form: None = opt.shared(opt.text_form_options("file", "released"))
@@ -67,11 +48,7 @@ class Asked:
     as_json: bool = opt.shared(opt.json_option)
 
 
-@opt.command(
-    Asked,
-    "printf 'town,job\\nA,baker\\nA,clerk\\nA,clerk\\nB,clerk\\nB,clerk\\nB,smith\\n' > people.csv",
-    "maskwell risk people.csv --keys town,job",
-)
+@opt.command(Asked)
 def risk(asked: Asked) -> int:
     """Say how easily somebody who knows the keys of a person finds the person's record in FILE.
 

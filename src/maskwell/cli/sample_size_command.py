@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from maskwell.cli import options as opt
-from maskwell.cli.choose_command import CATEGORY, COMPLEX, category_of
+from maskwell.cli.choose_command import COMPLEX, category_of
 from maskwell.cli.output import print_json, print_lines
 from maskwell.errors import ParameterError
 
@@ -21,40 +21,22 @@ class Asked:
     """The options of the command."""
 
     designs: tuple[str, ...] = opt.argument(metavar="[D]...", type=opt.FilePath(), nargs=-1)
-    n: str | None = opt.option(metavar="N", help="Number of respondents: the margin is computed.")
-    margin: str | None = opt.option(metavar="E", help="Half width of intervals that is wanted: N is computed.")
-    pi: str | None = opt.option(metavar="A,B,...", help="True shares to assume; the worst ones by default.")
-    level: str | None = opt.option(
-        metavar="L", help="Confidence level, 0.95 by default; a test has the significance level 1 - L."
-    )
-    power: str | None = opt.option(
-        metavar="P", help="The probability with which a test shall find the difference from --against."
-    )
-    against: str | None = opt.option(
-        metavar="S", help="The share of the category that a test shall tell from that in --pi."
-    )
-    budget: str | None = opt.option(
-        metavar="B", help="With --strata-file: what may be spent, where strata have a cost."
-    )
-    category: str | None = opt.option(metavar="A", help=CATEGORY)
+    n: str | None = opt.option(metavar="N")
+    margin: str | None = opt.option(metavar="E")
+    pi: str | None = opt.option(metavar="A,B,...")
+    level: str | None = opt.option(metavar="L")
+    power: str | None = opt.option(metavar="P")
+    against: str | None = opt.option(metavar="S")
+    budget: str | None = opt.option(metavar="B")
+    category: str | None = opt.option(metavar="A")
     sampling: dict[str, Any] = opt.packed(COMPLEX)
-    strata_file: str | None = opt.option(
-        type=opt.FilePath(),
-        metavar="FILE",
-        help="Divide respondents among strata: CSV with stratum, share, pi and, if they differ, design, cost.",
-    )
+    strata_file: str | None = opt.option(type=opt.FilePath(), metavar="FILE")
     plot: str | None = opt.shared(opt.plot_option("the margin against the respondents"))
     force: bool = opt.shared(opt.force_option)
     as_json: bool = opt.shared(opt.json_option)
 
 
-@opt.command(
-    Asked,
-    "maskwell design warner --p 0.7 -o warner.json",
-    "maskwell sample-size warner.json --margin 0.05 --pi 0.1,0.9",
-    "maskwell sample-size warner.json --power 0.8 --pi 0.1,0.9 --against 0.15",
-    name="sample-size",
-)
+@opt.command(Asked, name="sample-size")
 def sample_size(asked: Asked) -> None:
     """Respondents for a margin, or for a test with a given power, with the design file D.
 

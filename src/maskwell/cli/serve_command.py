@@ -9,21 +9,17 @@ from maskwell.cli.output import print_json, print_lines
 class Asked:
     """The options of the command."""
 
-    host: str | None = opt.option(metavar="H", help="Address to listen on; 127.0.0.1, this machine only, by default.")
-    port: str | None = opt.option(metavar="P", help="Port; 8750 by default.")
-    database: str | None = opt.option(metavar="URL", help="SQLite or PostgreSQL, as SQLAlchemy writes it.")
-    workers: str | None = opt.option(metavar="N", help="Processes that share the work; 1 by default.")
-    public_url: str | None = opt.option(
-        metavar="URL", help="The address respondents type, where a proxy stands before the service."
-    )
-    file: str | None = opt.option("--settings", metavar="FILE", help="A TOML file with these settings.")
-    with_example: bool = opt.option(
-        "--example", is_flag=True, help="Begin with an example survey, open to be answered."
-    )
+    host: str | None = opt.option(metavar="H")
+    port: str | None = opt.option(metavar="P")
+    database: str | None = opt.option(metavar="URL")
+    workers: str | None = opt.option(metavar="N")
+    public_url: str | None = opt.option(metavar="URL")
+    file: str | None = opt.option("--settings", metavar="FILE")
+    with_example: bool = opt.option("--example", is_flag=True)
     as_json: bool = opt.shared(opt.json_option)
 
 
-@opt.command(Asked, "maskwell serve --example", "maskwell serve --database sqlite:///surveys.db --port 8750")
+@opt.command(Asked)
 def serve(asked: Asked) -> None:
     """Run the collection service: respondents answer in the browser, and only reports arrive.
 

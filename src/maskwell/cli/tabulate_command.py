@@ -15,25 +15,18 @@ class Asked(opt.OfRows):
 
     file: str = opt.argument(type=opt.FilePath())
     designs: tuple[str, ...] = opt.shared(opt.designs_if_any_option)
-    direct: str | None = opt.option(metavar="COL,...", help="Columns that were asked directly.")
-    where: str | None = opt.option(metavar="COND", help="Only rows that fit: region=north, age>=30, region=a|b.")
-    method: str = opt.option(
-        type=click.Choice(["moments", "ml"]), default="moments", show_default=True, help="Estimator."
-    )
+    direct: str | None = opt.option(metavar="COL,...")
+    where: str | None = opt.option(metavar="COND")
+    method: str = opt.option(type=click.Choice(["moments", "ml"]), default="moments", show_default=True)
     sampling: dict[str, Any] = opt.sampling_options()
-    counts: str | None = opt.option(metavar="COL", help="Column with the number of reports that each row stands for.")
+    counts: str | None = opt.option(metavar="COL")
     missing: str = opt.shared(opt.missing_option)
     missing_codes: tuple[str, ...] = opt.shared(opt.missing_codes_option)
     plot: str | None = opt.shared(opt.plot_option("the table"))
     force: bool = opt.shared(opt.force_option)
 
 
-@opt.command(
-    Asked,
-    "printf 'answer,sex,n\\nyes,f,40\\nno,f,60\\nyes,m,55\\nno,m,45\\n' > counts.csv",
-    "maskwell design warner --p 0.7 -o warner.json",
-    "maskwell tabulate counts.csv --design answer=warner.json --direct sex --counts n",
-)
+@opt.command(Asked)
 def tabulate(asked: Asked) -> None:
     """Estimate the table of two columns or more: shares, margins, odds ratios, a test of independence."""
     from maskwell.estimation.sampling.sampling_description import Sampling

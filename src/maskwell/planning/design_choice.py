@@ -20,7 +20,7 @@ import numpy as np
 
 from maskwell.core.arguments import Real, check_kind, check_level
 from maskwell.core.categories import Categories
-from maskwell.core.display import Result, entries, plain_label
+from maskwell.core.display import Inside, Result, entries, plain_label
 from maskwell.core.exact import Number, to_float, to_text
 from maskwell.core.phrases import Printed, option
 from maskwell.core.verdicts import at_most, largest
@@ -71,20 +71,9 @@ class Option:
     dominated_by: str | None = None
     note: str = ""  # what must be known about it
 
-    @property
-    def name(self) -> str:
-        """For programs."""
-        return self.candidate.name
-
-    @property
-    def label(self) -> str:
-        """For people."""
-        return self.candidate.label
-
-    @property
-    def design(self) -> Design:
-        """The design."""
-        return self.candidate.design
+    name = Inside[str]("candidate.name", "For programs.")
+    label = Inside[str]("candidate.label", "For people.")
+    design = Inside[Design]("candidate.design", "The design.")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
@@ -134,6 +123,8 @@ class Choice(Result):
     hardest: bool = False
     sampling: Sampling = SIMPLE  # how the sample differs from a simple random one
 
+    design = Inside[Design]("recommended.design", "The recommended design.")
+
     @property
     def gamma(self) -> Fraction:
         """The parity that designs were made with."""
@@ -148,11 +139,6 @@ class Choice(Result):
     def margin(self) -> float | None:
         """Half width of the intervals of the recommended design."""
         return None if self.respondents is None else self.respondents.margin
-
-    @property
-    def design(self) -> Design:
-        """The recommended design."""
-        return self.recommended.design
 
     @property
     def ranked(self) -> tuple[Option, ...]:

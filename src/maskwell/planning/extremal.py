@@ -30,7 +30,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Flag, Real, check_kind, shown_short
 from maskwell.core.categories import Categories
-from maskwell.core.display import Result, entries
+from maskwell.core.display import Inside, Result, entries
 from maskwell.core.exact import Number, common_denominator, to_float, to_text
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design, check_two
@@ -110,15 +110,12 @@ class Extremal(Result):
     bound: float
     averaged: bool  # whether it is the mean over all designs that symmetry makes equal
 
+    identifiable = Inside[bool]("design.identifiable", "Whether the true shares can be estimated from its reports.")
+
     @property
     def rank(self) -> int:
         """The rank of its matrix: k where shares can be estimated."""
         return self.design.rank()
-
-    @property
-    def identifiable(self) -> bool:
-        """Whether the true shares can be estimated from its reports."""
-        return self.design.identifiable
 
     @property
     def may_be_averaged(self) -> bool:

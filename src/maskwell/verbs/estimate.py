@@ -197,11 +197,6 @@ class _RowQuestion:
     counts: str | None
 
     @property
-    def rows(self) -> Rows:
-        """The rows with all columns."""
-        return self.sampled.rows
-
-    @property
     def assignments(self) -> tuple[Assignment, ...]:
         """All columns, those that were asked directly last."""
         return (*self.randomized, *self.direct)
@@ -262,11 +257,11 @@ def _estimated_jointly(question: _RowQuestion) -> Shares:
         return _by_plan(question)
     method = question.question.method
     if any(one.when for one in question.assignments):
-        groups = tally_groups(question.rows, question.assignments, **question.reading)
+        groups = tally_groups(question.sampled.rows, question.assignments, **question.reading)
         samples = [Sample(one.counts, one.design) for one in groups.samples]
         shares = estimate_samples(samples, method=method)
         return Shares(shares, question.variables, groups.rows, groups.dropped, question.question)
-    tally = tally_file(question.rows, question.assignments, **question.reading)
+    tally = tally_file(question.sampled.rows, question.assignments, **question.reading)
     shares = _estimator(method)(tally.counts, tally.design)
     return Shares(shares, question.variables, tally.rows, tally.dropped, question.question)
 
@@ -290,7 +285,7 @@ def _by_plan(question: _RowQuestion) -> Shares:
     columns = sampled.columns(question.labelled)
     if method == "ml" and not columns.only_domains:
         raise ParameterError("method-with-a-sampling-plan-use")
-    tally = tally_survey(question.rows, question.assignments, columns, **question.reading)
+    tally = tally_survey(question.sampled.rows, question.assignments, columns, **question.reading)
     chosen = None if where is None else where.chosen(tally.cells, by)
     if columns.only_domains and not question.row_by_row:
         cells = tally.cells if chosen is None else chosen.alone(domains=bool(by))
@@ -299,7 +294,7 @@ def _by_plan(question: _RowQuestion) -> Shares:
     else:
         shares, assumed = _planned(tally, chosen, question), sampled.assumed
     flags = *shares.flags, *(() if chosen else _empty(tally.empty_domains, by)), *assumed
-    shares = replace(shares, flags=flags, domains=_in_order(shares.domains, question.rows, by))
+    shares = replace(shares, flags=flags, domains=_in_order(shares.domains, question.sampled.rows, by))
     return Shares(shares, question.variables, tally.rows, tally.dropped, question.question)
 
 

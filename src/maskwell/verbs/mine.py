@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from maskwell.core.arguments import Real, as_real, as_whole, check_kind, check_option
-from maskwell.core.display import Result, data_frame, entries
+from maskwell.core.display import Inside, Result, data_frame, entries
 from maskwell.core.exact import OPEN_SHARE, as_fraction, check_range, to_float
 from maskwell.designs.basket_bits import ItemBits, item_bits
 from maskwell.designs.design import Design
@@ -64,30 +64,15 @@ class MinedBaskets(Result):
     rows: int
     dropped: int
 
-    @property
-    def itemsets(self) -> tuple[Itemset, ...]:
-        """Sets of items that enough baskets hold, by size and then by support."""
-        return self.mined.itemsets
-
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        """Rules among them, by confidence."""
-        return self.mined.rules
-
-    @property
-    def n(self) -> int:
-        """Number of baskets."""
-        return self.baskets.n
+    itemsets = Inside[tuple[Itemset, ...]]("mined.itemsets", "Sets that enough baskets hold, by size, then by support.")
+    rules = Inside[tuple[Rule, ...]]("mined.rules", "Rules among them, by confidence.")
+    n = Inside[int]("baskets.n", "Number of baskets.")
+    flags = Inside[tuple[str, ...]]("mined.flags", "What a reader should know, in words.")
 
     @property
     def sampling(self) -> str:
         """What the standard errors take into account, in words; empty for a simple random sample."""
         return self.baskets.sampling.in_words() if isinstance(self.baskets, SampledBaskets) else ""
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """What a reader should know, in words."""
-        return self.mined.flags
 
     def support(self, items: Iterable[Hashable]) -> Itemset:
         """The support of any set of items, found or not, with its standard error."""

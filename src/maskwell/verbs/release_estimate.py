@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import check_kind
-from maskwell.core.display import data_frame
+from maskwell.core.display import Inside, data_frame
 from maskwell.core.phrases import option
 from maskwell.engines.cell_counts import count_rows
 from maskwell.engines.rows import Rows
@@ -56,6 +56,8 @@ class ReleasedShares(Shares):
     columns: ReleasedColumns = field(kw_only=True)  # the tables, and columns that could not be estimated, with reasons
     single: bool = field(kw_only=True)  # whether one table was asked for
 
+    tables = Inside[Sequence[Analysis]]("columns.tables", "One for each table, in the order of the columns.")
+
     @classmethod
     def of(cls, columns: ReleasedColumns, question: Question) -> ReleasedShares:
         """With the level and the method of the question."""
@@ -65,11 +67,6 @@ class ReleasedShares(Shares):
 
     def _more(self, what: str, content: Any) -> Shares:
         raise ParameterError("what-option-with-receipt", what_option=option(what))
-
-    @property
-    def tables(self) -> Sequence[Analysis]:
-        """One for each table, in the order of the columns."""
-        return self.columns.tables
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, as ``maskwell estimate --receipt --json`` gives it."""

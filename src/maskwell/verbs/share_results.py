@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwell.core.arguments import Real, check_kind
-from maskwell.core.display import Result, data_frame
+from maskwell.core.display import Inside, Result, data_frame
 from maskwell.core.exact import check_probability
 from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
@@ -80,55 +80,16 @@ class Shares(Result):
     designs: tuple[tuple[str, Design], ...] = ()
     again: Callable[[tuple[Asked, ...]], Shares] | None = None
 
-    @property
-    def level(self) -> float:
-        """Confidence level of the intervals."""
-        return self.question.level
-
-    @property
-    def interval(self) -> str | None:
-        """Method of the intervals; None for the default."""
-        return self.question.interval
-
-    @property
-    def by(self) -> tuple[str, ...]:
-        """The columns of the domains."""
-        return self.question.by
-
-    @property
-    def categories(self) -> Sequence[Hashable]:
-        """Labels of the shares."""
-        return self.estimate.categories
-
-    @property
-    def pi_hat(self) -> Real:
-        """Estimated shares, in the order of the categories."""
-        return self.estimate.pi_hat
-
-    @property
-    def standard_error(self) -> Real:
-        """Of the shares."""
-        return self.estimate.standard_error
-
-    @property
-    def covariance(self) -> Real | None:
-        """Of the shares; None where there are too many categories to hold it."""
-        return self.estimate.covariance
-
-    @property
-    def n(self) -> int:
-        """Number of reports."""
-        return self.estimate.n
-
-    @property
-    def method(self) -> str:
-        """How the shares were estimated."""
-        return self.estimate.method
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """What a reader should know, in words."""
-        return self.estimate.flags
+    level = Inside[float]("question.level", "Confidence level of the intervals.")
+    interval = Inside[str | None]("question.interval", "Method of the intervals; None for the default.")
+    by = Inside[tuple[str, ...]]("question.by", "The columns of the domains.")
+    categories = Inside[Sequence[Hashable]]("estimate.categories", "Labels of the shares.")
+    pi_hat = Inside[Real]("estimate.pi_hat", "Estimated shares, in the order of the categories.")
+    standard_error = Inside[Real]("estimate.standard_error", "Of the shares.")
+    covariance = Inside[Real | None]("estimate.covariance", "Of the shares; None where there are too many categories.")
+    n = Inside[int]("estimate.n", "Number of reports.")
+    method = Inside[str]("estimate.method", "How the shares were estimated.")
+    flags = Inside[tuple[str, ...]]("estimate.flags", "What a reader should know, in words.")
 
     def confidence_interval(self, level: float | None = None, method: str | None = None) -> Real:
         """Ends of the intervals, shape (k, 2)."""
