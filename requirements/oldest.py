@@ -11,9 +11,10 @@ TEST_TOOLS = ["httpx"]
 
 def oldest() -> list[str]:
     """Turn each lower bound ``name>=version`` into the pin ``name==version``."""
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    content = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    project, built_with = content["project"], content["build-system"]["requires"]
     extras = [bound for name, bounds in project["optional-dependencies"].items() if name != "all" for bound in bounds]
-    return [bound.replace(">=", "==") for bound in project["dependencies"] + extras] + TEST_TOOLS
+    return [bound.replace(">=", "==") for bound in project["dependencies"] + extras + built_with] + TEST_TOOLS
 
 
 if __name__ == "__main__":

@@ -141,6 +141,8 @@ def check(ran: Ran, what: str) -> None:
 
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_columns_of_every_type_in_every_role(kind: str) -> None:
+    if not hasattr(pa, {"json": "json_", "decimal32": "decimal32"}.get(kind, "array")):
+        pytest.skip("this Arrow has no such type")
     rows = table(COLUMNS[kind]())
     ending = ".parquet" if written(rows, ".parquet") else ".arrow"
     written(rows, ending)

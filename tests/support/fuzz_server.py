@@ -20,6 +20,7 @@ import resource
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -109,6 +110,7 @@ def _become(request: dict[str, Any], streams: list[int]) -> None:
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
+    tempfile.tempdir = None  # asked before the fork, where a library that is loaded then asks
     _limit(request["memory"], request["seconds"])
     sys.argv = ["maskwell", *request["words"]]
     # The streams know from their opening whether they can be rewound and whether they are terminals.

@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from typing import Any
-from zoneinfo import ZoneInfoNotFoundError
 
 import numpy as np
 
@@ -226,8 +225,16 @@ def without_nan(values: Any) -> Any:
     if not require().types.is_floating(values.type):
         return values
     compute = require("pyarrow.compute")
-    nan = compute.is_nan(values)
+    nan = compute.is_nan(values.cast("float32") if values.type == require().float16() else values)
     return compute.if_else(nan, None, values) if compute.any(nan).as_py() else values
+
+
+def size_of(batch: Any) -> int:
+    """What rows take in memory; where Arrow cannot say it of a part of a column, what the whole column takes."""
+    try:
+        return int(batch.nbytes)
+    except require().ArrowException:  # views of lists, before Arrow 22
+        return int(batch.get_total_buffer_size())
 
 
 def flags_in_memory(values: Any) -> Array:
@@ -314,7 +321,7 @@ def first_used(values: Any) -> Any:
             break
         looked_at *= 16
     used = used.take(compute.sort_indices(used)) if values.type.ordered else used
-    places = np.zeros(len(values.dictionary), dtype=values.type.index_type.to_pandas_dtype())
+    places = np.zeros(len(values.dictionary), dtype=str(values.type.index_type))
     places[numbers_in_memory(used)] = np.arange(len(used))
     indices = numbers_array(places).take(values.indices)
     return arrow.DictionaryArray.from_arrays(indices, values.dictionary.take(used), ordered=values.type.ordered)
@@ -452,7 +459,7 @@ def column_errors(name: str) -> Iterator[None]:
         yield
     except MaskwellError:
         raise
-    except (require().ArrowException, OverflowError, ValueError, ZoneInfoNotFoundError) as error:
+    except (require().ArrowException, OverflowError, ValueError, KeyError) as error:  # KeyError: of a time zone
         raise DataFileError(
             "column-has-values-that-cannot", name=shorten(repr(name), 24), values=fault_of(error, 200), column=name
         ) from None

@@ -17,6 +17,7 @@ from maskwell.engines.arrow_arrays import (
     described,
     reason_of,
     require,
+    size_of,
     table_without_views,
     without_traces,
 )
@@ -145,7 +146,7 @@ class TableInFile(Table):
         """The batches, all of which will be in memory; an error as soon as they are too large."""
         held = 0
         for batch in batches:
-            held += batch.nbytes
+            held += size_of(batch)
             if self._most_bytes is not None and held > self._most_bytes:
                 raise TooLargeError("the-columns-take-more-than-bytes", most_bytes=self._most_bytes)
             yield batch

@@ -15,7 +15,7 @@ import numpy as np
 from maskwell.core.arguments import Array
 from maskwell.core.freed_memory import give_back_memory
 from maskwell.core.randomness import RandomSource, random_order
-from maskwell.engines.arrow_arrays import file_errors, numbers_array, require
+from maskwell.engines.arrow_arrays import file_errors, numbers_array, require, size_of
 
 MOST_TEXT = 1 << 26  # bytes of texts that wait to be written together
 TEXTS = ("string", "large_string", "binary", "large_binary")
@@ -40,11 +40,11 @@ class EvenRows:
 
     def write(self, batch: Any) -> None:
         """Add rows."""
-        if not self._waiting and len(batch) == self._rows and batch.nbytes < MOST_TEXT:
+        if not self._waiting and len(batch) == self._rows and size_of(batch) < MOST_TEXT:
             self._sink.write(batch)
             return
         self._waiting.append(batch)
-        self._count, self._bytes = self._count + len(batch), self._bytes + batch.nbytes
+        self._count, self._bytes = self._count + len(batch), self._bytes + size_of(batch)
         while self._count >= (rows := min(self._rows, self._rows_of_long_texts())):
             self._pass_on(rows)
 
@@ -71,7 +71,7 @@ class EvenRows:
         for batch in table.slice(0, rows).unify_dictionaries().combine_chunks().to_batches():
             self._sink.write(batch)
         self._waiting, self._count = table.slice(rows).to_batches(), self._count - rows
-        self._bytes = sum(batch.nbytes for batch in self._waiting)
+        self._bytes = sum(size_of(batch) for batch in self._waiting)
 
 
 # ---- a sink that writes in a thread of its own, while the next rows are made ready
@@ -95,8 +95,8 @@ class BackgroundSink:
             self._waiting[0][0].done() or (len(self._waiting) >= WAITING_BATCHES and self._bytes >= WAITING_BYTES)
         ):
             self._await_first()
-        self._waiting.append((self._pool.submit(self._hand_over, batch), batch.nbytes))
-        self._bytes += batch.nbytes
+        self._waiting.append((self._pool.submit(self._hand_over, batch), size_of(batch)))
+        self._bytes += size_of(batch)
 
     def finish(self) -> None:
         """Wait until everything is written."""
@@ -154,7 +154,7 @@ class ShuffledRows:
         self._files: dict[int, tuple[IO[bytes], Any]] = {}
 
     def _open(self, batch: Any) -> None:
-        needed = int(self._rows * max(self._bytes_of_a_row, batch.nbytes / len(batch)) // BUCKET_BYTES) + 1
+        needed = int(self._rows * max(self._bytes_of_a_row, size_of(batch) / len(batch)) // BUCKET_BYTES) + 1
         self._count = min(MOST_BUCKETS, 1 << (needed - 1).bit_length())
         self._waiting = [[] for _ in range(self._count)]
 
@@ -175,7 +175,7 @@ class ShuffledRows:
             start, end = int(ends[bucket]), int(ends[bucket + 1])
             if end > start:
                 self._waiting[bucket].append(sorted_.slice(start, end - start))
-        self._bytes += batch.nbytes
+        self._bytes += size_of(batch)
         if self._bytes >= BUCKET_BYTES:
             self._spill()
 

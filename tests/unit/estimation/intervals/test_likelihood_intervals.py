@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -151,7 +152,9 @@ def test_bca_ends_are_those_of_scipy() -> None:
     counts = [330, 60, 10]  # skew, so that the correction matters
     estimate = estimate_of(counts, KUK)
     U = np.repeat(LeftInverse.best(KUK).L[0], counts)
-    wanted = reference((U,), np.mean, n_resamples=20_000, method="BCa", rng=np.random.default_rng(1), batch=500)
+    source = "rng" if "rng" in signature(reference).parameters else "random_state"  # before SciPy 1.15
+    drawn = {source: np.random.default_rng(1)}
+    wanted = reference((U,), np.mean, n_resamples=20_000, method="BCa", batch=500, **drawn)
     found = estimate.confidence_interval(0.95, "bootstrap", seed=1, replicates=20_000, ends="bca")[0]
     plain = estimate.confidence_interval(0.95, "bootstrap", seed=1, replicates=20_000)[0]
     error = estimate.standard_error[0]
