@@ -21,6 +21,7 @@ from maskwell.engines.arrow_arrays import (
     in_schema,
     require,
     schema_without_views,
+    size_of,
     with_dictionary,
 )
 from maskwell.engines.arrow_checks import check_rows, check_schema, check_unpacked, validated
@@ -134,7 +135,7 @@ class _ParquetSink:
         self._waiting.append(batch)
         # How long a dictionary is does not count, since it depends on how the input was cut.
         is_dictionary = require().types.is_dictionary
-        self._bytes += sum((one.indices if is_dictionary(one.type) else one).nbytes for one in batch.columns)
+        self._bytes += sum(size_of(one.indices if is_dictionary(one.type) else one) for one in batch.columns)
         self._rows += len(batch)
         if self._rows >= GROUP_ROWS or self._bytes >= GROUP_BYTES:
             self._flush()

@@ -40,6 +40,8 @@ Label = Hashable
 def places_of(values: Any) -> tuple[Array, Any]:
     """For each row its place in the dictionary of a column, one behind the last for none; and the dictionary."""
     arrow = require()
+    if arrow.types.is_float16(values.type):  # which Arrow before 22 encodes in no dictionary
+        values = values.cast(arrow.float32())
     if arrow.types.is_float32(values.type) or arrow.types.is_float64(values.type):
         values = arrow.compute.add(values, arrow.scalar(0.0, values.type))  # one zero, whatever its sign
     coded = values if arrow.types.is_dictionary(values.type) else values.dictionary_encode()

@@ -366,7 +366,7 @@ def missing_values(column: Any) -> Array:
     """Rows without a value; a number that is not one counts as missing."""
     lost = missing_rows(column)
     if require().types.is_floating(column.type):
-        lost = lost | np.isnan(numbers_in_memory(column.fill_null(0).cast(require().float64())))
+        lost = lost | np.isnan(numbers_in_memory(column.cast(require().float64()).fill_null(0)))
     return lost
 
 
