@@ -280,12 +280,12 @@ def test_a_key_needs_ids_that_tell_records_apart(csv: Path) -> None:
 
 
 def test_an_interrupted_release_leaves_nothing(csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from maskwell.microdata import publication
+    from maskwell.microdata.folder import release_folder
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(publication, "write_internal", interrupted)
+    monkeypatch.setattr(release_folder, "write_internal", interrupted)
     with pytest.raises((KeyboardInterrupt, AssertionError)):
         run("release", csv, "--plan", "plan.toml", "-o", "out")
     assert {path.name for path in Path().iterdir()} == {"people.csv", "plan.toml"}

@@ -24,8 +24,7 @@ from tests.support.arrays import Array
 from maskwell.core import SeededRandom
 from maskwell.engines.rows import MemoryRows
 from maskwell.microdata import Release, ReleasePlan, release_table
-from maskwell.microdata.records.release_pass import release_batches
-from maskwell.microdata.records.row_releaser import row_plan
+from maskwell.microdata.records.row_releaser import release_batches, row_plan
 from maskwell.microdata.stages.stage import Stage
 from maskwell.reports.text.release_report import release_report
 

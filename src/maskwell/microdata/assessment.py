@@ -13,6 +13,7 @@ from maskwell.core.freed_memory import give_back_memory
 from maskwell.core.verdicts import at_most
 from maskwell.engines.row_sources import Progress
 from maskwell.engines.rows import Rows
+from maskwell.microdata import true_file
 from maskwell.microdata.plans.recodes import check_labels_met
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.records.recoding import recoding_of
@@ -25,20 +26,7 @@ from maskwell.microdata.risk.unit_draws import DrawnUnits, have_one_draw, units_
 from maskwell.microdata.side_channels import check_side_channels, side_channel_risk, side_channel_warnings
 from maskwell.microdata.stages.stage import Stage, unchanged_columns
 from maskwell.microdata.stages.stage_building import ColumnFits, build_stages
-from maskwell.microdata.true_file import (
-    TIGHTER,
-    Columns,
-    Count,
-    Tables,
-    TrueFile,
-    compared_tables,
-    count_external,
-    count_records,
-    prepared,
-    read_true_file,
-    risk_columns,
-    smaller_tables,
-)
+from maskwell.microdata.true_file import Columns, Count, Tables, TrueFile
 from maskwell.microdata.utility.utility_report import UtilityReport, assess_utility
 
 
@@ -53,7 +41,7 @@ def assess_file(
     check_kind(Callable | None, progress=progress)
     check_path(path=path)
     check_kind(ReleasePlan, plan=plan)
-    return assess(*prepared(Rows.of(path), plan), earlier, progress)
+    return assess(*true_file.prepared(Rows.of(path), plan), earlier, progress)
 
 
 def assess(
@@ -66,9 +54,9 @@ def assess(
     """What a plan would do to records that :func:`prepared` gave, with what their unchanged columns give away."""
 
     def count(columns: Sequence[str]) -> CellTable:
-        return count_records(records, plan, [(*columns,)])[(*columns,)]
+        return true_file.count_records(records, plan, [(*columns,)])[(*columns,)]
 
-    file = read_true_file(records, plan, count, progress)
+    file = true_file.read_true_file(records, plan, count, progress)
     assessed = assess_counts(file, plan, earlier, origin=origin, count=count)
     recoding = recoding_of(records)
     if recoding is not None and (plan.recodes or plan.rules):
@@ -94,7 +82,7 @@ def assess_counts(
 ) -> Assessment:
     """The same from what was read of a file; with ``count``, what unchanged columns give away is checked, too."""
     give_back_memory()
-    external = count_external(plan) if earlier is None else None
+    external = true_file.count_external(plan) if earlier is None else None
 
     def build(part: Fraction) -> tuple[Stage, ...]:
         return build_stages(plan, file.tables, external, earlier, file.sizes, file.fits, part)
@@ -136,7 +124,7 @@ def _against_all_columns(
         return build(tighter), tighter, None
     limit = plan.match if plan.against.weighs_columns and plan.match is not None else Fraction(1)
     before: JoinedRisk | None = None
-    for part in TIGHTER:
+    for part in true_file.TIGHTER:
         stages = build(part)
         joined = _joined(plan, stages, fits)
         if joined is None or at_most(joined.right_surest + joined.error, limit) or joined == before:
@@ -187,7 +175,10 @@ class Judge:
     def utility(self, changed: Mapping[str, int] | None = None) -> UtilityReport:
         """What the file is good for; ``changed`` tells the records whose value was changed, by column."""
         plan, tables = self.plan, self.file.tables
-        asked = {*compared_tables(plan), *(one for pairs in smaller_tables(plan).values() for one in pairs)}
+        asked = {
+            *true_file.compared_tables(plan),
+            *(one for pairs in true_file.smaller_tables(plan).values() for one in pairs),
+        }
         compared = [columns for columns in tables if columns in asked]
         after = None if self.released is None else [self.released[table] for table in compared]
         shares = {name: n / self.file.rows for name, n in (changed or {}).items()}
@@ -195,7 +186,7 @@ class Judge:
 
     @cached_property
     def _released_keys(self) -> CellTable | None:
-        return None if self.released is None else self.released[risk_columns(self.plan)]
+        return None if self.released is None else self.released[true_file.risk_columns(self.plan)]
 
     @cached_property
     def _seen(self) -> tuple[str, ...]:
@@ -240,4 +231,4 @@ def released_members(assessed: Assessment, released: Mapping[Columns, CellTable]
     plan = assessed.plan
     if plan.unit is None or plan.unit in plan.unpublished or not have_one_draw(assessed.stages, plan.keys):
         return None
-    return read_units(records, plan.unit, released[risk_columns(plan)], declared=plan.missing != "category")
+    return read_units(records, plan.unit, released[true_file.risk_columns(plan)], declared=plan.missing != "category")

@@ -24,41 +24,18 @@ from maskwell.engines.row_sources import Progress, steps
 from maskwell.engines.rows import MemoryTable, Rows
 from maskwell.errors import PlanError
 from maskwell.microdata.assessment import Judge, assess, released_members
-from maskwell.microdata.folder.ledger import (
-    ABANDONED,
-    RELEASED,
-    Ledger,
-    begin,
-    check_not_cut,
-    read_ledger,
-    settle,
-    state_of,
-)
+from maskwell.microdata.folder import ledger as ledgers
+from maskwell.microdata.folder import release_folder as folders
+from maskwell.microdata.folder import releases_together as together
+from maskwell.microdata.folder.ledger import Ledger
 from maskwell.microdata.folder.matrix_disclosure import check_matrix
 from maskwell.microdata.folder.receipt import Receipt, receipt_from_dict
 from maskwell.microdata.folder.receipt_contents import dumps, internal_receipt, public_receipt
-from maskwell.microdata.folder.release_folder import (
-    check_new_folder,
-    check_public,
-    data_name,
-    release_folder,
-    write_internal,
-    write_manifest,
-    write_public,
-)
 from maskwell.microdata.folder.release_metadata import INTERNAL, PUBLIC, signed_hashes, source_hashes
-from maskwell.microdata.folder.releases_together import (
-    check_again,
-    check_key,
-    drawn_again,
-    earlier_stages,
-    same_matrices,
-)
 from maskwell.microdata.kept_bounds import DRAWS, check_kept, is_kept_as_drawn
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.records.column_values import TEXT, check_ids, file_columns, text_kind
-from maskwell.microdata.records.release_pass import RowsReleased, release_batches, release_rows
-from maskwell.microdata.records.row_releaser import RowPlan, row_plan
+from maskwell.microdata.records.row_releaser import RowPlan, RowsReleased, release_batches, release_rows, row_plan
 from maskwell.microdata.release_values import Assessment, Draw, Origin, Release, ReleasedColumn
 from maskwell.microdata.true_file import counted_tables, prepared
 from maskwell.microdata.utility.utility_measures import compare_regressions
@@ -82,12 +59,12 @@ def release_into(
 ) -> Release:
     """Carry out a plan on a file as :func:`maskwell.release` does; ``page`` writes the report of a draw and hashes."""
     source = _source(random, plan)
-    check_key(plan, key)
-    check_new_folder(folder)
+    together.check_key(plan, key)
+    folders.check_new_folder(folder)
     rows, plan = prepared(Rows.of(path), plan)
     path = rows.path or path
-    earlier = None if matrices is None else earlier_stages(matrices, plan, key)
-    book = None if ledger is None else read_ledger(ledger)
+    earlier = None if matrices is None else together.earlier_stages(matrices, plan, key)
+    book = None if ledger is None else ledgers.read_ledger(ledger)
     counting, writing = steps(progress, 2)
     commitment = None if key is None else key.commitment()
     assessed = assess(rows, plan, earlier, counting, Origin(source.private, commitment))
@@ -97,19 +74,19 @@ def release_into(
     if key is not None and plan.id is not None:
         check_ids(path, plan.id)
     if book is not None:
-        check_not_cut(book, assessed, folder)
+        ledgers.check_not_cut(book, assessed, folder)
         assessed = with_earlier(assessed, book, path)
-        check_again(assessed.drawn_again, allowed=draw_anew)
-    with written_down(book, folder) as entry, release_folder(folder) as partial:
+        together.check_again(assessed.drawn_again, allowed=draw_anew)
+    with written_down(book, folder) as entry, folders.release_folder(folder) as partial:
         public, internal = partial / PUBLIC, partial / INTERNAL
-        output, count = public / data_name(assessed), assessed.rows
+        output, count = public / folders.data_name(assessed), assessed.rows
 
         def write(rows: RowPlan) -> RowsReleased:
             output.unlink(missing_ok=True)
             return release_rows(path, str(output), rows, rows=count, progress=writing)
 
         release = _drawn(assessed, source, key, write, lambda: Rows.of(str(output)), path)
-        files = [*write_public(release, public), *write_internal(release, internal)]
+        files = [*folders.write_public(release, public), *folders.write_internal(release, internal)]
         hashes = source_hashes(path)
         give_back_memory()
         if page is not None:
@@ -118,11 +95,11 @@ def release_into(
             files[-1].write_text(text, encoding="utf-8", newline="\n")
         if record_risks:
             files.append(_write_records(release, path, internal))
-        check_public(public, release)
-        before = None if book is None else state_of(book, release)
-        files.append(write_manifest(release, partial, hashes, before))
+        folders.check_public(public, release)
+        before = None if book is None else ledgers.state_of(book, release)
+        files.append(folders.write_manifest(release, partial, hashes, before))
         if book is not None:
-            entry.append(begin(book, release, partial, folder, hashes))
+            entry.append(ledgers.begin(book, release, partial, folder, hashes))
     return Release.of(release, [str(file.relative_to(partial)) for file in files])
 
 
@@ -138,7 +115,7 @@ def _write_records(release: Draw, path: str, folder: Path) -> Path:
 
 def with_earlier(assessed: Assessment, ledger: Ledger, path: str | None) -> Assessment:
     """What was assessed, with what earlier releases of the same data set, or of the same file, imply beside it."""
-    again, same = drawn_again(assessed, ledger, path), same_matrices(assessed, ledger, path)
+    again, same = (together.drawn_again(assessed, ledger, path), together.same_matrices(assessed, ledger, path))
     words = (*(one.words for one in again), *same)
     return replace(assessed, origin=replace(assessed.origin, drawn_again=again, words=words))
 
@@ -151,10 +128,10 @@ def written_down(ledger: Ledger | None, folder: str) -> Iterator[list[int]]:
         yield entry
     except BaseException:
         if ledger is not None and entry and not os.path.lexists(folder):
-            settle(ledger, entry[0], ABANDONED)
+            ledgers.settle(ledger, entry[0], ledgers.ABANDONED)
         raise
     if ledger is not None and entry:
-        settle(ledger, entry[0], RELEASED)
+        ledgers.settle(ledger, entry[0], ledgers.RELEASED)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

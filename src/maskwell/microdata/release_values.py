@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
@@ -80,69 +80,46 @@ def about_draws(release: AnyRelease) -> Iterator[str]:
             new |= {*stage.moved}
 
 
-if TYPE_CHECKING:
-
-    @dataclass(frozen=True)
-    class _Assessed(Result):
-        """What is known of a release before it is drawn."""
-
-        plan: ReleasePlan = field(init=False)
-        stages: tuple[Stage, ...] = field(init=False)
-        file: TrueFile = field(init=False)
-        rows: int = field(init=False)
-        tables: Mapping[tuple[str, ...], CellTable] = field(init=False)
-        side_channels: tuple[SideChannel, ...] = field(init=False)
-        side_channel_risk: SideChannelRisk | None = field(init=False)
-        tighter: Fraction | None = field(init=False)
-        joined: JoinedRisk | None = field(init=False)
-        origin: Origin = field(init=False)
-        private: bool = field(init=False)
-        keyed: str | None = field(init=False)
-
-    @dataclass(frozen=True)
-    class _Phase(_Assessed):
-        """What each of them has, as a field, a property or a constant."""
-
-        risk: RiskReport | None = field(init=False)
-        utility: UtilityReport = field(init=False)
-        released_tables: Mapping[tuple[str, ...], CellTable] | None = field(init=False)
-        changed: Mapping[str, int] = field(init=False)
-        columns: Sequence[ReleasedColumn] = field(init=False)
-        labels: Any = field(init=False)
-        lost: tuple[str, ...] = field(init=False)
-        form: TextForm | None = field(init=False)
-        attempts: int = field(init=False)
-        files: tuple[str, ...] = field(init=False)
-        drawn_again: tuple[DrawnAgain, ...] = field(init=False)
-
-        @property
-        def assessment(self) -> Assessment: ...
-        @property
-        def shuffled(self) -> bool: ...
-        @property
-        def warnings(self) -> tuple[str, ...]: ...
-
-else:
-    _Phase = Result
+def _asked(of: str | Callable[[Any], Any]) -> Any:
+    """A property whose type the base declares: what a part of the value knows, or a function tells."""
+    return property(attrgetter(of) if isinstance(of, str) else of)
 
 
-def _asked(path: str) -> Any:
-    """What a part of a value knows, at hand in the value itself."""
-    return property(attrgetter(path))
-
-
-class AnyRelease(_Phase):
-    """What an assessment, a draw and a release can be asked."""
+class AnyRelease(Result):
+    """What an assessment, a draw and a release can be asked: each has these as fields, or as constants."""
 
     LINES = "variables"
+    plan: ReleasePlan
+    stages: tuple[Stage, ...]
+    file: TrueFile
+    assessment: Assessment
+    tighter: Fraction | None
+    joined: JoinedRisk | None
+    side_channel_risk: SideChannelRisk | None
+    origin: Origin
+    risk: RiskReport | None
+    utility: UtilityReport
+    released_tables: Mapping[tuple[str, ...], CellTable] | None
+    changed: Mapping[str, int]
+    columns: Sequence[ReleasedColumn]
+    labels: Any
+    lost: tuple[str, ...]
+    form: TextForm | None
+    attempts: int
+    files: tuple[str, ...]
+    shuffled: bool
+    warnings: tuple[str, ...]
 
     def __repr__(self) -> str:
         done = [f"{', '.join(stage.variables)} randomized ({stage.method})" for stage in self.stages]
         return f"{type(self).__name__} of {self.rows:,} records: {'; '.join(done) or 'nothing randomized'}"
 
-    rows, tables = _asked("file.rows"), _asked("file.tables")  # of the true file: its records, and its counts
-    side_channels = _asked("file.channels")  # what its unchanged columns give away
-    private, keyed, drawn_again = _asked("origin.private"), _asked("origin.keyed"), _asked("origin.drawn_again")
+    rows: int = _asked("file.rows")  # of the true file
+    tables: Mapping[tuple[str, ...], CellTable] = _asked("file.tables")  # its counts
+    side_channels: tuple[SideChannel, ...] = _asked("file.channels")  # what its unchanged columns give away
+    private: bool = _asked("origin.private")
+    keyed: str | None = _asked("origin.keyed")
+    drawn_again: tuple[DrawnAgain, ...] = _asked("origin.drawn_again")
 
     @cached_property
     def variables(self) -> dict[str, Stage]:
@@ -266,17 +243,17 @@ class Assessment(AnyRelease):
     found: tuple[str, ...] = ()
     origin: Origin = PRIVATE
 
-    @property
+    @_asked
     def assessment(self) -> Assessment:
         """Itself: a draw has one, too."""
         return self
 
-    @property
+    @_asked
     def warnings(self) -> tuple[str, ...]:
         """What could undo the protection, and what earlier releases tell, in words."""
         return (*self.found, *self.origin.words)
 
-    @property
+    @_asked
     def shuffled(self) -> bool:
         """Whether the records will come in random order."""
         return self.plan.order == "shuffled"
@@ -310,16 +287,20 @@ class Draw(AnyRelease):
     tighter, joined = _asked("assessment.tighter"), _asked("assessment.joined")
     side_channel_risk, origin = _asked("assessment.side_channel_risk"), _asked("assessment.origin")
 
-    @cached_property
+    @_asked
     def warnings(self) -> tuple[str, ...]:
         """What could undo the protection, or harm who opens the file, in words."""
-        from maskwell.microdata.folder.release_metadata import codebook_of, formula_columns
-
-        formulas = formula_columns(codebook_of(self))
-        told = [Note("values-start-like-a-formula", columns=", ".join(formulas))] if formulas else []
+        columns = ", ".join(self._formulas)
+        told = [Note("values-start-like-a-formula", columns=columns)] if columns else []
         return (*self.assessment.warnings, *self.told_by_order, *told)
 
-    files = ()  # none is written yet, or none at all of a table in memory
+    @cached_property
+    def _formulas(self) -> list[str]:
+        from maskwell.microdata.folder.release_metadata import codebook_of, formula_columns
+
+        return formula_columns(codebook_of(self))
+
+    files = tuple[str, ...]()  # none is written yet, or none at all of a table in memory
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

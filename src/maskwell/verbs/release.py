@@ -24,6 +24,7 @@ from maskwell.engines.cell_counts import count_columns
 from maskwell.engines.row_sources import Progress, RowPass, open_sink, steps
 from maskwell.engines.rows import Rows
 from maskwell.errors import InfeasibleError, ParameterError
+from maskwell.microdata import risk_utility
 from maskwell.microdata.assessment import assess, assess_counts, assess_tables
 from maskwell.microdata.folder.ledger import read_ledger
 from maskwell.microdata.folder.receipt import Receipt
@@ -37,14 +38,6 @@ from maskwell.microdata.publication import ReleasedTable, release_into, release_
 from maskwell.microdata.records.column_values import file_columns
 from maskwell.microdata.release_values import Assessment, Origin, Release
 from maskwell.microdata.risk.intruders import ALL_COLUMNS, ANY_LOOK
-from maskwell.microdata.risk_utility import (
-    RecodeEffect,
-    RiskUtilityPoint,
-    label_of,
-    point_of,
-    recode_effects,
-    risk_utility_map,
-)
 from maskwell.microdata.side_channels import dependence_counter, following_columns, side_channels, unit_guess
 from maskwell.microdata.stages.stage_building import build_stages
 from maskwell.microdata.true_file import TrueFile, column_fits, count_records, prepared, tables_of
@@ -212,8 +205,8 @@ class DryRun(Result):
     """
 
     release: Assessment
-    points: Sequence[RiskUtilityPoint]
-    recodes: Sequence[RecodeEffect] = ()
+    points: Sequence[risk_utility.RiskUtilityPoint]
+    recodes: Sequence[risk_utility.RecodeEffect] = ()
 
     LINES: ClassVar[str] = "map"
 
@@ -268,17 +261,14 @@ def dry_run(
     if ledger is not None:
         release = with_earlier(release, read_ledger(ledger), rows.path)
     if earlier is not None:  # other bounds would have other matrices
-        return DryRun(release, [point_of(release, label_of(asked), chosen=True)])
-    return DryRun(release, risk_utility_map(release, trying), recode_effects(rows, release, recoding))
+        return DryRun(release, [risk_utility.point_of(release, risk_utility.label_of(asked), chosen=True)])
+    return DryRun(
+        release, risk_utility.risk_utility_map(release, trying), risk_utility.recode_effects(rows, release, recoding)
+    )
 
 
 def first_plan(
-    data: Any,
-    *,
-    keys: Names = None,
-    plan: str = "plan.toml",
-    match: Number = MATCH,
-    progress: Progress | None = None,
+    data: Any, *, keys: Names = None, plan: str = "plan.toml", match: Number = MATCH, progress: Progress | None = None
 ) -> str:
     """The text of a plan for a file or a table that works as it is: columns that would undo it are not published.
 
@@ -343,10 +333,7 @@ def first_plan(
 
 
 def _method_and_intruder(
-    records: Rows,
-    plan: ReleasePlan,
-    tables: Mapping[tuple[str, ...], CellTable],
-    unchanged: Sequence[str],
+    records: Rows, plan: ReleasePlan, tables: Mapping[tuple[str, ...], CellTable], unchanged: Sequence[str]
 ) -> tuple[str, str]:
     """The method of a first plan, and the strongest intruder for whom it keeps the limit."""
     if plan.against.weighs_columns:

@@ -17,16 +17,8 @@ from maskwell.engines.cell_counts import count_rows
 from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
+from maskwell.microdata.analysis import release_estimates as estimates
 from maskwell.microdata.analysis.bias_bounds import Distortion, reach_of, under_plan
-from maskwell.microdata.analysis.release_estimates import (
-    OTHER_ROWS,
-    Analysis,
-    ReleasedColumns,
-    estimate_each_released,
-    estimate_released,
-    randomized_columns,
-    weights_of,
-)
 from maskwell.microdata.analysis.table_routes import (
     BOUNDED,
     SOLVED,
@@ -53,13 +45,14 @@ from maskwell.verbs.share_results import Shares
 class ReleasedShares(Shares):
     """Shares of a released file whose receipt does not hold all designs: of one table, or of each column on its own."""
 
-    columns: ReleasedColumns = field(kw_only=True)  # the tables, and columns that could not be estimated, with reasons
+    # The tables, and columns that could not be estimated, with reasons
+    columns: estimates.ReleasedColumns = field(kw_only=True)
     single: bool = field(kw_only=True)  # whether one table was asked for
 
-    tables = Inside[Sequence[Analysis]]("columns.tables", "One for each table, in the order of the columns.")
+    tables = Inside[Sequence[estimates.Analysis]]("columns.tables", "One for each table, in the order of the columns.")
 
     @classmethod
-    def of(cls, columns: ReleasedColumns, question: Question) -> ReleasedShares:
+    def of(cls, columns: estimates.ReleasedColumns, question: Question) -> ReleasedShares:
         """With the level and the method of the question."""
         first, single = columns.tables[0], bool(question.columns)
         names = first.route.columns
@@ -70,7 +63,7 @@ class ReleasedShares(Shares):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, as ``maskwell estimate --receipt --json`` gives it."""
-        told: Analysis | ReleasedColumns = self.tables[0] if self.single else self.columns
+        told: estimates.Analysis | estimates.ReleasedColumns = self.tables[0] if self.single else self.columns
         return told.to_dict(self.level, self.interval)
 
     def to_frame(self) -> Any:
@@ -139,22 +132,22 @@ def estimate_with_receipt(
     """One table of a released file, or every randomized column on its own where no columns are named."""
     rows, sampling, columns, by = sampled.rows, sampled.named, question.columns, question.by
     if has_plan(sampling):
-        names = [columns] if columns else [(name,) for name in randomized_columns(receipt) if name not in by]
+        names = [columns] if columns else [(name,) for name in estimates.randomized_columns(receipt) if name not in by]
         tables = tuple(_under_plan(sampled, receipt, replace(question, columns=one), missing) for one in names)
         for one in tables:
             one.estimate.intervals(question.level, question.interval)
-        return ReleasedShares.of(ReleasedColumns(tables), question)
+        return ReleasedShares.of(estimates.ReleasedColumns(tables), question)
     how: dict[str, Any] = {"target": question.target, "missing": missing, "progress": question.progress}
     how |= {"weights": sampling["weights"], "by": list(by)}
     if not columns:
-        each = estimate_each_released(rows, receipt, level=question.level, interval=question.interval, **how)
+        each = estimates.estimate_each_released(rows, receipt, level=question.level, interval=question.interval, **how)
         return ReleasedShares.of(each, question)
-    table = estimate_released(rows, receipt, columns, **how)
+    table = estimates.estimate_released(rows, receipt, columns, **how)
     table.estimate.intervals(question.level, question.interval)  # refused before anything is written
-    return ReleasedShares.of(ReleasedColumns((table,)), question)
+    return ReleasedShares.of(estimates.ReleasedColumns((table,)), question)
 
 
-def _under_plan(sampled: SampledRows, receipt: Receipt, question: Question, missing: str | None) -> Analysis:
+def _under_plan(sampled: SampledRows, receipt: Receipt, question: Question, missing: str | None) -> estimates.Analysis:
     """One table under a sampling plan: as the survey of its released values, with what randomization did at most."""
     from maskwell.verbs.described_survey import Survey
     from maskwell.verbs.estimate import answer
@@ -171,7 +164,7 @@ def _under_plan(sampled: SampledRows, receipt: Receipt, question: Question, miss
     survey = answer(described, replace(question, interval=None))
     usual = survey.estimate
     assert isinstance(usual, SurveyEstimate)
-    spread = weights_of(rows, receipt, sampling["weights"])
+    spread = estimates.weights_of(rows, receipt, sampling["weights"])
     # at most what was done to the table in this part of the released records; where it is kept, no bias
     done = [(one, Distortion.of(one.moves, spread, survey.rows / receipt.rows)) for one in routes]
     most, inner = (one if route.kind == BOUNDED else replace(one, bias=0.0) for route, one in done)
@@ -183,9 +176,9 @@ def _under_plan(sampled: SampledRows, receipt: Receipt, question: Question, miss
         part = domain.population / (usual.population / share) if domain.population > 0 else 1.0
         told = under_plan(domain, inner.within(min(1.0, part)), reach / part)
         domains[label if isinstance(label, tuple) else (label,)] = told
-    other = [] if survey.rows == receipt.rows else [OTHER_ROWS.format(receipt.rows, survey.rows)]
+    other = [] if survey.rows == receipt.rows else [estimates.OTHER_ROWS.format(receipt.rows, survey.rows)]
     told = replace(shares, flags=(*shares.flags, f"sampling plan: {usual.plan_text}", *other), domains={})
-    return Analysis(told, routes[0], survey.rows, survey.dropped, by=by, domains=domains)
+    return estimates.Analysis(told, routes[0], survey.rows, survey.dropped, by=by, domains=domains)
 
 
 def _reach(rows: Rows, receipt: Receipt, sampling: Mapping[str, Any], n: int) -> float:
@@ -197,7 +190,7 @@ def _reach(rows: Rows, receipt: Receipt, sampling: Mapping[str, Any], n: int) ->
     weights = sampling["weights"]
     if not clusters:
         fewest = 2.0 if strata else n / (n - 1)
-        return weights_of(rows, receipt, weights).heaviest(1 / n) * fewest
+        return estimates.weights_of(rows, receipt, weights).heaviest(1 / n) * fewest
     with released_rows(rows, [*strata, *clusters]) as (source, name):
         counted = count_rows(source, name, [(*strata, *clusters)], weights=weights)[0]
     return reach_of(counted, strata=bool(strata))

@@ -344,12 +344,7 @@ def _with_special(report: RiskReport, table: CellTable) -> tuple[RiskReport, Spe
 
 
 def _with_units(
-    report: RiskReport,
-    stages: Sequence[Stage],
-    unit: str | None,
-    rows: Rows,
-    released: Any,
-    drawn: CellTable | None,
+    report: RiskReport, stages: Sequence[Stage], unit: str | None, rows: Rows, released: Any, drawn: CellTable | None
 ) -> RiskReport:
     """The report with the risk of units, and for draws of whole units where a stage has these."""
     of_stage = next((stage.unit for stage in acting(stages, report.keys) if stage.unit is not None), None)

@@ -11,8 +11,5 @@ else:
     import lazy_loader
 
     __getattr__, __dir__, __all__ = lazy_loader.attach(
-        __name__,
-        submod_attrs={
-            "release_estimates": ["Analysis", "estimate_released"],
-        },
+        __name__, submod_attrs={"release_estimates": ["Analysis", "estimate_released"]}
     )

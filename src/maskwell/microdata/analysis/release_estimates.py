@@ -19,24 +19,10 @@ from maskwell.errors import InputError, MissingValueError, ParameterError, TooLa
 from maskwell.estimation.direct_estimate import BOUNDED as IS_BOUNDED
 from maskwell.estimation.direct_estimate import TARGETS, DirectEstimate, estimate_changed, estimate_unknown
 from maskwell.estimation.share_estimate import Estimate
+from maskwell.microdata.analysis import table_routes as routes
 from maskwell.microdata.analysis.bias_bounds import Distortion, Weights
 from maskwell.microdata.analysis.matrix_estimates import kept_with_matrices, solved
-from maskwell.microdata.analysis.table_routes import (
-    BOUNDED,
-    EXACT,
-    KEPT,
-    OPEN,
-    SOLVED,
-    Route,
-    check_drawn_apart,
-    check_missing,
-    measure_of,
-    measured,
-    released_rows,
-    route_of,
-    weights_remarks,
-    weights_used,
-)
+from maskwell.microdata.analysis.table_routes import Route
 from maskwell.microdata.folder.receipt import Receipt
 from maskwell.notes import Note
 
@@ -222,7 +208,7 @@ def _table(data: Any, receipt: Receipt, columns: Sequence[str], options: _Option
     table, dropped = _with_values(whole, how, counted.name, columns)
     cells = _with_values(counted.tables[1], how, counted.name, columns)[0] if len(counted.tables) > 1 else None
     estimate = _estimated(counted, table, cells, options.target, ratios=bool(dropped) and receipt.missing == "category")
-    remarks = weights_remarks(route, receipt, options.weights, counted.weights)
+    remarks = routes.weights_remarks(route, receipt, options.weights, counted.weights)
     other = [] if whole.n == receipt.rows else [OTHER_ROWS.format(receipt.rows, whole.n)]
     named = replace(estimate, categories=_named(estimate.categories), flags=(*remarks, *estimate.flags, *other))
     domains = _bounded_domains(counted, table, by, options.target) if by and named.covariance is None else {}
@@ -240,19 +226,19 @@ class _Counted:
 
 
 def _count(data: Any, receipt: Receipt, columns: Sequence[str], options: _Options) -> _Counted:
-    route = route_of(receipt, columns, weighted=options.weights is not None)
-    check_missing(route, receipt.missing if options.missing is None else options.missing)
-    with released_rows(data, route.cells) as (source, name):
-        used = weights_used(route, receipt, options.weights, source.schema.names)
-        route = measured(route, receipt, used)
+    route = routes.route_of(receipt, columns, weighted=options.weights is not None)
+    routes.check_missing(route, receipt.missing if options.missing is None else options.missing)
+    with routes.released_rows(data, route.cells) as (source, name):
+        used = routes.weights_used(route, receipt, options.weights, source.schema.names)
+        route = routes.measured(route, receipt, used)
         needed = [route.columns]  # and the cells that its matrices need together where they are known
-        if route.kind == SOLVED or route.to_solve is not None:
+        if route.kind == routes.SOLVED or route.to_solve is not None:
             needed.append((route.to_solve or route).cells)
-        elif route.kind == KEPT and _has_matrices(route):
+        elif route.kind == routes.KEPT and _has_matrices(route):
             needed.append(route.groups[0].columns)
         counted = count_rows(source, name, needed, weights=used, progress=options.progress)
     tables = [table.in_order(receipt.categories) for table in counted]
-    if route.kind != BOUNDED:
+    if route.kind != routes.BOUNDED:
         return _Counted(route, name, used, tables)
     hidden = [move for move in route.moves if route.to_solve is None or move.group.design is None]
     most = Distortion.of(hidden, weights_of(data, receipt, used), tables[0].n / receipt.rows)
@@ -266,7 +252,7 @@ def _with_domains(whole: Analysis, data: Any, receipt: Receipt, by: Sequence[str
     joint = _table(data, receipt, [*by, *whole.route.columns], options, by=len(by))
     more = tuple(f"by {','.join(by)}: {remark}" for remark in joint.remarks if remark not in whole.remarks)
     remarks = (*whole.remarks, *more)
-    bounded = () if joint.route.kind != BOUNDED else (f"by {','.join(by)}: {IS_BOUNDED}",)
+    bounded = () if joint.route.kind != routes.BOUNDED else (f"by {','.join(by)}: {IS_BOUNDED}",)
     flags = (*remarks, *whole.estimate.flags[len(whole.remarks) :], *bounded)
     return replace(
         whole,
@@ -281,8 +267,8 @@ def weights_of(data: Any, receipt: Receipt, weights: str | None) -> Weights:
     """How weight is spread over the records, by one more pass."""
     if weights is None:
         return Weights.alike()
-    measure = measure_of(receipt, weights)
-    with released_rows(data, []) as (source, name):
+    measure = routes.measure_of(receipt, weights)
+    with routes.released_rows(data, []) as (source, name):
         return Weights.of(count_rows(source, name, [(weights,)], weights=weights, most=MOST_WEIGHTS)[0], measure)
 
 
@@ -293,7 +279,7 @@ def _has_matrices(route: Route) -> bool:
 
 def _estimated(counted: _Counted, table: CellTable, cells: CellTable | None, target: str, *, ratios: bool) -> Estimate:
     route = counted.route
-    if route.kind == SOLVED:
+    if route.kind == routes.SOLVED:
         assert cells is not None
         return solved(route, table, cells, target)
     if counted.distortion is not None:
@@ -301,23 +287,23 @@ def _estimated(counted: _Counted, table: CellTable, cells: CellTable | None, tar
         if route.to_solve is not None and cells is not None:
             return solved(route.to_solve, table, cells, target, most)
         return _bounded(route, table, most, target, still=counted.complete and table.n == counted.tables[0].n)
-    if not ratios or route.kind != KEPT:
+    if not ratios or route.kind != routes.KEPT:
         return _counted(route, table, cells, target)
-    check_drawn_apart(route.groups)
+    routes.check_drawn_apart(route.groups)
     bound = _bound(route, table, target)
     return replace(bound, flags=(*bound.flags, Note("missing-values-were-randomized-like-any")))
 
 
 def _counted(route: Route, table: CellTable, cells: CellTable | None, target: str) -> Estimate:
-    if route.kind == KEPT and _has_matrices(route):
+    if route.kind == routes.KEPT and _has_matrices(route):
         shares = kept_with_matrices(route, table, cells, target)
         if shares is not None:
             return shares
     bound = _bound(route, table, target)
-    if route.kind in (OPEN, EXACT):
+    if route.kind in (routes.OPEN, routes.EXACT):
         open_ = Note("these-columns-were-not-randomized-their")
         swapped = Note("values-were-swapped-between-records-these")
-        return replace(bound, flags=(open_ if route.kind == OPEN else swapped, *bound.flags[1:]))
+        return replace(bound, flags=(open_ if route.kind == routes.OPEN else swapped, *bound.flags[1:]))
     # the published inflation of a single column that one group moved holds for each of its shares
     single = len(route.columns) == len(route.groups) == 1
     factor = route.groups[0].inflation.get(route.columns[0]) if single else None
@@ -359,7 +345,7 @@ def _bounded_domains(counted: _Counted, table: CellTable, domains: int, target: 
 
 def _bound(route: Route, table: CellTable, target: str) -> DirectEstimate:
     """Shares with bounds of their errors that hold for every matrix."""
-    blocks = np.arange(len(table)) if route.kind in (OPEN, EXACT) else _blocks(route, table)
+    blocks = np.arange(len(table)) if route.kind in (routes.OPEN, routes.EXACT) else _blocks(route, table)
     sums = {"weights": table.weights, "squares": table.squares}
     return estimate_unknown(table.counts, categories=table.labels(), blocks=blocks, target=target, **sums)
 

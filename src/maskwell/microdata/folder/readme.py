@@ -21,6 +21,7 @@ from maskwell.microdata.folder.receipt import labels_from, matrix_from
 from maskwell.microdata.folder.receipt_contents import PublicGroup, advice_of, kept_of
 from maskwell.microdata.folder.release_metadata import PUBLIC_NAMES, SUMS, Entry, formula_columns, processing
 from maskwell.microdata.plans.protection import UNIT, WITHHELD
+from maskwell.notes import Note
 
 WIDTH = 100
 FILES = {
@@ -35,9 +36,6 @@ ORDERS = {
     "shuffled": "The records are in random order.",
     "kept": "The records are in their original order, which carries no meaning.",
 }
-FORMULAS = (
-    "Some values of {} start with =, +, - or @, which spreadsheets take for a formula: import these columns as text."
-)
 
 
 def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str, form: TextForm | None = None) -> str:
@@ -53,15 +51,13 @@ def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str, form
     parts = [
         f"# {title}",
         *(demonstration if receipt["demonstration"] else []),
-        f"`{data}` holds {receipt['rows']:,} records and {len(entries)} columns. To protect the people behind the "
-        "records, some values were replaced at random before publication. A record is not a statement about a person; "
-        "tables are.",
+        Note("readme-what-it-is", data=data, rows=receipt["rows"], columns=len(entries)),
         "## What was done",
         *(f"- {text}" for text in processing(receipt["groups"])),
         *(f"- {in_markdown(name)} was made coarser before: {how}." for name, how in receipt.get("recoded", {}).items()),
         ORDERS[receipt["order"]],
         *_in_form(form or TextForm()),
-        *([FORMULAS.format(in_words(formulas))] if formulas else []),
+        *([Note("readme-formulas", columns=in_words(formulas))] if formulas else []),
         "## How to analyse",
         *(f"- {sentence}" for sentence in receipt["advice"]),
         "With maskwell (shares and standard errors that allow for the randomization):",
@@ -125,10 +121,6 @@ IN_R = re.compile(r"\w[\w .-]{0,59}")
 # Names that Stata keeps as they are, but for one that the lines need.
 IN_STATA = re.compile(
     r"(?!(?:byte|double|float|if|in|int|long|reported|str\d*|strL|using|with)$)[A-Za-z][A-Za-z0-9_]{0,31}"
-)
-READ_IN_STATA = (
-    '    import delimited using "{}", varnames(1) stringcols({}) ///\n'
-    '        case(preserve) encoding("UTF-8") asdouble clear'
 )
 MISSING_LABEL = "missing"  # what a missing value that is a category is called in the table of a matrix
 
@@ -210,58 +202,29 @@ def _has_missing(group: PublicGroup) -> bool:
 
 
 def _kept_in_r(column: str, factor: float, beside: str, *, missing: bool) -> list[str]:
+    """The lines for one column; ``beside`` is a column that is kept together with it."""
     too = ', useNA = "ifany"' if missing else ""
     both = f'interaction(d[c("{column}", "{beside}")], drop = TRUE)'  # none where one of them is missing
     both = f'paste(d[["{column}"]], d[["{beside}"]], sep = " | ")' if missing else both
-    several = f"    # with {beside}: N <- table({both}), and f <- 2"
-    return [
-        f'    N <- table(d[["{column}"]]{too}); n <- sum(N); p <- N / n',
-        f"    f <- {Printed(factor):g}  # its inflation, vif in receipt.json",
-        "    print(cbind(share = p, error = sqrt(p * (1 - p) * (n / (n - 1)^2 + (f - 1) / (n - 1)))))",
-        *([several] if IN_R.fullmatch(beside) else []),
-    ]
+    several = [f"    # with {beside}: N <- table({both}), and f <- 2"] if IN_R.fullmatch(beside) else []
+    return [*Note("recipe-kept-in-r", column=column, too=too, factor=Printed(factor)).splitlines(), *several]
 
 
 def _kept_in_stata(column: str, factor: float, data: str, *, missing: bool) -> list[str]:
     if not IN_STATA.fullmatch(column):
         return []
-    return [
-        READ_IN_STATA.format(data, "_all"),
-        f"    tabulate {column}, {'missing ' if missing else ''}matcell(N)",
-        '    mata: N = st_matrix("N"); n = sum(N); p = N / n',
-        f"    mata: p, sqrt(p :* (1 :- p) * (n / (n - 1)^2 + ({Printed(factor):g} - 1) / (n - 1)))",
-    ]
+    also = "missing " if missing else ""
+    made = Note("recipe-kept-in-stata", data=data, column=column, also=also, factor=Printed(factor))
+    return made.splitlines()
 
 
 def _solved_in_r(column: str, table: str, *, missing: bool) -> list[str]:
-    labels = 'colClasses = c(reported = "character"), na.strings = ""'  # "01" and "NA" stay what they are
-    return [
-        f'    y <- as.character(d[["{column}"]])',
-        *([f'    y[is.na(y)] <- "{MISSING_LABEL}"'] if missing else []),
-        f'    P <- as.matrix(read.csv("{table}", row.names = 1, check.names = FALSE, {labels}))',
-        "    N <- table(factor(y, levels = rownames(P)))",
-        "    n <- sum(N); G <- solve(P); s <- as.vector(G %*% (N / n))",
-        "    V <- (G %*% diag(as.vector(N / n)) %*% t(G) - s %*% t(s)) / (n - 1)",
-        "    print(data.frame(share = s, error = sqrt(diag(V)), row.names = colnames(P)))",
-    ]
+    named = f'    y[is.na(y)] <- "{MISSING_LABEL}"\n' if missing else ""
+    return Note("recipe-solved-in-r", column=column, table=table, named=named).splitlines()
 
 
 def _solved_in_stata(column: str, table: str, data: str, *, missing: bool) -> list[str]:
     if not IN_STATA.fullmatch(column):
         return []
-    return [
-        READ_IN_STATA.format(data, "_all"),
-        *([f'    replace {column} = "{MISSING_LABEL}" if {column} == ""'] if missing else []),
-        f"    contract {column}, freq(_reports) nomiss",
-        f"    rename {column} reported",
-        "    tempfile counts",
-        '    save "`counts\'"',
-        READ_IN_STATA.format(table, "1"),
-        "    generate _order = _n",
-        '    merge 1:1 reported using "`counts\'", nogenerate keep(master match)',
-        "    sort _order",
-        "    replace _reports = 0 if missing(_reports)",
-        '    mata: P = st_data(., 2..(st_nvar() - 2)); N = st_data(., "_reports"); n = sum(N)',
-        "    mata: G = luinv(P); s = G * N / n",
-        "    mata: s, sqrt(diagonal(G * diag(N / n) * G' - s * s') / (n - 1))",
-    ]
+    named = f'    replace {column} = "{MISSING_LABEL}" if {column} == ""\n' if missing else ""
+    return Note("recipe-solved-in-stata", data=data, column=column, table=table, named=named).splitlines()

@@ -124,6 +124,10 @@ def receipt_from_dict(content: Any, name: str = "the receipt") -> Receipt:
         )
     try:
         drawn = content.get("randomness", {})
+        if (
+            intruder := str(content.get("plan", {}).get("release", {}).get("intruder", ANY_LOOK.name))
+        ) not in INTRUDERS:
+            raise ValueError(f"there is no intruder {intruder!r}")
         return Receipt(
             audience=of_kind(str, content, "audience"),
             groups=tuple(_group(one, _count(content["rows"])) for one in of_kind(list, content, "groups")),
@@ -132,7 +136,7 @@ def receipt_from_dict(content: Any, name: str = "the receipt") -> Receipt:
             demonstration=of_kind(bool, content, "demonstration"),
             commitment=None if drawn.get("commitment") is None else of_kind(str, drawn, "commitment"),
             plan=_plan(content),
-            intruder=_known_intruder(str(content.get("plan", {}).get("release", {}).get("intruder", ANY_LOOK.name))),
+            intruder=intruder,
             categories=_categories(content),
         )
     except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
@@ -156,12 +160,6 @@ def _plan(content: Mapping[str, Any]) -> dict[str, Any]:
 def _categories(content: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     orders = table_of(content, "categories") if "categories" in content else {}
     return {name: names_of(orders, name) for name in orders}
-
-
-def _known_intruder(intruder: str) -> str:
-    if intruder not in INTRUDERS:
-        raise ValueError(f"there is no intruder {intruder!r}")
-    return intruder
 
 
 def stages_of(receipt: Receipt) -> list[Stage]:

@@ -32,6 +32,7 @@ from maskwell.microdata.records.recoding import Recode
 from maskwell.microdata.risk.repeated_releases import path_parities
 from maskwell.microdata.stages.stage import Stage, State, kept_columns, share_step
 from maskwell.microdata.utility.utility_measures import inflation_of
+from maskwell.notes import Note
 
 if TYPE_CHECKING:
     from maskwell.microdata.release_values import AnyRelease, ReleasedColumn
@@ -39,52 +40,35 @@ if TYPE_CHECKING:
 
 PublicGroup = Mapping[str, Any]
 
-APPROXIMATE = "Ratios, odds ratios and tests are approximate: a function of unbiased counts is not unbiased."
-ERRORS = {
-    "counts": "Where a matrix is withheld, the variance of a share or a sum of shares is at most 2 - 1/n times that of "
-    "an original file of n records: multiply usual standard errors by 1.42 to be safe, or those of one variable alone "
-    "by the square root of its inflation factor (vif).",
-    "weights": "Where sums of weights were kept and a matrix is withheld, multiply usual standard errors of one "
-    "variable by the square root of its inflation factor (vif), which may be above 2.",
-}
-
-
-BY_UNIT = (
-    "All records of a unit, such as a household, had one draw of {names}: multiply usual standard errors of one "
-    "variable by the square root of its inflation factor (vif), which counts with that and may be above 2. Errors of "
-    "other tables of them, and of estimates with a matrix, are not known."
-)
-
 
 def advice_of(groups: Sequence[PublicGroup], weights: str | None) -> list[str]:
     """Sentences for users of the file."""
-    sentences = []
+    sentences: list[str] = []
     for group, kept in zip(groups, kept_of(groups), strict=True):
         names, within = [*group["variables"], *group["linked"]], in_words(group["within"])
         start = f"{in_words(names)} {'were' if len(names) > 1 else 'was'} randomized"
         start += f"{' jointly' if len(group['variables']) > 1 else ''}{f' within {within}' if within else ''}"
         sentences.append(f"{start}: {_what(group, kept, weights)}")
     if groups:
-        sentences.append(
-            "Tables that join randomized columns with any column that is not named beside them here, randomized or "
-            "not, are somewhat biased: on average each share by at most the share of records that changed. maskwell "
-            "gives them with intervals that allow for this. Such tables show weaker associations than the true ones."
-        )
+        sentences.append(Note("receipt-tables-that-join-are-biased"))
     if weights is not None and groups:
-        sentences.append(f"Tables of columns that were not randomized are weighted as in any survey ({weights}).")
-    return [*sentences, *_errors(groups), APPROXIMATE]
+        sentences.append(Note("receipt-other-tables-are-weighted", weights=weights))
+    return [*sentences, *_errors(groups), Note("receipt-functions-are-approximate")]
 
 
-def _errors(groups: Sequence[PublicGroup]) -> list[str]:
+def _errors(groups: Sequence[PublicGroup]) -> Iterator[str]:
     """What to do with usual standard errors where a matrix is withheld."""
     hidden = [
         group["invariance"]
         for group, kept in zip(groups, kept_of(groups), strict=True)
         if kept and group["matrix"] == "withheld" and group["method"] != "swap" and group.get("each") != UNIT
     ]
-    by_unit = [name for group in groups if group.get("each") == UNIT for name in group["variables"]]
-    more = [BY_UNIT.format(names=in_words(by_unit))] if by_unit else []
-    return [sentence for invariance, sentence in ERRORS.items() if invariance in hidden] + more
+    if "counts" in hidden:
+        yield Note("receipt-errors-of-counts")
+    if "weights" in hidden:
+        yield Note("receipt-errors-of-weights")
+    if by_unit := [name for group in groups if group.get("each") == UNIT for name in group["variables"]]:
+        yield Note("receipt-errors-of-units", names=in_words(by_unit))
 
 
 def kept_of(groups: Sequence[PublicGroup]) -> list[list[str]]:
@@ -103,33 +87,20 @@ def kept_of(groups: Sequence[PublicGroup]) -> list[list[str]]:
 
 
 def _what(group: PublicGroup, kept: Sequence[str], weights: str | None) -> str:
-    of = f"tables of {in_words(kept)}"
+    columns, is_included = in_words(kept), group["matrix"] == "included"
     if kept and group["method"] == "swap":
-        return (
-            f"values were swapped between records; counts of {of} are exactly those of the original file, "
-            "sums of weights are not kept."
-        )
+        return Note("receipt-values-were-swapped", columns=columns)
     if kept and group["invariance"] == "counts":
-        return f"counts of {of} are unbiased as they stand.{_not_weights(group, weights)}"
+        how = "estimated with the matrix in the receipt" if is_included else "biased"
+        more = "" if weights is None else " " + Note("receipt-counts-not-weights", weights=weights, how=how)
+        return Note("receipt-counts-are-unbiased", columns=columns, more=more)
     if kept:
-        return (
-            f"{of} are unbiased as they stand if every record counts with its weight ({weights}); numbers of records "
-            "are not kept."
-        )
-    biased = f"counts of tables of {in_words(group['variables'])} are biased as they stand"
-    if group["matrix"] == "included":
+        return Note("receipt-weights-are-unbiased", columns=columns, weights=weights)
+    columns = in_words(group["variables"])
+    if is_included:
         more = "" if weights is None else f", with the weights ({weights}) for shares of the population"
-        return f"{biased}; estimate them with the matrix in the receipt{more}."
-    return f"{biased}, by at most the share of records that changed; the matrix is not published."
-
-
-def _not_weights(group: PublicGroup, weights: str | None) -> str:
-    """What follows for weighted tables where counts are kept, in a file that has weights."""
-    if weights is None:
-        return ""
-    only = " Counts were kept, not weighted counts: shares are those of the records, not of the population, and tables "
-    instead = "estimated with the matrix in the receipt" if group["matrix"] == "included" else "biased"
-    return f"{only}weighted with {weights} are {instead}."
+        return Note("receipt-counts-to-be-solved", columns=columns, more=more)
+    return Note("receipt-counts-with-a-bound", columns=columns)
 
 
 SPEC = "pram-vectors/1"

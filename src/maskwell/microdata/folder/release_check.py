@@ -14,22 +14,11 @@ from maskwell.core.arguments import check_kind
 from maskwell.core.documents import from_json, read_document
 from maskwell.core.phrases import fault_of, in_words, round_up, shorten
 from maskwell.errors import DataFileError, ParameterError
+from maskwell.microdata.folder import release_metadata as metadata
 from maskwell.microdata.folder.ledger import RELEASED, has_state, ledger_state, read_ledger
 from maskwell.microdata.folder.receipt import receipt_from_dict, stages_of
 from maskwell.microdata.folder.release_folder import CODEBOOK, RECEIPT
-from maskwell.microdata.folder.release_metadata import (
-    FOLDER_HINT,
-    INTERNAL,
-    MANIFEST,
-    MANIFEST_VERSION,
-    PUBLIC,
-    SUMS,
-    files_in,
-    plan_hash,
-    sha256_of,
-    source_hashes,
-    sums_of,
-)
+from maskwell.microdata.folder.release_metadata import INTERNAL, MANIFEST, PUBLIC, SUMS
 from maskwell.microdata.plans.release_plan import ReleasePlan, load_plan
 from maskwell.microdata.stages.stage import Stage
 from maskwell.privacy.certificate_check import Check, Verified
@@ -65,7 +54,7 @@ def verify_release(
         listed = place / INTERNAL / MANIFEST if whole else place / SUMS
         written_down = [] if ledger is None else _ledger_checks(Path(ledger), listed)
         changes = [] if earlier is None else _changes(place, Path(earlier))
-        digest = sha256_of(listed)
+        digest = metadata.sha256_of(listed)
         same, other = sha256 is None or digest == sha256.lower(), f"the list of files has another one, {digest}"
         signed = Check("hash to sign" if sha256 is None else "signed hash", same, digest if same else other)
         return Verified((*checks, *written_down, *changes, signed))
@@ -83,7 +72,7 @@ def _ledger_checks(path: Path, manifest: Path) -> Iterator[Check]:
         yield Check("ledger", False, error.message)
         return
     yield Check("ledger", True, f"{len(ledger.releases):,} in it, no line was changed or taken out of its middle")
-    state, digest = ledger_state(manifest), sha256_of(manifest)
+    state, digest = ledger_state(manifest), metadata.sha256_of(manifest)
     if state is not None:
         same, lines = has_state(ledger, state), f"the {state['lines']:,} lines of then"
         yield Check("ledger, since then", same, f"it begins with {lines}" if same else f"it has not {lines}")
@@ -121,7 +110,7 @@ def _changes(folder: Path, earlier: Path) -> Iterator[Check]:
 def _read(folder: Path, *parts: str) -> dict[str, Any]:
     path = folder.joinpath(*parts)
     try:
-        content = from_json(read_document(path, error=DataFileError, hint=FOLDER_HINT))
+        content = from_json(read_document(path, error=DataFileError, hint=metadata.FOLDER_HINT))
     except ValueError as error:
         raise DataFileError(
             "path-shown-is-no-json-fault-give", path_shown=path, fault=fault_of(error), path=str(path)
@@ -180,7 +169,7 @@ def _highest(risk: Any) -> str:
 
 def _whole_checks(folder: Path, source: str | Path | None, plan: str | Path | ReleasePlan | None) -> Iterator[Check]:
     manifest = _manifest(folder / INTERNAL / MANIFEST)
-    files, listed = files_in(folder), dict(manifest["files"])
+    files, listed = metadata.files_in(folder), dict(manifest["files"])
     files.pop(f"{INTERNAL}/{MANIFEST}")
     for public, what in ((True, "public files"), (False, "internal files")):
         of_part = {name: digest for name, digest in listed.items() if name.startswith(f"{PUBLIC}/") == public}
@@ -189,20 +178,22 @@ def _whole_checks(folder: Path, source: str | Path | None, plan: str | Path | Re
     start = f"{PUBLIC}/"  # what users are told is what was signed
     expected = {name.removeprefix(start): digest for name, digest in listed.items() if name.startswith(start)}
     expected.pop(SUMS, None)
-    same = (folder / PUBLIC / SUMS).is_file() and sums_of(folder / PUBLIC / SUMS) == expected
+    same = (folder / PUBLIC / SUMS).is_file() and metadata.sums_of(folder / PUBLIC / SUMS) == expected
     words = "lists the public files with the same hashes" if same else "does not list the public files as they were"
     yield Check(f"{PUBLIC}/{SUMS}", same, words)
     if source is not None:
-        same = [digest for _, digest in source_hashes(str(source))] == [digest for _, digest in manifest["source"]]
+        same = [digest for _, digest in metadata.source_hashes(str(source))] == [
+            digest for _, digest in manifest["source"]
+        ]
         words = f"{source} is the file that was released" if same else f"{source} is another file, or was changed"
         yield Check("source", same, words)
     if plan is not None:
-        same = plan_hash(plan if isinstance(plan, ReleasePlan) else load_plan(plan)) == manifest["plan"]
+        same = metadata.plan_hash(plan if isinstance(plan, ReleasePlan) else load_plan(plan)) == manifest["plan"]
         yield Check("plan", same, "it is the plan that was carried out" if same else "another plan was carried out")
 
 
 def _public_checks(folder: Path) -> Iterator[Check]:
-    files, listed = files_in(folder), sums_of(folder / SUMS)
+    files, listed = metadata.files_in(folder), metadata.sums_of(folder / SUMS)
     files.pop(SUMS)
     yield _unchanged("public files", listed, files)
     yield _nothing_else(listed, files)
@@ -218,7 +209,7 @@ def _unchanged(what: str, listed: Mapping[str, str], files: Mapping[str, Path]) 
 
 
 def _is_same(path: Path, digest: str) -> bool:
-    return _is_own_file(path) and sha256_of(path) == digest
+    return _is_own_file(path) and metadata.sha256_of(path) == digest
 
 
 def _is_own_file(path: Path) -> bool:
@@ -237,11 +228,11 @@ def _named(names: list[str]) -> str:
 
 def _manifest(path: Path) -> dict[str, Any]:
     """What a manifest holds, with files and source as pairs of name and hash; DataFileError where it is none."""
-    text = read_document(path, error=DataFileError, hint=FOLDER_HINT)
+    text = read_document(path, error=DataFileError, hint=metadata.FOLDER_HINT)
     try:
         content = from_json(text)
         read = {key: [(str(one["file"]), str(one["sha256"])) for one in content[key]] for key in ("files", "source")}
-        if content["maskwell"] != "manifest" or content["version"] != MANIFEST_VERSION:
+        if content["maskwell"] != "manifest" or content["version"] != metadata.MANIFEST_VERSION:
             raise ValueError("not a manifest of this version")
         if len(dict(read["files"])) < len(read["files"]):
             raise ValueError("a file is listed twice")

@@ -25,6 +25,7 @@ from maskwell.engines.column_codes import numbered_column
 from maskwell.engines.input_file import InputFile
 from maskwell.engines.row_sources import open_source
 from maskwell.errors import DataFileError, LabelError, PublishError
+from maskwell.microdata.folder import release_metadata as metadata
 from maskwell.microdata.folder.matrix_disclosure import check_matrix
 from maskwell.microdata.folder.readme import matrix_tables, readme
 from maskwell.microdata.folder.receipt_contents import (
@@ -36,19 +37,7 @@ from maskwell.microdata.folder.receipt_contents import (
     rounded_up,
     schema,
 )
-from maskwell.microdata.folder.release_metadata import (
-    INTERNAL,
-    MANIFEST,
-    PUBLIC,
-    SUMS,
-    codebook_csv,
-    codebook_json,
-    codebook_of,
-    datapackage,
-    ddi_codebook,
-    manifest_text,
-    sums_text,
-)
+from maskwell.microdata.folder.release_metadata import INTERNAL, MANIFEST, PUBLIC, SUMS
 from maskwell.microdata.plans.protection import INCLUDED
 from maskwell.microdata.records.dependence import CELLS, FEWEST_CELLS
 from maskwell.microdata.records.value_counts import LabelCodes, ValueCounter
@@ -145,20 +134,20 @@ def write_public(release: AnyRelease, folder: Path) -> list[Path]:
     data = folder / data_name(release)
     if not data.is_file():
         raise DataFileError("there-is-no-in-the-folder", name=data.name)
-    receipt, entries = public_receipt(release), codebook_of(release)
+    receipt, entries = public_receipt(release), metadata.codebook_of(release)
     contents = {
         RECEIPT: dumps(receipt),
-        CODEBOOK: _json(codebook_json(entries)),
-        "codebook.csv": codebook_csv(entries),
-        "datapackage.json": _json(datapackage(receipt, entries, data, release.form)),
-        "ddi.xml": ddi_codebook(receipt, entries, data.name),
+        CODEBOOK: _json(metadata.codebook_json(entries)),
+        "codebook.csv": metadata.codebook_csv(entries),
+        "datapackage.json": _json(metadata.datapackage(receipt, entries, data, release.form)),
+        "ddi.xml": metadata.ddi_codebook(receipt, entries, data.name),
         "README.md": readme(receipt, entries, data.name, release.form),
         **matrix_tables(receipt["groups"]),
     }
     for name, text in contents.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
     files = [data, *(folder / name for name in contents)]
-    (folder / SUMS).write_text(sums_text(files), encoding="utf-8", newline="\n")
+    (folder / SUMS).write_text(metadata.sums_text(files), encoding="utf-8", newline="\n")
     return [*files, folder / SUMS]
 
 
@@ -167,7 +156,7 @@ def write_manifest(
 ) -> Path:
     """Write the list of all files of a release, when they are there, with their hashes and those of the source."""
     path = folder / INTERNAL / MANIFEST
-    path.write_text(manifest_text(folder, source, release.plan, ledger), encoding="utf-8", newline="\n")
+    path.write_text(metadata.manifest_text(folder, source, release.plan, ledger), encoding="utf-8", newline="\n")
     return path
 
 

@@ -24,18 +24,8 @@ from maskwell.core.phrases import in_words, option, shorten
 from maskwell.core.verdicts import above
 from maskwell.designs.column_arrays import Transitions
 from maskwell.errors import MaskwellError, ParameterError, PlanError, PublishError
-from maskwell.microdata.folder.ledger import (
-    KEPT_BY,
-    RECODES,
-    RULES,
-    WITHIN,
-    Ledger,
-    ReleaseRecord,
-    StageRecord,
-    asked_in,
-    basis_of,
-    parity_of,
-)
+from maskwell.microdata.folder import ledger as ledgers
+from maskwell.microdata.folder.ledger import Ledger, ReleaseRecord, StageRecord
 from maskwell.microdata.folder.receipt import Receipt, load_receipt, stages_of
 from maskwell.microdata.folder.release_folder import RECEIPT
 from maskwell.microdata.folder.release_metadata import INTERNAL, plan_hash, sha256_of, source_hashes
@@ -49,10 +39,10 @@ from maskwell.microdata.stages.stage import Stage, State
 
 # Why a draw is new under the same matrix, by what changed.
 OTHER_BASIS = {
-    RECODES: "columns are recoded in another way",
-    RULES: "rules are not as they were",
-    WITHIN: "the columns that it is randomized within are drawn in another way",
-    KEPT_BY: "draws are kept by another column",
+    ledgers.RECODES: "columns are recoded in another way",
+    ledgers.RULES: "rules are not as they were",
+    ledgers.WITHIN: "the columns that it is randomized within are drawn in another way",
+    ledgers.KEPT_BY: "draws are kept by another column",
 }
 SAME_MATRIX = "{names}: the matrix is that of {title}, and records with unchanged true values keep their released ones"
 
@@ -113,12 +103,14 @@ def _of_stage(
         own = (str(record.number), *one.variables)
         kept = (str(record.commitment), one.matrix, canonical_text(one.basis))
         distinct[kept if one.draws == "kept" else own] = record, one
-    parity = parity_of(stage)
+    parity = ledgers.parity_of(stage)
     match = _match([stage.transitions], stage)
     # Where the true states were others, a state may be a part of a state of another release. And where one key keeps
     # draws under one matrix, a report that differs proves that the state does: then no ratio of chances is a bound.
-    basis = basis_of(release, stage)
-    if all(one.basis.get(name) == basis[name] for _, one in distinct.values() for name in (RECODES, RULES)):
+    basis = ledgers.basis_of(release, stage)
+    if all(
+        one.basis.get(name) == basis[name] for _, one in distinct.values() for name in (ledgers.RECODES, ledgers.RULES)
+    ):
         together = parity * math.prod(float(one.parity) for _, one in distinct.values())
         both = _match_together(stage, [*distinct.values()])
     else:
@@ -145,8 +137,8 @@ def _of_stage(
 def _is_same_draw(release: AnyRelease, stage: Stage, record: ReleaseRecord, one: StageRecord) -> bool:
     """Whether a draw is kept by one key, under one matrix, of the same true states (those drawn within may be new)."""
     kept = release.draws_of(stage) == one.draws != "fresh"
-    basis = basis_of(release, stage)
-    kept = kept and one.basis == basis and all(draws == "kept" for _, draws in basis[WITHIN])
+    basis = ledgers.basis_of(release, stage)
+    kept = kept and one.basis == basis and all(draws == "kept" for _, draws in basis[ledgers.WITHIN])
     return kept and record.commitment == release.keyed and one.matrix == stage.fingerprint
 
 
@@ -177,13 +169,13 @@ def _reason(release: AnyRelease, protection: Protection, stage: Stage, record: R
     if one.variables != stage.variables:
         same = {*one.variables} == {*stage.variables}
         return "variables are in another order" if same else "other columns are randomized together"
-    basis = basis_of(release, stage)
+    basis = ledgers.basis_of(release, stage)
     other = [words for name, words in OTHER_BASIS.items() if one.basis.get(name) != basis[name]]
     if other and "fresh" not in (one.draws, release.draws_of(stage)):
         return other[0]
     if one.matrix == stage.fingerprint:
         return "draws are new in each release"
-    now = asked_in(release.plan, protection)
+    now = ledgers.asked_in(release.plan, protection)
     changed = [key for key in {**one.asked, **now} if one.asked.get(key) != now.get(key)]
     if changed:
         return f"{changed[0]} is not as it was, and so the matrix is another one"

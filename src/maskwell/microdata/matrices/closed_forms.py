@@ -23,14 +23,8 @@ from maskwell.designs.design import Design
 from maskwell.designs.kronecker import check_coded
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, MatrixError, ParameterError
+from maskwell.microdata.matrices import matrix_patterns as patterns
 from maskwell.microdata.matrices.bounds import WIDE, Amounts, as_words, labels_for, read_amounts
-from maskwell.microdata.matrices.matrix_patterns import (
-    block_numbers,
-    equal_exchange,
-    from_sorted,
-    least_by_block,
-    with_notes,
-)
 
 
 def method1(
@@ -60,9 +54,11 @@ def method1(
     {0: Fraction(5, 6), 1: Fraction(1, 12), 2: Fraction(1, 12)}
     """
     amounts, strength = read_amounts(v, weighted=True), _check_part(theta)
-    inputs, numbers = labels_for(amounts, categories), block_numbers(blocks, len(amounts))
-    flows = [strength * least for least in least_by_block(amounts, numbers)]
-    return with_notes(equal_exchange(amounts, flows, numbers, inputs), amounts, "method1", theta=to_text(strength))
+    inputs, numbers = labels_for(amounts, categories), patterns.block_numbers(blocks, len(amounts))
+    flows = [strength * least for least in patterns.least_by_block(amounts, numbers)]
+    return patterns.with_notes(
+        patterns.equal_exchange(amounts, flows, numbers, inputs), amounts, "method1", theta=to_text(strength)
+    )
 
 
 def binary_theta(v: Any, p12: Number) -> Fraction:
@@ -106,16 +102,18 @@ def inverse_frequency(
     Fraction(17, 20)
     """
     amounts, flow = read_amounts(v, weighted=True), as_fraction(theta, "theta")
-    inputs, numbers = labels_for(amounts, categories), block_numbers(blocks, len(amounts))
+    inputs, numbers = labels_for(amounts, categories), patterns.block_numbers(blocks, len(amounts))
     cells = np.bincount(numbers[amounts.support], minlength=int(numbers.max()) + 1)
-    smallest = [n for n, size in zip(least_by_block(amounts, numbers), cells.tolist(), strict=True) if size > 1]
+    smallest = [
+        n for n, size in zip(patterns.least_by_block(amounts, numbers), cells.tolist(), strict=True) if size > 1
+    ]
     most = Fraction(min(smallest), amounts.scale) if smallest else flow
     if not 0 <= flow <= most:
         raise ParameterError(
             "theta-is-outside-0", flow=to_decimal(flow), most_shown=to_decimal(most), theta=flow, most=most
         )
-    design = equal_exchange(amounts, [flow * amounts.scale] * (int(numbers.max()) + 1), numbers, inputs)
-    return with_notes(design, amounts, "inverse-frequency", theta=to_text(flow))
+    design = patterns.equal_exchange(amounts, [flow * amounts.scale] * (int(numbers.max()) + 1), numbers, inputs)
+    return patterns.with_notes(design, amounts, "inverse-frequency", theta=to_text(flow))
 
 
 def theta_for_xi(xi: Number) -> float:
@@ -168,7 +166,7 @@ def method2(v: Any, R: Any, *, categories: Categories | None = None) -> Sparse:
     flows, common, notes = _posterior_flows(amounts, first, places)
     totals = as_words(amounts.integers[places], common * int(amounts.integers.max())) * common
     design = from_flows(flows.astype(totals.dtype), totals, places, inputs)
-    return with_notes(design, amounts, "method2", *notes, first=first.fingerprint)
+    return patterns.with_notes(design, amounts, "method2", *notes, first=first.fingerprint)
 
 
 def _posterior_flows(amounts: Amounts, first: CodedDesign, places: Array) -> tuple[Array, int, list[str]]:
@@ -232,7 +230,7 @@ def sequential_uniform(v: Any, *, categories: Categories | None = None) -> Spars
     levels, totals, notes = _integer_levels(falling, amounts)
     design = from_flows(levels[np.maximum.outer(rank, rank)], totals[rank], places, inputs)
     tied = [TIED] if len(np.unique(falling)) < len(falling) else []
-    return with_notes(design, amounts, "sequential", *tied, *notes)
+    return patterns.with_notes(design, amounts, "sequential", *tied, *notes)
 
 
 def _integer_levels(falling: Array, amounts: Amounts) -> tuple[Array, Array, list[str]]:
@@ -265,7 +263,7 @@ def from_flows(flows: Array, totals: Array, places: Array, inputs: Categories) -
     inside, rows = moving[columns], columns.copy()
     numerators = np.ones(len(columns), dtype=flows.dtype)
     rows[inside], numerators[inside] = np.tile(places, len(places)), flows.T.ravel()
-    return from_sorted(columns, rows, numerators, inputs)
+    return patterns.from_sorted(columns, rows, numerators, inputs)
 
 
 def rounding_bits(amounts: Amounts) -> int:

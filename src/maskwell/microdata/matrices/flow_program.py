@@ -1,15 +1,11 @@
 """The linear program of an invariant matrix in exact numbers, with flows as integers on a fine grid.
 
-Unknown is the flow ``F_ij`` from true state j to released state i, for the pairs that are allowed:
-
     sum_i F_ij = v_j,    sum_j F_ij = v_i,    least_ij <= F_ij <= most_ij
 
-Bounds on posteriors, odds, factors and single diagonals are bounds of single flows. Three more tie flows together: the
-guess probability, ``sum_i max_j F_ij <= gamma n``; the parity, ``max_j F_ij / v_j <= eta min_j F_ij / v_j``; and the
-share that changes. All numbers here are integers over one ``scale``, a multiple of the denominators of the bounds
-where that is not too large: a bound that is met with equality is then met exactly.
-
-Source: [Adeshiyan2011, sections 4.5, 4.7]; the program is derived.
+Three bounds tie flows together: the guess, ``sum_i max_j F_ij <= gamma n``; the parity, ``max_j F_ij / v_j <= eta
+min_j F_ij / v_j``; and the share that changes. All numbers are integers over one ``scale``, a multiple of the
+denominators of the bounds where that is not too large: then what is met with equality is met exactly. Source: after
+[Adeshiyan2011, sections 4.5, 4.7].
 """
 
 from __future__ import annotations

@@ -208,19 +208,10 @@ def corner(program: Program, flows: Real) -> tuple[Program, Array] | None:
     exact = [solution[e] for e in range(len(flows))]
     finer = common_denominator(exact)
     units = np.array([int(x * finer) for x in exact], dtype=object)
-    return _on_finer_grid(program, finer), units
-
-
-def _on_finer_grid(program: Program, times: int) -> Program:
-    kept = [None if bound is None else bound * times for bound in program.kept]
-    return replace(
-        program,
-        scale=program.scale * times,
-        least=program.least * times,
-        most=program.most * times,
-        guess=None if program.guess is None else program.guess * times,
-        kept=(kept[0], kept[1]),
-    )
+    least, most = (None if bound is None else bound * finer for bound in program.kept)
+    guess = None if program.guess is None else program.guess * finer
+    scale, lowest, highest = program.scale * finer, program.least * finer, program.most * finer
+    return replace(program, scale=scale, least=lowest, most=highest, guess=guess, kept=(least, most)), units
 
 
 def _equations(program: Program, flows: Real) -> Iterator[Equation]:

@@ -1,12 +1,9 @@
 """The program solved in floats: a suggestion, which is made exact afterwards.
 
-Unknowns are the flows in units of ``s_ij``, so that all of them, all coefficients and all right sides are of ordinary
-size: ``s_ij = min(v_i, v_j)``, or ``v_i v_j / n`` where every flow must be positive. After them come, where they are
-asked for, ``t_i = max_j F_ij / v_i`` and ``m_i = n min_j p_ij / v_i``, and one bound that is itself looked for.
-
-HiGHS solves it, but for large programs in which bounds tie many flows together: they add one or two rows for each flow,
-with which the simplex method takes minutes. These go to the interior-point method of PIQP, whose limit is the centre of
-all optimal solutions and depends on no pivoting (docs/adr/0021-interior-point.md). Source: derived.
+Unknowns are flows in units of ``min(v_i, v_j)``, or ``v_i v_j / n`` where all must be positive, so that all numbers
+are of ordinary size; then ``t_i = max_j F_ij / v_i``, ``m_i = n min_j p_ij / v_i`` and one bound that is looked for,
+where asked. HiGHS solves it, but large programs with tied bounds go to PIQP (docs/adr/0021-interior-point.md).
+Source: derived.
 """
 
 from __future__ import annotations

@@ -19,14 +19,8 @@ from maskwell.designs.kronecker import check_coded
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import CountsError, MatrixError, ParameterError
+from maskwell.microdata.matrices import matrix_patterns as patterns
 from maskwell.microdata.matrices.bounds import as_words, labels_for, read_amounts
-from maskwell.microdata.matrices.matrix_patterns import (
-    as_sparse,
-    block_numbers,
-    from_entries,
-    places_by_cell,
-    with_notes,
-)
 
 Make = Callable[[Array], Sparse]  # From the counts of a cell to its matrix
 
@@ -35,8 +29,8 @@ def blockwise(cells: Iterable[Hashable], v: Any, make: Make, *, categories: Cate
     """One matrix for each cell, made from the counts of its states; one alone stays [Adeshiyan2011, Theorem 4.1]."""
     values = v if isinstance(v, np.ndarray) else np.array([*as_list(v, "counts"), None], dtype=object)[:-1]
     amounts = read_amounts(values, weighted=True)
-    inputs, numbers = labels_for(amounts, categories), block_numbers(cells, len(amounts))
-    places = places_by_cell(numbers)
+    inputs, numbers = labels_for(amounts, categories), patterns.block_numbers(cells, len(amounts))
+    places = patterns.places_by_cell(numbers)
     made: dict[tuple[Any, ...], Sparse] = {}
     parts = []
     for members in places:
@@ -50,7 +44,7 @@ def blockwise(cells: Iterable[Hashable], v: Any, make: Make, *, categories: Cate
                 )
         parts.append(made[key])
     methods = {part.provenance.get("method", "given") for part in made.values()} - {"unchanged"}
-    return with_notes(Sparse.stacked(parts, places, inputs), amounts, "/".join(sorted(methods)) or "unchanged")
+    return patterns.with_notes(Sparse.stacked(parts, places, inputs), amounts, "/".join(sorted(methods)) or "unchanged")
 
 
 def _unchanged(states: int) -> Sparse:
@@ -66,7 +60,7 @@ def conditional_matrix(parts: Mapping[Hashable, Any] | Sequence[Any], order: Lit
     if not named:
         raise ParameterError("no-matrices")
     designs = [
-        as_sparse(check_coded([part], "a conditional matrix")[0])
+        patterns.as_sparse(check_coded([part], "a conditional matrix")[0])
         if isinstance(part, Design)
         else Sparse.of_matrix(part)
         for part in named.values()
@@ -94,7 +88,7 @@ def mixed(design: Sparse, a: Number) -> Sparse:
     diagonal = np.arange(design.k)
     columns = np.concatenate([np.repeat(diagonal, np.diff(design.starts)), diagonal])
     rows = np.concatenate([design.rows, diagonal])
-    made = from_entries(columns, rows, np.concatenate([numerators, kept]), design.inputs)
+    made = patterns.from_entries(columns, rows, np.concatenate([numerators, kept]), design.inputs)
     return made.with_provenance(**design.provenance, strength=to_text(strength))
 
 
@@ -118,7 +112,7 @@ def repeated(design: CodedDesign, a: Number) -> tuple[CodedDesign, CodedDesign]:
     if isinstance(design, Uniform):
         truth = 1 - check_probability(a, "again") * (1 - design.truth)
         return Uniform.of(truth, design.inputs), Uniform.of(truth * design.truth, design.inputs)
-    first = as_sparse(design)
+    first = patterns.as_sparse(design)
     then = mixed(first, a)
     return then, chained(first, then)
 

@@ -14,14 +14,7 @@ from maskwell.core.arguments import Array, Real, as_array, as_real, check_kind
 from maskwell.core.phrases import shorten
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
-from maskwell.errors import (
-    CountsError,
-    MatrixError,
-    NotInvariantError,
-    ParameterError,
-    PublishError,
-    TooLargeError,
-)
+from maskwell.errors import CountsError, MatrixError, NotInvariantError, ParameterError, PublishError, TooLargeError
 from maskwell.microdata.matrices.bounds import check_one_each, read_amounts
 from maskwell.microdata.matrices.matrix_patterns import as_sparse, places_by_cell
 

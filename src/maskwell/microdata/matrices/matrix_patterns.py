@@ -1,13 +1,11 @@
 """What matrices of a release are put together from: entries, and blocks of cells that exchange records.
 
-*Equal exchange*: every state of a block gives and takes the same expected number t of records,
+*Equal exchange*: every state of a block of l that occur gives and takes the same expected number t of records,
 
     p_jj = 1 - t / v_j,    p_ij = t / ((l - 1) v_j)   for i != j
 
-where ``v_j`` is the count of state j and ``l`` the number of states of the block that occur. Method 1 and the
-inverse-frequency method are two ways to choose t. In the latter no record is matched correctly too often: only cells of
-fewer than 1/xi records, and released counts below 1/xi, can break the bound, so a few coefficients of the distribution
-of released counts suffice, for all cells of a file at once.
+Only cells of fewer than 1/xi records, and released counts below 1/xi, can break a bound xi on a match: so a few
+coefficients of the distribution of released counts suffice, for all cells of a file at once.
 """
 
 from __future__ import annotations

@@ -1,17 +1,10 @@
 """Mixing by cell size: records of small cells leave them and are dealt again among all that left.
 
-A record of cell x leaves it with rate ``a_x``. All that left a block are dealt out so that cell i gets the share
-``w_i = a_i N_i / S`` of them, where ``N_i`` is its count and ``S = sum_j a_j N_j``:
-
-    P = diag(1 - a) + w a'
-
-Counts are kept on average for **every** choice of rates. In a large block a record of a cell of n records is found with
-a chance of at most ``(1 / n) (1 - a) / (1 - a + a^2)``, where it is the only one released with its cell; for a bound xi
-that gives rate 0 to cells of 1/xi records or more. In a block of few cells all rates are multiplied by one factor, by
-bisection with the exact chances. Where small cells have too few records together, the next larger ones join them.
-
-Blocks are of cells with near labels; where it is known what else is published of the records, of a few cells whose
-records can exchange their keys without its showing. Source: derived.
+A record of cell x leaves it with rate ``a_x``; cell i gets the share ``w_i = a_i N_i / sum_j a_j N_j`` of those that
+left a block: ``P = diag(1 - a) + w a'`` keeps counts on average for **every** choice of rates. In a large block a
+record of a cell of n is found with at most ``(1 / n) (1 - a) / (1 - a + a^2)``; in a block of few cells all rates are
+multiplied by one factor, by bisection with the exact chances. Where small cells have too few records together, the
+next larger ones join them. Derived.
 """
 
 from __future__ import annotations
@@ -30,16 +23,8 @@ from maskwell.core.exact import Number, check_probability, to_decimal
 from maskwell.core.verdicts import above, at_most
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
+from maskwell.microdata.matrices import matrix_patterns as patterns
 from maskwell.microdata.matrices.bounds import Amounts, as_words, read_amounts
-from maskwell.microdata.matrices.matrix_patterns import (
-    ROUNDING,
-    BlockPattern,
-    block_numbers,
-    blocks_of_cells,
-    from_sorted,
-    places_by_cell,
-    with_notes,
-)
 
 GRID = 1 << 16  # Rates are multiples of 1/GRID, rounded up
 # Small cells of a block at least and at most; fewer than the most where the matrix would have more entries.
@@ -70,7 +55,7 @@ def mixing_rate(n: Any, xi: Number) -> Real:
 def _mixed(amounts: Amounts, steps: Array, blocks: Array, inputs: Categories) -> Sparse:
     """Integers in the ratio of each column: ``steps_j c_i`` off the diagonal, where ``c_i = steps_i N_i``."""
     moving = amounts.support & (steps > 0)
-    pattern = BlockPattern.of(blocks, moving)
+    pattern = patterns.BlockPattern.of(blocks, moving)
     inside = pattern.members >= 0
     leaving = np.where(inside, steps * amounts.integers, 0).astype(object)
     total = np.zeros(len(pattern.sizes), dtype=object)
@@ -82,7 +67,7 @@ def _mixed(amounts: Amounts, steps: Array, blocks: Array, inputs: Categories) ->
     numerators = np.where(inside[pattern.columns], step[pattern.columns] * leaving[pattern.rows], 0)
     own = pattern.rows == pattern.columns
     numerators[own] += stay[pattern.columns[own]]
-    return from_sorted(pattern.columns, pattern.rows, numerators, inputs)
+    return patterns.from_sorted(pattern.columns, pattern.rows, numerators, inputs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +102,7 @@ class BlockRates:
         cells = self.open_cells()
         if not len(cells):
             return
-        groups = block_numbers(within, len(counts))
+        groups = patterns.block_numbers(within, len(counts))
         sizes = np.bincount(groups, counts).astype(np.int64)
         short, needed = np.unique(groups[cells]), math.ceil(1 / self.xi)
         told: dict[str, Any] = {"where": where, "ending": ": " if where else "", "xi": to_decimal(self.xi)}
@@ -132,7 +117,7 @@ class BlockRates:
         amounts = read_amounts(counts)
         inputs = categories or Categories.numbered(len(amounts))
         design = _mixed(amounts, self.steps, self.blocks, inputs)
-        return with_notes(design, amounts, "mixing", xi=to_decimal(self.xi))
+        return patterns.with_notes(design, amounts, "mixing", xi=to_decimal(self.xi))
 
 
 @runtime_checkable
@@ -186,7 +171,7 @@ def rates_for_match(
     codes = as_array(codes, "codes")
     if codes.ndim != 2 or len(codes) != len(amounts) or codes.dtype.kind not in "iu":
         raise CountsError("codes-of-shape-for-counts", shape=codes.shape, amounts_count=len(amounts))
-    numbers, group = amounts.integers.astype(np.int64), block_numbers(within, len(amounts))
+    numbers, group = amounts.integers.astype(np.int64), patterns.block_numbers(within, len(amounts))
     small = np.flatnonzero(amounts.support & (numbers < math.ceil(1 / bound)))
     blocks = np.arange(len(amounts))  # cells that stay are blocks of their own
     steps, risks = np.zeros((2, len(amounts)))
@@ -194,7 +179,7 @@ def rates_for_match(
         most = None if size is None else as_whole(size, "size", low=2)
         if others is None:
             room = max(min(LARGEST, max(SMALLEST, ENTRIES // len(small))), math.ceil(SPARE / bound))
-            parts = blocks_of_cells(codes[small], most or room, group[small].tolist())
+            parts = patterns.blocks_of_cells(codes[small], most or room, group[small].tolist())
         else:
             parts = _blocks_alike(codes, small, most or max(FEWEST_ALIKE, math.ceil(SPARE / bound)), group, others)
         for block in _settled(small, parts, numbers, group, bound):
@@ -208,9 +193,9 @@ def _blocks_alike(codes: Array, small: Array, size: int, group: Array, others: E
     """Blocks of so many small cells or more, whose records can exchange their keys without its showing."""
     least, most = NEAR
     among = max(min(most, max(least, COMPARED // len(small))), 2 * size)
-    near = blocks_of_cells(codes[small][:, [*others.order()]], among, group[small].tolist())
+    near = patterns.blocks_of_cells(codes[small][:, [*others.order()]], among, group[small].tolist())
     parts, first = np.zeros(len(small), dtype=np.int64), 0
-    for places in places_by_cell(near):
+    for places in patterns.places_by_cell(near):
         costs = others.costs(small[places])
         parts[places] = first + _exchanged(costs, _gathered(costs, size), ROUNDS if among >= most else 0)
         first = int(parts[places].max()) + 1
@@ -275,7 +260,7 @@ def _settled(small: Array, parts: Array, counts: Array, group: Array, xi: Fracti
         np.tile(sizes, (len(alike), 1)), alike, np.tile(mixing_rate(sizes, xi), (len(alike), 1)), xi
     )
     taken = np.zeros(len(counts), dtype=bool)
-    for part, places in enumerate(places_by_cell(parts)):
+    for part, places in enumerate(patterns.places_by_cell(parts)):
         block = _Block(small[places], steps[part, kind[places]], float(risks[part]))
         if above(block.risk, xi, scale=1):
             larger = np.flatnonzero((group == group[block.cells[0]]) & (counts >= math.ceil(1 / xi)) & ~taken)
@@ -309,7 +294,7 @@ def _least_steps(n: Array, alike: Real, rates: Real, xi: Fraction) -> tuple[Arra
     def steps(factor: Array) -> Array:
         return np.minimum(np.ceil(rates * GRID * (1 + factor / _FACTORS)[:, None] - 1e-6), GRID).astype(np.int64)
 
-    bound, blocks = float(xi) + ROUNDING, np.arange(len(n))
+    bound, blocks = float(xi) + patterns.ROUNDING, np.arange(len(n))
     low, high = np.full(len(n), -1), np.full(len(n), math.ceil(_FACTORS * (1 / float(rates.min()) - 1)) + 1)
     reached = _risks(n, alike, steps(high) / GRID) <= bound
     low = np.where(reached, low, high - 1)

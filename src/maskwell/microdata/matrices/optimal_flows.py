@@ -12,23 +12,10 @@ from maskwell.core.arguments import Array, Real, check_kind
 from maskwell.core.categories import Categories
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import ParameterError
+from maskwell.microdata.matrices import flow_program
+from maskwell.microdata.matrices import flow_rounding as rounding
 from maskwell.microdata.matrices.bounds import Amounts, Bounds, Exchanges, labels_for, read_amounts
-from maskwell.microdata.matrices.flow_program import (
-    Pairs,
-    Program,
-    allowed_pairs,
-    attained,
-    cost_matrix,
-    worst_of,
-)
-from maskwell.microdata.matrices.flow_rounding import (
-    corner,
-    has_least_guess,
-    keeps_bounds,
-    least_guess_flows,
-    round_units,
-    to_grid,
-)
+from maskwell.microdata.matrices.flow_program import Pairs, Program
 from maskwell.microdata.matrices.flow_solver import TIGHT, Solution, solve
 from maskwell.microdata.matrices.infeasibility import Asked, label_text
 from maskwell.microdata.matrices.matrix_patterns import block_numbers, from_entries, with_notes
@@ -118,11 +105,11 @@ def optimal_matrix(
         raise ParameterError("a-bound-on-correct-matches")
     amounts = read_amounts(v, weighted=True)
     inputs = labels_for(amounts, categories)
-    costs = cost_matrix(cost, len(amounts))
+    costs = flow_program.cost_matrix(cost, len(amounts))
     numbers = block_numbers(blocks, len(amounts))
     every = [np.flatnonzero((numbers == block) & amounts.support) for block in range(int(numbers.max()) + 1)]
     places = [own for own in every if len(own)]
-    pairs = allowed_pairs(places, len(amounts), forbidden, band, costs)
+    pairs = flow_program.allowed_pairs(places, len(amounts), forbidden, band, costs)
     parts = [_part(amounts, place, own, bounds, inputs) for place, own in zip(places, pairs, strict=True)]
     return _joined(amounts, inputs, bounds, costs, parts)
 
@@ -168,19 +155,21 @@ def _of_places(bounds: Bounds, places: Array) -> Bounds:
 
 def _exact_flows(program: Program) -> tuple[Program, Array, bool] | None:
     """The program, its best integer flows, and whether no solver decides them; tied bounds tighter if need be."""
-    if has_least_guess(program) and keeps_bounds(program, units := least_guess_flows(program)):
+    if rounding.has_least_guess(program) and rounding.keeps_bounds(
+        program, units := rounding.least_guess_flows(program)
+    ):
         return program, units, True
     for tight in (TIGHT, 0.0) if program.parity is not None else (0.0, TIGHT):
         best = solve(program, tight=tight)
         if best is not None:
             settled = _settled(program, best, tight)
-            suggested = to_grid(program, best.flows) if settled is None else settled
-            rounded = round_units(program, suggested, tight=tight)
+            suggested = rounding.to_grid(program, best.flows) if settled is None else settled
+            rounded = rounding.round_units(program, suggested, tight=tight)
             if rounded is not None:
                 return program, rounded, settled is not None
     best = solve(program)
-    exact = None if best is None else corner(program, best.flows)
-    return (*exact, False) if exact is not None and keeps_bounds(*exact) else None
+    exact = None if best is None else rounding.corner(program, best.flows)
+    return (*exact, False) if exact is not None and rounding.keeps_bounds(*exact) else None
 
 
 def _settled(program: Program, best: Solution, tight: float) -> Array | None:
@@ -203,7 +192,7 @@ def _joined(
         design=design,
         optimum=(-1 if costs is None else 1) * spent / total + 0.0,  # never minus zero
         objective="agreement" if costs is None else "cost",
-        achieved=worst_of([attained(part.program, part.units) for part in parts]),
+        achieved=flow_program.worst_of([flow_program.attained(part.program, part.units) for part in parts]),
         notes=tuple(design.provenance["notes"]),
     )
 

@@ -1,24 +1,15 @@
 """The one answer of a program, whatever the solver: of all best flows those that depend least on the truth.
 
-A linear program seldom has one optimum: where few records change, it is mostly open where those go that do. So take
+Where few records change it is mostly open where those go that do. So ``mean cost + delta sum_ij F_ij^2 / (v_i v_j)``
+is least, which is strictly convex (docs/adr/0049-matrices-no-solver-decides.md). The solver says which bounds are met
+with equality, ``A F = b``; with ``w_ij = v_i v_j`` and y from iterative refinement in integers over a power of two,
+the answer is
 
-    min  mean cost + delta sum_ij F_ij^2 / (v_i v_j),
+    F_e = w_e ((A' y)_e - c_e / delta)
 
-where the sum is Pearson's mean square contingency plus one, and delta is :data:`TIES_BITS` binary digits smaller than
-the costs. This is strictly convex, so that there is exactly one answer (docs/adr/0049-matrices-no-solver-decides.md).
-
-The solver says which bounds the best flows meet with equality, by its multipliers, and a second program, again in
-floats, which further ones the answer does. With these as equations ``A F = b`` the answer is
-
-    F_e = w_e ((A' y)_e - c_e / delta),    w_ij = v_i v_j,
-
-where c are the costs and y solves a linear system with whole coefficients, in integers over a power of two by iterative
-refinement: floats only suggest corrections, residuals have no error. All bounds and the signs of all multipliers are
-then checked with the same digits, and the equations changed until they hold. The residual of the auxiliary equations
-(``B' y = 0``) is refined with them but not checked by itself.
-
-Flows are rounded up where their fraction of a unit exceeds 0.618..., the golden ratio, which no fraction with a small
-denominator comes near: the digits that are left cannot change a rounding. Source: derived.
+All bounds and the signs of all multipliers are checked with the same digits, and the equations changed until they
+hold. Flows are rounded up above a fraction of 0.618..., the golden ratio, which no fraction with a small denominator
+comes near. Derived.
 """
 
 from __future__ import annotations

@@ -14,26 +14,14 @@ from maskwell.core.verdicts import at_least, at_most
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError
+from maskwell.microdata.matrices import matrix_patterns as patterns
 from maskwell.microdata.matrices.bounds import Bounds
 from maskwell.microdata.matrices.closed_forms import inverse_frequency, method1, method2, sequential_uniform
 from maskwell.microdata.matrices.match_caps import lower_until, method1_for_match
-from maskwell.microdata.matrices.matrix_patterns import (
-    blocks_for_xi,
-    blocks_of_cells,
-    inverse_frequency_by_block,
-    places_by_cell,
-    thetas_for_blocks,
-)
 from maskwell.microdata.matrices.mixing import rates_for_match
 from maskwell.microdata.matrices.optimal_flows import optimal_matrix
+from maskwell.microdata.plans import given_methods as given
 from maskwell.microdata.plans import plan_entries as read
-from maskwell.microdata.plans.given_methods import (
-    ORIENTATIONS,
-    categories_option,
-    design_of_matrix,
-    matrix_option,
-    places_of,
-)
 from maskwell.microdata.plans.method import (
     DEMANDS,
     CountMethod,
@@ -78,10 +66,10 @@ class Method2(CountMethod):
     one_of: ClassVar[tuple[str, ...]] = ("first", "diagonal", *DEMANDS)
     moves: ClassVar[bool] = True
 
-    first: Any = matrix_option()
+    first: Any = given.matrix_option()
     diagonal: Fraction | None = option(up_to_one)
-    orientation: str | None = option(read.choice(*ORIENTATIONS))
-    categories: tuple[tuple[str, ...], ...] | None = categories_option()
+    orientation: str | None = option(read.choice(*given.ORIENTATIONS))
+    categories: tuple[tuple[str, ...], ...] | None = given.categories_option()
     gamma: Fraction | None = demand_option("gamma")
     epsilon: Fraction | None = demand_option("epsilon")
     beta: Fraction | None = demand_option("beta")
@@ -107,8 +95,8 @@ class Method2(CountMethod):
         if self.diagonal is not None:
             kept = Fraction(self.diagonal)
             return [[kept if i == j else (1 - kept) / (k - 1) for j in range(k)] for i in range(k)]
-        design = design_of_matrix(self.first, self.orientation, self.categories, states.where)
-        places = places_of(design, states.labels, states.where)  # the categories that occur, in their order
+        design = given.design_of_matrix(self.first, self.orientation, self.categories, states.where)
+        places = given.places_of(design, states.labels, states.where)  # the categories that occur, in their order
         return [[row[j] for j in places] for row in design.exact_matrix()]
 
 
@@ -145,7 +133,9 @@ class InverseFrequency(CountMethod):
         """Blocks of rare and frequent cells, each with its number."""
         size, within = self.block_size or 5, states.cells.tolist()
         if self.theta is not None:
-            return inverse_frequency(states.counts, self.theta, blocks=blocks_of_cells(states.codes, size, within))
+            return inverse_frequency(
+                states.counts, self.theta, blocks=patterns.blocks_of_cells(states.codes, size, within)
+            )
         xi = self.xi or states.match
         if self.invariance == "weights":
             # only cells whose records have nearly the same weight can exchange records and keep weights
@@ -153,10 +143,12 @@ class InverseFrequency(CountMethod):
             order = np.argsort(np.argsort(mean, kind="stable"), kind="stable")
             groups = zip(within, _alike(mean).tolist(), strict=True)
             codes = np.column_stack([at_least(states.counts * float(xi), 1), order])
-            thetas = thetas_for_blocks(states.counts, blocks_of_cells(codes, size, groups), xi, mass=states.mass)
-            return inverse_frequency_by_block(states.mass, thetas)
-        blocks = blocks_for_xi(states.codes, states.counts, xi, size=size, within=within)
-        return inverse_frequency_by_block(states.counts, blocks)
+            thetas = patterns.thetas_for_blocks(
+                states.counts, patterns.blocks_of_cells(codes, size, groups), xi, mass=states.mass
+            )
+            return patterns.inverse_frequency_by_block(states.mass, thetas)
+        blocks = patterns.blocks_for_xi(states.codes, states.counts, xi, size=size, within=within)
+        return patterns.inverse_frequency_by_block(states.counts, blocks)
 
 
 def _alike(mean: Array) -> Array:
@@ -290,7 +282,7 @@ def matrix_from_counts(method: CountMethod, states: OpenStates) -> Sparse:
     if method.at_once:
         return method.matrix_of(states)
     parts, places, alone = [], [], []
-    for cell in places_by_cell(states.cells):
+    for cell in patterns.places_by_cell(states.cells):
         if len(cell) < 2:
             alone.append(cell)
             continue

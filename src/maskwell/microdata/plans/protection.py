@@ -16,6 +16,7 @@ from maskwell.microdata.plans.count_methods import COUNT_METHODS, Swap
 from maskwell.microdata.plans.given_methods import GIVEN_METHODS
 from maskwell.microdata.plans.method import PROMISED, CountMethod, GivenMethod, Method
 from maskwell.microdata.plans.plan_entries import Reader, unknown
+from maskwell.microdata.stages.stage import Randomization
 
 WITHHELD, INCLUDED = "withheld", "included"
 DRAWS = ("kept", "fresh")
@@ -31,7 +32,17 @@ RELEASE_METHODS: Mapping[str, type[Method]] = {kind.name: kind for kind in _KIND
 
 
 @dataclass(frozen=True, kw_only=True)
-class Protection:
+class Drawing:
+    """How the matrix of a protection is carried out: see :class:`Protection`."""
+
+    strength: Fraction = Fraction(1)
+    draws: str = "kept"
+    each: str = RECORD
+    again: Fraction | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Protection(Drawing, Randomization):
     """One randomization that a plan asks for.
 
     Attributes
@@ -83,10 +94,6 @@ class Protection:
     exclude: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     exempt: tuple[str, ...] = ()
     caps: Mapping[str, Fraction] = field(default_factory=dict)
-    strength: Fraction = Fraction(1)
-    draws: str = "kept"
-    each: str = RECORD
-    again: Fraction | None = None
     publish: str = "withheld"
     clearance: str | None = None
     counts_from: str | None = None
@@ -155,16 +162,6 @@ class Protection:
     def derived(self) -> bool:
         """Whether the matrix is worked out from the counts of the file itself."""
         return self.base.derived and self.counts_from is None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns that tell a state, without those that a rule joins."""
-        return (*self.within, *self.variables)
-
-    @property
-    def moved(self) -> tuple[str, ...]:
-        """Columns whose labels can change."""
-        return (*self.variables, *self.linked)
 
     @property
     def title(self) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -13,16 +15,16 @@ from maskwell.core.arguments import check_path
 from maskwell.core.cells import CellTable
 from maskwell.core.documents import LARGEST_TOML, from_toml, read_document
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import fault_of, shorten, shown_values
+from maskwell.core.phrases import HINT, fault_of, listed, shorten, shown_values
+from maskwell.engines.formula import read_formula
 from maskwell.engines.labelled_columns import Labels
 from maskwell.errors import PlanError, PublishError, UnknownCategoryError
 from maskwell.microdata.plans import plan_entries as read
-from maskwell.microdata.plans.edit_rules import AnyRule, Rule, read_rule
+from maskwell.microdata.plans.edit_rules import AnyRule, Moves, Rule, Steps, read_rule
 from maskwell.microdata.plans.method import located
-from maskwell.microdata.plans.plan_checks import check_columns, check_plan
-from maskwell.microdata.plans.plan_entries import by_text, typed, write_toml
-from maskwell.microdata.plans.protection import INCLUDED, Protection
-from maskwell.microdata.plans.recodes import in_codes, read_recodes, recode_contents
+from maskwell.microdata.plans.plan_entries import by_text, typed, unknown_label, write_toml
+from maskwell.microdata.plans.protection import INCLUDED, UNIT, Protection
+from maskwell.microdata.plans.recodes import check_recodes, in_codes, read_recodes, recode_contents
 from maskwell.microdata.records.recoding import Recode
 from maskwell.microdata.risk.intruders import ANY_LOOK, INTRUDERS, Intruder, intruder_named
 from maskwell.microdata.stages.stage import Randomization
@@ -50,7 +52,34 @@ RELEASE_ENTRIES: Mapping[str, read.Reader[Any]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReleasePlan:
+class ColumnRoles:
+    """What the columns of a file are to a release: see :class:`ReleasePlan`."""
+
+    keys: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    weights: str | None = None
+    id: str | None = None
+    unit: str | None = None
+    drop: tuple[str, ...] = ()
+    accept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseTerms:
+    """How a file is released, and which risk may remain: see :class:`ReleasePlan`."""
+
+    title: str | None = None
+    dataset: str | None = None
+    order: str = "shuffled"
+    missing: str = "unchanged"
+    match: Fraction | None = None
+    intruder: str = ANY_LOOK.name
+    formulas: tuple[str, ...] = ()
+    demonstration: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasePlan(ReleaseTerms, ColumnRoles):
     """A planned release.
 
     Attributes
@@ -102,23 +131,8 @@ class ReleasePlan:
 
     protections: tuple[Protection, ...]
     rules: tuple[AnyRule, ...] = ()
-    keys: tuple[str, ...] = ()
-    sensitive: tuple[str, ...] = ()
-    weights: str | None = None
-    id: str | None = None
-    unit: str | None = None
-    dataset: str | None = None
-    order: str = "shuffled"
-    drop: tuple[str, ...] = ()
-    accept: tuple[str, ...] = ()
-    missing: str = "unchanged"
-    match: Fraction | None = None
-    intruder: str = ANY_LOOK.name
     recodes: Mapping[str, Recode] = field(default_factory=dict)
     codebook: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    title: str | None = None
-    formulas: tuple[str, ...] = ()
-    demonstration: bool = False
     as_typed: ReleasePlan | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -236,8 +250,29 @@ class ReleasePlan:
         return self.match if protection.bounds.match is None else protection.bounds.match
 
     def check(self, columns: Sequence[str]) -> None:
-        """Raise where the plan names columns that the file does not have."""
-        check_columns(self, columns)
+        """Raise for the first column that the file does not have, with the place where the plan names it."""
+        for where, name in _named(self):
+            times = columns.count(name) if isinstance(columns, list | tuple) else [*columns].count(name)
+            if times > 1:
+                raise PlanError("the-file-has-columns-named-rename", where=where, times=times, name=name)
+            if not times:
+                close, start = difflib.get_close_matches(name, columns, n=1), "its columns: "
+                hint = (
+                    f"did you mean {close[0]!r}?" if close else start + listed(columns, len(columns), HINT - len(start))
+                )
+                raise PlanError("the-file-has-no-column", hint=hint, where=where, column=name, columns=[*columns])
+        if twice := [name for name, times in Counter(columns).items() if times > 1]:
+            start = "rename all but one of each; several columns are named "
+            raise PlanError(
+                "the-file-has-columns-named",
+                hint=start + listed(map(repr, twice), len(twice), HINT - len(start)),
+                count=columns.count(twice[0]),
+                twice=shorten(repr(twice[0]), 40),
+                columns=twice,
+            )
+        for name in _in_formulas(self):
+            if name in self.unpublished:
+                raise PlanError("release-formulas-name-which-the-plan", name=shorten(repr(name), 30))
 
     def to_dict(self) -> dict[str, Any]:
         """The tables of the plan, with numbers as texts; :meth:`from_dict` reads them back."""
@@ -306,3 +341,150 @@ def read_plan(text: str, *, name: str = "the plan", folder: str = "") -> Release
         for one in plan.protections
     )
     return replace(plan, protections=tuple(seen))
+
+
+def _named(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
+    for key in ("keys", "sensitive", "drop", "accept"):
+        yield from ((f"[release]: {key}", name) for name in getattr(plan, key))
+    for key in ("weights", "id", "unit"):
+        if getattr(plan, key):
+            yield f"[release]: {key}", getattr(plan, key)
+    for i, protection in enumerate(plan.protections, 1):
+        for key in ("variables", "within", "linked"):
+            yield from ((f"[[protect]] number {i}: {key}", name) for name in getattr(protection, key))
+    for i, rule in enumerate(plan.rules, 1):
+        yield from ((f"[[rule]] number {i}", name) for name in rule.columns)
+    yield from ((f"[recode.{name}]", name) for name in plan.recodes)
+    yield from (("[codebook]", name) for name in plan.codebook)
+    yield from (("[release]: formulas", name) for name in _in_formulas(plan))
+
+
+def _in_formulas(plan: ReleasePlan) -> list[str]:
+    """Columns of the formulas; reading them now means that a bad one is told before any work."""
+    read = [read_formula(text) for text in plan.formulas]
+    return [name for formula in read for name in (formula.outcome, *formula.columns)]
+
+
+def check_plan(plan: ReleasePlan) -> None:
+    """Raise where parts of the plan contradict each other."""
+    if not plan.protections:
+        raise PlanError("the-plan-protects-nothing-it")
+    _check_roles(plan)
+    if plan.recodes:
+        check_recodes(plan)
+    first: dict[str, int] = {}
+    for i, protection in enumerate(plan.protections, 1):
+        for name in protection.moved:
+            if first.setdefault(name, i) != i:
+                raise PlanError("is-randomized-by-protect-number", first=first[name], i=i, column=name)
+    _check_numbers(plan)
+    _check_labels(plan)
+    _check_moves(plan)
+    for i, rule in enumerate(plan.rules, 1):
+        if isinstance(rule, Rule) and all(
+            set(plan.codebook.get(column, ("",))) <= set(labels) for column, labels in rule.forbid.items()
+        ):
+            raise PlanError("forbids-every-record", where=f"[[rule]] number {i}")
+
+
+def _check_roles(plan: ReleasePlan) -> None:
+    """Ids and weights are not randomized; what is dropped is neither randomized nor known to anybody."""
+    for role in ("id", "unit", "weights"):
+        name = getattr(plan, role)
+        if name and name in plan.randomized:
+            raise PlanError("release-is-randomized-too", role=role, name=name)
+    if plan.id and plan.id in plan.keys:
+        raise PlanError("release-id-is-among-the-keys", id=plan.id)
+    _check_drawn_by_unit(plan)
+    if plan.unit is not None and plan.unit in (*plan.keys, plan.id):
+        role = "the id of the records" if plan.unit == plan.id else "among the keys"
+        raise PlanError("release-unit-is-also", unit=plan.unit, role=role)
+    if plan.unit is not None and plan.order == "kept" and plan.unit in plan.unpublished:
+        raise PlanError("release-the-order-of-the-records", unit=shorten(plan.unit, 30))
+    for name in plan.drop:
+        roles = {"among the keys": plan.keys, "sensitive": plan.sensitive, "to be randomized": plan.randomized}
+        if has := [role for role, names in roles.items() if name in names]:
+            raise PlanError("release-drop-names-which-is-also", name=name, role=has[0])
+    kept = [i for i, one in enumerate(plan.protections, 1) if one.how.invariance_asked == "weights"]
+    if kept and not plan.weights:
+        raise PlanError("protect-number-invariance-weights", kept=kept[0])
+    if plan.match is not None and not plan.keys:
+        raise PlanError("release-match-without-keys")
+
+
+def _check_drawn_by_unit(plan: ReleasePlan) -> None:
+    """Protections with one draw for a unit need units, and do not mix with draws of single records."""
+    apart = {name for one in plan.protections if one.each != UNIT for name in one.moved}
+    for i, one in enumerate(plan.protections, 1):
+        if one.each != UNIT:
+            continue
+        if plan.unit is None:
+            raise PlanError("protect-number-each-unit", i=i)
+        if mixed := [name for name in plan.columns_of(one)[0] if name in apart]:
+            raise PlanError("protect-number-within-which-is-drawn", i=i, mixed=shorten(mixed[0], 30))
+        if {*one.moved} & {*plan.keys} and (others := [key for key in plan.keys if key in apart]):
+            raise PlanError("keys-are-drawn-for-each-unit", other=shorten(others[0], 30))
+
+
+def _check_numbers(plan: ReleasePlan) -> None:
+    """Every method has the number it needs, or the bound on the match that stands in for it."""
+    for i, protection in enumerate(plan.protections, 1):
+        method = protection.base
+        start = "give match in [release], or here: "
+        asked = protection.bounds or protection.caps or any(key in protection.options for key in method.one_of)
+        if method.match and not asked and plan.match is None:
+            allowed = [*dict.fromkeys([*method.one_of, *method.bounds])]
+            raise PlanError(
+                "protect-number-method-does-not-say",
+                hint=start + listed(allowed, len(allowed), HINT - len(start)),
+                i=i,
+                name=method.name,
+            )
+        if method.needs_match and plan.match_of(protection) is None:
+            raise PlanError("protect-number-method-has-no-match", i=i, name=method.name)
+
+
+def _check_labels(plan: ReleasePlan) -> None:
+    """Labels that the plan names are in the codebook, where the column has one."""
+    for where, column, labels in _labels(plan):
+        known = plan.codebook.get(column, ())
+        for label in labels if known else ():
+            if label not in known and label:  # the empty text is the missing value
+                raise unknown_label(label, known, f"{where} of {column!r}", known)
+
+
+def _labels(plan: ReleasePlan) -> Iterator[tuple[str, str, Sequence[str]]]:
+    for i, protection in enumerate(plan.protections, 1):
+        where = f"[[protect]] number {i}"
+        yield from ((f"{where}: exclude", column, labels) for column, labels in protection.exclude.items())
+        yield f"{where}: caps", protection.variables[0], [*protection.caps]
+    for i, rule in enumerate(plan.rules, 1):
+        yield from ((f"[[rule]] number {i}", column, labels) for column, labels in rule.labels().items())
+
+
+def _check_moves(plan: ReleasePlan) -> None:
+    """Rules about moves are for variables that move, by a method that can keep them, and agree with each other."""
+    for i, rule in enumerate(plan.rules, 1):
+        if isinstance(rule, Rule):
+            continue
+        where = f"[[rule]] number {i}"
+        protection = next((one for one in plan.protections if rule.variable in one.variables), None)
+        if protection is None:
+            raise PlanError("limits-the-moves-of-which-no", where=where, variable=rule.variable)
+        if not protection.base.moves:
+            raise PlanError("method-moves-anywhere", where=where, name=protection.base.name, variable=rule.variable)
+        for other in plan.rules[: i - 1]:
+            _check_agree(rule, other, where)
+
+
+def _check_agree(rule: Steps | Moves, other: object, where: str) -> None:
+    if isinstance(other, Rule) or getattr(other, "variable", None) != rule.variable:
+        return
+    clash = ""
+    if isinstance(rule, Steps) and isinstance(other, Steps):
+        clash = "has steps already"
+    elif isinstance(rule, Moves) and isinstance(other, Moves):
+        both = set(rule.pairs) & set(other.pairs) if rule.only != other.only else set()
+        clash = "has a move of `only` and `never`" if both else ""
+    if clash:
+        raise PlanError("contradicts-an-earlier-one", where=where, variable=rule.variable, clash=clash)

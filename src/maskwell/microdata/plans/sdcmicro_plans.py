@@ -1,11 +1,8 @@
-"""Plans of people who come from sdcMicro: what ``pram`` was told, and matrices as it keeps them.
+"""Plans of people who come from sdcMicro: what ``pram`` was told, and matrices as it keeps them (rows are truths).
 
-sdcMicro writes a matrix with truths as rows; here they are columns. Its ``pram`` draws a diagonal at random between
-``pd`` and one, makes the two-stage matrix with it (Method 2) and mixes it with the identity by ``alpha``; here the
-diagonal is ``pd`` itself, so that the same plan gives the same matrix. Its strata share one matrix that keeps the
-counts of the whole column; here every stratum has its own.
-
-Source: the public source of sdcMicro's ``pram``, as compared in the documentation.
+Its ``pram`` draws a diagonal between ``pd`` and one, makes Method 2 with it and mixes it with the identity by
+``alpha``; here the diagonal is ``pd`` itself, and every stratum has its own matrix. Source: the public source of
+sdcMicro's ``pram``.
 """
 
 from __future__ import annotations

@@ -15,14 +15,7 @@ from maskwell.core.arguments import Array
 from maskwell.core.verdicts import above, at_least
 from maskwell.engines.arrow_arrays import column_errors
 from maskwell.engines.column_codes import NumberedColumn, joined_columns, numbered_column
-from maskwell.microdata.records.value_counts import (
-    MOST_CELLS,
-    ColumnFacts,
-    LabelCodes,
-    Restored,
-    ValueCounter,
-    starts,
-)
+from maskwell.microdata.records.value_counts import MOST_CELLS, ColumnFacts, LabelCodes, Restored, ValueCounter, starts
 
 # Cells that all tables may hold together, some 100 megabytes, and that one table may hold at least
 CELLS, FEWEST_CELLS = 1 << 22, 1 << 14

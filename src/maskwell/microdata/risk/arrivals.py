@@ -14,16 +14,8 @@ from maskwell.core.groups import LARGEST_KEY, find_keys, number_cells, possible_
 from maskwell.designs.coded import ENTRY_LIMIT, CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import ParameterError, TooLargeError
-from maskwell.microdata.risk.binomial_sums import (
-    ENTRIES,
-    BinomialSums,
-    chance_of_one,
-    check_few_entries,
-    expanded,
-    highest_of,
-    row_sums,
-    sums_of_terms,
-)
+from maskwell.microdata.risk import binomial_sums as binomial
+from maskwell.microdata.risk.binomial_sums import ENTRIES, BinomialSums
 from maskwell.microdata.risk.kronecker_arrivals import KroneckerArrivals
 from maskwell.microdata.risk.match_chances import strict_risks, strict_when_highest
 from maskwell.microdata.stages.stage import RandomizedColumns, Stage, TableFlow, acting, needed_columns
@@ -79,7 +71,7 @@ class SparseArrivals:
         place[rows] = np.arange(len(rows))
         at = place[self.row[first:last]]
         used = first + np.flatnonzero(at >= 0)
-        return sums_of_terms(at[at >= 0], self.counts[self.cell[used]], self.p[used], len(rows))
+        return binomial.sums_of_terms(at[at >= 0], self.counts[self.cell[used]], self.p[used], len(rows))
 
     def terms(self, row: int) -> tuple[Array, Real]:
         """Records and probabilities of one row."""
@@ -90,14 +82,14 @@ class SparseArrivals:
         """Shape (rows,): for each released cell the expected records of the true key that most of them have."""
         expected = self.p * self.counts[self.cell]
         if len(np.unique(self.own)) == len(self.own):
-            return highest_of(self.row, expected, self.rows)
+            return binomial.highest_of(self.row, expected, self.rows)
         key = self.row * self.rows + self.own[self.cell]
         both, place = np.unique(key, return_inverse=True)
-        return highest_of(both // self.rows, row_sums(place.ravel(), expected, len(both)), self.rows)
+        return binomial.highest_of(both // self.rows, binomial.row_sums(place.ravel(), expected, len(both)), self.rows)
 
     def expected_uniques(self) -> float:
         """Expected number of released cells with one record."""
-        return float(chance_of_one(self.row, self.counts[self.cell], self.p, self.rows).sum())
+        return float(binomial.chance_of_one(self.row, self.counts[self.cell], self.p, self.rows).sum())
 
     def easiest(self, cells: Array, own: Real) -> Real:
         """The strict risk of cells under the released value that is best for whoever looks; never below ``own``."""
@@ -161,8 +153,8 @@ class SparseArrivals:
     def _by_highest(self, inside: Array, odds: Real) -> Real:
         """``max(o) / sum N o`` of the row of each entry: no share is above it."""
         row, n, finite = self._finite(inside, odds)
-        total, highest = row_sums(row, n * finite, self.rows), highest_of(row, finite, self.rows)
-        free = row_sums(row, np.isinf(odds), self.rows) == 0
+        total, highest = (binomial.row_sums(row, n * finite, self.rows), binomial.highest_of(row, finite, self.rows))
+        free = binomial.row_sums(row, np.isinf(odds), self.rows) == 0
         bound = np.where(free & (total > 0), highest / np.where(total > 0, total, 1.0), 1.0)
         return np.asarray(bound[row])
 
@@ -176,8 +168,8 @@ class SparseArrivals:
         if self.rows * classes > _ROOM * max(len(row), 1 << 20):
             return np.ones(len(row))
         place = row * classes + power
-        records = row_sums(place, n, self.rows * classes).reshape(self.rows, classes)
-        weighted = row_sums(place, n * finite, self.rows * classes).reshape(self.rows, classes)
+        records = binomial.row_sums(place, n, self.rows * classes).reshape(self.rows, classes)
+        weighted = binomial.row_sums(place, n * finite, self.rows * classes).reshape(self.rows, classes)
         above = np.cumsum(records[:, ::-1], axis=1)[:, ::-1] - records
         below = np.cumsum(weighted, axis=1) / np.ldexp(1.0, np.arange(classes) + least)
         certain = np.isinf(odds)
@@ -277,7 +269,7 @@ def arrival_parts(
     last = ends[np.searchsorted(ends, np.arange(PART, len(order), PART))]
     for cells in (np.sort(part) for part in np.split(order, np.unique(last)) if len(part)):
         state = of_cell[cells]
-        cell, entry = expanded(design.starts, state)
+        cell, entry = binomial.expanded(design.starts, state)
         reports = design.rows[entry].astype(np.int64)
         (row, own_row), rows = renumber(design.m, reports, own[state])
         listed = SparseArrivals.of(table.counts[cells], own_row, rows, row, cell, design.values[entry])
@@ -335,7 +327,7 @@ def _listed(table: CellTable, parts: Sequence[Component], fixed: Array, space: i
     cell, row, own = np.arange(len(table)), fixed, fixed
     p: Real = np.ones(len(table))
     for part in parts:
-        taken, entry = expanded(part.starts, part.state[cell])
+        taken, entry = binomial.expanded(part.starts, part.state[cell])
         cell, p = cell[taken], p[taken] * part.p[entry]
         row, own = row[taken] * part.parts + part.row[entry], own * part.parts + part.own
         (row, own), space = renumber(space * part.parts, row, own)
@@ -396,7 +388,7 @@ def _check_stage(stage: RandomizedColumns, state: Array) -> None:
     """Raise where a stage meets none of its states, or leads to more than can be kept."""
     if (state < 0).all():
         raise ParameterError("no-cell-of-the-table", variables=", ".join(stage.variables))
-    check_few_entries(stage.transition_count(state))
+    binomial.check_few_entries(stage.transition_count(state))
 
 
 def _numbers(sizes: Sequence[int], *codes: Array) -> tuple[list[Array], int]:

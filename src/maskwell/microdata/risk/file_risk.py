@@ -25,16 +25,8 @@ from maskwell.core.freed_memory import give_back_memory
 from maskwell.core.groups import find_keys, number_cells
 from maskwell.core.verdicts import below
 from maskwell.errors import CountsError, ParameterError
+from maskwell.microdata.risk import identity_disclosure as identity
 from maskwell.microdata.risk.arrivals import Arrivals, SparseArrivals, arrival_parts
-from maskwell.microdata.risk.identity_disclosure import (
-    CellRisks,
-    has_exchange,
-    individual_risk,
-    keeps_counts,
-    largest_inclusion,
-    match_bound_of_reports,
-    risks_of_stages,
-)
 from maskwell.microdata.risk.intruders import ANY_LOOK, intruder_named
 from maskwell.microdata.risk.released_counts import realised_risks
 from maskwell.microdata.risk.risk_report import FileRisk, RiskReport, SampleRisk, SmallCells, chance_figures
@@ -116,7 +108,7 @@ def assess_risk(
     if weights:
         if own.weights is None:
             raise ParameterError("the-table-has-no-weights")
-        population = individual_risk(own.counts, check_counts(own.weights, weighted=True, name="weights"))
+        population = identity.individual_risk(own.counts, check_counts(own.weights, weighted=True, name="weights"))
         per_cell["population"] = population[place]
     before = _before(own, per_cell, table.counts, threshold, of_reports=bool(parities))
     after = None
@@ -161,7 +153,7 @@ def _chances(own: CellTable, parities: Mapping[str, Parity]) -> Real:
         shown.append((codes == lacking if name in parities else codes).astype(np.int64))
     _, place = np.unique(np.column_stack(shown), axis=0, return_inverse=True)
     candidates = np.bincount(place.ravel(), own.counts).astype(np.float64)[place.ravel()]
-    return match_bound_of_reports(own.counts.astype(np.float64), candidates, math.prod(parities.values()))
+    return identity.match_bound_of_reports(own.counts.astype(np.float64), candidates, math.prod(parities.values()))
 
 
 def _before(
@@ -171,7 +163,9 @@ def _before(
     risk, population = per_cell["before"], per_cell.get("population")
     sample = None
     if population is not None:
-        sample = SampleRisk(float((population * counts).sum()), float(population.max()), largest_inclusion(own))
+        sample = SampleRisk(
+            float((population * counts).sum()), float(population.max()), identity.largest_inclusion(own)
+        )
     small = SmallCells.of(own)
     return FileRisk(
         records=own.n,
@@ -188,7 +182,7 @@ def _before(
 
 @dataclass(frozen=True, eq=False)
 class _Measured:
-    risks: CellRisks  # of all cells
+    risks: identity.CellRisks  # of all cells
     # expected released uniques, and records whose true cell is the best guess: ``sum_x max_j p_xj N_j``
     uniques: float
     right: float
@@ -201,10 +195,10 @@ class _Measured:
     ) -> _Measured:
         order, parts = list[Array](), list[_Measured]()
         for cells, arrivals in arrival_parts(stages, table, keys, released=drawn):
-            risks, uniques = risks_of_stages(arrivals, stages, keys, level)
+            risks, uniques = identity.risks_of_stages(arrivals, stages, keys, level)
             if drawn is None:
                 realised = None
-            elif keeps_counts(stages, keys):  # an exchange that keeps every count tells nothing by the counts
+            elif identity.keeps_counts(stages, keys):  # an exchange that keeps every count tells nothing by the counts
                 realised = risks.any_release
             else:
                 realised = _as_released(arrivals, stages, keys)
@@ -218,8 +212,10 @@ class _Measured:
         def joined(values: Sequence[Real]) -> Real:
             return np.asarray(np.concatenate(values)[place])
 
-        names = [one.name for one in fields(CellRisks) if one.name != "cells"]
-        risks = CellRisks(np.arange(len(place)), *(joined([getattr(p.risks, name) for p in parts]) for name in names))
+        names = [one.name for one in fields(identity.CellRisks) if one.name != "cells"]
+        risks = identity.CellRisks(
+            np.arange(len(place)), *(joined([getattr(p.risks, name) for p in parts]) for name in names)
+        )
         known = [part.realised for part in parts if part.realised is not None]
         every = joined(known) if len(known) == len(parts) else None
         return cls(risks, sum(part.uniques for part in parts), sum(part.right for part in parts), every)
@@ -237,7 +233,7 @@ def _as_released(
     arrivals: Arrivals, stages: Sequence[Stage], keys: Sequence[str], factors: Real | None = None
 ) -> Real | None:
     """Risks of cells in the file as it came out, for somebody who compares all counts; None where not known."""
-    if not isinstance(arrivals, SparseArrivals) or has_exchange(stages, keys):
+    if not isinstance(arrivals, SparseArrivals) or identity.has_exchange(stages, keys):
         return None
     return realised_risks(arrivals, factors)
 
@@ -320,5 +316,5 @@ def _flags(own: CellTable, stages: Sequence[Stage], *, weights: bool) -> Iterato
             yield Note("weights-sum-to-less-than-records", cells=light)
     if stages:
         yield Note("released-uniques-are-often-others") if acting(stages, own.columns) else Note("no-key-is-randomized")
-    if has_exchange(stages, own.columns) and not keeps_counts(stages, own.columns):
+    if identity.has_exchange(stages, own.columns) and not identity.keeps_counts(stages, own.columns):
         yield Note("exchange-beyond-the-keys")

@@ -59,7 +59,13 @@ def risks_of(
     counts, p = arrivals.counts[asked], arrivals.kept[asked]
     alike = row_sums(arrivals.own, arrivals.counts, int(arrivals.own.max()) + 1)[arrivals.own[asked]]
     unconditional, in_range, terms = _in_stretches(arrivals, rows, place, p, level)
-    strict = _strict(arrivals, terms, rows, place, p, counts, in_range)
+    strict = strict_when_highest(terms, place, p)
+    others = np.flatnonzero(np.isnan(strict))
+    strict[others] = strict_bound(terms, place[others], p[others], counts[others])
+    unsettled = others[strict[others] > in_range[others] * (1 + 1e-12)]
+    highest = unsettled[np.argsort(-strict[unsettled], kind="stable")][:SEARCHED]
+    strict[highest] = strict_risks([arrivals.terms(int(row)) for row in rows[place[highest]]], p[highest])
+    strict = np.maximum(strict, in_range)  # they differ by rounding where both are at one t
     nobody_else = np.exp(terms.log_none[place] - np.where(p < 1, np.log1p(-np.where(p < 1, p, 0.0)), 0.0))
     return CellRisks(
         cells=asked,
@@ -89,19 +95,6 @@ def _in_stretches(
         return terms.ends()
 
     return unconditional, in_range, BinomialSums.joined(on_all_processors(work, range(len(firsts))))
-
-
-def _strict(
-    arrivals: Arrivals, terms: BinomialSums, rows: Array, place: Array, p: Real, counts: Array, in_range: Real
-) -> Real:
-    """The strict risks; never below those in range, from which they differ by rounding where both are at one t."""
-    risks = strict_when_highest(terms, place, p)
-    others = np.flatnonzero(np.isnan(risks))
-    risks[others] = strict_bound(terms, place[others], p[others], counts[others])
-    unsettled = others[risks[others] > in_range[others] * (1 + 1e-12)]
-    highest = unsettled[np.argsort(-risks[unsettled], kind="stable")][:SEARCHED]
-    risks[highest] = strict_risks([arrivals.terms(int(row)) for row in rows[place[highest]]], p[highest])
-    return np.maximum(risks, in_range)
 
 
 def keeps_counts(stages: Sequence[Stage], keys: Sequence[str]) -> bool:

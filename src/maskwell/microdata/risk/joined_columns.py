@@ -1,8 +1,8 @@
-"""Somebody who weighs all unchanged columns together, simulated: how often they pick the right record.
+"""Somebody who weighs all unchanged columns together, simulated: how often they pick the right record. Derived.
 
-A record released in state o came from d with ``p_od N_d exp(t f_d) / sum_e p_oe N_e exp(t f_e)``, where f_d says how
-well its other columns go with the keys of d (:mod:`maskwell.microdata.records.column_fit`), and t how far that is
-trusted. What the best of several intruders reaches is told; another way to learn may do better. Source: derived.
+A record released in state o came from d with ``p_od N_d exp(t f_d) / sum_e p_oe N_e exp(t f_e)``: f_d says how well
+its other columns go with the keys of d (`column_fit`), t how far that is trusted. The best of several intruders is
+told.
 """
 
 from __future__ import annotations

@@ -18,15 +18,8 @@ import numpy as np
 from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.errors import TooLargeError
-from maskwell.microdata.risk.binomial_sums import (
-    SMALL,
-    BinomialSums,
-    expanded,
-    powers_needed,
-    row_sums,
-    sums_of_terms,
-    with_powers,
-)
+from maskwell.microdata.risk import binomial_sums as binomial
+from maskwell.microdata.risk.binomial_sums import BinomialSums
 
 if TYPE_CHECKING:
     from maskwell.microdata.risk.arrivals import Component
@@ -194,13 +187,13 @@ class Block:
         """Releases away from a cell's own key with probability above 0.1: place of the cell, released cell, p."""
         cell, row, p = np.arange(len(self.cells)), np.zeros(len(self.cells), np.int64), np.ones(len(self.cells))
         for P, states in zip(self.matrices, self.state.T, strict=True):
-            part, state = np.nonzero(P > SMALL)
+            part, state = np.nonzero(P > binomial.SMALL)
             order = np.argsort(state, kind="stable")
             starts = np.searchsorted(state[order], np.arange(P.shape[1] + 1))
-            taken, entry = expanded(starts, states[cell])
+            taken, entry = binomial.expanded(starts, states[cell])
             entry = order[entry]
             q = p[taken] * P[part[entry], state[entry]]
-            kept = q > SMALL
+            kept = q > binomial.SMALL
             cell, row, p = cell[taken][kept], (row[taken] * len(P) + part[entry])[kept], q[kept]
         moved = row != self.own[cell]
         return cell[moved], row[moved], p[moved]
@@ -216,8 +209,8 @@ class Block:
         size = int(np.prod(self.shape))
         log_none, odds, sums = np.zeros(size), np.zeros(size), []
         taken_out = self.counts[cell] * p
-        for m in range(1, powers_needed(SMALL) + 1):
-            whole = self.arrivals(m) - row_sums(row, taken_out, size)
+        for m in range(1, binomial.powers_needed(binomial.SMALL) + 1):
+            whole = self.arrivals(m) - binomial.row_sums(row, taken_out, size)
             log_none -= whole / m
             odds += whole
             sums.append(whole[rows])
@@ -233,11 +226,11 @@ class Block:
             tail = self.tail_of(rows)
         sums = tail.sums[np.searchsorted(tail.rows, rows)]
         highest = listed.highest
-        if (highest <= SMALL).any():
+        if (highest <= binomial.SMALL).any():
             highest = np.maximum(highest, self.largest(np.ones(len(self.counts)))[rows])
         return replace(
             listed,
-            ups=with_powers(listed.ups, sums.shape[1]) + with_powers(sums, listed.ups.shape[1]),
+            ups=binomial.with_powers(listed.ups, sums.shape[1]) + binomial.with_powers(sums, listed.ups.shape[1]),
             reach=np.full(len(rows), int(self.counts.sum())),
             log_none=listed.log_none + tail.log_none[rows],
             odds=listed.odds + tail.odds[rows],
@@ -280,7 +273,7 @@ class Block:
         row = np.concatenate([place[self.own], place[away]])
         used = row >= 0
         n, p = np.concatenate([self.counts, self.counts[cell]]), np.concatenate([self.staying, q])
-        return sums_of_terms(row[used], n[used], p[used], len(rows))
+        return binomial.sums_of_terms(row[used], n[used], p[used], len(rows))
 
 
 @dataclass(frozen=True, eq=False)

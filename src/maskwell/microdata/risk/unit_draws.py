@@ -1,13 +1,11 @@
-"""The risk of a match where all records of a unit, such as a household, have one draw.
+"""The risk of a match where all records of a unit, such as a household, have one draw (docs/theory/disclosure-risk.md).
 
-A unit has a *make-up*: for each combination of the unchanged columns that are seen, how many of its records have it.
-Units of one make-up are records of a file of units, with independent draws. Who sees which records belong together
-finds a record with ``s r / c``: r for the unit, c records alike in it, s of all records alike in such units. Who does
-not sees ``m = A M``, make-ups by columns; where these are dependent, all ways to m are listed,
+Units of one *make-up* (how many records have each combination of the unchanged columns that are seen) are records of
+a file of units. Who sees which records belong together finds one with ``s r / c``: r for the unit, c records alike in
+it, s of all alike in such units. Who does not sees ``m = A M``, make-ups by columns; where these are dependent, all
+ways to m are listed,
 
-    Pr(the unit is released as i | m) = p_ij [z^m] z^a_ij F(z) / f_j(z) / [z^m] F(z),   f_j = sum_i p_ij z^a_ij
-
-Source: derived (docs/theory/disclosure-risk.md).
+    Pr(the unit is released as i; m) = p_ij [z^m] z^a_ij F(z) / f_j(z) / [z^m] F(z),   f_j = sum_i p_ij z^a_ij
 """
 
 from __future__ import annotations

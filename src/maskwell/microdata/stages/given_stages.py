@@ -129,11 +129,6 @@ def _counts_at(table: CellTable, places: Array, states: int) -> dict[str, Any]:
     }
 
 
-#
-# Records whose truth did not change then keep the draws that a key gave them. What the matrices keep, and the bounds
-# they were made for, hold for the counts of the earlier file, and are looked at again with those of this one.
-
-
 def recounted_stage(plan: ReleasePlan, stage: Stage, table: CellTable, tables: Tables, where: str) -> Stage:
     """A stage of an earlier release with the counts of this file, which ``table`` has of its protection."""
     if not {*stage.columns} <= {*table.columns}:

@@ -1,16 +1,14 @@
 """Stage: one randomization of a release as it is carried out, and what becomes of tables in all of them.
 
-A *state* is a combination of labels, first those of the columns within which is randomized (they stay), then those of
-the variables that are randomized. The design works on the states; it never leads out of a cell.
+A *state* is a combination of labels, first of the columns within which is randomized (they stay), then of the
+variables.
 
-*Kept tables*: their counts are unbiased as they stand. A group that keeps counts keeps the table of all its columns. A
-table is kept where every group that moves one of its columns has all of them; where such a group worked within columns
-that an earlier one had moved, the earlier one must keep the table of all columns of the later. So groups are followed
-from the last to the first. Source: [Adeshiyan2011, Theorems 4.1, 4.2]; for groups of any number derived.
+*Kept tables*: a table is kept where every group that moves one of its columns has all of them; where such a group
+worked within columns that an earlier one had moved, the earlier one must keep all columns of the later. So groups are
+followed from the last to the first. Source: [Adeshiyan2011, Theorems 4.1, 4.2]; for groups of any number derived.
 
-*Tables pushed through stages*, without writing matrices out: a stage with the matrix P turns the table M (rows: what it
-leaves alone, columns: its states) into ``M P'``. A label that is no state of a stage stays as it is. Where every cell
-keeps its number as one more column, the table becomes the matrix of all stages: what each cell is released as.
+*Tables pushed through stages*: one with the matrix P turns the table M (columns: its states) into ``M P'``; what is
+no state stays. Where every cell keeps its number as one more column, the table becomes the matrix of all stages.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import chain, combinations
 from operator import itemgetter
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -49,28 +47,26 @@ def state_categories(labels: Sequence[State]) -> Categories:
     return Categories.of([label[0] if len(label) == 1 else label for label in named])
 
 
-class Randomization(Protocol):
+class Randomization:
     """Columns that are randomized together: a protection of a plan, a stage, or a group of a receipt."""
 
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """Columns that are randomized."""
+    variables: tuple[str, ...]
+    within: tuple[str, ...]
+    linked: Collection[str]  # Columns that follow from the variables
 
-    @property
-    def within(self) -> tuple[str, ...]:
-        """Columns within whose cells they are."""
-
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Those that tell the state: within, then variables."""
+        return (*self.within, *self.variables)
 
     @property
     def moved(self) -> tuple[str, ...]:
         """Columns whose values it can change: the variables, and those that follow from them."""
+        return (*self.variables, *self.linked)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RandomizedColumns:
+class RandomizedColumns(Randomization):
     """Columns randomized together, over states: a :class:`Stage`, or what a receipt tells; numbers labels as met."""
 
     # Columns that are randomized together, columns whose combinations (cells) each have a matrix of their own (one that
@@ -85,16 +81,6 @@ class RandomizedColumns:
     design: CodedDesign | None
     method: str
     invariance: str  # What the matrix keeps on average: "counts", "weights", "external" counts, or "none"
-
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        """Those that tell the state: within, then variables."""
-        return (*self.within, *self.variables)
-
-    @property
-    def moved(self) -> tuple[str, ...]:
-        """Columns whose values it can change: the variables, and those that follow from them."""
-        return (*self.variables, *self.linked)
 
     @property
     def invariant(self) -> bool:

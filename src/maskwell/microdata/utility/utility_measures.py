@@ -1,19 +1,13 @@
 """What a release leaves of associations, shares, variances and regressions.
 
-Cramér's V is ``sqrt(chi^2 / (n (min(r, c) - 1)))`` without empty rows and columns; of two categories each it is
-multiplied by ``det P_X det P_Y``. Distances: total variation ``1/2 sum |a - b|``, Hellinger ``sqrt(1/2 sum (sqrt(a) -
-sqrt(b))^2)``. Source: standard; the factor derived.
-
-Variance inflation of the share of category i, for a matrix that keeps counts or weights, with Q the rows of P added up
-to the categories of one variable, s the counts (or sums of squared weights) of the states and p the shares,
+Cramér's V of two categories each is multiplied by ``det P_X det P_Y``. For a matrix that keeps counts or weights,
+with Q the rows of P added up to the categories of a variable and s the counts (or sums of squared weights) of the
+states, the variance of the share of category i grows by a factor between 1 and 2 for counts,
 
     VIF_i = 1 + C_i / V_i,   C_i = sum_j s_j q_ij (1 - q_ij),   V_i = sum over records of w^2 (e_i - p_i)^2
 
-is between 1 and 2 for counts; for any other matrix the estimate is ``P^-1 M / n``, without an upper limit.
-Source: [Adeshiyan2011, section 4.6, eq. (4.4)]; for single variables and weights derived.
-
-Two intervals of a coefficient overlap by ``1/2 [ (u - l) / (U_1 - L_1) + (u - l) / (U_2 - L_2) ]`` where ``l = max(L_1,
-L_2)`` and ``u = min(U_1, U_2)``: 1 for the same interval, below 0 where they do not meet. Source: standard.
+For any other matrix the estimate is ``P^-1 M / n``, without an upper limit. Source: [Adeshiyan2011, section 4.6, eq.
+(4.4)]; for single variables and weights, and the factor of V, derived.
 """
 
 from __future__ import annotations

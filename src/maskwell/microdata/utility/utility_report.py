@@ -18,17 +18,8 @@ from maskwell.core.verdicts import above
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.microdata.risk.arrivals import arrivals_of
 from maskwell.microdata.stages.stage import Stage, acting, expected_table, is_kept, needed_columns
-from maskwell.microdata.utility.utility_measures import (
-    WEAKENED,
-    Association,
-    Inflation,
-    RegressionComparison,
-    TableDistance,
-    cramers_v,
-    expected_variation,
-    inflation_of,
-    table_distance,
-)
+from maskwell.microdata.utility import utility_measures as measures
+from maskwell.microdata.utility.utility_measures import expected_variation
 from maskwell.notes import Note
 
 DOUBLED = 2  # variances of shares that grow by more are flagged
@@ -51,12 +42,12 @@ class VariableUtility:
     categories: tuple[Hashable, ...]
     before: Real
     after: Real | None
-    distance: TableDistance | None  # of these shares
+    distance: measures.TableDistance | None  # of these shares
     # expected_variation, most_variation: total variation that is to be expected, and a bound on its expectation;
     # ``None`` where it cannot be told
     expected_variation: float | None
     most_variation: float | None
-    inflation: Inflation | None  # of the variances of its shares; ``None`` where it cannot be told
+    inflation: measures.Inflation | None  # of the variances of its shares; ``None`` where it cannot be told
 
     @property
     def changed_most(self) -> Hashable | None:
@@ -97,8 +88,8 @@ class UtilityReport(Result):
     LINES = "variables"
 
     variables: Mapping[str, VariableUtility]
-    pairs: tuple[Association, ...] = ()
-    regressions: tuple[RegressionComparison, ...] = ()
+    pairs: tuple[measures.Association, ...] = ()
+    regressions: tuple[measures.RegressionComparison, ...] = ()
     flags: tuple[str, ...] = ()
 
     @property
@@ -107,7 +98,7 @@ class UtilityReport(Result):
         inflations = [one.inflation for one in self.variables.values()]
         return None if not inflations or None in inflations else max(one.worst for one in inflations if one is not None)
 
-    def with_regressions(self, regressions: Iterable[RegressionComparison]) -> UtilityReport:
+    def with_regressions(self, regressions: Iterable[measures.RegressionComparison]) -> UtilityReport:
         """The same with regressions that were fitted to both files."""
         added = tuple(regressions)
         flags = tuple(dict.fromkeys([*self.flags, *(flag for one in added for flag in one.flags)]))
@@ -183,7 +174,7 @@ def _variable(
     first, second = _counted(table.project([name])), {} if after is None else _counted(after.project([name]))
     labels = tuple(dict.fromkeys([*first, *second]))
     a, b = (np.array([counts.get(label, 0) for label in labels], dtype=np.float64) for counts in (first, second))
-    inflation = inflation_of(stage, name) if name in stage.variables else None
+    inflation = measures.inflation_of(stage, name) if name in stage.variables else None
     inflation = None if inflation is None else _shifted(inflation, name, stage, stages, tables)
     usual, most = (None, None) if inflation is None else expected_variation(inflation.shift, inflation.added)
     expected = expected_share(stages, tables, [name])
@@ -197,7 +188,7 @@ def _variable(
         categories=labels,
         before=a / max(a.sum(), 1),
         after=None if after is None else b / max(b.sum(), 1),
-        distance=None if after is None or not a.any() or not b.any() else table_distance(a, b),
+        distance=None if after is None or not a.any() or not b.any() else measures.table_distance(a, b),
         expected_variation=usual,
         most_variation=most,
         inflation=inflation,
@@ -205,8 +196,8 @@ def _variable(
 
 
 def _shifted(
-    inflation: Inflation, name: str, stage: Stage, stages: Sequence[Stage], tables: Sequence[CellTable]
-) -> Inflation:
+    inflation: measures.Inflation, name: str, stage: Stage, stages: Sequence[Stage], tables: Sequence[CellTable]
+) -> measures.Inflation:
     """The inflation with the shift of all stages together: an earlier one may move what this one works within."""
     whole = _covering(tables, needed_columns(stages, [name]))
     if whole is None or stage.invariance == "weights" or len(acting(stages, [name])) < 2 or not whole.n:
@@ -221,11 +212,8 @@ def _counted(table: CellTable) -> dict[Hashable, float]:
 
 
 def _pair(
-    pair: tuple[str, str],
-    tables: Sequence[CellTable],
-    released: Sequence[CellTable] | None,
-    stages: Sequence[Stage],
-) -> Association:
+    pair: tuple[str, str], tables: Sequence[CellTable], released: Sequence[CellTable] | None, stages: Sequence[Stage]
+) -> measures.Association:
     own, after = _covering(tables, pair), None if released is None else _covering(released, pair)
     before = None if own is None else _association(own.project(pair))
     if is_kept(stages, pair) and not any(stage.invariance == "weights" for stage in stages):
@@ -233,12 +221,12 @@ def _pair(
     else:
         whole = _covering(tables, needed_columns(stages, pair))
         expected = None if whole is None else _association(expected_table(stages, whole, pair))
-    return Association(pair, before, expected, None if after is None else _association(after.project(pair)))
+    return measures.Association(pair, before, expected, None if after is None else _association(after.project(pair)))
 
 
 def _association(table: CellTable) -> float | None:
     try:
-        return cramers_v(table.grid()) if len(table) else None
+        return measures.cramers_v(table.grid()) if len(table) else None
     except TooLargeError:
         return None
 
@@ -249,12 +237,12 @@ def _covering(tables: Iterable[CellTable], columns: Sequence[str]) -> CellTable 
 
 
 def _flags(
-    variables: Mapping[str, VariableUtility], pairs: Sequence[Association], stages: Sequence[Stage]
+    variables: Mapping[str, VariableUtility], pairs: Sequence[measures.Association], stages: Sequence[Stage]
 ) -> Iterator[str]:
     weak = [f"{a} and {b}" for a, b in (pair.columns for pair in pairs if pair.weakened)]
     large = [name for name, one in variables.items() if one.inflation and above(one.inflation.worst, DOUBLED)]
     if weak:
-        yield Note("associations-are-weakened", part=WEAKENED, pairs=listed(weak, len(weak), 80))
+        yield Note("associations-are-weakened", part=measures.WEAKENED, pairs=listed(weak, len(weak), 80))
     if large:
         yield Note("variances-more-than-double", variables=listed(large, len(large), 80))
     # stages that do not know of each other: each margin is kept, their joint table is not

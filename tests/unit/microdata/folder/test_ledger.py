@@ -16,7 +16,7 @@ from tests.support.matching import told_risk
 from maskwell.core import KeyedRandom
 from maskwell.core.atomic import name_folder
 from maskwell.errors import DataFileError, MaskwellError, PublishError
-from maskwell.microdata import Release, ReleasePlan, publication
+from maskwell.microdata import Release, ReleasePlan
 from maskwell.microdata.folder import ledger as ledgers
 from maskwell.microdata.folder import release_folder
 from maskwell.microdata.folder.ledger import ABANDONED, BEGUN, RELEASED, read_ledger
@@ -218,7 +218,7 @@ def test_without_a_bound_a_second_draw_is_a_warning(place: Path) -> None:
 
 def test_killed_between_the_folder_and_the_ledger_it_says_begun(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(publication, "settle", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(ledgers, "settle", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             released("one")
     assert Path("one").is_dir()
