@@ -60,9 +60,6 @@ def ids_of(column: Any, name: str) -> Array:
     return ids
 
 
-# ---- categories that are known
-
-
 class CategoryCoder:
     """Turns one column into codes of known categories, batch after batch; what cannot be used is in ``problems``."""
 
@@ -233,9 +230,6 @@ def separate_codes(joint: Array, sizes: Sequence[int]) -> list[Array]:
     return [joint] if len(sizes) == 1 else separate_keys(joint.astype(np.int64), sizes)
 
 
-# ---- labels as they are met
-
-
 class LevelCoder:
     """Turns one column into codes, batch after batch, as labels are met; given ``levels`` are the only ones allowed."""
 
@@ -311,9 +305,6 @@ def too_many_levels(column: str, count: int) -> TooLargeError:
     return TooLargeError(
         "column-has-more-than-different-values-a", count_sub=min(count - 1, MOST_LEVELS), column=column
     )
-
-
-# ---- numbers for values of any type, the same in every batch
 
 
 @cache
@@ -402,9 +393,6 @@ def joined_columns(first: NumberedColumn, second: NumberedColumn) -> NumberedCol
     a, b = np.divmod(cells, size)
     numbers = _mixed(first.numbers[a] + np.uint64(3) * _mixed(second.numbers[b]))
     return NumberedColumn(places.astype(np.int64), np.append(numbers, MISSING_NUMBER))
-
-
-# ---- numbers
 
 
 LARGEST = 2.0**53

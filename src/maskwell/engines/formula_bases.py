@@ -29,9 +29,6 @@ class Basis:
     spans_intercept: bool = False
 
 
-# --- columns that remember the rows of the fit ------------------------------------------------------------------------
-
-
 def scale(x: Real, state: State, *, center: Any = True, scale: Any = True, ddof: float = 1) -> Real:
     """Less the mean, divided by the standard deviation, or by what is given for them."""
     if "center" not in state:
@@ -225,9 +222,6 @@ def _second_derivatives(h: Real, *, cyclic: bool) -> Real:
         d[i, i + 1] = -d[i, i] - d[i, i + 2]
     flat = np.zeros((1, len(h) + 1))
     return np.vstack([flat, linalg.solve_banded((1, 1), banded, d), flat])
-
-
-# --- contrasts --------------------------------------------------------------------------------------------------------
 
 
 def treatment_contrast(levels: Sequence[Any], base: Any = None, reference: Any = None) -> Coded:

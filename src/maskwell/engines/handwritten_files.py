@@ -19,8 +19,6 @@ from maskwell.core.phrases import fault_of
 from maskwell.errors import DataFileError, InputError, MatrixError, ParameterError
 from maskwell.privacy.curves import Curve, Lines, Steps
 
-# ---- tables: CSV with a header, every line told by its number
-
 Line = tuple[int, list[str]]
 
 
@@ -51,8 +49,6 @@ def read_small_table(
         raise DataFileError("path-has-no-rows", hint=hint, path=path)
     return [(number, dict(zip(header, line, strict=True))) for number, line in lines[1:]]
 
-
-# ---- the curves of a demand: columns p, lower, upper
 
 CURVES_HINT = "give a CSV with a header p,lower,upper and one row for each prior, the first for p = 0"
 Rows = Sequence[tuple[Fraction, Fraction]]
@@ -120,9 +116,6 @@ def _lines(rows: Rows) -> Lines:
     start = [] if rows[0][0] == 0 else [(Fraction(0), Fraction(0))]
     end = [] if rows[-1][0] == 1 else [(Fraction(1), Fraction(1))]
     return Lines.of([*start, *rows, *end])
-
-
-# ---- matrices: CSV with or without labels, JSON, NPY
 
 
 @dataclass(frozen=True)

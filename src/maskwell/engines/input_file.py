@@ -106,8 +106,6 @@ class InputFile(str):
         return source if self.view is None else self.view(source, self)
 
 
-# ---- what the beginning of a file tells
-
 _NOT_IN_WINDOWS = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 _SEQUENCES = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
 _HIGH = re.compile(rb"[\x80-\xff]")

@@ -17,11 +17,9 @@ from maskwell.engines.assignments import Assignment, Samples, Variable, variable
 from maskwell.engines.column_codes import raise_first
 from maskwell.engines.column_tables import Table, TableInMemory, open_table
 from maskwell.engines.formula import Formula, check_columns, read_formula, read_right_side, uses_of
-from maskwell.engines.formula_coding import Coding
-from maskwell.engines.formula_references import References
+from maskwell.engines.formula_coding import CategoryColumn, Coding, Predictors
 from maskwell.engines.labelled_columns import as_factor
-from maskwell.engines.model_predictors import Hidden, Variables, categories_of
-from maskwell.engines.predictor_columns import CategoryColumn, Predictors
+from maskwell.engines.model_predictors import Hidden, References, Variables, categories_of
 from maskwell.engines.rows import Rows
 from maskwell.engines.survey_columns import ColumnRoles, RoleReader, SampleReader, some_rows
 from maskwell.errors import InputError, MissingValueError, ParameterError
@@ -185,19 +183,15 @@ def read_model_frame(
         known = {parsed.outcome: outcome.labels, **{name: held.labels for name, held in inputs.items()}}
         known |= {name: categories_of(name, column, uses) for name, column in frame.items()}
         places = reference.places(known, [*parsed.right, *(right or ())])
-        frame |= {name: _compared_with(frame[name], known[name], places[name]) for name in places if name in frame}
+        for name in (name for name in places if name in frame):  # the coding looks for the reference in first place
+            order = [known[name][places[name]], *(x for at, x in enumerate(known[name]) if at != places[name])]
+            held = CategoryColumn.of(frame[name]) if isinstance(frame[name], np.ndarray) else frame[name]
+            frame[name] = CategoryColumn(held.codes_among(order), order)
         outcome = replace(outcome, reference=places.pop(parsed.outcome, None))
     else:
         places = {}
     hidden = [Hidden(name, held, places.get(name, len(held) - 1)) for name, held in inputs.items()]
     return _assembled(parsed, right, reader, kept, frame, outcome, joint, hidden, plan)
-
-
-def _compared_with(column: Any, labels: Sequence[Any], place: int) -> Any:
-    """A predictor with the reference first, where the coding of categories looks for it."""
-    order = [labels[place], *(label for at, label in enumerate(labels) if at != place)]
-    held = CategoryColumn.of(column) if isinstance(column, np.ndarray) else column
-    return CategoryColumn(held.codes_among(order), order)
 
 
 def _assembled(

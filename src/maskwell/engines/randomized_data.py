@@ -159,9 +159,6 @@ def _one_file(
         target.finish()
 
 
-# ---- tables in memory
-
-
 def randomize_table(
     data: Any,
     assignments: Sequence[Assignment],

@@ -253,8 +253,6 @@ def _check_part(file: str, ending: str, path: str) -> None:
         raise DataFileError("path-is-empty-give-a", path=file)
 
 
-# ---- one pass over the rows
-
 Progress = Callable[[int, float | None], None]
 """Told the rows so far and, where it is known, the share of the work that is done."""
 

@@ -327,9 +327,6 @@ def _arrow(data: Any) -> Any:
     raise WrongTypeError("a-table-is-needed-not-a", name=type(data).__name__)
 
 
-# ---- further columns
-
-
 class _WiderRows:
     """Rows with further columns behind their own, from Arrow arrays with one value for each row."""
 

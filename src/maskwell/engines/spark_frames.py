@@ -115,9 +115,6 @@ def quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-# ---- work on partitions
-
-
 class _OnSpark:
     style = None
 
@@ -216,9 +213,6 @@ def _rows_of(source: Source, first_row: int | None, progress: Any) -> int:  # no
     return sum(map(len, source.batches()))
 
 
-# ---- the files behind a table
-
-
 @contextmanager
 def files_unchanged(frame: Any, needed: Collection[str]) -> Iterator[None]:
     """Raise where a Parquet file lacks a column that others have, or a file behind the table is changed in the block.
@@ -288,9 +282,6 @@ def _root(path: str) -> str:
     return str(Path(*itertools.takewhile(lambda name: "=" not in name, folders)))
 
 
-# ---- errors
-
-
 @contextmanager
 def spark_errors() -> Iterator[None]:
     """Say in one sentence that Spark stopped; its own words may hold values of the data."""
@@ -325,9 +316,6 @@ def _unreadable_file(why: str, path: str, column: str | None, expected: str | No
         return DataFileError("was-changed-or-deleted-while-spark", hint=hint, path=path)
     hint = "see whether it is whole; the error of Spark, from which this one was raised, says why"
     return DataFileError("spark-could-not-read", hint=hint, path=path)
-
-
-# ---- a session
 
 
 def spark_session(master: str = "local[*]", settings: Mapping[str, str] | None = None) -> Any:

@@ -222,9 +222,6 @@ def population_of(texts: Sequence[str]) -> tuple[str | float, ...]:
     return tuple(sizes)
 
 
-# ---- numbers and labels of a batch
-
-
 def labels_of(column: Any, name: str, row: int, needed: str = NEEDED) -> Factor:
     """A column of labels as codes; a missing value is refused with its row."""
     check_no_missing(column, name, row, needed)
@@ -265,8 +262,6 @@ def _not_whole(values: list[Any], row: int) -> tuple[str, str]:
             return f"{what} in row {i}", repr(str(value))
     return "does not hold whole numbers", ""
 
-
-# ---- reports
 
 Columns = Mapping[str, Any]  # the columns of a batch by their names, as Arrow arrays
 

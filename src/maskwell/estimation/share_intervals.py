@@ -285,8 +285,6 @@ def scheffe(estimate: Estimate, level: float) -> Intervals:
     return symmetric(estimate, math.sqrt(chdtri(len(estimate.pi_hat) - 1, 1 - level)), "scheffe", level)
 
 
-# ---- from the binomial count behind each share
-
 INCONSISTENT = Flag(
     "inconsistent_with_design: no share between 0 and 1 fits these reports at this level, so the interval holds those "
     "that fit nearly as well as the nearest; another design may have been used, or respondents did not follow the "
@@ -368,8 +366,6 @@ def clopper_pearson(x: Real, n: Real, z: float) -> tuple[Real, Real]:
     high = np.where(x < n, betainccinv(x + 1, np.where(x < n, n - x, 1), tail), 1.0)
     return low[of], high[of]
 
-
-# ---- by name
 
 METHODS: dict[str, Callable[..., Intervals]] = {
     "wald": wald,

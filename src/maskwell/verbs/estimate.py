@@ -35,8 +35,8 @@ from maskwell.verbs.share_results import Shares, with_quantities
 
 if TYPE_CHECKING:
     from maskwell.core.row_sums import Cells
+    from maskwell.engines.report_counts import SurveyTally
     from maskwell.engines.row_sources import Progress
-    from maskwell.engines.survey_counts import SurveyTally
     from maskwell.verbs.described_survey import Survey
 
 
@@ -282,7 +282,7 @@ def _estimator(method: str) -> Any:
 
 
 def _by_plan(question: _RowQuestion) -> Shares:
-    from maskwell.engines.survey_counts import tally_survey
+    from maskwell.engines.report_counts import tally_survey
     from maskwell.estimation.sampling.report_shares import estimate_simple
 
     sampled, where, by = question.sampled, question.question.where, question.question.by

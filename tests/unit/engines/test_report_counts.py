@@ -12,11 +12,10 @@ pq = pytest.importorskip("pyarrow.parquet")
 
 from maskwell.core import Categories, Cells
 from maskwell.designs import Dense, Uniform
-from maskwell.engines import Rows, survey_counts
+from maskwell.engines import Rows, report_counts
 from maskwell.engines.assignments import Assignment, direct_design
-from maskwell.engines.report_counts import tally_groups
+from maskwell.engines.report_counts import tally_groups, tally_survey
 from maskwell.engines.survey_columns import ColumnRoles, population_of
-from maskwell.engines.survey_counts import tally_survey
 from maskwell.errors import DataFileError, MaskwellError, MissingValueError, ParameterError, UnknownCategoryError
 
 YES_NO = Categories.of(["yes", "no"])
@@ -72,8 +71,8 @@ PLAN = ColumnRoles(weights="w", strata="h", clusters=("c",), by=("sex",))
 
 def test_sums_are_those_of_a_loop(rows: tuple[str, dict[str, np.ndarray]], monkeypatch: pytest.MonkeyPatch) -> None:
     path, columns = rows
-    monkeypatch.setattr(survey_counts, "ROWS_AT_ONCE", 333)
-    monkeypatch.setattr(survey_counts, "WAITING_CELLS", 2)
+    monkeypatch.setattr(report_counts, "ROWS_AT_ONCE", 333)
+    monkeypatch.setattr(report_counts, "WAITING_CELLS", 2)
     tally = tally_survey(Rows.of(path), BOTH, PLAN)
     assert lines(tally.cells) == by_hand(columns)
     assert (tally.rows, tally.dropped, tally.cells.rows) == (3000, 0, 3000)

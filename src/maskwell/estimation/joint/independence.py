@@ -128,9 +128,6 @@ def degrees_of_freedom(shape: Sequence[int]) -> int:
     return int(np.prod(shape)) - 1 - sum(size - 1 for size in shape)
 
 
-# ---- tests on the reports
-
-
 def reports_test(estimate: Estimate, layout: Layout, method: str = "pearson") -> IndependenceTest:
     """Pearson's chi-square of the reports that occur, or their likelihood ratio."""
     x, flags = counted(estimate, layout, method).astype(np.float64), list[str]()
@@ -211,9 +208,6 @@ def interactions(shape: Sequence[int]) -> Real:
     return u[:, int((values > 1e-9).sum()) :]
 
 
-# ---- tests on the true table
-
-
 def likelihood_ratio_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
     """By chi-square; flagged where a share is at its bound."""
     x = counted(estimate, layout, "likelihood-ratio")
@@ -281,8 +275,6 @@ def slopes(pi: Real) -> Real:
         jacobian -= reduce(lambda a, b: np.asarray(np.kron(a, b), dtype=np.float64), rows)
     return jacobian
 
-
-# ---- by name
 
 TESTS: dict[str, Callable[[Estimate, Layout], IndependenceTest]] = {
     "pearson": reports_test,

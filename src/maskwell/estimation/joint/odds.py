@@ -145,8 +145,6 @@ class OddsProfile:
         )
         return -float(optimum.fun) * float(self.table.counts.sum()), self._pi(optimum.x, phi)
 
-    # ---- logits: alpha = (r, s, one for each other cell)
-
     @cached_property
     def _others(self) -> list[int]:
         return [j for j in range(self.table.P.shape[1]) if j not in self.cells]
@@ -165,8 +163,6 @@ class OddsProfile:
         theta[self.cells[0]] += phi
         e = np.exp(theta - theta.max())
         return np.asarray(e / e.sum())
-
-    # ---- minus the mean log-likelihood, with its first and second derivative in alpha
 
     def _value(self, alpha: Real, phi: float) -> float:
         counts = self.table.counts

@@ -239,8 +239,6 @@ class Regression(Coefficients):
         terms = (*self.terms, "deviation")
         return Coefficients(terms, estimates, self.random.covariance, self.degrees_of_freedom, infinite=infinite)
 
-    # ---- questions
-
     def predict(self, data: Any = None) -> Real:
         """Fitted chance of the first category, shape (rows,), or of each category, shape (rows, k), when k > 2.
 

@@ -153,8 +153,6 @@ class Sampling:
                 raise ParameterError("one-population-of-for-strata-give", population=population, size=strata.size)
         return population
 
-    # ---- what was given
-
     @property
     def n(self) -> int | None:
         """Number of rows; None where no column tells it."""
@@ -219,8 +217,6 @@ class Sampling:
             check_replicates(self.replicates, n)
         if self.joint_inclusion is not None:
             check_joint(self.joint_inclusion, n)
-
-    # ---- what an estimate asks
 
     @property
     def scheme(self) -> Scheme:
