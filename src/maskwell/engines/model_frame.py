@@ -20,7 +20,7 @@ from maskwell.engines.formula import Formula, check_columns, read_formula, read_
 from maskwell.engines.formula_coding import CategoryColumn, Coding, Predictors
 from maskwell.engines.labelled_columns import as_factor
 from maskwell.engines.model_predictors import Hidden, References, Variables, categories_of
-from maskwell.engines.rows import Rows
+from maskwell.engines.rows import Rows, lists_categories
 from maskwell.engines.survey_columns import ColumnRoles, RoleReader, SampleReader, some_rows
 from maskwell.errors import InputError, MissingValueError, ParameterError
 
@@ -265,7 +265,9 @@ class _Reader:
     ) -> None:
         self._columns, self._rows, self._policy, self._uses = columns, rows, missing, uses
         self._texts_only, self._labels = table.texts_only, table.labels
-        self._in_order = {name for name in columns if _has_categories(table, name)}
+        self._in_order = {
+            name for name in columns if isinstance(table, TableInMemory) and lists_categories(table.column(name))
+        }
         self._kept = np.ones(rows, dtype=np.bool_)
         self._lost: dict[str, int] = {}
 
@@ -378,16 +380,6 @@ def _as_numbers(column: Any) -> Real | None:
         return numbers_in_memory(column.cast(arrow.float64()))
     except arrow.ArrowException:
         return None
-
-
-LISTED = (("pandas", "CategoricalDtype"), ("polars", "Enum"))
-"""Types that list their categories. Older versions of polars do not tell Arrow that those of an Enum are in order."""
-
-
-def _has_categories(table: Table, name: str) -> bool:
-    """Whether pandas or polars lists the categories of a column: somebody may have put them in order."""
-    kind = getattr(table.column(name), "dtype", None) if isinstance(table, TableInMemory) else None
-    return (type(kind).__module__.partition(".")[0], type(kind).__name__) in LISTED
 
 
 def _as_categories(column: Any, *, in_order: bool) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_sum_of_counts, exact_sum
 from maskwell.core.categories import Categories
+from maskwell.core.display import Inside
 from maskwell.core.groups import Factor
 from maskwell.core.phrases import listed
 from maskwell.core.report_data import Counts, Reports
@@ -37,16 +38,6 @@ ROWS_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True)
-class Tally:
-    """Counted reports, the design of all columns together, and how many rows were left out."""
-
-    counts: Counts
-    design: Design
-    rows: int
-    dropped: int
-
-
-@dataclass(frozen=True)
 class SampleTally:
     """The counts of one group of rows, with its design and what tells it (empty where there is one group)."""
 
@@ -56,12 +47,19 @@ class SampleTally:
 
 
 @dataclass(frozen=True)
-class GroupTally:
-    """Counted reports of each group of rows, and how many rows were left out."""
+class Tally:
+    """Counted reports of each group of rows, or of the only one, and how many rows were left out."""
 
     samples: tuple[SampleTally, ...]
     rows: int
     dropped: int
+    counts = Inside[Counts]("_only.counts", "Of the only group.")
+    design = Inside[Design]("_only.design", "Of all columns of the only group together.")
+
+    @property
+    def _only(self) -> SampleTally:
+        (one,) = self.samples
+        return one
 
 
 def tally_file(
@@ -72,11 +70,18 @@ def tally_file(
     counts: str | None = None,
     progress: Progress | None = None,
 ) -> Tally:
-    """Count the reports of the assigned columns, jointly if there are several; the column ``counts`` says how often."""
-    check_assignments(assignments)
-    counter = _counter_of(assignments, missing)
-    rows, (counter,) = _count(table, [counter], counts, progress)
-    return Tally(counter.totals[0], counter.designs[0], rows, counter.dropped)
+    """Count the reports of the assigned columns, jointly if there are several, for each group of rows with its design.
+
+    The column ``counts`` says how often a row counts.
+    """
+    if not any(one.when for one in assignments):
+        check_assignments(assignments)
+        rows, (counter,) = _count(table, [_counter_of(assignments, missing)], counts, progress)
+        return Tally((SampleTally(counter.totals[0], counter.designs[0], ""),), rows, counter.dropped)
+    samples = Samples(tuple(variables_of(assignments)))
+    rows, (counter,) = _count(table, [_SampleCounter(samples, missing)], counts, progress)
+    samples.check_used([place for place, total in enumerate(counter.totals) if total.values.any()])
+    return Tally(tuple(map(SampleTally, counter.totals, samples.designs, samples.labels)), rows, counter.dropped)
 
 
 def tally_columns(
@@ -92,22 +97,6 @@ def tally_columns(
     counters = [_counter_of([one], missing) for one in assignments]
     _, seen = _count(table, counters, counts, progress)
     return {",".join(one.columns): counter.totals[0] for one, counter in zip(assignments, seen, strict=True)}
-
-
-def tally_groups(
-    table: Rows,
-    assignments: Sequence[Assignment],
-    *,
-    missing: str = "error",
-    counts: str | None = None,
-    progress: Progress | None = None,
-) -> GroupTally:
-    """Count the reports of each group of rows with the design it used."""
-    samples = Samples(tuple(variables_of(assignments)))
-    counter = _SampleCounter(samples, missing)
-    rows, (counter,) = _count(table, [counter], counts, progress)
-    samples.check_used([place for place, total in enumerate(counter.totals) if total.values.any()])
-    return GroupTally(tuple(map(SampleTally, counter.totals, samples.designs, samples.labels)), rows, counter.dropped)
 
 
 @dataclass(frozen=True)
@@ -331,7 +320,10 @@ def tally_survey(
         raise MissingValueError("has-no-row-with-a-report", table=table)
     seen = cells.n > 0
     samples.check_used(cells.sample.labels[np.unique(cells.sample.codes[seen])].tolist())
-    _check_strata(cells.stratum.take(np.flatnonzero(seen)), rows.strata_left_out, plan)
+    lost = sorted(rows.strata_left_out - _occurring(cells.stratum.take(np.flatnonzero(seen))), key=str)
+    if lost:  # the estimate would be one for the other strata
+        named = listed(map(str, lost), len(lost), 30)
+        raise MissingValueError("no-row-of-has-a-report", plan_strata=plan.strata, empty=named, strata=lost)
     empty = sorted(rows.domains_left_out - _occurring(cells.domain.take(np.flatnonzero(seen))), key=str)
     read = (rows.rows, rows.dropped, rows.ratios, rows.products, tuple(empty))
     return SurveyTally(_sized(cells, plan), tuple(samples.designs), *read)
@@ -421,14 +413,6 @@ class _Surveying:
 
 def _occurring(factor: Factor) -> set[Any]:
     return set(factor.labels[np.unique(factor.codes)].tolist())
-
-
-def _check_strata(kept: Factor, left_out: set[Any], plan: ColumnRoles) -> None:
-    """Raise for a stratum all of whose rows were left out: the estimate would be one for the others."""
-    empty = sorted(left_out - _occurring(kept), key=str)
-    if empty:
-        named = listed(map(str, empty), len(empty), 30)
-        raise MissingValueError("no-row-of-has-a-report", plan_strata=plan.strata, empty=named, strata=empty)
 
 
 def _replicated(replicates: Real, given: Real | None) -> tuple[Real, Real]:

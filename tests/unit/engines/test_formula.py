@@ -97,8 +97,6 @@ def test_a_coding_refuses_what_the_fit_did_not_hold():
         coding.apply(replace(others, columns={**others.columns, "region": np.array([1.0])}))
 
 
-# ---- formulas from strangers
-
 TABLE = pd.DataFrame(
     {
         "a": [1.0, 2.0, 4.0, 3.0, 7.0],

@@ -14,7 +14,7 @@ from maskwell.core import Categories, Cells
 from maskwell.designs import Dense, Uniform
 from maskwell.engines import Rows, report_counts
 from maskwell.engines.assignments import Assignment, direct_design
-from maskwell.engines.report_counts import tally_groups, tally_survey
+from maskwell.engines.report_counts import tally_file, tally_survey
 from maskwell.engines.survey_columns import ColumnRoles, population_of
 from maskwell.errors import DataFileError, MaskwellError, MissingValueError, ParameterError, UnknownCategoryError
 
@@ -81,7 +81,7 @@ def test_sums_are_those_of_a_loop(rows: tuple[str, dict[str, np.ndarray]], monke
 
 def test_groups_are_counted_each_with_its_design(rows: tuple[str, dict[str, np.ndarray]]) -> None:
     path, columns = rows
-    tally = tally_groups(Rows.of(path), BOTH)
+    tally = tally_file(Rows.of(path), BOTH)
     for sample, group in zip(tally.samples, (1, 2), strict=True):
         own = columns["y"][columns["g"] == group]
         assert sample.counts.values.tolist() == [int((own == "yes").sum()), int((own == "no").sum())]
@@ -215,9 +215,6 @@ def test_ratios_of_replicate_weights_are_those_of_rows_not_of_lines(tmp_path: Pa
     assert found.ratios.tolist() == [[1, 1], [2, 2]]
 
 
-# ---- groups, strata and domains without a report
-
-
 def file_of(tmp_path: Path, text: str) -> str:
     path = tmp_path / "few.csv"
     path.write_text(text)
@@ -227,7 +224,7 @@ def file_of(tmp_path: Path, text: str) -> str:
 def test_a_group_with_a_design_and_no_row_is_named(tmp_path: Path) -> None:
     path = file_of(tmp_path, "y,g,h\nyes,1,a\nno,1,a\nno,1,b\n")
     for tally in (
-        lambda: tally_groups(Rows.of(path), BOTH),
+        lambda: tally_file(Rows.of(path), BOTH),
         lambda: tally_survey(Rows.of(path), BOTH, ColumnRoles(strata="h")),
     ):
         with pytest.raises(MaskwellError, match="no row with a report has g = 2, for which there is a design"):

@@ -127,8 +127,6 @@ def test_counting_bits_without_the_processors_help() -> None:
     assert _BITS_OF_BYTE[words.view(np.uint8)].sum(axis=-1).tolist() == expected
 
 
-# ---- mining
-
 ITEMS = 9
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real
-from maskwell.core.display import Result, number_or_none
+from maskwell.core.display import Result, entries, number_or_none
 from maskwell.core.phrases import Printed, p_equals
 from maskwell.core.verdicts import at_least, below
 from maskwell.errors import ParameterError
@@ -84,12 +84,9 @@ class IndependenceTest(Result):
         """Everything as plain values, for JSON."""
         values: dict[str, Any] = {
             "variables": list(self.names),
-            "method": self.method,
-            "statistic": self.statistic,
+            **entries(self, "method statistic"),
             "degrees_of_freedom": number_or_none(self.degrees_of_freedom),
-            "p_value": self.p_value,
-            "n": self.n,
-            "flags": list(self.flags),
+            **entries(self, "p_value n flags"),
         }
         return values if self.denominator is None else {**values, "denominator_degrees_of_freedom": self.denominator}
 

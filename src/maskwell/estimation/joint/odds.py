@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_level
-from maskwell.core.display import Result, number_or_none
+from maskwell.core.display import Result, entries, number_or_none
 from maskwell.core.phrases import Printed
 from maskwell.core.verdicts import above
 from maskwell.designs.design import Design
@@ -252,16 +252,13 @@ class OddsRatio(Result):
         """Everything as plain values, for JSON."""
         return {
             "variables": list(self.names),
-            "rows": list(self.rows),
-            "columns": list(self.columns),
+            **entries(self, "rows columns"),
             "odds_ratio": number_or_none(self.value),
             "log_odds_ratio": number_or_none(self.log_odds_ratio),
             "standard_error": number_or_none(self.standard_error),
             "interval": [number_or_none(end) for end in self.confidence_interval(level)],
             "level": level,
-            "method": self.method,
-            "interval_method": self.interval_method,
-            "flags": list(self.flags),
+            **entries(self, "method interval_method flags"),
         }
 
     def __repr__(self) -> str:

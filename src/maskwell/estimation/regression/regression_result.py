@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, as_floats, as_list, check_kind
-from maskwell.core.display import Inside, Summary, plain_numbers, require_pandas
+from maskwell.core.display import Inside, Summary, entries, plain_numbers, require_pandas
 from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.design import Design
 from maskwell.errors import InputError
@@ -315,22 +315,18 @@ class Regression(Coefficients):
             "n": self.n,
             "method": self.family,
             "outcome": self.outcome,
-            "categories": [
-                label if isinstance(label, str | int | float | bool) else str(label) for label in self.categories
-            ],
+            "categories": [x if isinstance(x, str | int | float | bool) else str(x) for x in self.categories],
             "level": level,
             "interval": interval_words(self),
             "exponentiated": exponentiate,
             "coefficients": self.rows(level, exponentiate=exponentiate),
             "covariance": plain_numbers(self.known_covariance(level)),
             "covariance_scale": "log" if exponentiate else "estimates",
-            "variance": self.variance,
-            "degrees_of_freedom": self.degrees_of_freedom,
+            **entries(self, "variance degrees_of_freedom"),
             "log_likelihood": None if math.isnan(self.log_likelihood) else self.log_likelihood,
             "aic": None if self.incomparable or math.isnan(self.log_likelihood) else self.aic,
             "bic": None if self.incomparable or math.isnan(self.log_likelihood) else self.bic,
-            "iterations": self.iterations,
-            "converged": self.converged,
+            **entries(self, "iterations converged"),
             "flags": list(self.notes(level)),
             "dropped": self.dropped,
             "designs": list(self.fingerprints),

@@ -143,9 +143,6 @@ def test_multinomial_recovers_a_saturated_table():
     assert found.family == "multinomial"
 
 
-# ---- what is wrong is said
-
-
 def test_a_collinear_column_is_named():
     X, z = logistic_data(100, [0.0, 1.0, 1.0])
     with pytest.raises(InputError, match=r"column 'sum' is a combination of the columns 'a', 'b'"):
