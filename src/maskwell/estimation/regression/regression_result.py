@@ -146,7 +146,7 @@ class Regression(Coefficients):
     llf = Inside[float]("log_likelihood", "The log-likelihood at the estimates.")
     llnull = Inside[float | None]("null_log_likelihood", "The log-likelihood with an intercept alone.")
     nobs = Inside[int]("n", "Number of rows.")
-    params = _Named("shown", "Coefficients; by name (a pandas Series) after a formula, as the next three.")
+    params = _Named("shown", "Coefficients, by name (a pandas Series) after a formula.")
     bse = _Named("standard_error", "Standard errors of the coefficients.")
     tvalues = _Named("z", "Coefficients over their standard errors.")
     pvalues = _Named("p_values", "Two-sided p-values of the coefficients.")
