@@ -31,7 +31,7 @@ from maskwell.engines.assignments import Assignment, Samples, check_assignments,
 from maskwell.engines.column_codes import Problems, include_problems, raise_first
 from maskwell.engines.row_sources import PIECE_BYTES, Progress, RowPass, Source, find_column
 from maskwell.engines.rows import Part, Rows
-from maskwell.engines.survey_columns import ColumnRoles, RoleReader, SampleReader, whole_numbers
+from maskwell.engines.survey_columns import ColumnRoles, RoleReader, SampleReader, borne, whole_numbers
 from maskwell.errors import MissingValueError, ParameterError, ReportError
 
 ROWS_AT_ONCE = 1 << 18
@@ -320,11 +320,11 @@ def tally_survey(
         raise MissingValueError("has-no-row-with-a-report", table=table)
     seen = cells.n > 0
     samples.check_used(cells.sample.labels[np.unique(cells.sample.codes[seen])].tolist())
-    lost = sorted(rows.strata_left_out - _occurring(cells.stratum.take(np.flatnonzero(seen))), key=str)
+    lost = sorted(rows.strata_left_out - borne([cells.stratum.take(np.flatnonzero(seen))]), key=str)
     if lost:  # the estimate would be one for the other strata
         named = listed(map(str, lost), len(lost), 30)
         raise MissingValueError("no-row-of-has-a-report", plan_strata=plan.strata, empty=named, strata=lost)
-    empty = sorted(rows.domains_left_out - _occurring(cells.domain.take(np.flatnonzero(seen))), key=str)
+    empty = sorted(rows.domains_left_out - borne([cells.domain.take(np.flatnonzero(seen))]), key=str)
     read = (rows.rows, rows.dropped, rows.ratios, rows.products, tuple(empty))
     return SurveyTally(_sized(cells, plan), tuple(samples.designs), *read)
 
@@ -409,10 +409,6 @@ class _Surveying:
             raise_first(part.problems, rows.rows)
         part.rows, part.cells = rows.rows, _together(part.cells, waiting)
         return part
-
-
-def _occurring(factor: Factor) -> set[Any]:
-    return set(factor.labels[np.unique(factor.codes)].tolist())
 
 
 def _replicated(replicates: Real, given: Real | None) -> tuple[Real, Real]:

@@ -125,7 +125,7 @@ class RoleReader:
         strata = [] if plan.strata is None else [labels_of(columns[plan.strata].take(every), plan.strata, row)]
         told = require().array(np.flatnonzero(rows & self.with_domain(columns, len(rows))))
         domains = self._domains({name: columns[name].take(told) for name in plan.by}, row).values()
-        return _borne(strata), _borne(domains)
+        return borne(strata), borne(domains)
 
     def _known(self, columns: Mapping[str, Any], row: int) -> dict[str, Any]:
         plan = self._plan
@@ -182,7 +182,8 @@ def _too_small(code: str, values: Real, place: int, name: str, row: int) -> Para
     return ParameterError(code, row_plus_small_number=row + place + 1, values=f"{values[place]:g}", column=name)
 
 
-def _borne(factors: Iterable[Factor]) -> set[Any]:
+def borne(factors: Iterable[Factor]) -> set[Any]:
+    """The labels that some row bears."""
     return {label for factor in factors for label in factor.labels[np.unique(factor.codes)].tolist()}
 
 
