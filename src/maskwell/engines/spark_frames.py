@@ -319,7 +319,7 @@ def _unreadable_file(why: str, path: str, column: str | None, expected: str | No
 
 
 def spark_session(master: str = "local[*]", settings: Mapping[str, str] | None = None) -> Any:
-    """A session of Spark on this machine, or on the cluster that ``master`` names, with Arrow in use.
+    """A session of Spark with Arrow in use; where PySpark or Java is missing an error says what to install.
 
     Parameters
     ----------
@@ -327,11 +327,6 @@ def spark_session(master: str = "local[*]", settings: Mapping[str, str] | None =
         Where Spark runs: ``"local[2]"`` is two threads on this machine, a URL names a cluster.
     settings
         Further settings of Spark by their names: ``{"spark.ui.enabled": "false"}``.
-
-    Raises
-    ------
-    MissingExtraError
-        Where PySpark or Java is not installed; in one line that says what to install.
     """
     check_kind(str, master=master)
     further = {} if settings is None else as_mapping(settings, "settings")

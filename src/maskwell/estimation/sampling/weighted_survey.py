@@ -149,8 +149,6 @@ def estimate_survey(
         The known number of units in the population; shares are totals over this number. By default they are totals over
         the sum of the weights (Hajek ratios).
 
-    Examples
-    --------
     Eight of twenty people drew a card of Liu and Chow's jar; no one was asked twice:
 
     >>> from maskwell.designs import Dense
