@@ -182,10 +182,7 @@ def variables_of(assignments: Sequence[Assignment]) -> list[Variable]:
 
 @dataclass(frozen=True)
 class Samples:
-    """All combinations of the designs of several variables, one of which each row used.
-
-    The sample of a row is a mixed-radix number: for each variable, which of its designs; the first variable slowest.
-    """
+    """All combinations of the designs of several variables, one of which each row used, the first variable slowest."""
 
     variables: tuple[Variable, ...]
 

@@ -23,7 +23,6 @@ from maskwell.errors import MissingValueError, ParameterError, TooLargeError, Un
 
 NAMED_LABELS = 10
 LIKE_MISSING = {"na", "n/a", "#n/a", "nan", "null", "none", "nil", "."}
-"""Texts that often stand for a missing value; here they are labels like any other."""
 KEPT_OFFENDERS = 1000
 _EMPTY_CELLS = (
     '; only empty cells are missing: in R, write.csv(d, f, na = "")',

@@ -179,10 +179,7 @@ def _sorted_knots(x: Real, bounds: tuple[float, float], count: int | None, knots
 
 
 def _free_cubic_spline(x: Real, knots: Real, *, cyclic: bool) -> Real:
-    """Cubic splines by their values at the knots, shape (n, knots), or one column less if cyclic.
-
-    After Wood (2006), Generalized Additive Models, pp. 145-147, as given in patsy and formulaic.
-    """
+    """Cubic splines by their values at the knots, one column less if cyclic: Wood (2006), pp. 145-147, as in patsy."""
     n, low, high = len(knots) - cyclic, knots[0], knots[-1]
     if cyclic:
         if low >= high:

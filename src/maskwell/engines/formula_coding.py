@@ -101,8 +101,7 @@ MOST_BYTES = 4 << 30  # of a model matrix, with its copies for the categories of
 MOST_WORK = 20_000
 """Of finding which categories to leave out, about two seconds: four times as much for each column of a product."""
 
-_Scoped: TypeAlias = tuple[tuple[str, bool], ...]
-"""Factors of a term by their texts, each with whether it leaves out a column."""
+_Scoped: TypeAlias = tuple[tuple[str, bool], ...]  # texts of factors, each with whether it leaves out a column
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,6 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "np.where": Function({"condition": VALUE, "x": VALUE, "y": VALUE}, 3),
     }
 )
-"""All that can be called in a formula."""
 
 
 def checked(node: expressions.Node) -> Expression:

@@ -55,11 +55,7 @@ Rows = Sequence[tuple[Fraction, Fraction]]
 
 
 def read_curves(path: str, *, between: str = "steps") -> tuple[Curve | None, Curve | None]:
-    """The lower and the upper curve; one whose column is absent is None.
-
-    ``between`` = "steps": the values of a row hold from its p up to the next. "lines": rows are joined by straight
-    lines, with (0, 0) and (1, 1) added where the table does not reach.
-    """
+    """The lower and the upper curve, None without a column: "steps" that hold up to the next p, or "lines" between."""
     lines = read_lines(path, hint=CURVES_HINT)
     header = lines[0][1] if lines else []
     if "p" not in header or not {"lower", "upper"} & set(header) or len(set(header)) < len(header):

@@ -175,8 +175,7 @@ def _fits(start: bytes, sign: str) -> bool:
 class DecimalCommas:
     """Turns decimal commas into points as rows are read, in columns that have them throughout.
 
-    With ``asked`` a column counts in which some numbers have a comma and none a point; else all its first values must
-    be numbers, too, and one of them no whole number with its thousands parted, as 1,234 may be.
+    Unless ``asked``, all first values must be numbers, and one no number with its thousands parted, as 1,234 may be.
     """
 
     def __init__(self, path: str, *, asked: bool) -> None:

@@ -141,11 +141,7 @@ def read_model_frame(
     reference: References | None = None,
     combine: Callable[[Sequence[Hashable]], Groups] | None = None,
 ) -> ModelFrame:
-    """Read what a regression needs from a table in memory or from a file.
-
-    ``latent`` is a formula such as ``~ age`` for the categories of a randomized predictor; by default all terms of the
-    formula without it. ``combine`` chooses categories of the outcome that count as one, by its labels.
-    """
+    """Read what a regression needs; ``latent`` is a formula for the categories of a randomized predictor."""
     check_kind(str, missing=missing)
     if missing not in ("error", "drop"):
         raise ParameterError("missing-missing", missing=missing)

@@ -126,7 +126,6 @@ ENGINES: Mapping[str, Callable[[], Engine]] = {
     **dict.fromkeys((".arrow", ".arrows"), partial(_engine, "arrow")),
     **dict.fromkeys((".sav", ".dta", ".sas7bdat", ".xpt"), partial(_engine, "labelled")),
 }
-"""The engine of each ending of a file name, loaded when it is called."""
 
 _OTHERS = [ending for ending in ENGINES if not ending.startswith((".csv", ".tsv")) and ending != ".arrows"]
 KNOWN = f"known endings: .csv .tsv (or {' '.join(COMPRESSED)}) {' '.join(_OTHERS)}"

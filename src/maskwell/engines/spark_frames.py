@@ -215,10 +215,7 @@ def _rows_of(source: Source, first_row: int | None, progress: Any) -> int:  # no
 
 @contextmanager
 def files_unchanged(frame: Any, needed: Collection[str]) -> Iterator[None]:
-    """Raise where a Parquet file lacks a column that others have, or a file behind the table is changed in the block.
-
-    Spark fills such a column with missing values, and reads whatever a file holds when its turn comes.
-    """
+    """Raise where a Parquet file lacks a column of others, which Spark would fill, or a file changes in the block."""
     before = {path: file_state(path) for path in _files_here(frame)}
     for files in _files_by_table(frame):
         _check_same_columns(files, needed)
@@ -304,7 +301,6 @@ _UNREADABLE = re.compile(
     r"(?:Data type mismatches when reading Parquet column \[(.+?)\]\. "
     r"Expected Spark type (\w+), actual Parquet type (\w+))?"
 )
-"""What Spark says of a file that it cannot read."""
 
 
 def _unreadable_file(why: str, path: str, column: str | None, expected: str | None, kind: str | None) -> DataFileError:
