@@ -129,9 +129,8 @@ class _ParquetSink:
 
     def write(self, batch: Any) -> None:
         with file_errors("write", "the output"):
-            # older versions of pyarrow cannot write Parquet from dictionaries while the file says texts
-            able = hasattr(require("pyarrow.parquet").ParquetWriter, "add_key_value_metadata")
-            batch = exact_batch(batch, coming_schema(batch.schema, self._schema) if able else self._schema)
+            coming = coming_schema(batch.schema, self._schema) if _takes_dictionaries() else self._schema
+            batch = exact_batch(batch, coming)
         self._waiting.append(batch)
         # How long a dictionary is does not count, since it depends on how the input was cut.
         is_dictionary = require().types.is_dictionary
@@ -170,6 +169,11 @@ class _ParquetSink:
                 stored = base64.b64encode(self._schema.serialize())
                 self._writer.add_key_value_metadata({**(self._schema.metadata or {}), b"ARROW:schema": stored})
         return self._writer
+
+
+def _takes_dictionaries() -> bool:
+    """Whether Parquet can be written from dictionaries while the file says texts; older versions of pyarrow cannot."""
+    return hasattr(require("pyarrow.parquet").ParquetWriter, "add_key_value_metadata")
 
 
 MAGIC = b"ARROW1"  # how a file begins that is not a stream
