@@ -22,7 +22,7 @@ import maskwell as mw
 from maskwell.core.display import Result
 from maskwell.core.documents import json_form
 from maskwell.errors import WrongTypeError
-from maskwell.estimation.direct_estimate import estimate_unknown
+from maskwell.estimation.direct_estimate import Released, estimate_unknown
 from maskwell.estimation.regression import Anchor, estimate_with_anchor
 from maskwell.plots import Picture
 
@@ -95,7 +95,7 @@ def examples() -> dict[str, Result]:
         shares.estimate.intervals(),
         *shares.quantities[:1],
         estimate_with(data, direct="region").estimate,
-        estimate_unknown([60, 40], categories=["a", "b"]),
+        estimate_unknown(Released.of([60, 40]), categories=["a", "b"]),
         joint,
         joint.conditional(given="region"),
         joint.difference({"y": yes}, given="region", between=("south", "no_rth")),

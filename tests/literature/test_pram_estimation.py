@@ -11,7 +11,7 @@ from tests.support.released import known_matrix, moved
 import maskwell as mw
 from maskwell.errors import MaskwellError, NotIdentifiableError, OrientationError
 from maskwell.estimation import Sample
-from maskwell.estimation.direct_estimate import estimate_unknown
+from maskwell.estimation.direct_estimate import Released, estimate_unknown
 from maskwell.microdata.matrices import is_invariant
 from maskwell.microdata.utility.utility_measures import cramers_v, table_distance
 
@@ -81,7 +81,7 @@ def test_moment_estimates_of_a_fixed_matrix(pram_vectors: Cases) -> None:
 def test_bounds_without_the_matrix(pram_vectors: Cases) -> None:
     for v in case(pram_vectors, "invariant_bounds", 2):
         counts, a, out = v["input"]["released_counts"], v["input"]["a"], v["expected"]
-        whole = estimate_unknown(counts)
+        whole = estimate_unknown(Released.of(counts))
         close(whole.contrast(a), (out["estimate"], out["upper_conservative"] ** 0.5), v["tol"])
         half = whole.critical_value(0.975) * whole.contrast(a).standard_error
         close((out["estimate"] - half, out["estimate"] + half), out["ci95"], v["tol"])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.released import known_matrix, moved
 
 from maskwell.designs import Dense
-from maskwell.estimation.direct_estimate import estimate_unknown
+from maskwell.estimation.direct_estimate import Released, estimate_unknown
 
 COUNTS = st.lists(st.integers(0, 40), min_size=2, max_size=5).filter(lambda counts: sum(counts) >= 2)
 
@@ -60,7 +60,7 @@ def test_estimates_know_what_they_rest_on(case: tuple[list[int], Dense], data: s
     counts, P = case
     k = len(counts)
     blocks = data.draw(st.lists(st.integers(0, 2), min_size=k, max_size=k))
-    whole, apart = estimate_unknown(counts), estimate_unknown(counts, blocks=blocks)
+    whole, apart = estimate_unknown(Released.of(counts)), estimate_unknown(Released.of(counts), blocks=blocks)
     assert (apart.sampling_variance == whole.sampling_variance).all()
     assert (apart.randomization_variance <= whole.randomization_variance * sum(counts) + 1e-12).all()
     for found in (whole, apart, known_matrix(counts, P.matrix())):

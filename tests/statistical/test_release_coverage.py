@@ -16,7 +16,7 @@ from tests.support.arrays import Real
 from tests.support.chisquare import FALSE_ALARM
 from tests.support.released import known_matrix
 
-from maskwell.estimation.direct_estimate import estimate_unknown
+from maskwell.estimation.direct_estimate import Released, estimate_unknown
 
 pytestmark = pytest.mark.statistical
 
@@ -54,7 +54,7 @@ def releases(make: Make) -> list[tuple[Real, Real]]:
 @cache
 def ends_without_matrix(counts: tuple[int, ...], method: str | None = None, target: str = "population") -> Real:
     """The intervals of a file, however often these counts are released."""
-    return estimate_unknown(np.array(counts), target=target).confidence_interval(LEVEL, method)  # type: ignore[arg-type]
+    return estimate_unknown(Released.of(np.array(counts)), target=target).confidence_interval(LEVEL, method)  # type: ignore[arg-type]
 
 
 def covered(ends: list[Real]) -> Real:

@@ -158,7 +158,7 @@ def predictors(frame: Any) -> Any:
     """The columns of a DataFrame as a regression reads them; texts are categories."""
     import numpy as np
 
-    from maskwell.engines.predictor_columns import CategoryColumn, Predictors
+    from maskwell.engines.formula_coding import CategoryColumn, Predictors
 
     def column(values: Any) -> Any:
         values = values if values.dtype.kind in "biuf" else values.astype("category")

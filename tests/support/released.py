@@ -12,7 +12,7 @@ import numpy as np
 from tests.support.arrays import Real
 
 from maskwell.designs import Design
-from maskwell.estimation.direct_estimate import DirectEstimate, estimate_moved
+from maskwell.estimation.direct_estimate import DirectEstimate, Released, estimate_moved
 
 
 def moved(P: Real, masses: Any) -> Real:
@@ -25,7 +25,7 @@ def known_matrix(released: Sequence[int] | Real, P: Real, target: str = "populat
     """Shares by somebody who knows the matrix: ``(D_p - P D_p P') / n`` is unbiased for their covariance."""
     n, p = float(np.sum(released)), np.asarray(released) / np.sum(released)
     W = (np.diag(p) - (P * p) @ P.T) / n
-    return estimate_moved(released, W, categories=range(len(p)), target=target)
+    return estimate_moved(Released.of(released), W, categories=range(len(p)), target=target)
 
 
 def outcomes(design: Design, counts: list[int]) -> Iterator[tuple[tuple[int, ...], Fraction]]:

@@ -106,7 +106,7 @@ def _survey(asked: Asked) -> tuple[Survey, dict[str, str]]:
 
 
 def _model(asked: Asked) -> Model:
-    from maskwell.engines.formula_references import References
+    from maskwell.engines.model_predictors import References
     from maskwell.verbs.regress import Model
 
     how: dict[str, Any] = {name: getattr(asked, name) for name in ("model", "latent", "variance", "interval")}
@@ -137,7 +137,7 @@ def _predicted(result: Regression, settings: tuple[str, ...], file: str | None) 
 def _smaller(result: Regression, survey: Survey, formula: str, asked: Model) -> Regression:
     """A smaller model of the same outcome, with the designs of the columns that it names."""
     from maskwell.engines.formula import read_formula
-    from maskwell.engines.formula_references import References
+    from maskwell.engines.model_predictors import References
     from maskwell.verbs.regress import fit
 
     outcome = read_formula(formula, random=True).outcome

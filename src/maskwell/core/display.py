@@ -37,7 +37,8 @@ class Inside(property, Generic[T]):
     """A property that stands in one of the values of a result, at a dotted path."""
 
     def __init__(self, path: str, doc: str) -> None:
-        super().__init__(attrgetter(path), doc=doc)
+        super().__init__(attrgetter(path))
+        self.__doc__ = doc  # else that of this class is found, in Python before 3.13
 
     if TYPE_CHECKING:
 

@@ -250,9 +250,6 @@ def numbers_in_memory(values: Any) -> Array:
     return numbers[values.offset : values.offset + len(values)]
 
 
-# ---- no more than the rows
-
-
 def without_views(kind: Any) -> Any:
     """The plain type of views, which share buffers with rows that went elsewhere, and of runs of equal values."""
     arrow = require()
@@ -413,8 +410,6 @@ def _text_places(array: Any, offsets: type) -> tuple[Array, Any]:
         raise DataFileError("a-column-of-texts-points-outside")
     return ends, data
 
-
-# ---- which types of columns a command can use; those that it does not name are copied, whatever they hold
 
 VALUES, REPORTS, BASKETS, ANY = "values", "reports", "baskets", "any"
 """What a column is asked for: labels or numbers; reports, which may be sets, kept as bytes; baskets, which may also be

@@ -29,7 +29,12 @@ def split(values: Any) -> Column:
         coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     except pa.ArrowNotImplementedError:
         return Column(_plain_list(values))
-    return _split_dictionary(coded)
+    if isinstance(coded, pa.Array):
+        return Column(_positions(coded), _plain_list(coded.dictionary))
+    if not coded.num_chunks:
+        return Column(np.empty(0, dtype=np.int64), [])
+    chunks = coded.unify_dictionaries().chunks
+    return Column(np.concatenate([_positions(chunk) for chunk in chunks]), _plain_list(chunks[0].dictionary))
 
 
 def join(codes: NDArray[Any], versions: Versions, like: Any, kept: NDArray[np.bool_] | None) -> Any:  # noqa: ARG001
@@ -42,7 +47,9 @@ def join(codes: NDArray[Any], versions: Versions, like: Any, kept: NDArray[np.bo
     def piece(part: NDArray[Any]) -> Any:
         if not is_dictionary:
             return labels.take(numbers_array(part))
-        indices = numbers_array(part.astype(_index_type(like.type.index_type, len(labels))))
+        dtype = np.dtype(like.type.index_type.to_pandas_dtype())
+        fits = len(labels) - 1 <= np.iinfo(dtype).max
+        indices = numbers_array(part.astype(dtype if fits else np.dtype(np.int64)))
         return pa.DictionaryArray.from_arrays(indices, labels, ordered=like.type.ordered)
 
     if isinstance(like, pa.Array):
@@ -65,15 +72,6 @@ def join_sets(bits: Bits, like: Any, kept: NDArray[np.bool_] | None) -> Any:  # 
     if isinstance(like, pa.Array):
         return masks
     return pa.chunked_array([masks[start:stop] for start, stop in _pieces(like, len(bits))], type=masks.type)
-
-
-def _split_dictionary(values: Any) -> Column:
-    if isinstance(values, pa.Array):
-        return Column(_positions(values), _plain_list(values.dictionary))
-    if not values.num_chunks:
-        return Column(np.empty(0, dtype=np.int64), [])
-    chunks = values.unify_dictionaries().chunks
-    return Column(np.concatenate([_positions(chunk) for chunk in chunks]), _plain_list(chunks[0].dictionary))
 
 
 def _positions(values: Any) -> NDArray[Any]:
@@ -109,11 +107,6 @@ def _array(labels: Any, kind: Any) -> Any:
     if kind == pa.string() and isinstance(labels, list) and all(isinstance(label, str) for label in labels):
         return texts_array(labels)
     return pa.array(labels, type=kind)
-
-
-def _index_type(kind: Any, k: int) -> np.dtype[Any]:
-    dtype = np.dtype(kind.to_pandas_dtype())
-    return dtype if k - 1 <= np.iinfo(dtype).max else np.dtype(np.int64)
 
 
 def _pieces(like: Any, count: int) -> Iterator[tuple[int, int]]:

@@ -177,8 +177,6 @@ def _takes_dictionaries() -> bool:
     return hasattr(require("pyarrow.parquet").ParquetWriter, "add_key_value_metadata")
 
 
-# ---- Arrow's own format
-
 MAGIC = b"ARROW1"  # how a file begins that is not a stream
 
 

@@ -119,9 +119,6 @@ def expected_categories(assignments: Iterable[Assignment], *, reports: bool) -> 
     return expected
 
 
-# ---- designs for groups of rows
-
-
 @dataclass(frozen=True)
 class Variable:
     """A column, or the columns of a product of designs, and the designs that groups of rows used for it."""
@@ -185,10 +182,7 @@ def variables_of(assignments: Sequence[Assignment]) -> list[Variable]:
 
 @dataclass(frozen=True)
 class Samples:
-    """All combinations of the designs of several variables, one of which each row used.
-
-    The sample of a row is a mixed-radix number: for each variable, which of its designs; the first variable slowest.
-    """
+    """All combinations of the designs of several variables, one of which each row used, the first variable slowest."""
 
     variables: tuple[Variable, ...]
 
@@ -255,9 +249,6 @@ def check_reports_one(design: Design) -> Categories:
     return design.outputs
 
 
-# ---- reports that are tuples of answers
-
-
 @dataclass(frozen=True, eq=False)
 class Answers:
     """The answers that make up labels that are tuples, and which label they make."""
@@ -296,8 +287,6 @@ class Answers:
         label_of[self._joint] = np.arange(len(self.labels))
         return label_of
 
-
-# ---- columns that were asked directly
 
 MOST_DIRECT_VALUES = 1000  # different values of a column that was asked directly
 

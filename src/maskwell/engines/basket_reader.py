@@ -179,9 +179,6 @@ def _split(texts: Any) -> Any:
     return compute.if_else(empty, nothing, lists)
 
 
-# ---- baskets of a whole table
-
-
 @dataclass(frozen=True, eq=False)
 class BasketRows:
     """Baskets as rows of bits, shape (n, ceil(M / 8)), and how many rows there were and were left out."""

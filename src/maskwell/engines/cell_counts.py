@@ -379,9 +379,6 @@ def _kind(what: str) -> type:
     return np.int64 if what == "counts" else np.float64
 
 
-# ---- values of cells, for the records that lie in them
-
-
 def write_cell_values(
     path: str,
     output: str,

@@ -23,7 +23,6 @@ from maskwell.errors import MissingValueError, ParameterError, TooLargeError, Un
 
 NAMED_LABELS = 10
 LIKE_MISSING = {"na", "n/a", "#n/a", "nan", "null", "none", "nil", "."}
-"""Texts that often stand for a missing value; here they are labels like any other."""
 KEPT_OFFENDERS = 1000
 _EMPTY_CELLS = (
     '; only empty cells are missing: in R, write.csv(d, f, na = "")',
@@ -60,9 +59,6 @@ def ids_of(column: Any, name: str) -> Array:
         raise WrongTypeError("column-holds-which-is-no-id", name=shorten(repr(name), 24), type=column.type, column=name)
     ids: Array = column.to_numpy(zero_copy_only=False)
     return ids
-
-
-# ---- categories that are known
 
 
 class CategoryCoder:
@@ -235,9 +231,6 @@ def separate_codes(joint: Array, sizes: Sequence[int]) -> list[Array]:
     return [joint] if len(sizes) == 1 else separate_keys(joint.astype(np.int64), sizes)
 
 
-# ---- labels as they are met
-
-
 class LevelCoder:
     """Turns one column into codes, batch after batch, as labels are met; given ``levels`` are the only ones allowed."""
 
@@ -313,9 +306,6 @@ def too_many_levels(column: str, count: int) -> TooLargeError:
     return TooLargeError(
         "column-has-more-than-different-values-a", count_sub=min(count - 1, MOST_LEVELS), column=column
     )
-
-
-# ---- numbers for values of any type, the same in every batch
 
 
 @cache
@@ -404,9 +394,6 @@ def joined_columns(first: NumberedColumn, second: NumberedColumn) -> NumberedCol
     a, b = np.divmod(cells, size)
     numbers = _mixed(first.numbers[a] + np.uint64(3) * _mixed(second.numbers[b]))
     return NumberedColumn(places.astype(np.int64), np.append(numbers, MISSING_NUMBER))
-
-
-# ---- numbers
 
 
 LARGEST = 2.0**53

@@ -55,14 +55,9 @@ class KeptDraws:
 Draws: TypeAlias = RandomSource | KeptDraws
 """Where random words come from: one row after the other, or by person under a secret key."""
 
-MOST_ROWS_EACH = 100
-"""Rows of one person, on average over the first rows, from which on a column is not taken to name persons."""
-
+MOST_ROWS_EACH = 100  # rows of one person, on average, from which on a column is not taken to name persons
 CHECKED_ROWS = 1 << 14  # rows over which this is looked at, at least, however small the batches are in which they come
-
-MOST_CODED = 1 << 12
-"""Labels of a dictionary that is handed to a sink: few enough that each piece of the rows may hold all of them."""
-
+MOST_CODED = 1 << 12  # labels of a dictionary handed to a sink: each piece of the rows may hold all of them
 MOST_AXES = 32  # factors of a product that draw from one number for each row: NumPy before version 2 takes no more axes
 
 

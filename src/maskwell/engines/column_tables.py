@@ -27,8 +27,7 @@ from maskwell.engines.row_sources import Coded, RowPass, Source, engine_of, no_c
 from maskwell.engines.rows import Rows, is_spark, not_on_spark
 from maskwell.errors import MaskwellError, TooLargeError, WrongTypeError
 
-MOST_FROM_SPARK = 1 << 31
-"""Bytes of a table of Spark that are brought to this machine for a verb that holds its columns in memory."""
+MOST_FROM_SPARK = 1 << 31  # bytes of a table of Spark that may be brought to this machine
 
 
 class Table(ABC):

@@ -33,15 +33,8 @@ def _schema() -> Any:
 
 
 def counts_to_arrow(counts: Counts | Iterable[Counts]) -> Any:
-    """An Arrow table with one row for each of these counts.
+    """An Arrow table with one row for each of these counts, of one part of the data or of several.
 
-    Parameters
-    ----------
-    counts
-        Counts of one part of the data, or of several.
-
-    Examples
-    --------
     >>> part = Counts(np.array([3, 1]), 4, "sha256:1")
     >>> counts_to_arrow([part, part]).column("n").to_pylist()
     [4, 4]
@@ -62,15 +55,8 @@ def counts_to_arrow(counts: Counts | Iterable[Counts]) -> Any:
 
 
 def counts_from_arrow(table: Any) -> list[Counts]:
-    """The counts in a table that :func:`counts_to_arrow` made, or several such tables put together.
+    """The counts in a table that :func:`counts_to_arrow` made, or several put together; polars may hold it, too.
 
-    Parameters
-    ----------
-    table
-        An Arrow table, or a DataFrame of polars.
-
-    Examples
-    --------
     >>> part = Counts(np.array([3, 1]), 4, "sha256:1", private=False)
     >>> total = sum(counts_from_arrow(counts_to_arrow([part, part])))
     >>> total.values.tolist(), total.n, total.private

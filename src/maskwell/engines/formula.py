@@ -121,9 +121,6 @@ def check_columns(names: Sequence[str], known: Sequence[str]) -> None:
             raise InputError("the-formula-names-which-is-no", hint=hint, **told)
 
 
-# --- the terms of the right side --------------------------------------------------------------------------------------
-
-
 def _right_side(tokens: list[Token]) -> tuple[tuple[Term, ...], str | None]:
     """The terms, the intercept included unless it is taken out, and the column of a random intercept."""
     if not tokens:

@@ -29,9 +29,6 @@ class Basis:
     spans_intercept: bool = False
 
 
-# --- columns that remember the rows of the fit ------------------------------------------------------------------------
-
-
 def scale(x: Real, state: State, *, center: Any = True, scale: Any = True, ddof: float = 1) -> Real:
     """Less the mean, divided by the standard deviation, or by what is given for them."""
     if "center" not in state:
@@ -182,10 +179,7 @@ def _sorted_knots(x: Real, bounds: tuple[float, float], count: int | None, knots
 
 
 def _free_cubic_spline(x: Real, knots: Real, *, cyclic: bool) -> Real:
-    """Cubic splines by their values at the knots, shape (n, knots), or one column less if cyclic.
-
-    After Wood (2006), Generalized Additive Models, pp. 145-147, as given in patsy and formulaic.
-    """
+    """Cubic splines by their values at the knots, one column less if cyclic: Wood (2006), pp. 145-147, as in patsy."""
     n, low, high = len(knots) - cyclic, knots[0], knots[-1]
     if cyclic:
         if low >= high:
@@ -225,9 +219,6 @@ def _second_derivatives(h: Real, *, cyclic: bool) -> Real:
         d[i, i + 1] = -d[i, i] - d[i, i + 2]
     flat = np.zeros((1, len(h) + 1))
     return np.vstack([flat, linalg.solve_banded((1, 1), banded, d), flat])
-
-
-# --- contrasts --------------------------------------------------------------------------------------------------------
 
 
 def treatment_contrast(levels: Sequence[Any], base: Any = None, reference: Any = None) -> Coded:

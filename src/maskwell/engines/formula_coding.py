@@ -6,7 +6,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -15,7 +15,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.expressions import Constant, Items, Name, Operation
-from maskwell.core.phrases import fault_of, shorten
+from maskwell.core.phrases import VALUES, fault_of, listed, shorten
 from maskwell.engines.formula_bases import Basis, Contrast, given_contrast, treatment_contrast
 from maskwell.engines.formula_functions import (
     BEFORE,
@@ -29,8 +29,71 @@ from maskwell.engines.formula_functions import (
     least_columns,
     plain,
 )
-from maskwell.engines.predictor_columns import CategoryColumn, Predictors
-from maskwell.errors import InputError, MissingValueError, TooLargeError
+from maskwell.errors import InputError, MissingValueError, TooLargeError, UnknownCategoryError
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryColumn:
+    """A category for each row, by its place in a list; -1 where it is not known; and what ``C`` says of its coding."""
+
+    codes: Array
+    categories: Sequence[Any]
+    contrast: Contrast | None = None
+    levels: Sequence[Any] | None = None
+    spans_intercept: bool = True
+
+    @classmethod
+    def of(cls, values: Array) -> CategoryColumn:
+        """Values as categories, sorted where they can be compared."""
+        if values.dtype != object:
+            known = values == values
+            categories, places = np.unique(values[known], return_inverse=True)
+            codes = np.full(len(values), -1, dtype=np.intp)
+            codes[known] = places.reshape(-1)
+            return cls(codes, categories.tolist())
+        labels = [*dict.fromkeys(label for label in values.tolist() if label is not None and label == label)]
+        with suppress(TypeError):  # numbers and texts together stay in the order of the rows
+            labels.sort()
+        place = {label: code for code, label in enumerate(labels)}
+        return cls(np.array([place.get(label, -1) for label in values.tolist()], dtype=np.intp), labels)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def labels(self) -> Array:
+        """The category of each row itself; None where it is not known."""
+        known = np.empty(len(self.categories) + 1, dtype=object)
+        known[:-1] = self.categories
+        return known[self.codes]
+
+    def codes_among(
+        self,
+        categories: Sequence[Any],
+        problem: str = "new rows hold a category that the fit did not",
+        hint: str = "predict only for categories of the fit",
+    ) -> Array:
+        """The places of the same categories in another list; ``problem`` is said where one is not in it."""
+        place = {label: code for code, label in enumerate(categories)}
+        codes = np.array([place.get(label, -1) for label in self.categories], dtype=np.intp)[self.codes]
+        if (codes < 0).any():
+            unknown = [self.categories[code] for code in np.unique(self.codes[codes < 0])]
+            raise UnknownCategoryError(problem, hint=hint, values=listed([*map(str, unknown)], len(unknown), VALUES))
+        return codes
+
+
+@dataclass(frozen=True, eq=False)
+class Predictors:
+    """A table of predictors by name: arrays of numbers, of True and False, or categories."""
+
+    columns: Mapping[str, Any]
+    rows: int
+
+    def __getitem__(self, name: str) -> Any:
+        return self.columns[name]
+
+    def __len__(self) -> int:
+        return self.rows
+
 
 MOST_COLUMNS = 2_000  # of a model matrix, all categories counted
 MOST_BYTES = 4 << 30  # of a model matrix, with its copies for the categories of randomized predictors
@@ -38,8 +101,7 @@ MOST_BYTES = 4 << 30  # of a model matrix, with its copies for the categories of
 MOST_WORK = 20_000
 """Of finding which categories to leave out, about two seconds: four times as much for each column of a product."""
 
-_Scoped: TypeAlias = tuple[tuple[str, bool], ...]
-"""Factors of a term by their texts, each with whether it leaves out a column."""
+_Scoped: TypeAlias = tuple[tuple[str, bool], ...]  # texts of factors, each with whether it leaves out a column
 
 
 @dataclass(frozen=True)
@@ -163,9 +225,6 @@ def _reduced(contrast: Contrast, levels: Sequence[Any]) -> tuple[Real, Sequence[
     return contrast(levels) if len(levels) > 1 else (np.empty((len(levels), 0)), [])
 
 
-# --- which columns to leave out ---------------------------------------------------------------------------------------
-
-
 def _new_parts(term: Sequence[_Factor], spanned: set[frozenset[tuple[str, bool]]]) -> list[_Scoped]:
     """The parts of a term, none of whose columns follow from those of terms before it, which are ``spanned``.
 
@@ -200,9 +259,6 @@ def _names(block: _Scoped, factors: Mapping[str, _Factor]) -> list[str]:
         for text, reduced in reversed(block)
     ]
     return [":".join(reversed(product)) or "Intercept" for product in itertools.product(*several)]
-
-
-# --- values and their limits ------------------------------------------------------------------------------------------
 
 
 def _values(terms: Iterable[Term], table: Predictors, states: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -264,8 +320,6 @@ def _quiet() -> Iterator[None]:
         warnings.simplefilter("ignore")
         yield
 
-
-# --- what an expression gives for the rows of a table -----------------------------------------------------------------
 
 _OF_ANYTHING = {"C", "I", "lag", "np.where"}  # functions that also take categories
 

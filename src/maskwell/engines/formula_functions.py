@@ -45,8 +45,6 @@ BEFORE: Mapping[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.p
 OF_NUMBERS = {"+", "-", "*", "/", "//", "%", "**"}
 
 
-# --- what may be given for a parameter --------------------------------------------------------------------------------
-
 VALUE = "a column or an expression"
 CONTRAST = "a contrast"
 _USE = "use columns, numbers, + - * / ** and functions such as log(age)"
@@ -160,10 +158,6 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "np.where": Function({"condition": VALUE, "x": VALUE, "y": VALUE}, 3),
     }
 )
-"""All that can be called in a formula."""
-
-
-# --- which expressions are allowed ------------------------------------------------------------------------------------
 
 
 def checked(node: expressions.Node) -> Expression:
@@ -302,9 +296,6 @@ def _check_no_contrast(node: Expression) -> None:
 
 def _takes(name: str) -> str:
     return shorten(f"it takes {', '.join(FUNCTIONS[name].parameters)}", HINT)
-
-
-# --- what is known of an expression before any row is read ------------------------------------------------------------
 
 
 def plain(node: Expression) -> Any:

@@ -19,8 +19,6 @@ from maskwell.core.phrases import fault_of
 from maskwell.errors import DataFileError, InputError, MatrixError, ParameterError
 from maskwell.privacy.curves import Curve, Lines, Steps
 
-# ---- tables: CSV with a header, every line told by its number
-
 Line = tuple[int, list[str]]
 
 
@@ -52,18 +50,12 @@ def read_small_table(
     return [(number, dict(zip(header, line, strict=True))) for number, line in lines[1:]]
 
 
-# ---- the curves of a demand: columns p, lower, upper
-
 CURVES_HINT = "give a CSV with a header p,lower,upper and one row for each prior, the first for p = 0"
 Rows = Sequence[tuple[Fraction, Fraction]]
 
 
 def read_curves(path: str, *, between: str = "steps") -> tuple[Curve | None, Curve | None]:
-    """The lower and the upper curve; one whose column is absent is None.
-
-    ``between`` = "steps": the values of a row hold from its p up to the next. "lines": rows are joined by straight
-    lines, with (0, 0) and (1, 1) added where the table does not reach.
-    """
+    """The lower and the upper curve, None without a column: "steps" that hold up to the next p, or "lines" between."""
     lines = read_lines(path, hint=CURVES_HINT)
     header = lines[0][1] if lines else []
     if "p" not in header or not {"lower", "upper"} & set(header) or len(set(header)) < len(header):
@@ -120,9 +112,6 @@ def _lines(rows: Rows) -> Lines:
     start = [] if rows[0][0] == 0 else [(Fraction(0), Fraction(0))]
     end = [] if rows[-1][0] == 1 else [(Fraction(1), Fraction(1))]
     return Lines.of([*start, *rows, *end])
-
-
-# ---- matrices: CSV with or without labels, JSON, NPY
 
 
 @dataclass(frozen=True)

@@ -106,8 +106,6 @@ class InputFile(str):
         return source if self.view is None else self.view(source, self)
 
 
-# ---- what the beginning of a file tells
-
 _NOT_IN_WINDOWS = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 _SEQUENCES = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
 _HIGH = re.compile(rb"[\x80-\xff]")
@@ -177,8 +175,7 @@ def _fits(start: bytes, sign: str) -> bool:
 class DecimalCommas:
     """Turns decimal commas into points as rows are read, in columns that have them throughout.
 
-    With ``asked`` a column counts in which some numbers have a comma and none a point; else all its first values must
-    be numbers, too, and one of them no whole number with its thousands parted, as 1,234 may be.
+    Unless ``asked``, all first values must be numbers, and one no number with its thousands parted, as 1,234 may be.
     """
 
     def __init__(self, path: str, *, asked: bool) -> None:

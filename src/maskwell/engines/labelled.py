@@ -109,9 +109,6 @@ class _LabelledSource:
         return self._exact and name not in self._coded
 
 
-# ---- within the process that reads
-
-
 def serve() -> None:
     """Answer questions of :class:`_LabelledSource`: what a file tells about itself, or its rows."""
     answer_questions(_answers)
@@ -207,7 +204,7 @@ class _LabelledSink:
             self._batches.clear()
             frame = self._pandas.DataFrame({name: series for name, (series, _) in columns.items()})
             told = {name: about for name, (_, about) in columns.items()}
-            _WRITERS[self._ending](frame, str(path), told, self._labels)
+            _write(frame, path, told, self._labels)
             _check_whole(path, rows)
             with path.open("rb") as written:
                 shutil.copyfileobj(written, self._file, 1 << 20)
@@ -249,57 +246,30 @@ def _library(name: str = "pyreadstat") -> Any:
     return require_library(name, WHAT, extra="labelled")
 
 
-# ---- writers
+_WRITERS = {".sav": "write_sav", ".dta": "write_dta", ".xpt": "write_xport"}
 
 
-def _write_sav(frame: Any, path: str, columns: Mapping[str, ColumnLabels], labels: Labels) -> None:
-    ranges = {n: [{"lo": low, "hi": high} for low, high in c.missing] for n, c in columns.items() if c.missing}
-    _library().write_sav(
-        frame,
-        path,
-        row_compress=True,
-        file_label=labels.file_label or "",
-        note=list(labels.notes) or None,
-        column_labels=_some(columns, "label"),
-        variable_value_labels=_some(columns, "values"),
-        missing_ranges=ranges or None,
-        variable_measure=_some(columns, "measure"),
-        variable_display_width=_some(columns, "width"),
-        variable_format=_some(columns, "format"),
-    )
-
-
-def _write_dta(frame: Any, path: str, columns: Mapping[str, ColumnLabels], labels: Labels) -> None:
-    _library().write_dta(
-        frame,
-        path,
-        file_label=labels.file_label or "",
-        column_labels=_some(columns, "label"),
-        variable_value_labels=_some(columns, "values"),
-        missing_user_values={n: list(c.tagged) for n, c in columns.items() if c.tagged} or None,
-        variable_format=_some(columns, "format"),
-    )
-
-
-def _write_xpt(frame: Any, path: str, columns: Mapping[str, ColumnLabels], labels: Labels) -> None:
-    _library().write_xport(
-        frame,
-        path,
-        file_label=labels.file_label or "",
-        table_name=labels.table_name or "DATASET",
-        column_labels=_some(columns, "label"),
-        variable_format=_some(columns, "format"),
-    )
-
-
-_WRITERS = {".sav": _write_sav, ".dta": _write_dta, ".xpt": _write_xpt}
+def _write(frame: Any, path: Path, columns: Mapping[str, ColumnLabels], labels: Labels) -> None:
+    """Write a file of the kind that its ending tells, with all that this kind can hold."""
+    options: dict[str, Any] = {"file_label": labels.file_label or "", "column_labels": _some(columns, "label")}
+    options["variable_format"] = _some(columns, "format")
+    if path.suffix != ".xpt":
+        options["variable_value_labels"] = _some(columns, "values")
+    if path.suffix == ".sav":
+        ranges = {n: [{"lo": low, "hi": high} for low, high in c.missing] for n, c in columns.items() if c.missing}
+        options |= {"row_compress": True, "note": list(labels.notes) or None, "missing_ranges": ranges or None}
+        options["variable_measure"] = _some(columns, "measure")
+        options["variable_display_width"] = _some(columns, "width")
+    elif path.suffix == ".dta":
+        options["missing_user_values"] = {n: list(c.tagged) for n, c in columns.items() if c.tagged} or None
+    else:
+        options["table_name"] = labels.table_name or "DATASET"
+    getattr(_library(), _WRITERS[path.suffix])(frame, str(path), **options)
 
 
 def _some(columns: Mapping[str, ColumnLabels], what: str) -> dict[str, Any] | None:
     return {name: getattr(about, what) for name, about in columns.items() if getattr(about, what)} or None
 
-
-# ---- how that process is asked, and answers
 
 CONTENT, REFUSAL, FAULT, END = b"c", b"r", b"f", b"."
 _HEAD = struct.Struct(">cQ")

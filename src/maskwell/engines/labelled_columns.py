@@ -184,9 +184,6 @@ def _scale(kind: str, form: str | None) -> tuple[float, int, bool] | None:
 _NAN = 0x7FF8_0000_0000_0000  # bits of NaN; letters of extended missing values travel below them, NaN for others
 
 
-# ---- reading
-
-
 def column_type(about: ColumnLabels, kind: str, *, spoken: bool, exact: bool) -> Any:
     """The Arrow type in which a column comes."""
     arrow = require()
@@ -274,9 +271,6 @@ def as_factor(values: Any, about: ColumnLabels) -> Any | None:
     place = {label: i for i, label in enumerate(order)}
     places = arrow.array([place[text] for text in values], arrow.int32())
     return arrow.DictionaryArray.from_arrays(places.take(coded.indices), arrow.array(order), ordered=True)
-
-
-# ---- writing
 
 
 def written_column(

@@ -17,12 +17,10 @@ from maskwell.engines.assignments import Assignment, Samples, Variable, variable
 from maskwell.engines.column_codes import raise_first
 from maskwell.engines.column_tables import Table, TableInMemory, open_table
 from maskwell.engines.formula import Formula, check_columns, read_formula, read_right_side, uses_of
-from maskwell.engines.formula_coding import Coding
-from maskwell.engines.formula_references import References
+from maskwell.engines.formula_coding import CategoryColumn, Coding, Predictors
 from maskwell.engines.labelled_columns import as_factor
-from maskwell.engines.model_predictors import Hidden, Variables, categories_of
-from maskwell.engines.predictor_columns import CategoryColumn, Predictors
-from maskwell.engines.rows import Rows
+from maskwell.engines.model_predictors import Hidden, References, Variables, categories_of
+from maskwell.engines.rows import Rows, lists_categories
 from maskwell.engines.survey_columns import ColumnRoles, RoleReader, SampleReader, some_rows
 from maskwell.errors import InputError, MissingValueError, ParameterError
 
@@ -143,11 +141,7 @@ def read_model_frame(
     reference: References | None = None,
     combine: Callable[[Sequence[Hashable]], Groups] | None = None,
 ) -> ModelFrame:
-    """Read what a regression needs from a table in memory or from a file.
-
-    ``latent`` is a formula such as ``~ age`` for the categories of a randomized predictor; by default all terms of the
-    formula without it. ``combine`` chooses categories of the outcome that count as one, by its labels.
-    """
+    """Read what a regression needs; ``latent`` is a formula for the categories of a randomized predictor."""
     check_kind(str, missing=missing)
     if missing not in ("error", "drop"):
         raise ParameterError("missing-missing", missing=missing)
@@ -185,19 +179,15 @@ def read_model_frame(
         known = {parsed.outcome: outcome.labels, **{name: held.labels for name, held in inputs.items()}}
         known |= {name: categories_of(name, column, uses) for name, column in frame.items()}
         places = reference.places(known, [*parsed.right, *(right or ())])
-        frame |= {name: _compared_with(frame[name], known[name], places[name]) for name in places if name in frame}
+        for name in (name for name in places if name in frame):  # the coding looks for the reference in first place
+            order = [known[name][places[name]], *(x for at, x in enumerate(known[name]) if at != places[name])]
+            held = CategoryColumn.of(frame[name]) if isinstance(frame[name], np.ndarray) else frame[name]
+            frame[name] = CategoryColumn(held.codes_among(order), order)
         outcome = replace(outcome, reference=places.pop(parsed.outcome, None))
     else:
         places = {}
     hidden = [Hidden(name, held, places.get(name, len(held) - 1)) for name, held in inputs.items()]
     return _assembled(parsed, right, reader, kept, frame, outcome, joint, hidden, plan)
-
-
-def _compared_with(column: Any, labels: Sequence[Any], place: int) -> Any:
-    """A predictor with the reference first, where the coding of categories looks for it."""
-    order = [labels[place], *(label for at, label in enumerate(labels) if at != place)]
-    held = CategoryColumn.of(column) if isinstance(column, np.ndarray) else column
-    return CategoryColumn(held.codes_among(order), order)
 
 
 def _assembled(
@@ -271,7 +261,9 @@ class _Reader:
     ) -> None:
         self._columns, self._rows, self._policy, self._uses = columns, rows, missing, uses
         self._texts_only, self._labels = table.texts_only, table.labels
-        self._in_order = {name for name in columns if _has_categories(table, name)}
+        self._in_order = {
+            name for name in columns if isinstance(table, TableInMemory) and lists_categories(table.column(name))
+        }
         self._kept = np.ones(rows, dtype=np.bool_)
         self._lost: dict[str, int] = {}
 
@@ -384,16 +376,6 @@ def _as_numbers(column: Any) -> Real | None:
         return numbers_in_memory(column.cast(arrow.float64()))
     except arrow.ArrowException:
         return None
-
-
-LISTED = (("pandas", "CategoricalDtype"), ("polars", "Enum"))
-"""Types that list their categories. Older versions of polars do not tell Arrow that those of an Enum are in order."""
-
-
-def _has_categories(table: Table, name: str) -> bool:
-    """Whether pandas or polars lists the categories of a column: somebody may have put them in order."""
-    kind = getattr(table.column(name), "dtype", None) if isinstance(table, TableInMemory) else None
-    return (type(kind).__module__.partition(".")[0], type(kind).__name__) in LISTED
 
 
 def _as_categories(column: Any, *, in_order: bool) -> Any:

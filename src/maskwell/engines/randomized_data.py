@@ -12,6 +12,7 @@ from typing import Any
 from maskwell.core.arguments import Array, check_option
 from maskwell.core.atomic import atomic_file, check_output
 from maskwell.core.categories import Encoded
+from maskwell.core.display import entries
 from maskwell.core.exact import Parity, to_float, to_text
 from maskwell.core.phrases import shorten
 from maskwell.core.report_data import SETS, join_sets
@@ -78,15 +79,7 @@ class Randomized:
         parity, joint = self.parity_joint_exact, {}
         if parity is not None:
             joint = {"parity_joint": to_float(parity), "parity_joint_exact": to_text(parity)}
-        return {
-            "rows": self.rows,
-            "dropped": self.dropped,
-            "columns": columns,
-            "output": self.output,
-            "private": self.private,
-            "lost": list(self.lost),
-            **joint,
-        }
+        return {**entries(self, "rows dropped"), "columns": columns, **entries(self, "output private lost"), **joint}
 
 
 def randomize_file(
@@ -157,9 +150,6 @@ def _one_file(
         target = EvenRows(behind, at_once) if engine_of(kind).shows_cuts else behind
         yield target
         target.finish()
-
-
-# ---- tables in memory
 
 
 def randomize_table(

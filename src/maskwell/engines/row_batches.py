@@ -21,9 +21,6 @@ MOST_TEXT = 1 << 26  # bytes of texts that wait to be written together
 TEXTS = ("string", "large_string", "binary", "large_binary")
 
 
-# ---- batches of one length
-
-
 class Writes(Protocol):
     """Anything that takes rows."""
 
@@ -73,8 +70,6 @@ class EvenRows:
         self._waiting, self._count = table.slice(rows).to_batches(), self._count - rows
         self._bytes = sum(size_of(batch) for batch in self._waiting)
 
-
-# ---- a sink that writes in a thread of its own, while the next rows are made ready
 
 WAITING_BATCHES, WAITING_BYTES = 2, 1 << 24
 """What may wait to be written: so many batches, or as many as have these bytes. A sink that writes a group of rows at

@@ -126,7 +126,6 @@ ENGINES: Mapping[str, Callable[[], Engine]] = {
     **dict.fromkeys((".arrow", ".arrows"), partial(_engine, "arrow")),
     **dict.fromkeys((".sav", ".dta", ".sas7bdat", ".xpt"), partial(_engine, "labelled")),
 }
-"""The engine of each ending of a file name, loaded when it is called."""
 
 _OTHERS = [ending for ending in ENGINES if not ending.startswith((".csv", ".tsv")) and ending != ".arrows"]
 KNOWN = f"known endings: .csv .tsv (or {' '.join(COMPRESSED)}) {' '.join(_OTHERS)}"
@@ -252,8 +251,6 @@ def _check_part(file: str, ending: str, path: str) -> None:
     if Path(file).stat().st_size == 0:
         raise DataFileError("path-is-empty-give-a", path=file)
 
-
-# ---- one pass over the rows
 
 Progress = Callable[[int, float | None], None]
 """Told the rows so far and, where it is known, the share of the work that is done."""

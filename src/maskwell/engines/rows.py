@@ -251,6 +251,18 @@ class MemoryTable(Rows):
         return MemoryTable(with_columns(data, columns), self.view)
 
 
+def lists_categories(column: Any) -> bool:
+    """Whether pandas or polars lists the categories of a column: somebody may have put them in order.
+
+    Older versions of polars do not tell Arrow that those of an Enum are in order.
+    """
+    kind = getattr(column, "dtype", None)
+    return (type(kind).__module__.partition(".")[0], type(kind).__name__) in (
+        ("pandas", "CategoricalDtype"),
+        ("polars", "Enum"),
+    )
+
+
 def is_spark(data: Any) -> bool:
     """Whether something is a table of Spark; nothing is imported for that."""
     return type(data).__module__.startswith("pyspark.") and hasattr(data, "mapInArrow")
@@ -286,9 +298,8 @@ class MemoryRows:
         """Nothing is open."""
 
     def has_categories(self, name: str) -> bool:
-        """Whether pandas or polars lists the categories of a column: somebody may have put them in order."""
-        listed = {"pandas": "CategoricalDtype", "polars": "Enum"}.get(type(self._given).__module__.partition(".")[0])
-        return listed is not None and type(self._given[name].dtype).__name__ == listed
+        """Whether pandas or polars lists the categories of a column."""
+        return not isinstance(self._given, Mapping) and lists_categories(self._given[name])
 
     def like_given(self, batches: Sequence[Any], schema: Any) -> Any:
         """Rows as a table of the kind that was given; an index of pandas starts anew."""
@@ -325,9 +336,6 @@ def _arrow(data: Any) -> Any:
             "the-table-cannot-be-read-give", reason_of=reason_of(error), values=fault_of(error, 200)
         ) from None
     raise WrongTypeError("a-table-is-needed-not-a", name=type(data).__name__)
-
-
-# ---- further columns
 
 
 class _WiderRows:

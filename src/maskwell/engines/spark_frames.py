@@ -115,9 +115,6 @@ def quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-# ---- work on partitions
-
-
 class _OnSpark:
     style = None
 
@@ -216,15 +213,9 @@ def _rows_of(source: Source, first_row: int | None, progress: Any) -> int:  # no
     return sum(map(len, source.batches()))
 
 
-# ---- the files behind a table
-
-
 @contextmanager
 def files_unchanged(frame: Any, needed: Collection[str]) -> Iterator[None]:
-    """Raise where a Parquet file lacks a column that others have, or a file behind the table is changed in the block.
-
-    Spark fills such a column with missing values, and reads whatever a file holds when its turn comes.
-    """
+    """Raise where a Parquet file lacks a column of others, which Spark would fill, or a file changes in the block."""
     before = {path: file_state(path) for path in _files_here(frame)}
     for files in _files_by_table(frame):
         _check_same_columns(files, needed)
@@ -288,9 +279,6 @@ def _root(path: str) -> str:
     return str(Path(*itertools.takewhile(lambda name: "=" not in name, folders)))
 
 
-# ---- errors
-
-
 @contextmanager
 def spark_errors() -> Iterator[None]:
     """Say in one sentence that Spark stopped; its own words may hold values of the data."""
@@ -313,7 +301,6 @@ _UNREADABLE = re.compile(
     r"(?:Data type mismatches when reading Parquet column \[(.+?)\]\. "
     r"Expected Spark type (\w+), actual Parquet type (\w+))?"
 )
-"""What Spark says of a file that it cannot read."""
 
 
 def _unreadable_file(why: str, path: str, column: str | None, expected: str | None, kind: str | None) -> DataFileError:
@@ -327,11 +314,8 @@ def _unreadable_file(why: str, path: str, column: str | None, expected: str | No
     return DataFileError("spark-could-not-read", hint=hint, path=path)
 
 
-# ---- a session
-
-
 def spark_session(master: str = "local[*]", settings: Mapping[str, str] | None = None) -> Any:
-    """A session of Spark on this machine, or on the cluster that ``master`` names, with Arrow in use.
+    """A session of Spark with Arrow in use; where PySpark or Java is missing an error says what to install.
 
     Parameters
     ----------
@@ -339,11 +323,6 @@ def spark_session(master: str = "local[*]", settings: Mapping[str, str] | None =
         Where Spark runs: ``"local[2]"`` is two threads on this machine, a URL names a cluster.
     settings
         Further settings of Spark by their names: ``{"spark.ui.enabled": "false"}``.
-
-    Raises
-    ------
-    MissingExtraError
-        Where PySpark or Java is not installed; in one line that says what to install.
     """
     check_kind(str, master=master)
     further = {} if settings is None else as_mapping(settings, "settings")

@@ -162,9 +162,6 @@ def _check_values(table: SparkTable, work: _Randomizing) -> None:
     raise_first(first.found, rows)
 
 
-# ---- written once
-
-
 def _written_once(
     frame: Any, output: str, inputs: Sequence[str], watched: AbstractContextManager[None], *, force: bool
 ) -> Any:

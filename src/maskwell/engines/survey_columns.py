@@ -125,7 +125,7 @@ class RoleReader:
         strata = [] if plan.strata is None else [labels_of(columns[plan.strata].take(every), plan.strata, row)]
         told = require().array(np.flatnonzero(rows & self.with_domain(columns, len(rows))))
         domains = self._domains({name: columns[name].take(told) for name in plan.by}, row).values()
-        return _borne(strata), _borne(domains)
+        return borne(strata), borne(domains)
 
     def _known(self, columns: Mapping[str, Any], row: int) -> dict[str, Any]:
         plan = self._plan
@@ -182,7 +182,8 @@ def _too_small(code: str, values: Real, place: int, name: str, row: int) -> Para
     return ParameterError(code, row_plus_small_number=row + place + 1, values=f"{values[place]:g}", column=name)
 
 
-def _borne(factors: Iterable[Factor]) -> set[Any]:
+def borne(factors: Iterable[Factor]) -> set[Any]:
+    """The labels that some row bears."""
     return {label for factor in factors for label in factor.labels[np.unique(factor.codes)].tolist()}
 
 
@@ -220,9 +221,6 @@ def population_of(texts: Sequence[str]) -> tuple[str | float, ...]:
         if not 1 <= size < float("inf"):
             raise ParameterError("a-population-of-text", text=text)
     return tuple(sizes)
-
-
-# ---- numbers and labels of a batch
 
 
 def labels_of(column: Any, name: str, row: int, needed: str = NEEDED) -> Factor:
@@ -265,8 +263,6 @@ def _not_whole(values: list[Any], row: int) -> tuple[str, str]:
             return f"{what} in row {i}", repr(str(value))
     return "does not hold whole numbers", ""
 
-
-# ---- reports
 
 Columns = Mapping[str, Any]  # the columns of a batch by their names, as Arrow arrays
 

@@ -96,32 +96,18 @@ class DirectEstimate(Estimate):
 
 
 def estimate_moved(
-    released: Any,
-    covariance: Real,
-    *,
-    categories: Sequence[Hashable],
-    target: str = "population",
-    weights: Any = None,
-    squares: Any = None,
+    data: Released, covariance: Real, *, categories: Sequence[Hashable], target: str = "population"
 ) -> DirectEstimate:
     """Shares of a file that kept its counts on average, with the ``covariance`` that moving records adds, (k, k)."""
-    data = Released.of(released, weights, squares)
     parts = _sampling(data, covariance, full=True), covariance
     negative = any((np.diagonal(part) < -1e-15).any() for part in parts)
     return _assembled(data, categories, target, parts, "known", (NEGATIVE,) if negative else ())
 
 
 def estimate_unknown(
-    released: Any,
-    *,
-    categories: Sequence[Hashable] | None = None,
-    blocks: Any = None,
-    target: str = "population",
-    weights: Any = None,
-    squares: Any = None,
+    data: Released, *, categories: Sequence[Hashable] | None = None, blocks: Any = None, target: str = "population"
 ) -> DirectEstimate:
     """Shares of a file that kept its counts on average, by somebody without the matrix: errors are bounds."""
-    data = Released.of(released, weights, squares)
     k = len(data.counts)
     codes = np.zeros(k, dtype=np.int64) if blocks is None else np.unique(blocks, return_inverse=True)[1]
     full, most = k <= COVARIANCE_LIMIT, (data.size / (data.size - 1)) ** 2  # true shares spread so much more, at most
@@ -132,17 +118,14 @@ def estimate_unknown(
 
 
 def estimate_changed(
-    released: Any,
+    data: Released,
     *,
     changed: float,
     bias: Any,
     categories: Sequence[Hashable] | None = None,
     target: str = "population",
-    weights: Any = None,
-    squares: Any = None,
 ) -> DirectEstimate:
     """Shares of a file that kept no counts: ``abs(E p_c - N_c / n) <= bias_c``, a share ``changed`` of it moved."""
-    data = Released.of(released, weights, squares)
     k, by_weight = len(data.counts), data.weighted and target == "population"
     bounds = np.broadcast_to(as_floats(bias, "bias"), k)
     shares = data.squares / data.squares.sum()

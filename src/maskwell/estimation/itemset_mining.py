@@ -23,6 +23,7 @@ from maskwell.estimation.itemset_supports import (
     confidence_of,
     estimate_of,
 )
+from maskwell.notes import Note
 
 MOST_CANDIDATES = 500_000  # sets of one size that are counted; more mean that noise keeps them in the search
 AT_ONCE = 1 << 21  # counts of parts that are worked on at once
@@ -84,11 +85,8 @@ def mine_itemsets(
 
 def _too_many(size: int, before: Level, min_support: float, slack: float) -> str:
     reach = slack * float(np.median(before.error[before.kept]))
-    return (
-        f"sets of {size} items were not searched: more than {MOST_CANDIDATES:,} of them may be frequent, because "
-        f"{Printed(slack):g} standard errors of a set of {size - 1} are {Printed(reach):.2g}, and the threshold is "
-        f"{Printed(min_support):g}; raise the threshold, or collect more baskets"
-    )
+    told = {"size": size, "smaller": size - 1, "most": MOST_CANDIDATES, "slack": Printed(slack)}
+    return Note("sets-of-items-were-not-searched", **told, reach=Printed(reach), threshold=Printed(min_support))
 
 
 def _next_level(baskets: ReportedBaskets, levels: list[Level], sets: Array, threshold: float, slack: float) -> Level:

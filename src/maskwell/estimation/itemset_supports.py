@@ -98,8 +98,6 @@ class ReportedBaskets:
         w1 = np.array([float(t / (s + t - 1)) for s, t in chances])
         return cls(_by_item(bits, items), len(bits), called, w0, w1)
 
-    # ---- one set
-
     def support(self, items: Iterable[Hashable]) -> Itemset:
         """The estimated share of baskets that hold all of these items, with its standard error."""
         places = self._places(items)
@@ -154,8 +152,6 @@ class ReportedBaskets:
             shares[subset] = self.inclusion_counts([held])[0] / self.n
         return shares
 
-    # ---- many sets
-
     def inclusion_counts(self, sets: Sequence[Sequence[int]]) -> Array:
         """How many reports have a 1 for all items of each set, given by the places of the items; all of one size."""
         counts = np.zeros(len(sets), dtype=np.int64)
@@ -171,7 +167,10 @@ class ReportedBaskets:
             words = block[ends]
             if prefix:
                 words &= reduce(np.bitwise_and, (block[place] for place in prefix))
-            counts += ones_in(words)
+            if hasattr(np, "bitwise_count"):  # NumPy 2
+                counts += np.bitwise_count(words).sum(axis=-1, dtype=np.int64)
+            else:
+                counts += _BITS_OF_BYTE[words.view(np.uint8)].sum(axis=-1, dtype=np.int64)
         return counts
 
     def pair_supports(self) -> tuple[Real, Real]:
@@ -219,9 +218,6 @@ def _standard_error(mean: Real, squares: Real, n: int) -> Real:
     return np.asarray(np.sqrt(np.maximum(squares - mean**2, 0) / (n - 1)))
 
 
-# ---- bits
-
-
 def _by_item(bits: Bits, items: int) -> Array:
     """Rows of bits as one column of words for each item, shape (M, ceil(n / 64))."""
     columns = np.zeros((items, 8 * -(-len(bits) // 64)), dtype=np.uint8)
@@ -233,14 +229,6 @@ def _by_item(bits: Bits, items: int) -> Array:
 
 
 _BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1).astype(np.uint8)
-
-
-def ones_in(words: Array) -> Array:
-    """How many bits are set in each row of words."""
-    if hasattr(np, "bitwise_count"):
-        counts: Array = np.bitwise_count(words).sum(axis=-1, dtype=np.int64)
-        return counts
-    return np.asarray(_BITS_OF_BYTE[words.view(np.uint8)].sum(axis=-1, dtype=np.int64))
 
 
 def _runs(sets: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[int], int, int]]:

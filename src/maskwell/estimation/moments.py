@@ -177,11 +177,7 @@ def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse 
     sampling, full = variance - randomization, design.k <= COVARIANCE_LIMIT
     chance = chance_given_truth(pi_hat, [Recovered(design, 1 / n, 1 / n, inverse)])
     smallest = design.singular_range()[1] if isinstance(design, CodedDesign) else 1.0
-    words = (
-        "the reports hardly depend on the truth: the smallest singular value of the design is "
-        f"{Printed(smallest):.1e}, and standard errors grow like one over it"
-    )
-    weak = () if at_least(smallest, WEAK) else (words,)
+    weak = () if at_least(smallest, WEAK) else (Note("the-reports-hardly-depend-on", smallest=Printed(smallest)),)
     return Estimate(
         categories=design.inputs.labels,
         pi_hat=pi_hat,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Real
-from maskwell.core.display import Inside, Result, number_or_none, plain_label
+from maskwell.core.display import Inside, Result, entries, number_or_none, plain_label
 from maskwell.estimation.asked_quantities import Asked, Kind, QuantityTerms, Terms
 from maskwell.estimation.joint.conditionals import UNSTABLE, Ratios
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
@@ -53,9 +53,7 @@ class Quantity(Result):
         optional = {"p_value": self.p_value, "deff": self.deff}
         where = {"domain": self.domain, "category": self.category}
         return {
-            "name": self.name,
-            "kind": self.kind,
-            "of": self.of,
+            **entries(self, "name kind of"),
             **{name: plain_label(label) for name, label in where.items() if label is not None},
             "estimate": number_or_none(self.value),
             "standard_error": number_or_none(self.standard_error),

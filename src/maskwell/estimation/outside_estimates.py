@@ -79,25 +79,14 @@ def flags_of_moments(
         if chance is None:
             error = np.sqrt(np.maximum(0, np.maximum(variance, variance - sampling)))
             chance = chance_of_farthest(pi_hat, variance, error)
-        harmless = Flag(
-            f"{int(is_outside(pi_hat).sum())} of {len(pi_hat)} estimates outside [0, 1], as unbiased estimates of "
-            "small shares may be; do not cut them",
-            "outside",
-        )
-        words = (
-            "these reports do not fit the design: an estimate lies far outside [0, 1]; this may be another design than "
-            "the one used, labels may be swapped, or respondents did not follow the instructions"
-        )
+        count = int(is_outside(pi_hat).sum())
+        harmless = Flag(Note("estimates-outside-as-unbiased-ones-may", count=count, of=len(pi_hat)), "outside")
+        words = Note("these-reports-do-not-fit-the-design")
         flags.append(Flag(words, "misfit", chance=chance, limit=MISFIT, otherwise=harmless).among(1))
     if (variance <= ROUNDING / n).any():
-        words = "a standard error is zero or not defined: too little variation in the reports for a Wald interval"
-        flags.append(Flag(words, "no-error"))
+        flags.append(Flag(Note("a-standard-error-is-zero-or-not"), "no-error"))
     if (sampling < -ROUNDING).any():
-        words = (
-            "the sampling part of a variance was estimated below zero, as happens in small samples: "
-            "the two parts cannot be separated here"
-        )
-        flags.append(Flag(words, "small-sampling"))
+        flags.append(Flag(Note("the-sampling-part-of-a-variance"), "small-sampling"))
     return (*flags, *(() if full else (Note("covariances-are-left-out-more", covariance_limit=COVARIANCE_LIMIT),)))
 
 

@@ -206,8 +206,6 @@ class Estimate(Result):
         """The unbiased estimates, which were not held to [0, 1], shape (k,)."""
         return self.pi_hat if self.moments is None else self.moments
 
-    # ---- what it rests on
-
     @property
     def samples(self) -> tuple[Sample, ...]:
         """The samples behind it; none where it does not rest on counts."""
@@ -270,8 +268,6 @@ class Estimate(Result):
 
         return binomial_counts(self)
 
-    # ---- intervals
-
     @property
     def default_interval(self) -> str:
         """The method of intervals where none is named: one that keeps its level.
@@ -317,8 +313,6 @@ class Estimate(Result):
         check_kind(str | None, method=method)
         return self.intervals(level, method, **options).to_array()
 
-    # ---- sums of shares
-
     def contrast(self, coefficients: Any) -> Combination:
         """``sum_j c_j pi_hat_j`` with its standard error ``sqrt(c' Cov c)``.
 
@@ -360,8 +354,6 @@ class Estimate(Result):
         except (TypeError, ValueError) as error:
             raise LabelError("a-mean-needs-numbers", categorie=str(self.categories[0])[:40]) from error
         return self.contrast(numbers)
-
-    # ---- for people and programs
 
     def to_dict(self, level: float = 0.95, interval: str | None = None) -> dict[str, Any]:
         """Everything as plain values, for JSON; ``interval`` names the method of the intervals."""
@@ -416,8 +408,6 @@ class Estimate(Result):
         """Of what they are, and from how many reports."""
         return f"Estimate by {self.method} from n = {self.n:,} reports"
 
-
-# ---- what is said of estimates
 
 COVARIANCE_LIMIT = 2000  # with more categories than this only variances are kept
 ROUNDING = 1e-12

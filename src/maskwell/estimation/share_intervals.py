@@ -222,11 +222,6 @@ def _bca(estimate: Estimate, values: Real, tails: Real) -> Real:
 
 
 UNDEFINED = Flag("no interval where a standard error is zero or not defined", "no-interval")
-NO_DEGREES = Flag(
-    "no interval: clusters and strata leave no degrees of freedom, so that nothing says how far the standard error may "
-    "be off",
-    "no-interval",
-)
 
 
 def wald(estimate: Estimate, level: float) -> Intervals:
@@ -285,15 +280,6 @@ def scheffe(estimate: Estimate, level: float) -> Intervals:
     return symmetric(estimate, math.sqrt(chdtri(len(estimate.pi_hat) - 1, 1 - level)), "scheffe", level)
 
 
-# ---- from the binomial count behind each share
-
-INCONSISTENT = Flag(
-    "inconsistent_with_design: no share between 0 and 1 fits these reports at this level, so the interval holds those "
-    "that fit nearly as well as the nearest; another design may have been used, or respondents did not follow the "
-    "instructions",
-    "inconsistent",
-)
-
 Ends = Callable[[Real, Real, float], tuple[Real, Real]]  # for the chances behind counts x of n, up to z errors
 FARTHEST = 8.0  # normal tails beyond this are rounding; quantiles of t with few degrees of freedom may be larger
 
@@ -314,7 +300,8 @@ def carried_back(estimate: Estimate, ends: Ends, method: str, level: float, *, c
     if not cut:
         return Intervals(low, high, method, level)
     source = estimate if estimate.sums_of is None else estimate.sums_of.estimate
-    flags = (INCONSISTENT,) if ((high < 0) | (low > 1)).any() and is_doubted(source.flags) else ()
+    doubted = ((high < 0) | (low > 1)).any() and is_doubted(source.flags)
+    flags = (Flag(Note("inconsistent-with-design-no-share"), "inconsistent"),) if doubted else ()
     lam = counts.x / counts.n
     from_zero, to_one = _reach(counts, counts.b, counts.b - lam, z), _reach(counts, counts.a, lam - counts.a, z)
     low, high = np.minimum(low, 1 - to_one), np.maximum(high, from_zero)
@@ -368,8 +355,6 @@ def clopper_pearson(x: Real, n: Real, z: float) -> tuple[Real, Real]:
     high = np.where(x < n, betainccinv(x + 1, np.where(x < n, n - x, 1), tail), 1.0)
     return low[of], high[of]
 
-
-# ---- by name
 
 METHODS: dict[str, Callable[..., Intervals]] = {
     "wald": wald,
@@ -434,7 +419,7 @@ def intervals_of(estimate: Estimate, level: float, method: str, **options: Any) 
         return Intervals(estimate.pi_hat, estimate.pi_hat, method, level)
     if math.isnan(estimate.critical_value((1 + level) / 2)):
         none = np.full(len(estimate.pi_hat), np.nan)
-        return Intervals(none, none, method, level, (NO_DEGREES,))
+        return Intervals(none, none, method, level, (Flag(Note("no-interval-clusters-and-strata"), "no-interval"),))
     return make(estimate, level, **options)
 
 

@@ -290,7 +290,5 @@ def cheating_flags(designs: Sequence[Design], found: Estimate) -> tuple[str, ...
     if any(design.provenance.get("family") != "cheating-detection" for design in designs):
         return ()
     honest_yes, _, always_no = found.pi_hat.tolist()
-    return (
-        f"the share of the first category lies from {Printed(honest_yes):.4f} to "
-        f"{Printed(honest_yes + always_no):.4f}: who always says no may belong to it",
-    )
+    low, high = Printed(honest_yes), Printed(honest_yes + always_no)
+    return (Note("the-share-of-the-first-category", low=low, high=high),)

@@ -36,8 +36,14 @@ def collapsed(estimate: Estimate, layout: Layout, names: Sequence[str]) -> tuple
     devices = list(dict.fromkeys(layout.variables[axis].device for axis in axes))
     variables = [replace(v, device=devices.index(v.device)) for v in (layout.variables[axis] for axis in axes)]
     kept = Layout(tuple(layout.devices[device] for device in devices), tuple(variables))
-    counted = len(estimate.samples) == 1 and layout.whole_devices(axes) is not None
-    return (_from_reports if counted else _from_cells)(estimate, layout, axes, kept), kept
+    if len(estimate.samples) != 1 or layout.whole_devices(axes) is None:
+        return _from_cells(estimate, layout, axes, kept), kept
+    counted = summed(estimate.samples[0].counts.values.reshape(layout.report_shape), axes)
+    margin = estimate_by(estimate.method, Sample.of(counted.ravel(), kept.design))
+    sums = summed(estimate.pi_hat.reshape(layout.shape), axes).ravel()
+    if np.abs(margin.pi_hat - sums).max() > TOGETHER:
+        margin = replace(margin, flags=(*margin.flags, Note("a-margin-is-the-most-likely")))
+    return margin, kept
 
 
 def summed(table: Real, axes: Sequence[int]) -> Real:
@@ -60,15 +66,6 @@ def known_covariance_of(estimate: Estimate) -> Real:
     if not np.isfinite(covariance).all():
         raise ParameterError("this-estimate-by-has-no-covariance", method=estimate.method)
     return covariance
-
-
-def _from_reports(estimate: Estimate, layout: Layout, axes: Sequence[int], kept: Layout) -> Estimate:
-    counted = summed(estimate.samples[0].counts.values.reshape(layout.report_shape), axes)
-    margin = estimate_by(estimate.method, Sample.of(counted.ravel(), kept.design))
-    sums = summed(estimate.pi_hat.reshape(layout.shape), axes).ravel()
-    if np.abs(margin.pi_hat - sums).max() <= TOGETHER:
-        return margin
-    return replace(margin, flags=(*margin.flags, Note("a-margin-is-the-most-likely")))
 
 
 def _from_cells(estimate: Estimate, layout: Layout, axes: Sequence[int], kept: Layout) -> Estimate:

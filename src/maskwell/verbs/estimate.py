@@ -35,8 +35,8 @@ from maskwell.verbs.share_results import Shares, with_quantities
 
 if TYPE_CHECKING:
     from maskwell.core.row_sums import Cells
+    from maskwell.engines.report_counts import SurveyTally
     from maskwell.engines.row_sources import Progress
-    from maskwell.engines.survey_counts import SurveyTally
     from maskwell.verbs.described_survey import Survey
 
 
@@ -248,7 +248,7 @@ def _table(shares: Estimate, assignments: Sequence[Assignment]) -> Table | None:
 
 
 def _estimated_jointly(question: _RowQuestion) -> Shares:
-    from maskwell.engines.report_counts import tally_file, tally_groups
+    from maskwell.engines.report_counts import tally_file
     from maskwell.estimation.stacked_samples import estimate_samples
 
     columns = question.sampled.columns(question.labelled)
@@ -256,13 +256,11 @@ def _estimated_jointly(question: _RowQuestion) -> Shares:
     if columns or question.row_by_row:
         return _by_plan(question)
     method = question.question.method
-    if any(one.when for one in question.assignments):
-        groups = tally_groups(question.sampled.rows, question.assignments, **question.reading)
-        samples = [Sample(one.counts, one.design) for one in groups.samples]
-        shares = estimate_samples(samples, method=method)
-        return Shares(shares, question.variables, groups.rows, groups.dropped, question.question)
     tally = tally_file(question.sampled.rows, question.assignments, **question.reading)
-    shares = _estimator(method)(tally.counts, tally.design)
+    if any(one.when for one in question.assignments):
+        shares = estimate_samples([Sample(one.counts, one.design) for one in tally.samples], method=method)
+    else:
+        shares = _estimator(method)(tally.counts, tally.design)
     return Shares(shares, question.variables, tally.rows, tally.dropped, question.question)
 
 
@@ -277,7 +275,7 @@ def _estimator(method: str) -> Any:
 
 
 def _by_plan(question: _RowQuestion) -> Shares:
-    from maskwell.engines.survey_counts import tally_survey
+    from maskwell.engines.report_counts import tally_survey
     from maskwell.estimation.sampling.report_shares import estimate_simple
 
     sampled, where, by = question.sampled, question.question.where, question.question.by

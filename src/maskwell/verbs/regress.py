@@ -13,8 +13,8 @@ from maskwell.core.arguments import check_kind
 from maskwell.core.phrases import design_of, option, shorten
 from maskwell.engines.assignments import Assignment, direct_design
 from maskwell.engines.formula import read_formula, read_right_side
-from maskwell.engines.formula_references import References
 from maskwell.engines.model_frame import read_model_frame
+from maskwell.engines.model_predictors import References
 from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError
 from maskwell.estimation.asked_quantities import Asked, QuantityTerms, asked_of

@@ -17,7 +17,7 @@ from maskwell.estimation.sampling.sampling_description import Sampling
 from maskwell.verbs.inputs import Names, names_of
 
 if TYPE_CHECKING:
-    from maskwell.engines.survey_counts import SurveyTally
+    from maskwell.engines.report_counts import SurveyTally
     from maskwell.estimation.sampling.replicate_weights import ReplicateRule
     from maskwell.estimation.sampling.sample_stages import Scheme
 
@@ -104,7 +104,7 @@ class SampledRows:
     def rule_of_rows(self, weight: Any, replicates: Any, stratum: Any) -> ReplicateRule:
         """How replicate weights of rows, shape (n, R), become a variance."""
         from maskwell.core.row_sums import Cells, products_of_replicates
-        from maskwell.engines.survey_counts import SurveyTally
+        from maskwell.engines.report_counts import SurveyTally
 
         n = len(replicates)
         weight = np.ones(n) if weight is None else weight

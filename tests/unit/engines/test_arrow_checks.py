@@ -230,9 +230,6 @@ def test_a_nested_column_whose_name_is_asked_for(tmp_path: Path) -> None:
         tally_file(Rows.of(str(path)), [Assignment.of("none", COIN)])
 
 
-# ---- notes in a file
-
-
 @pytest.mark.parametrize(
     "note",
     [
@@ -248,9 +245,6 @@ def test_notes_that_are_not_what_they_should_be(note: bytes) -> None:
     schema = pa.schema([pa.field("y", pa.string(), metadata={b"maskwell": note})], metadata={b"pandas": note})
     assert without_traces(schema, ["y"], ["x"]).names == ["y"]
     assert describe(schema.field(0)) is None or note.startswith(b"{")
-
-
-# ---- columns of callers
 
 
 OUTSIDE = pa.Array.from_buffers(pa.string(), 3, [None, pa.py_buffer(_int32(0, 900, 3, 5)), pa.py_buffer(b"yesno")])

@@ -181,9 +181,6 @@ def test_tables_are_not_columns(values):
         Categories.of(["a"]).encode(values)
 
 
-# --- each library's own -----------------------------------------------------------------------------------------------
-
-
 def test_pandas_index_is_kept_when_rows_are_dropped():
     values = pd.Series(["a", None, "b"], index=[10, 20, 30], name="x")
     categories = Categories.of(["a", "b"])

@@ -59,9 +59,6 @@ def folder(tmp_path, request):
     return tmp_path / "data"
 
 
-# ---- several files as one
-
-
 @pytest.mark.parametrize("folder", ["csv", "parquet", "arrow"], indirect=True)
 def test_a_folder_and_a_pattern_are_read_as_one_file(folder, tmp_path):
     (folder / "_SUCCESS").write_text("")
@@ -126,9 +123,6 @@ def test_files_that_store_a_column_in_different_ways(tmp_path):
     ]
 
 
-# ---- compressed texts, streams
-
-
 @pytest.mark.parametrize("ending", [ending for ending in ENGINES if ending.startswith((".csv.", ".tsv."))])
 def test_compressed_texts_there_and_back(tmp_path, ending):
     write(answers(2000), tmp_path / "a.csv")
@@ -170,9 +164,6 @@ def test_a_stream_of_arrow_that_ends_too_soon(monkeypatch, tmp_path):
 def test_endings():
     assert ending_of("answers.TSV.ZST") == ".tsv.zst"
     assert len(f"hint: use CSV; {KNOWN}") <= 100
-
-
-# ---- bad input: one error, nothing published
 
 
 def refuse(path, tmp_path, saying, designs=DESIGNS):
@@ -329,9 +320,6 @@ def test_a_full_disk(tmp_path, monkeypatch, ending, capfd):
     assert capfd.readouterr().err == ""
 
 
-# ---- dictionaries all the way
-
-
 def test_parquet_made_from_dictionaries_is_the_file_that_texts_make(tmp_path, monkeypatch):
     table = answers(5000).append_column("note", pa.array(["a", None, "b", "", "ü"] * 1000))
     write(table, tmp_path / "a.parquet")
@@ -405,9 +393,6 @@ def test_a_column_of_many_labels_is_read_as_texts(tmp_path):
     with open_source(str(tmp_path / "a.csv"), coded=["y", "x"]) as source:
         first = next(iter(source.batches()))
     assert first.schema.types == [pa.string(), pa.dictionary(pa.int32(), pa.string())]
-
-
-# ---- a folder of the same files
 
 
 def yearly(folder: Path, rows: dict[str, list[str]]) -> str:

@@ -9,9 +9,8 @@ from tests.support.formulas import predictors
 from maskwell.core.expressions import MOST_CHARACTERS, MOST_OPERATORS
 from maskwell.engines import formula_coding
 from maskwell.engines.formula import MOST_TERMS, read_formula, read_right_side
-from maskwell.engines.formula_coding import MOST_COLUMNS, Coding
+from maskwell.engines.formula_coding import MOST_COLUMNS, CategoryColumn, Coding, Predictors
 from maskwell.engines.formula_functions import FUNCTIONS
-from maskwell.engines.predictor_columns import CategoryColumn, Predictors
 from maskwell.errors import InputError, MissingValueError, TooLargeError, UnknownCategoryError, WrongTypeError
 
 pd = pytest.importorskip("pandas")
@@ -97,8 +96,6 @@ def test_a_coding_refuses_what_the_fit_did_not_hold():
     with pytest.raises(InputError, match="'a category or contrast' cannot be worked out"):
         coding.apply(replace(others, columns={**others.columns, "region": np.array([1.0])}))
 
-
-# ---- formulas from strangers
 
 TABLE = pd.DataFrame(
     {

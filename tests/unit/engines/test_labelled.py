@@ -338,13 +338,13 @@ def test_what_is_lost_in_words() -> None:
 def test_a_file_that_the_library_left_cut_short_is_no_output(
     ending: str, share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = labelled._WRITERS[ending]
+    real = labelled._write
 
-    def cut(frame: Any, path: str, *rest: Any) -> None:  # as on a full disk, which pyreadstat does not always notice
+    def cut(frame: Any, path: Path, *rest: Any) -> None:  # as on a full disk, which pyreadstat does not always notice
         real(frame, path, *rest)
-        os.truncate(path, int(Path(path).stat().st_size * share))
+        os.truncate(path, int(path.stat().st_size * share))
 
-    monkeypatch.setitem(labelled._WRITERS, ending, cut)
+    monkeypatch.setattr(labelled, "_write", cut)
     (tmp_path / "in.csv").write_text("x,y\n" + "yes,1\nno,2\n" * 250)
     with pytest.raises(DataFileError, match="only a part"):
         randomize_file(str(tmp_path / "in.csv"), str(tmp_path / f"out{ending}"), [Assignment.of("x", BY_LABEL)])

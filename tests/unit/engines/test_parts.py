@@ -19,9 +19,9 @@ import maskwell as mw
 from maskwell.core import CellTable
 from maskwell.engines import Rows
 from maskwell.engines.assignments import Assignment
+from maskwell.engines.report_counts import tally_survey
 from maskwell.engines.rows import MemoryTable
 from maskwell.engines.survey_columns import ColumnRoles
-from maskwell.engines.survey_counts import tally_survey
 from maskwell.errors import MaskwellError
 
 N = 300

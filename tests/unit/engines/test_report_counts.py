@@ -12,11 +12,10 @@ pq = pytest.importorskip("pyarrow.parquet")
 
 from maskwell.core import Categories, Cells
 from maskwell.designs import Dense, Uniform
-from maskwell.engines import Rows, survey_counts
+from maskwell.engines import Rows, report_counts
 from maskwell.engines.assignments import Assignment, direct_design
-from maskwell.engines.report_counts import tally_groups
+from maskwell.engines.report_counts import tally_file, tally_survey
 from maskwell.engines.survey_columns import ColumnRoles, population_of
-from maskwell.engines.survey_counts import tally_survey
 from maskwell.errors import DataFileError, MaskwellError, MissingValueError, ParameterError, UnknownCategoryError
 
 YES_NO = Categories.of(["yes", "no"])
@@ -72,8 +71,8 @@ PLAN = ColumnRoles(weights="w", strata="h", clusters=("c",), by=("sex",))
 
 def test_sums_are_those_of_a_loop(rows: tuple[str, dict[str, np.ndarray]], monkeypatch: pytest.MonkeyPatch) -> None:
     path, columns = rows
-    monkeypatch.setattr(survey_counts, "ROWS_AT_ONCE", 333)
-    monkeypatch.setattr(survey_counts, "WAITING_CELLS", 2)
+    monkeypatch.setattr(report_counts, "ROWS_AT_ONCE", 333)
+    monkeypatch.setattr(report_counts, "WAITING_CELLS", 2)
     tally = tally_survey(Rows.of(path), BOTH, PLAN)
     assert lines(tally.cells) == by_hand(columns)
     assert (tally.rows, tally.dropped, tally.cells.rows) == (3000, 0, 3000)
@@ -82,7 +81,7 @@ def test_sums_are_those_of_a_loop(rows: tuple[str, dict[str, np.ndarray]], monke
 
 def test_groups_are_counted_each_with_its_design(rows: tuple[str, dict[str, np.ndarray]]) -> None:
     path, columns = rows
-    tally = tally_groups(Rows.of(path), BOTH)
+    tally = tally_file(Rows.of(path), BOTH)
     for sample, group in zip(tally.samples, (1, 2), strict=True):
         own = columns["y"][columns["g"] == group]
         assert sample.counts.values.tolist() == [int((own == "yes").sum()), int((own == "no").sum())]
@@ -216,9 +215,6 @@ def test_ratios_of_replicate_weights_are_those_of_rows_not_of_lines(tmp_path: Pa
     assert found.ratios.tolist() == [[1, 1], [2, 2]]
 
 
-# ---- groups, strata and domains without a report
-
-
 def file_of(tmp_path: Path, text: str) -> str:
     path = tmp_path / "few.csv"
     path.write_text(text)
@@ -228,7 +224,7 @@ def file_of(tmp_path: Path, text: str) -> str:
 def test_a_group_with_a_design_and_no_row_is_named(tmp_path: Path) -> None:
     path = file_of(tmp_path, "y,g,h\nyes,1,a\nno,1,a\nno,1,b\n")
     for tally in (
-        lambda: tally_groups(Rows.of(path), BOTH),
+        lambda: tally_file(Rows.of(path), BOTH),
         lambda: tally_survey(Rows.of(path), BOTH, ColumnRoles(strata="h")),
     ):
         with pytest.raises(MaskwellError, match="no row with a report has g = 2, for which there is a design"):

@@ -17,7 +17,7 @@ from maskwell.core import Categories
 from maskwell.designs import Dense, Kronecker
 from maskwell.engines.assignments import Answers, Assignment, answers_in
 from maskwell.engines.column_codes import raise_first
-from maskwell.engines.report_counts import tally_file, tally_groups
+from maskwell.engines.report_counts import tally_file
 from maskwell.engines.survey_columns import ReportReader
 from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError
 from maskwell.procedures import repeated
@@ -58,7 +58,7 @@ def test_rows_are_counted_by_all_their_answers(tmp_path: Path) -> None:
     assigned = [Assignment.of("a,b", TWICE)]
     counted = tally_file(Rows.of(path), assigned, missing="drop")
     assert (counted.counts.values.tolist(), counted.dropped) == ([1, 2, 1, 0], 1)
-    grouped = tally_groups(Rows.of(path), assigned, missing="drop")
+    grouped = tally_file(Rows.of(path), assigned, missing="drop")
     assert grouped.samples[0].counts.values.tolist() == [1, 2, 1, 0]
     with pytest.raises(MissingValueError, match="column 'b': 1 of 5 values is missing, the first in data row 5"):
         tally_file(Rows.of(path), assigned)
@@ -70,9 +70,7 @@ def test_two_answers_beside_another_column(tmp_path: Path) -> None:
     assigned = [Assignment.of("a,b", TWICE), Assignment.of("c", warner("0.7"))]
     counted = tally_file(Rows.of(path), assigned, counts="n").counts.values.reshape(2, 2, 2)
     assert (counted[0, 1, 1], counted[1, 0, 0], counted.sum()) == (2, 3, 5)
-    assert (
-        tally_groups(Rows.of(path), assigned, counts="n").samples[0].counts.values.tolist() == counted.ravel().tolist()
-    )
+    assert tally_file(Rows.of(path), assigned, counts="n").samples[0].counts.values.tolist() == counted.ravel().tolist()
 
 
 def test_answers_that_make_no_report_are_named() -> None:

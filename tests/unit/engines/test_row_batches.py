@@ -80,9 +80,6 @@ def test_long_texts_go_to_files_though_they_were_not_foreseen(tmp_path: Path, mo
     rows.close()
 
 
-# ---- a sink in a thread of its own
-
-
 class Recording:
     """A sink that writes down what comes, waits where it is told to, and fails at one of its batches."""
 

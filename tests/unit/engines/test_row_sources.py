@@ -42,9 +42,6 @@ def test_an_ending_that_tells_nothing(name: str) -> None:
     assert ".parquet" in caught.value.hint
 
 
-# ---- every engine: what is written is read back
-
-
 @pytest.mark.parametrize("ending", [ending for ending in ENGINES if ending != ".sas7bdat"])  # which is read only
 @pytest.mark.parametrize("rows", [0, 1, 70_000])
 def test_rows_come_back(tmp_path: Path, ending: str, rows: int) -> None:
@@ -87,9 +84,6 @@ def test_dictionaries_that_change_between_row_groups(tmp_path: Path) -> None:
         assert dictionary.to_pylist() == ["a", "b", "c"], "the dictionary is the design's, whatever the truth was"
 
 
-# ---- atomic files
-
-
 def test_a_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "real").write_text("before", encoding="utf-8")
     (tmp_path / "link").symlink_to(tmp_path / "real")
@@ -106,9 +100,6 @@ def test_a_folder_that_vanishes(tmp_path: Path) -> None:
         file.write(b"x")
         next(folder.iterdir()).unlink()
         folder.rmdir()
-
-
-# ---- reports as Arrow arrays
 
 
 @given(st.integers(1, 40), st.integers(0, 30), st.integers(0, 5))
@@ -141,9 +132,6 @@ def test_batches_shrink_when_reports_are_long() -> None:
     schema = pa.schema([("y", pa.int64())])
     column = ColumnRandomizer(Assignment.of("y", design), schema, "f", SeededRandom(1), How(texts_only=True))
     assert column.rows_at_once * design.k < 5_000_000
-
-
-# ---- columns as codes
 
 
 def test_rows_common_to_all_columns() -> None:

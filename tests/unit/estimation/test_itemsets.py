@@ -13,7 +13,7 @@ from maskwell.core.verdicts import at_least
 from maskwell.designs import Dense, Kronecker, item_bits
 from maskwell.estimation import itemset_mining
 from maskwell.estimation.itemset_mining import mine_itemsets
-from maskwell.estimation.itemset_supports import _BITS_OF_BYTE, ReportedBaskets, mean_of_products, ones_in
+from maskwell.estimation.itemset_supports import _BITS_OF_BYTE, ReportedBaskets, mean_of_products
 from maskwell.procedures.category_encodings import bits
 
 ONE_ZERO = Categories.of((1, 0))
@@ -124,11 +124,8 @@ def test_counting_bits_without_the_processors_help() -> None:
     """What NumPy before version 2 uses gives the same numbers."""
     words = np.random.default_rng(1).integers(0, 2**63, (3, 5), dtype=np.int64).astype(np.uint64)
     expected = [sum(int(word).bit_count() for word in row) for row in words]
-    assert ones_in(words).tolist() == expected
     assert _BITS_OF_BYTE[words.view(np.uint8)].sum(axis=-1).tolist() == expected
 
-
-# ---- mining
 
 ITEMS = 9
 

@@ -68,9 +68,6 @@ def test_cells_that_nobody_reported_are_empty() -> None:
         maximise([design], [np.zeros(9)])
 
 
-# ---- held shares
-
-
 def test_a_held_share_stays_and_the_rest_is_best() -> None:
     counts = np.array([30, 50, 20])
     for t in (0.0, 0.1, 0.5, 1.0):
@@ -80,9 +77,6 @@ def test_a_held_share_stays_and_the_rest_is_best() -> None:
         others = np.linspace(0, 1 - t, 2001)
         lam = JAR.matrix() @ np.stack([others, np.full(2001, t), 1 - t - others])
         assert found.log_likelihood >= (counts @ np.log(lam)).max() - 1e-9
-
-
-# ---- structure
 
 
 def sparse_counts(design: Design, n: int, seed: int) -> Real:
@@ -151,8 +145,6 @@ def test_columns_find_what_the_matrix_finds(monkeypatch: pytest.MonkeyPatch, hel
     assert not early.unique  # nothing is known of a maximum that was not reached
     assert expected.log_likelihood - slow.log_likelihood <= 150 * slow.gap + 1e-9
 
-
-# ---- information, and the covariance along every path
 
 PI = np.array([0.2, 0.5, 0.3])
 NAMED = Categories.numbered(3)

@@ -129,9 +129,6 @@ def test_an_estimate_keeps_what_it_came_from_and_shows_itself() -> None:
     assert "90" in picture.text
 
 
-# ---- goodness of fit: which law it refers to, and what it says
-
-
 def fit(counts: Sequence[int], design: Dense, **options: int) -> GoodnessOfFit:
     return goodness_of_fit(Sample.of(counts, design).counts, design, **options)
 

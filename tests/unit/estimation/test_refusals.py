@@ -34,7 +34,7 @@ from maskwell.estimation import (
     estimate_samples,
     goodness_of_fit,
 )
-from maskwell.estimation.direct_estimate import estimate_unknown
+from maskwell.estimation.direct_estimate import Released, estimate_unknown
 from maskwell.estimation.itemset_mining import mine_itemsets
 from maskwell.estimation.itemset_supports import ReportedBaskets
 from maskwell.estimation.maximisation.maximum import maximise
@@ -163,7 +163,7 @@ REFUSED: dict[type[MaskwellError], list[tuple[Call, str]]] = {
             lambda: mine_itemsets(baskets(np.zeros((4, 5000)), 5000), min_support=0.5, max_items=6),
             "max_items = 6 for 5,000 items",
         ),
-        (lambda: estimate_unknown([3, 1]).intervals(method="profile"), "wald"),
+        (lambda: estimate_unknown(Released.of([3, 1])).intervals(method="profile"), "wald"),
         (lambda: estimate_of([3, 4], WARNER).intervals(method="wilson"), "no effective number"),
         (lambda: Scheme("guess"), "no sampling method"),
         (lambda: Scheme("replicates"), "rule for replicates"),
@@ -196,7 +196,7 @@ REFUSED: dict[type[MaskwellError], list[tuple[Call, str]]] = {
     ],
     MaskwellError: [
         (lambda: table().difference({"b": "a"}, given="a", between=("a", "maybe")), "'maybe'"),
-        (lambda: estimate_unknown([1, 0]), "at least two"),
+        (lambda: estimate_unknown(Released.of([1, 0])), "at least two"),
     ],
     UnknownCategoryError: [
         (lambda: baskets(np.eye(4), 4).support(["soap"]), "no item is called 'soap'"),

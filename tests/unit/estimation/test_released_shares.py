@@ -12,7 +12,7 @@ from tests.support.released import known_matrix, moved, outcomes, samples
 
 from maskwell.designs import Dense
 from maskwell.estimation import direct_estimate
-from maskwell.estimation.direct_estimate import estimate_unknown
+from maskwell.estimation.direct_estimate import Released, estimate_unknown
 
 PI = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]
 SHARE = np.array(PI, dtype=float)
@@ -58,7 +58,7 @@ def test_without_the_matrix_the_bound_is_never_too_small_on_average(make: Callab
         estimated = true = 0.0
         for counts, chance in samples(n, PI):
             for m, p in outcomes(make(list(counts)), list(counts)):
-                estimated += float(chance * p) * estimate_unknown(m).contrast(a).standard_error ** 2
+                estimated += float(chance * p) * estimate_unknown(Released.of(m)).contrast(a).standard_error ** 2
                 true += float(chance * p) * float(a @ (np.array(m) / n - SHARE)) ** 2
         most = (2 - 1 / n) * float(a**2 @ SHARE - (a @ SHARE) ** 2) / n
         assert true <= most + 1e-12
@@ -73,13 +73,15 @@ def test_blocks_bound_each_other_apart_and_keep_their_totals() -> None:
     for design, counts, blocks in ((P, [3, 2, 1, 2], [0, 0, 1, 1]), (constant([3, 2, 1]), [3, 2, 1], None)):
         found: Real = np.zeros((len(counts),) * 2)
         for m, p in outcomes(design, counts):
-            one = estimate_unknown(m, target="file", blocks=blocks)
+            one = estimate_unknown(Released.of(m), target="file", blocks=blocks)
             found += float(p) * np.asarray(one.covariance)
             assert blocks is None or one.contrast([1, 1, 0, 0]).standard_error == 0
         np.testing.assert_allclose(found, moved(design.matrix(), counts) / sum(counts) ** 2, atol=1e-14)
-    whole = estimate_unknown([3, 2, 1, 2], blocks=[5, 5, 7, 7])
+    whole = estimate_unknown(Released.of([3, 2, 1, 2]), blocks=[5, 5, 7, 7])
     assert whole.contrast([1, 1, 0, 0]).standard_error ** 2 == pytest.approx((8 / 7) ** 2 * (5 / 8 * 3 / 8) / 8)
-    alone = estimate_unknown([110, 60, 1], target="file", blocks=[0, 0, 1])  # a category alone in its block is exact
+    alone = estimate_unknown(
+        Released.of([110, 60, 1]), target="file", blocks=[0, 0, 1]
+    )  # one alone in a block is exact
     assert alone.variance[2] == 0
     assert alone.confidence_interval()[2].tolist() == [1 / 171, 1 / 171]
     assert alone.to_dict()["effective"][2] == "inf"
@@ -88,8 +90,8 @@ def test_blocks_bound_each_other_apart_and_keep_their_totals() -> None:
 def test_variances_alone_are_the_diagonal(monkeypatch: pytest.MonkeyPatch) -> None:
     weighted = {"weights": [30.0, 15.5, 7.25], "squares": [90.0, 40.5, 20.25]}
     calls = [
-        lambda: estimate_unknown([11, 9, 3], blocks=[0, 1, 0]),
-        lambda: estimate_unknown([11, 9, 3], blocks=[0, 0, 1], **weighted),  # type: ignore[arg-type]
+        lambda: estimate_unknown(Released.of([11, 9, 3]), blocks=[0, 1, 0]),
+        lambda: estimate_unknown(Released.of([11, 9, 3], **weighted), blocks=[0, 0, 1]),  # type: ignore[arg-type]
     ]
     full = [call() for call in calls]
     monkeypatch.setattr(direct_estimate, "COVARIANCE_LIMIT", 2)
@@ -107,15 +109,15 @@ def test_a_part_below_zero_is_flagged_and_has_an_interval_all_the_same() -> None
 
 
 def test_the_interval_without_the_matrix_is_wilsons() -> None:
-    found = estimate_unknown([110, 60, 30], categories=["a", "b", "c"])
+    found = estimate_unknown(Released.of([110, 60, 30]), categories=["a", "b", "c"])
     n_e, z, p = 200 / (2 - 1 / 200), 1.959963984540054, 0.55
     centre, half = p + z**2 / (2 * n_e), z * np.sqrt(p * (1 - p) / n_e + z**2 / (4 * n_e**2))
     expected = [(centre - half) / (1 + z**2 / n_e), (centre + half) / (1 + z**2 / n_e)]
     np.testing.assert_allclose(found.confidence_interval()[0], expected, rtol=1e-12)
     shown = found.to_dict()
     assert [shown[name] for name in ("method", "interval_method", "design")] == ["direct", "wilson", "withheld"]
-    assert estimate_unknown([10, 0]).effective.tolist() == [
+    assert estimate_unknown(Released.of([10, 0])).effective.tolist() == [
         10 / 1.9,
         10 / 1.9,
     ]  # no record tells no more than the bound
-    assert estimate_unknown([10, 0], target="file").effective.tolist() == [10, 10]
+    assert estimate_unknown(Released.of([10, 0]), target="file").effective.tolist() == [10, 10]

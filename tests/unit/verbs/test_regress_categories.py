@@ -7,7 +7,7 @@ from tests.support.surveys import regress_with
 from tests.support.together import together
 
 import maskwell as mw
-from maskwell.engines.formula_references import References
+from maskwell.engines.model_predictors import References
 from maskwell.errors import InputError, MaskwellError, ParameterError, WrongTypeError
 
 pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")

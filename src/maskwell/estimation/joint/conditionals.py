@@ -53,7 +53,6 @@ def _ratios_of(estimate: Estimate, layout: Layout, order: Sequence[int], fixed: 
     return Ratios(*(np.broadcast_to(x, a.shape).reshape(sizes) for x in (a, b, var_a, cov_ab, var_b)))
 
 
-NO_ERROR = "a share of the table is most likely 0 or 1, or a variance is estimated below zero"
 UNSTABLE = 2  # a denominator within so many standard errors of zero makes a ratio unstable
 
 
@@ -150,19 +149,16 @@ class Conditional(Result):
     @property
     def flags(self) -> tuple[str, ...]:
         """What a reader should know, in words."""
-        flags = []
+        flags: list[str] = []
         if self.unstable.any():
             labels = list(product(*self.labels[: len(self.given)]))
             bad = self.unstable.reshape(len(labels), -1).any(axis=1)
             rare = [", ".join(map(str, label)) for label, is_rare in zip(labels, bad, strict=True) if is_rare]
             groups = "; ".join(rare[:3]) + ("; ..." if len(rare) > 3 else "")
-            flags.append(
-                f"unstable: the share of {', '.join(self.given)} = {groups} is within two standard errors of zero; "
-                "prefer Fieller intervals"
-            )
+            flags.append(Note("unstable-prefer-fieller-intervals", given=", ".join(self.given), groups=groups))
         missing = int(np.isnan(self.standard_error).sum())
         if missing:
-            flags.append(f"{missing} of {self.share.size} shares have no standard error: {NO_ERROR}")
+            flags.append(Note("shares-have-no-standard-error", missing=missing, shares=self.share.size))
         return tuple(flags)
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:

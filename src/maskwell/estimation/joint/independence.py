@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real
-from maskwell.core.display import Result, number_or_none
+from maskwell.core.display import Result, entries, number_or_none
 from maskwell.core.phrases import Printed, p_equals
 from maskwell.core.verdicts import at_least, below
 from maskwell.errors import ParameterError
@@ -84,12 +84,9 @@ class IndependenceTest(Result):
         """Everything as plain values, for JSON."""
         values: dict[str, Any] = {
             "variables": list(self.names),
-            "method": self.method,
-            "statistic": self.statistic,
+            **entries(self, "method statistic"),
             "degrees_of_freedom": number_or_none(self.degrees_of_freedom),
-            "p_value": self.p_value,
-            "n": self.n,
-            "flags": list(self.flags),
+            **entries(self, "p_value n flags"),
         }
         return values if self.denominator is None else {**values, "denominator_degrees_of_freedom": self.denominator}
 
@@ -126,9 +123,6 @@ def expected(x: Real) -> Real:
 def degrees_of_freedom(shape: Sequence[int]) -> int:
     """``prod s_t - 1 - sum (s_t - 1)``: free cells beyond the margins."""
     return int(np.prod(shape)) - 1 - sum(size - 1 for size in shape)
-
-
-# ---- tests on the reports
 
 
 def reports_test(estimate: Estimate, layout: Layout, method: str = "pearson") -> IndependenceTest:
@@ -211,9 +205,6 @@ def interactions(shape: Sequence[int]) -> Real:
     return u[:, int((values > 1e-9).sum()) :]
 
 
-# ---- tests on the true table
-
-
 def likelihood_ratio_test(estimate: Estimate, layout: Layout) -> IndependenceTest:
     """By chi-square; flagged where a share is at its bound."""
     x = counted(estimate, layout, "likelihood-ratio")
@@ -281,8 +272,6 @@ def slopes(pi: Real) -> Real:
         jacobian -= reduce(lambda a, b: np.asarray(np.kron(a, b), dtype=np.float64), rows)
     return jacobian
 
-
-# ---- by name
 
 TESTS: dict[str, Callable[[Estimate, Layout], IndependenceTest]] = {
     "pearson": reports_test,

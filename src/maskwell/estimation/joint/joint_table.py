@@ -47,8 +47,6 @@ class Table(Result):
     estimate: Estimate
     layout: Layout
 
-    # ---- values
-
     names = Inside[tuple[str, ...]]("layout.names", "Names of the variables, in the order of the axes.")
     shape = Inside[tuple[int, ...]]("layout.shape", "Number of categories of each variable.")
 
@@ -87,8 +85,6 @@ class Table(Result):
             raise ParameterError("a-cell-needs-a-category", names=", ".join(self.names), name=self.names[0])
         where = tuple(v.inputs.code(categories[v.name]) for v in self.layout.variables)
         return float(self.pi_hat[where]), float(self.standard_error[where])
-
-    # ---- questions
 
     def margin(self, name: str) -> Estimate:
         """Shares of one variable: the estimate that its own reports give; for moments, the sums of cells exactly."""
@@ -145,8 +141,6 @@ class Table(Result):
         """
         part = self.collapse_to(*names) if names else self
         return independence_of(part.estimate, part.layout, method, seed, replicates)
-
-    # ---- for people and programs
 
     def to_dict(self, level: float = 0.95, interval: str | None = None) -> dict[str, Any]:
         """Everything as plain values, for JSON: as for one variable, each category the list of its labels."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, check_level
-from maskwell.core.display import Result, number_or_none
+from maskwell.core.display import Result, entries, number_or_none
 from maskwell.core.phrases import Printed
 from maskwell.core.verdicts import above
 from maskwell.designs.design import Design
@@ -145,8 +145,6 @@ class OddsProfile:
         )
         return -float(optimum.fun) * float(self.table.counts.sum()), self._pi(optimum.x, phi)
 
-    # ---- logits: alpha = (r, s, one for each other cell)
-
     @cached_property
     def _others(self) -> list[int]:
         return [j for j in range(self.table.P.shape[1]) if j not in self.cells]
@@ -165,8 +163,6 @@ class OddsProfile:
         theta[self.cells[0]] += phi
         e = np.exp(theta - theta.max())
         return np.asarray(e / e.sum())
-
-    # ---- minus the mean log-likelihood, with its first and second derivative in alpha
 
     def _value(self, alpha: Real, phi: float) -> float:
         counts = self.table.counts
@@ -256,16 +252,13 @@ class OddsRatio(Result):
         """Everything as plain values, for JSON."""
         return {
             "variables": list(self.names),
-            "rows": list(self.rows),
-            "columns": list(self.columns),
+            **entries(self, "rows columns"),
             "odds_ratio": number_or_none(self.value),
             "log_odds_ratio": number_or_none(self.log_odds_ratio),
             "standard_error": number_or_none(self.standard_error),
             "interval": [number_or_none(end) for end in self.confidence_interval(level)],
             "level": level,
-            "method": self.method,
-            "interval_method": self.interval_method,
-            "flags": list(self.flags),
+            **entries(self, "method interval_method flags"),
         }
 
     def __repr__(self) -> str:

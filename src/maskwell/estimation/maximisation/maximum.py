@@ -383,9 +383,6 @@ def _without_traces(f: LogLikelihood, climbed: Climbed, movable: Array, gap: flo
     return Climbed(pi, lam, slope, reached, climbed.steps) if reached <= max(gap, climbed.gap) else climbed
 
 
-# ---- what is known about the answer
-
-
 def _edges(pi: Real) -> Array:
     return np.asarray(~is_inside(pi))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -89,8 +89,8 @@ def fit_logistic(
     if evidence.k != 2:
         raise ParameterError("a-logistic-regression-has-two-categories", k=evidence.k)
     values, named = as_matrix(X, names)
-    sampled = RowSampling.from_plan(plan, len(values))
-    return regress_outcome(values, named, evidence, sampled, designs=design, variance=variance, with_ones=intercept)
+    rows = Prepared(values, named, evidence, RowSampling.from_plan(plan, len(values)), design, variance)
+    return regress_outcome(rows, with_ones=intercept)
 
 
 def fit_multinomial(
@@ -123,28 +123,34 @@ def fit_multinomial(
     check_kind(Flag, intercept=intercept)
     evidence = Evidence.of(reports, design, groups, codes=codes)
     values, named = as_matrix(X, names)
-    sampled = RowSampling.from_plan(plan, len(values))
-    return regress_outcome(values, named, evidence, sampled, designs=design, variance=variance, with_ones=intercept)
+    rows = Prepared(values, named, evidence, RowSampling.from_plan(plan, len(values)), design, variance)
+    return regress_outcome(rows, with_ones=intercept)
 
 
-def regress_outcome(
-    values: Array,
-    names: Sequence[str],
-    evidence: Evidence,
-    sampled: RowSampling,
-    *,
-    designs: Design | Sequence[Design] | None,
-    variance: str | None,
-    with_ones: bool,
-) -> Regression:
-    """Logistic or multinomial regression from checked parts; the number of categories decides."""
-    check_outcome(evidence, len(values))
-    terms = ("Intercept", *names) if with_ones else tuple(names)
-    matrix = ModelMatrix.of([values], terms, sampled.weights, with_ones=with_ones)
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What a model of a randomized outcome is fitted to, checked before."""
+
+    values: Array  # the model matrix, shape (n, p)
+    names: Sequence[str]
+    evidence: Evidence
+    sampled: RowSampling
+    designs: Design | Sequence[Design]
+    variance: str | None
+
+    def __post_init__(self) -> None:
+        check_outcome(self.evidence, len(self.values))
+
+
+def regress_outcome(rows: Prepared, *, with_ones: bool = False) -> Regression:
+    """Logistic or multinomial regression; the number of categories decides."""
+    evidence, sampled = rows.evidence, rows.sampled
+    terms = ("Intercept", *rows.names) if with_ones else tuple(rows.names)
+    matrix = ModelMatrix.of([rows.values], terms, sampled.weights, with_ones=with_ones)
     likelihood = Likelihood.shared(outcome_rows(evidence), matrix, sampled.weights)
     labels = tuple(evidence.categories.labels)
     named = terms if evidence.k == 2 else tuple(f"{c}: {term}" for c in labels[:-1] for term in terms)
-    fitted = fit(likelihood, starts, sampled, named, variance=variance)
+    fitted = fit(likelihood, starts, sampled, named, variance=rows.variance)
     return Regression.of_fit(
         fitted,
         named,
@@ -153,30 +159,22 @@ def regress_outcome(
         family="logistic" if evidence.k == 2 else "multinomial",
         null_log_likelihood=None if matrix.constant is None else null_log_likelihood(evidence, sampled.weights),
         flags=(*evidence.flags(), *fitted.flags),
-        fingerprints=fingerprints(designs),
+        fingerprints=fingerprints(rows.designs),
     )
 
 
-def regress_lie_detector(
-    values: Array,
-    names: Sequence[str],
-    evidence: Evidence,
-    sampled: RowSampling,
-    *,
-    designs: Sequence[Design],
-    variance: str | None,
-) -> Regression:
-    """``Pr(carrier | x) = expit(x' beta)``, with one chance t for all carriers to be honest, from checked parts."""
-    check_outcome(evidence, len(values))
+def regress_lie_detector(rows: Prepared) -> Regression:
+    """``Pr(carrier | x) = expit(x' beta)``, with one chance t for all carriers to be honest."""
+    names, sampled, designs = rows.names, rows.sampled, _as_list(rows.designs)
     if not designs or any(design.provenance.get("family") != "lie-detector" for design in designs):
         raise ParameterError("the-model-of-a-lie-detector")
-    matrix = ModelMatrix.of([values], names, sampled.weights)
-    alone = ModelMatrix((np.empty((len(values), 0)),), ("t",), np.zeros(1), np.ones(1), 0, with_ones=True)
+    matrix = ModelMatrix.of([rows.values], names, sampled.weights)
+    alone = ModelMatrix((np.empty((matrix.n, 0)),), ("t",), np.zeros(1), np.ones(1), 0, with_ones=True)
     predictors = (Predictor(0, 0, 0), Predictor(1, 0, matrix.p))
-    likelihood = Likelihood(LieDetectorRows(evidence), (matrix, alone), predictors, sampled.weights)
+    likelihood = Likelihood(LieDetectorRows(rows.evidence), (matrix, alone), predictors, sampled.weights)
     zero = np.zeros(likelihood.p - 1)  # no slopes, and half, most or few of the carriers honest
     starts_of_t = [np.append(zero, log_odds) for log_odds in (0.0, 2.0, -2.0)]
-    fitted = fit(likelihood, lambda _: starts_of_t, sampled, [*names, "t"], variance=variance)
+    fitted = fit(likelihood, lambda _: starts_of_t, sampled, [*names, "t"], variance=rows.variance)
     edge = bool(np.isnan(fitted.covariance[-1, -1])) and not np.isnan(fitted.covariance[:-1, :-1]).any()
     flags = [*fitted.flags]
     if edge:
@@ -255,8 +253,10 @@ def null_log_likelihood(evidence: Evidence, weights: Real | None) -> float:
     return max(climb(likelihood, start).at.value for start in starts(likelihood))
 
 
-def fingerprints(designs: Design | Sequence[Design] | None) -> tuple[str, ...]:
+def fingerprints(designs: Design | Sequence[Design]) -> tuple[str, ...]:
     """Of the designs that were used."""
-    if designs is None:
-        return ()
-    return tuple(d.fingerprint for d in ([designs] if isinstance(designs, Design) else designs))
+    return tuple(design.fingerprint for design in _as_list(designs))
+
+
+def _as_list(designs: Design | Sequence[Design]) -> Sequence[Design]:
+    return [designs] if isinstance(designs, Design) else designs

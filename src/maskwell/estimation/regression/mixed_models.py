@@ -9,7 +9,7 @@ standard (as in R's lme4 and GLMMRR); derivatives derived, by Louis's form of th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
@@ -17,19 +17,17 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.phrases import option, shorten
-from maskwell.designs.design import Design
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.regression.likelihood_search import Derivatives, Optimum, climb, highest, profile_ends
-from maskwell.estimation.regression.logit_models import check_outcome, regress_outcome
+from maskwell.estimation.regression.logit_models import Prepared, regress_outcome
 from maskwell.estimation.regression.model_matrix import BLOCK, ModelMatrix, check_enough
 from maskwell.estimation.regression.named_coefficients import Parameter
 from maskwell.estimation.regression.nested_models import no_spread_test
 from maskwell.estimation.regression.predicted_chances import CurveChances
 from maskwell.estimation.regression.regression_likelihood import Fitted, described
 from maskwell.estimation.regression.regression_result import Besides, RandomIntercept, Regression
-from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_likelihoods import Logit, Slopes
-from maskwell.estimation.regression.row_sampling import RowSampling, kind_of_variance
+from maskwell.estimation.regression.row_sampling import kind_of_variance
 from maskwell.notes import Note
 
 NODES = ((1.5, 25), (3.0, 51), (math.inf, 101))  # of each group's quadrature, up to which deviation of the intercept
@@ -208,26 +206,14 @@ def _rule(nodes: int) -> tuple[Real, Real]:
     return points, weights / weights.sum()
 
 
-def regress_mixed(
-    values: Array,
-    names: Sequence[str],
-    evidence: Evidence,
-    sampled: RowSampling,
-    *,
-    groups: Array,
-    column: str,
-    designs: Design | Sequence[Design] | None,
-    variance: str | None,
-    with_ones: bool,
-) -> Regression:
-    """Logistic regression with a random intercept for each group, from checked parts."""
-    check_outcome(evidence, len(values))
-    sizes = np.bincount(groups)
-    _check(evidence, sampled, sizes, column, variance)
-    plain = regress_outcome(values, names, evidence, sampled, designs=designs, variance=variance, with_ones=with_ones)
+def regress_mixed(rows: Prepared, groups: Array, column: str) -> Regression:
+    """Logistic regression with a random intercept for each of the numbered groups, which a column tells."""
+    evidence, sizes = rows.evidence, np.bincount(groups)
+    _check(rows, sizes, column)
+    plain = regress_outcome(rows)
     assert plain.margins is not None
     order, matrix = np.argsort(groups, kind="stable"), plain.margins.matrix
-    check_enough(len(values), matrix.p + 1)
+    check_enough(matrix.n, matrix.p + 1)
     sorted_rows = Logit(replace(evidence, index=evidence.index[order]))
     hill = _MixedLikelihood(sorted_rows, replace(matrix, versions=(matrix.versions[0][order],)), sizes)
     start = np.linalg.solve(matrix.back, plain.estimates) if plain.converged else np.zeros(matrix.p)
@@ -240,7 +226,7 @@ def regress_mixed(
         theta = np.append(np.linalg.solve(matrix.back, plain.estimates), 0.0)
         flag = Note("the-groups-of-differ-no-more", column=shorten(column, 24))
         return _with_intercept(plain, hill, theta, column, 0.0, covariance, plain, flag)
-    kind, count = kind_of_variance(variance, sampled), len(sizes)
+    kind, count = kind_of_variance(rows.variance, rows.sampled), len(sizes)
     fitted = described(
         hill,
         peak,
@@ -264,8 +250,9 @@ def _search(hill: _MixedLikelihood, theta: Real) -> Optimum:
     return replace(peak, iterations=steps)
 
 
-def _check(evidence: Evidence, sampled: RowSampling, sizes: Array, column: str, variance: str | None) -> None:
+def _check(rows: Prepared, sizes: Array, column: str) -> None:
     """Raise unless a random intercept can be fitted."""
+    evidence, sampled = rows.evidence, rows.sampled
     named = shorten(repr(column), 24)
     if evidence.k != 2:
         raise ParameterError(
@@ -274,7 +261,7 @@ def _check(evidence: Evidence, sampled: RowSampling, sizes: Array, column: str, 
     if not sampled.is_simple:
         here = f"(1 | {shorten(column, 10)})"
         raise ParameterError("a-random-intercept-together", in_words=sampled.in_words(), here=here)
-    if variance == "expected":
+    if rows.variance == "expected":
         raise ParameterError("no-expected-information-with-a-random")
     if len(sizes) < 2 or sizes.max() < 2:
         many = "one value in all rows" if len(sizes) < 2 else "another value in each row"

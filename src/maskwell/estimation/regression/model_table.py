@@ -16,7 +16,7 @@ from maskwell.core.categories import Categories
 from maskwell.core.phrases import option
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, ParameterError
-from maskwell.estimation.regression.logit_models import regress_lie_detector, regress_outcome
+from maskwell.estimation.regression.logit_models import Prepared, regress_lie_detector, regress_outcome
 from maskwell.estimation.regression.named_coefficients import Coefficients
 from maskwell.estimation.regression.predicted_chances import Change
 from maskwell.estimation.regression.predictor_models import Randomized, regress_linear, regress_on_randomized
@@ -156,37 +156,39 @@ def _check_model(table: _ModelTable, model: str | None) -> None:
 
 def _fitted(table: _ModelTable, sampled: RowSampling, variance: str | None, model: str | None) -> Regression:
     """By the model that was asked for, or that the outcome, the groups and the predictors call for."""
-    outcome, X, names = table.outcome, table.versions[0], table.names
+    outcome, names = table.outcome, table.names
     designs = () if outcome.reports is None else outcome.reports.designs
-    told: dict[str, Any] = {"designs": designs, "variance": variance}
+
+    def rows(evidence: Evidence) -> Prepared:
+        return Prepared(table.versions[0], names, evidence, sampled, designs, variance)
+
     if model == "ordinal":
         from maskwell.estimation.regression.ordinal_models import regress_ordinal
 
-        return regress_ordinal(X, names, _in_order(outcome), sampled, **told)
+        return regress_ordinal(rows(_in_order(outcome)))
     if model is not None:
-        return regress_lie_detector(X, names, _outcome_evidence(outcome), sampled, **told)
+        return regress_lie_detector(rows(_outcome_evidence(outcome)))
     if table.group is not None:
         if table.predictor is not None or outcome.numbers is not None:
             what = "a randomized predictor" if table.predictor is not None else "an outcome in numbers"
             raise ParameterError("a-random-intercept-together-with", what=what)
         from maskwell.estimation.regression.mixed_models import regress_mixed
 
-        of_groups: dict[str, Any] = {"groups": table.group, "column": table.group_name, "with_ones": False, **told}
-        return regress_mixed(X, names, _outcome_evidence(outcome), sampled, **of_groups)
+        return regress_mixed(rows(_outcome_evidence(outcome)), table.group, table.group_name)
     if table.predictor is None and outcome.numbers is None:
-        return regress_outcome(X, names, _outcome_evidence(outcome), sampled, with_ones=False, **told)
+        return regress_outcome(rows(_outcome_evidence(outcome)))
     if table.predictor is None:
         alone = Evidence.direct(np.zeros(sampled.n, dtype=np.intp), Categories.of(["all"]))
         x = Randomized(alone, table.versions, names, np.zeros((sampled.n, 0)), (), "")
-        return regress_linear(np.asarray(outcome.numbers), x, sampled, designs=None)
+        return regress_linear(np.asarray(outcome.numbers), x, sampled, designs=())
     reported = _evidence(table.predictor)
     x = Randomized(reported, table.versions, names, table.latent, table.latent_names, table.predictor_name)
-    told["designs"] = (*designs, *table.predictor.designs)
+    every = (*designs, *table.predictor.designs)
     if outcome.numbers is None:
-        return regress_on_randomized(_outcome_evidence(outcome), x, sampled, **told)
+        return regress_on_randomized(_outcome_evidence(outcome), x, sampled, designs=every, variance=variance)
     if variance not in (None, "sandwich"):
         raise ParameterError("variance-for-a-linear-regression", variance=variance)
-    return regress_linear(outcome.numbers, x, sampled, designs=told["designs"])
+    return regress_linear(outcome.numbers, x, sampled, designs=every)
 
 
 def _in_order(outcome: _OutcomeColumn) -> Evidence:

@@ -16,15 +16,11 @@ from maskwell.core.phrases import HINT, Printed, listed, p_equals, p_text, short
 from maskwell.errors import InputError
 from maskwell.estimation.regression.likelihood_search import Profiles
 from maskwell.estimation.share_estimate import two_sided_p
+from maskwell.notes import Note
 
 WIDTH = 98
 NAMES = 40
 LEVEL = 0.95
-
-FLAT = (
-    "the likelihood falls so little towards infinity that the interval of {terms} has no end there: a standard error"
-    " would be no measure of the uncertainty"
-)
 
 
 @dataclass(frozen=True)
@@ -38,12 +34,8 @@ class WaldTest(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {
-            "statistic": self.statistic,
-            "degrees_of_freedom": self.df,
-            "denominator": self.df_denominator,
-            "p_value": self.p_value,
-        }
+        degrees = {"degrees_of_freedom": self.df, "denominator": self.df_denominator}
+        return {"statistic": self.statistic, **degrees, "p_value": self.p_value}
 
     @property
     def law(self) -> str:
@@ -234,7 +226,7 @@ def flat_notes(
     known = [part for part in parts if part is not None]
     terms = [term for part in known for term, one in zip(part.terms, part.flat(level), strict=True) if one]
     named = [*terms, *(one.name for one in parameters if one.is_flat(level))]
-    return (FLAT.format(terms=listed(named, len(named), 60)),) if named else ()
+    return (Note("the-likelihood-falls-so-little", terms=listed(named, len(named), 60)),) if named else ()
 
 
 def _exp(values: Real) -> Real:

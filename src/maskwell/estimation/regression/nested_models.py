@@ -60,7 +60,12 @@ def compare_nested(larger: Regression, smaller: Regression, *, method: str | Non
         raise ParameterError("method-method", methods=", ".join(METHODS), method=method)
     _check_same_rows(larger, smaller)
     if larger.random is not None and smaller.random is None:
-        return _without_random(larger, smaller, method)
+        reason = _why_no_ratio(larger, smaller)
+        if method == "wald" or reason:
+            reason = reason or "zero is on the boundary of a variance, no case for Wald"
+            raise InputError("no-test-of-a-random-intercept", reason=reason)
+        q = len(_restrictions(larger, smaller, may_be_same=True))
+        return _halved(_gain(larger.log_likelihood, smaller.log_likelihood), q, smaller.formula)
     R = _restrictions(larger, smaller)
     reason = _why_no_ratio(larger, smaller)
     if method == "wald" or reason:
@@ -73,17 +78,6 @@ def compare_nested(larger: Regression, smaller: Regression, *, method: str | Non
     statistic = _gain(larger.log_likelihood, smaller.log_likelihood)
     p = float(special.chdtrc(len(R), statistic))
     return NestedTest(statistic, len(R), None, p, "likelihood-ratio", smaller.formula)
-
-
-def _without_random(larger: Regression, smaller: Regression, method: str | None) -> NestedTest:
-    """Against a model without the random intercept, and perhaps without some of the predictors too."""
-    reason = _why_no_ratio(larger, smaller)
-    if method == "wald" or reason:
-        raise InputError(
-            "no-test-of-a-random-intercept", reason=reason or "zero is on the boundary of a variance, no case for Wald"
-        )
-    q = len(_restrictions(larger, smaller, may_be_same=True))
-    return _halved(_gain(larger.log_likelihood, smaller.log_likelihood), q, smaller.formula)
 
 
 def no_spread_test(with_it: float, without: float) -> NestedTest:

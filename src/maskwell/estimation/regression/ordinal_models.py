@@ -17,18 +17,15 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.phrases import listed
-from maskwell.designs.design import Design
 from maskwell.errors import InputError, ParameterError
 from maskwell.estimation.regression.likelihood_search import Profiles, is_positive_definite
-from maskwell.estimation.regression.logit_models import check_outcome, fingerprints, null_log_likelihood
+from maskwell.estimation.regression.logit_models import Prepared, fingerprints, null_log_likelihood
 from maskwell.estimation.regression.model_matrix import ModelMatrix
 from maskwell.estimation.regression.nested_models import NestedTest
 from maskwell.estimation.regression.predicted_chances import CurveChances, Margins
 from maskwell.estimation.regression.regression_likelihood import Fitted, Likelihood, Predictor, fit
 from maskwell.estimation.regression.regression_result import Besides, Regression
-from maskwell.estimation.regression.report_evidence import Evidence
 from maskwell.estimation.regression.row_likelihoods import ReportRows, Slopes, expit_pair
-from maskwell.estimation.regression.row_sampling import RowSampling
 
 FAR = 30.0  # a threshold beyond this, without a standard error, is infinite
 RAREST = 0.02  # share of a category with which the search begins at least
@@ -100,23 +97,15 @@ def curve_slopes(z: Real, gaps: Real, chances: Real) -> Slopes:
     return Slopes(value, list(first), hessian)
 
 
-def regress_ordinal(
-    values: Array,
-    names: Sequence[str],
-    evidence: Evidence,
-    sampled: RowSampling,
-    *,
-    designs: Design | Sequence[Design] | None,
-    variance: str | None,
-) -> Regression:
-    """Cumulative logit from checked parts; the categories of the evidence come from the lowest to the highest."""
-    check_outcome(evidence, len(values))
+def regress_ordinal(prepared: Prepared) -> Regression:
+    """Cumulative logit; the categories of the evidence come from the lowest to the highest."""
+    evidence, sampled = prepared.evidence, prepared.sampled
     if evidence.k < 3:
         raise ParameterError("an-ordinal-regression-of-an-outcome", k=evidence.k)
-    matrix = ModelMatrix.of([values], names, sampled.weights)
+    matrix = ModelMatrix.of([prepared.values], prepared.names, sampled.weights)
     if matrix.constant is None:
         raise InputError("an-ordinal-regression-without-an-intercept")
-    gap = ModelMatrix((np.empty((len(values), 0)),), ("gap",), np.zeros(1), np.ones(1), 0, with_ones=True)
+    gap = ModelMatrix((np.empty((matrix.n, 0)),), ("gap",), np.zeros(1), np.ones(1), 0, with_ones=True)
     gaps = tuple(Predictor(1, 0, matrix.p + q) for q in range(evidence.k - 2))
     counts = evidence.counts(sampled.weights)
     above = 1 - np.cumsum(counts @ evidence.recovered / counts.sum())[:-1]
@@ -125,20 +114,15 @@ def regress_ordinal(
     labels = tuple(evidence.categories.labels)
     thresholds = tuple(f"{low}|{high}" for low, high in pairwise(labels))
     named = [*matrix.names, *(one for q, one in enumerate(thresholds) if q != rows.base)]
-    fitted = fit(likelihood, _starts, sampled, named, variance=variance)
-    return _regression_of(fitted, matrix, rows, sampled, thresholds, designs)
+    fitted = fit(likelihood, _starts, sampled, named, variance=prepared.variance)
+    return _regression_of(fitted, matrix, rows, prepared, thresholds)
 
 
 def _regression_of(
-    fitted: Fitted,
-    matrix: ModelMatrix,
-    rows: _OrdinalRows,
-    sampled: RowSampling,
-    thresholds: tuple[str, ...],
-    designs: Design | Sequence[Design] | None,
+    fitted: Fitted, matrix: ModelMatrix, rows: _OrdinalRows, prepared: Prepared, thresholds: tuple[str, ...]
 ) -> Regression:
     """The fit in coefficients and thresholds, in place of an intercept and the logarithms of gaps."""
-    evidence, constant, p = rows.evidence, matrix.constant, matrix.p
+    evidence, sampled, constant, p = rows.evidence, prepared.sampled, matrix.constant, matrix.p
     labels = tuple(evidence.categories.labels)
     assert constant is not None
     kept = np.delete(np.arange(p), constant)
@@ -171,7 +155,7 @@ def _regression_of(
         family="ordinal",
         null_log_likelihood=null_log_likelihood(evidence, sampled.weights),
         flags=(*evidence.flags(), *_of_thresholds(fitted.flags, turned)),
-        fingerprints=fingerprints(designs),
+        fingerprints=fingerprints(prepared.designs),
         besides=Besides(checks=checks),
     )
 

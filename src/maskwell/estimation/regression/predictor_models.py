@@ -129,7 +129,7 @@ def regress_on_randomized(
     x: Randomized,
     sampled: RowSampling,
     *,
-    designs: Design | Sequence[Design] | None,
+    designs: Design | Sequence[Design],
     variance: str | None,
 ) -> Regression:
     """Logistic or multinomial regression on a randomized predictor, from checked parts."""
@@ -200,9 +200,7 @@ def _outcome(y: Any, family: str) -> Evidence:
     return Evidence.direct(codes, Categories.numbered(int(codes.max()) + 1))
 
 
-def regress_linear(
-    y: Real, x: Randomized, sampled: RowSampling, *, designs: Design | Sequence[Design] | None
-) -> Regression:
+def regress_linear(y: Real, x: Randomized, sampled: RowSampling, *, designs: Design | Sequence[Design]) -> Regression:
     """Linear regression of y on a randomized predictor and others, from checked parts."""
     if y.shape != (x.evidence.n,):
         raise InputError("an-outcome-of-shape-for-rows", shape=y.shape, n=x.evidence.n)

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from maskwell.core.arguments import Array, Real, as_floats, as_list, check_kind
-from maskwell.core.display import Inside, Summary, plain_numbers, require_pandas
+from maskwell.core.display import Inside, Summary, entries, plain_numbers, require_pandas
 from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.design import Design
 from maskwell.errors import InputError
@@ -146,7 +146,7 @@ class Regression(Coefficients):
     llf = Inside[float]("log_likelihood", "The log-likelihood at the estimates.")
     llnull = Inside[float | None]("null_log_likelihood", "The log-likelihood with an intercept alone.")
     nobs = Inside[int]("n", "Number of rows.")
-    params = _Named("shown", "Coefficients; by name (a pandas Series) after a formula, as the next three.")
+    params = _Named("shown", "Coefficients, by name (a pandas Series) after a formula.")
     bse = _Named("standard_error", "Standard errors of the coefficients.")
     tvalues = _Named("z", "Coefficients over their standard errors.")
     pvalues = _Named("p_values", "Two-sided p-values of the coefficients.")
@@ -239,8 +239,6 @@ class Regression(Coefficients):
         terms = (*self.terms, "deviation")
         return Coefficients(terms, estimates, self.random.covariance, self.degrees_of_freedom, infinite=infinite)
 
-    # ---- questions
-
     def predict(self, data: Any = None) -> Real:
         """Fitted chance of the first category, shape (rows,), or of each category, shape (rows, k), when k > 2.
 
@@ -317,22 +315,18 @@ class Regression(Coefficients):
             "n": self.n,
             "method": self.family,
             "outcome": self.outcome,
-            "categories": [
-                label if isinstance(label, str | int | float | bool) else str(label) for label in self.categories
-            ],
+            "categories": [x if isinstance(x, str | int | float | bool) else str(x) for x in self.categories],
             "level": level,
             "interval": interval_words(self),
             "exponentiated": exponentiate,
             "coefficients": self.rows(level, exponentiate=exponentiate),
             "covariance": plain_numbers(self.known_covariance(level)),
             "covariance_scale": "log" if exponentiate else "estimates",
-            "variance": self.variance,
-            "degrees_of_freedom": self.degrees_of_freedom,
+            **entries(self, "variance degrees_of_freedom"),
             "log_likelihood": None if math.isnan(self.log_likelihood) else self.log_likelihood,
             "aic": None if self.incomparable or math.isnan(self.log_likelihood) else self.aic,
             "bic": None if self.incomparable or math.isnan(self.log_likelihood) else self.bic,
-            "iterations": self.iterations,
-            "converged": self.converged,
+            **entries(self, "iterations converged"),
             "flags": list(self.notes(level)),
             "dropped": self.dropped,
             "designs": list(self.fingerprints),

@@ -376,8 +376,6 @@ class _HajekDevilleVariance(_RowVariance):
         return np.asarray(squares - square_of(sums, inverse, full=scores.full))
 
 
-# ---- the variance of any scheme
-
 Variance: TypeAlias = MultistageVariance | _PairwiseVariance | _PoissonVariance | _HajekDevilleVariance
 
 

@@ -42,11 +42,9 @@ class Sampling:
     weights, inclusion, draw_probabilities
         At most one of them: the sampling weight of each row; its inclusion probability; for draws with replacement
         (Hansen-Hurwitz) the probability of one draw.
-    strata
-        Strata.
-    clusters
-        Clusters (PSUs), nested in strata: one column, or a tuple of columns, the first stage first; ``["psu", "ssu"]``
-        or ``"psu,ssu"`` names those of two stages.
+    strata, clusters
+        Strata, and clusters (PSUs) nested in them: one column, or a tuple of columns, the first stage first;
+        ``["psu", "ssu"]`` or ``"psu,ssu"`` names those of two stages.
     population
         Population sizes, for the finite population correction: a number, a column with that of the stratum of each
         row, or a mapping from strata to numbers; a tuple for several stages. Draws are then without replacement, and
@@ -153,8 +151,6 @@ class Sampling:
                 raise ParameterError("one-population-of-for-strata-give", population=population, size=strata.size)
         return population
 
-    # ---- what was given
-
     @property
     def n(self) -> int | None:
         """Number of rows; None where no column tells it."""
@@ -219,8 +215,6 @@ class Sampling:
             check_replicates(self.replicates, n)
         if self.joint_inclusion is not None:
             check_joint(self.joint_inclusion, n)
-
-    # ---- what an estimate asks
 
     @property
     def scheme(self) -> Scheme:

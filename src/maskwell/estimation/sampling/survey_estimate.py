@@ -170,10 +170,7 @@ DRAWN = {
     "ht": "unequal chances, Horvitz-Thompson variance; randomization correction added",
 }
 FAR = 1e-3  # weights are often rounded: a sum that differs less from the population says nothing
-NEGATIVE = (
-    "a variance is estimated below zero, which can happen without replacement; the method with-replacement gives one "
-    "that is never negative and on average not too small"
-)
+NEGATIVE = "a-variance-is-estimated-below-zero"
 
 
 def plan_text(cells: Cells, scheme: Scheme) -> str:
@@ -206,7 +203,7 @@ def flags_of(
     if np.isnan(variance).any():
         flags.append(Note("no-variance-some-replicate-gives-these"))
     if (variance < -1e-15).any():
-        flags.append(Note("a-variance-is-estimated-below-zero"))
+        flags.append(Note(NEGATIVE))
     if (cells.weight < 0).any():
         flags.append(Note("calibration-made-some-weights-negative"))
     if above(abs(size - base), FAR * base):
@@ -301,9 +298,6 @@ def _flags_kept(estimate: Estimate, raised: Array, *, separable: bool) -> tuple[
     positive = bool(estimate.has_error.all())
     gone = {kind for kind, is_gone in (("no-error", positive), ("small-sampling", separable)) if is_gone}
     kept = [flag for flag in estimate.flags if not (isinstance(flag, Flag) and flag.kind in gone)]
-    words = (
-        f"{int(raised.sum())} of {len(raised)} standard errors are those of the randomization alone, which is known: "
-        "the reports vary less than it makes them vary on average"
-    )
+    words = Note("standard-errors-are-those-of-the", raised=int(raised.sum()), of=len(raised))
     added = [Flag(words, "least-error")] if raised.any() else []
-    return (*(flag for flag in kept if flag != NEGATIVE or not positive), *added)
+    return (*(flag for flag in kept if getattr(flag, "code", "") != NEGATIVE or not positive), *added)

@@ -57,7 +57,12 @@ def cells_of_rows(
             raise InputError("samples-are-told-apart-but-there")
         readings = readings_of([design], inverse)
         if not isinstance(design, CodedDesign):
-            return _cells_of_sets(reports, design, plan, domains), readings
+            bits = reports_of(design, reports) if isinstance(reports, Reports) else split_sets(reports, design.k)
+            design.tally(Reports(design.fingerprint, design.k, "bits", bits))  # refuses sets that it never reports
+            if plan.joint_inclusion is not None:
+                raise ReportError("set-reports-with-pairwise-probabilities")
+            held = np.unpackbits(bits, axis=1, count=design.k, bitorder="little")
+            return Cells.of_sets(held, domain=domains, **plan.columns(len(held))), readings
         if isinstance(reports, Reports):
             codes = np.asarray(check_codes(reports_of(design, reports)), dtype=np.int64)
         else:
@@ -90,15 +95,6 @@ def designs_of(labels: Sequence[Any], designs: Mapping[Any, Design]) -> list[Des
             missing=missing,
         )
     return [designs[label] for label in labels]
-
-
-def _cells_of_sets(reports: Any, design: Design, plan: Sampling, domains: Any) -> Cells:
-    bits = reports_of(design, reports) if isinstance(reports, Reports) else split_sets(reports, design.k)
-    design.tally(Reports(design.fingerprint, design.k, "bits", bits))  # refuses sets that the design never reports
-    if plan.joint_inclusion is not None:
-        raise ReportError("set-reports-with-pairwise-probabilities")
-    held = np.unpackbits(bits, axis=1, count=design.k, bitorder="little")
-    return Cells.of_sets(held, domain=domains, **plan.columns(len(held)))
 
 
 def _codes_by_sample(designs: list[Design], reports: Any, group: Factor) -> Array:
@@ -153,8 +149,6 @@ def estimate_survey(
         The known number of units in the population; shares are totals over this number. By default they are totals over
         the sum of the weights (Hajek ratios).
 
-    Examples
-    --------
     Eight of twenty people drew a card of Liu and Chow's jar; no one was asked twice:
 
     >>> from maskwell.designs import Dense

@@ -72,8 +72,8 @@ def kept_with_matrices(route: Route, table: CellTable, cells: CellTable | None, 
         arriving = np.bincount(at[some], _second(cells)[some], minlength=len(known)).astype(np.float64)
     own = slice(0, len(table))  # cells that no released record has come last
     moved = _moved(Q, masses, arriving)[own, own] / float(table.mass.sum()) ** 2
-    labels, sums = table.labels(), {"weights": table.weights, "squares": table.squares}
-    return estimate_moved(table.counts, moved, categories=labels, target=target, **sums)
+    data = Released.of(table.counts, table.weights, table.squares)
+    return estimate_moved(data, moved, categories=table.labels(), target=target)
 
 
 def _moved(Q: Real, masses: Real, arriving: Real) -> Real:

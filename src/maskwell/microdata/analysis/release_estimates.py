@@ -17,7 +17,7 @@ from maskwell.engines.cell_counts import count_rows
 from maskwell.engines.row_sources import Progress
 from maskwell.errors import InputError, MissingValueError, ParameterError, TooLargeError
 from maskwell.estimation.direct_estimate import BOUNDED as IS_BOUNDED
-from maskwell.estimation.direct_estimate import TARGETS, DirectEstimate, estimate_changed, estimate_unknown
+from maskwell.estimation.direct_estimate import TARGETS, DirectEstimate, Released, estimate_changed, estimate_unknown
 from maskwell.estimation.share_estimate import Estimate
 from maskwell.microdata.analysis import table_routes as routes
 from maskwell.microdata.analysis.bias_bounds import Distortion, Weights
@@ -315,11 +315,9 @@ def _bounded(route: Route, table: CellTable, most: Distortion, target: str, *, s
     """Shares as they stand with a bound of their bias; where records are ``still`` the same, within their blocks."""
     blocks, mass = _blocks(route, table), np.asarray(table.mass, dtype=np.float64)
     in_block = np.bincount(blocks, mass)[blocks] / mass.sum()
-    sums = {"weights": table.weights, "squares": table.squares}
+    data = Released.of(table.counts, table.weights, table.squares)
     bias = np.minimum(most.bias, in_block if still else 1.0)
-    return estimate_changed(
-        table.counts, changed=most.changed, bias=bias, categories=table.labels(), target=target, **sums
-    )
+    return estimate_changed(data, changed=most.changed, bias=bias, categories=table.labels(), target=target)
 
 
 def _parts_of(table: CellTable, whole: CellTable) -> tuple[float, float]:
@@ -346,8 +344,8 @@ def _bounded_domains(counted: _Counted, table: CellTable, domains: int, target: 
 def _bound(route: Route, table: CellTable, target: str) -> DirectEstimate:
     """Shares with bounds of their errors that hold for every matrix."""
     blocks = np.arange(len(table)) if route.kind in (routes.OPEN, routes.EXACT) else _blocks(route, table)
-    sums = {"weights": table.weights, "squares": table.squares}
-    return estimate_unknown(table.counts, categories=table.labels(), blocks=blocks, target=target, **sums)
+    data = Released.of(table.counts, table.weights, table.squares)
+    return estimate_unknown(data, categories=table.labels(), blocks=blocks, target=target)
 
 
 def _with_factor(

@@ -31,9 +31,6 @@ SETS = Subset.from_gamma(3, Categories.numbered(4), size=2)
 THREE = Uniform.from_gamma(9, Categories.of(["a", "b", "c"]))
 
 
-# ---- two categories and two reports
-
-
 @pytest.mark.parametrize(("x", "n"), [(0, 20), (1, 20), (7, 20), (20, 20), (95, 500)])
 def test_both_are_those_of_scipy_for_open_answers(x: int, n: int) -> None:
     test = binomtest(x, n)
@@ -81,9 +78,6 @@ def test_no_reports_of_one_kind() -> None:
         assert 0.9 < low < high == 1
 
 
-# ---- sums that check coverage, and the pages that show them
-
-
 def test_the_sums_that_check_coverage_are_those_of_scipy() -> None:
     ends = [binomtest(x, 2).proportion_ci(0.1) for x in range(3)]
     inside = [x for x, one in enumerate(ends) if one.low <= 0.5 <= one.high]
@@ -124,9 +118,6 @@ def test_the_page_about_coverage_shows_what_the_sums_give(root: Path) -> None:
     assert len([line for line in page.splitlines() if line.startswith("| ")]) == sum(map(len, tables)) + len(tables)
 
 
-# ---- the level of the default
-
-
 def test_wald_fails_where_the_page_says_so() -> None:
     """Published figures: .83, .68."""
     assert ONE_COUNT[0].coverage("wald", 0.02) == pytest.approx(0.83, abs=0.005)
@@ -150,9 +141,6 @@ def test_the_default_has_two_ends_for_any_counts() -> None:
             intervals = estimate_of(line.tolist(), design).confidence_interval()
             assert ((intervals >= 0) & (intervals <= 1)).all()
             assert (intervals[:, 1] - intervals[:, 0] > 0.01).all(), line
-
-
-# ---- the count behind a share
 
 
 def _variance(L: Real, P: Real, j: int, pi: Real) -> float:
@@ -241,9 +229,6 @@ def test_last_bits_of_the_inverse_leave_chances_between_0_and_1() -> None:
         chances = design.count_chances()
         assert chances is not None
         assert all(((one >= 0) & (one <= 1)).all() for one in chances)
-
-
-# ---- which is the default
 
 
 def test_the_default_is_score_for_counts_and_exact_or_matched_for_small_ones() -> None:

@@ -26,9 +26,6 @@ def two_warners() -> Estimate:
     return likelihood_of([Sample.of([120, 180], WARNER), Sample.of([60, 140], make_design("warner", p="0.8"))], None)
 
 
-# ---- profile
-
-
 @pytest.mark.parametrize("counts", [[30, 50, 20], [5, 60, 35], [0, 40, 60], [1, 98, 1]])
 def test_against_all_points_of_a_grid(counts: list[int]) -> None:
     """Every share in the interval belongs to some point of the simplex that is likely enough, and no other does."""
@@ -79,9 +76,6 @@ def test_a_level_next_to_zero_gives_hardly_more_than_the_estimate(counts: list[i
     assert ((low <= high) & (high - low < 1e-3)).all()
 
 
-# ---- maximum likelihood estimates
-
-
 def test_at_the_boundary_the_default_is_profile() -> None:
     estimate = likeliest([5, 60, 35], JAR)
     said = estimate.to_dict()
@@ -122,9 +116,6 @@ def test_sums_of_categories_have_intervals_of_their_own(method: str) -> None:
         estimate.intervals(method="profile")
     with pytest.raises(ParameterError, match="ask for a matched interval"):
         estimate.intervals(method="exact")
-
-
-# ---- bootstrap
 
 
 def test_the_same_seed_gives_the_same_interval(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,9 +141,6 @@ def test_an_interval_without_end_needs_no_search(monkeypatch):
     assert profile.interval(0.95) == (-math.inf, math.inf)
 
 
-# ---- conditional shares, differences, and ratios of two estimates
-
-
 def _three_way(seed=2):
     x = np.random.default_rng(seed).integers(20, 90, size=(2, 3, 2))
     return mw.estimation.cross_tabulate_counts(x, {"a": WARNER, "b": THREE, "c": FORCED})

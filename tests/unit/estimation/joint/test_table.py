@@ -141,8 +141,6 @@ def test_most_likely_margins_say_when_the_cells_sum_to_others():
     assert not any(OWN_MARGIN[:40] in line for line in crosstab_report(plain, 0.95))
 
 
-# ---- margins of tuples
-
 COIN, DIE = mw.design("warner", p="0.7"), mw.design("warner", p="0.8")
 BOTH, TWICE = mw.designs.Kronecker.of([COIN, DIE]), mw.design("simmons-twice", p1="0.6", p2="0.7")
 REPORTS = [("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")]

@@ -1,3 +1,5 @@
+import pydoc
+
 import numpy as np
 import pytest
 from tests.support.regression import (
@@ -143,9 +145,6 @@ def test_multinomial_recovers_a_saturated_table():
     assert found.family == "multinomial"
 
 
-# ---- what is wrong is said
-
-
 def test_a_collinear_column_is_named():
     X, z = logistic_data(100, [0.0, 1.0, 1.0])
     with pytest.raises(InputError, match=r"column 'sum' is a combination of the columns 'a', 'b'"):
@@ -249,3 +248,12 @@ def test_new_rows_must_have_the_columns_of_the_fit():
     found = fit_logistic(X, z, WARNER, codes=True)
     with pytest.raises(InputError, match="a model with 2 columns"):
         found.predict(np.ones((3, 5)))
+
+
+def test_help_says_what_the_attributes_of_a_regression_are() -> None:
+    said = pydoc.plain(pydoc.render_doc(mw.estimation.regression.Regression))
+    for name, words in (
+        ("bse", "Standard errors of the coefficients."),
+        ("llf", "The log-likelihood at the estimates."),
+    ):
+        assert f" |  {name}\n |      {words}\n" in said

@@ -111,9 +111,6 @@ def test_weights_follow_from_shares_populations_and_stages() -> None:
     assert caught.value.objects["strata"] == ["c"]
 
 
-# ---- calibration
-
-
 @pytest.mark.parametrize(
     ("x", "totals", "words"),
     [

@@ -118,8 +118,6 @@ def test_few_reports_outside_the_unit_interval_are_no_misfit() -> None:
     assert not any("do not fit" in flag for flag in found.flags)
 
 
-# ---- domains of a sample without a plan are what files of their own would give
-
 COIN, OTHER = (Dense.of([[p, 1 - p], [1 - p, p]]) for p in (Fraction(7, 10), Fraction(4, 5)))
 
 

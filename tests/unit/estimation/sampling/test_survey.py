@@ -34,9 +34,6 @@ def recovered(reports: list[Any], p: float = 0.7) -> Real:
     return np.array([((z == YES) - (1 - p)) / (2 * p - 1) for z in reports])
 
 
-# ---- formulas of textbooks, written out for two categories
-
-
 def test_equal_weights_without_a_population_are_the_moment_estimate() -> None:
     reports = answers(80, 2)
     plain = estimate_by_moments(WARNER.tally(reports), WARNER)
@@ -86,9 +83,6 @@ def test_hajek_and_deville() -> None:
     assert same.total_covariance == pytest.approx(simple.total_covariance, rel=1e-12)
 
 
-# ---- the same sample told in several ways
-
-
 def test_variances_alone_where_covariances_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """The path of large tables must give the diagonal of the other one, for every kind of plan."""
     pair = Kronecker.of([Dense.of(P), Dense.of(P)])
@@ -136,9 +130,6 @@ def test_sets_and_their_codes_agree() -> None:
     assert sum(one.n for one in found.domains.values()) == 60
 
 
-# ---- files and streams
-
-
 def test_cells_and_rows_give_the_same() -> None:
     reports, w = answers(70, 21), np.random.default_rng(21).uniform(1, 3, 70)
     strata, domains = np.arange(70) % 2, np.arange(70) % 3
@@ -153,9 +144,6 @@ def test_cells_and_rows_give_the_same() -> None:
     assert streamed.domains[2].covariance == pytest.approx(rows.domains[2].covariance, rel=1e-12)
 
 
-# ---- domains
-
-
 def test_an_empty_domain_is_not_a_number_and_says_so() -> None:
     domain = Factor.from_codes(np.zeros(20, dtype=int), ["here", "nowhere"])
     codes = WARNER.outputs.encode(answers(20, 22)).codes
@@ -165,9 +153,6 @@ def test_an_empty_domain_is_not_a_number_and_says_so() -> None:
     assert "no rows in this domain" in found.flags[0]
     assert json.dumps(found.to_dict())
     assert "NaN" not in json.dumps(found.to_dict())
-
-
-# ---- single units
 
 
 STRATA = ["a"] * 5 + ["b"]
@@ -190,9 +175,6 @@ def test_a_single_unit_compared_with_the_mean_of_all() -> None:
     found = estimate_survey(reports, WARNER, Sampling(strata=STRATA, lonely="centre"))
     expected = 5 / 4 * ((u[:5] - u[:5].mean()) ** 2).sum() + (u[5] - u.mean()) ** 2
     assert found.total_variance[0] == pytest.approx(expected)
-
-
-# ---- what must be said
 
 
 def test_a_variance_below_zero_is_flagged_and_another_form_offered() -> None:

@@ -28,7 +28,7 @@ from maskwell.core import Categories, CellTable
 from maskwell.designs import Dense, Kronecker, Uniform
 from maskwell.errors import MissingValueError, NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.estimation import Sample, estimate_by_moments
-from maskwell.estimation.direct_estimate import DirectEstimate, estimate_unknown
+from maskwell.estimation.direct_estimate import DirectEstimate, Released, estimate_unknown
 from maskwell.microdata import Receipt, load_receipt
 from maskwell.microdata.analysis import estimate_released
 from maskwell.microdata.analysis.matrix_estimates import composed, kept_with_matrices, solved
@@ -63,7 +63,7 @@ def test_a_user_counts_what_is_kept(tmp_path: Path) -> None:
     )
     counts = [int(observed[cell] * len(ROWS)) for cell in found.estimate.categories]  # type: ignore[index]
     blocks = [0 if cell[0] == "north" else 1 for cell in found.estimate.categories]  # type: ignore[index]
-    by_hand = estimate_unknown(counts, blocks=blocks)
+    by_hand = estimate_unknown(Released.of(counts), blocks=blocks)
     assert found.estimate.standard_error == pytest.approx(by_hand.standard_error)
 
 

@@ -15,7 +15,7 @@ from tests.support.surveys import estimate_with
 
 from maskwell.core import CellTable
 from maskwell.core.arguments import Real
-from maskwell.estimation.direct_estimate import estimate_changed
+from maskwell.estimation.direct_estimate import Released, estimate_changed
 from maskwell.microdata import Receipt
 from maskwell.microdata.analysis import estimate_released
 from maskwell.microdata.analysis.bias_bounds import COUNTS, WEIGHTS, Distortion, Weights, moves_of, reach_of
@@ -149,7 +149,7 @@ def test_intervals_cover_the_worst_case() -> None:
     for x in np.flatnonzero(chance > 1e-9).tolist():
         released = [x, (n - x) // 2, n - x - (n - x) // 2]
         for bias in (changed / 2, 0):
-            low, high = estimate_changed(released, changed=changed, bias=bias).confidence_interval()[0]
+            low, high = estimate_changed(Released.of(released), changed=changed, bias=bias).confidence_interval()[0]
             covered += chance[x] * bool(low <= true <= high and bias > 0)
             ignored += chance[x] * bool(low <= true <= high and bias == 0)
     assert covered >= 0.95 and ignored < 0.93  # the negative control forgets the bias

@@ -27,7 +27,7 @@ from tests.support.releases import (
 from maskwell.core import Categories, CellTable
 from maskwell.designs import Uniform
 from maskwell.errors import MissingValueError
-from maskwell.estimation.direct_estimate import estimate_unknown
+from maskwell.estimation.direct_estimate import Released, estimate_unknown
 from maskwell.microdata import Receipt, ReleasePlan, load_receipt, release_table
 from maskwell.microdata.analysis import Analysis, estimate_released
 from maskwell.microdata.analysis.matrix_estimates import composed, solved
@@ -198,7 +198,7 @@ def test_missing_values_that_were_randomized_are_a_category_unasked() -> None:
     dropped = estimate_released(made.data, receipt, ["edu"], missing="drop")
     assert any("ratios, approximate" in flag for flag in dropped.estimate.flags)
     counts = [made.data["edu"].count(label) for label in dropped.estimate.categories]
-    assert dropped.estimate.standard_error == pytest.approx(estimate_unknown(counts).standard_error)
+    assert dropped.estimate.standard_error == pytest.approx(estimate_unknown(Released.of(counts)).standard_error)
     with pytest.raises(MissingValueError):
         estimate_released(made.data, receipt, ["edu"], missing="error")
     unchanged = release_table(rows, ReleasePlan.of(protect)).receipt()
