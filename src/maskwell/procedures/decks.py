@@ -247,8 +247,7 @@ def ruled_out(matrix: Sequence[Sequence[Fraction | int]]) -> set[tuple[int, int]
 def truthful(design: Design) -> tuple[int, ...] | None:
     """The report by which each truth is told; None where no report says it in words that leave no doubt.
 
-    That is the report of the same words, wherever it stands. Where two truths have other words than the reports "yes"
-    and "no", they are told by these, the first one by "yes".
+    That is the report of the same words; two truths of other words are told by "yes" and "no", the first one by "yes".
     """
     if design.reports_are_sets:
         return None
@@ -264,9 +263,8 @@ def truth_or_fixed(deck: Deck) -> Deck | None:
 
         P = t T + q 1',   t + sum(q) = 1
 
-    where t is the share of cards that ask for the truth, T sends each truth to the report that tells it
-    (:func:`truthful`), and q[i] is the share of cards that say "report i". Forced response has the form, and so do
-    k-ary designs.
+    where t is the share of cards that ask for the truth, T sends each truth to the report that tells it, and q[i] is
+    the share of cards that say "report i".
     """
     design = deck.realised
     told = truthful(design)

@@ -1,7 +1,7 @@
 """From a design to the thing that lies on the table: which cards, dice or spinner, and what they realise.
 
-A design of a named procedure gets the cards by which the procedure is known. A design only notes where it came from,
-and notes can be edited; so the procedure is built again, and where its matrix is another one there are no such cards.
+Notes of where a design came from can be edited: a procedure is built again, and taken only where its matrix is the
+same.
 """
 
 from __future__ import annotations
