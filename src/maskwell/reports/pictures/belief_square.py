@@ -235,7 +235,7 @@ def square(sheet: Sheet) -> Axes:
     axes.set(xlim=(0, 1), ylim=(0, 1))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_ticks(TICKS.tolist(), labels=[f"{Printed(100 * t):.0f}" for t in TICKS])
-    axes.plot([0, 1], [0, 1], **nothing_learned())
+    axes.plot([0, 1], [0, 1], **marks.look("nothing learned"))
     axes.set_title("Belief after the report, %")
     axes.set_xlabel("Belief before the report, %")
     return axes
@@ -304,12 +304,7 @@ def breach_notes(region: Region, area: str, line: str) -> list[LegendEntry]:
 
 def diagonal_note() -> LegendEntry:
     """What the diagonal means."""
-    return LegendEntry("nothing learned", marks.line(**nothing_learned()))
-
-
-def nothing_learned() -> dict[str, Any]:
-    """The diagonal."""
-    return {"color": colour("muted"), "linewidth": 1, "linestyle": (0, (1, 3))}
+    return LegendEntry("nothing learned", marks.line(**marks.look("nothing learned")))
 
 
 def breach(place: int = 0) -> dict[str, Any]:
@@ -320,8 +315,3 @@ def breach(place: int = 0) -> dict[str, Any]:
 def breach_line(place: int = 0) -> dict[str, Any]:
     """The boundary of such an area."""
     return {"color": colour("risk"), "linewidth": 1.8, "linestyle": DASHES[place]}
-
-
-def at_parity() -> dict[str, Any]:
-    """The boundary of the parity that a demand allows."""
-    return {"color": colour("ink"), "linewidth": 1.4}

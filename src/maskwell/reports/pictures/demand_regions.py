@@ -117,7 +117,7 @@ def plot_canonical(demand: Demand) -> Picture:
         beliefs.draw_breach(axes, stated)
         if not same:
             beliefs.trace(axes, canonical, **beliefs.breach_line(1))
-        beliefs.trace(axes, implied, **beliefs.at_parity())
+        beliefs.trace(axes, implied, **marks.look("parity"))
         beliefs.explain(sheet, [*_canonical_notes(demand, stated, same=same), LegendEntry(remark)])
 
     return Picture(
@@ -147,7 +147,7 @@ def _canonical_notes(demand: Demand, stated: Region, *, same: bool) -> list[Lege
         *_heading(demand),
         *beliefs.breach_notes(stated, "breach, as stated", "upper and lower limit, as stated"),
         *([] if same else following),
-        LegendEntry(f"really asked: {asked(demand).split(' (')[0]}", marks.line(**beliefs.at_parity())),
+        LegendEntry(f"really asked: {asked(demand).split(' (')[0]}", marks.line(**marks.look("parity"))),
         *beliefs.end_notes(stated),
         beliefs.diagonal_note(),
     ]
@@ -218,7 +218,7 @@ def plot_family(gammas: Sequence[Number] = GAMMAS, *, demand: Demand | None = No
         axes = beliefs.square(sheet)
         if asked_for and implied and not asked_for.is_empty:
             beliefs.draw_breach(axes, asked_for)
-            beliefs.trace(axes, implied, **beliefs.at_parity())
+            beliefs.trace(axes, implied, **marks.look("parity"))
         for region, style in zip(regions, _styles(len(exact)), strict=True):
             beliefs.trace(axes, region, **style)
         _label(axes, exact)
@@ -299,7 +299,7 @@ def _demand_key(demand: Demand, stated: Region) -> list[LegendEntry]:
     return [
         *beliefs.breach_notes(stated, f"breach of {in_symbols(demand)}", "limit of the demand"),
         *beliefs.end_notes(stated),
-        LegendEntry(f"really asked: {bound}", marks.line(**beliefs.at_parity())),
+        LegendEntry(f"really asked: {bound}", marks.line(**marks.look("parity"))),
     ]
 
 

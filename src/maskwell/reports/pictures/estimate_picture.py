@@ -149,16 +149,20 @@ def _estimate(axes: Axes, line: Line, y: float) -> None:
     """One line; what is not known is not drawn."""
     if np.isfinite(line.high - line.low):
         known = np.isfinite(line.openly)
-        axes.fill(*marks.box_at(line.low, line.high, y), zorder=3, **(marks.added_area() if known else _interval()))
+        axes.fill(
+            *marks.box_at(line.low, line.high, y),
+            zorder=3,
+            **(marks.look("added") if known else marks.look("interval")),
+        )
         if known:
             inner = np.clip([line.centre - line.openly, line.centre + line.openly], line.low, line.high)
-            axes.fill(*marks.box_at(inner[0], inner[1], y), zorder=4, **marks.sampling_area())
+            axes.fill(*marks.box_at(inner[0], inner[1], y), zorder=4, **marks.look("sampling"))
     if np.isfinite(line.centre):
         marks.upright(axes, line.centre, y)
     if np.isfinite(line.reported):
-        axes.plot([line.reported], [y], **marks.report_point())
+        axes.plot([line.reported], [y], **marks.look("reported"))
     if np.isfinite(line.truth):
-        axes.plot([line.truth], [y - 9], **marks.truth_point())
+        axes.plot([line.truth], [y - 9], **marks.look("true"))
 
 
 def _key(lines: Lines) -> list[LegendEntry]:
@@ -168,20 +172,16 @@ def _key(lines: Lines) -> list[LegendEntry]:
     notes = [LegendEntry("estimate", marks.bar(color=colour("ink"), linewidth=2))]
     if any(parts):
         notes += [
-            LegendEntry(f"{kinds[0]}, as randomized", marks.area(**marks.added_area())),
-            LegendEntry("of it, if the same people had been asked openly", marks.area(**marks.sampling_area())),
+            LegendEntry(f"{kinds[0]}, as randomized", marks.area(**marks.look("added"))),
+            LegendEntry("of it, if the same people had been asked openly", marks.area(**marks.look("sampling"))),
         ]
     if not all(parts):
-        notes.append(LegendEntry(kinds[0], marks.area(**_interval())))
+        notes.append(LegendEntry(kinds[0], marks.area(**marks.look("interval"))))
     known = {
-        "truth": LegendEntry("truth", marks.line(**marks.truth_point())),
-        "reported": LegendEntry("reports", marks.line(**marks.report_point())),
+        "truth": LegendEntry("truth", marks.line(**marks.look("true"))),
+        "reported": LegendEntry("reports", marks.line(**marks.look("reported"))),
     }
     return [*notes, *(known[name] for name in lines.known)]
-
-
-def _interval() -> dict[str, Any]:
-    return {"facecolor": colour("rule"), "edgecolor": colour("muted"), "linewidth": 1}
 
 
 # ---- what is drawn, line by line

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from maskwell.core.arguments import Flag, check_kind, shown_short
 from maskwell.core.exact import Parity
@@ -99,7 +99,7 @@ def _against(parity: Parity, region: Region, demand: Demand, stated: Region, nam
     def draw(sheet: Sheet) -> None:
         axes = beliefs.square(sheet)
         _draw_reach(axes, region)
-        beliefs.shade_between(axes, stated, region, **_broken())
+        beliefs.shade_between(axes, stated, region, **marks.look("broken"))
         beliefs.draw_breach(axes, stated)
         if worst is not None:
             _bar(axes, parity, worst.before)
@@ -154,8 +154,8 @@ def _in_words(parity: Parity, name: str) -> str:
 
 
 def _draw_reach(axes: Axes, region: Region) -> None:
-    beliefs.shade_outside(axes, region, **_unreachable())
-    beliefs.trace(axes, region, **beliefs.at_parity())
+    beliefs.shade_outside(axes, region, **marks.look("unreachable"))
+    beliefs.trace(axes, region, **marks.look("parity"))
 
 
 def _bar(axes: Axes, parity: Parity, prior: Fraction) -> None:
@@ -169,16 +169,16 @@ def _demand_notes(stated: Region, worst: Worst | None) -> list[LegendEntry]:
     """What the demand adds to the drawing: nothing where it forbids nothing."""
     notes = beliefs.breach_notes(stated, "breach: what the demand forbids", "limit of the demand")
     if notes and worst is not None:
-        notes.insert(1, LegendEntry("breach that a report can lead to", marks.area(**_broken())))
+        notes.insert(1, LegendEntry("breach that a report can lead to", marks.area(**marks.look("broken"))))
     return [*notes, *beliefs.end_notes(stated)] if notes else []
 
 
 def _outside_note(region: Region) -> list[LegendEntry]:
-    return [] if region.is_empty else [LegendEntry("no report leads here", marks.area(**_unreachable()))]
+    return [] if region.is_empty else [LegendEntry("no report leads here", marks.area(**marks.look("unreachable")))]
 
 
 def _reach_note() -> LegendEntry:
-    return LegendEntry("what one report can do", marks.line(**beliefs.at_parity()))
+    return LegendEntry("what one report can do", marks.line(**marks.look("parity")))
 
 
 def _bar_notes() -> list[LegendEntry]:
@@ -186,11 +186,3 @@ def _bar_notes() -> list[LegendEntry]:
         LegendEntry("before", marks.line(linestyle="none", marker="o", markersize=8, color=colour("ink"))),
         LegendEntry("possible after", marks.bar(color=colour("report"), linewidth=6)),
     ]
-
-
-def _unreachable() -> dict[str, Any]:
-    return {"facecolor": colour("grid"), "edgecolor": colour("rule"), "linewidth": 0}
-
-
-def _broken() -> dict[str, Any]:
-    return {"facecolor": colour("risk"), "edgecolor": colour("risk"), "linewidth": 0, "alpha": 0.45}

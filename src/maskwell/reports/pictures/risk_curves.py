@@ -117,8 +117,8 @@ def _most(spread: RiskSpread) -> str:
 
 def _notes(before: RiskSpread, after: RiskSpread, bound: float | None) -> list[LegendEntry]:
     notes = [
-        LegendEntry(f"before: up to {_most(before)}", marks.line(**_before())),
-        LegendEntry(f"after: up to {_most(after)}", marks.line(**_after())),
+        LegendEntry(f"before: up to {_most(before)}", marks.line(**marks.look("before"))),
+        LegendEntry(f"after: up to {_most(after)}", marks.line(**marks.look("after"))),
     ]
     if bound is None:
         return notes
@@ -126,7 +126,9 @@ def _notes(before: RiskSpread, after: RiskSpread, bound: float | None) -> list[L
     said = "no record is above it" if not above else f"{counted(above, 'record', 'records')} still above it"
     return [
         *notes,
-        LegendEntry(f"bound of {bound_in_percent(bound, up=True)}: {said} after the release", marks.area(**_beyond())),
+        LegendEntry(
+            f"bound of {bound_in_percent(bound, up=True)}: {said} after the release", marks.area(**marks.look("beyond"))
+        ),
     ]
 
 
@@ -143,7 +145,7 @@ def _draw(sheet: Sheet, before: RiskSpread, after: RiskSpread, bound: float | No
     sheet.below += _notes(before, after, bound)
     if costs:
         _costs(beside[0], costs, rows)
-        sheet.below.append(LegendEntry("records that change, expected", marks.area(**marks.added_area())))
+        sheet.below.append(LegendEntry("records that change, expected", marks.area(**marks.look("added"))))
         if any(cost.realised is not None for cost in costs):
             sheet.below.append(
                 LegendEntry("records that changed, as realised", marks.bar(color=colour("ink"), linewidth=2))
@@ -155,13 +157,13 @@ def _curves(axes: Axes, before: RiskSpread, after: RiskSpread, bound: float | No
     marks.count_ticks(axes.yaxis, max(10, before.n))
     marks.whole_percent_ticks(axes.xaxis)
     if bound is not None:
-        axes.axvspan(bound, 1, **_beyond())
+        axes.axvspan(bound, 1, **marks.look("beyond"))
         axes.axvline(bound, color=colour("risk"), linewidth=1.4, zorder=3)
         at, align = (bound - 0.015, "right") if bound > 0.5 else (bound + 0.015, "left")
         words = f"bound {bound_in_percent(bound, up=True)}"
         axes.text(at, 1.15 * before.n, words, color=colour("risk"), ha=align, va="center")
-    _curve(axes, before, _before())
-    _curve(axes, after, _after())
+    _curve(axes, before, marks.look("before"))
+    _curve(axes, after, marks.look("after"))
     axes.axhline(FLOOR, color=colour("muted"), linewidth=1)
     axes.set_title("Records with at least this risk")
     axes.set_xlabel("Chance of a correct match, %")
@@ -176,18 +178,6 @@ def _curve(axes: Axes, spread: RiskSpread, style: dict[str, Any]) -> None:
     x = np.concatenate([[0], np.repeat(risk, 2)])
     y = np.concatenate([np.repeat(records, 2), [FLOOR]])
     axes.plot(x, y, **style, clip_on=False)
-
-
-def _before() -> dict[str, Any]:
-    return {"color": colour("truth"), "linewidth": 1.8, "linestyle": (0, (6, 2)), "zorder": 4}
-
-
-def _after() -> dict[str, Any]:
-    return {"color": colour("report"), "linewidth": 2.6, "zorder": 5}
-
-
-def _beyond() -> dict[str, Any]:
-    return {"facecolor": colour("risk"), "alpha": 0.13, "linewidth": 0, "zorder": 1}
 
 
 # ---- what a release costs, beside its risk
@@ -212,7 +202,7 @@ def _costs(axes: Axes, costs: Sequence[Cost], rows: Sequence[Row]) -> None:
     axes.set_xlim(0, end)
     axes.set_xticks([0, end / 2, end], ["0", f"{Printed(50 * end):g}", f"{Printed(100 * end):g}"])
     for cost, y in zip(costs, write_rows(axes, rows), strict=True):
-        axes.fill(*marks.box_at(0, cost.changed, y), zorder=3, **marks.added_area())
+        axes.fill(*marks.box_at(0, cost.changed, y), zorder=3, **marks.look("added"))
         marks.upright(axes, 0, y, color=colour("muted"), linewidth=1.4, clip_on=False, zorder=4)
         if cost.realised is not None:
             marks.upright(axes, cost.realised, y, clip_on=False)

@@ -182,10 +182,10 @@ def _draw_large(sheet: Sheet, counts: Array, keeps: Real) -> None:
     marks.whole_percent_ticks(axes.yaxis)
     axes.axhline(0, color=colour("muted"), linewidth=1)
     places = _few(counts, keeps)
-    axes.plot(np.maximum(counts[places], 0.7), keeps[places], **_dot())
+    axes.plot(np.maximum(counts[places], 0.7), keeps[places], **marks.look("dot"))
     axes.set_title("Chance to stay as it is, %")
     axes.set_xlabel("Records with these labels")
-    sheet.below.append(LegendEntry("one combination of labels", marks.line(**_dot())))
+    sheet.below.append(LegendEntry("one combination of labels", marks.line(**marks.look("dot"))))
 
 
 def _few(counts: Array, keeps: Real) -> Array:
@@ -195,11 +195,6 @@ def _few(counts: Array, keeps: Real) -> Array:
     if len(places) <= MOST_DOTS:
         return np.asarray(places)
     return np.asarray(places[np.linspace(0, len(places) - 1, MOST_DOTS).astype(np.int64)])
-
-
-def _dot() -> dict[str, Any]:
-    face = {"markerfacecolor": colour("truth"), "markeredgecolor": colour("truth"), "markeredgewidth": 0}
-    return {"marker": "o", "markersize": 4, "linestyle": "none", "zorder": 4, **face}
 
 
 MOST_TRUTHS, MOST_REPORTS = 6, 8
