@@ -63,9 +63,6 @@ def _by_class(table: Mapping[type, ANY], result: object) -> ANY | None:
     return next((table[one] for one in type(result).__mro__ if one in table), None)
 
 
-# ---- reports
-
-
 REPORTS: dict[type, Callable[[Any], Report]] = {
     Allocation: planning_report.allocation_report,
     Audit: lambda audit: audit_report(audit.to_dict(), audit.design, THE_DESIGN),
@@ -132,9 +129,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{Printed(value):.4g}"
     return f"{value:,}" if isinstance(value, int) else label(value)
-
-
-# ---- tables for a paper
 
 
 def _estimate_tables(
@@ -205,9 +199,6 @@ def notebook_page(result: Result) -> str:
         [line for table in tables for line in to_html(table)] if tables else block.to_html() for block, tables in parts
     ]
     return in_notebook("\n".join(line for part in lines for line in part))
-
-
-# ---- pictures
 
 
 def _of_design(design: Design, **options: Any) -> Picture:

@@ -238,8 +238,6 @@ def _sheets(device: Device, script: Script | None) -> list[CardSheet]:
     return cards.sheets_of(cards.faces_of(device.deck)) if device.form == "cards" else []
 
 
-# ---- procedures that are carried out in their own way
-
 YES_NO = ["yes", "no"]
 
 MOST_BALLS = 200

@@ -171,8 +171,6 @@ def _many(face: Face, room: int, name: str) -> str:
     return f"{name or 'Cards'}: {face.copies:,} of this kind. Print this sheet {times}{left}"
 
 
-# ---- room on paper
-
 SHEET, FULL = (186.0, 240.0), 246.0
 """Millimetres, across and down, that both A4 and Letter leave for cards; and for text, where fonts may differ."""
 

@@ -148,9 +148,6 @@ def in_cell(text: str) -> str:
     return html.escape(visible(one_line(text)), quote=False)
 
 
-# ---- LaTeX
-
-
 def to_latex(table: Table) -> list[str]:
     r"""Lines of LaTeX for ``\usepackage{booktabs}``: a table with caption and notes where there are any."""
     if not table.caption and not table.notes:

@@ -160,8 +160,6 @@ def _in_words(curves: Frontier, scene: Scene, demand: Demand | None) -> str:
     return " ".join(part for part in parts if part)
 
 
-# ---- the drawing
-
 HEIGHT = 240
 MOST_TICKS = 6
 SHORT = {"minimax subset selection": "minimax subset", "gamma-diagonal": "γ-diagonal"}
@@ -285,9 +283,6 @@ def _gamma(epsilon: float) -> str:
     return marks.scale_number(
         float(f"{Printed(gamma):.2g}" if gamma < marks.LARGEST_PLAIN else f"{Printed(gamma):.1g}")
     )
-
-
-# ---- points at the demand
 
 
 def _points(axes: Axes, scene: Scene, rows: Sequence[Row]) -> None:

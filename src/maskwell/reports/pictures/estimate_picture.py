@@ -184,8 +184,6 @@ def _key(lines: Lines) -> list[LegendEntry]:
     return [*notes, *(known[name] for name in lines.known)]
 
 
-# ---- what is drawn, line by line
-
 ALL = "all"
 
 

@@ -53,8 +53,13 @@ LOOKS: Mapping[str, Mapping[str, Any]] = {
     # a true value, or one before a release; a value of the reports, or one after it
     "true": {"marker": "v", "markersize": 8.5, "markeredgewidth": 0, "color": "truth", "zorder": 7, **POINT},
     "reported": {
-        "marker": "o", "markersize": 7.5, "markeredgewidth": 2, "zorder": 6, **POINT,
-        "markerfacecolor": "paper", "markeredgecolor": "report",
+        "marker": "o",
+        "markersize": 7.5,
+        "markeredgewidth": 2,
+        "zorder": 6,
+        **POINT,
+        "markerfacecolor": "paper",
+        "markeredgecolor": "report",
     },
     "before": {"color": "truth", "linewidth": 1.8, "linestyle": (0, (6, 2)), "zorder": 4},
     "after": {"color": "report", "linewidth": 2.6, "zorder": 5},
@@ -100,8 +105,6 @@ def name_ends(axes: Axes, height: float, ends: Sequence[tuple[float, str, str, b
         style: dict[str, Any] = {"color": colour(tone), "weight": "bold" if strong else "normal", "va": "center"}
         axes.text(1.02, y / height, name, transform=axes.transAxes, **style)
 
-
-# ---- scales
 
 FEW_DECADES, MOST_DECADES = 2.2, 9
 LARGE_COUNT = 10**6

@@ -150,9 +150,6 @@ def _in_words(parity: Parity, name: str) -> str:
     )
 
 
-# ---- what is drawn, and the words that explain it
-
-
 def _draw_reach(axes: Axes, region: Region) -> None:
     beliefs.shade_outside(axes, region, **marks.look("unreachable"))
     beliefs.trace(axes, region, **marks.look("parity"))

@@ -132,9 +132,6 @@ def _notes(before: RiskSpread, after: RiskSpread, bound: float | None) -> list[L
     ]
 
 
-# ---- drawing
-
-
 def _draw(sheet: Sheet, before: RiskSpread, after: RiskSpread, bound: float | None, costs: Sequence[Cost]) -> None:
     inflations = [
         "" if cost.inflation is None else f", variances up to × {Printed(cost.inflation):.2f}" for cost in costs
@@ -180,8 +177,6 @@ def _curve(axes: Axes, spread: RiskSpread, style: dict[str, Any]) -> None:
     axes.plot(x, y, **style, clip_on=False)
 
 
-# ---- what a release costs, beside its risk
-
 ENDS = (0.02, 0.1, 0.2, 0.5, 1.0)  # where the scale may end
 
 
@@ -209,8 +204,6 @@ def _costs(axes: Axes, costs: Sequence[Cost], rows: Sequence[Row]) -> None:
     axes.set_title("What it costs")
     axes.set_xlabel("Records that change, %")
 
-
-# ---- how risk is spread over records
 
 MOST_STEPS = 300
 

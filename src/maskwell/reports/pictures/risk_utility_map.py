@@ -102,9 +102,6 @@ def _notes(points: Sequence[RiskUtilityPoint], beaten: Sequence[int | None], bou
     return [*marked, *limit]
 
 
-# ---- drawing
-
-
 def _draw(
     sheet: Sheet,
     points: Sequence[RiskUtilityPoint],

@@ -179,8 +179,6 @@ def quietly() -> Iterator[None]:
         yield
 
 
-# ---- rows: a label with its numbers, and below it a place for marks
-
 BAR_ROOM, HEADING_ROOM = 32, 14
 
 

@@ -54,9 +54,6 @@ def plot_matrix(stage: Stage, *, labels: Labels | None = None) -> Picture:
     return _whole_matrix(stage, labels) if whole else _large(stage, labels)
 
 
-# ---- a whole matrix
-
-
 def _whole_matrix(stage: Stage, labels: Labels | None) -> Picture:
     P = stage.design.matrix()
     truths, reports = (
@@ -139,9 +136,6 @@ def _pixels(label: str, size: float) -> float:
 def _cell(tone: str, p: float) -> dict[str, Any]:
     strength = FAINT + (STRONG - FAINT) * p
     return {"facecolor": colour(tone), "alpha": strength, "linewidth": 0, "zorder": 2}
-
-
-# ---- a large one
 
 
 def _large(stage: Stage, labels: Labels | None) -> Picture:

@@ -185,9 +185,6 @@ def _inflation_row(one: VariableUtility) -> list[str]:
     return [one.name, factor_text(least), factor_text(most), worst, count(worth)]
 
 
-# ---- numbers before and after, one under the other
-
-
 @dataclass(frozen=True)
 class PairLine:
     """One line."""

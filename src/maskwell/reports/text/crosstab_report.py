@@ -133,9 +133,6 @@ def crosstab_table(
     return paper_tables.Table(header, rows, caption=" x ".join(joint.names), notes=said)
 
 
-# ---- parts
-
-
 def _grid(joint: Table) -> Grid:
     """Rows for the combinations of all but the last variable, columns for the last, and its margins."""
     columns, widest = _fitting(lambda count: Grid(*_cells(joint, count, SHOWN_ROWS)), joint.shape[-1])

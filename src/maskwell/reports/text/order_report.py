@@ -120,9 +120,6 @@ def _efficiency(compared: Comparison, names: tuple[str, str]) -> list[Block]:
     return [Paragraph(f"{who}; a report of {names[0]} is worth {worth} of {names[1]}", indent="  ")]
 
 
-# ---- what reports make somebody believe
-
-
 def _beliefs(comparison: FairComparison, names: tuple[str, str]) -> list[Block]:
     """What is believed after every report of both designs; nothing for large ones."""
     fair = comparison.equalised or comparison.given

@@ -66,9 +66,6 @@ def _demand_answer(audit: Mapping[str, Any], design: Design, path: str) -> str:
     return f"{answer} (parity {reached}, limit {most}{strict})."
 
 
-# ---- what to do next
-
-
 def _after_audit(audit: Mapping[str, Any], design: Design, path: str, demand: str) -> str:
     """A design that meets the demand; or one that protects, or tells, or tells more; or to use this one."""
     parity, columns = design.parity_exact(), len(Assignment((), design).leaves)
@@ -115,9 +112,6 @@ def _sufficient(asked: Mapping[str, Any]) -> Parity:
         return parity_from_text(asked["gamma_exact"])
     phi = Fraction(asked["phi"])
     return phi / (2 - phi)
-
-
-# ---- the facts
 
 
 def _audit_facts(audit: Mapping[str, Any], design: Design) -> list[tuple[str, str]]:
@@ -210,8 +204,6 @@ def _after_reports(audit: Mapping[str, Any], design: Design) -> list[Block]:
     return [GAP, Grid(header, rows)]
 
 
-# ---- one demand in every language
-
 INFORMATIVE = 1 + Fraction(1, 10**15)
 """The least parity for which designs are offered: below it a report says next to nothing."""
 TELL_NOTHING = "allow more than gamma = 1, at which a report says nothing about the truth"
@@ -280,8 +272,6 @@ def _matching_l(languages: Mapping[str, Any]) -> str:
         more, both = "no l hides it among more answers", False
     return f"{real}: {less}, {more}; {'neither bounds parity' if both else 'it bounds no parity'}"
 
-
-# ---- a certificate that was checked
 
 NOT_PROVED = (
     "labels and provenance are as given, and nothing here shows that reports were really drawn by this design. Anyone "

@@ -149,8 +149,6 @@ def made_by(protection: Protection) -> str:
     return f"{protection.method}{brackets}: {protection.how.summary}"
 
 
-# ---- risk and utility as rows
-
 MOST_ROWS = 10
 NONE = "–"
 LARGE = 100
