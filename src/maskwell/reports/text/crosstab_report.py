@@ -41,8 +41,7 @@ ALL = "all"
 def table_in(estimate: Estimate, parts: Sequence[tuple[Design, tuple[str, ...]]]) -> Table | None:
     """The table that an estimate holds, from each design and its columns; None where it is about one variable.
 
-    A design with several columns is a device that its variables share, where its categories are tuples of answers; else
-    its columns are several answers about one variable.
+    A design of several columns is a device that variables share where its categories are tuples of answers, else one.
     """
     designs: dict[str | tuple[str, ...], Design] = {}
     for design, names in parts:
@@ -54,10 +53,7 @@ def table_in(estimate: Estimate, parts: Sequence[tuple[Design, tuple[str, ...]]]
 
 
 def crosstab_report(joint: Table, level: float, given: str | None = None) -> Report:
-    """The table with its margins; for two variables also conditional shares, odds ratios and independence.
-
-    ``given`` is the variable within whose categories shares are shown, the first where none is named.
-    """
+    """The table with its margins; for two variables also shares ``given`` one of them, odds ratios and independence."""
     tests, remarks = tests_of(joint)
     body: list[Block] = [_grid(joint), line("  (standard errors in brackets)")]
     if len(joint.names) == 2 and any(OWN_MARGIN in joint.margin(name).flags for name in joint.names):
@@ -194,13 +190,7 @@ def odds_sentence(one: OddsRatio, level: float) -> str:
     what = " by ".join(f"{name} ({label(a)} to {label(b)})" for name, (a, b) in pairs)
     if one.method == "none":
         return f"Odds ratio, {what}: not available"
-    value = (
-        "infinite"
-        if one.value == float("inf")
-        else "not defined"
-        if one.value != one.value
-        else f"{Printed(one.value):.4g}"
-    )
+    value = {"inf": "infinite", "nan": "not defined"}.get(f"{one.value}", f"{Printed(one.value):.4g}")
     if low != low or high != high:
         return f"Odds ratio, {what}: {value} (no interval)"
     ends = " to ".join("infinity" if end == float("inf") else f"{Printed(end):.4g}" for end in (low, high))

@@ -204,8 +204,7 @@ def _after_reports(audit: Mapping[str, Any], design: Design) -> list[Block]:
     return [GAP, Grid(header, rows)]
 
 
-INFORMATIVE = 1 + Fraction(1, 10**15)
-"""The least parity for which designs are offered: below it a report says next to nothing."""
+INFORMATIVE = 1 + Fraction(1, 10**15)  # the least parity for which designs are offered: below it nothing is said
 TELL_NOTHING = "allow more than gamma = 1, at which a report says nothing about the truth"
 LOGARITHM = 1 + Fraction(1, 10**14)
 """Above 1 by more than the error of a logarithm, so that the epsilon that was typed is not shown a digit smaller."""

@@ -90,10 +90,7 @@ def dry_run_report(
     folder: str = "released",
     given: Mapping[str, str | None] | None = None,
 ) -> Report:
-    """What several bounds would give and cost, before anything is written; the plan's own is marked.
-
-    ``given`` are further options of the command, for the line that says what to type next.
-    """
+    """What several bounds would give and cost; ``given`` are further options, for what to type next."""
     refused = refusal(release)
     records = counted(release.rows, "record", "records")
     would = f"Nothing is written yet. The plan would release {records}. {_release_answer(release)}"
