@@ -1,7 +1,4 @@
-"""What a survey collected, as files: the reports with labels, the designs, the survey, and how to estimate.
-
-Rows stand in the order of their random ids, which tells nothing; ids are not written.
-"""
+"""What a survey collected, as files; rows stand in the order of their random ids, which tells nothing."""
 
 from __future__ import annotations
 

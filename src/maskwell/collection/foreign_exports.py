@@ -1,7 +1,4 @@
-"""Exports of the places where people were asked: Qualtrics, LimeSurvey, SurveyJS, ODK, KoBo, and our file for tablets.
-
-The same row gets the same id every time, so that a file can be imported twice. Values are never part of a message.
-"""
+"""Exports of the places where people were asked: the same row gets the same id; values are never in a message."""
 
 from __future__ import annotations
 

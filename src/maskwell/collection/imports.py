@@ -1,7 +1,6 @@
 """Reports from elsewhere: a file is checked row by row, then taken by one transaction: all of its rows, or none.
 
-Rows with ids are counted once. Of a file without ids a hash of its rows is kept, slow to compute and salted by the
-survey: a thief of the database who guesses all rows, with all their columns and in their order, pays for each guess.
+Of a file without ids a salted hash that is slow to compute is kept: a thief of the database pays for each guess.
 """
 
 from __future__ import annotations
@@ -198,11 +197,7 @@ def _note(connection: sa.Connection, stored: StoredSurvey, mark: bytes, *, again
 
 
 class RowHash:
-    """A hash of rows, the same whatever the container: CSV, packed, with other line ends or quotes, Parquet.
-
-    A row counts with its reports and all other columns, in order: a hash of the reports alone could be guessed. Other
-    columns are compared by what they say: 1.50 in a CSV file is 1.5 in a Parquet file, midnight is its day.
-    """
+    """A hash of rows with all their columns, the same whatever the container: 1.50 in CSV is 1.5 in Parquet."""
 
     def __init__(self) -> None:
         self._hashed = hashlib.sha256()

@@ -1,7 +1,6 @@
 """Taking reports: a body is checked, then written to disk together with the others that came at the same time.
 
-One thread of each process writes. While it waits for the disk, further submissions gather for the next transaction; an
-acknowledgement is sent only after it has ended. Another thread removes what would tell which reports came last.
+One thread of each process writes, and an acknowledgement follows the transaction. Another removes what tells the order.
 """
 
 from __future__ import annotations

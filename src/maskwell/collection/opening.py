@@ -1,8 +1,4 @@
-"""Opening a database, and saying in one sentence what is wrong where it cannot be opened or written.
-
-A copy that cannot be written, because of its permissions or because it is on a disk for reading, is still read: SQLite
-is then asked for nothing but reading.
-"""
+"""Opening a database, if need be for reading only, and saying in one sentence what is wrong where that fails."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""What the reports of a survey say so far: shares with their errors, tables of two questions, how many more are needed.
-
-Everything comes from the counts that are kept as reports arrive, by the same verbs that read a file. For the page there
-are figures to draw, in per cent of the width of a picture, and plain words about fit and negative estimates.
-"""
+"""What the reports of a survey say so far, from the counts that are kept, and in figures and words for the page."""
 
 from __future__ import annotations
 

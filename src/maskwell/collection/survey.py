@@ -1,7 +1,6 @@
 """A survey: its questions, the design of each sensitive one, and what all reports of one person may reveal together.
 
-It is written as TOML and read once. From then on it is a document (JSON, with every design in full and a fingerprint)
-that is audited, drawn and estimated from. There is no type here for a true answer: only reports travel.
+It is written as TOML, and is a document with a fingerprint from then on. There is no type here for a true answer.
 """
 
 from __future__ import annotations

@@ -178,8 +178,16 @@ def make_deck(design: Design, *, most: int = MOST_CARDS) -> Deck:
     >>> deck.size, deck.kinds   # 3 cards "say yes", 4 "say the truth", 3 "say no"
     (10, 3)
     """
-    columns = columns_of(design)
-    _check_size(columns, as_count(most, "most"))
+    columns, most = columns_of(design), as_count(most, "most")
+    size = common_denominator(chain.from_iterable(columns))
+    if most < 1:
+        raise ParameterError("a-deck-of-at-most-cards", most=most)
+    if size > most:
+        hint = f"round it: {option('deck', 'N', 'N')}, and estimate with the design that this realises"
+        if size <= MOST_BY_DICE:  # the exact way first, where one can be followed
+            dice = in_language(f"--dice --faces 10 --deck {size}", f"dice=True, faces=10, deck={size}")
+            hint = f"exact with dice: {dice}; or round it: {option('deck', 'N', 'N')}"
+        raise TooLargeError("an-exact-deck-needs-cards-more", hint=hint, size_shown=big(size), size=size, most=most)
     return _laid_out(design, columns)
 
 
@@ -210,24 +218,6 @@ def check_entries(design: Design) -> None:
             entry_limit=ENTRY_LIMIT,
             design=design,
         )
-
-
-def _check_size(columns: Columns, most: int) -> None:
-    size = common_denominator(chain.from_iterable(columns))
-    if most < 1:
-        raise ParameterError("a-deck-of-at-most-cards", most=most)
-    if size > most:
-        raise TooLargeError(
-            "an-exact-deck-needs-cards-more", hint=_smaller_deck(size), size_shown=big(size), size=size, most=most
-        )
-
-
-def _smaller_deck(size: int) -> str:
-    """The exact way first, where one can be followed: four ten-sided dice stand for 10,000 cards."""
-    if size <= MOST_BY_DICE:
-        dice = in_language(f"--dice --faces 10 --deck {size}", f"dice=True, faces=10, deck={size}")
-        return f"exact with dice: {dice}; or round it: {option('deck', 'N', 'N')}"
-    return f"round it: {option('deck', 'N', 'N')}, and estimate with the design that this realises"
 
 
 def lay_out(columns: Sequence[Sequence[int]]) -> tuple[Card, ...]:

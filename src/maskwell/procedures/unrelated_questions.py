@@ -10,7 +10,6 @@ from maskwell.core.exact import Number, check_probability
 from maskwell.designs.dense import Dense
 from maskwell.procedures import design_builders as builders
 from maskwell.procedures.joint_answers import repeated
-from maskwell.procedures.procedure import Kind, Parameter
 
 SENSITIVE = "own answer"
 SIMMONS_SAMPLES = "beta is unknown: ask two samples with different p; the first answer of each pair is wanted"
@@ -158,12 +157,6 @@ def _twice(
         **builders.of_pairs(SENSITIVE),
         warning=builders.one_source(made),
     )
-
-
-TWO_BOXES = (
-    Parameter("p1", Kind.PROBABILITY, "chance of the sensitive question in the first box"),
-    Parameter("p2", Kind.PROBABILITY, "chance of the sensitive question in the second box"),
-)
 
 
 def mangat_singh_singh_twice(p1: Number, p2: Number, *, allow_unidentifiable: bool = False) -> Dense:

@@ -49,10 +49,7 @@ class Grid:
 
     @classmethod
     def around(cls, breaks: Iterable[float] = ()) -> Grid:
-        """A grid with these breaks, their mirror images, and points just beside both.
-
-        The mirror image of a break keeps its partner, because one minus 0.9 is not 0.1 in binary numbers.
-        """
+        """A grid with these breaks and points beside; mirror images keep their partners, as 1 - 0.9 is not 0.1 here."""
         inside = sorted({b for b in breaks if 0 < b < 1})
         exact = [(b, _partner(b, inside)) for b in inside]
         exact += [(1 - b, b) for b in inside if _partner(b, inside) == 1 - b]
@@ -114,9 +111,7 @@ class Region:
 
     @classmethod
     def canonical(cls, demand: Demand) -> Region:
-        """With both halves of the demand said in both directions; no design can meet one without the other.
-
-            h(p) = min(h_u(p), 1 - h_l(1 - p)),    h~(p) = 1 - h(1 - p)
+        """With both halves said in both directions: h(p) = min(h_u(p), 1 - h_l(1 - p)), h~(p) = 1 - h(1 - p).
 
         Source: [ChaiNayak2018, Lemma 3.1, Definition 3.1].
         """

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 LOW, HIGH, POINTS = 0.25, 5.0, 77  # epsilons of the scale; one of them is 1
 MOST = 700.0  # the largest epsilon that has a gamma
 RESPONDENTS = 1000
-DRAWN = ("subset", "k-ary", "oue, best-linear", "rappor, best-linear")
-"""Lines that are drawn; unary encodings with the best of their three estimators."""
+DRAWN = ("subset", "k-ary", "oue, best-linear", "rappor, best-linear")  # unary encodings with the best estimator
 SAME, CLOSE = 1e-9, 1e-3
 EQUAL_SHARES = "Errors are drawn at equal shares, not at those that were assumed."
 NO_BOUND = "Local l-diversity is not on this scale: it has no bound on parity."

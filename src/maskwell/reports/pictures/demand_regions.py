@@ -64,6 +64,10 @@ def plot_demands(demands: Sequence[Demand]) -> Picture:
         raise ParameterError("demands-count-demands", demands_count=len(demands), demands=demands)
     regions = [Region.of(demand) for demand in demands]
     verdict = _stricter(*demands)
+    prior = beliefs.Grid.around(one for demand in demands for one in demand.breaks).prior[1:-1]
+    above = np.max([demand.upper(prior) for demand in demands], axis=0) < 1
+    below = np.min([demand.lower(prior) for demand in demands], axis=0) > 0
+    any_both = bool(above.any() or below.any())  # whether some change of belief breaches both
 
     def draw(sheet: Sheet) -> None:
         axes = beliefs.square(sheet)
@@ -71,14 +75,10 @@ def plot_demands(demands: Sequence[Demand]) -> Picture:
             beliefs.draw_breach(axes, region, place)
         pairs = enumerate(zip(demands, regions, strict=True))
         marked = [note for place, pair in pairs for note in _one_of_two(place, *pair)]
-        both = (
-            [LegendEntry("breach of both", marks.area(**{**beliefs.breach(), "hatch": "".join(beliefs.HATCHES)}))]
-            if _overlap(*demands)
-            else []
-        )
-        beliefs.explain(
-            sheet, [LegendEntry(verdict), *marked, *both, *beliefs.end_notes(*regions), beliefs.diagonal_note()]
-        )
+        if any_both:
+            hatched = {**beliefs.breach(), "hatch": "".join(beliefs.HATCHES)}
+            marked.append(LegendEntry("breach of both", marks.area(**hatched)))
+        beliefs.explain(sheet, [LegendEntry(verdict), *marked, *beliefs.end_notes(*regions), beliefs.diagonal_note()])
 
     return Picture(
         name="demands",
@@ -166,14 +166,6 @@ def _one_of_two(place: int, demand: Demand, region: Region) -> list[LegendEntry]
     area = None if region.is_empty else marks.area(**beliefs.breach(place))
     line = None if region.is_empty else marks.line(**beliefs.breach_line(place))
     return [LegendEntry(in_symbols(demand), area, strong=True), LegendEntry(f"parity up to {asked(demand)}", line)]
-
-
-def _overlap(first: Demand, second: Demand) -> bool:
-    """Whether some change of belief breaches both."""
-    prior = beliefs.Grid.around((*first.breaks, *second.breaks)).prior[1:-1]
-    above = np.maximum(first.upper(prior), second.upper(prior)) < 1
-    below = np.minimum(first.lower(prior), second.lower(prior)) > 0
-    return bool(above.any() or below.any())
 
 
 def _stricter(first: Demand, second: Demand) -> str:

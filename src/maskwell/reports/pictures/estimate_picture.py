@@ -113,14 +113,14 @@ def _chosen(estimate: Estimate, sums: Estimate | None, categories: Sequence[Any]
 def _pages(lines: Lines) -> list[Draw]:
     """Lines that stand on one page each; a group that goes on has its name again."""
     starts = range(0, len(lines.lines), LINES)
-    parts = [lines.lines[start : start + LINES] for start in starts]
-    return [partial(_draw, lines=_page_of(lines, part, i, len(parts))) for i, part in enumerate(parts)]
-
-
-def _page_of(lines: Lines, some: tuple[Line, ...], page: int, pages: int) -> Lines:
-    first = some[0]
-    again = (Line(f"{first.group} (continued)", heading=True),) if page and first.group and not first.heading else ()
-    return replace(lines, lines=(*again, *some), foot=page_words(page, pages), limits=lines.scale)
+    pages: list[Draw] = []
+    for page, start in enumerate(starts):
+        some = lines.lines[start : start + LINES]
+        if page and some[0].group and not some[0].heading:
+            some = (Line(f"{some[0].group} (continued)", heading=True), *some)
+        part = replace(lines, lines=some, foot=page_words(page, len(starts)), limits=lines.scale)
+        pages.append(partial(_draw, lines=part))
+    return pages
 
 
 def _known_shares(shares: Any, k: int) -> Real | None:

@@ -36,11 +36,6 @@ def plot_release_risk(release: AnyRelease) -> Picture:
     """Risk of the records of a file before and after its release, against the bound, and what the release costs.
 
     The risk after is the largest chance of a correct match by the intruder that the limit of the plan is for.
-
-    Parameters
-    ----------
-    release
-        With its risk: a release whose plan names keys.
     """
     check_kind(AnyRelease, release=release)
     if release.risk is None:

@@ -193,9 +193,7 @@ def _few(counts: Array, keeps: Real) -> Array:
 
 MOST_TRUTHS, MOST_REPORTS = 6, 8
 BAND, GAP = 58, 10
-START, END, NODE = 108, 232, 10
-"""Pixels from the left at which true answers and reports stand, and how wide they are drawn."""
-
+START, END, NODE = 108, 232, 10  # pixels from the left at which answers and reports stand, and how wide
 LETTERS = 14  # of a line of a name
 
 

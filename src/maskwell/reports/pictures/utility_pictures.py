@@ -114,13 +114,7 @@ def _v(v: float | None) -> str:
 
 
 def plot_inflation(utility: UtilityReport) -> Picture:
-    """By which factor the variances of shares grow: the least and the most inflated category of each variable.
-
-    Parameters
-    ----------
-    utility
-        Of a release.
-    """
+    """By which factor the variances of shares grow: the least and the most inflated category of each variable."""
     check_kind(UtilityReport, utility=utility)
     known = drawn_variables(utility)
     if not known:

@@ -153,7 +153,13 @@ def telling_odds(joint: Table, level: float) -> tuple[list[OddsRatio], list[str]
     every: Sequence[OddsRatio] = joint.odds_ratios()
     telling = _telling(every, level)
     if not telling and max(joint.shape) > 2:  # the last category is too rare to compare with
-        every = _against_largest(joint)
+        largest_of = [
+            labels[largest(joint.margin(name).pi_hat)] for name, labels in zip(joint.names, joint.labels, strict=True)
+        ]
+        pairs = zip(joint.labels, largest_of, strict=True)
+        rows, columns = ([(one, top) for one in labels if one != top] for labels, top in pairs)
+        every = [joint.odds_ratio(row, column) for row in rows for column in columns]
+        every = [*map(without_profile, every)] if joint.pi_hat.size > PROFILED else every
         telling = _telling(every, level)
     on_request = sum(map(_is_on_request, every))
     left_out = {SILENT: len(every) - len(telling) - on_request, ON_REQUEST: on_request}
@@ -172,15 +178,6 @@ def _telling(every: Sequence[OddsRatio], level: float) -> list[OddsRatio]:
 def _is_on_request(one: OddsRatio) -> bool:
     """Whether its interval takes a search that is made only where it is asked for."""
     return ON_REQUEST in one.flags
-
-
-def _against_largest(joint: Table) -> list[OddsRatio]:
-    """Odds ratios of every category against the largest of its variable."""
-    usual = [labels[largest(joint.margin(name).pi_hat)] for name, labels in zip(joint.names, joint.labels, strict=True)]
-    pairs = zip(joint.labels, usual, strict=True)
-    rows, columns = ([(one, top) for one in labels if one != top] for labels, top in pairs)
-    every = [joint.odds_ratio(row, column) for row in rows for column in columns]
-    return [*map(without_profile, every)] if joint.pi_hat.size > PROFILED else every
 
 
 def odds_sentence(one: OddsRatio, level: float) -> str:
@@ -225,15 +222,15 @@ def _cells(
     cells = _shares_with_errors(shares, errors, size)
     header = [" \\ ".join(joint.names), *(_label((one,), width) for one in joint.labels[-1][:columns])]
     rows = [[_label(of, width), *row[:columns]] for of, row in zip(first, cells, strict=True)]
-    return ([*header, ALL], _with_margins(joint, rows, columns)) if len(joint.names) == 2 else (header, rows)
-
-
-def _with_margins(joint: Table, rows: list[list[str]], columns: int) -> list[list[str]]:
-    first, last = (joint.margin(name) for name in joint.names)
+    if len(joint.names) != 2:
+        return header, rows
     digits = digits_for(joint.estimate.standard_error)
-    beside = (_cell(p, e, digits) for p, e in zip(first.pi_hat, first.standard_error, strict=True))
-    below = [_cell(p, e, digits) for p, e in zip(last.pi_hat, last.standard_error, strict=True)]
-    return [*([*row, more] for row, more in zip(rows, beside, strict=False)), [ALL, *below[:columns], "1"]]
+    beside, below = (
+        [_cell(p, e, digits) for p, e in zip(margin.pi_hat, margin.standard_error, strict=True)]
+        for margin in map(joint.margin, joint.names)
+    )
+    whole = [[*row, more] for row, more in zip(rows, beside, strict=False)]
+    return [*header, ALL], [*whole, [ALL, *below[:columns], "1"]]
 
 
 def _fitting(make: Callable[[int], Grid], most: int) -> tuple[int, Grid]:

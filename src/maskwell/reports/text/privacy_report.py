@@ -97,21 +97,18 @@ def _better(asked: Mapping[str, Any], design: Design, demand: str, path: str, co
     """The command for a design over the same categories that meets the demand."""
     if columns > 1:
         return "make each part more private, since their parities multiply: maskwell design k-ary --help"
-    gamma = rounded(_sufficient(asked), 15, up=False)
+    if "phi" in asked:  # for security on average ``2 gamma / (gamma + 1) <= phi`` is enough
+        phi = Fraction(asked["phi"])
+        enough: Parity = phi / (2 - phi)
+    else:
+        enough = parity_from_text(asked["gamma_exact"])
+    gamma = rounded(enough, 15, up=False)
     if gamma == "1":
         return TELL_NOTHING
     option = demand or f"--gamma {gamma}"
     output = "design-2.json" if Path(path).name == "design.json" else "design.json"
     command = f"maskwell design k-ary {design_report.typed_categories(design.inputs)} {option} -o {output}"
     return command if len(command) <= ROOM else f"maskwell design k-ary --categories @LABELS.txt {option} -o {output}"
-
-
-def _sufficient(asked: Mapping[str, Any]) -> Parity:
-    """The parity with which the demand is met: for security on average ``2 gamma / (gamma + 1) <= phi`` is enough."""
-    if "phi" not in asked:
-        return parity_from_text(asked["gamma_exact"])
-    phi = Fraction(asked["phi"])
-    return phi / (2 - phi)
 
 
 def _audit_facts(audit: Mapping[str, Any], design: Design) -> list[tuple[str, str]]:
