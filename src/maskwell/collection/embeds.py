@@ -21,11 +21,11 @@ from maskwell.core.languages import direction_of
 from maskwell.errors import ParameterError
 
 PLATFORM_NAMES = {"qualtrics": "Qualtrics", "limesurvey": "LimeSurvey", "surveyjs": "SurveyJS"}
+# The texts of the page that a snippet has.
 _WORDS = re.compile(
     r"(how_protects|sensitive_note|differs|reveals_factor)(_\w+)?"
     r"|direction|decimal|group|draw|drawn_title|drawn_note|reveals_title|reveals|choose|changed|no_storage|not_safe"
 )
-"""The texts of the page that a snippet has."""
 _EXPORT = re.compile(r"^export ((?:async )?(?:const|class|function) (\w+))", re.MULTILINE)
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";\n', re.MULTILINE)
 

@@ -28,7 +28,6 @@ from maskwell.collection.report_cells import content_of
 from maskwell.collection.results import report_label
 from maskwell.collection.store import Store
 from maskwell.collection.stored_survey import StoredSurvey, Submission
-from maskwell.collection.survey import Question
 from maskwell.collection.tables import ID_BYTES, imports
 from maskwell.core.labels import texts
 from maskwell.engines.arrow_arrays import require
@@ -93,12 +92,6 @@ def _report(stored: StoredSurvey, name: str, value: Any, codes: Mapping[str, Map
     return codes[name].get(str(value), value)
 
 
-def _codes(question: Question) -> dict[str, int]:
-    if question.reports is None:
-        return {}
-    return {texts(report_label(question, str(code)))[0]: code for code in range(question.reports)}
-
-
 def _plain_rows(stored: StoredSurvey, path: str | Path, *, is_sure: bool) -> Iterator[Entry]:
     """The rows of a table, one batch after the other; a table that may be an export, packed, must be called one."""
     names = [question.name for question in stored.survey.questions]
@@ -128,7 +121,10 @@ def _place(path: str | Path, header: list[str], name: str) -> int:
 
 def _write_checked(spool: IO[str], stored: StoredSurvey, entries: Iterable[Entry]) -> tuple[int, int, bytes]:
     """Keep rows until all are checked; how many there are, how many the platform leaves out, and their hash."""
-    codes = {question.name: _codes(question) for question in stored.survey.questions}
+    codes = {
+        one.name: {texts(report_label(one, str(code)))[0]: code for code in range(one.reports or 0)}
+        for one in stored.survey.questions
+    }
     seen: dict[str, str] = {}
     count = left_out = 0
     hashed = RowHash()

@@ -159,6 +159,7 @@ def card_of(result: QuestionResult, language: str, margin: float = MARGIN) -> di
     # from 0 to 1, and farther where an interval goes farther
     ends = [row[key] for row in rows for key in ("estimate", "low", "high") if row[key] is not None]
     axis = {"low": min([0.0, *ends]), "high": max([1.0, *ends])}
+    variance, direct = unit_variance(question), direct_variance()
     card: dict[str, Any] = {
         "name": question.name,
         "ask": question.ask[language],
@@ -172,7 +173,9 @@ def card_of(result: QuestionResult, language: str, margin: float = MARGIN) -> di
         "notes": notes_of(content["flags"], has_intervals=has_intervals),
         "margin": reached,
         "target": margin,
-        **_planned(question, result.n, margin),
+        "worst": margin_of(variance, result.n) if result.n else None,
+        "worst_needed": needed_n(variance, margin),
+        "directly": margin_of(direct, result.n) if result.n else None,
     }
     if reached is not None:
         card["needed"] = max(0, ceil_of(result.n * (reached / margin) ** 2) - result.n)
@@ -192,15 +195,6 @@ def _row(question: Question, estimate: Mapping[str, Any], language: str) -> dict
         "error": error if is_defined and error is not None and math.isfinite(error) else None,
         "low": low if is_defined else None,
         "high": high if is_defined else None,
-    }
-
-
-def _planned(question: Question, n: int, margin: float) -> dict[str, Any]:
-    variance, direct = unit_variance(question), direct_variance()
-    return {
-        "worst": margin_of(variance, n) if n else None,
-        "worst_needed": needed_n(variance, margin),
-        "directly": margin_of(direct, n) if n else None,
     }
 
 

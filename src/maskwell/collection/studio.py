@@ -388,7 +388,6 @@ FIRST_FORM: dict[str, Any] = {
         {"ask": "Were you paid in cash last month?", "answers": ["never", "once", "more often"], "sensitive": True}
     ],
 }
-"""What the builder begins with."""
 
 
 def studio_routes(service: Service) -> list[BaseRoute]:

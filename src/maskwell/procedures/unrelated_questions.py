@@ -88,8 +88,7 @@ def devore(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     )
 
 
-MEMBERS_KINDS = Categories.of([("yes", "any"), ("no", "yes"), ("no", "no")])
-"""Own and unrelated answer; members never answer the unrelated question."""
+MEMBERS_KINDS = Categories.of([("yes", "any"), ("no", "yes"), ("no", "no")])  # members answer no unrelated question
 MEMBERS_SAMPLES = "alpha is unknown: ask two samples, or twice, with different p; the first answer is wanted"
 
 

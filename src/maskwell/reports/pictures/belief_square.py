@@ -184,10 +184,6 @@ def find_worst(parity: Parity, demand: Demand, reached: Region, stated: Region) 
     return _at_jump(parity, curve, at, upwards=upwards) or _at_point(parity, demand, curve, at, upwards=upwards)
 
 
-def _reach(parity: Parity, prior: Fraction, *, upwards: bool) -> Fraction:
-    return posterior_range(parity, prior)[upwards]
-
-
 def _at_jump(parity: Parity, curve: Outline, place: int, *, upwards: bool) -> Worst | None:
     """The case beside a jump, which the demand's limit only approaches there."""
     prior = float(curve.prior[place])
@@ -197,7 +193,7 @@ def _at_jump(parity: Parity, curve: Outline, place: int, *, upwards: bool) -> Wo
     before = as_decimal(near.at)
     side = "just below " if prior < near.at else "just above " if prior > near.at else ""
     limit = as_decimal(float(curve.value[place]))
-    return Worst(before, _reach(parity, before, upwards=upwards), limit, upwards, side)
+    return Worst(before, posterior_range(parity, before)[upwards], limit, upwards, side)
 
 
 def _at_point(parity: Parity, demand: Demand, curve: Outline, place: int, *, upwards: bool) -> Worst:
@@ -216,7 +212,7 @@ def _excess(case: Worst) -> float:
 def _case(parity: Parity, demand: Demand, prior: float, *, upwards: bool) -> Worst:
     before = as_decimal(prior)
     limit = (demand.upper if upwards else demand.lower)(np.array([prior]))
-    return Worst(before, _reach(parity, before, upwards=upwards), as_decimal(float(limit[0])), upwards)
+    return Worst(before, posterior_range(parity, before)[upwards], as_decimal(float(limit[0])), upwards)
 
 
 TICKS = np.linspace(0, 1, 6)
@@ -267,19 +263,14 @@ def draw_breach(axes: Axes, region: Region, place: int = 0) -> None:
 
 
 def trace(axes: Axes, region: Region, **style: Any) -> None:
-    """Both curves."""
-    for curve in (region.lower, region.upper):
-        _trace(axes, curve, **style)
-
-
-def _trace(axes: Axes, curve: Outline, **style: Any) -> None:
-    """A curve with gaps at its jumps: a filled point where the value holds, an open one where it does not."""
-    axes.plot(*curve.pieces(), **style)
-    held, approached = curve.ends()
+    """Both curves, with gaps at jumps: a filled point where the value holds, an open one where it does not."""
     point: dict[str, Any] = {"marker": "o", "markersize": 6, "linestyle": "none", "clip_on": False, "zorder": 6}
-    for points, face in ((held, {"color": style["color"]}), (approached, marks.open_point(style["color"]))):
-        if points:  # the layout would make room for a line without points, too
-            axes.plot([x for x, _ in points], [y for _, y in points], **point, **face)
+    faces = ({"color": style["color"]}, marks.open_point(style["color"]))
+    for curve in (region.lower, region.upper):
+        axes.plot(*curve.pieces(), **style)
+        for points, face in zip(curve.ends(), faces, strict=True):
+            if points:  # the layout would make room for a line without points, too
+                axes.plot([x for x, _ in points], [y for _, y in points], **point, **face)
 
 
 def end_notes(*regions: Region) -> list[LegendEntry]:

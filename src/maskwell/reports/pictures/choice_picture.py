@@ -14,6 +14,7 @@ from maskwell.core.arguments import Real, check_kind
 from maskwell.core.exact import Number, log_of
 from maskwell.core.percentages import SPACE, percent
 from maskwell.core.phrases import Printed, shorten
+from maskwell.notes import Note
 from maskwell.planning.candidates import Frontier, FrontierLine, frontier
 from maskwell.planning.design_choice import Choice, choose
 from maskwell.planning.sample_size import check_n
@@ -147,13 +148,11 @@ def _row(line: FrontierLine, entry: Entry, at: int) -> list[str]:
 def _in_words(curves: Frontier, scene: Scene, demand: Demand | None) -> str:
     said = ", ".join(f"{entry.label} {Printed(100 * float(entry.error[scene.place])):.3g}" for entry in scene.entries)
     beaten = [entry for entry in scene.entries if entry.beaten_by]
+    at, others = asked(demand or Demand.from_epsilon(1)), "; ".join(entry.label for entry in beaten)
     parts = [
-        f"Error of one share from {scene.n:,} reports about {curves.k:,} categories, in percentage points, against "
-        f"privacy: the more privacy, the larger the error. At {asked(demand or Demand.from_epsilon(1))}: {said}.",
+        Note("picture-of-a-frontier", n=scene.n, k=curves.k, at=at, said=said),
         f"For the demand {in_symbols(demand)}, {scene.reason}." if demand else "",
-        "Not admissible, because designs of the same parity are more informative: "
-        f"{'; '.join(entry.label for entry in beaten)}; "
-        f"{beaten[0].beaten_by} adds less variance, whatever the shares.",
+        Note("designs-that-are-beaten", others=others, by=beaten[0].beaten_by),
         *scene.remarks,
     ]
     return " ".join(part for part in parts if part)

@@ -41,8 +41,7 @@ def plot_learned(
     """Estimates with intervals; long labels are wrapped, and many lines are parted into pages.
 
     The inner part of an interval is what open answers of the same people would have left uncertain (their Wald
-    interval), the rest is what randomization adds. (Variances add up, half widths do not: with half of the variance
-    from randomization, open answers have 71 % of the half width.)
+    interval), the rest is what randomization adds. Variances add up, half widths do not.
 
     Parameters
     ----------

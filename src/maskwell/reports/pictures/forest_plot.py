@@ -52,8 +52,6 @@ def plot_coefficients(
     ----------
     found
         A regression, or the effects that it gives.
-    level
-        Of the intervals.
     exponentiate
         Draw odds ratios, on a logarithmic scale.
     order

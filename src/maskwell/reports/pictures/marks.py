@@ -189,9 +189,9 @@ def spread(places: Sequence[float], *, apart: float, low: float, high: float) ->
     order = sorted(range(len(places)), key=places.__getitem__)
     for i in order:
         groups.append([i])
-        while (
-            len(groups) > 1
-            and _start(groups[-1], places, apart, low, high) < _end(groups[-2], places, apart, low, high) + apart
+        while len(groups) > 1 and (
+            _start(groups[-1], places, apart, low, high)
+            < _start(groups[-2], places, apart, low, high) + apart * (len(groups[-2]) - 1) + apart
         ):
             last = groups.pop()
             groups[-1] += last
@@ -208,7 +208,3 @@ def _start(group: Sequence[int], places: Sequence[float], apart: float, low: flo
     length = apart * (len(group) - 1)
     middle = sum(places[i] for i in group) / len(group)
     return max(low, min(middle - length / 2, high - length))
-
-
-def _end(group: Sequence[int], places: Sequence[float], apart: float, low: float, high: float) -> float:
-    return _start(group, places, apart, low, high) + apart * (len(group) - 1)

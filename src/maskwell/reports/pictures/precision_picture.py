@@ -14,6 +14,7 @@ from maskwell.core.arguments import Array, Real, as_list, check_kind, pairs_of
 from maskwell.core.exact import Number, to_float
 from maskwell.core.phrases import Printed, shorten
 from maskwell.errors import ParameterError
+from maskwell.notes import Note
 from maskwell.planning.sample_size import SamplePlan, margin_of
 from maskwell.planning.set_sizes import check_k, gamma_of, minimax_size, switch_gamma, switch_k, variance_table
 from maskwell.reports.pictures import marks
@@ -179,11 +180,7 @@ def _variances_in_words(ks: Sequence[int], gammas: Sequence[Fraction], marked: S
         )
         for j, k in enumerate(ks)
     )
-    return (
-        "Variance that the best subset design adds to all estimates together, times n. It grows with the number of "
-        f"categories k and falls with gamma: {said}. Sampling adds at most 1. "
-        f"Marked: {'; '.join(marked) or 'nothing'}."
-    )
+    return Note("picture-of-added-variance", said=said, marked="; ".join(marked) or "nothing")
 
 
 def _arrays(by_k: Sequence[_Line], by_gamma: Sequence[_Line]) -> dict[str, Array]:

@@ -10,6 +10,7 @@ from maskwell.core.exact import Parity
 from maskwell.core.percentages import SPACE
 from maskwell.core.phrases import shorten
 from maskwell.errors import ParameterError, WrongTypeError
+from maskwell.notes import Note
 from maskwell.privacy.criteria import Demand, posterior_range
 from maskwell.reports.demand_words import asked, demand_bounds, in_symbols, kept
 from maskwell.reports.pictures import belief_square as beliefs
@@ -30,16 +31,12 @@ NAME_WIDTH = 60
 
 
 def plot_revealed(parity: Parity, *, demand: Demand | None = None, name: str = "", decimals: bool = False) -> Picture:
-    """What one report can do to anybody's belief, for a design of this parity.
+    """What one report can do to anybody's belief, for a design of this parity and name.
 
     Parameters
     ----------
-    parity
-        Of the design.
     demand
         Drawn with it: the design meets the demand when all that the demand forbids lies where no report leads.
-    name
-        What the design is called, such as its file.
     decimals
         Whether the design was given as decimals, so that a demand is met within slack
         (:mod:`maskwell.privacy.criteria`).
@@ -96,6 +93,8 @@ def _against(parity: Parity, region: Region, demand: Demand, stated: Region, nam
         answer = "Met"
         reason = "nothing is asked" if isinstance(demand.gamma_exact, float) else "no report leads into a breach"
 
+    allowed = f"The demand {in_symbols(demand)} allows parity up to {asked(demand)}."
+
     def draw(sheet: Sheet) -> None:
         axes = beliefs.square(sheet)
         _draw_reach(axes, region)
@@ -118,10 +117,7 @@ def _against(parity: Parity, region: Region, demand: Demand, stated: Region, nam
     return Picture(
         name="revealed",
         title="What a report reveals, against a demand",
-        text=(
-            f"{_in_words(parity, name)} The demand {in_symbols(demand)} allows parity up to {asked(demand)}. "
-            f"{answer}: {reason}."
-        ),
+        text=f"{_in_words(parity, name)} {allowed} {answer}: {reason}.",
         data={**region.arrays, "demand_lower": stated.lower.value, "demand_upper": stated.upper.value},
         columns=(*COLUMNS, *DEMANDED),
         rows=[[*row, *bounds] for row, bounds in zip(_rows(parity), demand_bounds(demand), strict=True)],
@@ -144,10 +140,7 @@ def _in_words(parity: Parity, name: str) -> str:
     if isinstance(parity, float):
         return f"{said}Without a bound on parity, a report may lead anybody to certainty. In numbers: {cases}."
     factor = factor_up(parity)
-    return (
-        f"{said}With parity at most {factor}, one report can multiply or divide the odds of any statement about a "
-        f"person by at most {factor}. In numbers: {cases}."
-    )
+    return Note("picture-of-a-parity", said=said, factor=factor, cases=cases)
 
 
 def _draw_reach(axes: Axes, region: Region) -> None:

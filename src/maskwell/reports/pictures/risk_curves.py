@@ -17,6 +17,7 @@ from maskwell.errors import InputError, ParameterError
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.stages.stage import Stage
+from maskwell.notes import Note
 from maskwell.reports.pictures import marks
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
@@ -91,16 +92,13 @@ def _in_words(
     before: RiskSpread, after: RiskSpread, bound: float | None, costs: Sequence[Cost], keys: Sequence[str]
 ) -> str:
     who = f"who knows {', '.join(keys)} of a person" if keys else "who knows the key of a person"
-    said = (
-        f"Chance that somebody {who} finds the right record among {counted(before.n, 'record', 'records')}. "
-        f"Before the release it is {_most(before)} at most, for {count(before.at_least(before.most))} of them; "
-        f"after it {_most(after)} at most."
+    records, found = counted(before.n, "record", "records"), count(before.at_least(before.most))
+    said: str = Note(
+        "picture-of-a-release", who=who, records=records, before=_most(before), found=found, after=_most(after)
     )
     if bound is not None:
-        above = after.above(bound)
-        said += (
-            f" The bound is {bound_in_percent(bound, up=True)}: {count(before.above(bound))} records were above it, "
-        )
+        above, earlier = after.above(bound), count(before.above(bound))
+        said += f" The bound is {bound_in_percent(bound, up=True)}: {earlier} records were above it, "
         said += f"{count(above) if above else 'none'} still {'are' if above != 1 else 'is'}."
     changes = "; ".join(f"{c.label} {percent(c.changed)} percent" for c in costs)
     return said + (f" Records that change: {changes}." if changes else "")

@@ -17,6 +17,7 @@ from maskwell.core.verdicts import ranked
 from maskwell.designs.design import Design
 from maskwell.engines.labelled_columns import Labels
 from maskwell.microdata.stages.stage import Stage
+from maskwell.notes import Note
 from maskwell.reports.pictures import marks
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
@@ -158,12 +159,9 @@ def _large(stage: Stage, labels: Labels | None) -> Picture:
 def _large_in_words(stage: Stage, keeps: Real, order: Array, labels: Labels | None) -> str:
     least, most = int(order[0]), int(order[-1])
     first, last = (name_of(stage.states[j], stage.columns, labels) for j in (least, most))
-    said = (
-        f"Chance to stay of each of {counted(len(keeps), 'combination', 'combinations')} of {columns_of(stage)}: from "
-        f"{percent(float(keeps[least]))} percent for {first} to "
-        f"{percent(float(keeps[most]))} percent for {last}; all records together "
-        f"{percent(1 - stage.expected_changed())} percent."
-    )
+    low, high, whole = map(percent, (float(keeps[least]), float(keeps[most]), 1 - stage.expected_changed()))
+    each = f"{counted(len(keeps), 'combination', 'combinations')} of {columns_of(stage)}"
+    said = Note("picture-of-a-large-matrix", each=each, low=low, first=first, high=high, last=last, whole=whole)
     left = len(keeps) - SHOWN_ROWS
     return said + (f" The table has the {SHOWN_ROWS} that change most." if left > 0 else "")
 
@@ -216,8 +214,6 @@ def plot_flows(design: Design, *, truth: Hashable | None = None) -> Picture:
 
     Parameters
     ----------
-    design
-        Any design.
     truth
         Label or code of the true category to bring out; the first if it is left out.
     """

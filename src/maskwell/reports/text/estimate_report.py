@@ -419,10 +419,8 @@ def _parts_of_error(estimate: Estimate) -> list[str]:
     parts = estimate.variance_parts
     sampling, randomization = (f"{Printed(math.sqrt(max(float(part[place]), 0.0))):.2g}" for part in parts)
     bias = f"; its bias is at most {Printed(rounded_up(float(estimate.bias[place]))):g}, which the interval allows for"
-    return [
-        f"Its standard error is {sampling} from sampling and at most {randomization} from randomization"
-        f"{bias if estimate.bias[place] else ''}."
-    ]
+    bias = bias if estimate.bias[place] else ""
+    return [f"Its standard error is {sampling} from sampling and at most {randomization} from randomization{bias}."]
 
 
 def _answered(estimate: Estimate) -> int:
