@@ -1,8 +1,4 @@
-"""People who run surveys: passwords, sessions, and who may do what with which survey.
-
-Passwords are kept as argon2 hashes, sessions as hashes of random tokens. A key for programs is a session with a name
-and a scope. Whoever sends wrong passwords waits longer and longer (:class:`Waits`).
-"""
+"""People who run surveys: passwords, sessions, keys for programs, and who may do what with which survey."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Literal, TypeAlias
 
@@ -79,9 +75,7 @@ class Key:
 
     def to_dict(self) -> dict[str, str | None]:
         """In JSON."""
-        days = {"made": self.made, "used": self.used, "expires": self.expires}
-        said = {key: None if day is None else day.isoformat() for key, day in days.items()}
-        return {"handle": self.handle, "account": self.account, "name": self.name, "scope": self.scope, **said}
+        return {key: one.isoformat() if isinstance(one, date) else one for key, one in asdict(self).items()}
 
 
 class Accounts:
@@ -190,17 +184,13 @@ class Accounts:
         if len(name) > LONGEST_NAME or not name.isprintable() or len(password) > LONGEST_PASSWORD:
             raise AccessError("name-or-password-is-wrong", status=403)
         with self._waits.one_try(address, name) as is_right:
-            account, kept = self._kept(name)
+            with self._store.reader.connect() as connection:
+                row = connection.execute(sa.select(accounts).where(accounts.c.name == name)).one_or_none()
+            account, kept = (None, self._absent) if row is None else (row.id, row.password)  # a hash takes as long
             if not self._is_right(kept, password) or account is None:
                 raise AccessError("name-or-password-is-wrong", status=403)
             is_right()
         return self.begin_session(account)
-
-    def _kept(self, name: str) -> tuple[int | None, str]:
-        """The account of a name and the hash of its password; a hash that takes as long where there is no such name."""
-        with self._store.reader.connect() as connection:
-            row = connection.execute(sa.select(accounts).where(accounts.c.name == name)).one_or_none()
-        return (None, self._absent) if row is None else (row.id, row.password)
 
     def change_password(self, session: Session, token: str, before: str, after: str) -> int:
         """Take another password; all other sessions and keys of the account end, and how many there were is told."""
@@ -411,10 +401,9 @@ def _handle(token: bytes) -> str:
 
 
 class Waits:
-    """Who has to wait after wrong passwords: kept in memory, and forgotten after an hour.
+    """Who has to wait after wrong passwords, kept in memory and forgotten after an hour; addresses are not logged.
 
-    Wrong ones are counted for the name from this address, which waits longer and longer, and for the name and for all
-    names, where one try is let through every few seconds. Addresses are neither logged nor stored.
+    They are counted for a name from an address, which waits longer and longer, for the name, and for all names.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

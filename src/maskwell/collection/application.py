@@ -1,7 +1,6 @@
 """The service as an ASGI application: what respondents load and send, and what watches over it.
 
-The respondent's part knows no session, no cookie and no type for a true answer. Nothing that could identify anybody is
-logged. The page and its scripts are handed out as they are, named by their SHA-256, so that a sceptic can compare.
+The respondent's part knows no session, no cookie and no type for a true answer; nothing that could identify is logged.
 """
 
 from __future__ import annotations
@@ -105,8 +104,7 @@ HEADERS = {
 
 # Where respondents come over https: their browsers take no other way for a year.
 HTTPS_HEADERS = {"Strict-Transport-Security": "max-age=31536000"}
-WELL_SECONDS = 1.0
-"""How long the service counts as well after something was written: whoever asks more often causes no more writes."""
+WELL_SECONDS = 1.0  # for which the service counts as well after something was written
 
 
 class Few:
@@ -394,17 +392,11 @@ def _may_watch(request: Request, settings: Settings) -> bool:
 async def _metrics(request: Request) -> Response:
     """Counts since the process began, in the text form that Prometheus reads; nothing about anybody."""
     if not _may_watch(request, service_of(request).settings):
-        return _error(
-            403, "not-allowed", "these counts are not for everybody", "send the token of the setting metrics_token"
-        )
+        hint = "send the token of the setting metrics_token"
+        return _error(403, "not-allowed", "these counts are not for everybody", hint)
     intake = service_of(request).intake
-    lines = [
-        "# TYPE maskwell_reports_accepted_total counter",
-        f"maskwell_reports_accepted_total {intake.accepted}",
-        "# TYPE maskwell_writes_total counter",
-        f"maskwell_writes_total {intake.batches}",
-    ]
-    return PlainTextResponse("\n".join(lines) + "\n")
+    counts = {"maskwell_reports_accepted_total": intake.accepted, "maskwell_writes_total": intake.batches}
+    return PlainTextResponse("".join(f"# TYPE {name} counter\n{name} {n}\n" for name, n in counts.items()))
 
 
 def _error(status: int, code: str, message: str, hint: str) -> Response:

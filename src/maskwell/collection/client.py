@@ -1,9 +1,4 @@
-"""A client of the service in Python: run surveys from a program, and take part in them from code.
-
->>> client = Client("https://survey.example.org", key="...")
->>> client.address
-'https://survey.example.org'
-"""
+"""A client of the service in Python: run surveys from a program, and take part in them from code."""
 
 from __future__ import annotations
 

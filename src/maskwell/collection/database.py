@@ -85,7 +85,11 @@ class Database:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.engine = sa.create_engine(url, **_engine_options(url))
+        options: dict[str, Any] = {"pool_pre_ping": True}
+        if url.startswith("sqlite"):
+            options = {"connect_args": {"timeout": 30, "check_same_thread": False}}
+        # an error goes to the log: it must hold no report
+        self.engine = sa.create_engine(url, pool_size=8, hide_parameters=True, **options)
         self.reader = self.engine.execution_options(readonly=True)
         self._at = _AT if self.is_sqlite else _AT_PLACES
         if self.is_sqlite:
@@ -230,13 +234,6 @@ def _parts(things: Iterable[T], most: int) -> Iterator[list[T]]:
     rest = iter(things)
     while some := list(islice(rest, most)):
         yield some
-
-
-def _engine_options(url: str) -> dict[str, Any]:
-    common = {"pool_size": 8, "hide_parameters": True}  # an error goes to the log: it must hold no report
-    if url.startswith("sqlite"):
-        return {**common, "connect_args": {"timeout": 30, "check_same_thread": False}}
-    return {**common, "pool_pre_ping": True}
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:

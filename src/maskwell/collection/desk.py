@@ -1,7 +1,4 @@
-"""What somebody at the terminal does with surveys: each method is one command, and gives what ``--json`` prints.
-
-It works on the database itself, beside the running service. A backup is a copy of all of it in one SQLite file.
-"""
+"""What somebody at the terminal does with surveys, on the database itself: a method for each command."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Surveys outside the service: a question inside Qualtrics, LimeSurvey or SurveyJS, or all in one file for tablets.
 
-The snippet holds all it needs: the design, the words, the script that draws. It loads nothing, asks with radio buttons
-of its own, draws once on the respondent's device, and hands the platform the report and nothing else.
+A snippet holds all it needs, loads nothing, draws once on the respondent's device, and hands over the report only.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from maskwell.core.languages import direction_of
 from maskwell.errors import ParameterError
 
 PLATFORM_NAMES = {"qualtrics": "Qualtrics", "limesurvey": "LimeSurvey", "surveyjs": "SurveyJS"}
+# The texts of the page that a snippet has.
 _WORDS = re.compile(
     r"(how_protects|sensitive_note|differs|reveals_factor)(_\w+)?"
     r"|direction|decimal|group|draw|drawn_title|drawn_note|reveals_title|reveals|choose|changed|no_storage|not_safe"
 )
-"""The texts of the page that a snippet has."""
 _EXPORT = re.compile(r"^export ((?:async )?(?:const|class|function) (\w+))", re.MULTILINE)
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";\n', re.MULTILINE)
 
@@ -121,23 +120,6 @@ def _quoted(program: str) -> str:
     return "[\n" + ",\n".join(lines) + '\n].join("\\n")'
 
 
-_STEPS = {
-    "qualtrics": (
-        "1. Survey flow, at the top: an embedded data field __js_{name}, without a value.",
-        "2. A question Text / Graphic on a page of its own; its JavaScript is this file, and nothing else.",
-        "3. The report is in the column __js_{name} of the export.",
-    ),
-    "limesurvey": (
-        "1. A question of the type short free text, code {code}, mandatory.",
-        "2. Its text, in the source view of the editor, is this file, and nothing else.",
-        "3. Scripts must be allowed for who edits the survey (global settings, security).",
-    ),
-    "surveyjs": (
-        '1. A question {{"type": "text", "titleLocation": "hidden", "isRequired": true}} with this name.',
-        "2. Load this file, then call attachMaskwell(survey) before the survey is rendered.",
-        "Several snippets can be loaded one after the other: one call attaches all of them.",
-    ),
-}
 # The snippets call what these platforms document:
 # Qualtrics: ``${e://Field/...}`` is piped text, so the program is written without ``${``. ``setJSEmbeddedData`` and
 # ``getJSEmbeddedData`` add the prefix ``__js_`` that the field has in the survey flow; the others add nothing.
@@ -153,17 +135,16 @@ _SHELLS = {"qualtrics": "qualtrics.js", "limesurvey": "limesurvey.html", "survey
 def _in_shell(question: Question, platform: str, program: str) -> str:
     """The snippet: how to paste it, and the program in what the platform runs."""
     assert question.design is not None
-    name = field_name(question.name)
-    head = (
-        f"The question {name} for {PLATFORM_NAMES[platform]}, made by maskwell {version_text()}.",
-        f"Design {question.design.fingerprint}.",
-        "It draws on the respondent's device, loads nothing, and hands over the report only.",
-        *(step.format(name=name, code=limesurvey_code(question.name)) for step in _STEPS[platform]),
-    )
     is_js = platform == "surveyjs"
-    called = _json_text(question.name) if is_js else name
-    program = program if is_js else _quoted(program)
-    return _filled(_SHELLS[platform], head="\n".join(head), name=called, program=program)
+    return _filled(
+        _SHELLS[platform],
+        version=version_text(),
+        design=question.design.fingerprint,
+        name=field_name(question.name),
+        code=limesurvey_code(question.name),
+        title=_json_text(question.name),
+        program=program if is_js else _quoted(program),
+    )
 
 
 def _filled(template: str, /, **values: str) -> str:
@@ -177,10 +158,7 @@ def limesurvey_code(name: str) -> str:
 
 
 def offline_page(survey: Survey) -> str:
-    """A survey as one HTML file, for tablets without a network, opened for one respondent after the other.
-
-    Reports stay in the browser until the interviewer exports them; the policy of the file forbids every connection.
-    """
+    """A survey as one HTML file, for tablets without a network; the policy of the file forbids every connection."""
     # one script: what draws, where reports go, and the respondent's page; each in a scope of its own
     values = [_module_as_value("pieces"), _module_as_value("maskwell")]
     script = "\n".join([*values, "{", _with_values("offline"), "}", _with_values("respond")])

@@ -1,7 +1,4 @@
-"""What a survey collected, as files: the reports with labels, the designs, the survey, and how to estimate.
-
-Rows stand in the order of their random ids, which tells nothing; ids are not written.
-"""
+"""What a survey collected, as files; rows stand in the order of their random ids, which tells nothing."""
 
 from __future__ import annotations
 
@@ -15,6 +12,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from maskwell.collection.page_texts import package_text
 from maskwell.collection.results import report_label
 from maskwell.collection.store import Store
 from maskwell.collection.stored_survey import StoredSurvey
@@ -80,20 +78,15 @@ class _Texts(dict[str, "str | None"]):
 
 def _readme(stored: StoredSurvey, data: str) -> str:
     survey = stored.survey
-    lines = [
-        survey.title[survey.languages[0]],
-        "",
-        f"Survey {stored.code}, fingerprint {survey.fingerprint}, {stored.state}.",
-        f"Exported by {version_text()}.",
-        "",
-        f"{data}: one row for each respondent, one column for each question. The columns of sensitive questions hold",
-        "reports that were drawn by chance on the device of the respondent; the true answers were never collected.",
-        "An empty field: the question was not asked. Rows are in no meaningful order.",
-        "",
-        "Shares of true answers (of a question with a condition: among those who were asked):",
-    ]
-    lines += [f"  {estimate_command(q, Path(data))}" for q in survey.sensitive]
-    return "\n".join(lines) + "\n"
+    return package_text("templates", "export.txt").format(
+        title=survey.title[survey.languages[0]],
+        code=stored.code,
+        fingerprint=survey.fingerprint,
+        state=stored.state,
+        version=version_text(),
+        data=data,
+        commands="\n".join(f"  {estimate_command(q, Path(data))}" for q in survey.sensitive),
+    )
 
 
 def estimate_command(question: Question, data: Path) -> str:

@@ -1,7 +1,4 @@
-"""Exports of the places where people were asked: Qualtrics, LimeSurvey, SurveyJS, ODK, KoBo, and our file for tablets.
-
-The same row gets the same id every time, so that a file can be imported twice. Values are never part of a message.
-"""
+"""Exports of the places where people were asked: the same row gets the same id; values are never in a message."""
 
 from __future__ import annotations
 
@@ -31,12 +28,9 @@ _PREVIEWS = {"Survey Preview", "Survey Test"}
 Line = Mapping[str, Any]  # one row of an export as it was read: values by the names of its columns
 
 
+# A data row: its number, from 1; the id of its submission, if any; the value of each question, where the platform calls
+# it an answer; other columns where there is no id, by which a file is known again.
 Entry = tuple[int, bytes | None, Mapping[str, Any] | None, Line]
-"""A data row: its number, from 1; the id of its submission, if it has one; the value of each question; other columns.
-
-There are no values for a row that the platform itself calls unfinished, rejected or a trial. Other columns are given
-where there is no id: by them a file is known again.
-"""
 
 
 @dataclass(frozen=True)
@@ -64,8 +58,7 @@ def _unfinished_qualtrics(line: Line) -> bool:
 
 
 _SUBMITTED = ("submitdate", "Date submitted", "submitdate. Date submitted")
-_NOT_APPROVED = ("validation_status_not_approved", "Not Approved")
-"""The status of a row that was turned down: as an XML value, and as a label."""
+_NOT_APPROVED = ("validation_status_not_approved", "Not Approved")  # as an XML value, and as a label
 
 
 def _marks(*groups: str) -> tuple[frozenset[str], ...]:
@@ -109,18 +102,13 @@ def read_export(survey: Survey, path: str | Path, source: str | None = None) -> 
         raise ParameterError("nothing-is-read", source=source, sources=", ".join(SOURCES))
     if source == "table" or (source is None and not _is_export(path)):
         return None
-    _check_form(path)
+    if getattr(path, "form", None) not in (None, TextForm()):
+        raise ParameterError("separator-encoding-and-decimal")
     if _start(path)[:1] in ("{", "["):
         return _from_json(survey, path, source)
     header, lines = _lines(path)
     kind = source or _kind_of(header)
     return None if kind is None else _export(survey, path, kind, lines, header, is_sure=source is not None)
-
-
-def _check_form(path: str | Path) -> None:
-    form = getattr(path, "form", None)
-    if form is not None and form != TextForm():
-        raise ParameterError("separator-encoding-and-decimal")
 
 
 def _is_export(path: str | Path) -> bool:

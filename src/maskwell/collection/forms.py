@@ -1,7 +1,6 @@
 """A survey as an XLSForm, for ODK and KoBo: an interviewer asks, the respondent draws a card or rolls dice.
 
-The form has no place for a true answer: a sensitive question is a note with the instructions, then the list of reports.
-Its design must be carried out exactly by the device, since the reports are estimated from with that very design.
+The form has no place for a true answer, and the device must carry the design out exactly.
 """
 
 from __future__ import annotations

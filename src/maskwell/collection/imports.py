@@ -1,7 +1,6 @@
 """Reports from elsewhere: a file is checked row by row, then taken by one transaction: all of its rows, or none.
 
-Rows with ids are counted once. Of a file without ids a hash of its rows is kept, slow to compute and salted by the
-survey: a thief of the database who guesses all rows, with all their columns and in their order, pays for each guess.
+Of a file without ids a salted hash that is slow to compute is kept: a thief of the database pays for each guess.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ from maskwell.collection.report_cells import content_of
 from maskwell.collection.results import report_label
 from maskwell.collection.store import Store
 from maskwell.collection.stored_survey import StoredSurvey, Submission
-from maskwell.collection.survey import Question
 from maskwell.collection.tables import ID_BYTES, imports
 from maskwell.core.labels import texts
 from maskwell.engines.arrow_arrays import require
@@ -94,12 +92,6 @@ def _report(stored: StoredSurvey, name: str, value: Any, codes: Mapping[str, Map
     return codes[name].get(str(value), value)
 
 
-def _codes(question: Question) -> dict[str, int]:
-    if question.reports is None:
-        return {}
-    return {texts(report_label(question, str(code)))[0]: code for code in range(question.reports)}
-
-
 def _plain_rows(stored: StoredSurvey, path: str | Path, *, is_sure: bool) -> Iterator[Entry]:
     """The rows of a table, one batch after the other; a table that may be an export, packed, must be called one."""
     names = [question.name for question in stored.survey.questions]
@@ -129,7 +121,10 @@ def _place(path: str | Path, header: list[str], name: str) -> int:
 
 def _write_checked(spool: IO[str], stored: StoredSurvey, entries: Iterable[Entry]) -> tuple[int, int, bytes]:
     """Keep rows until all are checked; how many there are, how many the platform leaves out, and their hash."""
-    codes = {question.name: _codes(question) for question in stored.survey.questions}
+    codes = {
+        one.name: {texts(report_label(one, str(code)))[0]: code for code in range(one.reports or 0)}
+        for one in stored.survey.questions
+    }
     seen: dict[str, str] = {}
     count = left_out = 0
     hashed = RowHash()
@@ -198,11 +193,7 @@ def _note(connection: sa.Connection, stored: StoredSurvey, mark: bytes, *, again
 
 
 class RowHash:
-    """A hash of rows, the same whatever the container: CSV, packed, with other line ends or quotes, Parquet.
-
-    A row counts with its reports and all other columns, in order: a hash of the reports alone could be guessed. Other
-    columns are compared by what they say: 1.50 in a CSV file is 1.5 in a Parquet file, midnight is its day.
-    """
+    """A hash of rows with all their columns, the same whatever the container: 1.50 in CSV is 1.5 in Parquet."""
 
     def __init__(self) -> None:
         self._hashed = hashlib.sha256()

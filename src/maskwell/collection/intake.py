@@ -1,7 +1,6 @@
 """Taking reports: a body is checked, then written to disk together with the others that came at the same time.
 
-One thread of each process writes. While it waits for the disk, further submissions gather for the next transaction; an
-acknowledgement is sent only after it has ended. Another thread removes what would tell which reports came last.
+One thread of each process writes, and an acknowledgement follows the transaction. Another removes what tells the order.
 """
 
 from __future__ import annotations
@@ -50,12 +49,9 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
+# What a body of a few kilobytes says: quicker than ``core.documents.from_json``, whose further faults (numbers without
+# bounds, half characters) cannot stand in a submission, as every value is compared with what it may be.
 from_small_json = json.JSONDecoder(object_pairs_hook=_no_repeats, parse_constant=_no_constant).decode
-"""What a body of a few kilobytes says: quicker than ``core.documents.from_json``, which looks for further faults.
-
-Those are numbers and texts without bounds and half characters: none of them can stand in a submission that
-:func:`read_submission` takes, because that compares every value with what it may be.
-"""
 
 
 def read_submission(stored: StoredSurvey, body: Any) -> Submission:

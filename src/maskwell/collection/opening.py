@@ -1,8 +1,4 @@
-"""Opening a database, and saying in one sentence what is wrong where it cannot be opened or written.
-
-A copy that cannot be written, because of its permissions or because it is on a disk for reading, is still read: SQLite
-is then asked for nothing but reading.
-"""
+"""Opening a database, if need be for reading only, and saying in one sentence what is wrong where that fails."""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ _DAMAGED = (
     "the file of the database is damaged",
     "keep a copy of it, and restore a backup into a new file: maskwell survey restore",
 )
-_FAULTS = {
+_FAULTS = {  # what SQLite and PostgreSQL say, and what a user reads
     "readonly": ("the database can be read but not written", "run the command as the user who owns the file"),
     "is full": ("nothing can be written: the disk is full", "free some space, and run the command again"),
     "disk I/O": ("nothing can be written: the disk is full or damaged", "check the disk, and run the command again"),
@@ -36,7 +32,6 @@ _FAULTS = {
     ),
     "No space left": ("nothing can be written: the disk is full", "free some space, and run the command again"),
 }
-"""What SQLite and PostgreSQL say, and what a user reads."""
 
 
 class NoAnswerError(InputError):

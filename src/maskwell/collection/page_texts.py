@@ -1,8 +1,6 @@
-"""The texts of the pages in every language: those of the package, and those that a survey file brings along.
+"""The texts of the pages in every language: those of the package, and those of a survey file, ``[wording.xx.page]``.
 
-A language is complete when it has every text of the respondent's page. The package has four languages; a survey file
-adds others under ``[wording.xx.page]``. Texts that follow the protection have the step in their name
-(``how_protects_weak``); the page takes the one of the step, or the plain one where there is none.
+Texts that follow the protection have the step in their name, such as ``how_protects_weak``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The content of a submission as text, and the cells that are counted when it comes.
+"""The content of a submission as text, a field for each question, and the cells that are counted when it comes.
 
-The content holds one field for each question, in order: the report, or nothing where the question was not asked. A
-survey with few possible contents is counted as a whole; one with more by questions and pairs of questions, so that
-every share and every table of two questions can be estimated without reading the reports.
+A survey of few possible contents is counted as a whole, else by questions and by pairs of them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""What the reports of a survey say so far: shares with their errors, tables of two questions, how many more are needed.
-
-Everything comes from the counts that are kept as reports arrive, by the same verbs that read a file. For the page there
-are figures to draw, in per cent of the width of a picture, and plain words about fit and negative estimates.
-"""
+"""What the reports of a survey say so far, from the counts that are kept, and in figures and words for the page."""
 
 from __future__ import annotations
 
@@ -28,6 +24,7 @@ from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
 from maskwell.errors import InputError, UnknownCategoryError
 from maskwell.estimation.outside_estimates import DOUBTFUL, Flag
+from maskwell.notes import Note
 from maskwell.planning.sample_size import margin_of, needed_n
 from maskwell.verbs.described_survey import Survey as DescribedSurvey
 from maskwell.verbs.share_results import Shares
@@ -143,9 +140,6 @@ NO_WIDTH = 1e-6  # an interval narrower than this is none
 STEPS = 40
 COLUMNS = ("question", "asked", "answer", "share", "standard_error", "low", "high", "level", "reports", "margin")
 
-NO_INTERVAL = "The reports are too much alike for an interval. It appears with more of them."
-SMALL_SAMPLING = "The sampling part of the error is too small to be told from zero: nearly all of it is randomization."
-
 
 def read_margin(given: Any) -> float:
     """The margin that somebody asked for, in per cent; the usual one where that is no number between 0 and 50."""
@@ -165,6 +159,7 @@ def card_of(result: QuestionResult, language: str, margin: float = MARGIN) -> di
     # from 0 to 1, and farther where an interval goes farther
     ends = [row[key] for row in rows for key in ("estimate", "low", "high") if row[key] is not None]
     axis = {"low": min([0.0, *ends]), "high": max([1.0, *ends])}
+    variance, direct = unit_variance(question), direct_variance()
     card: dict[str, Any] = {
         "name": question.name,
         "ask": question.ask[language],
@@ -178,7 +173,9 @@ def card_of(result: QuestionResult, language: str, margin: float = MARGIN) -> di
         "notes": notes_of(content["flags"], has_intervals=has_intervals),
         "margin": reached,
         "target": margin,
-        **_planned(question, result.n, margin),
+        "worst": margin_of(variance, result.n) if result.n else None,
+        "worst_needed": needed_n(variance, margin),
+        "directly": margin_of(direct, result.n) if result.n else None,
     }
     if reached is not None:
         card["needed"] = max(0, ceil_of(result.n * (reached / margin) ** 2) - result.n)
@@ -201,15 +198,6 @@ def _row(question: Question, estimate: Mapping[str, Any], language: str) -> dict
     }
 
 
-def _planned(question: Question, n: int, margin: float) -> dict[str, Any]:
-    variance, direct = unit_variance(question), direct_variance()
-    return {
-        "worst": margin_of(variance, n) if n else None,
-        "worst_needed": needed_n(variance, margin),
-        "directly": margin_of(direct, n) if n else None,
-    }
-
-
 def place(axis: Mapping[str, Any], share: float) -> float:
     """Where a share stands on an axis, in per cent of its width; a little room is left at both ends."""
     low, high = float(axis["low"]), float(axis["high"])
@@ -221,29 +209,20 @@ def fit_of(question: Question, flags: Sequence[str], n: int) -> dict[str, str]:
     if question.design is None or n < 2:
         return {"state": "", "words": ""}
     if any(_kind(flag) == "misfit" for flag in flags):
-        return {
-            "state": "misfit",
-            "words": "The reports do not fit the design: an estimate lies farther outside 0 to 100 % than chance "
-            "explains. Another design may have been used, labels may be swapped, or instructions were not followed. "
-            "Find out before you use these shares.",
-        }
+        return {"state": "misfit", "words": Note("reports-do-not-fit")}
     tested = [flag.chance for flag in flags if isinstance(flag, Flag) and flag.chance is not None]
     if tested and below(min(tested), DOUBTFUL):
-        return {
-            "state": "doubt",
-            "words": f"Look again with more reports: chance alone puts an estimate so far outside 0 to 100 % "
-            f"only rarely (p = {Printed(min(tested)):.2g}).",
-        }
+        return {"state": "doubt", "words": Note("fit-is-doubtful", p=f"{Printed(min(tested)):.2g}")}
     if tested:
-        return {"state": "fits", "words": f"Chance alone explains what we see (p = {Printed(min(tested)):.2g})."}
-    return {"state": "fits", "words": "Nothing speaks against the design: all estimates lie between 0 and 100 %."}
+        return {"state": "fits", "words": Note("chance-explains-the-fit", p=f"{Printed(min(tested)):.2g}")}
+    return {"state": "fits", "words": Note("nothing-speaks-against-the-design")}
 
 
 def notes_of(flags: Sequence[str], *, has_intervals: bool) -> list[str]:
     """The other remarks of the estimate, in the words of the page; it speaks of fit and intervals elsewhere."""
     told = {None, "small-sampling"}
-    others = [SMALL_SAMPLING if _kind(flag) else str(flag) for flag in flags if _kind(flag) in told]
-    return others if has_intervals else [NO_INTERVAL, *others]
+    others = [Note("sampling-part-is-too-small") if _kind(flag) else str(flag) for flag in flags if _kind(flag) in told]
+    return others if has_intervals else [Note("no-interval-yet"), *others]
 
 
 def _kind(flag: str) -> str | None:

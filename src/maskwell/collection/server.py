@@ -31,9 +31,7 @@ from maskwell.collection.tables import ID_BYTES
 from maskwell.core.phrases import masked
 from maskwell.core.report_data import Reports
 
-SWITCH_SECONDS = 0.001
-"""How long the thread that writes waits for the one that reads requests, after each call of the database; Python's
-usual five milliseconds, several times for each transaction, are what respondents would wait."""
+SWITCH_SECONDS = 0.001  # the thread that writes waits so long for the other, several times for each transaction
 
 MADE_UP = 400  # respondents that the example begins with
 
@@ -47,10 +45,7 @@ class TooLargeError(Exception):
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """One connection: a request whose headers are too many or too long is answered with 431, and the connection closed.
-
-    The parser keeps a header line until it ends, whatever its length: so all of a request but its body is counted here.
-    """
+    """One connection: too many headers, or too long ones, which the parser would keep, are answered with 431."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -1,8 +1,4 @@
-"""The studio: pages for the people who run surveys, rendered here; a script of our own only redraws live figures.
-
-Everybody sees only the surveys that are theirs or were shared with them; for others a survey does not exist. Every
-change is a form with the token of the session.
-"""
+"""The studio: pages for the people who run surveys, who see only surveys that are theirs or shared with them."""
 
 from __future__ import annotations
 
@@ -392,7 +388,6 @@ FIRST_FORM: dict[str, Any] = {
         {"ask": "Were you paid in cash last month?", "answers": ["never", "once", "more often"], "sensitive": True}
     ],
 }
-"""What the builder begins with."""
 
 
 def studio_routes(service: Service) -> list[BaseRoute]:

@@ -1,7 +1,6 @@
 """A survey: its questions, the design of each sensitive one, and what all reports of one person may reveal together.
 
-It is written as TOML and read once. From then on it is a document (JSON, with every design in full and a fingerprint)
-that is audited, drawn and estimated from. There is no type here for a true answer: only reports travel.
+It is written as TOML, and is a document with a fingerprint from then on. There is no type here for a true answer.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 
 from maskwell.collection.page_texts import Wording, factor_in, package_texts
 from maskwell.core.categories import Categories
-from maskwell.core.documents import fingerprint_of, from_toml, read_document
+from maskwell.core.documents import fingerprint_of, from_toml
 from maskwell.core.exact import Parity, to_text
 from maskwell.core.labels import texts
 from maskwell.core.languages import LANGUAGE
@@ -127,12 +126,6 @@ class Survey:
     accept_no_protection: bool = False
     # texts of the pages in languages that the package does not have, by language and group
     texts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Survey:
-        """Read a survey file; designs that it names are looked for beside it."""
-        content = read_document(path, error=PlanError, hint="check the path of the survey file", largest=LARGEST)
-        return cls.from_toml(content, folder=Path(path).parent)
 
     @classmethod
     def from_toml(cls, content: str, *, folder: Path | None = None) -> Survey:

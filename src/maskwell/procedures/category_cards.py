@@ -26,9 +26,8 @@ def greenberg(
 
         P = p I + (1 - p) beta 1'
 
-    where ``p`` is the chance of the sensitive question and ``beta``, shape (k,), are the known shares of the answers to
-    the other one. This **is** the jar of :func:`~maskwell.procedures.forced_answers.liu_chow` with q = (1 - p) beta;
-    any p above 0 can be estimated from.
+    where ``p`` is the chance of the sensitive question and ``beta``, shape (k,), the known shares of the answers to the
+    other one: the jar of :func:`~maskwell.procedures.forced_answers.liu_chow` with q = (1 - p) beta.
     Source: after Greenberg et al. (1969), named in [Adeshiyan2011, section 3.1]; P derived from the instruction.
     """
     check_two(categories)
@@ -52,11 +51,9 @@ def abul_ela(categories: Categories, probabilities: Sequence[Number], *, allow_u
 
         Pr(yes | j) = p_j,   sum_j p_j = 1
 
-    where ``probabilities`` are p_1..p_k, the shares of the cards in the deck of this sample. With k categories, k - 1
-    samples or more with different decks give all shares; for k = 2 one will do, and it is Warner's. A deck of equal
-    shares tells nothing.
-    Source: after Abul-Ela, Greenberg and Horvitz (1967), named in [Adeshiyan2011, section 3.1]; P derived from the
-    instruction.
+    where ``probabilities`` are p_1..p_k, the shares of the cards in the deck of this sample. k - 1 samples or more with
+    different decks give all shares; for k = 2 one will do, and it is Warner's. Source: after Abul-Ela, Greenberg and
+    Horvitz (1967), named in [Adeshiyan2011, section 3.1]; P derived from the instruction.
     """
     check_two(categories)
     k = len(categories)
@@ -90,15 +87,14 @@ def greenberg_statements(
 
         Pr(yes | j) = p_j + p_0 beta,   p_0 + sum_j p_j = 1
 
-    where ``statements`` are p_1..p_k, the shares of the cards "I belong to category j", ``unrelated`` is p_0, that of
-    the innocuous question, and ``beta`` the known share of yes to it. With k categories, k - 1 samples or more with
-    different decks give all shares.
-    Source: after Greenberg et al. (1969), named in [Adeshiyan2011, section 3.1]; P derived from the instruction.
-
-    Without ``beta`` the design is over pairs of the category and the unrelated answer y, 1 for yes, and one sample more
-    is needed:
+    where ``statements`` are p_1..p_k, the shares of the cards "I belong to category j", ``unrelated`` is p_0, and
+    ``beta`` the known share of yes to the innocuous question. k - 1 samples or more with different decks give all
+    shares. Without beta the design is over pairs of the category and the unrelated answer y, 1 for yes, and one sample
+    more is needed:
 
         Pr(yes | j, y) = p_j + p_0 y
+
+    Source: after Greenberg et al. (1969), named in [Adeshiyan2011, section 3.1]; P derived from the instruction.
     """
     check_two(categories)
     k = len(categories)
@@ -138,9 +134,8 @@ def bourke_dalenius(categories: Categories, weights: Sequence[Number], *, allow_
 
         P[i, j] = w[(i - j) mod k]
 
-    where ``weights`` are w[0]..w[k-1]; card r, of share w[r], lists the categories in their order, moved on by r places
-    (a cyclic Latin square). The singular values of P are the absolute discrete Fourier coefficients of w, and none of
-    them may vanish: equal weights fail, and so does (0.4, 0.2, 0.1, 0.3).
+    where ``weights`` are w[0]..w[k-1]; card r, of share w[r], lists the categories moved on by r places. The singular
+    values of P are the absolute discrete Fourier coefficients of w: none may vanish.
     Source: after Bourke and Dalenius (1976), named in [Adeshiyan2011, section 3.1]; cyclic form derived.
     """
     check_two(categories)

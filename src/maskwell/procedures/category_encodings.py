@@ -42,10 +42,8 @@ def kary(
 
         P[i, i] = keep = gamma / (gamma + k - 1),   P[i, j] = (1 - keep) / (k - 1) = 1 / (gamma + k - 1)
 
-    where k is the number of ``categories``. One of three is given: ``keep``, the probability of a true report, above
-    1/k and used exactly; or ``gamma``, above 1; or its logarithm ``epsilon``. The last two are rounded so that the
-    exact parity does not exceed them.
-    Source: [ChaiNayak2018, Theorem 4.4].
+    One of three is given: ``keep``, used exactly; ``gamma``; or its logarithm ``epsilon``. The last two are rounded so
+    that the exact parity does not exceed them. Source: [ChaiNayak2018, Theorem 4.4].
     """
     one_way(keep=keep, gamma=gamma, epsilon=epsilon)
     if keep is not None:
@@ -62,10 +60,8 @@ def subset(categories: Categories, *, size: int, gamma: Number | None = None, ep
 
         Pr(truth in the set) = q gamma / (q gamma + k - q)
 
-    where q is ``size``, from 1 to k - 1, and ``gamma``, above 1, is given or is e to the power ``epsilon``, then
-    rounded so that the exact parity does not exceed it.
-    Source: [NayakZhai2019, section 3.2]; the size that adds least variance is chosen by
-    ``maskwell.planning.set_sizes.minimax_size``.
+    where q is ``size``, from 1 to k - 1; ``maskwell.planning.set_sizes.minimax_size`` chooses that of least variance.
+    Source: [NayakZhai2019, section 3.2].
     """
     name, value = one_demand(gamma=gamma, epsilon=epsilon)
     make = Subset.from_gamma if name == "gamma" else Subset.from_epsilon
@@ -78,32 +74,23 @@ def ldiverse(categories: Categories, l: int) -> LocalDiversity:  # noqa: E741 (t
 
         Pr(S | j) = 1 / C(k - 1, l - 1) for every set S of l categories that holds j
 
-    where ``l`` goes from 2 to k - 1 for k ``categories``. Parity is infinite: a report rules the other categories out.
-    Source: [NayakZhai2019, section 4].
+    Parity is infinite: a report rules the other categories out. Source: [NayakZhai2019, section 4].
     """
     design = LocalDiversity.of(l, categories)
     return named(design, "l-diverse", {"l": design.size})
 
 
 def rappor(categories: Categories, *, gamma: Number | None = None, epsilon: Number | None = None) -> Unary:
-    """Write the truth as bits, one of them 1, and keep each bit with probability p.
+    """Write the truth as bits, one of them 1, and keep each bit with probability p: p / (1 - p) = sqrt(gamma).
 
-        p / (1 - p) = sqrt(gamma)
-
-    where ``gamma``, above 1, is given or is e to the power ``epsilon``; p is rounded so that the exact parity does not
-    exceed it.
     Source: after [Erlingsson2014]; p derived from the parity given in :mod:`maskwell.designs.unary`.
     """
     return _for_demand("rappor", Unary.rappor_from_gamma, Unary.rappor_from_epsilon, categories, gamma, epsilon)
 
 
 def oue(categories: Categories, *, gamma: Number | None = None, epsilon: Number | None = None) -> Unary:
-    """One bit for each category: the true one is 1 with chance 1/2, each other with chance r.
+    """One bit for each category: the true one is 1 with chance 1/2, each other with chance r = 1 / (gamma + 1).
 
-        r = 1 / (gamma + 1)
-
-    where ``gamma``, above 1, is given or is e to the power ``epsilon``; r is rounded so that the exact parity does not
-    exceed it.
     Source: after [Wang2017]; r derived from the parity given in :mod:`maskwell.designs.unary`.
     """
     return _for_demand("oue", Unary.oue_from_gamma, Unary.oue_from_epsilon, categories, gamma, epsilon)
@@ -124,10 +111,8 @@ def bits(
 
         P = P_1 x ... x P_M,   P_a = [[p_a, 1 - p_a], [1 - p_a, p_a]],   parity = prod_a p_a / (1 - p_a)
 
-    where the M ``items`` come first slowest, each with the labels 1 (present) and 0 (absent), and every p_a lies
-    strictly between 1/2 and 1. One of three says what they are: ``p``, the same for all; ``probabilities``, one for
-    each; or a bound on the total parity, ``gamma`` or e to the power ``epsilon``, shared equally:
-    p / (1 - p) = gamma^(1/M), rounded down.
+    where the M ``items`` come first slowest, each with the labels 1 (present) and 0. One of three is given: ``p`` for
+    all, ``probabilities``, or a bound on the total parity, shared equally: p / (1 - p) = gamma^(1/M), rounded down.
     Source: [NayakZhangAdeshiyan2016, section 4] (itemsets), after Rizvi and Haritsa (2002); parity derived.
     """
     names = [str(label) for label in Categories.of(str(item) for item in check_list(items, "items")).labels]

@@ -22,9 +22,8 @@ def kuk(theta1: Number, theta2: Number, draws: int, *, allow_unidentifiable: boo
 
         Pr(z | A) = C(r, z) theta1^z (1 - theta1)^(r - z),   Pr(z | not A) the same with theta2,   z = 0..r
 
-    where ``theta1`` and ``theta2`` are the red shares of the deck for members of A and of the deck for others, and
-    ``draws`` is r. The two must differ. Protection fades fast with r: parity is its value for one draw to the power r.
-    Source: [Adeshiyan2011, section 2.5], after Kuk (1990).
+    where ``theta1`` and ``theta2`` are the red shares of the decks of members and others, and ``draws`` is r. Parity is
+    its value for one draw to the power r. Source: [Adeshiyan2011, section 2.5], after Kuk (1990).
     """
     theta1, theta2 = check_probability(theta1, "theta1"), check_probability(theta2, "theta2")
     r = check_count(draws, "draws", low=1, high=MOST_DRAWS)
@@ -53,9 +52,8 @@ def chow(
 
         Pr(z | A) = C(L, z) C(M, r - z) / C(L + M, r),   Pr(z | not A) = Pr(r - z | A),   z = 0..r
 
-    where ``red`` is L, ``blue`` is M and ``draws`` is r. Red and blue must differ in number. With more draws than the
-    rarer colour has balls some reports are impossible for one group and betray the other, which is refused unless
-    ``allow_revealing``.
+    where ``red`` is L, ``blue`` is M and ``draws`` is r. With more draws than the rarer colour has balls some reports
+    betray one group, which is refused unless ``allow_revealing``.
     Source: [Adeshiyan2011, section 2.5], after Leysieffer and Warner (1976).
     """
     L, M = check_count(red, "red", low=1, high=MOST_BALLS), check_count(blue, "blue", low=1, high=MOST_BALLS)

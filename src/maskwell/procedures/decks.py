@@ -178,8 +178,16 @@ def make_deck(design: Design, *, most: int = MOST_CARDS) -> Deck:
     >>> deck.size, deck.kinds   # 3 cards "say yes", 4 "say the truth", 3 "say no"
     (10, 3)
     """
-    columns = columns_of(design)
-    _check_size(columns, as_count(most, "most"))
+    columns, most = columns_of(design), as_count(most, "most")
+    size = common_denominator(chain.from_iterable(columns))
+    if most < 1:
+        raise ParameterError("a-deck-of-at-most-cards", most=most)
+    if size > most:
+        hint = f"round it: {option('deck', 'N', 'N')}, and estimate with the design that this realises"
+        if size <= MOST_BY_DICE:  # the exact way first, where one can be followed
+            dice = in_language(f"--dice --faces 10 --deck {size}", f"dice=True, faces=10, deck={size}")
+            hint = f"exact with dice: {dice}; or round it: {option('deck', 'N', 'N')}"
+        raise TooLargeError("an-exact-deck-needs-cards-more", hint=hint, size_shown=big(size), size=size, most=most)
     return _laid_out(design, columns)
 
 
@@ -212,24 +220,6 @@ def check_entries(design: Design) -> None:
         )
 
 
-def _check_size(columns: Columns, most: int) -> None:
-    size = common_denominator(chain.from_iterable(columns))
-    if most < 1:
-        raise ParameterError("a-deck-of-at-most-cards", most=most)
-    if size > most:
-        raise TooLargeError(
-            "an-exact-deck-needs-cards-more", hint=_smaller_deck(size), size_shown=big(size), size=size, most=most
-        )
-
-
-def _smaller_deck(size: int) -> str:
-    """The exact way first, where one can be followed: four ten-sided dice stand for 10,000 cards."""
-    if size <= MOST_BY_DICE:
-        dice = in_language(f"--dice --faces 10 --deck {size}", f"dice=True, faces=10, deck={size}")
-        return f"exact with dice: {dice}; or round it: {option('deck', 'N', 'N')}"
-    return f"round it: {option('deck', 'N', 'N')}, and estimate with the design that this realises"
-
-
 def lay_out(columns: Sequence[Sequence[int]]) -> tuple[Card, ...]:
     """Kinds of cards from how many cards send each truth to each report, one list for each truth."""
     ends = [list(accumulate(column)) for column in columns]
@@ -247,8 +237,7 @@ def ruled_out(matrix: Sequence[Sequence[Fraction | int]]) -> set[tuple[int, int]
 def truthful(design: Design) -> tuple[int, ...] | None:
     """The report by which each truth is told; None where no report says it in words that leave no doubt.
 
-    That is the report of the same words, wherever it stands. Where two truths have other words than the reports "yes"
-    and "no", they are told by these, the first one by "yes".
+    That is the report of the same words; two truths of other words are told by "yes" and "no", the first one by "yes".
     """
     if design.reports_are_sets:
         return None
@@ -264,9 +253,8 @@ def truth_or_fixed(deck: Deck) -> Deck | None:
 
         P = t T + q 1',   t + sum(q) = 1
 
-    where t is the share of cards that ask for the truth, T sends each truth to the report that tells it
-    (:func:`truthful`), and q[i] is the share of cards that say "report i". Forced response has the form, and so do
-    k-ary designs.
+    where t is the share of cards that ask for the truth, T sends each truth to the report that tells it, and q[i] is
+    the share of cards that say "report i".
     """
     design = deck.realised
     told = truthful(design)

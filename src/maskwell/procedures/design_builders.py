@@ -1,8 +1,6 @@
 """What the devices share: checked parameters, the form of two truths, and the note of where a design came from.
 
-A device that needs more than one sample, or that tells more of a person than the sensitive answer, has an ordinary
-design too, over all that decides the report: pairs of truths, or kinds of respondents. Alone it may not be
-identifiable; together with a second sample of another design over the same truths it is.
+A device that needs several samples has an ordinary design over all that decides the report, such as pairs of truths.
 """
 
 from __future__ import annotations
@@ -36,10 +34,7 @@ def check_list(values: Any, name: str) -> list[Any]:
 
 
 def check_shares(shares: Mapping[str, Number]) -> tuple[list[Fraction], float]:
-    """Probabilities that sum to one, as fractions, and the largest change that made floats do so.
-
-    Floats such as 0.16666666666666666 are read as the simple fractions that they stand for.
-    """
+    """Probabilities that sum to one, as the fractions that floats stand for, and by how much those were moved."""
     total = sum((check_probability(value, name) for name, value in shares.items()), start=Fraction(0))
     exact = not any(map(is_decimal, shares.values()))
     if abs(total - 1) > SUM_TOLERANCE or (exact and total != 1):
@@ -63,10 +58,7 @@ def numbered(values: Iterable[Number], name: str) -> dict[str, Number]:
 def one_for_each(
     values: Iterable[Number], name: str, count: int, *, of: str = "categories", said: str = "", hint: str = ""
 ) -> dict[str, Number]:
-    """List entries under the names that errors use, as many as there are categories or the like.
-
-    ``said`` is what the error counts; the name of the list if left out.
-    """
+    """Entries under the names that errors use, as many as there are ``of`` them; ``said`` is what the error counts."""
     entries = numbered(values, name)
     if len(entries) != count:
         raise ParameterError(
@@ -105,12 +97,7 @@ def of_two_reports(
     reports: Sequence[str] = ("yes", "no"),
     **notes: Any,
 ) -> Dense:
-    """The design of a device with two reports for one sensitive category and its complement.
-
-        P = [[a, b], [1 - a, 1 - b]]
-
-    where ``sensitive`` and ``other`` are a and b, the chances of the first report. Source: derived, by definition.
-    """
+    """The design of two reports for one sensitive category and its complement: [[a, b], [1 - a, 1 - b]]."""
     return of_two_truths(
         [sensitive, 1 - sensitive], [other, 1 - other], family, parameters, reports=Categories.of(reports), **notes
     )
@@ -125,11 +112,8 @@ def of_two_truths(
     reports: Categories = YES_NO,
     **notes: Any,
 ) -> Dense:
-    """The design of a device for one sensitive category and its complement, named with the ``notes``.
+    """The design of one sensitive category and its complement, from the chances of each report: alpha and beta.
 
-        P[i, 0] = sensitive[i],   P[i, 1] = other[i]
-
-    where ``sensitive`` and ``other`` (shape (m,), often called alpha and beta) are the chances of each report.
     Source: [Adeshiyan2011, section 2.5].
     """
     pairs = list(zip(sensitive, other, strict=True))
@@ -151,9 +135,8 @@ def named(
 ) -> D:
     """The design with its family and parameters noted, after the check that proportions can be estimated from it.
 
-    ``needs`` says which parameters would do, for the hint of the error; empty where every allowed one does. Notes that
-    say nothing (an empty warning, no change to the numbers given) are left out. Probabilities that were given as
-    decimals are noted; a demand is not a probability, and what is made for it keeps to it exactly.
+    ``needs``, for the error, is empty where all allowed parameters will do. Empty notes are left out. Probabilities
+    given as decimals are noted; a demand is no probability, and what is made for it keeps to it exactly.
     """
     check_kind(Flag, allow_unidentifiable=allow_unidentifiable)
     texts = {name: _text(value) for name, value in parameters.items()}
@@ -224,22 +207,14 @@ def of_pairs(first: str) -> dict[str, Any]:
 
 
 def yes_or_no(chances: Sequence[Fraction], truths: Categories) -> Dense:
-    """The design of a yes-or-no answer.
-
-        P[yes, j] = chances[j],   P[no, j] = 1 - chances[j]
-
-    where ``chances``, shape (k,), are those of a yes for each of the k ``truths``. Source: derived, by definition.
-    """
+    """The design of a yes-or-no answer from the chances of a yes for each truth."""
     return Dense.of([list(chances), [1 - chance for chance in chances]], truths, YES_NO)
 
 
 def one_of_two(
     chances: Sequence[Fraction], kinds: Categories, family: str, p: Fraction, *, samples: str, **notes: Any
 ) -> Dense:
-    """The design of one of two samples that differ in ``p`` and give the shares of several kinds of people.
-
-    ``chances`` are those of a yes from each kind. Every p tells something, 0 and 1 too.
-    """
+    """The design of one of two samples that differ in ``p``, from the chances of a yes from each kind of people."""
     design = yes_or_no(chances, kinds)
     return one_of_several(design, family, {"p": p}, needs="p from 0 to 1", samples=samples, **notes)
 
@@ -256,8 +231,7 @@ def one_of_several(
 ) -> Dense:
     """The design of one sample among several, after the check that it tells anything at all.
 
-    ``samples`` says in one sentence what must come together before shares can be estimated; it is kept in the
-    provenance unless this design alone will do. ``needs`` says which parameters would tell something.
+    ``samples`` says what must come together; it is kept unless this design alone will do.
     """
     check_kind(Flag, allow_unidentifiable=allow_unidentifiable)
     if design.rank() < 2 and not allow_unidentifiable:

@@ -15,8 +15,7 @@ from maskwell.procedures.decks import Deck
 MOST_FACES = 100
 MOST_DICE = 10
 MOST_OUTCOMES = 10**6
-SUMS_OF_TWO = {total: 6 - abs(total - 7) for total in range(2, 13)}
-"""How many of the 36 outcomes of two ordinary dice have each sum."""
+SUMS_OF_TWO = {total: 6 - abs(total - 7) for total in range(2, 13)}  # of the 36 outcomes of two ordinary dice
 
 
 @dataclass(frozen=True)

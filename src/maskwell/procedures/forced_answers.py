@@ -18,11 +18,8 @@ def forced(truth: Number, yes: Number, no: Number, *, allow_unidentifiable: bool
 
         Pr(yes | A) = truth + yes,   Pr(yes | not A) = yes,   truth + yes + no = 1
 
-    where ``truth``, ``yes`` and ``no`` are the chances of the three instructions. Any truth above 0 can be estimated
-    from. With yes = 0 a yes betrays membership of A.
+    where the three are the chances of the instructions. With yes = 0 a yes betrays membership of A.
     Source: after Boruch (1971) and Fox and Tracy (1986); P derived from the instruction.
-
-    Two dice: a sum of 2 to 4 means yes (6 of 36), 11 or 12 no (3 of 36), anything else the truth.
     """
     (t, y, n), settled = builders.check_shares({"truth": truth, "yes": yes, "no": no})
     return builders.of_two_reports(
@@ -44,9 +41,7 @@ def liu_chow(categories: Categories, p: Number, q: Sequence[Number], *, allow_un
 
         P = p I + q 1',   p + sum(q) = 1
 
-    where ``p`` is the share of red balls and ``q``, shape (k,), those of the white balls of each category. Any p above
-    0 can be estimated from. The unrelated question of Greenberg et al. (1969) with k answers of known shares beta is
-    the case q = (1 - p) beta.
+    where ``p`` is the share of red balls and ``q``, shape (k,), those of the white balls of each category.
     Source: [Adeshiyan2011, Example 3.1], after Liu and Chow (1976).
     """
     check_two(categories)
@@ -72,9 +67,8 @@ def cheating(p: Number) -> Dense:
 
         Pr(yes) = 1, p, 0   for honest yes, honest no, always no
 
-    where ``p`` is the chance of a forced yes in this sample. Two samples with different p give the three shares. The
-    share of people in A lies between that of the honest yes and that sum with those who always say no.
-    Source: after Clark and Desharnais (1998); P derived from the instruction.
+    where ``p`` is the chance of a forced yes. The share of people in A lies between that of the honest yes and that sum
+    with those who always say no. Source: after Clark and Desharnais (1998); P derived from the instruction.
     """
     chance = check_probability(p, "p")
     chances, kinds = [Fraction(1), chance, Fraction(0)], Categories.of(("honest yes", "honest no", "always no"))
@@ -85,17 +79,11 @@ def lie_detector(p: Number) -> Dense:
     """Carriers say yes, or lie and say no; non-carriers say whether the statement on their card is true of them.
 
         Pr(yes) = 1, 0, 1 - p   for honest carrier, lying carrier, non-carrier
-
-    where ``p`` is the share of cards that say "I am a carrier" in this sample. Two samples with different p give the
-    three shares. With them
-
         pi = share(honest) + share(lying),   t = share(honest) / pi
 
-    where pi is the share of carriers and t the chance that a carrier tells the truth. The matrix is that of
-    :func:`~maskwell.procedures.forced_answers.cheating` with a forced yes of chance 1 - p, and people who always say no
-    taken for carriers.
-    Source: after Moshagen, Musch and Erdfelder (2012); P derived, and it reproduces the published pi = 0.8707 with
-    standard error 0.0411 and t = 0.6358 of 1256 answers with p = 2/12 and 10/12.
+    where ``p`` is the share of cards that say "I am a carrier", pi that of carriers, and t the chance that one tells
+    the truth. Source: after Moshagen, Musch and Erdfelder (2012); P derived, and it reproduces the published pi =
+    0.8707 with standard error 0.0411 and t = 0.6358 of 1256 answers with p = 2/12 and 10/12.
     """
     share = check_probability(p, "p")
     chances, kinds = (

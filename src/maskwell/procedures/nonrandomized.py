@@ -20,9 +20,8 @@ def crosswise(q: Number, *, allow_unidentifiable: bool = False) -> Dense:
 
         Pr(same | A) = q,   Pr(same | not A) = 1 - q
 
-    where ``q`` is the known share of yes to the innocuous question, which must be unrelated to the sensitive one. No
-    device is needed. This **is** Warner's design with p = q; any q but 1/2 can be estimated from.
-    Source: after Yu, Tian and Tang (2008); P derived from the instruction.
+    where ``q`` is the known share of yes to the innocuous question, unrelated to the sensitive one. This **is**
+    Warner's design with p = q. Source: after Yu, Tian and Tang (2008); P derived from the instruction.
     """
     share = check_probability(q, "q")
     return of_two_reports(
@@ -42,9 +41,8 @@ def triangular(q: Number, *, allow_unidentifiable: bool = False) -> Dense:
 
         Pr(at least one | A) = 1,   Pr(at least one | not A) = q
 
-    where ``q`` is the known share of people with the innocuous trait, which must be unrelated to the sensitive one. No
-    device is needed. The design is that of :func:`~maskwell.procedures.statement_cards.mangat` with p = 1 - q; any q
-    below 1 can be estimated from. Parity is infinite: "neither" is only said outside A.
+    where ``q`` is the known share of people with the innocuous trait, unrelated to the sensitive one. The design is
+    that of :func:`~maskwell.procedures.statement_cards.mangat` with p = 1 - q: "neither" is only said outside A.
     Source: after Yu, Tian and Tang (2008); P derived from the instruction.
     """
     share = check_probability(q, "q")

@@ -1,7 +1,7 @@
 """From a design to the thing that lies on the table: which cards, dice or spinner, and what they realise.
 
-A design of a named procedure gets the cards by which the procedure is known. A design only notes where it came from,
-and notes can be edited; so the procedure is built again, and where its matrix is another one there are no such cards.
+Notes of where a design came from can be edited: a procedure is built again, and taken only where its matrix is the
+same.
 """
 
 from __future__ import annotations
@@ -73,6 +73,10 @@ class Device(Result):
     def to_dict(self) -> dict[str, Any]:
         """The content of a JSON answer; cards and kinds count the general deck, whatever is printed."""
         wished, realised = self.general.parities
+        spun: dict[str, Any] = {}
+        if self.spinner is not None:
+            sectors = [{"from": float(s.start), "to": float(s.stop), "kind": s.kind} for s in self.spinner.sectors]
+            spun = {"spinner": {"sectors": sectors, "in_tenths": self.spinner.in_tenths}}
         return {
             "cards": self.general.size,
             "kinds": self.general.kinds,
@@ -86,7 +90,7 @@ class Device(Result):
             "deck": _cards(self.general),
             "used": {"form": self.form, "cards": self.deck.size, "kinds": self.deck.kinds, "deck": _cards(self.deck)},
             **(_thrown(self.dice) if self.dice is not None else {}),
-            **(_spun(self.spinner) if self.spinner is not None else {}),
+            **spun,
             "design": self.realised.to_dict(),
             "warnings": self.warnings(),
         }
@@ -132,12 +136,15 @@ def make_device(
     decks.check_entries(design)
     decks.check_words(design)
     known = known_procedure(design) if medium == "cards" and most is None and not general else None
-    if known is not None and (
-        PROCEDURES[known.family].without_cards and _few_cards(known) and _answers_are_named(known, design)
-    ):
+    if known is not None and _is_carried_out(known, design):
         cards = decks.deck_of_any_size(design)
         return Device(general=cards, deck=cards, procedure=known)
-    laid = _general(design, most, medium, not_less_private=not_less_private)
+    sizes = None if most is None or medium != "spinner" else dice_spinner.sizes_in_tenths(most)
+    laid = (
+        decks.make_deck(design, most=decks.MOST_CARDS)
+        if most is None
+        else bounded_deck(design, most, not_less_private=not_less_private, sizes=sizes)
+    )
     asked = instructed(laid)
     plain = laid if asked is None else decks.make_deck(asked, most=max(decks.MOST_CARDS, laid.size))
     deck = plain if general else best_deck(plain)
@@ -224,28 +231,18 @@ def instructed(deck: Deck) -> Design | None:
     return made.with_labels(made.inputs, cast(Categories, deck.realised.outputs))
 
 
-def _few_cards(known: Known) -> bool:
-    """Whether the procedure needs no more cards than people can shuffle."""
-    shares = [known.parameters[name] for name in ("p", "p1", "p2", "theta1", "theta2") if name in known.parameters]
-    together = common_denominator(
-        [*known.parameters.get("statements", ()), known.parameters.get("unrelated", Fraction(0))]
-    )
-    return together <= decks.MOST_CARDS and all(int(share.denominator) <= decks.MOST_CARDS for share in shares)
-
-
-def _answers_are_named(known: Known, design: Design) -> bool:
-    """Whether each of two answers has its own words, where people answer twice."""
-    if not all(isinstance(report, tuple) for report in PROCEDURES[known.family].reports or ("",)):
+def _is_carried_out(known: Known, design: Design) -> bool:
+    """Whether it is done in its own way: with few enough cards to shuffle, and each of two answers in its own words."""
+    procedure, given = PROCEDURES[known.family], known.parameters
+    shares = [given[name] for name in ("p", "p1", "p2", "theta1", "theta2") if name in given]
+    together = common_denominator([*given.get("statements", ()), given.get("unrelated", Fraction(0))])
+    few = together <= decks.MOST_CARDS and all(int(share.denominator) <= decks.MOST_CARDS for share in shares)
+    if not procedure.without_cards or not few:
+        return False
+    if not all(isinstance(report, tuple) for report in procedure.reports or ("",)):
         return True
-    answers = single_answers(cast(Categories, design.outputs))
-    return list(cast(Categories, design.outputs).labels) == list(product(answers, repeat=2))
-
-
-def _general(design: Design, most: int | None, medium: Medium, *, not_less_private: bool) -> Deck:
-    if most is None:
-        return decks.make_deck(design, most=decks.MOST_CARDS)
-    sizes = dice_spinner.sizes_in_tenths(most) if medium == "spinner" else None
-    return bounded_deck(design, most, not_less_private=not_less_private, sizes=sizes)
+    outputs = cast(Categories, design.outputs)  # of people who answer twice
+    return list(outputs.labels) == list(product(single_answers(outputs), repeat=2))
 
 
 def _rounded(deck: Deck) -> str:
@@ -283,8 +280,3 @@ def _thrown(table: DiceTable) -> dict[str, Any]:
     by_sum = None if sums is None else [{"from": low, "to": high, "kind": kind} for low, high, kind in sums]
     shape = {"dice": table.dice, "faces": table.faces, "outcomes": table.outcomes, "table": runs, "sums": by_sum}
     return {"expected_rolls": float(table.expected_rolls), "throws": shape}
-
-
-def _spun(spinner: Spinner) -> dict[str, Any]:
-    sectors = [{"from": float(s.start), "to": float(s.stop), "kind": s.kind} for s in spinner.sectors]
-    return {"spinner": {"sectors": sectors, "in_tenths": spinner.in_tenths}}

@@ -21,8 +21,7 @@ from maskwell.privacy.criteria import verdict
 from maskwell.procedures.decks import Columns, Deck, columns_of, lay_out, make_deck, ruled_out
 
 LARGEST = 10**5
-ABOUT_TRUTHS = ("variables", "wanted", "samples", "items")
-"""What is noted of the truths of a design, which rounding does not change."""
+ABOUT_TRUTHS = ("variables", "wanted", "samples", "items")  # what is noted of truths, which rounding does not change
 _NEAR = 1e-9  # errors of floats closer than this are compared as fractions
 _TOP_UP = 1e-10
 

@@ -18,10 +18,9 @@ def warner(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
 
         Pr(yes | A) = p,   Pr(yes | not A) = 1 - p
 
-    where ``p``, from 0 to 1, is the share of cards that say "I belong to A"; the others say "I do not belong to A".
-    Any p but 1/2 can be estimated from; p and 1 - p are the same device with the answers swapped. 0 and 1 are direct
-    questions.
-    Source: [Adeshiyan2011, eq. (2.1)], after [Warner1965].
+    where ``p`` is the share of cards that say "I belong to A"; the others say "I do not belong to A". p and 1 - p are
+    the same device with the answers swapped; 0 and 1 are direct questions. Source: [Adeshiyan2011, eq. (2.1)], after
+    [Warner1965].
     """
     p = check_probability(p, "p")
     return of_two_reports(
@@ -35,13 +34,9 @@ def warner_cards(parameters: Mapping[str, Any], _: int) -> list[Share]:
 
 
 def kim_warde(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
-    """The design of one stratum: Warner's cards with the share of that stratum.
+    """The design of one stratum: Warner's cards with the share ``p`` of that stratum.
 
-        Pr(yes | A) = p,   Pr(yes | not A) = 1 - p
-
-    where ``p`` is the share of cards that say "I belong to A" in the deck of this stratum. There is no matrix beyond
-    that of :func:`warner`: the strata are a matter of sampling, each estimated by its own design and added up by its
-    known share.
+    The strata are a matter of sampling, each estimated by its own design and added up by its known share.
     Source: [Adeshiyan2011, Remark 2.5], after Kim and Warde (2004).
     """
     design = warner(p, allow_unidentifiable=allow_unidentifiable)
@@ -64,23 +59,20 @@ def kim_warde_strata(p: Mapping[Hashable, Number]) -> dict[Hashable, Dense]:
 
 
 def equivalent_warner(t: Number, p: Number) -> Fraction:
-    """The share of cards with which Warner's device is the same design.
+    """The share of cards with which Warner's device is the design of :func:`mangat_singh`: t + (1 - t) p.
 
-        p' = t + (1 - t) p
-
-    where ``t`` and ``p`` are as in :func:`mangat_singh`. Source: derived; both columns of P agree.
+    Source: derived; both columns of P agree.
     """
     t, p = check_probability(t, "t"), check_probability(p, "p")
     return t + (1 - t) * p
 
 
 def mangat_singh(t: Number, p: Number, *, allow_unidentifiable: bool = False) -> Dense:
-    """With chance t answer directly, otherwise use Warner's cards.
+    """With chance t answer directly, otherwise use Warner's cards, with the sensitive statement on a share p of them.
 
         Pr(yes | A) = t + (1 - t) p,   Pr(yes | not A) = (1 - t) (1 - p)
 
-    where ``t`` is the chance of the direct question and ``p`` the share of cards with the sensitive statement. The two
-    probabilities sum to one, so this **is** Warner's device with another share of cards (:func:`equivalent_warner`).
+    They sum to one, so this **is** Warner's device with another share of cards (:func:`equivalent_warner`).
     Source: [Adeshiyan2011, chapter 1], after Mangat and Singh (1990).
     """
     t, p = check_probability(t, "t"), check_probability(p, "p")
@@ -108,9 +100,8 @@ def mangat(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
 
         Pr(yes | A) = 1,   Pr(yes | not A) = 1 - p
 
-    where ``p`` is the share of cards that say "I belong to A". Any p above 0 can be estimated from. A no comes only
-    from people outside A, so parity is infinite, though no report betrays a member of A.
-    Source: after Mangat (1994), named in [Adeshiyan2011, section 2.3]; P derived from the instruction.
+    where ``p`` is the share of cards that say "I belong to A". A no comes only from outside A, so parity is infinite,
+    though no report betrays a member. Source: after Mangat (1994), named in [Adeshiyan2011, section 2.3]; P derived.
     """
     p = check_probability(p, "p")
     return of_two_reports(
@@ -128,10 +119,8 @@ def singh_joarder(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
 
         Pr(yes | A) = p + (1 - p) p,   Pr(yes | not A) = 1 - p
 
-    where ``p`` is the share of cards that say "I belong to A"; the others say "I do not belong to A". Estimation fails
-    only where the two chances meet, near p = 0.381966.
-    Source: after Singh and Joarder (1997); P derived, and it reproduces the published mean 0.334225 of 170 answers with
-    p = 0.6.
+    where ``p`` is the share of cards that say "I belong to A". Source: after Singh and Joarder (1997); P derived, and
+    it reproduces the published mean 0.334225 of 170 answers with p = 0.6.
     """
     p = check_probability(p, "p")
     return of_two_reports(

@@ -10,7 +10,6 @@ from maskwell.core.exact import Number, check_probability
 from maskwell.designs.dense import Dense
 from maskwell.procedures import design_builders as builders
 from maskwell.procedures.joint_answers import repeated
-from maskwell.procedures.procedure import Kind, Parameter
 
 SENSITIVE = "own answer"
 SIMMONS_SAMPLES = "beta is unknown: ask two samples with different p; the first answer of each pair is wanted"
@@ -21,19 +20,16 @@ def simmons(p: Number, beta: Number | None = None, *, allow_unidentifiable: bool
 
         Pr(yes | A) = p + (1 - p) beta,   Pr(yes | not A) = (1 - p) beta
 
-    where ``p`` is the chance of the sensitive question and ``beta`` the known share of yes to the other one (born in
-    June, or an answer printed on a second card). Any p above 0 can be estimated from. With beta = 0 a yes betrays
-    membership of A; with beta = 1 every member of A says yes.
+    where ``p`` is the chance of the sensitive question and ``beta`` the known share of yes to the other one. With beta
+    = 0 a yes betrays membership of A; with beta = 1 every member of A says yes.
     Source: [Adeshiyan2011, eq. (2.3)], after Greenberg et al. (1969).
 
     Without ``beta`` the design is over the pairs of own and unrelated answer (x, y), each 1 for yes:
 
         Pr(yes | x, y) = p x + (1 - p) y
 
-    Two samples with different p then give both margins; the two answers need not be independent. The pair is the
-    truth that is protected: to someone who knows y, a report may settle x. To someone who only knows how common y is,
-    it is the design with that beta.
-    Source: after Greenberg et al. (1969), named in [Adeshiyan2011, Remark 2.3]; P derived from the instruction.
+    Two samples with different p then give both margins. The pair is the truth that is protected: to someone who knows
+    y, a report may settle x. Source: named in [Adeshiyan2011, Remark 2.3]; P derived from the instruction.
     """
     p = check_probability(p, "p")
     if beta is None:  # p = 0 asks only the unrelated question, which a second sample may well do
@@ -53,13 +49,9 @@ def simmons(p: Number, beta: Number | None = None, *, allow_unidentifiable: bool
 
 
 def soberanis_cruz(p: Number, beta: Number, *, allow_unidentifiable: bool = False) -> Dense:
-    """Answer the sensitive question or, by chance, an innocuous one known for the whole population.
+    """The same with an innocuous question whose share of yes, ``beta``, is known for the whole population.
 
-        Pr(yes | A) = p + (1 - p) beta,   Pr(yes | not A) = (1 - p) beta
-
-    where ``p`` is the chance of the sensitive question and ``beta`` the share of yes to the other one, known for the
-    population; the source writes alpha. This **is** the design of
-    :func:`~maskwell.procedures.unrelated_questions.simmons` with the same p and beta.
+    This **is** the design of :func:`~maskwell.procedures.unrelated_questions.simmons` with the same ``p`` and beta.
     Source: after Soberanis-Cruz and others (2008); P derived, and it reproduces the published total 196.43 of 290
     answers with p = 0.7 and beta = 0.5.
     """
@@ -80,9 +72,8 @@ def devore(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
 
         Pr(yes | A) = 1,   Pr(yes | not A) = 1 - p
 
-    where ``p`` is the chance of the sensitive question. Any p above 0 can be estimated from. This **is** the design of
-    :func:`~maskwell.procedures.unrelated_questions.simmons` with beta = 1, and has the matrix of
-    :func:`~maskwell.procedures.statement_cards.mangat`: a no comes only from outside A.
+    where ``p`` is the chance of the sensitive question: :func:`~maskwell.procedures.unrelated_questions.simmons` with
+    beta = 1. A no comes only from outside A.
     Source: after Devore (1977); P derived, and it reproduces the published mean 0.868982 of 240 answers with p = 0.7.
     """
     p = check_probability(p, "p")
@@ -97,8 +88,7 @@ def devore(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     )
 
 
-MEMBERS_KINDS = Categories.of([("yes", "any"), ("no", "yes"), ("no", "no")])
-"""Own and unrelated answer; members never answer the unrelated question."""
+MEMBERS_KINDS = Categories.of([("yes", "any"), ("no", "yes"), ("no", "no")])  # members answer no unrelated question
 MEMBERS_SAMPLES = "alpha is unknown: ask two samples, or twice, with different p; the first answer is wanted"
 
 
@@ -107,17 +97,15 @@ def mangat_singh_singh(p: Number, alpha: Number | None = None, *, allow_unidenti
 
         Pr(yes | A) = 1,   Pr(yes | not A) = (1 - p) alpha
 
-    where ``p`` is the chance of the sensitive question and ``alpha`` the known share of the innocuous trait. A no comes
-    only from outside A; with alpha = 0 a yes betrays membership.
-    Source: after Mangat, Singh and Singh (1992); P derived, and it reproduces the published total 1206.5 of 802 answers
-    with p = 0.6 and alpha = 0.5.
-
-    Without ``alpha`` there are three kinds of people, (own, unrelated): members, and others with and without the trait.
+    where ``p`` is the chance of the sensitive question and ``alpha`` the known share of the trait. A no comes only from
+    outside A; with alpha = 0 a yes betrays membership. Without ``alpha`` there are three kinds of people, (own,
+    unrelated):
 
         Pr(yes) = 1, 1 - p, 0   for (yes, any), (no, yes), (no, no)
 
-    A second sample with another p, or a second answer of the same people
-    (:func:`~maskwell.procedures.unrelated_questions.mangat_singh_singh_twice`), gives their shares.
+    A second sample with another p, or a second answer of the same people, gives their shares.
+    Source: after Mangat, Singh and Singh (1992); P derived, and it reproduces the published total 1206.5 of 802 answers
+    with p = 0.6 and alpha = 0.5.
     """
     p = check_probability(p, "p")
     if alpha is None:
@@ -141,14 +129,11 @@ def simmons_twice(p1: Number, p2: Number, *, allow_unidentifiable: bool = False)
 
         P[(i, j), (x, y)] = Pr(i | x, y; p1) Pr(j | x, y; p2),   Pr(yes | x, y; p) = p x + (1 - p) y
 
-    where ``p1`` and ``p2``, which must differ, are the chances of the sensitive question in the two boxes, and (x, y)
-    is the pair of own and unrelated answer, 1 for yes. Four reports and four truths: P has an inverse, so the only
-    unbiased score of the own answer is
+    where ``p1`` and ``p2`` differ and (x, y) is the pair of own and unrelated answer, 1 for yes. P has an inverse, so
+    the only unbiased score of the own answer, whatever goes with it, is, with I and J 1 for yes,
 
         U = ((1 - p2) I - (1 - p1) J) / (p1 - p2)
 
-    where I and J are 1 for yes; the estimate of the share of x is the mean of U. The unrelated answer need not be
-    independent of the own one, and nobody needs to know how common it is.
     Source: after Horvitz et al. (1967) and Greenberg et al. (1969); P derived, and it reproduces the published mean
     0.121317 of 188 pairs of answers with p1 = 0.6 and p2 = 0.7.
     """
@@ -173,28 +158,19 @@ def _twice(
     )
 
 
-TWO_BOXES = (
-    Parameter("p1", Kind.PROBABILITY, "chance of the sensitive question in the first box"),
-    Parameter("p2", Kind.PROBABILITY, "chance of the sensitive question in the second box"),
-)
-
-
 def mangat_singh_singh_twice(p1: Number, p2: Number, *, allow_unidentifiable: bool = False) -> Dense:
     """Members say yes twice; the others draw from two boxes, each time about A or about an innocuous trait.
 
         P[(i, j), x] = Pr(i | x; p1) Pr(j | x; p2),   Pr(yes | x; p) = 1, 1 - p, 0
 
-    for the kinds x of people (yes, any), (no, yes), (no, no), where ``p1`` and ``p2`` are the chances of the sensitive
-    question in the two boxes. Four reports for three kinds leave a choice of unbiased scores. The published estimate
-    takes
+    for the kinds x of people (yes, any), (no, yes), (no, no). Four reports for three kinds leave a choice of unbiased
+    scores. The published one is, with I and J 1 for yes,
 
         U = ((1 - p2) I - (1 - p1) J) / (p1 - p2)
 
-    where I and J are 1 for yes. "Yes, no" and "no, yes" are proportional rows of P and tell the same, so merging them
-    (:func:`~maskwell.designs.row_reduction.reduction_of`) leaves one score only, of smaller variance; it also needs no
-    p1 different from p2.
-    Source: after Mangat, Singh and Singh (1992); P derived, and U reproduces the published mean 0.656 of 500 pairs of
-    answers with p1 = 0.6 and p2 = 0.8.
+    "Yes, no" and "no, yes" tell the same; merging them leaves one score, of smaller variance, which needs no p1
+    different from p2. Source: after Mangat, Singh and Singh (1992); P derived, and U reproduces the published mean
+    0.656 of 500 pairs of answers with p1 = 0.6 and p2 = 0.8.
     """
     return _twice(
         mangat_singh_singh,

@@ -13,6 +13,7 @@ from maskwell.core.exact import Parity, log_of
 from maskwell.core.percentages import SPACE, bound_in_percent, percent_bound
 from maskwell.core.phrases import round_down, round_up
 from maskwell.designs.design import Design
+from maskwell.notes import Note
 from maskwell.privacy.criteria import Demand, stands_for
 from maskwell.privacy.design_audit import AverageSecurity, average_security
 from maskwell.reports import plain_words
@@ -78,8 +79,7 @@ def demand_bounds(demand: Demand) -> list[list[str]]:
     return [[bound_in_percent(low, up=True), bound_in_percent(high, up=False)] for low, high in limits]
 
 
-SPOKEN = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
-"""Beliefs for which the promise is spelled out to respondents."""
+SPOKEN = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))  # for which respondents are told the promise
 
 
 def explain(design: Design, demand: Demand | AverageSecurity | None = None) -> list[str]:
@@ -114,18 +114,12 @@ def _subset(design: Any) -> str:
 
 
 def _diverse(design: Any) -> str:
-    return (
-        f"You name {design.size:,} of {design.k:,} possible answers; one is true, the others are drawn at random. "
-        "Someone who could already rule out the others would learn your answer."
-    )
+    return Note("how-l-diverse-works", size=design.size, k=design.k)
 
 
 def _unary(design: Any) -> str:
     keep, flip = _chance(design.keep, up=True), _chance(design.flip, up=False)
-    return (
-        f"Each of the {design.k:,} answers is marked or not, at random: your true answer with chance {keep}, "
-        f"any other with chance {flip}."
-    )
+    return Note("how-unary-works", k=design.k, keep=keep, flip=flip)
 
 
 HOW_IT_WORKS: dict[str, Callable[[Any], str]] = {
@@ -134,7 +128,6 @@ HOW_IT_WORKS: dict[str, Callable[[Any], str]] = {
     "l-diverse": _diverse,
     "unary": _unary,
 }
-"""What happens to an answer, by kind of design."""
 
 
 def _as_asked(design: Design, parity: Parity, demand: Demand | AverageSecurity | None) -> list[str]:
@@ -146,7 +139,7 @@ def _as_asked(design: Design, parity: Parity, demand: Demand | AverageSecurity |
     if isinstance(demand, AverageSecurity):
         return [plain_words.average_promise(average_security(design))]
     if demand.name == "beta":
-        return [plain_words.beta_promise(parity)]
+        return [Note("promise-of-beta", factor=plain_words.factor_up(parity))]
     if demand.name == "rho":
         low, high = (Fraction(demand.stated[name]) for name in ("rho1", "rho2"))
         return [plain_words.rho_promise(parity, low, high, closed=demand.closed)]

@@ -10,11 +10,10 @@ from fractions import Fraction
 from maskwell.core.exact import Parity
 from maskwell.core.percentages import DECIMALS_LIMIT, SPACE, as_decimal, percent_bound
 from maskwell.core.phrases import Printed, in_language, magnitude
+from maskwell.notes import Note
 from maskwell.privacy.criteria import posterior_range
 
-PRIORS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))
-"""Beliefs for which a promise is spelled out."""
-
+PRIORS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))  # for which a promise is spelled out
 PLAIN_LIMIT = 10**6
 FACTOR_DIGITS, LARGE_DIGITS = 4, 3  # significant digits of a factor, and of one that is written as a power of ten
 CLOSE, FULL_DIGITS = Fraction(1, 10**6), 17
@@ -73,9 +72,6 @@ def with_article(name: str) -> str:
     return f"An {name}" if name.startswith(("a", "e", "i", "o", "l-")) else f"A {name}"
 
 
-# ---- factors and chances
-
-
 def factor_up(parity: Parity) -> str:
     """What a design does, as a factor with four digits: never below its value."""
     return _factor(parity, ROUND_CEILING)
@@ -116,35 +112,18 @@ def range_in_words(parity: Parity, prior: Fraction) -> tuple[str, str, str]:
     return percent_bound(prior, up=False), percent_bound(low, up=False), percent_bound(high, up=True)
 
 
-# ---- promises
-
-
 def promise(parity: Parity) -> str:
     """What a design promises each respondent, in one sentence."""
     if isinstance(parity, float):
-        return (
-            "Some reports rule out some answers: from such a report, alone or with other knowledge, someone could "
-            "learn your answer for sure."
-        )
-    return (
-        "Whatever anyone believes about you now, your report can change the odds of any statement about your answer "
-        f"by at most a factor of {factor_up(parity)}, up or down."
-    )
+        return Note("promise-without-a-bound")
+    return Note("promise-of-a-parity", factor=factor_up(parity))
 
 
 def concrete(parity: Parity, prior: Fraction, answer: str = "") -> str:
     """The same promise for one belief, about the answer that is named or about any."""
-    before, low, high = range_in_words(parity, prior)
+    before, low, high = (f"{text}{SPACE}%" for text in range_in_words(parity, prior))
     what = f"your true answer is “{answer}”" if answer else "a certain answer is yours"
-    return (
-        f"Someone who thinks there is a {before}{SPACE}% chance that {what} would think between "
-        f"{low}{SPACE}% and {high}{SPACE}% after seeing your report."
-    )
-
-
-def beta_promise(parity: Parity) -> str:
-    """The promise in terms of probabilities instead of odds."""
-    return f"No one's estimated chance about you can become more than {factor_up(parity)} times larger or smaller."
+    return Note("promise-for-one-belief", before=before, what=what, low=low, high=high)
 
 
 def rho_promise(parity: Parity, rho1: Fraction, rho2: Fraction | None = None, *, closed: bool = False) -> str:
@@ -156,33 +135,22 @@ def rho_promise(parity: Parity, rho1: Fraction, rho2: Fraction | None = None, *,
         most_after = max(rho2, posterior_range(parity, Fraction(before) / 100)[1])
     after = percent_bound(most_after, up=True)
     least, most = ("at most", "at least") if closed else ("less than", "more than")
-    return (
-        f"Anyone who thinks something about you has {least} a {before}{SPACE}% chance cannot come to think it has "
-        f"{most} {after}{SPACE}%, and the reverse."
-    )
+    first, then = f"{before}{SPACE}%", f"{after}{SPACE}%"
+    return Note("promise-of-rho", least=least, before=first, most=most, after=then)
 
 
 def average_promise(phi: float) -> str:
     """What average security says, and what it does not."""
-    return (
-        f"On average a yes/no guess about you gets at most {factor_up(as_decimal(phi))} times as reliable; some "
-        "reports may still reveal your answer completely."
-    )
+    return Note("promise-on-average", factor=factor_up(as_decimal(phi)))
 
 
 def repetition(parity: Parity) -> str:
     """What happens when the same person is asked again."""
     if isinstance(parity, float):
-        return "Separate reports about the same question reveal more each time."
+        return Note("repetition-without-a-bound")
     once, twice = factor_up(parity), factor_up(parity * parity)
     sign = "=" if parity.denominator == 1 and parity * parity < PLAIN_LIMIT else "≈"
-    return (
-        "The protection holds for one report. Two separate reports about the same question multiply the factor: "
-        f"{once} × {once} {sign} {twice}."
-    )
-
-
-# ---- shares
+    return Note("repetition-multiplies", once=once, sign=sign, twice=twice)
 
 
 RESIDUE = 1e-7  # standard errors below this part of the largest are roots of what rounding leaves of zero

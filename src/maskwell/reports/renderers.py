@@ -63,9 +63,6 @@ def _by_class(table: Mapping[type, ANY], result: object) -> ANY | None:
     return next((table[one] for one in type(result).__mro__ if one in table), None)
 
 
-# ---- reports
-
-
 REPORTS: dict[type, Callable[[Any], Report]] = {
     Allocation: planning_report.allocation_report,
     Audit: lambda audit: audit_report(audit.to_dict(), audit.design, THE_DESIGN),
@@ -86,23 +83,20 @@ REPORTS: dict[type, Callable[[Any], Report]] = {
     SamplePlan: lambda plan: planning_report.sample_report(plan, THE_DESIGN),
     Verified: lambda verified: verified_report(verified, "the certificate"),
 }
-"""What the commands print about a result."""
 
 
 def report_of(result: Result) -> Report:
     """The report of a result; one that no command prints is told by its values."""
     make = _by_class(REPORTS, result)
-    if make is None:
-        return _plain_report(result) if _by_class(TABLES, result) is None else _as_report(tables_of(result))
+    if make is None and _by_class(TABLES, result) is None:
+        return _plain_report(result)
+    if make is None:  # the tables for a paper
+        tables = tables_of(result)
+        grids = [Grid(one.header, one.rows, names=one.names) for one in tables]
+        return Report(tables[0].caption, [*grids, Notes([note for one in tables for note in one.notes])])
     report = make(result)
     first = [replace(one, text=re.sub("^the ", "The ", one.text)) for one in report.opening]  # "the design ..."
     return replace(report, headline=first, next_step="")
-
-
-def _as_report(tables: Sequence[Table]) -> Report:
-    """The tables for a paper, as they are shown elsewhere."""
-    grids = [Grid(one.header, one.rows, names=one.names) for one in tables]
-    return Report(tables[0].caption, [*grids, Notes([note for one in tables for note in one.notes])])
 
 
 MOST_COLUMNS = 7
@@ -134,35 +128,17 @@ def _cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else label(value)
 
 
-# ---- tables for a paper
-
-
-def _estimate_tables(
-    estimate: Estimate,
-    *,
-    level: float = LEVEL,
-    interval: str | None = None,
-    variables: Sequence[str] = ("category",),
-    by: str | None = None,
-) -> list[Table]:
-    return [estimate_table(estimate, list(variables), level, interval=interval, by=by)]
-
-
-def _joint_tables(table: JointTable, *, level: float = LEVEL, given: str | None = None) -> list[Table]:
-    return [crosstab_table(table, level, given)]
-
-
-def _regression_tables(regression: Regression, *, level: float = LEVEL, exponentiate: bool = False) -> list[Table]:
-    return [regression_table(regression, level, exponentiate=exponentiate)]
-
-
 TABLES: dict[type, Callable[..., list[Table]]] = {
     Coefficients: lambda part, *, level=LEVEL: [coefficients_table(part, level)],
     Conditional: lambda shares, *, level=LEVEL: [conditional_table(shares, level)],
-    Estimate: _estimate_tables,
-    JointTable: _joint_tables,
+    Estimate: lambda estimate, *, level=LEVEL, interval=None, variables=("category",), by=None: [
+        estimate_table(estimate, list(variables), level, interval=interval, by=by)
+    ],
+    JointTable: lambda table, *, level=LEVEL, given=None: [crosstab_table(table, level, given)],
     Quantity: lambda one: [quantity_table([one], one.level, "")],
-    Regression: _regression_tables,
+    Regression: lambda fitted, *, level=LEVEL, exponentiate=False: [
+        regression_table(fitted, level, exponentiate=exponentiate)
+    ],
 }
 """Tables that are made for a paper; the others are those of the report."""
 
@@ -207,9 +183,6 @@ def notebook_page(result: Result) -> str:
     return in_notebook("\n".join(line for part in lines for line in part))
 
 
-# ---- pictures
-
-
 def _of_design(design: Design, **options: Any) -> Picture:
     return plot_revealed(stands_for(design), **{"decimals": design.decimals, **options})
 
@@ -232,7 +205,6 @@ PICTURES: dict[type, Callable[..., Picture]] = {
     SamplePlan: plot_margins,
     UtilityReport: plot_associations,
 }
-"""The picture of each kind of value."""
 
 
 def picture_of(value: Any, **options: Any) -> Picture:

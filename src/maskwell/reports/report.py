@@ -291,9 +291,6 @@ def in_html(text: str) -> str:
     return html.escape(visible_lines(text)).replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
 
 
-# ---- tables in a terminal
-
-
 def table_lines(header: Sequence[str], rows: Sequence[Sequence[str]], names: int = 1) -> list[str]:
     """Lines of a table: names in the first columns to the left, the others aligned on the decimal point."""
     rows = [[one_line(cell) for cell in row] for row in rows]
@@ -324,9 +321,6 @@ def _broken(row: Sequence[str], room: int) -> list[list[str]]:
     """A row as lines, in which the last cell has no more letters than there is room for."""
     first, *others = textwrap.wrap(row[-1], max(room, 20), break_on_hyphens=False) or [""]
     return [[*row[:-1], first], *([*[""] * (len(row) - 1), other] for other in others)]
-
-
-# ---- pages: prose is in templates, Python keeps the facts
 
 
 def environment() -> Environment:

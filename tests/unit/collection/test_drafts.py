@@ -17,8 +17,6 @@ from tests.support.together import together
 from maskwell import design as make_design
 from maskwell.collection.drafts import consequences, form_of, survey_text, unit_variance
 from maskwell.collection.results import (
-    NO_INTERVAL,
-    SMALL_SAMPLING,
     card_of,
     fit_of,
     notes_of,
@@ -33,6 +31,7 @@ from maskwell.core import Counts
 from maskwell.errors import PlanError
 from maskwell.estimation import estimate_by_moments
 from maskwell.estimation.outside_estimates import Flag
+from maskwell.notes import Note
 from maskwell.planning import plan_sample
 
 FORM: dict[str, Any] = {
@@ -213,10 +212,10 @@ def test_fit_is_told_in_words() -> None:
     assert fit_of(question, [], 1)["words"] == ""
     told = [misfit, more, Flag("a", "outside"), Flag("b", "no-error"), Flag("c", "no-interval")]
     assert notes_of(told, has_intervals=True) == []
-    assert notes_of(told, has_intervals=False) == [NO_INTERVAL]
+    assert notes_of(told, has_intervals=False) == [Note("no-interval-yet")]
     assert notes_of(["something else", Flag("d", "small-sampling")], has_intervals=True) == [
         "something else",
-        SMALL_SAMPLING,
+        Note("sampling-part-is-too-small"),
     ]
 
 
@@ -241,7 +240,7 @@ def test_reports_that_are_all_alike_make_intervals_too(store: Store) -> None:
     store.accept([submission(stored) for _ in range(30)])
     cards = [card_of(question_result(store, stored, one.name), "en") for one in stored.survey.questions]
     assert [card["margin"] is None for card in cards] == [False] * 4
-    assert not any(NO_INTERVAL in card["notes"] for card in cards)
+    assert not any(Note("no-interval-yet") in card["notes"] for card in cards)
     assert all(row["low"] < row["high"] for card in cards for row in card["rows"])
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.support.collecting import SURVEY
 
+from maskwell.collection.desk import read_survey
 from maskwell.collection.survey import Survey
 from maskwell.designs import Dense, wire
 from maskwell.errors import PlanError
@@ -96,7 +97,7 @@ def test_a_design_file_is_taken_as_it_is(tmp_path: Path) -> None:
     design = wire.design_from_dict(Survey.from_toml(SURVEY).questions[2].design.to_dict())  # type: ignore[union-attr]
     design.save(tmp_path / "tax.json")
     (tmp_path / "survey.toml").write_text(SURVEY.replace('{ family = "warner", p = "0.7" }', '"tax.json"'))
-    survey = Survey.load(tmp_path / "survey.toml")
+    survey = read_survey(tmp_path / "survey.toml")[0]
     assert survey.by_name["tax"].design == design
 
 
@@ -104,7 +105,7 @@ def test_a_design_of_other_answers_is_refused(tmp_path: Path) -> None:
     Dense.of([["3/4", "1/4"], ["1/4", "3/4"]]).save(tmp_path / "tax.json")
     (tmp_path / "survey.toml").write_text(SURVEY.replace('{ family = "warner", p = "0.7" }', '"tax.json"'))
     with pytest.raises(PlanError, match="not those of the design file"):
-        Survey.load(tmp_path / "survey.toml")
+        read_survey(tmp_path / "survey.toml")[0]
 
 
 def test_questions_follow_open_answers() -> None:

@@ -1,5 +1,10 @@
 /*
-@head@
+The question @name@ for SurveyJS, made by maskwell @version@.
+Design @design@.
+It draws on the respondent's device, loads nothing, and hands over the report only.
+1. A question {"type": "text", "titleLocation": "hidden", "isRequired": true} with this name.
+2. Load this file, then call attachMaskwell(survey) before the survey is rendered.
+Several snippets can be loaded one after the other: one call attaches all of them.
 */
 (function () {
 const draw = (host) => {
@@ -10,7 +15,7 @@ globalThis.attachMaskwell = function (survey) {
   if (earlier) earlier(survey);
   let asked;
   survey.onAfterRenderQuestion.add((_, { question, htmlElement }) => {
-    if (question.name !== @name@ || htmlElement.querySelector(".maskwell")) return;
+    if (question.name !== @title@ || htmlElement.querySelector(".maskwell")) return;
     for (const field of htmlElement.querySelectorAll("input, textarea")) field.style.display = "none";
     asked = draw({
       element: htmlElement,

@@ -132,8 +132,6 @@ def _fitting(what: str, command: str, more: str) -> str:
     return whole if len(whole) + len("Next: ") <= WIDTH else f"{what}: the same with {more}"
 
 
-# ---- the record
-
 WIDE_MATRIX, LONG_MATRIX = 6, 16
 LATER = "realised.json"
 

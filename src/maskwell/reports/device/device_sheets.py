@@ -172,8 +172,9 @@ def _fitted(content: dict[str, Any]) -> dict[str, Any]:
 
 def _content(device: Device, options: SheetOptions, say: Wording) -> dict[str, Any]:
     script, design = _script(device, options), device.deck.realised
+    sheets = cards.sheets_of(cards.faces_of(device.deck)) if script is None and device.form == "cards" else []
     if script is not None:
-        questions = script.questions
+        questions, sheets = script.questions, list(script.sheets)
     elif has_unrelated(device.deck.wish):
         questions = two_questions(device.deck.wish, options, other_question(None, options)[0])
     else:
@@ -195,7 +196,7 @@ def _content(device: Device, options: SheetOptions, say: Wording) -> dict[str, A
         "protection": told.protection(device.deck, "chance" if script is None else script.hidden_by, strength),
         "together": promise.text("learned", strength),
         "reports": list(device.deck.reports) if script is None else report_labels(design),
-        "sheets": _sheets(device, script),
+        "sheets": sheets,
         "direct": throws_of(device.dice) if device.dice is not None and told.is_direct(device.dice) else None,
         "parts": explained(device),
     }
@@ -231,14 +232,6 @@ def _title(device: Device) -> str:
         return "Coins" if device.dice.faces == 2 else "Dice"
     return kind if device.spinner is None else "Spinner"
 
-
-def _sheets(device: Device, script: Script | None) -> list[CardSheet]:
-    if script is not None:
-        return list(script.sheets)
-    return cards.sheets_of(cards.faces_of(device.deck)) if device.form == "cards" else []
-
-
-# ---- procedures that are carried out in their own way
 
 YES_NO = ["yes", "no"]
 

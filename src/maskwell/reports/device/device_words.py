@@ -148,9 +148,6 @@ def protection(deck: Deck, hidden_by: str, strength: Strength) -> list[str]:
     return [hidden, *(concrete(parity, belief, answer) for belief in SPOKEN)]
 
 
-# ---- the sentences: each line of a file is one step or one rule
-
-
 _BREAK = "\ue000"  # stands for a line break of a label, which is no new line of a template
 
 

@@ -128,8 +128,6 @@ def _row(row: tuple[str, str, Face | None]) -> float:
     return 4.0 + height(row[0], SHEET[0] - 30, (2.9, 7.2))
 
 
-# ---- the drawing of a spinner
-
 RADIUS, EDGE = 72.0, 80.0  # millimetres
 TINTS = ("#ffffff", "#e4e4e4")
 

@@ -12,9 +12,7 @@ from unicodedata import east_asian_width
 from maskwell.errors import TooLargeError
 from maskwell.procedures.decks import Card, Deck
 
-MOST_PRINTED = 120
-"""Cards that are printed one by one; of larger decks a sheet of each kind is printed as often as needed."""
-
+MOST_PRINTED = 120  # cards that are printed one by one; of larger decks a sheet of each kind, as often as needed
 GRIDS = ((3, 4), (2, 4), (2, 3), (2, 2), (1, 2), (1, 1))
 _AROUND, _LINES, _HEAD = (10.0, 12.0), 1.3, 5.5  # millimetres of what is not text: edges, rules, heads
 LONG_TEXT = 32
@@ -170,8 +168,6 @@ def _many(face: Face, room: int, name: str) -> str:
     times = "once" if prints == 1 else f"{prints} times"
     return f"{name or 'Cards'}: {face.copies:,} of this kind. Print this sheet {times}{left}"
 
-
-# ---- room on paper
 
 SHEET, FULL = (186.0, 240.0), 246.0
 """Millimetres, across and down, that both A4 and Letter leave for cards; and for text, where fonts may differ."""

@@ -1,7 +1,6 @@
-r"""Tables to paste into a paper: Markdown, LaTeX (booktabs), HTML that Word opens, and CSV.
+"""Tables to paste into a paper: Markdown, LaTeX (booktabs), HTML that Word opens, and CSV.
 
-Cells are text already. In LaTeX a table that is too wide for a column wraps its names and headings; if that does not
-do, it spans both columns of a page, and beyond a page it is set as several tables with the same number.
+In LaTeX one that is too wide wraps its names and headings, spans both columns of a page, or is set as several tables.
 """
 
 from __future__ import annotations
@@ -18,20 +17,10 @@ from dataclasses import dataclass, replace
 from maskwell.core.phrases import Printed, in_markdown, in_spreadsheet, one_line, visible
 from maskwell.errors import ParameterError
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
+_LATEX = {sign: f"\\{sign}" for sign in "&%$#_{}"}
+_LATEX |= {
+    sign: rf"\text{name}{{}}"
+    for sign, name in zip("\\~^<>|", ("backslash", "asciitilde", "asciicircum", "less", "greater", "bar"), strict=True)
 }
 _NEGATIVE = re.compile(r"(?<![\w.])-(\d+(?:[.,]\d+)*)")
 _PIECES = re.compile(r"[^\W_]{1,10}|.")
@@ -146,9 +135,6 @@ def _html_cell(text: str, left: bool, tag: str, scope: str = "", looks: str = ""
 def in_cell(text: str) -> str:
     """Text as a cell of a page holds it."""
     return html.escape(visible(one_line(text)), quote=False)
-
-
-# ---- LaTeX
 
 
 def to_latex(table: Table) -> list[str]:
@@ -292,7 +278,6 @@ def to_csv(table: Table) -> list[str]:
 
 
 STYLES: dict[str, Callable[[Table], list[str]]] = {"md": to_markdown, "latex": to_latex, "html": to_html, "csv": to_csv}
-"""How a table may be written."""
 
 
 def in_latex(text: str) -> str:

@@ -22,6 +22,7 @@ from maskwell.microdata.risk.risk_report import FileRisk, RiskReport
 from maskwell.microdata.risk.unit_risk import UnitRisk
 from maskwell.microdata.stages.achieved_bounds import achieved, guessed
 from maskwell.microdata.stages.stage import Stage, kept_columns, share_step
+from maskwell.notes import Note
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.risk_curves import plot_release_risk
 from maskwell.reports.pictures.transition_picture import plot_matrix
@@ -33,9 +34,6 @@ from maskwell.reports.text.names_in_words import columns_of
 
 MOST_MATRICES = 8  # matrices that are drawn; the internal receipt has all
 NEARLY = 0.99  # of the highest chance of a match: records from here on are counted with those that have it
-DERIVED = "The matrix was worked out from the counts of the file, and whoever has it can work the counts out."
-FIXED = "The matrix was fixed without looking at the file."
-
 MOST_PAIRS = 16  # pairs of columns whose association a report draws
 
 
@@ -194,10 +192,8 @@ def _at_most(number: float) -> str:
 
 def _found_in_all(before: FileRisk, after: FileRisk) -> str:
     """Correct matches where every record is looked for, and those of somebody who knows less."""
-    said = (
-        f"{_at_most(after.expected_matches)} of {count(after.records)} matches are expected to be correct if every"
-        f" record is looked for, {_at_most(before.expected_matches)} before the release"
-    )
+    now, then = _at_most(after.expected_matches), _at_most(before.expected_matches)
+    said = Note("matches-if-all-are-looked-for", now=now, records=count(after.records), then=then)
     if after.expected_reidentifications is None:
         return said
     fewer = _at_most(after.expected_reidentifications)
@@ -208,8 +204,7 @@ def _found_of_units(units: UnitRisk | None) -> str:
     """What becomes of whole households; the lead has their greatest chance."""
     if units is None or units.after is None:
         return ""
-    found = f"{_at_most(units.after.expected_units)} of {units.units:,} groups"
-    return f"in {found} at least one record is expected to be found if all are looked for; the limit is not for groups"
+    return Note("units-that-are-found", found=_at_most(units.after.expected_units), units=units.units)
 
 
 def _users_can(release: AnyRelease) -> list[str]:
@@ -226,10 +221,7 @@ def _users_can(release: AnyRelease) -> list[str]:
     bias = 1.0 if step is None else sum((share + step / 2) / parts for share, parts in changed)
     if groups and below(bias, 1):
         points = f"{Printed(rounded_up(100 * bias)):g}"
-        sentences.append(
-            f"Make every other table, with intervals that allow for a bias of at most {points} percentage points in a "
-            "share of all records."
-        )
+        sentences.append(Note("users-can-make-other-tables", points=points))
     published = [columns_of(stage) for stage in release.published]
     if published:
         sentences.append(f"Undo the randomization of {in_words(published)} on average: the matrix is published.")
@@ -244,10 +236,7 @@ def _users_cannot(release: AnyRelease) -> list[str]:
         sentences.append(f"Have the matrices of {withheld}: the true counts would follow from them.")
     counts = _columns(release, lambda stage: stage.invariance == "counts")
     if release.plan.weights is not None and counts:
-        sentences.append(
-            f"Weight tables of {counts} by the column {release.plan.weights} without bias: numbers of "
-            "records were kept, not sums of weights."
-        )
+        sentences.append(Note("users-cannot-weight", counts=counts, weights=release.plan.weights))
     every = {column.name for column in release.columns}
     if any(every - {*kept_columns(release.stages, stage)} for stage in release.stages):
         sentences.append("Trust associations of randomized columns with others outside these tables: they look weaker.")
@@ -255,11 +244,8 @@ def _users_cannot(release: AnyRelease) -> list[str]:
 
 
 def _warnings(release: AnyRelease) -> list[tuple[str, str]]:
-    warnings = []
-    if not release.private:
-        warnings.append(
-            ("A demonstration.", "The draws came from a seed, so anyone can repeat them: nothing is protected.")
-        )
+    seeded = "The draws came from a seed, so anyone can repeat them: nothing is protected."
+    warnings = [] if release.private else [("A demonstration.", seeded)]
     if release.warnings:
         told = " ".join(f"{text[:1].upper()}{text[1:]}." for text in release.warnings)
         warnings.append(("Something could undo the protection.", told))
@@ -309,12 +295,7 @@ def _facts(release: AnyRelease) -> list[tuple[str, str]]:
 def _draws(release: AnyRelease) -> str:
     if not release.private:
         return "repeatable, from a seed (demonstration only)"
-    if release.keyed is None:
-        return "new, from the operating system"
-    return (
-        "from a secret key: the same true value under the same matrix gives the same report in every release, anything "
-        "else an independent draw. A report that changed under the same matrix proves that the true value changed"
-    )
+    return "new, from the operating system" if release.keyed is None else Note("draws-are-from-a-secret-key")
 
 
 def _figures(release: AnyRelease) -> dict[str, Picture | None]:
@@ -358,15 +339,10 @@ def _untouched(release: AnyRelease) -> list[str]:
         sentences.append(f"Keys that are not randomized: {in_words(kept)}.")
     open_ = [name for name in plan.sensitive if name not in plan.randomized]
     if open_:
-        sentences.append(
-            f"Sensitive columns that are not randomized: {in_words(open_)}. Whoever finds the right record learns them."
-        )
+        sentences.append(Note("sensitive-columns-not-randomized", columns=in_words(open_)))
     others = [c.name for c in release.columns if c.name not in {*plan.randomized, *plan.keys, *plan.sensitive}]
     if others:
-        sentences.append(
-            f"Other columns that are not randomized: {in_words(others)}. The risk above does not count "
-            "on anybody knowing them."
-        )
+        sentences.append(Note("other-columns-not-randomized", columns=in_words(others)))
     sentences += [sentence for stage in release.stages for sentence in _never_changed(stage)]
     gaps = {name: n for name, n in release.file.missing.items() if n and plan.missing == "unchanged"}
     if gaps:
@@ -383,11 +359,9 @@ def _never_changed(stage: Stage) -> list[str]:
     n = int(stage.counts[fixed].sum())
     if not n:
         return []
-    combinations = counted(int(fixed.sum()), "combination", "combinations")
-    return [
-        f"{counted(n, 'record', 'records')} in {combinations} of {columns_of(stage)} never "
-        f"{'changes' if n == 1 else 'change'}: alone in their cell, excluded, or large enough."
-    ]
+    records, within = counted(n, "record", "records"), counted(int(fixed.sum()), "combination", "combinations")
+    change = "changes" if n == 1 else "change"
+    return [Note("records-that-never-change", records=records, within=within, of=columns_of(stage), change=change)]
 
 
 def _stages(release: AnyRelease, first: int) -> list[dict[str, Any]]:
@@ -406,7 +380,7 @@ def _stages(release: AnyRelease, first: int) -> list[dict[str, Any]]:
                 "notes": stage.notes,
                 "figure": picture,
                 "number": first + drawn,
-                "caption": DERIVED if stage.derived else FIXED,
+                "caption": Note("matrix-is-from-the-counts") if stage.derived else Note("matrix-is-fixed"),
                 "fingerprint": stage.design.fingerprint,
             }
         )
@@ -418,6 +392,7 @@ def _stage_facts(release: AnyRelease, stage: Stage) -> list[tuple[str, str]]:
     cells = int(stage.cells.max(initial=-1)) + 1
     within = f" in {counted(cells, 'cell', 'cells')} of {in_words(stage.within)}" if stage.within else ""
     included = release.plan.publishes(stage)
+    stay = "; ".join(f"{name}: {', '.join(map(label, labels))}" for name, labels in protection.exclude.items())
     return [
         ("Method", words.made_by(protection)),
         ("What stays right", words.stays_right(release.stages, stage)),
@@ -428,10 +403,7 @@ def _stage_facts(release: AnyRelease, stage: Stage) -> list[tuple[str, str]]:
         ("Draws", _drawn(release, stage)),
         ("Two releases tell", _two_releases(release, stage)),
         ("Moves along", in_words(list(stage.linked))),
-        (
-            "Stay as they are",
-            "; ".join(f"{name}: {', '.join(map(label, labels))}" for name, labels in protection.exclude.items()),
-        ),
+        ("Stay as they are", stay),
         ("Strength", "" if protection.strength == 1 else f"{to_decimal(protection.strength)} of the randomization"),
         ("Matrix", "in the public receipt" if included else "withheld from users"),
         ("Cleared because", protection.clearance or ""),
@@ -457,10 +429,7 @@ def _two_releases(release: AnyRelease, stage: Stage) -> str:
     if parities is None:
         return "not worked out: too many combinations, or none that can be released as another"
     same, change, both = (rounded(one, 4, up=True) for one in (parities.unchanged, parities.change, parities.changed))
-    return (
-        f"with this same matrix parity {same} between true values that stay the same, {change} between one that stays "
-        f"and one that changes, {both} between two that change; among values that can be released as each other"
-    )
+    return Note("parities-of-two-releases", same=same, change=change, both=both)
 
 
 def _how_sure(stage: Stage) -> str:
@@ -468,9 +437,6 @@ def _how_sure(stage: Stage) -> str:
     if not stage.counts.sum():
         return ""
     most, guess = achieved(stage, "posterior") or 0.0, guessed(stage)
-    sure = (
-        "some true value for sure"
-        if at_least(most, 1)
-        else f"no true value with a chance above {words.bound_value('posterior', most)}"
-    )
+    sure = f"no true value with a chance above {words.bound_value('posterior', most)}"
+    sure = "some true value for sure" if at_least(most, 1) else sure
     return f"{sure}; the best guess from it is right for {words.bound_value('guess', guess)} of the records"

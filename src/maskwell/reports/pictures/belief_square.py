@@ -49,10 +49,7 @@ class Grid:
 
     @classmethod
     def around(cls, breaks: Iterable[float] = ()) -> Grid:
-        """A grid with these breaks, their mirror images, and points just beside both.
-
-        The mirror image of a break keeps its partner, because one minus 0.9 is not 0.1 in binary numbers.
-        """
+        """A grid with these breaks and points beside; mirror images keep their partners, as 1 - 0.9 is not 0.1 here."""
         inside = sorted({b for b in breaks if 0 < b < 1})
         exact = [(b, _partner(b, inside)) for b in inside]
         exact += [(1 - b, b) for b in inside if _partner(b, inside) == 1 - b]
@@ -114,9 +111,7 @@ class Region:
 
     @classmethod
     def canonical(cls, demand: Demand) -> Region:
-        """With both halves of the demand said in both directions; no design can meet one without the other.
-
-            h(p) = min(h_u(p), 1 - h_l(1 - p)),    h~(p) = 1 - h(1 - p)
+        """With both halves said in both directions: h(p) = min(h_u(p), 1 - h_l(1 - p)), h~(p) = 1 - h(1 - p).
 
         Source: [ChaiNayak2018, Lemma 3.1, Definition 3.1].
         """
@@ -189,10 +184,6 @@ def find_worst(parity: Parity, demand: Demand, reached: Region, stated: Region) 
     return _at_jump(parity, curve, at, upwards=upwards) or _at_point(parity, demand, curve, at, upwards=upwards)
 
 
-def _reach(parity: Parity, prior: Fraction, *, upwards: bool) -> Fraction:
-    return posterior_range(parity, prior)[upwards]
-
-
 def _at_jump(parity: Parity, curve: Outline, place: int, *, upwards: bool) -> Worst | None:
     """The case beside a jump, which the demand's limit only approaches there."""
     prior = float(curve.prior[place])
@@ -202,7 +193,7 @@ def _at_jump(parity: Parity, curve: Outline, place: int, *, upwards: bool) -> Wo
     before = as_decimal(near.at)
     side = "just below " if prior < near.at else "just above " if prior > near.at else ""
     limit = as_decimal(float(curve.value[place]))
-    return Worst(before, _reach(parity, before, upwards=upwards), limit, upwards, side)
+    return Worst(before, posterior_range(parity, before)[upwards], limit, upwards, side)
 
 
 def _at_point(parity: Parity, demand: Demand, curve: Outline, place: int, *, upwards: bool) -> Worst:
@@ -221,7 +212,7 @@ def _excess(case: Worst) -> float:
 def _case(parity: Parity, demand: Demand, prior: float, *, upwards: bool) -> Worst:
     before = as_decimal(prior)
     limit = (demand.upper if upwards else demand.lower)(np.array([prior]))
-    return Worst(before, _reach(parity, before, upwards=upwards), as_decimal(float(limit[0])), upwards)
+    return Worst(before, posterior_range(parity, before)[upwards], as_decimal(float(limit[0])), upwards)
 
 
 TICKS = np.linspace(0, 1, 6)
@@ -235,7 +226,7 @@ def square(sheet: Sheet) -> Axes:
     axes.set(xlim=(0, 1), ylim=(0, 1))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_ticks(TICKS.tolist(), labels=[f"{Printed(100 * t):.0f}" for t in TICKS])
-    axes.plot([0, 1], [0, 1], **nothing_learned())
+    axes.plot([0, 1], [0, 1], **marks.look("nothing learned"))
     axes.set_title("Belief after the report, %")
     axes.set_xlabel("Belief before the report, %")
     return axes
@@ -272,19 +263,14 @@ def draw_breach(axes: Axes, region: Region, place: int = 0) -> None:
 
 
 def trace(axes: Axes, region: Region, **style: Any) -> None:
-    """Both curves."""
-    for curve in (region.lower, region.upper):
-        _trace(axes, curve, **style)
-
-
-def _trace(axes: Axes, curve: Outline, **style: Any) -> None:
-    """A curve with gaps at its jumps: a filled point where the value holds, an open one where it does not."""
-    axes.plot(*curve.pieces(), **style)
-    held, approached = curve.ends()
+    """Both curves, with gaps at jumps: a filled point where the value holds, an open one where it does not."""
     point: dict[str, Any] = {"marker": "o", "markersize": 6, "linestyle": "none", "clip_on": False, "zorder": 6}
-    for points, face in ((held, {"color": style["color"]}), (approached, marks.open_point(style["color"]))):
-        if points:  # the layout would make room for a line without points, too
-            axes.plot([x for x, _ in points], [y for _, y in points], **point, **face)
+    faces = ({"color": style["color"]}, marks.open_point(style["color"]))
+    for curve in (region.lower, region.upper):
+        axes.plot(*curve.pieces(), **style)
+        for points, face in zip(curve.ends(), faces, strict=True):
+            if points:  # the layout would make room for a line without points, too
+                axes.plot([x for x, _ in points], [y for _, y in points], **point, **face)
 
 
 def end_notes(*regions: Region) -> list[LegendEntry]:
@@ -304,12 +290,7 @@ def breach_notes(region: Region, area: str, line: str) -> list[LegendEntry]:
 
 def diagonal_note() -> LegendEntry:
     """What the diagonal means."""
-    return LegendEntry("nothing learned", marks.line(**nothing_learned()))
-
-
-def nothing_learned() -> dict[str, Any]:
-    """The diagonal."""
-    return {"color": colour("muted"), "linewidth": 1, "linestyle": (0, (1, 3))}
+    return LegendEntry("nothing learned", marks.line(**marks.look("nothing learned")))
 
 
 def breach(place: int = 0) -> dict[str, Any]:
@@ -320,8 +301,3 @@ def breach(place: int = 0) -> dict[str, Any]:
 def breach_line(place: int = 0) -> dict[str, Any]:
     """The boundary of such an area."""
     return {"color": colour("risk"), "linewidth": 1.8, "linestyle": DASHES[place]}
-
-
-def at_parity() -> dict[str, Any]:
-    """The boundary of the parity that a demand allows."""
-    return {"color": colour("ink"), "linewidth": 1.4}

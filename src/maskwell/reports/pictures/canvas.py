@@ -161,11 +161,9 @@ class Picture:
 
     def inline_svg(self) -> str:
         """A drawing to stand inside a page: it takes the colours of the page and the width it is given."""
-        return "\n".join(self._inline_page(page) for page in range(len(self.pages)))
-
-    def _inline_page(self, page: int) -> str:
-        svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", self.svg(page=page), count=2)
-        return with_variables(re.sub(r' xmlns(?::xlink)?="[^"]*"', "", svg).replace("xlink:href", "href"))
+        drawn = (re.sub(r' (?:width|height)="[\d.]+pt"', "", self.svg(page=i), count=2) for i in range(len(self.pages)))
+        bare = (re.sub(r' xmlns(?::xlink)?="[^"]*"', "", svg).replace("xlink:href", "href") for svg in drawn)
+        return "\n".join(map(with_variables, bare))
 
     def contents(self, path: str | Path) -> dict[str, bytes]:
         """The drawing as files hold it: one ``.pdf`` with all pages, or an ``.svg`` or ``.png`` for each of them.

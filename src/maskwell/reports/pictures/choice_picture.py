@@ -14,6 +14,7 @@ from maskwell.core.arguments import Real, check_kind
 from maskwell.core.exact import Number, log_of
 from maskwell.core.percentages import SPACE, percent
 from maskwell.core.phrases import Printed, shorten
+from maskwell.notes import Note
 from maskwell.planning.candidates import Frontier, FrontierLine, frontier
 from maskwell.planning.design_choice import Choice, choose
 from maskwell.planning.sample_size import check_n
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
 LOW, HIGH, POINTS = 0.25, 5.0, 77  # epsilons of the scale; one of them is 1
 MOST = 700.0  # the largest epsilon that has a gamma
 RESPONDENTS = 1000
-DRAWN = ("subset", "k-ary", "oue, best-linear", "rappor, best-linear")
-"""Lines that are drawn; unary encodings with the best of their three estimators."""
+DRAWN = ("subset", "k-ary", "oue, best-linear", "rappor, best-linear")  # unary encodings with the best estimator
 SAME, CLOSE = 1e-9, 1e-3
 EQUAL_SHARES = "Errors are drawn at equal shares, not at those that were assumed."
 NO_BOUND = "Local l-diversity is not on this scale: it has no bound on parity."
@@ -148,19 +148,15 @@ def _row(line: FrontierLine, entry: Entry, at: int) -> list[str]:
 def _in_words(curves: Frontier, scene: Scene, demand: Demand | None) -> str:
     said = ", ".join(f"{entry.label} {Printed(100 * float(entry.error[scene.place])):.3g}" for entry in scene.entries)
     beaten = [entry for entry in scene.entries if entry.beaten_by]
+    at, others = asked(demand or Demand.from_epsilon(1)), "; ".join(entry.label for entry in beaten)
     parts = [
-        f"Error of one share from {scene.n:,} reports about {curves.k:,} categories, in percentage points, against "
-        f"privacy: the more privacy, the larger the error. At {asked(demand or Demand.from_epsilon(1))}: {said}.",
+        Note("picture-of-a-frontier", n=scene.n, k=curves.k, at=at, said=said),
         f"For the demand {in_symbols(demand)}, {scene.reason}." if demand else "",
-        "Not admissible, because designs of the same parity are more informative: "
-        f"{'; '.join(entry.label for entry in beaten)}; "
-        f"{beaten[0].beaten_by} adds less variance, whatever the shares.",
+        Note("designs-that-are-beaten", others=others, by=beaten[0].beaten_by),
         *scene.remarks,
     ]
     return " ".join(part for part in parts if part)
 
-
-# ---- the drawing
 
 HEIGHT = 240
 MOST_TICKS = 6
@@ -285,9 +281,6 @@ def _gamma(epsilon: float) -> str:
     return marks.scale_number(
         float(f"{Printed(gamma):.2g}" if gamma < marks.LARGEST_PLAIN else f"{Printed(gamma):.1g}")
     )
-
-
-# ---- points at the demand
 
 
 def _points(axes: Axes, scene: Scene, rows: Sequence[Row]) -> None:

@@ -64,6 +64,10 @@ def plot_demands(demands: Sequence[Demand]) -> Picture:
         raise ParameterError("demands-count-demands", demands_count=len(demands), demands=demands)
     regions = [Region.of(demand) for demand in demands]
     verdict = _stricter(*demands)
+    prior = beliefs.Grid.around(one for demand in demands for one in demand.breaks).prior[1:-1]
+    above = np.max([demand.upper(prior) for demand in demands], axis=0) < 1
+    below = np.min([demand.lower(prior) for demand in demands], axis=0) > 0
+    any_both = bool(above.any() or below.any())  # whether some change of belief breaches both
 
     def draw(sheet: Sheet) -> None:
         axes = beliefs.square(sheet)
@@ -71,14 +75,10 @@ def plot_demands(demands: Sequence[Demand]) -> Picture:
             beliefs.draw_breach(axes, region, place)
         pairs = enumerate(zip(demands, regions, strict=True))
         marked = [note for place, pair in pairs for note in _one_of_two(place, *pair)]
-        both = (
-            [LegendEntry("breach of both", marks.area(**{**beliefs.breach(), "hatch": "".join(beliefs.HATCHES)}))]
-            if _overlap(*demands)
-            else []
-        )
-        beliefs.explain(
-            sheet, [LegendEntry(verdict), *marked, *both, *beliefs.end_notes(*regions), beliefs.diagonal_note()]
-        )
+        if any_both:
+            hatched = {**beliefs.breach(), "hatch": "".join(beliefs.HATCHES)}
+            marked.append(LegendEntry("breach of both", marks.area(**hatched)))
+        beliefs.explain(sheet, [LegendEntry(verdict), *marked, *beliefs.end_notes(*regions), beliefs.diagonal_note()])
 
     return Picture(
         name="demands",
@@ -117,7 +117,7 @@ def plot_canonical(demand: Demand) -> Picture:
         beliefs.draw_breach(axes, stated)
         if not same:
             beliefs.trace(axes, canonical, **beliefs.breach_line(1))
-        beliefs.trace(axes, implied, **beliefs.at_parity())
+        beliefs.trace(axes, implied, **marks.look("parity"))
         beliefs.explain(sheet, [*_canonical_notes(demand, stated, same=same), LegendEntry(remark)])
 
     return Picture(
@@ -147,7 +147,7 @@ def _canonical_notes(demand: Demand, stated: Region, *, same: bool) -> list[Lege
         *_heading(demand),
         *beliefs.breach_notes(stated, "breach, as stated", "upper and lower limit, as stated"),
         *([] if same else following),
-        LegendEntry(f"really asked: {asked(demand).split(' (')[0]}", marks.line(**beliefs.at_parity())),
+        LegendEntry(f"really asked: {asked(demand).split(' (')[0]}", marks.line(**marks.look("parity"))),
         *beliefs.end_notes(stated),
         beliefs.diagonal_note(),
     ]
@@ -166,14 +166,6 @@ def _one_of_two(place: int, demand: Demand, region: Region) -> list[LegendEntry]
     area = None if region.is_empty else marks.area(**beliefs.breach(place))
     line = None if region.is_empty else marks.line(**beliefs.breach_line(place))
     return [LegendEntry(in_symbols(demand), area, strong=True), LegendEntry(f"parity up to {asked(demand)}", line)]
-
-
-def _overlap(first: Demand, second: Demand) -> bool:
-    """Whether some change of belief breaches both."""
-    prior = beliefs.Grid.around((*first.breaks, *second.breaks)).prior[1:-1]
-    above = np.maximum(first.upper(prior), second.upper(prior)) < 1
-    below = np.minimum(first.lower(prior), second.lower(prior)) > 0
-    return bool(above.any() or below.any())
 
 
 def _stricter(first: Demand, second: Demand) -> str:
@@ -218,7 +210,7 @@ def plot_family(gammas: Sequence[Number] = GAMMAS, *, demand: Demand | None = No
         axes = beliefs.square(sheet)
         if asked_for and implied and not asked_for.is_empty:
             beliefs.draw_breach(axes, asked_for)
-            beliefs.trace(axes, implied, **beliefs.at_parity())
+            beliefs.trace(axes, implied, **marks.look("parity"))
         for region, style in zip(regions, _styles(len(exact)), strict=True):
             beliefs.trace(axes, region, **style)
         _label(axes, exact)
@@ -299,7 +291,7 @@ def _demand_key(demand: Demand, stated: Region) -> list[LegendEntry]:
     return [
         *beliefs.breach_notes(stated, f"breach of {in_symbols(demand)}", "limit of the demand"),
         *beliefs.end_notes(stated),
-        LegendEntry(f"really asked: {bound}", marks.line(**beliefs.at_parity())),
+        LegendEntry(f"really asked: {bound}", marks.line(**marks.look("parity"))),
     ]
 
 

@@ -41,8 +41,7 @@ def plot_learned(
     """Estimates with intervals; long labels are wrapped, and many lines are parted into pages.
 
     The inner part of an interval is what open answers of the same people would have left uncertain (their Wald
-    interval), the rest is what randomization adds. (Variances add up, half widths do not: with half of the variance
-    from randomization, open answers have 71 % of the half width.)
+    interval), the rest is what randomization adds. Variances add up, half widths do not.
 
     Parameters
     ----------
@@ -113,14 +112,14 @@ def _chosen(estimate: Estimate, sums: Estimate | None, categories: Sequence[Any]
 def _pages(lines: Lines) -> list[Draw]:
     """Lines that stand on one page each; a group that goes on has its name again."""
     starts = range(0, len(lines.lines), LINES)
-    parts = [lines.lines[start : start + LINES] for start in starts]
-    return [partial(_draw, lines=_page_of(lines, part, i, len(parts))) for i, part in enumerate(parts)]
-
-
-def _page_of(lines: Lines, some: tuple[Line, ...], page: int, pages: int) -> Lines:
-    first = some[0]
-    again = (Line(f"{first.group} (continued)", heading=True),) if page and first.group and not first.heading else ()
-    return replace(lines, lines=(*again, *some), foot=page_words(page, pages), limits=lines.scale)
+    pages: list[Draw] = []
+    for page, start in enumerate(starts):
+        some = lines.lines[start : start + LINES]
+        if page and some[0].group and not some[0].heading:
+            some = (Line(f"{some[0].group} (continued)", heading=True), *some)
+        part = replace(lines, lines=some, foot=page_words(page, len(starts)), limits=lines.scale)
+        pages.append(partial(_draw, lines=part))
+    return pages
 
 
 def _known_shares(shares: Any, k: int) -> Real | None:
@@ -149,16 +148,20 @@ def _estimate(axes: Axes, line: Line, y: float) -> None:
     """One line; what is not known is not drawn."""
     if np.isfinite(line.high - line.low):
         known = np.isfinite(line.openly)
-        axes.fill(*marks.box_at(line.low, line.high, y), zorder=3, **(marks.added_area() if known else _interval()))
+        axes.fill(
+            *marks.box_at(line.low, line.high, y),
+            zorder=3,
+            **(marks.look("added") if known else marks.look("interval")),
+        )
         if known:
             inner = np.clip([line.centre - line.openly, line.centre + line.openly], line.low, line.high)
-            axes.fill(*marks.box_at(inner[0], inner[1], y), zorder=4, **marks.sampling_area())
+            axes.fill(*marks.box_at(inner[0], inner[1], y), zorder=4, **marks.look("sampling"))
     if np.isfinite(line.centre):
         marks.upright(axes, line.centre, y)
     if np.isfinite(line.reported):
-        axes.plot([line.reported], [y], **marks.report_point())
+        axes.plot([line.reported], [y], **marks.look("reported"))
     if np.isfinite(line.truth):
-        axes.plot([line.truth], [y - 9], **marks.truth_point())
+        axes.plot([line.truth], [y - 9], **marks.look("true"))
 
 
 def _key(lines: Lines) -> list[LegendEntry]:
@@ -168,23 +171,17 @@ def _key(lines: Lines) -> list[LegendEntry]:
     notes = [LegendEntry("estimate", marks.bar(color=colour("ink"), linewidth=2))]
     if any(parts):
         notes += [
-            LegendEntry(f"{kinds[0]}, as randomized", marks.area(**marks.added_area())),
-            LegendEntry("of it, if the same people had been asked openly", marks.area(**marks.sampling_area())),
+            LegendEntry(f"{kinds[0]}, as randomized", marks.area(**marks.look("added"))),
+            LegendEntry("of it, if the same people had been asked openly", marks.area(**marks.look("sampling"))),
         ]
     if not all(parts):
-        notes.append(LegendEntry(kinds[0], marks.area(**_interval())))
+        notes.append(LegendEntry(kinds[0], marks.area(**marks.look("interval"))))
     known = {
-        "truth": LegendEntry("truth", marks.line(**marks.truth_point())),
-        "reported": LegendEntry("reports", marks.line(**marks.report_point())),
+        "truth": LegendEntry("truth", marks.line(**marks.look("true"))),
+        "reported": LegendEntry("reports", marks.line(**marks.look("reported"))),
     }
     return [*notes, *(known[name] for name in lines.known)]
 
-
-def _interval() -> dict[str, Any]:
-    return {"facecolor": colour("rule"), "edgecolor": colour("muted"), "linewidth": 1}
-
-
-# ---- what is drawn, line by line
 
 ALL = "all"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,8 +24,6 @@ from maskwell.reports.pictures.sheet import LegendEntry, Row, Sheet, rows_height
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-BAR = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +52,6 @@ def plot_coefficients(
     ----------
     found
         A regression, or the effects that it gives.
-    level
-        Of the intervals.
     exponentiate
         Draw odds ratios, on a logarithmic scale.
     order
@@ -157,22 +153,17 @@ def _draw(sheet: Sheet, *, rows: _Rows, part: slice, foot: str) -> None:
     _scale(axes, rows)
     left, right = axes.get_xlim()
     for centre, low, high, y in zip(*values, write_rows(axes, words), strict=True):
-        axes.plot(np.clip([low, high], left, right), [y, y], **_interval())
+        axes.plot(np.clip([low, high], left, right), [y, y], **marks.look("reach"))
         inside = left < centre < right  # at infinity an arrow at the edge shows the way
         marker = "o" if inside else "<" if centre <= left else ">"
-        axes.plot([np.clip(centre, left, right)], [y], **_point(marker))
+        axes.plot([np.clip(centre, left, right)], [y], **marks.look("coefficient", marker=marker))
     axes.set_xlabel(f"{rows.unit}; {rows.below}")
     interval = f"{Printed(100 * rows.level):g} % interval{f' ({rows.method})' if rows.method else ''}"
-    sheet.below += [LegendEntry(rows.unit, marks.line(**_point("o"))), LegendEntry(interval, marks.line(**_interval()))]
+    sheet.below += [
+        LegendEntry(rows.unit, marks.line(**marks.look("coefficient"))),
+        LegendEntry(interval, marks.line(**marks.look("reach"))),
+    ]
     sheet.below += [LegendEntry(foot, tone="muted")] if foot else []
-
-
-def _interval() -> dict[str, Any]:
-    return {"color": colour("sampling"), "linewidth": BAR, "solid_capstyle": "butt"}
-
-
-def _point(marker: str) -> dict[str, Any]:
-    return {"marker": marker, "markersize": 7, "color": colour("truth"), "linestyle": "none", "zorder": 5}
 
 
 def _scale(axes: Axes, rows: _Rows) -> None:

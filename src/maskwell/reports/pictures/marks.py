@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from maskwell.core.percentages import MINUS
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 BAR = 6.0  # half of the height of a bar
+POINT = {"linestyle": "none", "clip_on": False}
 
 
 def line(**style: Any) -> Artist:
@@ -44,26 +45,47 @@ def open_point(edge: str) -> dict[str, Any]:
     return {"markerfacecolor": colour("paper"), "markeredgecolor": edge, "markeredgewidth": 1.6}
 
 
-def added_area() -> dict[str, Any]:
-    """What randomization adds: to a width, to a variance, to the records that change."""
-    return {"facecolor": colour("randomization"), "edgecolor": colour("report"), "hatch": "////", "linewidth": 1}
+LOOKS: Mapping[str, Mapping[str, Any]] = {
+    # what randomization adds: to a width, to a variance, to the records that change; and what sampling alone gives
+    "added": {"facecolor": "randomization", "edgecolor": "report", "hatch": "////", "linewidth": 1},
+    "sampling": {"facecolor": "sampling", "edgecolor": "truth", "linewidth": 1},
+    "sampling alone": {"color": "truth", "linewidth": 1.2, "linestyle": (0, (5, 2))},
+    # a true value, or one before a release; a value of the reports, or one after it
+    "true": {"marker": "v", "markersize": 8.5, "markeredgewidth": 0, "color": "truth", "zorder": 7, **POINT},
+    "reported": {
+        "marker": "o",
+        "markersize": 7.5,
+        "markeredgewidth": 2,
+        "zorder": 6,
+        **POINT,
+        "markerfacecolor": "paper",
+        "markeredgecolor": "report",
+    },
+    "before": {"color": "truth", "linewidth": 1.8, "linestyle": (0, (6, 2)), "zorder": 4},
+    "after": {"color": "report", "linewidth": 2.6, "zorder": 5},
+    # intervals: of a share, and of a coefficient with its point
+    "interval": {"facecolor": "rule", "edgecolor": "muted", "linewidth": 1},
+    "reach": {"color": "sampling", "linewidth": 5.0, "solid_capstyle": "butt"},
+    "coefficient": {"marker": "o", "markersize": 7, "color": "truth", "linestyle": "none", "zorder": 5},
+    # beliefs: the diagonal, the boundary of a parity, where no report leads, and a breach that one leads to
+    "nothing learned": {"color": "muted", "linewidth": 1, "linestyle": (0, (1, 3))},
+    "parity": {"color": "ink", "linewidth": 1.4},
+    "unreachable": {"facecolor": "grid", "edgecolor": "rule", "linewidth": 0},
+    "broken": {"facecolor": "risk", "edgecolor": "risk", "linewidth": 0, "alpha": 0.45},
+    # bounds of a release, and one combination of labels
+    "limit": {"color": "risk", "linewidth": 1.4, "linestyle": (0, (4, 3)), "zorder": 2},
+    "beyond": {"facecolor": "risk", "alpha": 0.13, "linewidth": 0, "zorder": 1},
+    "dot": {"marker": "o", "markersize": 4, "linestyle": "none", "zorder": 4, "markeredgewidth": 0, "color": "truth"},
+    # what a reader pointed out
+    "pin": {"marker": "D", "markersize": 8, "linestyle": "none", "color": "accent", "zorder": 6},
+}
+COLOURED = ("color", "facecolor", "edgecolor", "markerfacecolor", "markeredgecolor")
 
 
-def sampling_area() -> dict[str, Any]:
-    """What sampling alone gives."""
-    return {"facecolor": colour("sampling"), "edgecolor": colour("truth"), "linewidth": 1}
-
-
-def truth_point() -> dict[str, Any]:
-    """A true value, or one before a release."""
-    shape = {"marker": "v", "markersize": 8.5, "linestyle": "none", "markeredgewidth": 0, "clip_on": False}
-    return {**shape, "color": colour("truth"), "zorder": 7}
-
-
-def report_point() -> dict[str, Any]:
-    """A value of the reports, or one after a release."""
-    face = {**open_point(colour("report")), "markeredgewidth": 2, "clip_on": False}
-    return {"marker": "o", "markersize": 7.5, "linestyle": "none", "zorder": 6, **face}
+def look(name: str, **more: Any) -> dict[str, Any]:
+    """A style by its name, in the colours that were chosen."""
+    style = {key: colour(value) if key in COLOURED else value for key, value in LOOKS[name].items()}
+    return {**style, **more}
 
 
 def box_at(low: float, high: float, y: float) -> tuple[list[float], list[float]]:
@@ -83,8 +105,6 @@ def name_ends(axes: Axes, height: float, ends: Sequence[tuple[float, str, str, b
         style: dict[str, Any] = {"color": colour(tone), "weight": "bold" if strong else "normal", "va": "center"}
         axes.text(1.02, y / height, name, transform=axes.transAxes, **style)
 
-
-# ---- scales
 
 FEW_DECADES, MOST_DECADES = 2.2, 9
 LARGE_COUNT = 10**6
@@ -169,9 +189,9 @@ def spread(places: Sequence[float], *, apart: float, low: float, high: float) ->
     order = sorted(range(len(places)), key=places.__getitem__)
     for i in order:
         groups.append([i])
-        while (
-            len(groups) > 1
-            and _start(groups[-1], places, apart, low, high) < _end(groups[-2], places, apart, low, high) + apart
+        while len(groups) > 1 and (
+            _start(groups[-1], places, apart, low, high)
+            < _start(groups[-2], places, apart, low, high) + apart * (len(groups[-2]) - 1) + apart
         ):
             last = groups.pop()
             groups[-1] += last
@@ -188,7 +208,3 @@ def _start(group: Sequence[int], places: Sequence[float], apart: float, low: flo
     length = apart * (len(group) - 1)
     middle = sum(places[i] for i in group) / len(group)
     return max(low, min(middle - length / 2, high - length))
-
-
-def _end(group: Sequence[int], places: Sequence[float], apart: float, low: float, high: float) -> float:
-    return _start(group, places, apart, low, high) + apart * (len(group) - 1)

@@ -1,7 +1,6 @@
-"""The colours and letters of pictures and pages.
+"""The colours and letters of pictures and pages, named by what they mean; the hues lie near those of Okabe and Ito.
 
-Each colour is named by what it means. Meaning never rests on colour alone: labels, shapes and hatching repeat it. The
-hues lie near those of Okabe and Ito, moved until text and lines reach WCAG AA on both papers; a test measures it.
+Meaning never rests on colour alone, and text and lines reach WCAG AA on both papers, which a test measures.
 """
 
 from __future__ import annotations

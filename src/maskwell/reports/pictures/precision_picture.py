@@ -14,6 +14,7 @@ from maskwell.core.arguments import Array, Real, as_list, check_kind, pairs_of
 from maskwell.core.exact import Number, to_float
 from maskwell.core.phrases import Printed, shorten
 from maskwell.errors import ParameterError
+from maskwell.notes import Note
 from maskwell.planning.sample_size import SamplePlan, margin_of
 from maskwell.planning.set_sizes import check_k, gamma_of, minimax_size, switch_gamma, switch_k, variance_table
 from maskwell.reports.pictures import marks
@@ -179,11 +180,7 @@ def _variances_in_words(ks: Sequence[int], gammas: Sequence[Fraction], marked: S
         )
         for j, k in enumerate(ks)
     )
-    return (
-        "Variance that the best subset design adds to all estimates together, times n. It grows with the number of "
-        f"categories k and falls with gamma: {said}. Sampling adds at most 1. "
-        f"Marked: {'; '.join(marked) or 'nothing'}."
-    )
+    return Note("picture-of-added-variance", said=said, marked="; ".join(marked) or "nothing")
 
 
 def _arrays(by_k: Sequence[_Line], by_gamma: Sequence[_Line]) -> dict[str, Array]:
@@ -219,11 +216,11 @@ def _draw_variances(
     panels[0].set_title("Added variance × number of reports")
     if pin is not None and not pin.beyond:
         for axes, x in zip(panels, (pin.k, float(pin.gamma)), strict=True):
-            axes.plot([x], [pin.variance], **_own_mark(), clip_on=False)
+            axes.plot([x], [pin.variance], **marks.look("pin"), clip_on=False)
     styles = {
-        "pin": _own_mark(),
+        "pin": marks.look("pin"),
         "ring": {"marker": "o", "markersize": 6, "linestyle": "none", **marks.open_point(colour("level5"))},
-        "sampling": _sampling_line(),
+        "sampling": marks.look("sampling alone"),
     }
     sheet.below += [LegendEntry(words, marks.line(**styles[kind]) if kind else None) for words, kind in told.items()]
 
@@ -236,7 +233,7 @@ def _heights(lines: Sequence[_Line]) -> tuple[float, float]:
 def _panel(axes: Axes, lines: Sequence[_Line], y: tuple[float, float]) -> None:
     marks.log_scale(axes, x=(float(lines[0].x[0]), float(lines[0].x[-1])), y=y)
     if y[0] < 1 < y[1]:
-        axes.axhline(1, **_sampling_line())
+        axes.axhline(1, **marks.look("sampling alone"))
     tones = levels(len(lines))
     for line, tone in zip(lines, tones, strict=True):
         axes.plot(line.x, line.variance, color=colour(tone), linewidth=1.8)
@@ -249,14 +246,6 @@ def _panel(axes: Axes, lines: Sequence[_Line], y: tuple[float, float]) -> None:
     marks.name_ends(
         axes, PANEL_HEIGHT, [(end, line.name, tone, False) for end, line, tone in zip(ends, lines, tones, strict=True)]
     )
-
-
-def _own_mark() -> dict[str, Any]:
-    return {"marker": "D", "markersize": 8, "linestyle": "none", "color": colour("accent"), "zorder": 6}
-
-
-def _sampling_line() -> dict[str, Any]:
-    return {"color": colour("truth"), "linewidth": 1.2, "linestyle": (0, (5, 2))}
 
 
 MARGIN_HEIGHT = 236
@@ -300,9 +289,9 @@ def _draw_margins(sheet: Sheet, plan: SamplePlan, reach: Real, margin: Real, dir
     marks.set_numbers(axes.xaxis, ticks)
     if ticks[-1] < LONG:
         axes.xaxis.set_ticklabels([f"{n:,}" for n in ticks])
-    axes.fill_between(reach, direct, margin, zorder=2, **marks.added_area())
-    axes.fill_between(reach, 0, direct, zorder=3, **marks.sampling_area())
-    axes.plot([float(plan.n)], [plan.margin], **_own_mark(), clip_on=False)
+    axes.fill_between(reach, direct, margin, zorder=2, **marks.look("added"))
+    axes.fill_between(reach, 0, direct, zorder=3, **marks.look("sampling"))
+    axes.plot([float(plan.n)], [plan.margin], **marks.look("pin"), clip_on=False)
     axes.axhline(0, color=colour("muted"), linewidth=1)
     axes.set_title(f"{Printed(100 * plan.level):g} % interval within ±")
     axes.set_xlabel("Respondents")
@@ -311,8 +300,8 @@ def _draw_margins(sheet: Sheet, plan: SamplePlan, reach: Real, margin: Real, dir
     sheet.below += [
         LegendEntry(
             f"{plan.n:,} respondents: share of {who} within {within}, asked directly {directly}",
-            marks.line(**_own_mark()),
+            marks.line(**marks.look("pin")),
         ),
-        LegendEntry("randomized", marks.area(**marks.added_area())),
-        LegendEntry("asked openly", marks.area(**marks.sampling_area())),
+        LegendEntry("randomized", marks.area(**marks.look("added"))),
+        LegendEntry("asked openly", marks.area(**marks.look("sampling"))),
     ]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from maskwell.core.arguments import Flag, check_kind, shown_short
 from maskwell.core.exact import Parity
 from maskwell.core.percentages import SPACE
 from maskwell.core.phrases import shorten
 from maskwell.errors import ParameterError, WrongTypeError
+from maskwell.notes import Note
 from maskwell.privacy.criteria import Demand, posterior_range
 from maskwell.reports.demand_words import asked, demand_bounds, in_symbols, kept
 from maskwell.reports.pictures import belief_square as beliefs
@@ -30,16 +31,12 @@ NAME_WIDTH = 60
 
 
 def plot_revealed(parity: Parity, *, demand: Demand | None = None, name: str = "", decimals: bool = False) -> Picture:
-    """What one report can do to anybody's belief, for a design of this parity.
+    """What one report can do to anybody's belief, for a design of this parity and name.
 
     Parameters
     ----------
-    parity
-        Of the design.
     demand
         Drawn with it: the design meets the demand when all that the demand forbids lies where no report leads.
-    name
-        What the design is called, such as its file.
     decimals
         Whether the design was given as decimals, so that a demand is met within slack
         (:mod:`maskwell.privacy.criteria`).
@@ -96,10 +93,12 @@ def _against(parity: Parity, region: Region, demand: Demand, stated: Region, nam
         answer = "Met"
         reason = "nothing is asked" if isinstance(demand.gamma_exact, float) else "no report leads into a breach"
 
+    allowed = f"The demand {in_symbols(demand)} allows parity up to {asked(demand)}."
+
     def draw(sheet: Sheet) -> None:
         axes = beliefs.square(sheet)
         _draw_reach(axes, region)
-        beliefs.shade_between(axes, stated, region, **_broken())
+        beliefs.shade_between(axes, stated, region, **marks.look("broken"))
         beliefs.draw_breach(axes, stated)
         if worst is not None:
             _bar(axes, parity, worst.before)
@@ -118,10 +117,7 @@ def _against(parity: Parity, region: Region, demand: Demand, stated: Region, nam
     return Picture(
         name="revealed",
         title="What a report reveals, against a demand",
-        text=(
-            f"{_in_words(parity, name)} The demand {in_symbols(demand)} allows parity up to {asked(demand)}. "
-            f"{answer}: {reason}."
-        ),
+        text=f"{_in_words(parity, name)} {allowed} {answer}: {reason}.",
         data={**region.arrays, "demand_lower": stated.lower.value, "demand_upper": stated.upper.value},
         columns=(*COLUMNS, *DEMANDED),
         rows=[[*row, *bounds] for row, bounds in zip(_rows(parity), demand_bounds(demand), strict=True)],
@@ -144,18 +140,12 @@ def _in_words(parity: Parity, name: str) -> str:
     if isinstance(parity, float):
         return f"{said}Without a bound on parity, a report may lead anybody to certainty. In numbers: {cases}."
     factor = factor_up(parity)
-    return (
-        f"{said}With parity at most {factor}, one report can multiply or divide the odds of any statement about a "
-        f"person by at most {factor}. In numbers: {cases}."
-    )
-
-
-# ---- what is drawn, and the words that explain it
+    return Note("picture-of-a-parity", said=said, factor=factor, cases=cases)
 
 
 def _draw_reach(axes: Axes, region: Region) -> None:
-    beliefs.shade_outside(axes, region, **_unreachable())
-    beliefs.trace(axes, region, **beliefs.at_parity())
+    beliefs.shade_outside(axes, region, **marks.look("unreachable"))
+    beliefs.trace(axes, region, **marks.look("parity"))
 
 
 def _bar(axes: Axes, parity: Parity, prior: Fraction) -> None:
@@ -169,16 +159,16 @@ def _demand_notes(stated: Region, worst: Worst | None) -> list[LegendEntry]:
     """What the demand adds to the drawing: nothing where it forbids nothing."""
     notes = beliefs.breach_notes(stated, "breach: what the demand forbids", "limit of the demand")
     if notes and worst is not None:
-        notes.insert(1, LegendEntry("breach that a report can lead to", marks.area(**_broken())))
+        notes.insert(1, LegendEntry("breach that a report can lead to", marks.area(**marks.look("broken"))))
     return [*notes, *beliefs.end_notes(stated)] if notes else []
 
 
 def _outside_note(region: Region) -> list[LegendEntry]:
-    return [] if region.is_empty else [LegendEntry("no report leads here", marks.area(**_unreachable()))]
+    return [] if region.is_empty else [LegendEntry("no report leads here", marks.area(**marks.look("unreachable")))]
 
 
 def _reach_note() -> LegendEntry:
-    return LegendEntry("what one report can do", marks.line(**beliefs.at_parity()))
+    return LegendEntry("what one report can do", marks.line(**marks.look("parity")))
 
 
 def _bar_notes() -> list[LegendEntry]:
@@ -186,11 +176,3 @@ def _bar_notes() -> list[LegendEntry]:
         LegendEntry("before", marks.line(linestyle="none", marker="o", markersize=8, color=colour("ink"))),
         LegendEntry("possible after", marks.bar(color=colour("report"), linewidth=6)),
     ]
-
-
-def _unreachable() -> dict[str, Any]:
-    return {"facecolor": colour("grid"), "edgecolor": colour("rule"), "linewidth": 0}
-
-
-def _broken() -> dict[str, Any]:
-    return {"facecolor": colour("risk"), "edgecolor": colour("risk"), "linewidth": 0, "alpha": 0.45}

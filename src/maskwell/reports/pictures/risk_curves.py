@@ -17,6 +17,7 @@ from maskwell.errors import InputError, ParameterError
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.stages.stage import Stage
+from maskwell.notes import Note
 from maskwell.reports.pictures import marks
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
@@ -36,11 +37,6 @@ def plot_release_risk(release: AnyRelease) -> Picture:
     """Risk of the records of a file before and after its release, against the bound, and what the release costs.
 
     The risk after is the largest chance of a correct match by the intruder that the limit of the plan is for.
-
-    Parameters
-    ----------
-    release
-        With its risk: a release whose plan names keys.
     """
     check_kind(AnyRelease, release=release)
     if release.risk is None:
@@ -96,16 +92,13 @@ def _in_words(
     before: RiskSpread, after: RiskSpread, bound: float | None, costs: Sequence[Cost], keys: Sequence[str]
 ) -> str:
     who = f"who knows {', '.join(keys)} of a person" if keys else "who knows the key of a person"
-    said = (
-        f"Chance that somebody {who} finds the right record among {counted(before.n, 'record', 'records')}. "
-        f"Before the release it is {_most(before)} at most, for {count(before.at_least(before.most))} of them; "
-        f"after it {_most(after)} at most."
+    records, found = counted(before.n, "record", "records"), count(before.at_least(before.most))
+    said: str = Note(
+        "picture-of-a-release", who=who, records=records, before=_most(before), found=found, after=_most(after)
     )
     if bound is not None:
-        above = after.above(bound)
-        said += (
-            f" The bound is {bound_in_percent(bound, up=True)}: {count(before.above(bound))} records were above it, "
-        )
+        above, earlier = after.above(bound), count(before.above(bound))
+        said += f" The bound is {bound_in_percent(bound, up=True)}: {earlier} records were above it, "
         said += f"{count(above) if above else 'none'} still {'are' if above != 1 else 'is'}."
     changes = "; ".join(f"{c.label} {percent(c.changed)} percent" for c in costs)
     return said + (f" Records that change: {changes}." if changes else "")
@@ -117,8 +110,8 @@ def _most(spread: RiskSpread) -> str:
 
 def _notes(before: RiskSpread, after: RiskSpread, bound: float | None) -> list[LegendEntry]:
     notes = [
-        LegendEntry(f"before: up to {_most(before)}", marks.line(**_before())),
-        LegendEntry(f"after: up to {_most(after)}", marks.line(**_after())),
+        LegendEntry(f"before: up to {_most(before)}", marks.line(**marks.look("before"))),
+        LegendEntry(f"after: up to {_most(after)}", marks.line(**marks.look("after"))),
     ]
     if bound is None:
         return notes
@@ -126,11 +119,10 @@ def _notes(before: RiskSpread, after: RiskSpread, bound: float | None) -> list[L
     said = "no record is above it" if not above else f"{counted(above, 'record', 'records')} still above it"
     return [
         *notes,
-        LegendEntry(f"bound of {bound_in_percent(bound, up=True)}: {said} after the release", marks.area(**_beyond())),
+        LegendEntry(
+            f"bound of {bound_in_percent(bound, up=True)}: {said} after the release", marks.area(**marks.look("beyond"))
+        ),
     ]
-
-
-# ---- drawing
 
 
 def _draw(sheet: Sheet, before: RiskSpread, after: RiskSpread, bound: float | None, costs: Sequence[Cost]) -> None:
@@ -143,7 +135,7 @@ def _draw(sheet: Sheet, before: RiskSpread, after: RiskSpread, bound: float | No
     sheet.below += _notes(before, after, bound)
     if costs:
         _costs(beside[0], costs, rows)
-        sheet.below.append(LegendEntry("records that change, expected", marks.area(**marks.added_area())))
+        sheet.below.append(LegendEntry("records that change, expected", marks.area(**marks.look("added"))))
         if any(cost.realised is not None for cost in costs):
             sheet.below.append(
                 LegendEntry("records that changed, as realised", marks.bar(color=colour("ink"), linewidth=2))
@@ -155,13 +147,13 @@ def _curves(axes: Axes, before: RiskSpread, after: RiskSpread, bound: float | No
     marks.count_ticks(axes.yaxis, max(10, before.n))
     marks.whole_percent_ticks(axes.xaxis)
     if bound is not None:
-        axes.axvspan(bound, 1, **_beyond())
+        axes.axvspan(bound, 1, **marks.look("beyond"))
         axes.axvline(bound, color=colour("risk"), linewidth=1.4, zorder=3)
         at, align = (bound - 0.015, "right") if bound > 0.5 else (bound + 0.015, "left")
         words = f"bound {bound_in_percent(bound, up=True)}"
         axes.text(at, 1.15 * before.n, words, color=colour("risk"), ha=align, va="center")
-    _curve(axes, before, _before())
-    _curve(axes, after, _after())
+    _curve(axes, before, marks.look("before"))
+    _curve(axes, after, marks.look("after"))
     axes.axhline(FLOOR, color=colour("muted"), linewidth=1)
     axes.set_title("Records with at least this risk")
     axes.set_xlabel("Chance of a correct match, %")
@@ -177,20 +169,6 @@ def _curve(axes: Axes, spread: RiskSpread, style: dict[str, Any]) -> None:
     y = np.concatenate([np.repeat(records, 2), [FLOOR]])
     axes.plot(x, y, **style, clip_on=False)
 
-
-def _before() -> dict[str, Any]:
-    return {"color": colour("truth"), "linewidth": 1.8, "linestyle": (0, (6, 2)), "zorder": 4}
-
-
-def _after() -> dict[str, Any]:
-    return {"color": colour("report"), "linewidth": 2.6, "zorder": 5}
-
-
-def _beyond() -> dict[str, Any]:
-    return {"facecolor": colour("risk"), "alpha": 0.13, "linewidth": 0, "zorder": 1}
-
-
-# ---- what a release costs, beside its risk
 
 ENDS = (0.02, 0.1, 0.2, 0.5, 1.0)  # where the scale may end
 
@@ -212,15 +190,13 @@ def _costs(axes: Axes, costs: Sequence[Cost], rows: Sequence[Row]) -> None:
     axes.set_xlim(0, end)
     axes.set_xticks([0, end / 2, end], ["0", f"{Printed(50 * end):g}", f"{Printed(100 * end):g}"])
     for cost, y in zip(costs, write_rows(axes, rows), strict=True):
-        axes.fill(*marks.box_at(0, cost.changed, y), zorder=3, **marks.added_area())
+        axes.fill(*marks.box_at(0, cost.changed, y), zorder=3, **marks.look("added"))
         marks.upright(axes, 0, y, color=colour("muted"), linewidth=1.4, clip_on=False, zorder=4)
         if cost.realised is not None:
             marks.upright(axes, cost.realised, y, clip_on=False)
     axes.set_title("What it costs")
     axes.set_xlabel("Records that change, %")
 
-
-# ---- how risk is spread over records
 
 MOST_STEPS = 300
 

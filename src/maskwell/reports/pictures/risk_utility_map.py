@@ -96,11 +96,10 @@ def _notes(points: Sequence[RiskUtilityPoint], beaten: Sequence[int | None], bou
     }
     seen = {_tone(p, i) for p, i in zip(points, beaten, strict=True)}
     marked = [LegendEntry(words, marks.line(**_mark(tone))) for tone, words in kinds.items() if tone in seen]
-    limit = [] if bound is None else [LegendEntry(f"bound of the plan, {_risk(bound)}", marks.line(**_limit()))]
+    limit = (
+        [] if bound is None else [LegendEntry(f"bound of the plan, {_risk(bound)}", marks.line(**marks.look("limit")))]
+    )
     return [*marked, *limit]
-
-
-# ---- drawing
 
 
 def _draw(
@@ -117,7 +116,7 @@ def _draw(
     axes.axhline(0, color=colour("muted"), linewidth=1)
     axes.axvline(0, color=colour("muted"), linewidth=1)
     if bound is not None:
-        axes.axvline(bound, **_limit())
+        axes.axvline(bound, **marks.look("limit"))
     for point, better in zip(points, beaten, strict=True):
         if better is not None:
             _arrow(axes, point, points[better])
@@ -185,7 +184,3 @@ def _mark(tone: str) -> dict[str, Any]:
     shape = {"accent": ("D", 8.0), "ink": ("o", 7.0), "muted": ("o", 6.5)}[tone]
     face: dict[str, Any] = marks.open_point(colour("ink")) if tone == "ink" else {"color": colour(tone)}
     return {"marker": shape[0], "markersize": shape[1], "linestyle": "none", "zorder": 6, **face}
-
-
-def _limit() -> dict[str, Any]:
-    return {"color": colour("risk"), "linewidth": 1.4, "linestyle": (0, (4, 3)), "zorder": 2}

@@ -1,8 +1,4 @@
-"""What drawings share: a figure that matplotlib lays out, its key, and rows with labels.
-
-There is one drawing for all screens, as wide as a phone holds with letters that can still be read. Heights of frames
-are pixels; their margins and the height of the figure follow from what matplotlib measures (its constrained layout).
-"""
+"""What drawings share: a figure that matplotlib lays out, its key, and rows with labels; heights are pixels."""
 
 from __future__ import annotations
 
@@ -178,8 +174,6 @@ def quietly() -> Iterator[None]:
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield
 
-
-# ---- rows: a label with its numbers, and below it a place for marks
 
 BAR_ROOM, HEADING_ROOM = 32, 14
 

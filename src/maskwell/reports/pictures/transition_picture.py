@@ -17,6 +17,7 @@ from maskwell.core.verdicts import ranked
 from maskwell.designs.design import Design
 from maskwell.engines.labelled_columns import Labels
 from maskwell.microdata.stages.stage import Stage
+from maskwell.notes import Note
 from maskwell.reports.pictures import marks
 from maskwell.reports.pictures.canvas import Picture
 from maskwell.reports.pictures.palette import colour
@@ -52,9 +53,6 @@ def plot_matrix(stage: Stage, *, labels: Labels | None = None) -> Picture:
     check_kind(Stage, stage=stage)
     whole = len(stage.states) <= WHOLE and len(stage.outputs) <= WHOLE
     return _whole_matrix(stage, labels) if whole else _large(stage, labels)
-
-
-# ---- a whole matrix
 
 
 def _whole_matrix(stage: Stage, labels: Labels | None) -> Picture:
@@ -141,9 +139,6 @@ def _cell(tone: str, p: float) -> dict[str, Any]:
     return {"facecolor": colour(tone), "alpha": strength, "linewidth": 0, "zorder": 2}
 
 
-# ---- a large one
-
-
 def _large(stage: Stage, labels: Labels | None) -> Picture:
     keeps, counts = stage.keeps, np.asarray(stage.counts)
     order = ranked(-keeps)
@@ -164,12 +159,9 @@ def _large(stage: Stage, labels: Labels | None) -> Picture:
 def _large_in_words(stage: Stage, keeps: Real, order: Array, labels: Labels | None) -> str:
     least, most = int(order[0]), int(order[-1])
     first, last = (name_of(stage.states[j], stage.columns, labels) for j in (least, most))
-    said = (
-        f"Chance to stay of each of {counted(len(keeps), 'combination', 'combinations')} of {columns_of(stage)}: from "
-        f"{percent(float(keeps[least]))} percent for {first} to "
-        f"{percent(float(keeps[most]))} percent for {last}; all records together "
-        f"{percent(1 - stage.expected_changed())} percent."
-    )
+    low, high, whole = map(percent, (float(keeps[least]), float(keeps[most]), 1 - stage.expected_changed()))
+    each = f"{counted(len(keeps), 'combination', 'combinations')} of {columns_of(stage)}"
+    said = Note("picture-of-a-large-matrix", each=each, low=low, first=first, high=high, last=last, whole=whole)
     left = len(keeps) - SHOWN_ROWS
     return said + (f" The table has the {SHOWN_ROWS} that change most." if left > 0 else "")
 
@@ -182,10 +174,10 @@ def _draw_large(sheet: Sheet, counts: Array, keeps: Real) -> None:
     marks.whole_percent_ticks(axes.yaxis)
     axes.axhline(0, color=colour("muted"), linewidth=1)
     places = _few(counts, keeps)
-    axes.plot(np.maximum(counts[places], 0.7), keeps[places], **_dot())
+    axes.plot(np.maximum(counts[places], 0.7), keeps[places], **marks.look("dot"))
     axes.set_title("Chance to stay as it is, %")
     axes.set_xlabel("Records with these labels")
-    sheet.below.append(LegendEntry("one combination of labels", marks.line(**_dot())))
+    sheet.below.append(LegendEntry("one combination of labels", marks.line(**marks.look("dot"))))
 
 
 def _few(counts: Array, keeps: Real) -> Array:
@@ -197,16 +189,9 @@ def _few(counts: Array, keeps: Real) -> Array:
     return np.asarray(places[np.linspace(0, len(places) - 1, MOST_DOTS).astype(np.int64)])
 
 
-def _dot() -> dict[str, Any]:
-    face = {"markerfacecolor": colour("truth"), "markeredgecolor": colour("truth"), "markeredgewidth": 0}
-    return {"marker": "o", "markersize": 4, "linestyle": "none", "zorder": 4, **face}
-
-
 MOST_TRUTHS, MOST_REPORTS = 6, 8
 BAND, GAP = 58, 10
-START, END, NODE = 108, 232, 10
-"""Pixels from the left at which true answers and reports stand, and how wide they are drawn."""
-
+START, END, NODE = 108, 232, 10  # pixels from the left at which answers and reports stand, and how wide
 LETTERS = 14  # of a line of a name
 
 
@@ -229,8 +214,6 @@ def plot_flows(design: Design, *, truth: Hashable | None = None) -> Picture:
 
     Parameters
     ----------
-    design
-        Any design.
     truth
         Label or code of the true category to bring out; the first if it is left out.
     """

@@ -114,13 +114,7 @@ def _v(v: float | None) -> str:
 
 
 def plot_inflation(utility: UtilityReport) -> Picture:
-    """By which factor the variances of shares grow: the least and the most inflated category of each variable.
-
-    Parameters
-    ----------
-    utility
-        Of a release.
-    """
+    """By which factor the variances of shares grow: the least and the most inflated category of each variable."""
     check_kind(UtilityReport, utility=utility)
     known = drawn_variables(utility)
     if not known:
@@ -185,9 +179,6 @@ def _inflation_row(one: VariableUtility) -> list[str]:
     return [one.name, factor_text(least), factor_text(most), worst, count(worth)]
 
 
-# ---- numbers before and after, one under the other
-
-
 @dataclass(frozen=True)
 class PairLine:
     """One line."""
@@ -228,8 +219,8 @@ def _draw(sheet: Sheet, *, lines: Sequence[PairLine], scale: PairScale) -> None:
 
 def _notes(lines: Sequence[PairLine], scale: PairScale) -> list[LegendEntry]:
     shapes = (
-        marks.line(**marks.truth_point()),
-        marks.area(**marks.added_area()) if scale.bars else marks.line(**marks.report_point()),
+        marks.line(**marks.look("true")),
+        marks.area(**marks.look("added")) if scale.bars else marks.line(**marks.look("reported")),
         marks.bar(color=colour("ink"), linewidth=1.8),
     )
     there = (any(np.isfinite(getattr(line, name)) for line in lines) for name in ("before", "after", "expected"))
@@ -241,12 +232,12 @@ def _pair(axes: Axes, line: PairLine, y: float) -> None:
         axes.plot([line.before, line.after], [y, y], color=colour("rule"), linewidth=5, solid_capstyle="butt", zorder=2)
     if np.isfinite(line.expected):
         marks.upright(axes, line.expected, y, linewidth=1.8, zorder=4)
-    for value, above, style in ((line.before, 9, marks.truth_point()), (line.after, 0, marks.report_point())):
+    for value, above, style in ((line.before, 9, marks.look("true")), (line.after, 0, marks.look("reported"))):
         if np.isfinite(value):
             axes.plot([value], [y - above], **style)
 
 
 def _bar(axes: Axes, line: PairLine, y: float) -> None:
-    axes.fill(*marks.box_at(axes.get_xlim()[0], line.after, y), zorder=3, **marks.added_area())
+    axes.fill(*marks.box_at(axes.get_xlim()[0], line.after, y), zorder=3, **marks.look("added"))
     if np.isfinite(line.expected):
         marks.upright(axes, line.expected, y, linewidth=1.8, clip_on=False)

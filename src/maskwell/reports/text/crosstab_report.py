@@ -41,8 +41,7 @@ ALL = "all"
 def table_in(estimate: Estimate, parts: Sequence[tuple[Design, tuple[str, ...]]]) -> Table | None:
     """The table that an estimate holds, from each design and its columns; None where it is about one variable.
 
-    A design with several columns is a device that its variables share, where its categories are tuples of answers; else
-    its columns are several answers about one variable.
+    A design of several columns is a device that variables share where its categories are tuples of answers, else one.
     """
     designs: dict[str | tuple[str, ...], Design] = {}
     for design, names in parts:
@@ -54,10 +53,7 @@ def table_in(estimate: Estimate, parts: Sequence[tuple[Design, tuple[str, ...]]]
 
 
 def crosstab_report(joint: Table, level: float, given: str | None = None) -> Report:
-    """The table with its margins; for two variables also conditional shares, odds ratios and independence.
-
-    ``given`` is the variable within whose categories shares are shown, the first where none is named.
-    """
+    """The table with its margins; for two variables also shares ``given`` one of them, odds ratios and independence."""
     tests, remarks = tests_of(joint)
     body: list[Block] = [_grid(joint), line("  (standard errors in brackets)")]
     if len(joint.names) == 2 and any(OWN_MARGIN in joint.margin(name).flags for name in joint.names):
@@ -133,9 +129,6 @@ def crosstab_table(
     return paper_tables.Table(header, rows, caption=" x ".join(joint.names), notes=said)
 
 
-# ---- parts
-
-
 def _grid(joint: Table) -> Grid:
     """Rows for the combinations of all but the last variable, columns for the last, and its margins."""
     columns, widest = _fitting(lambda count: Grid(*_cells(joint, count, SHOWN_ROWS)), joint.shape[-1])
@@ -160,7 +153,13 @@ def telling_odds(joint: Table, level: float) -> tuple[list[OddsRatio], list[str]
     every: Sequence[OddsRatio] = joint.odds_ratios()
     telling = _telling(every, level)
     if not telling and max(joint.shape) > 2:  # the last category is too rare to compare with
-        every = _against_largest(joint)
+        largest_of = [
+            labels[largest(joint.margin(name).pi_hat)] for name, labels in zip(joint.names, joint.labels, strict=True)
+        ]
+        pairs = zip(joint.labels, largest_of, strict=True)
+        rows, columns = ([(one, top) for one in labels if one != top] for labels, top in pairs)
+        every = [joint.odds_ratio(row, column) for row in rows for column in columns]
+        every = [*map(without_profile, every)] if joint.pi_hat.size > PROFILED else every
         telling = _telling(every, level)
     on_request = sum(map(_is_on_request, every))
     left_out = {SILENT: len(every) - len(telling) - on_request, ON_REQUEST: on_request}
@@ -181,15 +180,6 @@ def _is_on_request(one: OddsRatio) -> bool:
     return ON_REQUEST in one.flags
 
 
-def _against_largest(joint: Table) -> list[OddsRatio]:
-    """Odds ratios of every category against the largest of its variable."""
-    usual = [labels[largest(joint.margin(name).pi_hat)] for name, labels in zip(joint.names, joint.labels, strict=True)]
-    pairs = zip(joint.labels, usual, strict=True)
-    rows, columns = ([(one, top) for one in labels if one != top] for labels, top in pairs)
-    every = [joint.odds_ratio(row, column) for row in rows for column in columns]
-    return [*map(without_profile, every)] if joint.pi_hat.size > PROFILED else every
-
-
 def odds_sentence(one: OddsRatio, level: float) -> str:
     """An odds ratio in one sentence."""
     low, high = one.confidence_interval(level)
@@ -197,13 +187,7 @@ def odds_sentence(one: OddsRatio, level: float) -> str:
     what = " by ".join(f"{name} ({label(a)} to {label(b)})" for name, (a, b) in pairs)
     if one.method == "none":
         return f"Odds ratio, {what}: not available"
-    value = (
-        "infinite"
-        if one.value == float("inf")
-        else "not defined"
-        if one.value != one.value
-        else f"{Printed(one.value):.4g}"
-    )
+    value = {"inf": "infinite", "nan": "not defined"}.get(f"{one.value}", f"{Printed(one.value):.4g}")
     if low != low or high != high:
         return f"Odds ratio, {what}: {value} (no interval)"
     ends = " to ".join("infinity" if end == float("inf") else f"{Printed(end):.4g}" for end in (low, high))
@@ -238,15 +222,15 @@ def _cells(
     cells = _shares_with_errors(shares, errors, size)
     header = [" \\ ".join(joint.names), *(_label((one,), width) for one in joint.labels[-1][:columns])]
     rows = [[_label(of, width), *row[:columns]] for of, row in zip(first, cells, strict=True)]
-    return ([*header, ALL], _with_margins(joint, rows, columns)) if len(joint.names) == 2 else (header, rows)
-
-
-def _with_margins(joint: Table, rows: list[list[str]], columns: int) -> list[list[str]]:
-    first, last = (joint.margin(name) for name in joint.names)
+    if len(joint.names) != 2:
+        return header, rows
     digits = digits_for(joint.estimate.standard_error)
-    beside = (_cell(p, e, digits) for p, e in zip(first.pi_hat, first.standard_error, strict=True))
-    below = [_cell(p, e, digits) for p, e in zip(last.pi_hat, last.standard_error, strict=True)]
-    return [*([*row, more] for row, more in zip(rows, beside, strict=False)), [ALL, *below[:columns], "1"]]
+    beside, below = (
+        [_cell(p, e, digits) for p, e in zip(margin.pi_hat, margin.standard_error, strict=True)]
+        for margin in map(joint.margin, joint.names)
+    )
+    whole = [[*row, more] for row, more in zip(rows, beside, strict=False)]
+    return [*header, ALL], [*whole, [ALL, *below[:columns], "1"]]
 
 
 def _fitting(make: Callable[[int], Grid], most: int) -> tuple[int, Grid]:

@@ -17,6 +17,7 @@ from maskwell.estimation.named_quantities import Quantity
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import Estimate, Intervals
 from maskwell.estimation.summed_shares import of_sums
+from maskwell.notes import Note
 from maskwell.reports.pages.paper_tables import Table
 from maskwell.reports.plain_words import count, counted, decimals, digits_for, label, more_of
 from maskwell.reports.report import GAP, WIDTH, Block, Grid, Notes, Paragraph, Report, line
@@ -44,11 +45,7 @@ def estimate_report(
     grid: Report | None = None,
     quantities: Sequence[Quantity] = (),
 ) -> Report:
-    """Estimated shares with their errors.
-
-    ``wanted`` is the margin that answers the question, with its name, where categories are tuples; ``grid`` shows a
-    table of two variables better than a list.
-    """
+    """Estimated shares with their errors; ``wanted`` is a margin that answers, ``grid`` a table for two."""
     intervals = estimate.intervals(level, interval)
     headline = Paragraph(_answer(estimate, intervals, variables, level))
     body: list[Block] = []
@@ -117,7 +114,7 @@ def _group(one: Quantity) -> str:
 
 
 def _digits(one: Quantity) -> list[str]:
-    digits = digits_for(np.array([one.standard_error]))
+    digits = digits_for([one.standard_error])
     return [decimals(x, digits) for x in (one.value, one.standard_error, one.low, one.high)]
 
 
@@ -390,7 +387,6 @@ def _what_is_revealed(paths: Sequence[str], *, alone: bool) -> str:
     return f"{what}: maskwell audit D, for each {'D' if alone else f'of the {len(paths)} design files'}"
 
 
-BY_WEIGHT = "Summed as they stand: the randomization keeps these sums of weights on average."
 Domains = Mapping[tuple[Hashable, ...], Estimate]
 
 
@@ -423,10 +419,8 @@ def _parts_of_error(estimate: Estimate) -> list[str]:
     parts = estimate.variance_parts
     sampling, randomization = (f"{Printed(math.sqrt(max(float(part[place]), 0.0))):.2g}" for part in parts)
     bias = f"; its bias is at most {Printed(rounded_up(float(estimate.bias[place]))):g}, which the interval allows for"
-    return [
-        f"Its standard error is {sampling} from sampling and at most {randomization} from randomization"
-        f"{bias if estimate.bias[place] else ''}."
-    ]
+    bias = bias if estimate.bias[place] else ""
+    return [f"Its standard error is {sampling} from sampling and at most {randomization} from randomization{bias}."]
 
 
 def _answered(estimate: Estimate) -> int:
@@ -472,11 +466,8 @@ def _how(analysis: Analysis) -> str:
     }
     if route.to_solve is not None:
         names = [name for group in route.to_solve.groups for name in group.variables]
-        known = listed(names, len(names), 60)
-        return (
-            f"Estimated with the matrix of {known}, which is known; what the withheld ones did is a bound of the bias."
-        )
-    return BY_WEIGHT if route.kind == KEPT and route.weighted else how[route.kind]
+        return Note("estimated-with-the-known-matrix", known=listed(names, len(names), 60))
+    return Note("summed-as-they-stand") if route.kind == KEPT and route.weighted else how[route.kind]
 
 
 def _shares(

@@ -11,6 +11,7 @@ from maskwell.core.verdicts import below
 from maskwell.designs.basket_bits import ItemBits
 from maskwell.estimation.itemset_mining import Mined
 from maskwell.estimation.itemset_supports import Itemset, Rule
+from maskwell.notes import Note
 from maskwell.reports.plain_words import counted, digits_for, more_of
 from maskwell.reports.report import GAP, Block, Facts, Grid, Notes, Report
 
@@ -66,25 +67,20 @@ def _rules(rules: Sequence[Rule]) -> Grid:
 
 
 def _facts(mined: Mined, bits: ItemBits, margin: float) -> list[tuple[str, str]]:
+    near = f"{Printed(margin):g} standard errors"
     sizes = (f"{count:,} of {size}" for size, count in enumerate(mined.searched, start=1))
     return [
         ("parity, whole basket", rounded(bits.basket_parity, 6, up=True)),
         ("parity, one item", rounded(bits.item_parity, 6, up=True)),
         ("sets counted, by size", ", ".join(sizes)),
-        (
-            "near the threshold",
-            f"{mined.near:,} sets are estimated below it, by less than {Printed(margin):g} standard errors",
-        ),
+        ("near the threshold", f"{mined.near:,} sets are estimated below it, by less than {near}"),
     ]
 
 
 def _notes(mined: Mined, bits: ItemBits) -> list[str]:
-    notes = []
+    notes: list[str] = []
     if len(bits) > 1:
-        notes.append(
-            "the parity of one item holds for those who know nothing that links items; whoever does is bounded by that "
-            "of the whole basket"
-        )
+        notes.append(Note("parity-of-one-item"))
     if mined.undefined:
         rules = counted(mined.undefined, "rule is", "rules are")
         notes.append(f"{rules} left out: the support that they divide by is within 2 standard errors of 0")

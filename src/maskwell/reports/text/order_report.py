@@ -15,6 +15,7 @@ from maskwell.core.exact import parity_text
 from maskwell.core.phrases import Printed, shorten
 from maskwell.designs.design import Design
 from maskwell.designs.unary import Unary
+from maskwell.notes import Note
 from maskwell.planning.blackwell import Sufficiency
 from maskwell.planning.comparison import Comparison, FairComparison
 from maskwell.planning.improvement import Improvement
@@ -27,9 +28,6 @@ from maskwell.reports.text import design_report
 
 NAME_WIDTH = 28
 MOST_PROOF_ROWS = 6
-ACQUITS = (
-    "makes one report a certain acquittal and the other the only ambiguous answer: whoever gives it may feel accused"
-)
 SHOWN_REPORTS, SHOWN_CATEGORIES, SHORT_NAME, SHORT_COLUMN = 12, 6, 14, 10
 
 
@@ -120,9 +118,6 @@ def _efficiency(compared: Comparison, names: tuple[str, str]) -> list[Block]:
     return [Paragraph(f"{who}; a report of {names[0]} is worth {worth} of {names[1]}", indent="  ")]
 
 
-# ---- what reports make somebody believe
-
-
 def _beliefs(comparison: FairComparison, names: tuple[str, str]) -> list[Block]:
     """What is believed after every report of both designs; nothing for large ones."""
     fair = comparison.equalised or comparison.given
@@ -204,11 +199,9 @@ def _proof(answer: Sufficiency, source: tuple[str, Design], target: tuple[str, D
 
 def _compared_remarks(comparison: FairComparison, names: tuple[str, str]) -> list[str]:
     as_given = comparison.given
-    remarks = []
+    remarks: list[str] = []
     if not as_given.equally_private:
-        remarks.append(
-            "as they are, the designs do not protect equally: their variances say nothing about which is better"
-        )
+        remarks.append(Note("designs-do-not-protect-equally"))
     for name, design in zip(names, (as_given.first, as_given.second), strict=True):
         if isinstance(design, Unary):
             remarks.append(f"the added variance of {name} is that of its best linear estimator, at equal shares")
@@ -222,7 +215,7 @@ def _compared_remarks(comparison: FairComparison, names: tuple[str, str]) -> lis
         remarks.append("protections within 1e-9 count as equal: a design was given as decimals, or rounded")
     fair = comparison.equalised or as_given
     both = zip(names, (fair.first, fair.second), strict=True)
-    return remarks + [f"{name} {ACQUITS}" for name, design in both if _acquits(design)]
+    return remarks + [Note("a-report-acquits", name=name) for name, design in both if _acquits(design)]
 
 
 def _worse(comparison: FairComparison, first: str, second: str) -> str | None:
@@ -235,24 +228,15 @@ def _worse(comparison: FairComparison, first: str, second: str) -> str | None:
     return worse[0]
 
 
-STILL_UNKNOWN = "shares cannot be estimated from its reports all the same; another design of this parity may do better"
-BACK = (
-    "A report of the new design, drawn once more with the chances below it, becomes a report of the old one: nothing "
-    "that the old design told is lost."
-)
-
-
 def improved_report(gain: Improvement, path: str, output: str | None) -> Report:
     """What was gained, and how the old reports come back; ``output`` is where the design was written."""
     parity = parity_text(stands_for(gain.design))
     if not gain.improved:
-        remarks = [] if gain.design.identifiable else [STILL_UNKNOWN]
+        remarks = [] if gain.design.identifiable else [Note("shares-are-still-unknown")]
         first = f"{path} cannot be improved: no design of parity {parity} is more informative."
         return _improvement(gain, first, [Notes(remarks), *_written(gain, output)], path, output)
     if gain.gamma == math.inf:
-        first = (
-            f"The truth itself is more informative than {path}: without a bound on parity nothing else is admissible."
-        )
+        first = Note("truth-itself-is-more-informative", path=path)
         return _improvement(gain, first, _proof_of_gain(gain, output), path, output)
     before, after = gain.added_variances()
     same = gain.original.parity_exact() == gain.design.parity_exact()
@@ -345,7 +329,7 @@ def _garbling(gain: Replacement) -> list[Block]:
         [shorten(name, 24), *(_chance(c) for c in row)]
         for name, row in zip(design_report.report_names(old), gain.garbling_matrix().tolist(), strict=True)
     ]
-    return [GAP, _opening(BACK), Grid(header, rows)]
+    return [GAP, _opening(Note("old-reports-come-back")), Grid(header, rows)]
 
 
 def _chance(value: float) -> str:

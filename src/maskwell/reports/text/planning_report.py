@@ -10,6 +10,7 @@ from maskwell.core.exact import rounded
 from maskwell.core.phrases import Printed, file_name, shorten
 from maskwell.core.verdicts import at_least, below, tied
 from maskwell.designs.design import Design
+from maskwell.notes import Note
 from maskwell.planning.design_choice import Choice
 from maskwell.planning.power import PowerPlan
 from maskwell.planning.respondent_variance import Sampling, UnitVariance
@@ -21,11 +22,6 @@ from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Parag
 from maskwell.reports.text.design_report import made_as, promise_note, typed_categories
 
 DOMINATED = "*"
-LEGEND = (
-    "V_R: n times the variance that randomization adds; {}guess: how often the best guess of the truth is right; bits, "
-    "sent: size of a report, at least and as it is sent"
-)
-ERRORS = "error: root mean square error of a share; n: respondents for the same margin; "
 
 
 def choice_report(choice: Choice, path: str | None, demand: str) -> Report:
@@ -44,7 +40,7 @@ def choice_report(choice: Choice, path: str | None, demand: str) -> Report:
         Facts(_choice_facts(choice)),
         GAP,
         Grid(["design", *columns], [list(row) for row in zip(names, *columns.values(), strict=True)]),
-        Paragraph(LEGEND.format("" if choice.n is None else ERRORS), indent="  "),
+        Paragraph(Note("columns-of-a-choice" if choice.n is None else "columns-of-a-choice-for-n"), indent="  "),
     ]
     remarks = [Notes(choice.warnings, word="warning"), Notes([*_remarks(choice)]), promise_note(choice.design)]
     return Report(_choice_answer(choice, path), [*body, *remarks], next_step=_after_plan(choice, path, demand))
@@ -57,9 +53,8 @@ def _choice_answer(choice: Choice, path: str | None) -> str:
         return first
     which = "each share" if choice.category is None else f"the share of {_named(choice.category)}"
     level = f"{Printed(100 * choice.level):g} %"
-    return (
-        f"{first} With {_respondents(choice.n)}, {which} is estimated to within ±{number(choice.margin, 3)} ({level})."
-    )
+    within = f"±{number(choice.margin, 3)} ({level})"
+    return f"{first} With {_respondents(choice.n)}, {which} is estimated to within {within}."
 
 
 def _choice_facts(choice: Choice) -> list[tuple[str, str]]:
@@ -193,11 +188,10 @@ def power_report(plan: PowerPlan, path: str) -> Report:
 def _sampling(sampling: Sampling) -> list[tuple[str, str]]:
     if sampling.simple:
         return []
-    clusters = (
-        ""
-        if sampling.icc is None or sampling.cluster_size is None
-        else f" (clusters of {number(sampling.cluster_size, 4)}, intraclass correlation {number(sampling.icc, 3)})"
-    )
+    clusters = ""
+    if sampling.icc is not None and sampling.cluster_size is not None:
+        size = number(sampling.cluster_size, 4)
+        clusters = f" (clusters of {size}, intraclass correlation {number(sampling.icc, 3)})"
     raised = number(100 * (sampling.weighting - 1), 3)
     weights = f"; weights with cv {number(sampling.cv_weights, 4)} raise the randomization part by {raised} %"
     text = f"deff {number(sampling.deff, 4)}{clusters} on the sampling part"

@@ -66,9 +66,6 @@ def _demand_answer(audit: Mapping[str, Any], design: Design, path: str) -> str:
     return f"{answer} (parity {reached}, limit {most}{strict})."
 
 
-# ---- what to do next
-
-
 def _after_audit(audit: Mapping[str, Any], design: Design, path: str, demand: str) -> str:
     """A design that meets the demand; or one that protects, or tells, or tells more; or to use this one."""
     parity, columns = design.parity_exact(), len(Assignment((), design).leaves)
@@ -100,24 +97,18 @@ def _better(asked: Mapping[str, Any], design: Design, demand: str, path: str, co
     """The command for a design over the same categories that meets the demand."""
     if columns > 1:
         return "make each part more private, since their parities multiply: maskwell design k-ary --help"
-    gamma = rounded(_sufficient(asked), 15, up=False)
+    if "phi" in asked:  # for security on average ``2 gamma / (gamma + 1) <= phi`` is enough
+        phi = Fraction(asked["phi"])
+        enough: Parity = phi / (2 - phi)
+    else:
+        enough = parity_from_text(asked["gamma_exact"])
+    gamma = rounded(enough, 15, up=False)
     if gamma == "1":
         return TELL_NOTHING
     option = demand or f"--gamma {gamma}"
     output = "design-2.json" if Path(path).name == "design.json" else "design.json"
     command = f"maskwell design k-ary {design_report.typed_categories(design.inputs)} {option} -o {output}"
     return command if len(command) <= ROOM else f"maskwell design k-ary --categories @LABELS.txt {option} -o {output}"
-
-
-def _sufficient(asked: Mapping[str, Any]) -> Parity:
-    """The parity with which the demand is met: for security on average ``2 gamma / (gamma + 1) <= phi`` is enough."""
-    if "phi" not in asked:
-        return parity_from_text(asked["gamma_exact"])
-    phi = Fraction(asked["phi"])
-    return phi / (2 - phi)
-
-
-# ---- the facts
 
 
 def _audit_facts(audit: Mapping[str, Any], design: Design) -> list[tuple[str, str]]:
@@ -210,10 +201,7 @@ def _after_reports(audit: Mapping[str, Any], design: Design) -> list[Block]:
     return [GAP, Grid(header, rows)]
 
 
-# ---- one demand in every language
-
-INFORMATIVE = 1 + Fraction(1, 10**15)
-"""The least parity for which designs are offered: below it a report says next to nothing."""
+INFORMATIVE = 1 + Fraction(1, 10**15)  # the least parity for which designs are offered: below it nothing is said
 TELL_NOTHING = "allow more than gamma = 1, at which a report says nothing about the truth"
 LOGARITHM = 1 + Fraction(1, 10**14)
 """Above 1 by more than the error of a logarithm, so that the epsilon that was typed is not shown a digit smaller."""
@@ -280,8 +268,6 @@ def _matching_l(languages: Mapping[str, Any]) -> str:
         more, both = "no l hides it among more answers", False
     return f"{real}: {less}, {more}; {'neither bounds parity' if both else 'it bounds no parity'}"
 
-
-# ---- a certificate that was checked
 
 NOT_PROVED = (
     "labels and provenance are as given, and nothing here shows that reports were really drawn by this design. Anyone "

@@ -13,6 +13,7 @@ from maskwell.estimation.regression.named_coefficients import Coefficients, flat
 from maskwell.estimation.regression.nested_models import NestedTest
 from maskwell.estimation.regression.predicted_chances import Effects, Predictions
 from maskwell.estimation.regression.regression_result import Regression
+from maskwell.notes import Note
 from maskwell.reports.pages.paper_tables import Table
 from maskwell.reports.plain_words import counted, more_of
 from maskwell.reports.report import GAP, Block, Facts, Grid, Notes, Report, line
@@ -21,7 +22,6 @@ from maskwell.reports.text.design_report import asked_by, devices_told, with_lev
 MOST_TERMS = 60
 MOST_DECIMALS = 8
 LARGE = 1e7
-HALVES = "a variance cannot be negative, so p is the mean of the p-values of the two chi2 distributions"
 
 
 def regression_report(
@@ -34,11 +34,7 @@ def regression_report(
     effects: Effects | None = None,
     predictions: Predictions | None = None,
 ) -> Report:
-    """The coefficients with their errors, what they rest on, and what to look at next.
-
-    ``tests`` are those against smaller models, ``effects`` the average marginal effects and ``predictions`` the chances
-    for chosen values, where they were asked for.
-    """
+    """The coefficients with their errors, what they rest on, and what to look at next; and what else was asked for."""
     head, rows = _cells(regression, level, exponentiate=exponentiate, most=MOST_TERMS)
     marked = [*zip(rows, regression.is_threshold, strict=False)]
     terms, thresholds = ([row for row, one in marked if one == above] for above in (False, True))
@@ -55,7 +51,13 @@ def regression_report(
         head, rows = _predicted(predictions, level, MOST_TERMS)
         body += [GAP, Grid(head, rows, title=f"  {_predicted_title(regression)}")]
     body += [
-        Facts([*_facts(regression), *_parameters(regression, level), *_tested([*regression.checks, *tests])]),
+        Facts(
+            [
+                *_facts(regression),
+                *_parameters(regression, level),
+                *(("test", test.sentence()) for test in (*regression.checks, *tests)),
+            ]
+        ),
         Notes([*_left_out(regression), *_flags(regression, tests, level)]),
     ]
     first = next(iter(designs.values()), "")
@@ -76,10 +78,7 @@ def regression_table(
     effects: Effects | None = None,
     predictions: Predictions | None = None,
 ) -> Table:
-    """The coefficients as a table to publish, with what belongs below it; ``exact`` for programs: all digits.
-
-    With ``effects`` or ``predictions`` these are shown in place of the coefficients.
-    """
+    """The coefficients, or effects or predictions, as a table to publish; ``exact`` for programs: all digits."""
     part: Coefficients = predictions or effects or regression
     ratios = exponentiate and part is regression
     if predictions is not None:
@@ -95,7 +94,7 @@ def regression_table(
     said += [f"{name[:1].upper()}{name[1:]}: {value}." for name, value in facts]
     if regression.latent is not None:
         said.append(f"Fitted with a model of the {_latent_title(regression)}, not shown.")
-    said += [f"Test {text}." for _, text in _tested([*regression.checks, *tests])]
+    said += [f"Test {test.sentence()}." for test in (*regression.checks, *tests)]
     said += asked_by(devices_told(regression.designs))
     kind = f"{regression.family.capitalize()} regression with randomized response"
     kind = kind if effects is None else f"Average marginal effects ({_effects_title(regression)}), {kind.lower()}"
@@ -141,10 +140,6 @@ def _effects_title(regression: Regression) -> str:
     return f"change in the chance of {shorten(str(_about(regression)), 40)}"
 
 
-def _tested(tests: Sequence[NestedTest]) -> list[tuple[str, str]]:
-    return [("test", test.sentence()) for test in tests]
-
-
 def _flags(regression: Regression, tests: Sequence[NestedTest], level: float) -> list[str]:
     """What a reader should know, with why a test is a Wald test where nothing else says so."""
     reasons = dict.fromkeys(test.reason for test in tests if test.reason and test.reason not in regression.flags)
@@ -152,7 +147,7 @@ def _flags(regression: Regression, tests: Sequence[NestedTest], level: float) ->
     return [
         *regression.notes(level),
         *(f"no likelihood ratio test: {reason}" for reason in reasons),
-        *([HALVES] if halves else []),
+        *([Note("p-of-a-variance")] if halves else []),
     ]
 
 
@@ -184,8 +179,7 @@ def _effect(regression: Regression, term: str, *, exponentiate: bool) -> str:
     """What a coefficient is; an intercept is no ratio."""
     if regression.family == "linear":
         return "mean" if _is_intercept(term) else "change in the mean"
-    threshold = bool(regression.is_threshold[regression.place(term)])
-    if threshold:
+    if regression.is_threshold[regression.place(term)]:
         return "threshold"
     what = "odds" if _is_intercept(term) else "odds ratio"
     return what if exponentiate else f"log {what}"

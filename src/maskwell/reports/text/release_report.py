@@ -22,6 +22,7 @@ from maskwell.microdata.risk.risk_report import FileRisk, RiskReport
 from maskwell.microdata.risk.special_unique_scores import SpecialUniques
 from maskwell.microdata.risk_utility import RecodeEffect, RiskUtilityPoint, beaten_by
 from maskwell.microdata.stages.stage import Stage, kept_columns
+from maskwell.notes import Note
 from maskwell.privacy.certificate_check import Verified
 from maskwell.reports.plain_words import count, counted, label
 from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Paragraph, Report, sentence
@@ -29,8 +30,6 @@ from maskwell.reports.text import release_words as words
 from maskwell.reports.text.names_in_words import NAME, names_in_short
 
 LABEL_WIDTH = 18
-ABOVE = "records whose chance of a correct match is above the limit of the plan, {bound}"
-BEATEN = "under that bound risk, matches and records above are no more, and no more records change"
 
 
 def release_report(release: AnyRelease, folder: str | None) -> Report:
@@ -91,19 +90,18 @@ def dry_run_report(
     folder: str = "released",
     given: Mapping[str, str | None] | None = None,
 ) -> Report:
-    """What several bounds would give and cost, before anything is written; the plan's own is marked.
-
-    ``given`` are further options of the command, for the line that says what to type next.
-    """
+    """What several bounds would give and cost; ``given`` are further options, for what to type next."""
     refused = refusal(release)
-    first = (
-        [sentence(_would_be(release)), *_assumptions(release)] if refused is None else _would_not_be(release, refused)
-    )
+    records = counted(release.rows, "record", "records")
+    would = f"Nothing is written yet. The plan would release {records}. {_release_answer(release)}"
+    first = [sentence(would), *_assumptions(release)] if refused is None else _would_not_be(release, refused)
     remarks: list[Block] = [Notes([f"{point.label}: {point.note}" for point in points if point.note])]
     bound = release.plan.match
     if bound is not None and any(point.above for point in points):
-        remarks.append(Notes([ABOVE.format(bound=_match(float(bound)))], word="above"))
-    remarks.append(Notes([BEATEN] if any(i is not None for i in _beaten(points)) else [], word="beaten by"))
+        remarks.append(Notes([Note("records-above-the-limit-of-the-plan", bound=_match(float(bound)))], word="above"))
+    remarks.append(
+        Notes([Note("beaten-by-a-bound")] if any(i is not None for i in _beaten(points)) else [], word="beaten by")
+    )
     body = [*map_table(points), *remarks, *recode_table(recodes), GAP, *_changes(release)]
     more = "".join(f" {name} {shlex.quote(value)}" for name, value in (given or {}).items() if value is not None)
     command = f"maskwell release {shlex.quote(source)} --plan {shlex.quote(plan)}{more}"
@@ -126,11 +124,6 @@ def refusal(release: AnyRelease) -> InfeasibleError | None:
     except InfeasibleError as error:
         return error
     return None
-
-
-def _would_be(release: AnyRelease) -> str:
-    records = counted(release.rows, "record", "records")
-    return f"Nothing is written yet. The plan would release {records}. {_release_answer(release)}"
 
 
 def _would_not_be(release: AnyRelease, refused: InfeasibleError) -> list[Paragraph]:
@@ -156,13 +149,15 @@ def map_table(points: Sequence[RiskUtilityPoint]) -> list[Grid]:
 def recode_table(effects: Sequence[RecodeEffect]) -> list[Block]:
     """What each recode of a plan saves: the plan, and the same without it."""
     header = ["coarsen or randomize?", "categories", "alone", "risk before", "risk after", "records changed"]
-    notes = [f"{_unrecoded(one)}: {one.note or _lifted(one)}" for one in effects if one.note or one.lifted]
+    notes = [f"{_unrecoded(one)}: {one.note or _lifted(one.lifted)}" for one in effects if one.note or one.lifted]
     if not effects:
         return []
-    return [GAP, Grid(header, [*map(_recode_row, effects)]), Notes([ALONE], word="alone"), Notes(notes)]
-
-
-ALONE = "records that nobody shares the keys with before anything is randomized"
+    return [
+        GAP,
+        Grid(header, [*map(_recode_row, effects)]),
+        Notes([Note("records-alone-before")], word="alone"),
+        Notes(notes),
+    ]
 
 
 def _recode_row(effect: RecodeEffect) -> list[str]:
@@ -174,10 +169,9 @@ def _recode_row(effect: RecodeEffect) -> list[str]:
     return [*start, f"{effect.alone:,}", *chances, f"{percent(effect.changed)} %"]
 
 
-def _lifted(effect: RecodeEffect) -> str:
-    rules = in_words([f"number {number}" for number in effect.lifted])
-    one = len(effect.lifted) == 1
-    return f"reckoned without [[rule]] {rules}, which {'speaks' if one else 'speak'} of new categories"
+def _lifted(numbers: Sequence[int]) -> str:
+    rules = in_words([f"number {number}" for number in numbers])
+    return f"reckoned without [[rule]] {rules}, which {'speaks' if len(numbers) == 1 else 'speak'} of new categories"
 
 
 def _unrecoded(effect: RecodeEffect) -> str:
@@ -231,21 +225,18 @@ def _changes(release: AnyRelease) -> list[Block]:
 def _kept(stages: Sequence[Stage]) -> list[Paragraph]:
     """What stays right on average, each group of columns once."""
     pairs = [(one, kept_columns(stages, one)) for one in stages]
-    kept = [f"{words.KEPT[one.invariance]} of {_table(one, columns)}" for one, columns in pairs if columns]
+    named = [
+        (one, _columns(one) if {*one.columns} <= {*columns} else names_in_short(columns)) for one, columns in pairs
+    ]
+    kept = [f"{words.KEPT[one.invariance]} of {name}" for one, name in named if name]
     lost = [_columns(one) for one, columns in pairs if not columns]
     said = [f"Right on average: {'; '.join(kept)}."] if kept else []
     said += [f"Not right as they stand, users need the matrix: {'; '.join(lost)}."] if lost else []
     return [Paragraph(text, indent="  ") for text in said]
 
 
-def _table(stage: Stage, kept: Sequence[str]) -> str:
-    """The stage where all its columns are kept together, else those that are."""
-    return _columns(stage) if {*stage.columns} <= {*kept} else names_in_short(kept)
-
-
 def _columns(stage: Stage) -> str:
-    within = f" within {names_in_short(stage.within)}" if stage.within else ""
-    return names_in_short(stage.variables) + within
+    return names_in_short(stage.variables) + (f" within {names_in_short(stage.within)}" if stage.within else "")
 
 
 def _broken_promises(release: AnyRelease) -> list[str]:
@@ -257,9 +248,7 @@ def _broken_promises(release: AnyRelease) -> list[str]:
 
 
 def _remarks(release: AnyRelease) -> list[str]:
-    seeded = (
-        [] if release.private else ["draws from a seed can be repeated: nothing is protected by this demonstration"]
-    )
+    seeded = [] if release.private else [Note("draws-from-a-seed-can-be-repeated")]
     flags = [*(words.risk_notes(release.risk) if release.risk else ()), *release.utility.flags]
     return list(dict.fromkeys([*seeded, *release.notes, *exempted(release), *flags, *release.lost]))
 
@@ -310,19 +299,15 @@ def risk_report(
     return Report(first, body, next_step=_after_risk(file, names or {}, report))
 
 
-ONE_VALUE = "cells of the keys in which all records have the same value, and these records; who knows the keys knows it"
-SKEW = "cells with several values in which more than half of the records would need another one to be like the file"
-AS_RELEASED = "of the released records as they look; a record may have come from other keys, or hold another value"
-
-
 def attribute_table(before: Sequence[AttributeRisk], after: Sequence[AttributeRisk]) -> list[Block]:
     """What the keys tell of sensitive columns, one to a line; and of the released file, where there is one."""
     if not before:
         return []
     header = ["what the keys tell of", "one value", "skewed", "fewest values", "distance", "best guess", "blind guess"]
     rows = [_attribute_row(one, "") for one in before] + [_attribute_row(one, ", released") for one in after]
-    meanings = [Notes([ONE_VALUE], word="one value"), Notes([SKEW], word="skewed")]
-    return [GAP, Grid(header, rows), *meanings, Notes([AS_RELEASED] if after else [], word="released")]
+    meanings = {"one value": "cells-of-one-value", "skewed": "cells-that-are-skewed"}
+    meanings |= {"released": "released-as-they-look"} if after else {}
+    return [GAP, Grid(header, rows), *(Notes([Note(code)], word=word) for word, code in meanings.items())]
 
 
 def _attribute_row(one: AttributeRisk, which: str) -> list[str]:
@@ -337,18 +322,6 @@ def _attribute_row(one: AttributeRisk, which: str) -> list[str]:
     ]
 
 
-INFERRED = (
-    "probability that an intruder guesses the answer who knows which record is the person's, the design, and the"
-    " estimated shares of the answers"
-)
-ODDS = "for any intruder, a report multiplies the odds of two answers by this factor at most"
-
-
-def _at_most(one: ReportedAttribute) -> str:
-    """Stands before figures that are bounds."""
-    return "≤ " if one.bound else ""
-
-
 def reported_table(reported: Sequence[ReportedAttribute]) -> list[Block]:
     """What reports of randomized columns imply about the true answers, one to a line."""
     if not reported:
@@ -358,19 +331,14 @@ def reported_table(reported: Sequence[ReportedAttribute]) -> list[Block]:
         [
             shorten(one.sensitive, 16),
             parity_text(one.parity),
-            f"{_at_most(one)}{_match(one.guess)}",
+            f"{'≤ ' * one.bound}{_match(one.guess)}",
             f"{percent(one.guess_without_report)} %",
-            f"{_at_most(one)}{_match(one.max_posterior)}",
+            f"{'≤ ' * one.bound}{_match(one.max_posterior)}",
         ]
         for one in reported
     ]
-    return [GAP, Grid(header, rows), Notes([INFERRED], word="best guess"), Notes([ODDS], word="parity")]
-
-
-SCORES = (
-    "the fewer keys tell a record from all others, and in the more ways, the higher its SUDA score; DIS-SUDA is an"
-    " estimate that it is alone in the population, too, and no bound"
-)
+    meanings = {"best guess": "answers-that-are-inferred", "parity": "parity-of-a-report"}
+    return [GAP, Grid(header, rows), *(Notes([Note(code)], word=word) for word, code in meanings.items())]
 
 
 def special_table(special: SpecialUniques) -> list[Block]:
@@ -392,7 +360,7 @@ def special_table(special: SpecialUniques) -> list[Block]:
         Grid(["special uniques, in the file", ""], rows),
         GAP,
         Grid(["key", "share of the scores"], shares),
-        Notes([SCORES]),
+        Notes([Note("scores-of-special-uniques")]),
     ]
 
 

@@ -24,6 +24,7 @@ from maskwell.microdata.risk.unit_risk import UnitRisk
 from maskwell.microdata.stages.achieved_bounds import AT_LEAST, bound_is_kept
 from maskwell.microdata.stages.stage import Stage, kept_columns
 from maskwell.microdata.utility.utility_measures import RegressionComparison
+from maskwell.notes import Note
 from maskwell.reports.plain_words import count, counted
 from maskwell.reports.text.names_in_words import (
     LABEL,
@@ -80,10 +81,8 @@ def stays_right(stages: Sequence[Stage], stage: Stage) -> str:
         return f"{KEPT[stage.invariance]} of {in_words(kept)} stay right on average"
     before = [name for other in stages[: stages.index(stage)] for name in other.moved]
     moved = [name for name in stage.within if name in before]
-    return (
-        f"counts do not stay right: {in_words(moved) or 'a column of these'} was randomized before, apart from"
-        f" {in_words(stage.variables)}; users need the matrices"
-    )
+    moved_words = in_words(moved) or "a column of these"
+    return Note("a-column-was-randomized-before", moved=moved_words, columns=in_words(stage.variables))
 
 
 def promises(release: AnyRelease) -> list[Promise]:
@@ -150,8 +149,6 @@ def made_by(protection: Protection) -> str:
     return f"{protection.method}{brackets}: {protection.how.summary}"
 
 
-# ---- risk and utility as rows
-
 MOST_ROWS = 10
 NONE = "–"
 LARGE = 100
@@ -183,12 +180,11 @@ def _chance(name: str) -> Read:
     return read
 
 
+# What weights tell of somebody who does not know who is in the sample.
 IN_SAMPLE: tuple[tuple[str, Read], ...] = (
     ("… highest chance of one, estimated", _chance("max_risk_population")),
     ("… to be sampled and found, at most", _chance("max_risk_sampled")),
 )
-"""What weights tell of somebody who does not know who is in the sample."""
-
 MEASURES: tuple[tuple[str, Read], ...] = (
     ("Highest chance of a correct match", _chance("max_risk_any_release")),
     ("… comparing all released counts", _chance("max_risk_released_counts")),
@@ -333,11 +329,7 @@ def found_for_sure(risk: RiskReport) -> int:
 
 
 def headline(risk: RiskReport, *, whole: bool = False) -> str:
-    """The worst chance that somebody is found, who finds them and what was allowed: what stands above everything.
-
-    It speaks of the intruder of the report; where another one finds more, that is said in the same sentence. ``whole``
-    names all keys, however many and long.
-    """
+    """The worst chance that somebody is found, by whom, and what was allowed; ``whole`` names all keys at length."""
     now = risk.before if risk.after is None else risk.after
     keys = in_words([one_line(key) for key in risk.keys]) if whole else keys_in_words(risk.keys)
     who = f"someone who knows {keys}{INTRUDERS[risk.intruder].words}"
@@ -365,11 +357,7 @@ def unit_headline(risk: RiskReport) -> list[str]:
     if not units.seen_share:
         return [said]
     seen = names_in_short(units.seen_by)
-    together = (
-        f"Someone who knows the keys of all of them and sees by {seen} who belongs together finds them with a chance of"
-        f" up to {chance(units.known_together)}."
-    )
-    return [said, together]
+    return [said, Note("units-are-seen-together", seen=seen, chance=chance(units.known_together))]
 
 
 def _who_finds_more(risk: RiskReport) -> Iterator[str]:
@@ -381,10 +369,7 @@ def _who_finds_more(risk: RiskReport) -> Iterator[str]:
         yield f"{chance(counts)} for someone who also compares all released counts with the true ones"
     joined = risk.joined
     if joined is not None and above(joined.right_surest, risk.worst_by_counts, scale=1):
-        yield (
-            f"{in_percent(joined.right_surest)} for someone who also weighs all unchanged columns, of the tenth of"
-            " people that they are surest of (simulated)"
-        )
+        yield Note("weighing-finds-more", chance=in_percent(joined.right_surest))
 
 
 def weighing_in_words(risk: RiskReport, *, whole: bool = False) -> str:
@@ -393,11 +378,9 @@ def weighing_in_words(risk: RiskReport, *, whole: bool = False) -> str:
     if joined is None:
         return ""
     named = in_words([one_line(name) for name in joined.columns]) if whole else keys_in_words(joined.columns)
-    return (
-        f"Simulated: someone who also weighs how well {named} {'go' if len(joined.columns) > 1 else 'goes'} with the"
-        f" keys picks the right record for {in_percent(joined.right)} of the people whose keys few records have,"
-        f" and for {in_percent(joined.right_surest)} of the tenth that they are surest of."
-    )
+    go, right = "go" if len(joined.columns) > 1 else "goes", in_percent(joined.right)
+    surest = in_percent(joined.right_surest)
+    return Note("weighing-was-simulated", named=named, go=go, right=right, surest=surest)
 
 
 ASSUMED = "Assumed known: that the person is in the file, the matrices, and the true counts."
@@ -431,9 +414,8 @@ def _not_counted(release: AnyRelease) -> list[str]:
     counted_with = {*release.plan.keys, *release.plan.randomized, *release.file.seen, *within}
     names = release.file.others or [column.name for column in release.columns]
     if (still := [name for name in names if name not in counted_with]) and release.joined is None:
-        columns.append(
-            f"how well {keys_in_words(still)} {'go' if len(still) > 1 else 'goes'} with the keys of a record"
-        )
+        go = "go" if len(still) > 1 else "goes"
+        columns.append(f"how well {keys_in_words(still)} {go} with the keys of a record")
     return columns + (["what the order of the records tells, which is kept"] if not release.shuffled else [])
 
 
@@ -445,10 +427,7 @@ def above_in_words(above: int, records: int, most: float, bound: float) -> str:
 
 
 def easiest(risk: RiskReport, labels: Labels | None = None, *, whole: bool = False) -> str:
-    """The combination whose records are found most easily, with how many they are and their chance.
-
-    ``whole`` leaves names and labels as long as they are.
-    """
+    """The combination found most easily, how many and their chance; ``whole`` leaves names as long as they are."""
     table, cell = risk.table, largest(risk.risk)
     label = dict(zip(table.columns, table.label(cell), strict=True))
     keys = [name for name in risk.keys if name in label]
@@ -479,11 +458,7 @@ def rise_in_words(risk: RiskReport) -> str:
     others = split_by(risk)
     if risk.after is None or not others:
         return ""
-    why = (
-        f"Records with the same keys are randomized differently, depending on {in_words(others)}. Whoever knows the"
-        " keys sees them together: where others with the same keys leave more often than a person's own record, it is"
-        " found more easily among those that stay"
-    )
+    why = Note("risk-of-same-keys-can-rise", others=in_words(others))
     more = risk.per_cell["after"] - risk.per_cell["before"]
     rises = int(risk.table.counts[above(more, 0, scale=1)].sum())
     if not rises:
