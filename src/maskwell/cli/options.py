@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial, wraps
@@ -47,7 +45,6 @@ BETWEEN_HELP = "With --curves: a row holds up to the next one (steps), or rows a
 LABELS_HELP = """A label with a comma goes in quotes: 'no,"yes, once"'. @FILE reads one label per line."""
 
 
-_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "GOTO_NUM_THREADS")
 _GROUPED = re.compile(r'(.+?\[(?:[^\[\]"]|"(?:[^"]|"")*")+\])=(.+)')
 
 
@@ -311,24 +308,9 @@ def split_list(text: str, option: str) -> list[str]:
 
 def read_categories(labels: str | None, k: str | None) -> Categories | None:
     """Categories from ``--categories`` or ``--k``, None without either."""
-    from maskwell.core.arguments import as_count
-    from maskwell.core.categories import Categories
-    from maskwell.designs.design import too_few
+    from maskwell.verbs.inputs import read_categories as read
 
-    if labels is None and k is not None and as_count(k, "k") < 2:
-        raise too_few(as_count(k, "k"))
-    if labels is None:
-        return None if k is None else Categories.numbered(as_count(k, "k"))
-    categories = Categories.of(read_labels(labels, "--categories"))
-    if k is not None and as_count(k, "k") != len(categories):
-        raise ParameterError("k-and-categories", k=k, categories_count=len(categories))
-    return categories
-
-
-def use_one_thread() -> None:
-    """Have linear algebra done by one thread, unless the caller says otherwise: several wait for each other."""
-    if "numpy" not in sys.modules and not any(name in os.environ for name in _THREADS):
-        os.environ[_THREADS[0]] = "1"
+    return read(None if labels is None else read_labels(labels, "--categories"), k)
 
 
 def load_design(path: str) -> Design:

@@ -154,7 +154,10 @@ def frontier(
     epsilons = None if epsilons is None else as_list(epsilons, "epsilons")
     k, respondents = check_k(k), None if n is None else check_n(n)
     demands = sorted(_demands(gammas, epsilons), key=gamma_of)
-    columns = [_candidates(Categories.numbered(k), demand) for demand in demands]
+    labels = Categories.numbered(k)
+    columns = [
+        (minimax_subset(labels, one), gamma_diagonal(labels, one), *unary_encodings(labels, one)) for one in demands
+    ]
     lines = tuple(_line(list(column), k, respondents) for column in zip(*columns, strict=True))
     exact = [gamma_of(demand) for demand in demands]
     sizes = np.array([minimax_size(k, gamma) for gamma in exact])
@@ -172,14 +175,6 @@ def _demands(gammas: Iterable[Demand | Number] | None, epsilons: Iterable[Number
     if not demands:
         raise ParameterError("no-demand-was-given")
     return demands
-
-
-def _candidates(categories: Categories, demand: Demand) -> list[Candidate]:
-    return [
-        minimax_subset(categories, demand),
-        gamma_diagonal(categories, demand),
-        *unary_encodings(categories, demand),
-    ]
 
 
 def _line(column: Sequence[Candidate], k: int, n: int | None) -> FrontierLine:

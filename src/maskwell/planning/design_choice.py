@@ -216,7 +216,11 @@ def choose(
     """The designs for k categories under a demand, ranked, and which one to take; arguments as in the verb."""
     check_kind(Categories | None, categories=categories)
     check_kind(Sampling, sampling=sampling)
-    categories = _check_labels(check_k(k), categories)
+    k = check_k(k)
+    categories = Categories.numbered(k) if categories is None else categories
+    check_two(categories)
+    if len(categories) != k:
+        raise ParameterError("labels-for-categories-give", categories_count=len(categories), k=k)
     demand = demand if isinstance(demand, Demand) else Demand.from_gamma(demand)
     sure = check_level(level)
     if n is not None and margin is not None:
@@ -293,17 +297,12 @@ def _lines(
     candidates += [] if extremal is None else [extremal]
     lines = [_line(candidate, best, demand, aim, prior) for candidate in candidates]
     lines.sort(key=lambda line: math.inf if line.added_variance is None else line.added_variance)
-    usable = [line.added_variance is not None for line in lines]
-    lines = [
-        replace(line, rank=i if fits else None) for i, (line, fits) in enumerate(zip(lines, usable, strict=True), 1)
-    ]
+    lines = [line if line.added_variance is None else replace(line, rank=i) for i, line in enumerate(lines, 1)]
     diverse = matching_diversity(categories, demand)
-    beside = (
-        []
-        if diverse is None
-        else [replace(_line(diverse, best, demand, aim, prior), note=Note("no-bound-on-parity-not-comparable"))]
-    )
-    return [*lines, *beside], notes
+    if diverse is not None:
+        note = Note("no-bound-on-parity-not-comparable")
+        lines.append(replace(_line(diverse, best, demand, aim, prior), note=note))
+    return lines, notes
 
 
 def _line(candidate: Candidate, best: Candidate, demand: Demand, aim: _Aim, prior: Real | None) -> Option:
@@ -335,15 +334,12 @@ def _extremal(
     if len(shares) > LIMIT:
         return None, [f"the extremal design is not worked out for more than {LIMIT} categories"]
     design = extremal_design(shares, demand, categories, average=True).design
-    same = next((candidate for candidate in known if _alike(candidate.design, design)), None)
+    # the same structure with the same reports; their parities may differ by what rounding cost
+    alike = (one for one in known if (one.design.kind, one.design.outputs) == (design.kind, design.outputs))
+    same = next(alike, None)
     if same is not None:
         return None, [f"the extremal design for the assumed shares is {same.spoken}"]
     return Candidate("extremal", "extremal, for these shares", "extremal", design), []
-
-
-def _alike(first: Design, second: Design) -> bool:
-    """The same structure with the same reports; their parities may differ by what rounding cost."""
-    return first.kind == second.kind and first.outputs == second.outputs
 
 
 # ---- numbers of respondents
@@ -360,15 +356,3 @@ def _filled(line: Option, planned: Respondents, level: float, aim: _Aim) -> Opti
         margin=margin_of(line.variance, planned.n, level),
         n=needed_n(line.variance, planned.margin, level),
     )
-
-
-# ---- checks
-
-
-def _check_labels(k: int, categories: Categories | None) -> Categories:
-    if categories is None:
-        return Categories.numbered(k)
-    check_two(categories)
-    if len(categories) != k:
-        raise ParameterError("labels-for-categories-give", categories_count=len(categories), k=k)
-    return categories

@@ -251,13 +251,9 @@ def _at(design: Design, bound: Fraction, method: str, *, exactly: bool) -> Impro
     made, sparse = _assembled(ALGORITHMS[method](rows, level), design, level)
     _check_proof(rows, denominator, made, sparse)
     single = made.masks == tuple(1 << j for j in range(made.k))
-    better = (
-        (Uniform.from_gamma(made.gamma, made.inputs) if single else made)
-        .noting_decimals(design)
-        .with_provenance(
-            family="improved", parameters={"gamma": to_text(bound), "method": method}, original=design.fingerprint
-        )
-    )
+    better = (Uniform.from_gamma(made.gamma, made.inputs) if single else made).noting_decimals(design)
+    asked = {"gamma": to_text(bound), "method": method}
+    better = better.with_provenance(family="improved", parameters=asked, original=design.fingerprint)
     return Improvement(original=design, design=better, improved=True, sparse=sparse, gamma=bound, method=method)
 
 

@@ -122,11 +122,6 @@ def plan_test(
     sampling
         How the sample differs from a simple random one: :class:`~maskwell.planning.respondent_variance.Sampling`.
 
-    Raises
-    ------
-    ParameterError
-        Not two of the three; ``against`` equal to the share in ``pi``; probabilities outside (0, 1).
-
     >>> from maskwell.procedures.statement_cards import warner
     >>> round(plan_test(warner("0.7"), pi=[0.1, 0.9], n=2000, power=0.8).against, 3)   # what 2,000 can find
     0.175
@@ -136,7 +131,9 @@ def plan_test(
     check_kind(Design, design=design)
     check_kind(Sampling, sampling=sampling)
     question = _Question.of(design, pi, category, alpha, sampling)
-    target_power = None if power is None else question.check_power(power)
+    target_power = None if power is None else float(check_probability(power, "power", open_=True))
+    if target_power is not None and target_power <= question.alpha / 2:
+        raise ParameterError("power-is-not-above-alpha-2", alpha=question.alpha / 2, power=power)
     size = None if n is None else check_n(n)
     missing = sum(value is None for value in (against, target_power, size))
     if missing != 1:
@@ -196,12 +193,6 @@ class _Question:
     def _alarm(self) -> float:
         """``z_{1-alpha/2} sqrt(v(pi_0))``."""
         return -_NORMAL.inv_cdf(self.alpha / 2) * math.sqrt(self.line.at(self.null).total)
-
-    def check_power(self, power: Number) -> float:
-        value = float(check_probability(power, "power", open_=True))
-        if value <= self.alpha / 2:
-            raise ParameterError("power-is-not-above-alpha-2", alpha=self.alpha / 2, power=power)
-        return value
 
     def check_against(self, against: Number) -> float:
         value = as_fraction(against, "against")

@@ -274,25 +274,18 @@ def allocate_strata(
     level: Number = 0.95,
     sampling: Sampling = SIMPLE,
 ) -> Allocation:
-    """The division among strata that gives the least variance.
+    """The division among strata that gives the least variance, with two respondents or more in each.
 
     Parameters
     ----------
     strata
         At least one. Their shares sum to 1, up to the rounding of decimals, which is noted; or all are whole numbers,
         how many people each has.
-    n, margin, budget
-        One of them: all respondents, the half width of the interval that is wanted, or what may be spent. Costs decide
-        about the division for a margin or a budget; with n they are only added up.
-    level
-        Of the interval.
+    n, margin, budget, level
+        One of the first three: all respondents, the half width of the interval that is wanted, or what may be spent.
+        Costs decide about the division for a margin or a budget; with n they are only added up.
     sampling
         How the sample differs from a simple random one: :class:`~maskwell.planning.respondent_variance.Sampling`.
-
-    Returns
-    -------
-    Allocation
-        Rounded by largest remainder, at least two in each stratum.
 
     >>> from maskwell.procedures.statement_cards import warner
     >>> parts = [Stratum("town", 0.6, warner("0.7"), [0.2, 0.8]), Stratum("land", 0.4, warner("0.8"), [0.4, 0.6])]
@@ -389,13 +382,9 @@ class _Strata(Division):
         while (spent := self.cost(counts)) > budget:
             counts[max((i for i, n in enumerate(counts) if n > FEWEST), key=lambda i: counts[i] - ideal[i])] -= 1
         left = budget - spent
-        while (best := self._most_useful(counts, left)) is not None:
+        while payable := [i for i, cost in enumerate(self.costs) if cost <= left]:
+            gains = self.spreads**2 / (np.array(counts) * (np.array(counts) + 1.0)) / self.prices
+            best = payable[largest(gains[payable])]
             counts[best] += 1
             left -= self.costs[best]
         return tuple(counts)
-
-    def _most_useful(self, counts: list[int], left: Fraction) -> int | None:
-        """Where one more respondent lowers the variance most for the money; None where none can be paid."""
-        gains = self.spreads**2 / (np.array(counts) * (np.array(counts) + 1.0)) / self.prices
-        payable = [i for i, cost in enumerate(self.costs) if cost <= left]
-        return payable[largest(gains[payable])] if payable else None

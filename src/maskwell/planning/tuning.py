@@ -318,7 +318,10 @@ def at_level(design: Design, measure: Measure, value: Fraction) -> Equalised:
         return at_parity(design, value)
     member = _member(design, measure, value, may_fail=value < now)
     if member is not None:
-        return Equalised(member, _as_made(member))
+        if isinstance(member, Uniform):
+            return Equalised(member, f"{_named(member)} of that ratio")
+        said = [f"{name} = {_short(text)}" for name, text in member.provenance["parameters"].items()]
+        return Equalised(member, f"{member.provenance['family']} with {', '.join(said)}")
     if value < now:
         return diluted(design, value, measure)
     raise ParameterError(
@@ -343,15 +346,7 @@ def _member(design: Design, measure: Measure, value: Fraction, *, may_fail: bool
         raise
 
 
-def _as_made(design: Design) -> str:
-    if isinstance(design, Uniform):
-        return f"{_named(design)} of that ratio"
-    parameters = [f"{name} = {_short(text)}" for name, text in design.provenance["parameters"].items()]
-    return f"{design.provenance['family']} with {', '.join(parameters)}"
-
-
 def _short(text: str) -> str:
-    """A parameter as it is where that is short."""
     return text if len(text) <= READABLE or "," in text else f"{Printed(float(Fraction(text))):.6g}"
 
 

@@ -41,8 +41,7 @@ class Survey:
     missing
         As in :func:`maskwell.estimate`, ``"error"`` by default; for a released file, as its receipt says.
     missing_codes
-        Values that stand for a missing one, as texts or numbers: ``["NA", 99]`` in every column that is read, or by
-        column, ``{"age": [98, 99]}``.
+        Values that stand for a missing one: ``["NA", 99]`` in every column, or by column, ``{"age": [98, 99]}``.
     frequencies
         A column with the number of reports that each row stands for.
     receipt

@@ -108,7 +108,11 @@ def designs_by_group(choices: Sequence[tuple[When, DesignOrPath]], rows: Rows) -
     for values in different_rows(rows, names, MOST_DESIGNS):
         row = dict(zip(names, values, strict=True))
         design = _chosen(row, read)
-        if design is not None and not _is_lost(row, design):
+        lost = [name for name, value in row.items() if value is None]
+        spare = [] if design is None else [name for name in lost if name not in _columns_of(design)]
+        if spare:  # a parameter that only other rows need must not be missing
+            raise MissingValueError("column-is-missing-in-rows-whose", spare=shorten(repr(spare[0]), 24))
+        if design is not None and not lost:
             texts = tuple((name, str(value)) for name, value in row.items())
             made.append((texts, design if isinstance(design, Design) else design.design(row)))
     if not made:
@@ -130,15 +134,6 @@ def _chosen(
     return matching[0] if matching else None
 
 
-def _is_lost(row: Mapping[str, str | None], design: Design | RowDesign) -> bool:
-    """Whether a row lacks a parameter that it needs; one that only other rows need must not be missing."""
-    lost = [name for name, value in row.items() if value is None]
-    spare = [name for name in lost if name not in _columns_of(design)]
-    if spare:
-        raise MissingValueError("column-is-missing-in-rows-whose", spare=shorten(repr(spare[0]), 24))
-    return bool(lost)
-
-
 # ---- reading
 
 
@@ -154,18 +149,15 @@ def _names(node: Node) -> list[str]:
     match node:
         case Name(name):
             return [name]
-        case Constant(value) if isinstance(value, str) or _is_moderate(value):
+        case Constant(str()):
             return []
+        case Constant(int() | float() as value) if value == 0 or 1 / LARGEST <= abs(value) <= LARGEST:
+            return []  # no larger than parameters are, so that exact arithmetic stays short
         case Items(parts, "[") | Operation("-", (_,) as parts):
             return [name for part in parts for name in _names(part)]
         case Operation(symbol, (_, _) as parts) if symbol in _OPERATORS:
             return [name for part in parts for name in _names(part)]
     raise NotAllowedError("only columns, numbers and + - * / may stand in it")
-
-
-def _is_moderate(value: Any) -> bool:
-    """Whether a number is no larger than parameters are, so that exact arithmetic with it stays short."""
-    return isinstance(value, int | float) and (value == 0 or 1 / LARGEST <= abs(value) <= LARGEST)
 
 
 def _labels(node: Node) -> Categories:

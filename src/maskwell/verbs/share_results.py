@@ -46,24 +46,15 @@ class Shares(Result):
     Attributes
     ----------
     estimate
-        The shares with their errors: an :class:`Estimate`; a ``SurveyEstimate`` with totals and domains under a
-        sampling plan. Its values and methods are at hand here too.
-    variables
-        The columns it is about.
+        An :class:`Estimate`, most of which is at hand here too; under a sampling plan a ``SurveyEstimate`` with totals.
     rows, dropped
         Rows that were read, and those left out because a value was missing.
-    question
-        What was asked: columns of the domains, conditions, level and method of the intervals, quantities.
     answer
         Where the truths of a design are pairs: the variable that the question was about, and its shares.
     table
-        The table of several columns, with margins, odds ratios and tests.
-    quantities
-        Combined categories, contrasts, ratios and differences between groups that were asked for.
+        Of several columns, with margins, odds ratios and tests.
     procedure
-        The procedure that all designs are of, where they have one.
-    designs
-        The design of each column that was randomized.
+        That all designs are of, where they have one.
     again
         Asks the survey once more, with other quantities; None where there is none to ask.
     """
@@ -110,8 +101,9 @@ class Shares(Result):
         0.355
         """
         check_kind(str | None, name=name)
-        if _is_content(categories):
-            return self._more("combine", categories[0])
+        first = categories[0] if len(categories) == 1 else None  # several with their names, or all that belong to one
+        if isinstance(first, Mapping | list | tuple) or (isinstance(first, str) and "=" in first):
+            return self._more("combine", first)
         return self._more("combine", {name or " + ".join(map(str, categories)): list(categories)})
 
     def contrast(self, *of: Any, name: str | None = None) -> Shares:
@@ -123,15 +115,11 @@ class Shares(Result):
         check_kind(str | None, name=name)
         if len(of) == 2:
             return self._more("contrast", {name or f"{of[0]} - {of[1]}": of})
-        if (
-            len(of) == 1
-            and isinstance(of[0], Mapping)
-            and of[0]
-            and all(isinstance(one, int | float) for one in of[0].values())
-        ):
-            factors = " + ".join(f"{factor:g} {category}" for category, factor in of[0].items())
-            return self._more("contrast", {name or factors: of[0]})
-        return self._more("contrast", _one(of, "contrast"))
+        content = _one(of, "contrast")
+        if isinstance(content, Mapping) and content and all(isinstance(one, int | float) for one in content.values()):
+            factors = " + ".join(f"{factor:g} {category}" for category, factor in content.items())
+            return self._more("contrast", {name or factors: content})
+        return self._more("contrast", content)
 
     def ratio(self, *of: Any, name: str | None = None) -> Shares:
         """The shares with one sum of categories over another: ``ratio("often", ["once", "often"], name="repeat")``.
@@ -315,13 +303,6 @@ class Shares(Result):
         more = len(self.quantities) - len(named)
         shares = self.estimate.shown(self.level, self.interval)
         return "\n".join([shares, *lines, *([f"  ... and {more:,} more quantities"] if more else [])])
-
-
-def _is_content(of: tuple[Any, ...]) -> bool:
-    """Whether one argument holds quantities with their names, or all that belongs to one."""
-    if len(of) != 1:
-        return False
-    return isinstance(of[0], Mapping | list | tuple) or (isinstance(of[0], str) and "=" in of[0])
 
 
 def _one(of: tuple[Any, ...], what: str) -> Any:
