@@ -193,12 +193,12 @@ def _words(procedure: Procedure, options: dict[str, Any]) -> dict[str, Any]:
 
     words = {name: value for name, value in split_words(procedure, options)[1].items() if value is not None}
     check_words(words)
-    if tunable(procedure) is not None and not words.keys() & opt.DEMANDS.keys() and options.get("max_ratio") is None:
+    if tunable(procedure) is not None and not words.keys() & {*opt.DEMANDS} and options.get("max_ratio") is None:
         for parameter in procedure.parameters:
             if parameter.required and options.get(parameter.name) is None:
                 raise click.UsageError(f"Missing option '{parameter.option}'.", ctx=click.get_current_context())
     needed = any(parameter.kind is Kind.DEMAND and parameter.required for parameter in procedure.parameters)
-    if needed and not words.keys() & opt.DEMANDS.keys():
+    if needed and not words.keys() & {*opt.DEMANDS}:
         raise no_demand(procedure.name)
     return words
 

@@ -31,17 +31,7 @@ Drawn: TypeAlias = dict[str, tuple[str, bytes]]
 """The files of a picture: for each what JSON calls it, its path and its content."""
 
 
-DEMANDS = {
-    "gamma": "Odds may change by at most this factor.",
-    "epsilon": "Local differential privacy at this level; gamma = e^epsilon.",
-    "beta": "Probabilities may change by at most this factor.",
-    "bayes_factor": "Another word for gamma.",
-    "rho": "No suspicion below R1 may rise above R2.",
-    "curves": "A table of what a posterior may be, with columns p, lower, upper.",
-}
-CLOSED_HELP = "With --rho or --curves: reaching the limit is a breach already."
-BETWEEN_HELP = "With --curves: a row holds up to the next one (steps), or rows are joined by straight lines."
-
+DEMANDS = ("gamma", "epsilon", "beta", "bayes_factor", "rho", "curves")
 LABELS_HELP = """A label with a comma goes in quotes: 'no,"yes, once"'. @FILE reads one label per line."""
 
 
@@ -243,9 +233,9 @@ def _demand_shapes() -> dict[str, dict[str, Any]]:
     shapes: dict[str, dict[str, Any]] = {name: {"metavar": name[0].upper()} for name in DEMANDS}
     shapes["rho"] = {"nargs": 2, "metavar": "R1 R2", "type": TwoNumbers()}
     shapes["curves"] = {"type": FilePath(), "metavar": "FILE"}
-    stated = {f"--{name.replace('_', '-')}": {**shapes[name], "help": help_} for name, help_ in DEMANDS.items()}
-    between = {"type": click.Choice(["steps", "lines"]), "help": BETWEEN_HELP}
-    return {**stated, "--between": between, "--closed": {"is_flag": True, "help": CLOSED_HELP}}
+    shapes |= {"between": {"type": click.Choice(["steps", "lines"])}, "closed": {"is_flag": True}}
+    words = _help()["shared"]
+    return {f"--{name.replace('_', '-')}": {**shape, "help": words[name]} for name, shape in shapes.items()}
 
 
 def typed_demand(options: Mapping[str, Any]) -> str:

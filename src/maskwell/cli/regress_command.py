@@ -58,7 +58,6 @@ def regress(asked: Asked) -> None:
     """
     from maskwell.core.exact import check_probability
     from maskwell.engines.formula_references import References
-    from maskwell.reports.pictures.forest_plot import plot_coefficients
     from maskwell.verbs.regress import Model, fit
 
     opt.check_one_form(asked.style, as_json=asked.as_json)
@@ -74,7 +73,7 @@ def regress(asked: Asked) -> None:
     if asked.exponentiate and result.family == "linear":
         raise ParameterError("exponentiate-for-a-linear-regression")
     how: dict[str, Any] = {"exponentiate": asked.exponentiate}
-    picture = opt.plot_content(asked.plot, lambda: plot_coefficients(result, level=level, **how))
+    picture = opt.plot_content(asked.plot, lambda: result.plot(level=level, **how))
     drawn = opt.write_plot(picture, force=asked.force)
     if asked.as_json:
         told: dict[str, Any] = {"tests": [test.to_dict() for test in tests]} if tests else {}

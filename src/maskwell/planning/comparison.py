@@ -32,9 +32,7 @@ from maskwell.privacy.criteria import alike
 from maskwell.privacy.measures import PARITY, Measure
 from maskwell.privacy.posterior_probabilities import posterior
 
-ENTRIES = 100_000
-"""Matrices with more entries than this are not looked at for many shares."""
-
+ENTRIES = 100_000  # matrices with more entries than this are not looked at for many shares
 MOST_CATEGORIES = 50
 TOLERANCE = 1e-10
 _SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99)
@@ -106,9 +104,7 @@ def _at_least(one: Real, two: Real) -> bool:
 
 
 NO_BOUND = "neither design has a bound on {}, so no common protection can be named"
-SHOWN_POSTERIORS = 1000
-"""Entries of a matrix up to which beliefs after every report are listed."""
-
+SHOWN_POSTERIORS = 1000  # entries of a matrix up to which beliefs after every report are listed
 Winner = Literal["first", "second", "equal"]
 Which = Literal["first", "second", "both"]
 

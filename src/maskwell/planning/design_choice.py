@@ -169,30 +169,21 @@ class Choice(Result):
         return "\n".join([*lines, *(f"  {option!r}" for option in self.options)])
 
 
-SIMPLER = 0.05
-"""How many more respondents, as a share, the simpler design may need and still be preferred."""
+SIMPLER = 0.05  # how many more respondents, as a share, the simpler design may need and still be preferred
 
 
 def recommend(options: Iterable[Option], sampling: float) -> tuple[Option, str]:
     """The simpler design if it costs little; ``sampling`` is the summed variance of the open question."""
     by_name = {option.name: option for option in options}
     diagonal, subset = by_name["k-ary"], by_name.get("subset")
-    least = "adds the least variance in the worst case of all designs of this parity"
     if subset is None:
-        two = "; of two categories, no design of this parity is more informative" if diagonal.design.k == 2 else ""
-        return diagonal, f"the gamma-diagonal design {least}, and a report is one category{two}"
+        return diagonal, Note("recommended-of-two" if diagonal.design.k == 2 else "recommended-least")
     assert diagonal.added_variance is not None and subset.added_variance is not None
     more = (diagonal.added_variance + sampling) / (subset.added_variance + sampling) - 1
+    said = {"subset": subset.label, "more": _more(more), "most": _more(SIMPLER)}
     if at_most(more, SIMPLER, scale=1):
-        return diagonal, (
-            f"the gamma-diagonal design needs {_more(more)} respondents than {subset.label}, which "
-            f"adds the least variance in the worst case; up to {_more(SIMPLER)} it is preferred, because a report is "
-            "one category"
-        )
-    return subset, (
-        f"{subset.label} {least}; the gamma-diagonal design, whose report is one category, would need "
-        f"{_more(more)} respondents (up to {_more(SIMPLER)} it would be preferred)"
-    )
+        return diagonal, Note("recommended-simpler", **said)
+    return subset, Note("recommended-subset", **said)
 
 
 def _more(share: float) -> str:

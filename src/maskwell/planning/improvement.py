@@ -181,8 +181,7 @@ ALGORITHMS: dict[str, Callable[[Sequence[Row], Level], Logged]] = {"layers": by_
 ROUNDING = EXACT_SLACK
 """How far, relative to themselves and to what gamma allows, decimals may lie from values of an admissible design."""
 
-READABLE = 20
-"""Characters of a gamma that is shown as it was typed."""
+READABLE = 20  # characters of a gamma that is shown as it was typed
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -204,9 +204,7 @@ TOLERANCE = Fraction(1, 10**8)
 """How far a garbling may be off where probabilities stand for others, relative to the largest chance of the report."""
 
 LABELS_WIDTH = 34
-ENTRY_LIMIT = 10**5
-"""Entries of a matrix beyond which designs are compared by their structure and parity only."""
-
+ENTRY_LIMIT = 10**5  # entries of a matrix beyond which designs are compared by their structure and parity only
 GARBLING_LIMIT = 2 * 10**6
 """The same for the entries that a garbling would have: reports of one design times reports of the other."""
 

@@ -32,8 +32,7 @@ from maskwell.planning.sample_size import check_category, check_n, margin_of
 from maskwell.privacy.measures import plain_truth
 
 _NORMAL = NormalDist()
-RAREST = 1e-12
-"""Rarer false alarms than this are beyond the normal quantiles."""
+RAREST = 1e-12  # rarer false alarms than this are beyond the normal quantiles
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -26,8 +26,7 @@ from maskwell.core.verdicts import largest
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, TooLargeError
 
-WORST_LIMIT = 2000
-"""With more categories than this the worst shares are not looked for."""
+WORST_LIMIT = 2000  # with more categories than this the worst shares are not looked for
 
 
 @dataclass(frozen=True)

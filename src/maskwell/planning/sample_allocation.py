@@ -31,9 +31,7 @@ from maskwell.planning.stratum_allocation import FEWEST, Allocation, Division, c
 
 MOST_STEPS = 20_000
 GAP = 1e-12
-UNUSED = 1e-7
-"""A sample with a smaller share than this is left out: the best division does not need it."""
-
+UNUSED = 1e-7  # a sample with a smaller share than this is left out: the best division does not need it
 _SINGULAR = 1e-11
 _RESIDUAL = 1e-6
 

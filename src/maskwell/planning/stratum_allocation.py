@@ -35,9 +35,7 @@ from maskwell.errors import ParameterError
 from maskwell.planning.respondent_variance import SIMPLE, Sampling, UnitVariance, unit_variance
 from maskwell.planning.sample_size import check_category, check_margin, check_n, margin_of
 
-FEWEST = 2
-"""Respondents that each part gets: with fewer there is no standard error."""
-
+FEWEST = 2  # respondents that each part gets: with fewer there is no standard error
 _HIGHEST_COST = 10**100
 
 
@@ -179,7 +177,7 @@ class Division(ABC):
     def for_n_or_margin(self, n: Number | None, margin: Number | None, level: float) -> Counts:
         """For the one of the two that is given."""
         if margin is not None:
-            return self.for_variance((check_margin(margin) / margin_of(1, 1, level)) ** 2)
+            return self._for_variance((check_margin(margin) / margin_of(1, 1, level)) ** 2)
         return self.for_n(check_n(0 if n is None else n))
 
     def for_n(self, n: int) -> Counts:
@@ -197,7 +195,7 @@ class Division(ABC):
             )
         return whole_numbers(self.fractions, n, least=least)
 
-    def for_variance(self, target: float) -> Counts:
+    def _for_variance(self, target: float) -> Counts:
         """The fewest respondents, or the cheapest where costs differ, whose variance is at most ``target``."""
         fractions, least = self.fractions, self.least
         exactly = self.variance(fractions) / target
@@ -306,8 +304,7 @@ def allocate_strata(
     return parts.allocation(parts.for_budget(as_fraction(budget, "budget")), sure)
 
 
-MOST_ROUNDING = Fraction(1, 100)
-"""By how much rounded shares may miss the sum of one, at most."""
+MOST_ROUNDING = Fraction(1, 100)  # by how much rounded shares may miss the sum of one, at most
 
 
 def _shares_of(strata: Sequence[Stratum]) -> tuple[list[Fraction], dict[str, Any]]:

@@ -38,8 +38,7 @@ from maskwell.procedures.registry import make_design
 Kept = Mapping[str, Any]
 HALF, ONE, ZERO = Fraction(1, 2), Fraction(1), Fraction(0)
 
-PLACES = 64
-"""Binary places of parameters that have to be rounded."""
+PLACES = 64  # binary places of parameters that have to be rounded
 
 
 @dataclass(frozen=True)
@@ -287,8 +286,7 @@ def _read_kept(family: str, tunable: Tunable, values: Mapping[str, Any]) -> Kept
 
 # ---- two designs at the same protection
 
-READABLE = 20
-"""Characters of a fraction that people can read."""
+READABLE = 20  # characters of a fraction that people can read
 
 
 @dataclass(frozen=True)

@@ -114,14 +114,12 @@ class Survey:
         sampling, missing
             As in :class:`Survey`.
         """
-        from maskwell.microdata.folder.receipt import Receipt, load_receipt
+        from maskwell.verbs.release_estimate import receipt_of
 
         if receipt is None:
             data, receipt = _in_folder(data)
-        if not isinstance(receipt, Receipt):
-            check_kind(str | os.PathLike, receipt=receipt)
-            receipt = load_receipt(str(os.fspath(receipt)))
-        return cls(data, None, Sampling() if sampling is None else sampling, missing=missing, receipt=receipt)
+        told = receipt_of(receipt)
+        return cls(data, None, Sampling() if sampling is None else sampling, missing=missing, receipt=told)
 
     @classmethod
     def from_counts(cls, counts: Counts | Mapping[Any, Any], design: Design | str | os.PathLike[str]) -> Survey:
@@ -241,15 +239,12 @@ class Survey:
         return mine(self.rows, self.designs, self.sampling, max_items=max_items, missing=self.missing or "error", **how)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
-        described = [] if self.designs is None else [f"designs of {', '.join(self._columns)}"]
+        columns = map(str, self.designs) if isinstance(self.designs, Mapping) else ["reports"]
+        described = [] if self.designs is None else [f"designs of {', '.join(columns)}"]
         described += ["a receipt"] if self.receipt is not None else []
         described += [repr(self.sampling)] if self.sampling else []
         what = "counts" if isinstance(self.data, Counts) else str(Rows.of(self.data))
         return f"Survey of {what}: {', '.join(described) or 'no designs'}"
-
-    @property
-    def _columns(self) -> list[str]:
-        return [*map(str, self.designs)] if isinstance(self.designs, Mapping) else ["reports"]
 
 
 def _in_folder(folder: Any) -> tuple[str, str]:

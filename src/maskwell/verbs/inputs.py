@@ -27,14 +27,11 @@ if TYPE_CHECKING:
     from maskwell.engines.assignments import Assignment
 
 
-DesignOrPath: TypeAlias = Design | str | os.PathLike[str]
-"""A design, or the path of a design file."""
-
+DesignOrPath: TypeAlias = Design | str | os.PathLike[str]  # a design, or the path of a design file
 LANGUAGES = (*DEMANDS, "curves")
 """The words in which a demand is stated; ``rho`` takes two numbers, ``curves`` the path of a table."""
 
-DEMAND_WORDS = (*LANGUAGES, "between", "closed")
-"""These, and the words that go with them."""
+DEMAND_WORDS = (*LANGUAGES, "between", "closed")  # these, and the words that go with them
 
 
 class DemandWords(TypedDict, total=False):

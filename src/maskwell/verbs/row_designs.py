@@ -24,9 +24,7 @@ from maskwell.errors import InputError, MaskwellError, MissingValueError, Parame
 from maskwell.procedures.registry import procedure_named
 from maskwell.verbs.inputs import CALLED, DesignOrPath, is_called
 
-When: TypeAlias = tuple[tuple[str, str], ...]
-"""The rows that used a design, by columns and their values."""
-
+When: TypeAlias = tuple[tuple[str, str], ...]  # the rows that used a design, by columns and their values
 MOST_DESIGNS = 1_000
 MOST_TOKENS = 200
 LARGEST = 1e20

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from maskwell.reports.pictures.canvas import Picture
 
 
-MOST_NAMED, LABEL = 20, 9
-"""Quantities that Python prints, and letters of a label at least, as those of shares have."""
+MOST_NAMED, LABEL = 20, 9  # quantities that Python prints, and letters of a label at least, as those of shares have
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -241,17 +240,14 @@ class Shares(Result):
         ``exact`` for programs: a line for each cell, all digits. ``categories`` chooses the categories and combinations
         of the first table; then it is the only one.
         """
-        if self.table is not None and self._is_crosstab and categories is None and not exact:
+        two = self.table is not None and len(self.table.names) == 2 and not self.by and self.interval is None
+        if self.table is not None and two and categories is None and not exact:
             shares = crosstab_table(self.table, self.level, self.question.given, devices=devices_told(self.designs))
             others = self.quantities
         else:
             shares = self._table_of_shares(exact=exact, categories=categories)
             others = tuple(one for one in self.quantities if one.kind != "combination") if categories is None else ()
         return [shares, *([quantity_table(others, self.level, ",".join(self.by), shares.notes)] if others else [])]
-
-    @property
-    def _is_crosstab(self) -> bool:
-        return self.table is not None and len(self.table.names) == 2 and not self.by and self.interval is None
 
     def _table_of_shares(self, *, exact: bool, categories: Sequence[Any] | None = None) -> paper_tables.Table:
         shares, names, interval = self._shares
