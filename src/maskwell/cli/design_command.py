@@ -109,9 +109,6 @@ def saved(
         print_lines(design_report(made, output if output != "-" else None, note), err=output == "-")
 
 
-# ---- families of the registry
-
-
 def _family_command(procedure: Procedure) -> click.Command:
     from maskwell.procedures.procedure import Kind
     from maskwell.verbs.design import solved, tunable
@@ -220,9 +217,6 @@ def _read(parameter: Parameter, value: Any) -> Any:
     return as_count(value, parameter.name) if parameter.kind is Kind.COUNT else value
 
 
-# ---- families from files
-
-
 @design.command(
     short_help="any matrix, read from a file",
     epilog=opt.example(
@@ -250,9 +244,6 @@ def matrix(file: str, *, rows: bool, categories: str | None, reports: str | None
         reports=None if reports is None else opt.read_labels(reports, "--reports"),
     )
     saved(made, inputs=(file,), **where)
-
-
-# ---- from assumed shares
 
 
 @design.command(

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from maskwell.engines.assignments import Assignment
     from maskwell.verbs.described_survey import Survey
-    from maskwell.verbs.questions import Question
 
 LEVEL = 0.95
 
@@ -75,6 +74,7 @@ def estimate(asked: Asked) -> None:
     from maskwell.core.exact import check_probability
     from maskwell.verbs.estimate import answer
     from maskwell.verbs.inputs import columns_of, names_of
+    from maskwell.verbs.questions import Question, quantities
 
     opt.check_one_form(asked.style, as_json=asked.as_json)
     confidence = float(check_probability(asked.level, "level", open_=True))
@@ -95,8 +95,10 @@ def estimate(asked: Asked) -> None:
     survey = _survey(asked, assignments, typed)
     named = [name for one in assignments for name in one.columns] + [*open_columns] if open_columns else []
     columns = columns_of(asked.columns) if asked.receipt is not None else [*dict.fromkeys(named)]
+    how = {name: getattr(asked, name) for name in ("by", "seed", "target", "interval", "method", "where", "given")}
+    sums = quantities(combine=asked.combine or None, contrast=asked.contrast or None, ratio=asked.ratio or None)
     with Progress() as progress:
-        result = answer(survey, _question(asked, columns, confidence, progress))
+        result = answer(survey, Question.of(columns, level=confidence, progress=progress, asked=sums, **how))
     drawn = opt.write_plot(opt.plot_content(asked.plot, result.plot), force=asked.force)
     if asked.as_json:
         print_json({**result.to_dict(), **drawn})
@@ -121,14 +123,6 @@ def _survey(asked: Asked, assignments: Sequence[Assignment], missing: str | None
         return Survey.from_release(asked.file, asked.receipt, sampling, missing=missing)
     codes = asked.missing_codes or None
     return Survey(asked.file, assignments, sampling, missing=missing, missing_codes=codes, frequencies=asked.counts)
-
-
-def _question(asked: Asked, columns: Sequence[str], level: float, progress: Progress) -> Question:
-    from maskwell.verbs.questions import Question, quantities
-
-    how = {name: getattr(asked, name) for name in ("by", "seed", "target", "interval", "method", "where", "given")}
-    sums = quantities(combine=asked.combine or None, contrast=asked.contrast or None, ratio=asked.ratio or None)
-    return Question.of(columns, level=level, progress=progress, asked=sums, **how)
 
 
 def _as_options(asked: Asked, level: float, missing: str | None) -> dict[str, str | None]:

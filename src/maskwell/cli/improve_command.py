@@ -12,9 +12,6 @@ from maskwell.cli.verify_command import with_certificate
 from maskwell.errors import ParameterError
 
 if TYPE_CHECKING:
-    from maskwell.designs.design import Design
-    from maskwell.planning.improvement import Improvement
-    from maskwell.planning.one_sided import OneSided
     from maskwell.planning.replacement import Replacement
     from maskwell.privacy.criteria import Demand
 
@@ -48,6 +45,7 @@ def improve(asked: Asked) -> int:
     from maskwell.core.atomic import check_outputs
     from maskwell.planning.improvement import Improvement
     from maskwell.reports.text.order_report import improved_report, one_sided_report
+    from maskwell.verbs.improve import improve as improve_design
     from maskwell.verbs.inputs import read_demand
 
     path, output, certificate = asked.design, asked.output, asked.certificate
@@ -57,7 +55,12 @@ def improve(asked: Asked) -> int:
         raise ParameterError("design-and-certificate-would-both", output=output)
     check_outputs([one for one in (output, certificate) if one is not None], force=asked.force, inputs=[path])
     loaded, demand = opt.load_design(path), read_demand(None, asked.demand)
-    replacement = _improved(loaded, demand, asked)
+    codes = None if asked.sensitive is None else opt.read_codes(asked.sensitive, "--sensitive", loaded)
+    if codes is not None and len(codes) > 1:
+        raise ParameterError("sensitive-names-categories", sensitive=asked.sensitive, codes_count=len(codes))
+    label = None if codes is None else loaded.inputs.labels[codes[0]]
+    how = {name: getattr(asked, name) for name in ("split", "exactly", "allow_identity")}
+    replacement = improve_design(loaded, demand, sensitive=label, name=path, **how)
     applies = getattr(replacement, "applies", True)
     written = _written(replacement, demand, asked) if applies else {}
     if asked.as_json:
@@ -71,23 +74,6 @@ def improve(asked: Asked) -> int:
         proof = None if certificate == "-" else written.get("certificate")
         print_lines(with_certificate(report, proof), err="-" in written.values())
     return OK if applies else ANSWER_IS_NO
-
-
-def _improved(design: Design, demand: Demand | None, asked: Asked) -> Improvement | OneSided:
-    from maskwell.verbs.improve import improve as improve_design
-
-    codes = None if asked.sensitive is None else opt.read_codes(asked.sensitive, "--sensitive", design)
-    if codes is not None and len(codes) > 1:
-        raise ParameterError("sensitive-names-categories", sensitive=asked.sensitive, codes_count=len(codes))
-    return improve_design(
-        design,
-        demand,
-        sensitive=None if codes is None else design.inputs.labels[codes[0]],
-        split=asked.split,
-        exactly=asked.exactly,
-        allow_identity=asked.allow_identity,
-        name=asked.design,
-    )
 
 
 def _written(replacement: Replacement, demand: Demand | None, asked: Asked) -> dict[str, str]:

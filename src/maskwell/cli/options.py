@@ -59,9 +59,6 @@ class TwoNumbers(click.types.StringParamType):
         return value
 
 
-# ---- commands whose options are the fields of one class
-
-
 def option(*names: str, **shape: Any) -> Any:
     """A field that an option fills, called as the field unless other names are given."""
     return lambda field: click.option(*(names or (f"--{field.replace('_', '-')}",)), field, **shape)
@@ -347,9 +344,6 @@ def _split_assignment(text: str) -> tuple[str, list[tuple[str, str]], str]:
     return text[:best], [], text[best + 1 :]
 
 
-# ---- pictures
-
-
 def plot_option(what: str) -> Callable[[F], F]:
     """``--plot`` with what it draws."""
     return click.option("--plot", type=FilePath(), metavar="FILE", help=f"Draw {what}; .svg, .png or .pdf.")
@@ -393,9 +387,6 @@ def with_plot(report: Report, drawn: Mapping[str, Any]) -> Report:
     ends = others[:1] if len(others) == 1 else [*others[:1], *others[-1:]]
     further = f", with further pages in {' to '.join(ends)}" if others else ""
     return report.with_line(f"Picture: {first}{further}")
-
-
-# ---- how the rows of a file were sampled
 
 
 SAMPLING_OPTIONS: dict[str, dict[str, Any]] = {

@@ -33,20 +33,22 @@ def render(name: str, result: Any, **options: Any) -> Any:
     return source()[name](result, **options)
 
 
-class PartOf(Generic[T]):
+class PartOf(property, Generic[T]):
     """What a part of a value has, at hand in the value too: ``n = PartOf[int]("estimate.n", "Number of reports.")``."""
 
     def __init__(self, path: str, doc: str) -> None:
-        self._of, self.__doc__ = attrgetter(path), doc
+        super().__init__(attrgetter(path))
+        self.__doc__ = doc
 
-    @overload
-    def __get__(self, whole: None, kind: type) -> Self: ...
+    if TYPE_CHECKING:
 
-    @overload
-    def __get__(self, whole: object, kind: type) -> T: ...
+        @overload
+        def __get__(self, whole: None, kind: type | None = None, /) -> Self: ...
 
-    def __get__(self, whole: object, kind: type) -> Any:
-        return self if whole is None else self._of(whole)
+        @overload
+        def __get__(self, whole: object, kind: type | None = None, /) -> T: ...
+
+        def __get__(self, whole: object, kind: type | None = None, /) -> Any: ...
 
 
 class Result:

@@ -207,20 +207,17 @@ def choose(
     """The designs for k categories under a demand, ranked, and which one to take; arguments as in the verb."""
     check_kind(Categories | None, categories=categories)
     check_kind(Sampling, sampling=sampling)
-    k = check_k(k)
-    categories = Categories.numbered(k) if categories is None else categories
+    categories = Categories.numbered(check_k(k)) if categories is None else categories
     check_two(categories)
-    if len(categories) != k:
+    if len(categories) != check_k(k):
         raise ParameterError("labels-for-categories-give", categories_count=len(categories), k=k)
     demand = demand if isinstance(demand, Demand) else Demand.from_gamma(demand)
     sure = check_level(level)
     if n is not None and margin is not None:
         raise ParameterError("n-and-margin-are-both-given")
     size = (None if n is None else check_n(n)), (None if margin is None else check_margin(margin))
-    shares = None
-    if pi is not None:
-        given = one_for_each(pi, "pi", len(categories), said="shares", hint="give one share for each category")
-        shares = tuple(check_shares(given)[0])
+    told = {"said": "shares", "hint": "give one share for each category"}
+    shares = None if pi is None else tuple(check_shares(one_for_each(pi, "pi", len(categories), **told))[0])
     at = np.full(len(categories), 1 / len(categories)) if shares is None else np.array(list(map(float, shares)))
     code = None if category is None else int(categories.typed_codes([category], option("category"))[0])
     aim = _Aim(at, sampling, code)
@@ -271,9 +268,6 @@ class _Aim:
     def direct(self) -> float:
         """The same if the question were asked openly."""
         return self.of(self._total(0.0))
-
-
-# ---- the lines
 
 
 def _lines(
@@ -331,9 +325,6 @@ def _extremal(
     if same is not None:
         return None, [f"the extremal design for the assumed shares is {same.spoken}"]
     return Candidate("extremal", "extremal, for these shares", "extremal", design), []
-
-
-# ---- numbers of respondents
 
 
 def _filled(line: Option, planned: Respondents, level: float, aim: _Aim) -> Option:

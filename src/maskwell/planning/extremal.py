@@ -302,9 +302,6 @@ class Tableau:
             self.rows, self.pivot = -self.rows, -pivot
 
 
-# ---- symmetric optima
-
-
 def _averaged(weights: Weights, pi: Sequence[Fraction]) -> Weights:
     """The mean over all exchanges of categories of equal share: sets that hold as many of each share weigh alike."""
     classes = [[j for j, p in enumerate(pi) if p == share] for share in dict.fromkeys(pi)]
@@ -325,9 +322,6 @@ def _alike(classes: Sequence[Sequence[int]], kind: Sequence[int]) -> list[int]:
     for members, n in zip(classes, kind, strict=True):
         masks = [mask | sum(1 << j for j in chosen) for mask in masks for chosen in combinations(members, n)]
     return masks
-
-
-# ---- the design
 
 
 def _design(weights: Weights, gamma: Fraction, categories: Categories) -> Design:

@@ -157,9 +157,6 @@ def _garbling(rows: Rows, a: list[Fraction], s: int) -> Rows:
     return [[p if j == s else (p - a[j] * row[s]) / (1 - a[j]) for j, p in enumerate(row)] for row in rows]
 
 
-# ---- the best design at a level, and the order of reports
-
-
 def best_one_sided(ratio: Number, categories: Categories, *, sensitive: Hashable | None = None) -> Dense:
     """The most informative design for two categories whose reports speak for the sensitive one at most ``ratio`` fold.
 

@@ -138,7 +138,12 @@ def plan_test(
     if missing != 1:
         raise ParameterError("of-against-power-and-n-given", value=["all", "all", "only one", "none"][missing])
     if against is not None:
-        other = question.check_against(against)
+        value = as_fraction(against, "against")
+        if not 0 <= value <= 1:
+            raise ParameterError("against-is-not-a-share", percent_meant=percent_meant(against), against=against)
+        other = float(value)
+        if other == question.null:
+            raise ParameterError("against-is-the-share-under", against=against)
     else:
         below, above = question.detectable(size or 0, target_power or 0.0)
         share = above if above is not None else below
@@ -192,14 +197,6 @@ class _Question:
     def _alarm(self) -> float:
         """``z_{1-alpha/2} sqrt(v(pi_0))``."""
         return -_NORMAL.inv_cdf(self.alpha / 2) * math.sqrt(self.line.at(self.null).total)
-
-    def check_against(self, against: Number) -> float:
-        value = as_fraction(against, "against")
-        if not 0 <= value <= 1:
-            raise ParameterError("against-is-not-a-share", percent_meant=percent_meant(against), against=against)
-        if float(value) == self.null:
-            raise ParameterError("against-is-the-share-under", against=against)
-        return float(value)
 
     def needed(self, against: float, power: float, variance: str = "total") -> int:
         """Respondents for this power."""

@@ -317,15 +317,12 @@ def _shares_of(strata: Sequence[Stratum]) -> tuple[list[Fraction], dict[str, Any
             raise ParameterError("the-share-of-stratum", name=stratum.name, share=stratum.share)
     if counted or abs(total - 1) <= SUM_TOLERANCE:
         return [share / total for share in given] if counted else given, {}
-    if abs(total - 1) > min(MOST_ROUNDING, sum((_rounding(s.share) for s in strata), Fraction(0))):
+    # half a unit of the last digit that was given; nothing for fractions and whole numbers
+    digits = [Decimal(str(s.share)).as_tuple().exponent for s in strata if is_decimal(s.share)]
+    if abs(total - 1) > min(MOST_ROUNDING, sum((Fraction(10) ** int(digit) / 2 for digit in digits), Fraction(0))):
         raise ParameterError("the-shares-of-the-strata-sum", total=to_float(total))
     said = f"the shares sum to {Printed(to_float(total)):.10g}, as rounded shares do: each was divided by that sum"
     return [share / total for share in given], {"notes": [said]}
-
-
-def _rounding(share: Number) -> Fraction:
-    """Half a unit of the last digit that was given: none for fractions and whole numbers."""
-    return Fraction(10) ** int(Decimal(str(share)).as_tuple().exponent) / 2 if is_decimal(share) else Fraction(0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -137,8 +137,6 @@ class Survey:
         """Where the rows are, without codes that stand for missing values."""
         return Rows.of(self.data, self.missing_codes)
 
-    # ---- questions
-
     def shares(
         self,
         *columns: str,
@@ -168,18 +166,8 @@ class Survey:
         target
             Of a released file: shares of the ``"population"``, or of the original ``"file"``.
         """
-        asked = Question.of(
-            columns,
-            by=by,
-            where=where,
-            method=method,
-            level=level,
-            interval=interval,
-            seed=seed,
-            given=given,
-            target=target,
-            progress=progress,
-        )
+        how: dict[str, Any] = {"method": method, "given": given, "target": target, "progress": progress}
+        asked = Question.of(columns, by=by, where=where, level=level, interval=interval, seed=seed, **how)
         return answer(self, asked)
 
     def table(

@@ -172,7 +172,8 @@ def _from_receipt(survey: Survey, question: Question) -> Shares:
         return estimate_with_receipt(sampled, receipt, question, missing=survey.missing)
     weighted = replace(sampled.sampling, weights=told.weights)
     described = replace(survey, data=sampled.rows, sampling=weighted, missing=told.missing)
-    return _from_rows(described, told.assignments, told.direct, question).with_remarks(told.remarks)
+    shares = _from_rows(described, told.assignments, told.direct, question)
+    return replace(shares, estimate=replace(shares.estimate, flags=(*told.remarks, *shares.flags)))
 
 
 def _is_given(value: Any) -> bool:

@@ -82,8 +82,6 @@ class MinedBaskets(Result):
         """Supports of all pairs of items, and their standard errors, in the order of the items; shape (M, M)."""
         return self.baskets.pair_supports()
 
-    # ---- for people and programs
-
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, as ``maskwell mine --json`` gives it."""
         return {

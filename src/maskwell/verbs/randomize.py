@@ -109,18 +109,9 @@ def randomize(
     if output is None:
         raise ParameterError("is-a-file-and-no-output", rows=rows)
     named = designs.values() if isinstance(designs, Mapping) else ()
-    return randomize_file(
-        rows.path,
-        os.fspath(output),
-        assignments,
-        random=draws,
-        missing=missing,
-        sets=sets,
-        force=force,
-        inputs=[os.fspath(one) for one in (*inputs, *named) if isinstance(one, str | os.PathLike)],
-        to=format,
-        progress=progress,
-    )
+    kept = [os.fspath(one) for one in (*inputs, *named) if isinstance(one, str | os.PathLike)]
+    how: dict[str, Any] = {"random": draws, "missing": missing, "sets": sets, "to": format, "progress": progress}
+    return randomize_file(rows.path, os.fspath(output), assignments, force=force, inputs=kept, **how)
 
 
 def _check_draws(random: object, key: object, person: object) -> None:

@@ -132,9 +132,6 @@ def _chosen(
     return matching[0] if matching else None
 
 
-# ---- reading
-
-
 def _parameter(key: str | None, node: Node) -> tuple[str, Node]:
     if key is None:
         raise NotAllowedError("each parameter needs its name")
@@ -170,9 +167,6 @@ def _label(node: Node) -> str:
         case Constant(value) | Name(value):
             return str(value)
     raise ParameterError("a-label-is-a-word")
-
-
-# ---- numbers
 
 
 def _number(name: str, value: str | None) -> Fraction:

@@ -111,9 +111,6 @@ def complex_words(sampling: Sampling | Mapping[str, Number] | None) -> dict[str,
     return words | {"deff": 1 + variation**2, "cv_weights": variation}
 
 
-# ---- one design
-
-
 def _for_estimate(design: Design, asked: Mapping[str, Any]) -> SamplePlan:
     _refuse(budget=asked["budget"], why=f"it is for {option('strata')}")
     if asked["n"] is None and asked["margin"] is None:
@@ -174,9 +171,6 @@ def _refuse(*, why: str, **options: Any) -> None:
             raise ParameterError("has-no-meaning-here", hint=why, name_option=option(name))
 
 
-# ---- strata
-
-
 def _by_strata(strata: Sequence[Stratum], asked: Mapping[str, Any]) -> Allocation:
     _refuse(**{name: asked[name] for name in TESTS}, why="strata are divided for an estimate, not for a test")
     _refuse(pi=asked["pi"], category=asked["category"], why="each stratum has shares and a category of its own")
@@ -208,9 +202,6 @@ def _row_shares(text: str, design: Design) -> Real:
         first = check_probability(parts[0], "pi")
         parts = [to_decimal(first), to_decimal(1 - first)]
     return read_shares([part for part in parts if part], "pi", design.k)
-
-
-# ---- samples
 
 
 def _by_samples(designs: Sequence[Design], names: Sequence[str] | None, asked: Mapping[str, Any]) -> Allocation:

@@ -80,12 +80,8 @@ class SampledRows:
         """The columns that are named, with those of the domains."""
         s = self.sampling
         return ColumnRoles(
-            weights=s.weights,
-            inclusion=s.inclusion,
-            strata=s.strata,
-            clusters=s.clusters,
+            **{name: getattr(s, name) for name in ("weights", "inclusion", "strata", "clusters", "replicates")},
             population=population_of([str(size) for size in s.population]),
-            replicates=s.replicates,
             by=names_of(by, "by"),
             chances=s.poisson,
             auxiliary=self.auxiliary,

@@ -86,8 +86,6 @@ class Shares(Result):
         chosen = self.interval if method is None else method
         return self.estimate.confidence_interval(self.level if level is None else level, chosen)
 
-    # ---- questions
-
     def combine(self, *categories: Any, name: str | None = None) -> Shares:
         """The shares with a sum of categories: ``shares.combine("once", "often", name="any")["any"]``.
 
@@ -158,8 +156,6 @@ class Shares(Result):
     def domains(self) -> Mapping[Hashable, SurveyEstimate]:
         """An estimate for each domain, by its label."""
         return self.estimate.domains if isinstance(self.estimate, SurveyEstimate) else {}
-
-    # ---- for people and programs
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, as ``maskwell estimate --json`` gives it."""
@@ -267,17 +263,10 @@ class Shares(Result):
     def to_report(self, designs: Mapping[str, str] | None = None) -> Report:
         """What it says to people; ``designs`` names the design file of each column, for the hint at the end."""
         by = ",".join(self.by) or None
-        report = estimate_report(
-            self.estimate,
-            self.variables,
-            self.level,
-            designs or {},
-            interval=self.interval,
-            by=by,
-            wanted=self.answer,
-            grid=None if self.table is None else crosstab_report(self.table, self.level, self.question.given),
-            quantities=self.quantities,
-        )
+        grid = None if self.table is None else crosstab_report(self.table, self.level, self.question.given)
+        how: dict[str, Any] = {"interval": self.interval, "by": by, "wanted": self.answer, "grid": grid}
+        about = (self.estimate, self.variables, self.level, designs or {})
+        report = estimate_report(*about, quantities=self.quantities, **how)
         if self.question.where is not None:
             report = report.with_line(
                 f"Rows where {self.question.where.text}: {counted(self.estimate.n, 'report', 'reports')}."
@@ -287,10 +276,6 @@ class Shares(Result):
             what = "no report" if by is None else f"no report or no value of {by}"
             report = report.with_line(f"note: {self.dropped:,} of {self.rows:,} rows had {what} and {were} left out")
         return report
-
-    def with_remarks(self, remarks: Sequence[str]) -> Shares:
-        """The same, with flags before those of the estimate."""
-        return replace(self, estimate=replace(self.estimate, flags=(*remarks, *self.estimate.flags)))
 
     def __repr__(self) -> str:
         named = [(_title(one), one) for one in self.quantities[:MOST_NAMED]]
