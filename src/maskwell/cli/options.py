@@ -122,13 +122,13 @@ def _help() -> dict[str, dict[str, Any]]:
     return tomllib.loads(Path(__file__).with_name("help.toml").read_text(encoding="utf-8"))
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-show_values_option = click.option(
-    SHOW_VALUES,
-    is_flag=True,
-    expose_value=False,
-    help="Let error messages show the values of FILE that are in the way. CONFIDENTIAL.",
-)
+def _of_several(*names: str, **shape: Any) -> Callable[[F], F]:
+    """An option of several commands, with its help."""
+    return click.option(*names, help=_help()["shared"][names[0].removeprefix("--").replace("-", "_")], **shape)
+
+
+json_option = _of_several("--json", "as_json", is_flag=True)
+show_values_option = _of_several(SHOW_VALUES, is_flag=True, expose_value=False)
 _FORM = {
     "separator": ("SIGN", "What stands between the fields of a CSV file: , ; | : tab or space."),
     "encoding": ("NAME", "How a CSV file is written: utf-8, windows-1252, latin-1, ..."),
@@ -166,26 +166,14 @@ class OfRows:
     as_json: bool = shared(json_option)
 
 
-format_option = click.option(
-    "--format",
-    "style",
-    type=click.Choice(["text", "md", "latex", "html", "csv"]),
-    default="text",
-    help="A table to paste: Markdown, LaTeX, HTML (also for Word) or CSV.",
+format_option = _of_several(
+    "--format", "style", type=click.Choice(["text", "md", "latex", "html", "csv"]), default="text"
 )
-missing_option = click.option(
-    "--missing",
-    type=click.Choice(["error", "drop", "category"]),
-    default="error",
-    show_default=True,
-    help="Rows without a value: refuse, leave them out, or use the category 'missing' of the design.",
+missing_option = _of_several(
+    "--missing", type=click.Choice(["error", "drop", "category"]), default="error", show_default=True
 )
-missing_codes_option = click.option(
-    "--missing-codes",
-    metavar="[COL=]A,B",
-    multiple=True,
-    help="Values that stand for a missing one: NA,99 in every column, or age=98,99. Repeat for more.",
-)
+missing_codes_option = _of_several("--missing-codes", metavar="[COL=]A,B", multiple=True)
+force_option = _of_several("--force", is_flag=True)
 DESIGNS: dict[str, Any] = {
     "metavar": "COL=D",
     "multiple": True,
@@ -347,9 +335,6 @@ def _split_assignment(text: str) -> tuple[str, list[tuple[str, str]], str]:
 def plot_option(what: str) -> Callable[[F], F]:
     """``--plot`` with what it draws."""
     return click.option("--plot", type=FilePath(), metavar="FILE", help=f"Draw {what}; .svg, .png or .pdf.")
-
-
-force_option = click.option("--force", is_flag=True, help="Replace a file that exists.")
 
 
 def check_plot(path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> None:

@@ -319,25 +319,18 @@ def check_same_categories(first: Design, second: Design) -> None:
 
 
 def _by_structure(P: Design, A: Design) -> Sufficiency | None:
-    """Equal designs, and two of a kind of which one is the other diluted with chance."""
+    """Equal designs, and two uniform designs or with sets of one size of which one is the other diluted with chance."""
     if P.fingerprint == A.fingerprint:
         return _kept("same", Fraction(1), "the designs are the same", P)
-    keep = _keep(P, A)
-    if keep is None or keep > 1:
-        return None
-    reason = (
-        f"keeping its report with probability {Printed(to_float(keep)):.6g}, else drawing any, gives the other design"
-    )
-    return _kept("structure", keep, reason, P)
-
-
-def _keep(P: Design, A: Design) -> Fraction | None:
-    """The t with ``A = (t I + (1 - t) J / m) P``, for two uniform designs or two with sets of one size."""
+    # the t with ``A = (t I + (1 - t) J / m) P``
     if isinstance(P, Uniform) and isinstance(A, Uniform):
-        return A.truth / P.truth
-    if isinstance(P, FixedSizeSets) and isinstance(A, FixedSizeSets) and P.size == A.size:
-        return (A.include * A.k - A.size) / (P.include * P.k - P.size)
-    return None
+        keep = A.truth / P.truth
+    elif isinstance(P, FixedSizeSets) and isinstance(A, FixedSizeSets) and P.size == A.size:
+        keep = (A.include * A.k - A.size) / (P.include * P.k - P.size)
+    else:
+        return None
+    how = f"keeping its report with probability {Printed(to_float(keep)):.6g}, else drawing any, gives the other design"
+    return None if keep > 1 else _kept("structure", keep, how, P)
 
 
 def _kept(how: str, keep: Fraction, reason: str, P: Design) -> Sufficiency:
