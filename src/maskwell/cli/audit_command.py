@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from maskwell.cli import options as opt
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from maskwell.privacy.criteria import Demand
     from maskwell.privacy.design_audit import AverageSecurity
     from maskwell.reports.pictures.canvas import Picture
+
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "GOTO_NUM_THREADS")
 
 
 class Asked:
@@ -37,7 +41,8 @@ def audit(asked: Asked) -> int:
 
     With a demand, the exit status is 1 when the design does not meet it.
     """
-    opt.use_one_thread()
+    if "numpy" not in sys.modules and not any(name in os.environ for name in THREADS):
+        os.environ[THREADS[0]] = "1"  # of linear algebra: several wait for each other
     from maskwell.core.atomic import check_output, write_files
     from maskwell.privacy.certificate import certify
     from maskwell.privacy.design_audit import AverageSecurity

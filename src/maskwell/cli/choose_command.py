@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -75,23 +74,18 @@ def _choose_for_questions(asked: Asked) -> None:
     named = [name.replace("_", "-") for name, value in {**others, **asked.sampling}.items() if value is not None]
     if named:
         raise ParameterError("answers-and-named", named="-o" if named[0] == "output" else f"--{named[0]}")
-    questions, demand = _read_questions(asked.questions), needed_demand(None, asked.demand, "choose")
+    questions: dict[str, list[str]] = {}
+    for text in asked.questions:
+        name, _, labels = text.partition("=")
+        if not name.strip() or not labels.strip() or name.strip() in questions:
+            raise ParameterError("answers-a-name-of-its-own", text=text)
+        questions[name.strip()] = opt.read_labels(labels, "--answers")
+    demand = needed_demand(None, asked.demand, "choose")
     chosen = plan_questions(questions, demand, n=asked.n, margin=asked.margin, level=asked.level or LEVEL)
     if asked.as_json:
         print_json(chosen.to_dict())
     else:
         print_lines(questions_report(chosen))
-
-
-def _read_questions(typed: Sequence[str]) -> dict[str, list[str]]:
-    """Names and labels, from NAME=A,B,..."""
-    questions: dict[str, list[str]] = {}
-    for text in typed:
-        name, _, labels = text.partition("=")
-        if not name.strip() or not labels.strip() or name.strip() in questions:
-            raise ParameterError("answers-a-name-of-its-own", text=text)
-        questions[name.strip()] = opt.read_labels(labels, "--answers")
-    return questions
 
 
 def _choose(categories: Categories, asked: Asked) -> None:

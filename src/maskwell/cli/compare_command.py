@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from maskwell.cli import options as opt
 from maskwell.cli.output import print_json, print_lines
 from maskwell.errors import ParameterError
-
-if TYPE_CHECKING:
-    from maskwell.designs.design import Design
-    from maskwell.privacy.measures import Measure
 
 
 class Asked:
@@ -35,27 +29,22 @@ def compare(asked: Asked) -> None:
     Variances are ranked only where both designs protect equally; otherwise the less private one is first made as
     private as the other: within its family where it has one, else by letting some respondents answer at random.
     """
+    from maskwell.privacy.measures import Measure
     from maskwell.reports.text.order_report import compare_report
     from maskwell.verbs.compare import compare as compare_designs
 
     one, two = opt.load_design(asked.first), opt.load_design(asked.second)
     shares = None if asked.pi is None else opt.read_shares(asked.pi, "--pi", one)
-    judged = _measure(one, asked.measure or "parity", asked.prior, asked.sensitive)
+    name = asked.measure or "parity"
+    if asked.prior is not None and name != "hazard":
+        raise ParameterError("prior-without-measure-hazard")
+    if asked.sensitive is not None and name == "parity":
+        raise ParameterError("sensitive-with-the-measure-parity-which")
+    codes = None if asked.sensitive is None else opt.read_codes(asked.sensitive, "--sensitive", one)
+    prior = None if asked.prior is None else opt.split_list(asked.prior, "--prior")
+    judged = Measure.of(name, sensitive=codes, prior=prior)
     comparison = compare_designs(one, two, pi=shares, measure=judged, at=asked.at)
     if asked.as_json:
         print_json(comparison.to_dict())
     else:
         print_lines(compare_report(comparison, asked.first, asked.second))
-
-
-def _measure(design: Design, name: str, prior: str | None, sensitive: str | None) -> Measure:
-    """The measure that was asked for; options that it would leave aside are an error."""
-    from maskwell.privacy.measures import Measure
-
-    if prior is not None and name != "hazard":
-        raise ParameterError("prior-without-measure-hazard")
-    if sensitive is not None and name == "parity":
-        raise ParameterError("sensitive-with-the-measure-parity-which")
-    codes = None if sensitive is None else opt.read_codes(sensitive, "--sensitive", design)
-    believed = None if prior is None else opt.split_list(prior, "--prior")
-    return Measure.of(name, sensitive=codes, prior=believed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from maskwell.cli.options import FilePath, example
+from maskwell.cli.options import FilePath, example, json_option
 from maskwell.cli.output import print_json, print_lines
 
 
@@ -16,7 +16,7 @@ from maskwell.cli.output import print_json, print_lines
     metavar="DIR",
     help="A new or empty folder. Without it: maskwell-demo here, or maskwell-demo-2, -3, … where that exists.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@json_option
 def demo(output: str | None, *, as_json: bool) -> None:
     """Tell the whole story on made-up people, in a few seconds.
 

@@ -109,18 +109,19 @@ def saved(
         print_lines(design_report(made, output if output != "-" else None, note), err=output == "-")
 
 
-# ---- families of the registry
-
-
 def _family_command(procedure: Procedure) -> click.Command:
     from maskwell.procedures.procedure import Kind
-    from maskwell.verbs.design import solved
+    from maskwell.verbs.design import solved, tunable
 
     params: list[click.Parameter] = []
     may_miss = bool(solved(procedure))
     for parameter in procedure.parameters:
         params += opt.demand_parameters() if parameter.kind is Kind.DEMAND else [_option(parameter, may_miss=may_miss)]
-    params += _tuning_options(procedure)
+    way = tunable(procedure)
+    if way is not None:  # a demand in place of a parameter, except in words that the family uses for something else
+        taken = {parameter.option for parameter in procedure.parameters}
+        params += [option for option in opt.demand_parameters() if not taken & set(option.opts)]
+        params.append(click.Option(["--max-ratio"], metavar="R", help=RATIO_HELP.format(f"--{way.free}")))
     if "truths" not in procedure.fixed:
         usual = "" if procedure.truths is None else f" instead of {', '.join(map(str, procedure.truths))}"
         help_ = f"Labels of the true categories{usual}. {opt.LABELS_HELP}"
@@ -158,26 +159,15 @@ def _option(parameter: Parameter, *, may_miss: bool) -> click.Option:
     return click.Option([parameter.option, parameter.name], required=needed, metavar=metavar, help=help_)
 
 
-def _tuning_options(procedure: Procedure) -> list[click.Parameter]:
-    """Options for a demand in place of a parameter, except those that the family uses for something else."""
-    from maskwell.verbs.design import tunable
-
-    way = tunable(procedure)
-    if way is None:
-        return []
-    family_options = {parameter.option for parameter in procedure.parameters}
-    demands = [option for option in opt.demand_parameters() if not family_options & set(option.opts)]
-    return [*demands, click.Option(["--max-ratio"], metavar="R", help=RATIO_HELP.format(f"--{way.free}"))]
-
-
 def _callback(procedure: Procedure) -> Callable[..., None]:
-    def make(*, output: str | None, force: bool, as_json: bool, **options: Any) -> None:
+    def make(**options: Any) -> None:
         from maskwell.verbs.design import design as make_design
 
         categories = opt.read_categories(options.get("categories"), options.get("k"))
         if procedure.needs_categories and categories is None:
             raise ParameterError("needs-the-categories-of-the-truth", name=procedure.name)
         reports = options.get("reports")
+        typed = {parameter.name: (parameter, options.get(parameter.name)) for parameter in procedure.parameters}
         made = make_design(
             procedure.name,
             categories=categories,
@@ -185,9 +175,9 @@ def _callback(procedure: Procedure) -> Callable[..., None]:
             max_ratio=options.get("max_ratio"),
             allow_unidentifiable=options.get("allow_unidentifiable", False),
             **_words(procedure, options),
-            **_values(procedure, options),
+            **{name: _read(parameter, value) for name, (parameter, value) in typed.items() if value is not None},
         )
-        saved(made, output=output, force=force, as_json=as_json)
+        saved(made, **{name: options[name] for name in ("output", "force", "as_json")})
 
     return make
 
@@ -200,20 +190,14 @@ def _words(procedure: Procedure, options: dict[str, Any]) -> dict[str, Any]:
 
     words = {name: value for name, value in split_words(procedure, options)[1].items() if value is not None}
     check_words(words)
-    if tunable(procedure) is not None and not words.keys() & opt.DEMANDS.keys() and options.get("max_ratio") is None:
+    if tunable(procedure) is not None and not words.keys() & {*opt.DEMANDS} and options.get("max_ratio") is None:
         for parameter in procedure.parameters:
             if parameter.required and options.get(parameter.name) is None:
                 raise click.UsageError(f"Missing option '{parameter.option}'.", ctx=click.get_current_context())
     needed = any(parameter.kind is Kind.DEMAND and parameter.required for parameter in procedure.parameters)
-    if needed and not words.keys() & opt.DEMANDS.keys():
+    if needed and not words.keys() & {*opt.DEMANDS}:
         raise no_demand(procedure.name)
     return words
-
-
-def _values(procedure: Procedure, options: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of the family, from the texts of the command line."""
-    texts = {parameter: options.get(parameter.name) for parameter in procedure.parameters}
-    return {parameter.name: _read(parameter, value) for parameter, value in texts.items() if value is not None}
 
 
 def _read(parameter: Parameter, value: Any) -> Any:
@@ -231,9 +215,6 @@ def _read(parameter: Parameter, value: Any) -> Any:
     if parameter.kind is Kind.PROBABILITIES:
         return opt.split_list(value, parameter.option)
     return as_count(value, parameter.name) if parameter.kind is Kind.COUNT else value
-
-
-# ---- families from files
 
 
 @design.command(
@@ -265,21 +246,12 @@ def matrix(file: str, *, rows: bool, categories: str | None, reports: str | None
     saved(made, inputs=(file,), **where)
 
 
-# ---- from assumed shares
-
-
-def stating(command: F) -> F:
-    """The options that state a demand, as a decorator."""
-    decorated: F = opt.demand_options()("demand")(command)
-    return decorated
-
-
 @design.command(
     short_help="the most useful reports for assumed shares",
     epilog=opt.example("maskwell design extremal --pi 0.5,0.3,0.2 --gamma 3 -o design.json"),
 )
 @click.option("--pi", metavar="A,B,...", required=True, help="Assumed shares of the categories.")
-@stating
+@opt.demand_options()("demand")  # type: ignore[untyped-decorator]
 @click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {opt.LABELS_HELP}")
 @click.option("--k", metavar="K", help="Number of categories, labelled 0, 1, 2, ...")
 @click.option("--utility", metavar="U", default="mutual-information", show_default=True, help=UTILITY_HELP)
@@ -292,10 +264,8 @@ def extremal(
     k: str | None,
     utility: str,
     average: bool,
-    output: str | None,
-    force: bool,
-    as_json: bool,
     demand: dict[str, Any],
+    **where: Any,
 ) -> None:
     """The most useful reports for assumed shares, by a linear program; up to 14 categories.
 
@@ -311,42 +281,36 @@ def extremal(
     asked = needed_demand(None, demand, "extremal")
     best = extremal_design(shares, asked, labels, utility=utility, average=average)
     way_out = "" if best.identifiable else AVERAGE if best.may_be_averaged else SUBSET
-    saved(best.design, output=output, force=force, as_json=as_json, more=best.to_dict(), note=way_out)
+    saved(best.design, more=best.to_dict(), note=way_out, **where)
 
 
-@design.command(
-    short_help="several variables, each with a design of its own",
-    epilog=opt.example(
-        "maskwell design warner --p 0.7 -o w.json", "maskwell design kronecker w.json w.json -o both.json"
-    ),
+def _of_designs(name: str, file: str, short_help: str, told: str) -> None:
+    """A command that puts designs together, which are read from files."""
+
+    @saving
+    def make(designs: tuple[str, ...], **where: Any) -> None:
+        from maskwell.verbs.design import design as make_design
+
+        saved(make_design(name, designs=designs), inputs=designs, **where)
+
+    example = opt.example("maskwell design warner --p 0.7 -o w.json", f"maskwell design {name} w.json w.json -o {file}")
+    files = click.argument("designs", metavar="D...", type=opt.FilePath(), nargs=-1, required=True)
+    design.command(name, short_help=short_help, help=told, epilog=example)(files(make))
+
+
+_of_designs(
+    "kronecker",
+    "both.json",
+    "several variables, each with a design of its own",
+    "Several variables, each randomized by its own design; the first is slowest.",
 )
-@click.argument("designs", metavar="D...", type=opt.FilePath(), nargs=-1, required=True)
-@saving
-def kronecker(designs: tuple[str, ...], **where: Any) -> None:
-    """Several variables, each randomized by its own design; the first is slowest."""
-    from maskwell.verbs.design import design as make_design
-
-    made = make_design("kronecker", designs=designs)
-    saved(made, inputs=designs, **where)
-
-
-@design.command(
-    short_help="one question asked several times of the same person",
-    epilog=opt.example(
-        "maskwell design warner --p 0.7 -o w.json", "maskwell design repeated w.json w.json -o twice.json"
-    ),
+_of_designs(
+    "repeated",
+    "twice.json",
+    "one question asked several times of the same person",
+    "One question asked several times of the same person, by designs over the same categories.\n\nThe report is the "
+    "tuple of all answers. Each further answer tells more about the person.",
 )
-@click.argument("designs", metavar="D...", type=opt.FilePath(), nargs=-1, required=True)
-@saving
-def repeated(designs: tuple[str, ...], **where: Any) -> None:
-    """One question asked several times of the same person, by designs over the same categories.
-
-    The report is the tuple of all answers. Each further answer tells more about the person.
-    """
-    from maskwell.verbs.design import design as make_design
-
-    made = make_design("repeated", designs=designs)
-    saved(made, inputs=designs, **where)
 
 
 @design.command(

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from maskwell.engines.assignments import Assignment
     from maskwell.verbs.described_survey import Survey
-    from maskwell.verbs.questions import Question
 
 LEVEL = 0.95
 
@@ -75,21 +74,31 @@ def estimate(asked: Asked) -> None:
     from maskwell.core.exact import check_probability
     from maskwell.verbs.estimate import answer
     from maskwell.verbs.inputs import columns_of, names_of
+    from maskwell.verbs.questions import Question, quantities
 
     opt.check_one_form(asked.style, as_json=asked.as_json)
     confidence = float(check_probability(asked.level, "level", open_=True))
     opt.check_plot(asked.plot, force=asked.force, inputs=[asked.file, asked.receipt or "-"])
-    if asked.receipt is not None:
-        _check_with_receipt(asked)
+    if asked.receipt is not None and asked.plot is not None and asked.columns is None:
+        raise ParameterError("plot-draws-one-table")
+    if asked.receipt is not None and asked.designs:
+        raise ParameterError("receipt-and-design")
     assignments, paths = opt.read_assignments(asked.designs, asked.file)
     open_columns = names_of(asked.direct, "direct")
-    _check_sources(asked)
-    typed = asked.missing if _is_typed("missing") or asked.receipt is None else None
+    if asked.receipt is None and asked.columns is not None:
+        raise ParameterError("columns-without-receipt")
+    both = [name.replace("_", "-") for name in ("direct", "counts", "missing_codes") if getattr(asked, name)]
+    if asked.receipt is not None and both:
+        raise ParameterError("receipt-and-both", both=both[0])
+    is_typed = click.get_current_context().get_parameter_source("missing") is not click.core.ParameterSource.DEFAULT
+    typed = asked.missing if is_typed or asked.receipt is None else None
     survey = _survey(asked, assignments, typed)
     named = [name for one in assignments for name in one.columns] + [*open_columns] if open_columns else []
     columns = columns_of(asked.columns) if asked.receipt is not None else [*dict.fromkeys(named)]
+    how = {name: getattr(asked, name) for name in ("by", "seed", "target", "interval", "method", "where", "given")}
+    sums = quantities(combine=asked.combine or None, contrast=asked.contrast or None, ratio=asked.ratio or None)
     with Progress() as progress:
-        result = answer(survey, _question(asked, columns, confidence, progress))
+        result = answer(survey, Question.of(columns, level=confidence, progress=progress, asked=sums, **how))
     drawn = opt.write_plot(opt.plot_content(asked.plot, result.plot), force=asked.force)
     if asked.as_json:
         print_json({**result.to_dict(), **drawn})
@@ -114,37 +123,6 @@ def _survey(asked: Asked, assignments: Sequence[Assignment], missing: str | None
         return Survey.from_release(asked.file, asked.receipt, sampling, missing=missing)
     codes = asked.missing_codes or None
     return Survey(asked.file, assignments, sampling, missing=missing, missing_codes=codes, frequencies=asked.counts)
-
-
-def _question(asked: Asked, columns: Sequence[str], level: float, progress: Progress) -> Question:
-    from maskwell.verbs.questions import Question, quantities
-
-    how = {name: getattr(asked, name) for name in ("by", "seed", "target", "interval", "method", "where", "given")}
-    sums = quantities(combine=asked.combine or None, contrast=asked.contrast or None, ratio=asked.ratio or None)
-    return Question.of(columns, level=level, progress=progress, asked=sums, **how)
-
-
-def _check_sources(asked: Asked) -> None:
-    """Raise where what belongs to designs and to receipts is mixed."""
-    if asked.receipt is None and asked.columns is not None:
-        raise ParameterError("columns-without-receipt")
-    both = [name.replace("_", "-") for name in ("direct", "counts", "missing_codes") if getattr(asked, name)]
-    if asked.receipt is not None and both:
-        raise ParameterError("receipt-and-both", both=both[0])
-
-
-def _check_with_receipt(asked: Asked) -> None:
-    """Raise for options that do not go with --receipt."""
-    if asked.plot is not None and asked.columns is None:
-        raise ParameterError("plot-draws-one-table")
-    if asked.designs:
-        raise ParameterError("receipt-and-design")
-
-
-def _is_typed(name: str) -> bool:
-    """Whether an option stands on the command line."""
-    source = click.get_current_context().get_parameter_source(name)
-    return source is not click.core.ParameterSource.DEFAULT
 
 
 def _as_options(asked: Asked, level: float, missing: str | None) -> dict[str, str | None]:

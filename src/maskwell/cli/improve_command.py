@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -10,13 +10,6 @@ from maskwell.cli import options as opt
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
 from maskwell.cli.verify_command import with_certificate
 from maskwell.errors import ParameterError
-
-if TYPE_CHECKING:
-    from maskwell.designs.design import Design
-    from maskwell.planning.improvement import Improvement
-    from maskwell.planning.one_sided import OneSided
-    from maskwell.planning.replacement import Replacement
-    from maskwell.privacy.criteria import Demand
 
 
 class Asked:
@@ -45,9 +38,11 @@ def improve(asked: Asked) -> int:
     With --sensitive only one category is protected, as in a survey where nobody minds being found innocent. The exit
     status is 1 where no better design of that kind is known.
     """
-    from maskwell.core.atomic import check_outputs
+    from maskwell.core.atomic import check_outputs, write_files
+    from maskwell.designs.wire import dumps
     from maskwell.planning.improvement import Improvement
     from maskwell.reports.text.order_report import improved_report, one_sided_report
+    from maskwell.verbs.improve import improve as improve_design
     from maskwell.verbs.inputs import read_demand
 
     path, output, certificate = asked.design, asked.output, asked.certificate
@@ -57,9 +52,17 @@ def improve(asked: Asked) -> int:
         raise ParameterError("design-and-certificate-would-both", output=output)
     check_outputs([one for one in (output, certificate) if one is not None], force=asked.force, inputs=[path])
     loaded, demand = opt.load_design(path), read_demand(None, asked.demand)
-    replacement = _improved(loaded, demand, asked)
+    codes = None if asked.sensitive is None else opt.read_codes(asked.sensitive, "--sensitive", loaded)
+    if codes is not None and len(codes) > 1:
+        raise ParameterError("sensitive-names-categories", sensitive=asked.sensitive, codes_count=len(codes))
+    label = None if codes is None else loaded.inputs.labels[codes[0]]
+    how = {name: getattr(asked, name) for name in ("split", "exactly", "allow_identity")}
+    replacement = improve_design(loaded, demand, sensitive=label, name=path, **how)
     applies = getattr(replacement, "applies", True)
-    written = _written(replacement, demand, asked) if applies else {}
+    better = None if output is None else dumps(replacement.design).encode()
+    proved = None if certificate is None or not applies else replacement.certificate(demand).text().encode()
+    contents = {"output": (output, better), "certificate": (certificate, proved)} if applies else {}
+    written = write_files(contents, force=asked.force, inputs=[path])
     if asked.as_json:
         print_json({**replacement.to_dict(), **written})
     else:
@@ -71,31 +74,3 @@ def improve(asked: Asked) -> int:
         proof = None if certificate == "-" else written.get("certificate")
         print_lines(with_certificate(report, proof), err="-" in written.values())
     return OK if applies else ANSWER_IS_NO
-
-
-def _improved(design: Design, demand: Demand | None, asked: Asked) -> Improvement | OneSided:
-    from maskwell.verbs.improve import improve as improve_design
-
-    codes = None if asked.sensitive is None else opt.read_codes(asked.sensitive, "--sensitive", design)
-    if codes is not None and len(codes) > 1:
-        raise ParameterError("sensitive-names-categories", sensitive=asked.sensitive, codes_count=len(codes))
-    return improve_design(
-        design,
-        demand,
-        sensitive=None if codes is None else design.inputs.labels[codes[0]],
-        split=asked.split,
-        exactly=asked.exactly,
-        allow_identity=asked.allow_identity,
-        name=asked.design,
-    )
-
-
-def _written(replacement: Replacement, demand: Demand | None, asked: Asked) -> dict[str, str]:
-    """Write the files that were asked for, both or none, and name them."""
-    from maskwell.core.atomic import write_files
-    from maskwell.designs.wire import dumps
-
-    design = None if asked.output is None else dumps(replacement.design).encode()
-    proof = None if asked.certificate is None else replacement.certificate(demand).text().encode()
-    contents = {"output": (asked.output, design), "certificate": (asked.certificate, proof)}
-    return write_files(contents, force=asked.force, inputs=[asked.design])

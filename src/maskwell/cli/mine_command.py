@@ -39,18 +39,9 @@ def mine(asked: Asked) -> None:
     from maskwell.verbs.mine import mine as find
 
     assigned, path = design_of(asked.design)
+    sought = {name: getattr(asked, name) for name in ("min_support", "min_confidence", "max_items", "slack", "missing")}
     with Progress() as progress:
-        result = find(
-            asked.file,
-            assigned,
-            Sampling(**asked.sampling),
-            min_support=asked.min_support,
-            min_confidence=asked.min_confidence,
-            max_items=asked.max_items,
-            slack=asked.slack,
-            missing=asked.missing,
-            progress=progress,
-        )
+        result = find(asked.file, assigned, Sampling(**asked.sampling), progress=progress, **sought)
     drawn = opt.write_plot(opt.plot_content(asked.plot, result.plot), force=asked.force, inputs=[asked.file, path])
     if asked.as_json:
         print_json({**result.to_dict(), **drawn})

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial, wraps
@@ -33,21 +31,10 @@ Drawn: TypeAlias = dict[str, tuple[str, bytes]]
 """The files of a picture: for each what JSON calls it, its path and its content."""
 
 
-DEMANDS = {
-    "gamma": "Odds may change by at most this factor.",
-    "epsilon": "Local differential privacy at this level; gamma = e^epsilon.",
-    "beta": "Probabilities may change by at most this factor.",
-    "bayes_factor": "Another word for gamma.",
-    "rho": "No suspicion below R1 may rise above R2.",
-    "curves": "A table of what a posterior may be, with columns p, lower, upper.",
-}
-CLOSED_HELP = "With --rho or --curves: reaching the limit is a breach already."
-BETWEEN_HELP = "With --curves: a row holds up to the next one (steps), or rows are joined by straight lines."
-
+DEMANDS = ("gamma", "epsilon", "beta", "bayes_factor", "rho", "curves")
 LABELS_HELP = """A label with a comma goes in quotes: 'no,"yes, once"'. @FILE reads one label per line."""
 
 
-_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "GOTO_NUM_THREADS")
 _GROUPED = re.compile(r'(.+?\[(?:[^\[\]"]|"(?:[^"]|"")*")+\])=(.+)')
 
 
@@ -70,9 +57,6 @@ class TwoNumbers(click.types.StringParamType):
         if str(value).startswith("-") and not any(character.isdigit() for character in str(value)):
             raise ParameterError("rho-takes-two-numbers", value=value)
         return value
-
-
-# ---- commands whose options are the fields of one class
 
 
 def option(*names: str, **shape: Any) -> Any:
@@ -138,13 +122,13 @@ def _help() -> dict[str, dict[str, Any]]:
     return tomllib.loads(Path(__file__).with_name("help.toml").read_text(encoding="utf-8"))
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-show_values_option = click.option(
-    SHOW_VALUES,
-    is_flag=True,
-    expose_value=False,
-    help="Let error messages show the values of FILE that are in the way. CONFIDENTIAL.",
-)
+def _of_several(*names: str, **shape: Any) -> Callable[[F], F]:
+    """An option of several commands, with its help."""
+    return click.option(*names, help=_help()["shared"][names[0].removeprefix("--").replace("-", "_")], **shape)
+
+
+json_option = _of_several("--json", "as_json", is_flag=True)
+show_values_option = _of_several(SHOW_VALUES, is_flag=True, expose_value=False)
 _FORM = {
     "separator": ("SIGN", "What stands between the fields of a CSV file: , ; | : tab or space."),
     "encoding": ("NAME", "How a CSV file is written: utf-8, windows-1252, latin-1, ..."),
@@ -182,26 +166,14 @@ class OfRows:
     as_json: bool = shared(json_option)
 
 
-format_option = click.option(
-    "--format",
-    "style",
-    type=click.Choice(["text", "md", "latex", "html", "csv"]),
-    default="text",
-    help="A table to paste: Markdown, LaTeX, HTML (also for Word) or CSV.",
+format_option = _of_several(
+    "--format", "style", type=click.Choice(["text", "md", "latex", "html", "csv"]), default="text"
 )
-missing_option = click.option(
-    "--missing",
-    type=click.Choice(["error", "drop", "category"]),
-    default="error",
-    show_default=True,
-    help="Rows without a value: refuse, leave them out, or use the category 'missing' of the design.",
+missing_option = _of_several(
+    "--missing", type=click.Choice(["error", "drop", "category"]), default="error", show_default=True
 )
-missing_codes_option = click.option(
-    "--missing-codes",
-    metavar="[COL=]A,B",
-    multiple=True,
-    help="Values that stand for a missing one: NA,99 in every column, or age=98,99. Repeat for more.",
-)
+missing_codes_option = _of_several("--missing-codes", metavar="[COL=]A,B", multiple=True)
+force_option = _of_several("--force", is_flag=True)
 DESIGNS: dict[str, Any] = {
     "metavar": "COL=D",
     "multiple": True,
@@ -246,9 +218,9 @@ def _demand_shapes() -> dict[str, dict[str, Any]]:
     shapes: dict[str, dict[str, Any]] = {name: {"metavar": name[0].upper()} for name in DEMANDS}
     shapes["rho"] = {"nargs": 2, "metavar": "R1 R2", "type": TwoNumbers()}
     shapes["curves"] = {"type": FilePath(), "metavar": "FILE"}
-    stated = {f"--{name.replace('_', '-')}": {**shapes[name], "help": help_} for name, help_ in DEMANDS.items()}
-    between = {"type": click.Choice(["steps", "lines"]), "help": BETWEEN_HELP}
-    return {**stated, "--between": between, "--closed": {"is_flag": True, "help": CLOSED_HELP}}
+    shapes |= {"between": {"type": click.Choice(["steps", "lines"])}, "closed": {"is_flag": True}}
+    words = _help()["shared"]
+    return {f"--{name.replace('_', '-')}": {**shape, "help": words[name]} for name, shape in shapes.items()}
 
 
 def typed_demand(options: Mapping[str, Any]) -> str:
@@ -311,24 +283,9 @@ def split_list(text: str, option: str) -> list[str]:
 
 def read_categories(labels: str | None, k: str | None) -> Categories | None:
     """Categories from ``--categories`` or ``--k``, None without either."""
-    from maskwell.core.arguments import as_count
-    from maskwell.core.categories import Categories
-    from maskwell.designs.design import too_few
+    from maskwell.verbs.inputs import read_categories as read
 
-    if labels is None and k is not None and as_count(k, "k") < 2:
-        raise too_few(as_count(k, "k"))
-    if labels is None:
-        return None if k is None else Categories.numbered(as_count(k, "k"))
-    categories = Categories.of(read_labels(labels, "--categories"))
-    if k is not None and as_count(k, "k") != len(categories):
-        raise ParameterError("k-and-categories", k=k, categories_count=len(categories))
-    return categories
-
-
-def use_one_thread() -> None:
-    """Have linear algebra done by one thread, unless the caller says otherwise: several wait for each other."""
-    if "numpy" not in sys.modules and not any(name in os.environ for name in _THREADS):
-        os.environ[_THREADS[0]] = "1"
+    return read(None if labels is None else read_labels(labels, "--categories"), k)
 
 
 def load_design(path: str) -> Design:
@@ -375,15 +332,9 @@ def _split_assignment(text: str) -> tuple[str, list[tuple[str, str]], str]:
     return text[:best], [], text[best + 1 :]
 
 
-# ---- pictures
-
-
 def plot_option(what: str) -> Callable[[F], F]:
     """``--plot`` with what it draws."""
     return click.option("--plot", type=FilePath(), metavar="FILE", help=f"Draw {what}; .svg, .png or .pdf.")
-
-
-force_option = click.option("--force", is_flag=True, help="Replace a file that exists.")
 
 
 def check_plot(path: str | None, *, force: bool, inputs: Sequence[str] = ()) -> None:
@@ -421,9 +372,6 @@ def with_plot(report: Report, drawn: Mapping[str, Any]) -> Report:
     ends = others[:1] if len(others) == 1 else [*others[:1], *others[-1:]]
     further = f", with further pages in {' to '.join(ends)}" if others else ""
     return report.with_line(f"Picture: {first}{further}")
-
-
-# ---- how the rows of a file were sampled
 
 
 SAMPLING_OPTIONS: dict[str, dict[str, Any]] = {

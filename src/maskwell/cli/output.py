@@ -173,8 +173,7 @@ def fitted(text: str, words: Iterable[str], width: int) -> str:
     return text
 
 
-LOG_SECONDS = 10.0
-"""How often a log hears how far the work is."""
+LOG_SECONDS = 10.0  # how often a log hears how far the work is
 
 
 class Progress:

@@ -57,13 +57,15 @@ def regress(asked: Asked) -> None:
     --receipt in place of --design fits a released file, where its receipt allows it.
     """
     from maskwell.core.exact import check_probability
-    from maskwell.verbs.regress import fit
+    from maskwell.engines.formula_references import References
+    from maskwell.verbs.regress import Model, fit
 
     opt.check_one_form(asked.style, as_json=asked.as_json)
     level = float(check_probability(asked.level, "level", open_=True))
     opt.check_plot(asked.plot, force=asked.force, inputs=[asked.file])
     survey, paths = _survey(asked)
-    model = _model(asked)
+    named: dict[str, Any] = {name: getattr(asked, name) for name in ("model", "latent", "variance", "interval")}
+    model = Model(reference=References.typed(asked.references), combine=asked.combine or None, **named)
     result = fit(survey, asked.formula, model)
     tests = [result.compare(_smaller(result, survey, other, model)) for other in asked.smaller_model]
     average = result.marginal_effects() if asked.effects else None
@@ -71,7 +73,7 @@ def regress(asked: Asked) -> None:
     if asked.exponentiate and result.family == "linear":
         raise ParameterError("exponentiate-for-a-linear-regression")
     how: dict[str, Any] = {"exponentiate": asked.exponentiate}
-    picture = opt.plot_content(asked.plot, lambda: _picture(result, level, **how))
+    picture = opt.plot_content(asked.plot, lambda: result.plot(level=level, **how))
     drawn = opt.write_plot(picture, force=asked.force)
     if asked.as_json:
         told: dict[str, Any] = {"tests": [test.to_dict() for test in tests]} if tests else {}

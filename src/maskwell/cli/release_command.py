@@ -62,12 +62,20 @@ def release(asked: Asked) -> None:
     DIR/public is what users get: the released file, a receipt for its analysis, a codebook and metadata. DIR/internal
     stays with you: the matrices and the report for the disclosure board.
     """
+    from maskwell.core.keyed import new_key_file
     from maskwell.microdata.plans.release_plan import load_plan
+    from maskwell.reports.report import Paragraph, Report, line
 
     if asked.new_key is not None:
         if asked.new_key == "-" or any(getattr(asked, name) for name in NOT_WITH_NEW_KEY):
             raise ParameterError("new-key-makes-a-key-file")
-        _make_key(asked.new_key, as_json=asked.as_json)
+        new_key_file(asked.new_key)
+        if asked.as_json:
+            print_json({"key": asked.new_key})
+            return
+        made = line(f"A new secret key is in {asked.new_key}. Keep it apart from every release.")
+        following = f"maskwell release FILE --plan plan.toml --key {asked.new_key} -o DIR"
+        print_lines(Report(made, [Paragraph(KEPT)], next_step=following))
         return
     if asked.file is None:
         raise ParameterError("no-file-was-given")
@@ -89,19 +97,6 @@ def release(asked: Asked) -> None:
     if asked.plot is not None:
         raise ParameterError("plot-draws-the-map-of-dry")
     _carry_out(asked.file, plan, asked.output, asked)
-
-
-def _make_key(path: str, *, as_json: bool) -> None:
-    from maskwell.core.keyed import new_key_file
-    from maskwell.reports.report import Paragraph, Report, line
-
-    new_key_file(path)
-    if as_json:
-        print_json({"key": path})
-    else:
-        made = line(f"A new secret key is in {path}. Keep it apart from every release.")
-        following = f"maskwell release FILE --plan plan.toml --key {path} -o DIR"
-        print_lines(Report(made, [Paragraph(KEPT)], next_step=following))
 
 
 def _start(file: str, asked: Asked) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,12 +11,6 @@ from maskwell.cli import options as opt
 from maskwell.cli.output import ANSWER_IS_NO, OK, Progress, print_json, print_lines
 from maskwell.errors import ParameterError
 from maskwell.microdata.risk.intruders import INTRUDERS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from maskwell.verbs.risk import RiskResult
-
 
 MEASURED: dict[str, dict[str, Any]] = {
     "--sensitive-columns": {"metavar": "COLS"},
@@ -55,7 +49,7 @@ def risk(asked: Asked) -> int:
     With --receipt the same is said of the release: what is expected, and with --released what came out. With --design
     it says what an intruder infers from randomized reports; without, values are taken as true.
     """
-    from maskwell.core.atomic import check_output
+    from maskwell.core.atomic import atomic_file, check_output
     from maskwell.reports.report import Report
     from maskwell.verbs.risk import risk as risk_of
 
@@ -73,33 +67,18 @@ def risk(asked: Asked) -> int:
     picture = opt.plot_content(asked.plot, result.plot)
     content = result.to_dict(contributions=asked.contributions) if asked.as_json else {}
     report = Report() if asked.as_json else result.to_report(contributions=asked.contributions)
-    written = _write_outputs(result, asked.records, picture, inputs, force=asked.force)
+    written: dict[str, str] = {}
+    with ExitStack() as files:  # the picture gets its name only when the records are written
+        for name, (path, drawn) in picture.items():
+            plotted = files.enter_context(atomic_file(path, force=asked.force, inputs=inputs))
+            plotted.write(drawn)
+            plotted.flush()
+            written[name] = path
+        if asked.records is not None:
+            result.write_records(asked.records, force=asked.force)
+            written["records_file"] = asked.records
     if asked.as_json:
         print_json(content | written)
     else:
         print_lines(opt.with_plot(report, written), err=asked.records == "-")
     return ANSWER_IS_NO if result.kept is False else OK
-
-
-def _write_outputs(
-    result: RiskResult,
-    records: str | None,
-    picture: opt.Drawn,
-    inputs: Sequence[str],
-    *,
-    force: bool,
-) -> dict[str, str]:
-    """Write what was asked for; the picture gets its name only when the records are written."""
-    from maskwell.core.atomic import atomic_file
-
-    written: dict[str, str] = {}
-    with ExitStack() as files:
-        for name, (path, content) in picture.items():
-            plotted = files.enter_context(atomic_file(path, force=force, inputs=inputs))
-            plotted.write(content)
-            plotted.flush()
-            written[name] = path
-        if records is not None:
-            result.write_records(records, force=force)
-            written["records_file"] = records
-    return written

@@ -48,7 +48,11 @@ def sample_size(asked: Asked) -> None:
     paths, strata_file = asked.designs, asked.strata_file
     read = [opt.load_design(path) for path in paths]
     opt.check_plot(asked.plot, force=asked.force, inputs=[*paths, strata_file or "-"])
-    _check_picture(asked, divided=len(read) > 1 or strata_file is not None)
+    divided, tests = len(read) > 1 or strata_file is not None, asked.power is not None or asked.against is not None
+    if asked.plot is not None and (divided or tests):
+        margins = "the picture is that of a margin: give --n or --margin alone"
+        why = "a division of respondents has no picture" if divided else margins
+        raise ParameterError("plot-has-no-meaning-here", hint=why)
     sizes: dict[str, Any] = {name: getattr(asked, name) for name in ("n", "margin", "level", "power", "against")}
     sizes |= {"budget": asked.budget, "pi": None if asked.pi is None else opt.split_list(asked.pi, "--pi")}
     category = category_of(asked.category)
@@ -74,12 +78,3 @@ def _report(result: SamplePlan | PowerPlan | Allocation, paths: Sequence[str]) -
     if isinstance(result, SamplePlan):
         return sample_report(result, paths[0])
     return power_report(result, paths[0]) if isinstance(result, PowerPlan) else allocation_report(result)
-
-
-def _check_picture(asked: Asked, *, divided: bool) -> None:
-    """Raise where there is nothing to draw."""
-    tests = asked.power is not None or asked.against is not None
-    if asked.plot is not None and (divided or tests):
-        margins = "the picture is that of a margin: give --n or --margin alone"
-        why = "a division of respondents has no picture" if divided else margins
-        raise ParameterError("plot-has-no-meaning-here", hint=why)

@@ -20,9 +20,7 @@ from maskwell.errors import ParameterError
 if TYPE_CHECKING:
     from maskwell.collection.desk import Desk
 
-Said: TypeAlias = tuple[dict[str, Any], list[str]]
-"""The JSON object that a command prints, and its lines for people."""
-
+Said: TypeAlias = tuple[dict[str, Any], list[str]]  # the JSON object that a command prints, and its lines for people
 database_option = click.option(
     "--database", metavar="URL", help="The database of the service; maskwell-surveys.db in this folder by default."
 )
@@ -324,8 +322,7 @@ def _asked() -> str:
     return lines[0]
 
 
-_LONGEST_PASSWORD = 16_384
-"""Bytes that are read."""
+_LONGEST_PASSWORD = 16_384  # bytes that are read
 
 
 def _held(content: Mapping[str, Any]) -> str:

@@ -153,33 +153,21 @@ def frontier(
     gammas = None if gammas is None else as_list(gammas, "gammas")
     epsilons = None if epsilons is None else as_list(epsilons, "epsilons")
     k, respondents = check_k(k), None if n is None else check_n(n)
-    demands = sorted(_demands(gammas, epsilons), key=gamma_of)
-    columns = [_candidates(Categories.numbered(k), demand) for demand in demands]
+    if (gammas is None) == (epsilons is None):
+        raise ParameterError("a-frontier-needs-either-gammas")
+    given = [one if isinstance(one, Demand) else Demand.from_gamma(one) for one in gammas or ()]
+    demands = sorted(given or [Demand.from_epsilon(one) for one in epsilons or ()], key=gamma_of)
+    if not demands:
+        raise ParameterError("no-demand-was-given")
+    labels = Categories.numbered(k)
+    columns = [
+        (minimax_subset(labels, one), gamma_diagonal(labels, one), *unary_encodings(labels, one)) for one in demands
+    ]
     lines = tuple(_line(list(column), k, respondents) for column in zip(*columns, strict=True))
     exact = [gamma_of(demand) for demand in demands]
     sizes = np.array([minimax_size(k, gamma) for gamma in exact])
     gamma, epsilon = np.array([to_float(g) for g in exact]), np.array([log_of(g) for g in exact])
     return Frontier(k, respondents, gamma, epsilon, sizes, lines, _diversity(k, respondents))
-
-
-def _demands(gammas: Iterable[Demand | Number] | None, epsilons: Iterable[Number] | None) -> list[Demand]:
-    if (gammas is None) == (epsilons is None):
-        raise ParameterError("a-frontier-needs-either-gammas")
-    if epsilons is not None:
-        demands = [Demand.from_epsilon(epsilon) for epsilon in epsilons]
-    else:
-        demands = [g if isinstance(g, Demand) else Demand.from_gamma(g) for g in gammas or ()]
-    if not demands:
-        raise ParameterError("no-demand-was-given")
-    return demands
-
-
-def _candidates(categories: Categories, demand: Demand) -> list[Candidate]:
-    return [
-        minimax_subset(categories, demand),
-        gamma_diagonal(categories, demand),
-        *unary_encodings(categories, demand),
-    ]
 
 
 def _line(column: Sequence[Candidate], k: int, n: int | None) -> FrontierLine:

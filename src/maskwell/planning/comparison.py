@@ -32,9 +32,7 @@ from maskwell.privacy.criteria import alike
 from maskwell.privacy.measures import PARITY, Measure
 from maskwell.privacy.posterior_probabilities import posterior
 
-ENTRIES = 100_000
-"""Matrices with more entries than this are not looked at for many shares."""
-
+ENTRIES = 100_000  # matrices with more entries than this are not looked at for many shares
 MOST_CATEGORIES = 50
 TOLERANCE = 1e-10
 _SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99)
@@ -69,11 +67,8 @@ def efficiency_of(first: Design, second: Design, *, grid: Real | None = None) ->
     check_kind(Design, first=first, second=second)
     if first.k > MOST_CATEGORIES or not all(design.has_entries_up_to(ENTRIES) for design in (first, second)):
         return None
-    points = (
-        default_grid(first.k)
-        if grid is None
-        else np.array([first.check_distribution(pi) for pi in as_list(grid, "grid")])
-    )
+    given = None if grid is None else [first.check_distribution(pi) for pi in as_list(grid, "grid")]
+    points = default_grid(first.k) if given is None else np.array(given)
     pairs = [(fisher_information(first, pi), fisher_information(second, pi)) for pi in points]
     binary = np.array([[one[0, 0], two[0, 0]] for one, two in pairs]).T if first.k == 2 else None
     return Efficiency(points, binary, np.array([_relative(*pair) for pair in pairs]), _better(pairs))
@@ -109,9 +104,7 @@ def _at_least(one: Real, two: Real) -> bool:
 
 
 NO_BOUND = "neither design has a bound on {}, so no common protection can be named"
-SHOWN_POSTERIORS = 1000
-"""Entries of a matrix up to which beliefs after every report are listed."""
-
+SHOWN_POSTERIORS = 1000  # entries of a matrix up to which beliefs after every report are listed
 Winner = Literal["first", "second", "equal"]
 Which = Literal["first", "second", "both"]
 
@@ -134,8 +127,7 @@ class Comparison(Result):
     def efficiency(self) -> Efficiency | None:
         """How much more one tells than the other at many shares, ``pi`` being the first; None for large designs."""
         grid = default_grid(self.first.k) if self.first.k <= MOST_CATEGORIES else None
-        inside = self.pi is not None and bool((self.pi > 0).all())
-        if grid is not None and self.pi is not None and inside:
+        if grid is not None and self.pi is not None and (self.pi > 0).all():
             grid = np.vstack([self.pi, grid])
         return efficiency_of(self.first, self.second, grid=grid)
 
@@ -193,6 +185,7 @@ class Comparison(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
+        both = self.first, self.second
         return {
             "order": self.order.verdict,
             "proof": _proof(self.order),
@@ -202,21 +195,20 @@ class Comparison(Result):
             "slack_used": self.slack_used,
             "added_variance": _both(*self.added_variances),
             "less_variance": self.winner_by_variance,
-            "information": _both(*(_information(d, self.pi) for d in (self.first, self.second))),
-            "mutual_information": _both(*(_mutual(d, self.pi) for d in (self.first, self.second))),
-            "guess_probability": _both(*(d.guess_probability() for d in (self.first, self.second))),
-            "measure": self._measured(),
+            "information": _both(*(_information(d, self.pi) for d in both)),
+            "mutual_information": _both(*(_mutual(d, self.pi) for d in both)),
+            "guess_probability": _both(*(d.guess_probability() for d in both)),
+            "measure": {
+                **self.measure.to_dict(self.first),
+                **_both(*map(to_float, self.protections)),
+                "exact": _both(*map(to_text, self.protections)),
+            },
             "efficiency": None if self.efficiency is None else self.efficiency.to_dict(),
             "posterior": {
                 "prior": self.prior.tolist(),
                 **_both(*(None if table is None else plain_numbers(table) for table in self.posteriors)),
             },
         }
-
-    def _measured(self) -> dict[str, Any]:
-        values = _both(*map(to_float, self.protections))
-        exact = _both(*map(to_text, self.protections))
-        return {**self.measure.to_dict(self.first), **values, "exact": exact}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -243,12 +235,10 @@ class FairComparison(Result):
         return {**content, "equalised": {**again, "changed": self.changed, "how": self.how}}
 
     def __repr__(self) -> str:
-        fair = self.equalised
-        after = (
-            ""
-            if fair is None
-            else f", at equal privacy {fair.order.verdict!r}, less variance {fair.winner_by_variance!r}"
-        )
+        after = ""
+        if self.equalised is not None:
+            verdict, winner = self.equalised.order.verdict, self.equalised.winner_by_variance
+            after = f", at equal privacy {verdict!r}, less variance {winner!r}"
         return f"FairComparison({self.given.order.verdict!r}{after})"
 
 
@@ -272,9 +262,17 @@ def compare(
         infinite = pair.protections[0] == pair.measure.limit
         why = NO_BOUND.format(pair.measure.spoken) if infinite else None
         return FairComparison(pair, None if infinite else pair, None, "unchanged", why)
-    target = _target(pair, at)
+    if isinstance(at, str) and at in ("first", "second"):
+        target = pair.protections[at == "second"]
+    else:
+        target = min(pair.protections) if at is None else pair.measure.read(at)
     if not pair.measure.blank < target < pair.measure.limit:
-        return FairComparison(pair, None, None, "unchanged", _why_not(pair, target))
+        why = f"the design that sets the protection has no bound on {pair.measure.spoken}"
+        if target <= pair.measure.blank:
+            why = "one of the designs tells nothing at all"
+        elif pair.protections[0] == pair.protections[1]:
+            why = NO_BOUND.format(pair.measure.spoken)
+        return FairComparison(pair, None, None, "unchanged", why)
     try:
         changes = [at_level(design, pair.measure, Fraction(target)) for design in (pair.first, pair.second)]
     except TooLargeError as error:
@@ -283,23 +281,6 @@ def compare(
     fair = replace(pair, first=changes[0].design, second=changes[1].design)
     changed = cast("Which | None", "both" if len(hows) == 2 else next(iter(hows), None))
     return FairComparison(pair, fair, changed, " and ".join(hows.values()) or "unchanged", None)
-
-
-def _why_not(pair: Comparison, target: Parity) -> str:
-    if target <= pair.measure.blank:
-        return "one of the designs tells nothing at all"
-    if pair.protections[0] == pair.protections[1]:
-        return NO_BOUND.format(pair.measure.spoken)
-    return f"the design that sets the protection has no bound on {pair.measure.spoken}"
-
-
-def _target(pair: Comparison, at: Literal["first", "second"] | Number | None) -> Parity:
-    one, two = pair.protections
-    if at is None:
-        return min(one, two)
-    if isinstance(at, str) and at in ("first", "second"):
-        return one if at == "first" else two
-    return pair.measure.read(at)
 
 
 def _added_variance(design: Design, pi: Real | None) -> float | None:

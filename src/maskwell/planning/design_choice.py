@@ -169,30 +169,21 @@ class Choice(Result):
         return "\n".join([*lines, *(f"  {option!r}" for option in self.options)])
 
 
-SIMPLER = 0.05
-"""How many more respondents, as a share, the simpler design may need and still be preferred."""
+SIMPLER = 0.05  # how many more respondents, as a share, the simpler design may need and still be preferred
 
 
 def recommend(options: Iterable[Option], sampling: float) -> tuple[Option, str]:
     """The simpler design if it costs little; ``sampling`` is the summed variance of the open question."""
     by_name = {option.name: option for option in options}
     diagonal, subset = by_name["k-ary"], by_name.get("subset")
-    least = "adds the least variance in the worst case of all designs of this parity"
     if subset is None:
-        two = "; of two categories, no design of this parity is more informative" if diagonal.design.k == 2 else ""
-        return diagonal, f"the gamma-diagonal design {least}, and a report is one category{two}"
+        return diagonal, Note("recommended-of-two" if diagonal.design.k == 2 else "recommended-least")
     assert diagonal.added_variance is not None and subset.added_variance is not None
     more = (diagonal.added_variance + sampling) / (subset.added_variance + sampling) - 1
+    said = {"subset": subset.label, "more": _more(more), "most": _more(SIMPLER)}
     if at_most(more, SIMPLER, scale=1):
-        return diagonal, (
-            f"the gamma-diagonal design needs {_more(more)} respondents than {subset.label}, which "
-            f"adds the least variance in the worst case; up to {_more(SIMPLER)} it is preferred, because a report is "
-            "one category"
-        )
-    return subset, (
-        f"{subset.label} {least}; the gamma-diagonal design, whose report is one category, would need "
-        f"{_more(more)} respondents (up to {_more(SIMPLER)} it would be preferred)"
-    )
+        return diagonal, Note("recommended-simpler", **said)
+    return subset, Note("recommended-subset", **said)
 
 
 def _more(share: float) -> str:
@@ -216,16 +207,17 @@ def choose(
     """The designs for k categories under a demand, ranked, and which one to take; arguments as in the verb."""
     check_kind(Categories | None, categories=categories)
     check_kind(Sampling, sampling=sampling)
-    categories = _check_labels(check_k(k), categories)
+    categories = Categories.numbered(check_k(k)) if categories is None else categories
+    check_two(categories)
+    if len(categories) != check_k(k):
+        raise ParameterError("labels-for-categories-give", categories_count=len(categories), k=k)
     demand = demand if isinstance(demand, Demand) else Demand.from_gamma(demand)
     sure = check_level(level)
     if n is not None and margin is not None:
         raise ParameterError("n-and-margin-are-both-given")
     size = (None if n is None else check_n(n)), (None if margin is None else check_margin(margin))
-    shares = None
-    if pi is not None:
-        given = one_for_each(pi, "pi", len(categories), said="shares", hint="give one share for each category")
-        shares = tuple(check_shares(given)[0])
+    told = {"said": "shares", "hint": "give one share for each category"}
+    shares = None if pi is None else tuple(check_shares(one_for_each(pi, "pi", len(categories), **told))[0])
     at = np.full(len(categories), 1 / len(categories)) if shares is None else np.array(list(map(float, shares)))
     code = None if category is None else int(categories.typed_codes([category], option("category"))[0])
     aim = _Aim(at, sampling, code)
@@ -278,9 +270,6 @@ class _Aim:
         return self.of(self._total(0.0))
 
 
-# ---- the lines
-
-
 def _lines(
     categories: Categories, demand: Demand, shares: tuple[Fraction, ...] | None, aim: _Aim
 ) -> tuple[list[Option], list[str]]:
@@ -293,17 +282,12 @@ def _lines(
     candidates += [] if extremal is None else [extremal]
     lines = [_line(candidate, best, demand, aim, prior) for candidate in candidates]
     lines.sort(key=lambda line: math.inf if line.added_variance is None else line.added_variance)
-    usable = [line.added_variance is not None for line in lines]
-    lines = [
-        replace(line, rank=i if fits else None) for i, (line, fits) in enumerate(zip(lines, usable, strict=True), 1)
-    ]
+    lines = [line if line.added_variance is None else replace(line, rank=i) for i, line in enumerate(lines, 1)]
     diverse = matching_diversity(categories, demand)
-    beside = (
-        []
-        if diverse is None
-        else [replace(_line(diverse, best, demand, aim, prior), note=Note("no-bound-on-parity-not-comparable"))]
-    )
-    return [*lines, *beside], notes
+    if diverse is not None:
+        note = Note("no-bound-on-parity-not-comparable")
+        lines.append(replace(_line(diverse, best, demand, aim, prior), note=note))
+    return lines, notes
 
 
 def _line(candidate: Candidate, best: Candidate, demand: Demand, aim: _Aim, prior: Real | None) -> Option:
@@ -335,18 +319,12 @@ def _extremal(
     if len(shares) > LIMIT:
         return None, [f"the extremal design is not worked out for more than {LIMIT} categories"]
     design = extremal_design(shares, demand, categories, average=True).design
-    same = next((candidate for candidate in known if _alike(candidate.design, design)), None)
+    # the same structure with the same reports; their parities may differ by what rounding cost
+    alike = (one for one in known if (one.design.kind, one.design.outputs) == (design.kind, design.outputs))
+    same = next(alike, None)
     if same is not None:
         return None, [f"the extremal design for the assumed shares is {same.spoken}"]
     return Candidate("extremal", "extremal, for these shares", "extremal", design), []
-
-
-def _alike(first: Design, second: Design) -> bool:
-    """The same structure with the same reports; their parities may differ by what rounding cost."""
-    return first.kind == second.kind and first.outputs == second.outputs
-
-
-# ---- numbers of respondents
 
 
 def _filled(line: Option, planned: Respondents, level: float, aim: _Aim) -> Option:
@@ -360,15 +338,3 @@ def _filled(line: Option, planned: Respondents, level: float, aim: _Aim) -> Opti
         margin=margin_of(line.variance, planned.n, level),
         n=needed_n(line.variance, planned.margin, level),
     )
-
-
-# ---- checks
-
-
-def _check_labels(k: int, categories: Categories | None) -> Categories:
-    if categories is None:
-        return Categories.numbered(k)
-    check_two(categories)
-    if len(categories) != k:
-        raise ParameterError("labels-for-categories-give", categories_count=len(categories), k=k)
-    return categories

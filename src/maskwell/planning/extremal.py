@@ -76,13 +76,10 @@ UTILITIES: dict[str, Utility] = {
 }
 
 
-LIMIT = 14
-"""Categories of the largest linear program: 2^14 - 2 sets."""
+LIMIT = 14  # categories of the largest linear program: 2^14 - 2 sets
 TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 _LARGEST_GAMMA = 10**100
-NOTHING = 1e-9
-"""Sets that fall short of the best by less than this part of the range of gains count as best."""
-
+NOTHING = 1e-9  # sets that fall short of the best by less than this part of the range of gains count as best
 _CORNERS, _STEPS = 4, 1000
 _MIXING = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
@@ -305,9 +302,6 @@ class Tableau:
             self.rows, self.pivot = -self.rows, -pivot
 
 
-# ---- symmetric optima
-
-
 def _averaged(weights: Weights, pi: Sequence[Fraction]) -> Weights:
     """The mean over all exchanges of categories of equal share: sets that hold as many of each share weigh alike."""
     classes = [[j for j, p in enumerate(pi) if p == share] for share in dict.fromkeys(pi)]
@@ -328,9 +322,6 @@ def _alike(classes: Sequence[Sequence[int]], kind: Sequence[int]) -> list[int]:
     for members, n in zip(classes, kind, strict=True):
         masks = [mask | sum(1 << j for j in chosen) for mask in masks for chosen in combinations(members, n)]
     return masks
-
-
-# ---- the design
 
 
 def _design(weights: Weights, gamma: Fraction, categories: Categories) -> Design:

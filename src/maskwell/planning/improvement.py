@@ -91,18 +91,10 @@ def by_layers(rows: Sequence[Row], level: Level) -> Logged:
     for i, row in enumerate(rows):
         for held, weight in level.patterns(row) if any(row) else ():
             logged[held][i] = logged[held].get(i, 0) + weight
-        _check_size(logged, level.k)
+        if len(logged) * level.k > DENSE_LIMIT:
+            most = {"dense_limit_with_k": DENSE_LIMIT // level.k, "dense_limit": DENSE_LIMIT}
+            raise TooLargeError("more-than-different-sets-of-categories", k=level.k, **most)
     return logged
-
-
-def _check_size(logged: Logged, k: int) -> None:
-    if len(logged) * k > DENSE_LIMIT:
-        raise TooLargeError(
-            "more-than-different-sets-of-categories", dense_limit_with_k=DENSE_LIMIT // k, k=k, dense_limit=DENSE_LIMIT
-        )
-
-
-# ---- algorithm L
 
 
 @dataclass
@@ -181,8 +173,7 @@ ALGORITHMS: dict[str, Callable[[Sequence[Row], Level], Logged]] = {"layers": by_
 ROUNDING = EXACT_SLACK
 """How far, relative to themselves and to what gamma allows, decimals may lie from values of an admissible design."""
 
-READABLE = 20
-"""Characters of a gamma that is shown as it was typed."""
+READABLE = 20  # characters of a gamma that is shown as it was typed
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -251,17 +242,10 @@ def _at(design: Design, bound: Fraction, method: str, *, exactly: bool) -> Impro
     made, sparse = _assembled(ALGORITHMS[method](rows, level), design, level)
     _check_proof(rows, denominator, made, sparse)
     single = made.masks == tuple(1 << j for j in range(made.k))
-    better = (
-        (Uniform.from_gamma(made.gamma, made.inputs) if single else made)
-        .noting_decimals(design)
-        .with_provenance(
-            family="improved", parameters={"gamma": to_text(bound), "method": method}, original=design.fingerprint
-        )
-    )
+    better = (Uniform.from_gamma(made.gamma, made.inputs) if single else made).noting_decimals(design)
+    asked = {"gamma": to_text(bound), "method": method}
+    better = better.with_provenance(family="improved", parameters=asked, original=design.fingerprint)
     return Improvement(original=design, design=better, improved=True, sparse=sparse, gamma=bound, method=method)
-
-
-# ---- the parts, in the order of use
 
 
 def _bound(design: Design, gamma: Number | None, *, allow_identity: bool) -> Parity:

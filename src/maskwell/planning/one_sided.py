@@ -105,26 +105,20 @@ def improve_one_sided(design: Design, *, sensitive: Hashable | None = None) -> O
     sensitive
         The label of the one sensitive category; the first if left out.
 
-    Raises
-    ------
-    ParameterError
-        Two categories and no information: no report is likelier for one than for the other.
     """
     check_kind(Design, design=design)
     (chosen,) = (0,) if sensitive is None else find_sensitive(design, [sensitive])
     ratio, rows = hazard_of(design, (chosen,)).ratio, design.exact_matrix()
     if design.k == 2 and ratio == 1:
         raise ParameterError("the-design-carries-no-information-every")
-    # the one that speaks for the sensitive category at least as strongly as any other, against every category
-    report = next(
-        (
-            r
-            for r, row in enumerate(rows)
-            if row[chosen] > 0
-            and all(p * other[chosen] <= q * row[chosen] for other in rows for p, q in zip(row, other, strict=True))
-        ),
-        None,
+    # those that speak for the sensitive category at least as strongly as any other, against every category
+    strongest = (
+        r
+        for r, row in enumerate(rows)
+        if row[chosen] > 0
+        and all(p * other[chosen] <= q * row[chosen] for other in rows for p, q in zip(row, other, strict=True))
     )
+    report = next(strongest, None)
     reason = _fault(rows, report, chosen, design)
     facts: dict[str, Any] = {"sensitive": chosen, "report": report, "ratio": ratio, "reason": reason}
     if report is None or reason is not None:
@@ -133,13 +127,9 @@ def improve_one_sided(design: Design, *, sensitive: Hashable | None = None) -> O
     better = _star(a, chosen)
     if equivalent(rows, better, rtol=0):
         return OneSided(original=design, design=design, improved=False, sparse=None, **facts)
-    made = (
-        Dense.of(better, design.inputs)
-        .noting_decimals(design)
-        .with_provenance(
-            family="improved", parameters={"sensitive": str(label_of(design, chosen))}, original=design.fingerprint
-        )
-    )
+    made = Dense.of(better, design.inputs).noting_decimals(design)
+    asked = {"sensitive": str(label_of(design, chosen))}
+    made = made.with_provenance(family="improved", parameters=asked, original=design.fingerprint)
     sparse = Garbling.of_matrix(_garbling(rows, a, chosen))
     return OneSided(original=design, design=made, improved=True, sparse=sparse, **facts)
 
@@ -165,9 +155,6 @@ def _star(a: list[Fraction], s: int) -> Rows:
 
 def _garbling(rows: Rows, a: list[Fraction], s: int) -> Rows:
     return [[p if j == s else (p - a[j] * row[s]) / (1 - a[j]) for j, p in enumerate(row)] for row in rows]
-
-
-# ---- the best design at a level, and the order of reports
 
 
 def best_one_sided(ratio: Number, categories: Categories, *, sensitive: Hashable | None = None) -> Dense:

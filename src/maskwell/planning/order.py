@@ -67,9 +67,8 @@ class Question:
             return known
         bits = max(common_denominator(column).bit_length() for column in zip(*self.P, strict=True))
         if min(len(self.P), len(self.P[0])) ** 4 * bits > INVERSE_LIMIT:
-            return self._unless_near(self.by_parity()) or unsettled(
-                "an exact inverse of the matrix would take too long"
-            )
+            slow = "an exact inverse of the matrix would take too long"
+            return self._unless_near(self.by_parity()) or unsettled(slow)
         frame = Frame.of(self.P, blackwell.good_order(self.P))
         refusal = self.by_rank(frame)
         if refusal is None and frame.rank == len(self.P):
@@ -84,9 +83,8 @@ class Question:
         """
         if not refusal or refusal.gain is None:
             return None
-        most = sum(
-            (max(row) * sum(map(abs, gains)) for row, gains in zip(self.A, refusal.gain, strict=True)), Fraction(0)
-        )
+        pairs = zip(self.A, refusal.gain, strict=True)
+        most = sum((max(row) * sum(map(abs, gains)) for row, gains in pairs), Fraction(0))
         return refusal if _margin(refusal) > self.allowed * most else None
 
     def _unless_near(self, refusal: Sufficiency | None) -> Sufficiency | None:
@@ -101,9 +99,8 @@ class Question:
             return None
         place, zero, one = {tuple(row): u for u, row in enumerate(self.P)}, Fraction(0), Fraction(1)
         homes = [place[tuple(row)] for row in self.A]
-        return yes(
-            "same", "the rows are the same", [[one if u == h else zero for u in range(len(homes))] for h in homes]
-        )
+        C = [[one if u == h else zero for u in range(len(homes))] for h in homes]
+        return yes("same", "the rows are the same", C)
 
     def by_parity(self) -> Sufficiency | None:
         """A row of A beyond the parity of P."""
@@ -154,9 +151,8 @@ class Question:
         """The linear program; ``refusal`` is a proof of no, though one within rounding."""
         refusal = refusal or self.by_parity()
         if len(self.A) * len(self.P) * frame.rank > blackwell.SIZE_LIMIT:
-            return self._unless_near(refusal) or unsettled(
-                f"the linear program would have more than {blackwell.SIZE_LIMIT:,} coefficients"
-            )
+            large = f"the linear program would have more than {blackwell.SIZE_LIMIT:,} coefficients"
+            return self._unless_near(refusal) or unsettled(large)
         answer = blackwell.ask(self.P, self.A, frame)
         if answer is None:
             return self._unless_near(refusal) or unsettled("the solver of the linear program gave up")
@@ -208,9 +204,7 @@ TOLERANCE = Fraction(1, 10**8)
 """How far a garbling may be off where probabilities stand for others, relative to the largest chance of the report."""
 
 LABELS_WIDTH = 34
-ENTRY_LIMIT = 10**5
-"""Entries of a matrix beyond which designs are compared by their structure and parity only."""
-
+ENTRY_LIMIT = 10**5  # entries of a matrix beyond which designs are compared by their structure and parity only
 GARBLING_LIMIT = 2 * 10**6
 """The same for the entries that a garbling would have: reports of one design times reports of the other."""
 
@@ -271,15 +265,10 @@ def order_of(first: Design, second: Design, *, tolerance: Number | None = None) 
     """
     forth = sufficiency(first, second, tolerance=tolerance)
     back = sufficiency(second, first, tolerance=tolerance)
-    return Order(_verdict(forth.holds, back.holds), forth, back)
-
-
-def _verdict(forth: bool | None, back: bool | None) -> Verdict:  # noqa: FBT001
-    if forth is None or back is None:
-        return "undecided"
-    if forth:
-        return "equivalent" if back else "first"
-    return "second" if back else "incomparable"
+    verdicts: dict[Any, Verdict] = {(True, True): "equivalent", (True, False): "first", (False, True): "second"}
+    open_ = forth.holds is None or back.holds is None
+    verdict = "undecided" if open_ else verdicts.get((forth.holds, back.holds), "incomparable")
+    return Order(verdict, forth, back)
 
 
 def sufficiency(P: Design, A: Design, *, tolerance: Number | None = None) -> Sufficiency:
@@ -330,25 +319,18 @@ def check_same_categories(first: Design, second: Design) -> None:
 
 
 def _by_structure(P: Design, A: Design) -> Sufficiency | None:
-    """Equal designs, and two of a kind of which one is the other diluted with chance."""
+    """Equal designs, and two uniform designs or with sets of one size of which one is the other diluted with chance."""
     if P.fingerprint == A.fingerprint:
         return _kept("same", Fraction(1), "the designs are the same", P)
-    keep = _keep(P, A)
-    if keep is None or keep > 1:
-        return None
-    reason = (
-        f"keeping its report with probability {Printed(to_float(keep)):.6g}, else drawing any, gives the other design"
-    )
-    return _kept("structure", keep, reason, P)
-
-
-def _keep(P: Design, A: Design) -> Fraction | None:
-    """The t with ``A = (t I + (1 - t) J / m) P``, for two uniform designs or two with sets of one size."""
+    # the t with ``A = (t I + (1 - t) J / m) P``
     if isinstance(P, Uniform) and isinstance(A, Uniform):
-        return A.truth / P.truth
-    if isinstance(P, FixedSizeSets) and isinstance(A, FixedSizeSets) and P.size == A.size:
-        return (A.include * A.k - A.size) / (P.include * P.k - P.size)
-    return None
+        keep = A.truth / P.truth
+    elif isinstance(P, FixedSizeSets) and isinstance(A, FixedSizeSets) and P.size == A.size:
+        keep = (A.include * A.k - A.size) / (P.include * P.k - P.size)
+    else:
+        return None
+    how = f"keeping its report with probability {Printed(to_float(keep)):.6g}, else drawing any, gives the other design"
+    return None if keep > 1 else _kept("structure", keep, how, P)
 
 
 def _kept(how: str, keep: Fraction, reason: str, P: Design) -> Sufficiency:

@@ -32,8 +32,7 @@ from maskwell.planning.sample_size import check_category, check_n, margin_of
 from maskwell.privacy.measures import plain_truth
 
 _NORMAL = NormalDist()
-RAREST = 1e-12
-"""Rarer false alarms than this are beyond the normal quantiles."""
+RAREST = 1e-12  # rarer false alarms than this are beyond the normal quantiles
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -122,11 +121,6 @@ def plan_test(
     sampling
         How the sample differs from a simple random one: :class:`~maskwell.planning.respondent_variance.Sampling`.
 
-    Raises
-    ------
-    ParameterError
-        Not two of the three; ``against`` equal to the share in ``pi``; probabilities outside (0, 1).
-
     >>> from maskwell.procedures.statement_cards import warner
     >>> round(plan_test(warner("0.7"), pi=[0.1, 0.9], n=2000, power=0.8).against, 3)   # what 2,000 can find
     0.175
@@ -136,13 +130,20 @@ def plan_test(
     check_kind(Design, design=design)
     check_kind(Sampling, sampling=sampling)
     question = _Question.of(design, pi, category, alpha, sampling)
-    target_power = None if power is None else question.check_power(power)
+    target_power = None if power is None else float(check_probability(power, "power", open_=True))
+    if target_power is not None and target_power <= question.alpha / 2:
+        raise ParameterError("power-is-not-above-alpha-2", alpha=question.alpha / 2, power=power)
     size = None if n is None else check_n(n)
     missing = sum(value is None for value in (against, target_power, size))
     if missing != 1:
         raise ParameterError("of-against-power-and-n-given", value=["all", "all", "only one", "none"][missing])
     if against is not None:
-        other = question.check_against(against)
+        value = as_fraction(against, "against")
+        if not 0 <= value <= 1:
+            raise ParameterError("against-is-not-a-share", percent_meant=percent_meant(against), against=against)
+        other = float(value)
+        if other == question.null:
+            raise ParameterError("against-is-the-share-under", against=against)
     else:
         below, above = question.detectable(size or 0, target_power or 0.0)
         share = above if above is not None else below
@@ -196,20 +197,6 @@ class _Question:
     def _alarm(self) -> float:
         """``z_{1-alpha/2} sqrt(v(pi_0))``."""
         return -_NORMAL.inv_cdf(self.alpha / 2) * math.sqrt(self.line.at(self.null).total)
-
-    def check_power(self, power: Number) -> float:
-        value = float(check_probability(power, "power", open_=True))
-        if value <= self.alpha / 2:
-            raise ParameterError("power-is-not-above-alpha-2", alpha=self.alpha / 2, power=power)
-        return value
-
-    def check_against(self, against: Number) -> float:
-        value = as_fraction(against, "against")
-        if not 0 <= value <= 1:
-            raise ParameterError("against-is-not-a-share", percent_meant=percent_meant(against), against=against)
-        if float(value) == self.null:
-            raise ParameterError("against-is-the-share-under", against=against)
-        return float(value)
 
     def needed(self, against: float, power: float, variance: str = "total") -> int:
         """Respondents for this power."""

@@ -14,8 +14,7 @@ is derived, and an approximation.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,8 +26,7 @@ from maskwell.core.verdicts import largest
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError, TooLargeError
 
-WORST_LIMIT = 2000
-"""With more categories than this the worst shares are not looked for."""
+WORST_LIMIT = 2000  # with more categories than this the worst shares are not looked for
 
 
 @dataclass(frozen=True)
@@ -66,6 +64,7 @@ class Sampling:
     ) -> Sampling:
         """From numbers as they were typed; None for what was not."""
         variation = as_fraction(0 if cv_weights is None else cv_weights, "cv_weights")
+        clusters: tuple[float | None, float | None] = None, None
         if icc is not None or cluster_size is not None:
             _check_alone(deff, icc, cluster_size)
             assert icc is not None and cluster_size is not None
@@ -74,18 +73,14 @@ class Sampling:
                 raise ParameterError("icc-is-not-between-0", icc=icc)
             if size < 1:
                 raise ParameterError("cluster-size-is-below-1", cluster_size=cluster_size)
-            effect = (1 + variation**2) * (1 + (size - 1) * rho)
-            return replace(cls._of(effect, variation, cv_weights), icc=float(rho), cluster_size=float(size))
-        effect = as_fraction(1 if deff is None else deff, "deff")
+            effect, clusters = (1 + variation**2) * (1 + (size - 1) * rho), (float(rho), float(size))
+        else:
+            effect = as_fraction(1 if deff is None else deff, "deff")
         if effect <= 0:
             raise ParameterError("deff-is-not-above-0", deff=deff)
-        return cls._of(effect, variation, cv_weights)
-
-    @classmethod
-    def _of(cls, effect: Fraction, variation: Fraction, cv_weights: Number | None) -> Sampling:
         if variation < 0:
             raise ParameterError("cv-weights-is-below-0", cv_weights=cv_weights)
-        return cls(as_real(effect, "deff", high=1e6), as_real(variation, "cv_weights", high=1e6))
+        return cls(as_real(effect, "deff", high=1e6), as_real(variation, "cv_weights", high=1e6), *clusters)
 
     @property
     def weighting(self) -> float:
@@ -109,15 +104,9 @@ SIMPLE = Sampling()
 def _check_alone(deff: Number | None, icc: Number | None, cluster_size: Number | None) -> None:
     """Raise unless the two numbers about clusters come together, and without a design effect."""
     if icc is None or cluster_size is None:
-        missing = "icc" if icc is None else "cluster_size"
-        example = option("icc", "0.05") if icc is None else option("cluster_size", "20")
-        given = "cluster_size" if icc is None else "icc"
-        raise ParameterError(
-            "given-option-without-missing-option",
-            given_option=option(given),
-            missing_option=option(missing),
-            example=example,
-        )
+        given, missing, example = ("cluster_size", "icc", "0.05") if icc is None else ("icc", "cluster_size", "20")
+        words = {"given_option": option(given), "missing_option": option(missing), "example": option(missing, example)}
+        raise ParameterError("given-option-without-missing-option", **words)
     if deff is not None:
         raise ParameterError("deff-and-icc-are-both-given", deff=deff)
 

@@ -31,9 +31,7 @@ from maskwell.planning.stratum_allocation import FEWEST, Allocation, Division, c
 
 MOST_STEPS = 20_000
 GAP = 1e-12
-UNUSED = 1e-7
-"""A sample with a smaller share than this is left out: the best division does not need it."""
-
+UNUSED = 1e-7  # a sample with a smaller share than this is left out: the best division does not need it
 _SINGULAR = 1e-11
 _RESIDUAL = 1e-6
 
@@ -60,10 +58,8 @@ def allocate_samples(
         division.
     wanted
         The code of a category, or coefficients c of shape (k,), such as 1 for all pairs whose first part is yes.
-    n, margin
-        One of them: all respondents, or the half width of the interval that is wanted.
-    level
-        Of the interval.
+    n, margin, level
+        All respondents, or the half width of the interval that is wanted; and its level.
     costs
         Of one respondent of each sample. They decide about the division for a margin; with n they are only added up.
 
@@ -116,7 +112,10 @@ class _Samples(Division):
         money = check_costs([1] * len(designs) if costs is None else costs)
         if len(money) != len(designs):
             raise ParameterError("costs-for-samples", money_count=len(money), designs_count=len(designs))
-        _check_estimable(designs, c)
+        rows = np.vstack([design.matrix() for design in designs])
+        left = c - rows.T @ np.linalg.lstsq(rows.T, c, rcond=None)[0]
+        if np.abs(left).max() > 1e-9 * np.abs(c).max():  # c is no combination of the rows of all designs
+            raise NotIdentifiableError("these-samples-together-cannot-estimate-what", direction=left.tolist())
         return cls(
             F=np.array([_information(design, shares) for design in designs]),
             a=c - c @ shares,
@@ -180,14 +179,6 @@ def _coefficients(estimand: int | Sequence[float] | Real, k: int) -> Real:
     if c.shape != (k,) or not np.isfinite(c).all():
         raise ParameterError("wanted-has-shape-for-categories", shape=c.shape, k=k)
     return c
-
-
-def _check_estimable(designs: Sequence[Design], c: Real) -> None:
-    """Raise unless c is a combination of the rows of all designs."""
-    rows = np.vstack([design.matrix() for design in designs])
-    left = c - rows.T @ np.linalg.lstsq(rows.T, c, rcond=None)[0]
-    if np.abs(left).max() > 1e-9 * np.abs(c).max():
-        raise NotIdentifiableError("these-samples-together-cannot-estimate-what", direction=left.tolist())
 
 
 def _information(design: Design, pi: Real) -> Real:

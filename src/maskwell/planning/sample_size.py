@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
@@ -200,21 +201,12 @@ def plan_sample(
         Any design from which shares can be estimated.
     pi
         True shares to plan for; without them, those at which the estimate is least exact.
-    n, margin
-        One of them: the number of respondents, or the half width of the interval that is wanted.
+    n, margin, level
+        The number of respondents, or the half width of the interval that is wanted; and its level.
     category
         The label of the category of interest; without it, the one that is hardest to estimate.
-    level
-        Of the interval.
     sampling
         How the sample differs from a simple random one: :class:`~maskwell.planning.respondent_variance.Sampling`.
-
-    Raises
-    ------
-    ParameterError
-        Both or neither of n and margin; a margin or level outside (0, 1).
-    MatrixError
-        ``pi`` is not a distribution over the categories.
 
     >>> from maskwell.procedures.statement_cards import warner
     >>> plan_sample(warner("0.7"), margin=0.05).n   # whatever the share is
@@ -231,25 +223,21 @@ def plan_sample(
     check_kind(Design, design=design)
     check_kind(Sampling, sampling=sampling)
     code = None if category is None else check_category(design, category)
+    worst: float | None
     if pi is None:
         found = worst_shares(design, category=category, sampling=sampling)
         shares, j, variance = found.pi, found.category, found.variance
-        worst: float | None = variance.total
+        worst = variance.total
     else:
         shares = design.check_distribution(cast(Real, pi))
         open_, added = unit_variances(design, shares, sampling=sampling)
         j = largest(open_ + added) if code is None else code
-        variance, worst = UnitVariance(float(open_[j]), float(added[j])), _worst_total(design, j, sampling)
+        variance, worst = UnitVariance(float(open_[j]), float(added[j])), None
+        with suppress(TooLargeError):
+            worst = worst_shares(design, category=design.inputs.labels[j], sampling=sampling).variance.total
     about: dict[str, Any] = {"design": design, "category": j, "pi": shares, "worst_case": pi is None, "level": sure}
     about |= {"variance": variance, "sampling": sampling}
     return SamplePlan.of(size, sure, variance.total, worst=worst, direct=variance.sampling, **about)
-
-
-def _worst_total(design: Design, category: int, sampling: Sampling) -> float | None:
-    try:
-        return worst_shares(design, category=design.inputs.labels[category], sampling=sampling).variance.total
-    except TooLargeError:
-        return None
 
 
 def check_category(design: Design, category: Hashable) -> int:

@@ -35,8 +35,7 @@ D = TypeVar("D", bound=Design)
 LESS = {"epsilon": "epsilon = 1", **{name: f"{name} = 2" for name in ("gamma", "beta", "bayes_factor")}}
 """A demand that leaves something, in the words of one that leaves nothing."""
 
-SHORT = 64
-"""Numerators of more bits than this are rounded where exact equations have to be solved with them."""
+SHORT = 64  # numerators of more bits than this are rounded where exact equations have to be solved with them
 
 
 def check_k(k: int) -> int:
@@ -79,8 +78,7 @@ def builder_parameters(demand: Demand) -> dict[str, str]:
     return {"epsilon": str(demand.stated["epsilon"])} if exactly else {"gamma": to_text(gamma)}
 
 
-NEAR = 1e-9
-"""How near to a whole number an l that came from a float counts as that number."""
+NEAR = 1e-9  # how near to a whole number an l that came from a float counts as that number
 
 
 def added_variance(k: int, gamma: Demand | Number, q: int) -> float:

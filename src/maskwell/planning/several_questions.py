@@ -26,14 +26,14 @@ from maskwell.core.phrases import Printed
 from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
 from maskwell.estimation.binomial_counts import Part
+from maskwell.notes import Note
 from maskwell.planning.candidates import gamma_diagonal
 from maskwell.planning.design_choice import choose
 from maskwell.planning.sample_size import check_margin, check_n, margin_of, needed_n
 from maskwell.planning.set_sizes import gamma_of
 from maskwell.privacy.criteria import Demand
 
-COMBINATIONS = 2000
-"""With more combinations of answers than this, one question about all of them is not looked at."""
+COMBINATIONS = 2000  # with more combinations of answers than this, one question about all of them is not looked at
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,12 +69,11 @@ class QuestionsPlan(Result):
     def advice(self) -> str:
         """What to do, in words."""
         if self.together is None:
-            return f"ask each question with a device of its own: more than {COMBINATIONS:,} combinations of answers"
+            return Note("separate-questions-too-many", most=COMBINATIONS)
         ratio = max(self.separate_variance) / max(self.together_variance)
-        cells = f"one question about all {self.together.k:,} combinations of answers"
         if self.better == "together":
-            return f"ask {cells}: devices of their own would need {Printed(ratio):.3g} times as many respondents"
-        return f"ask each question with a device of its own: {cells} would need {Printed(1 / ratio):.3g} times as many"
+            return Note("together-questions", combinations=self.together.k, ratio=Printed(ratio))
+        return Note("separate-questions", combinations=self.together.k, ratio=Printed(1 / ratio))
 
     def margins(self) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
         """Half widths for each question, separately and together, at this n; None without one."""

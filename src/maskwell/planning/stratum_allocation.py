@@ -35,9 +35,7 @@ from maskwell.errors import ParameterError
 from maskwell.planning.respondent_variance import SIMPLE, Sampling, UnitVariance, unit_variance
 from maskwell.planning.sample_size import check_category, check_margin, check_n, margin_of
 
-FEWEST = 2
-"""Respondents that each part gets: with fewer there is no standard error."""
-
+FEWEST = 2  # respondents that each part gets: with fewer there is no standard error
 _HIGHEST_COST = 10**100
 
 
@@ -179,7 +177,7 @@ class Division(ABC):
     def for_n_or_margin(self, n: Number | None, margin: Number | None, level: float) -> Counts:
         """For the one of the two that is given."""
         if margin is not None:
-            return self.for_variance((check_margin(margin) / margin_of(1, 1, level)) ** 2)
+            return self._for_variance((check_margin(margin) / margin_of(1, 1, level)) ** 2)
         return self.for_n(check_n(0 if n is None else n))
 
     def for_n(self, n: int) -> Counts:
@@ -197,7 +195,7 @@ class Division(ABC):
             )
         return whole_numbers(self.fractions, n, least=least)
 
-    def for_variance(self, target: float) -> Counts:
+    def _for_variance(self, target: float) -> Counts:
         """The fewest respondents, or the cheapest where costs differ, whose variance is at most ``target``."""
         fractions, least = self.fractions, self.least
         exactly = self.variance(fractions) / target
@@ -274,25 +272,18 @@ def allocate_strata(
     level: Number = 0.95,
     sampling: Sampling = SIMPLE,
 ) -> Allocation:
-    """The division among strata that gives the least variance.
+    """The division among strata that gives the least variance, with two respondents or more in each.
 
     Parameters
     ----------
     strata
         At least one. Their shares sum to 1, up to the rounding of decimals, which is noted; or all are whole numbers,
         how many people each has.
-    n, margin, budget
-        One of them: all respondents, the half width of the interval that is wanted, or what may be spent. Costs decide
-        about the division for a margin or a budget; with n they are only added up.
-    level
-        Of the interval.
+    n, margin, budget, level
+        One of the first three: all respondents, the half width of the interval that is wanted, or what may be spent.
+        Costs decide about the division for a margin or a budget; with n they are only added up.
     sampling
         How the sample differs from a simple random one: :class:`~maskwell.planning.respondent_variance.Sampling`.
-
-    Returns
-    -------
-    Allocation
-        Rounded by largest remainder, at least two in each stratum.
 
     >>> from maskwell.procedures.statement_cards import warner
     >>> parts = [Stratum("town", 0.6, warner("0.7"), [0.2, 0.8]), Stratum("land", 0.4, warner("0.8"), [0.4, 0.6])]
@@ -313,8 +304,7 @@ def allocate_strata(
     return parts.allocation(parts.for_budget(as_fraction(budget, "budget")), sure)
 
 
-MOST_ROUNDING = Fraction(1, 100)
-"""By how much rounded shares may miss the sum of one, at most."""
+MOST_ROUNDING = Fraction(1, 100)  # by how much rounded shares may miss the sum of one, at most
 
 
 def _shares_of(strata: Sequence[Stratum]) -> tuple[list[Fraction], dict[str, Any]]:
@@ -327,15 +317,12 @@ def _shares_of(strata: Sequence[Stratum]) -> tuple[list[Fraction], dict[str, Any
             raise ParameterError("the-share-of-stratum", name=stratum.name, share=stratum.share)
     if counted or abs(total - 1) <= SUM_TOLERANCE:
         return [share / total for share in given] if counted else given, {}
-    if abs(total - 1) > min(MOST_ROUNDING, sum((_rounding(s.share) for s in strata), Fraction(0))):
+    # half a unit of the last digit that was given; nothing for fractions and whole numbers
+    digits = [Decimal(str(s.share)).as_tuple().exponent for s in strata if is_decimal(s.share)]
+    if abs(total - 1) > min(MOST_ROUNDING, sum((Fraction(10) ** int(digit) / 2 for digit in digits), Fraction(0))):
         raise ParameterError("the-shares-of-the-strata-sum", total=to_float(total))
     said = f"the shares sum to {Printed(to_float(total)):.10g}, as rounded shares do: each was divided by that sum"
     return [share / total for share in given], {"notes": [said]}
-
-
-def _rounding(share: Number) -> Fraction:
-    """Half a unit of the last digit that was given: none for fractions and whole numbers."""
-    return Fraction(10) ** int(Decimal(str(share)).as_tuple().exponent) / 2 if is_decimal(share) else Fraction(0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -389,13 +376,9 @@ class _Strata(Division):
         while (spent := self.cost(counts)) > budget:
             counts[max((i for i, n in enumerate(counts) if n > FEWEST), key=lambda i: counts[i] - ideal[i])] -= 1
         left = budget - spent
-        while (best := self._most_useful(counts, left)) is not None:
+        while payable := [i for i, cost in enumerate(self.costs) if cost <= left]:
+            gains = self.spreads**2 / (np.array(counts) * (np.array(counts) + 1.0)) / self.prices
+            best = payable[largest(gains[payable])]
             counts[best] += 1
             left -= self.costs[best]
         return tuple(counts)
-
-    def _most_useful(self, counts: list[int], left: Fraction) -> int | None:
-        """Where one more respondent lowers the variance most for the money; None where none can be paid."""
-        gains = self.spreads**2 / (np.array(counts) * (np.array(counts) + 1.0)) / self.prices
-        payable = [i for i, cost in enumerate(self.costs) if cost <= left]
-        return payable[largest(gains[payable])] if payable else None

@@ -38,8 +38,7 @@ from maskwell.procedures.registry import make_design
 Kept = Mapping[str, Any]
 HALF, ONE, ZERO = Fraction(1, 2), Fraction(1), Fraction(0)
 
-PLACES = 64
-"""Binary places of parameters that have to be rounded."""
+PLACES = 64  # binary places of parameters that have to be rounded
 
 
 @dataclass(frozen=True)
@@ -159,8 +158,15 @@ def tuned(
         raise ParameterError("has-no-parameter-that-can", tunable=", ".join(TUNABLE), family=family)
     tunable = TUNABLE[family]
     judged = Measure.of(measure) if isinstance(measure, str) else measure
-    kept_values = _read_kept(family, tunable, kept)
-    made = _Search(family, tunable, kept_values, judged, categories).solve(judged.read(value))
+    missing, unknown = [n for n in tunable.kept if n not in kept], [n for n in kept if n not in tunable.kept]
+    if missing or unknown:
+        raise ParameterError(
+            f"{family} is tuned by {tunable.free} and keeps {', '.join(tunable.kept) or 'nothing else'}",
+            hint=f"give {', '.join(missing)}" if missing else f"leave out {', '.join(unknown)}",
+            parameters=dict(kept),
+        )
+    values = {name: read(kept[name]) for name, read in tunable.kept.items()}
+    made = _Search(family, tunable, values, judged, categories).solve(judged.read(value))
     return made.with_provenance(tuned={"measure": judged.name, "value": to_text(judged.read(value))})
 
 
@@ -257,7 +263,12 @@ def _origin(design: Design, measure: Measure) -> _Search | None:
         return None
     tunable = TUNABLE[str(family)]
     try:
-        kept, t = _kept_of(tunable, parameters), Fraction(parameters[tunable.free])
+        if "weights" in tunable.kept:
+            white = [Fraction(q) for q in str(parameters["q"]).split(",")]
+            kept: Kept = {"weights": [q / sum(white) for q in white]}
+        else:
+            kept = {name: read(str(parameters[name])) for name, read in tunable.kept.items()}
+        t = Fraction(parameters[tunable.free])
         mirror = tunable.mirrored is not None and t < tunable.ends(kept)[0]
         search = _Search(str(family), tunable, kept, measure, design.inputs, mirror)
         same = search.build(1 - t if mirror else t)
@@ -266,29 +277,9 @@ def _origin(design: Design, measure: Measure) -> _Search | None:
     return search if same.exact_matrix() == design.exact_matrix() else None
 
 
-def _kept_of(tunable: Tunable, parameters: Mapping[str, Any]) -> Kept:
-    """The kept parameters as a design file has them."""
-    if "weights" in tunable.kept:
-        white = [Fraction(q) for q in str(parameters["q"]).split(",")]
-        return {"weights": [q / sum(white) for q in white]}
-    return {name: read(str(parameters[name])) for name, read in tunable.kept.items()}
-
-
-def _read_kept(family: str, tunable: Tunable, values: Mapping[str, Any]) -> Kept:
-    missing, unknown = [n for n in tunable.kept if n not in values], [n for n in values if n not in tunable.kept]
-    if missing or unknown:
-        raise ParameterError(
-            f"{family} is tuned by {tunable.free} and keeps {', '.join(tunable.kept) or 'nothing else'}",
-            hint=f"give {', '.join(missing)}" if missing else f"leave out {', '.join(unknown)}",
-            parameters=dict(values),
-        )
-    return {name: read(values[name]) for name, read in tunable.kept.items()}
-
-
 # ---- two designs at the same protection
 
-READABLE = 20
-"""Characters of a fraction that people can read."""
+READABLE = 20  # characters of a fraction that people can read
 
 
 @dataclass(frozen=True)
@@ -318,7 +309,10 @@ def at_level(design: Design, measure: Measure, value: Fraction) -> Equalised:
         return at_parity(design, value)
     member = _member(design, measure, value, may_fail=value < now)
     if member is not None:
-        return Equalised(member, _as_made(member))
+        if isinstance(member, Uniform):
+            return Equalised(member, f"{_named(member)} of that ratio")
+        said = [f"{name} = {_short(text)}" for name, text in member.provenance["parameters"].items()]
+        return Equalised(member, f"{member.provenance['family']} with {', '.join(said)}")
     if value < now:
         return diluted(design, value, measure)
     raise ParameterError(
@@ -343,15 +337,7 @@ def _member(design: Design, measure: Measure, value: Fraction, *, may_fail: bool
         raise
 
 
-def _as_made(design: Design) -> str:
-    if isinstance(design, Uniform):
-        return f"{_named(design)} of that ratio"
-    parameters = [f"{name} = {_short(text)}" for name, text in design.provenance["parameters"].items()]
-    return f"{design.provenance['family']} with {', '.join(parameters)}"
-
-
 def _short(text: str) -> str:
-    """A parameter as it is where that is short."""
     return text if len(text) <= READABLE or "," in text else f"{Printed(float(Fraction(text))):.6g}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Unpack
+from typing import Any, Unpack
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number
@@ -61,14 +61,6 @@ def choose(
         raise ParameterError("choose-needs-the-categories-of-the", named=named)
     asked = Demand.from_gamma(demand) if demand is not None and not isinstance(demand, Demand) else demand
     stated = needed_demand(asked, words, "choose")
-    return choose_design(
-        len(labels),
-        stated,
-        n=n,
-        margin=margin,
-        pi=pi,
-        level=level,
-        categories=labels,
-        category=category,
-        sampling=RespondentSampling.of(**complex_words(sampling)),
-    )
+    drawn, k = RespondentSampling.of(**complex_words(sampling)), len(labels)
+    size: dict[str, Any] = {"n": n, "margin": margin, "level": level}
+    return choose_design(k, stated, pi=pi, categories=labels, category=category, sampling=drawn, **size)

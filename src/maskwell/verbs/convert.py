@@ -40,11 +40,9 @@ def convert(
     if (stated is None) == (l is None):
         both = f"neither a demand nor {option('l')} was" if l is None else f"a demand and {option('l')} were"
         raise ParameterError("given-where-one-is-needed", both=both)
-    return _from_l(l, k) if stated is None else _from_demand(stated, k)
-
-
-def _from_demand(demand: Demand, k: Number | None) -> dict[str, Any]:
-    languages, gamma = demand.to_dict(), demand.gamma_exact
+    if stated is None:
+        return _from_l(l, k)
+    languages, gamma = stated.to_dict(), stated.gamma_exact
     if k is None or isinstance(gamma, float) or gamma <= 1:
         return languages
     size = as_count(k, "k")

@@ -126,22 +126,14 @@ def tell_story(output: str | None = None) -> Story:
     missing = [name for name in ("jinja2", "matplotlib") if not is_installed(name)]
     if missing:
         raise missing_extra(missing[0], "the demo")
-    return _write(_target(output))
-
-
-# ---- where the files go
-
-
-def _target(output: str | None) -> Path:
-    """The folder to make: the one asked for, or the first free number."""
     if output is None:
         names = (FOLDER if number == 1 else f"{FOLDER}-{number}" for number in range(1, 10**6))
-        return next(path for name in names if _is_free(path := Path(name)))
+        return _write(next(path for name in names if _is_free(path := Path(name))))
     target = Path(output)
     if not _is_free(target):
         what = "is not empty" if target.is_dir() else "is a file"
         raise DataFileError("path-what", what=what, path=output)
-    return target
+    return _write(target)
 
 
 def _is_free(path: Path) -> bool:
@@ -161,9 +153,6 @@ def _write(target: Path) -> Story:
     except OSError as error:
         raise DataFileError("cannot-write-choose-a", strerror=error.strerror or error, path=target) from error
     return story
-
-
-# ---- the story
 
 
 def _run(folder: Path, target: Path) -> Story:
@@ -224,9 +213,6 @@ def _page(story: Story, commands: list[tuple[str, str]]) -> str:
             level=LEVEL,
         )
     )
-
-
-# ---- telling it
 
 
 def _as_typed(target: Path) -> Path:

@@ -41,8 +41,7 @@ class Survey:
     missing
         As in :func:`maskwell.estimate`, ``"error"`` by default; for a released file, as its receipt says.
     missing_codes
-        Values that stand for a missing one, as texts or numbers: ``["NA", 99]`` in every column that is read, or by
-        column, ``{"age": [98, 99]}``.
+        Values that stand for a missing one: ``["NA", 99]`` in every column, or by column, ``{"age": [98, 99]}``.
     frequencies
         A column with the number of reports that each row stands for.
     receipt
@@ -115,14 +114,12 @@ class Survey:
         sampling, missing
             As in :class:`Survey`.
         """
-        from maskwell.microdata.folder.receipt import Receipt, load_receipt
+        from maskwell.verbs.release_estimate import receipt_of
 
         if receipt is None:
             data, receipt = _in_folder(data)
-        if not isinstance(receipt, Receipt):
-            check_kind(str | os.PathLike, receipt=receipt)
-            receipt = load_receipt(str(os.fspath(receipt)))
-        return cls(data, None, Sampling() if sampling is None else sampling, missing=missing, receipt=receipt)
+        told = receipt_of(receipt)
+        return cls(data, None, Sampling() if sampling is None else sampling, missing=missing, receipt=told)
 
     @classmethod
     def from_counts(cls, counts: Counts | Mapping[Any, Any], design: Design | str | os.PathLike[str]) -> Survey:
@@ -139,8 +136,6 @@ class Survey:
     def rows(self) -> Rows:
         """Where the rows are, without codes that stand for missing values."""
         return Rows.of(self.data, self.missing_codes)
-
-    # ---- questions
 
     def shares(
         self,
@@ -171,18 +166,8 @@ class Survey:
         target
             Of a released file: shares of the ``"population"``, or of the original ``"file"``.
         """
-        asked = Question.of(
-            columns,
-            by=by,
-            where=where,
-            method=method,
-            level=level,
-            interval=interval,
-            seed=seed,
-            given=given,
-            target=target,
-            progress=progress,
-        )
+        how: dict[str, Any] = {"method": method, "given": given, "target": target, "progress": progress}
+        asked = Question.of(columns, by=by, where=where, level=level, interval=interval, seed=seed, **how)
         return answer(self, asked)
 
     def table(
@@ -242,15 +227,12 @@ class Survey:
         return mine(self.rows, self.designs, self.sampling, max_items=max_items, missing=self.missing or "error", **how)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
-        described = [] if self.designs is None else [f"designs of {', '.join(self._columns)}"]
+        columns = map(str, self.designs) if isinstance(self.designs, Mapping) else ["reports"]
+        described = [] if self.designs is None else [f"designs of {', '.join(columns)}"]
         described += ["a receipt"] if self.receipt is not None else []
         described += [repr(self.sampling)] if self.sampling else []
         what = "counts" if isinstance(self.data, Counts) else str(Rows.of(self.data))
         return f"Survey of {what}: {', '.join(described) or 'no designs'}"
-
-    @property
-    def _columns(self) -> list[str]:
-        return [*map(str, self.designs)] if isinstance(self.designs, Mapping) else ["reports"]
 
 
 def _in_folder(folder: Any) -> tuple[str, str]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from maskwell.core.labels import in_one_type, level_key
 from maskwell.core.phrases import design_of, listed, option
-from maskwell.core.report_data import Counts
 from maskwell.designs.design import Design
 from maskwell.engines.assignments import Assignment, direct_design, label_orders
 from maskwell.engines.rows import Rows
@@ -55,8 +54,7 @@ def estimate(
 ) -> Shares:
     """Estimate the true shares behind randomized reports, as ``maskwell estimate`` does.
 
-    It is ``Survey(data, designs, sampling, missing=missing).shares(...)``; :class:`~maskwell.Survey` also takes codes
-    of missing values, counts and released files.
+    :class:`~maskwell.Survey`, which it asks, also takes codes of missing values, counts and released files.
 
     Parameters
     ----------
@@ -115,7 +113,12 @@ def answer(survey: Survey, question: Question) -> Shares:
         both = [name for name, value in unread.items() if _is_given(value)]
         if both:
             raise ParameterError("with-counts-which-have-no-rows", both_option=option(both[0]))
-        result = _from_counts(*counts_given, question)
+        counts, design, name = counts_given
+        _check_asked(question.asked, [Assignment((name,), design)], ())
+        shares = with_device_noise(_estimator(question.method)(counts, design))
+        shares.intervals(question.level, question.interval)  # refused before anything is written
+        margin = wanted_margin(shares, design)
+        result = Shares(shares, (name,), counts.n, 0, question, answer=margin, designs=((name, design),))
     names = () if result.table is None else result.table.names
     if question.given is not None and question.given not in names:
         known = f"one of {', '.join(names)}" if names else "it is for tables of several columns"
@@ -169,20 +172,13 @@ def _from_receipt(survey: Survey, question: Question) -> Shares:
         return estimate_with_receipt(sampled, receipt, question, missing=survey.missing)
     weighted = replace(sampled.sampling, weights=told.weights)
     described = replace(survey, data=sampled.rows, sampling=weighted, missing=told.missing)
-    return _from_rows(described, told.assignments, told.direct, question).with_remarks(told.remarks)
+    shares = _from_rows(described, told.assignments, told.direct, question)
+    return replace(shares, estimate=replace(shares.estimate, flags=(*told.remarks, *shares.flags)))
 
 
 def _is_given(value: Any) -> bool:
     """Whether something was given; arrays and tables are, and have no truth value."""
     return bool(value) if value is None or isinstance(value, bool | str | Mapping | Sequence) else True
-
-
-def _from_counts(counts: Counts, design: Design, name: str, question: Question) -> Shares:
-    _check_asked(question.asked, [Assignment((name,), design)], ())
-    shares = with_device_noise(_estimator(question.method)(counts, design))
-    shares.intervals(question.level, question.interval)  # refused before anything is written
-    margin = wanted_margin(shares, design)
-    return Shares(shares, (name,), counts.n, 0, question, answer=margin, designs=((name, design),))
 
 
 @dataclass(frozen=True)

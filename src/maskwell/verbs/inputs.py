@@ -27,14 +27,11 @@ if TYPE_CHECKING:
     from maskwell.engines.assignments import Assignment
 
 
-DesignOrPath: TypeAlias = Design | str | os.PathLike[str]
-"""A design, or the path of a design file."""
-
+DesignOrPath: TypeAlias = Design | str | os.PathLike[str]  # a design, or the path of a design file
 LANGUAGES = (*DEMANDS, "curves")
 """The words in which a demand is stated; ``rho`` takes two numbers, ``curves`` the path of a table."""
 
-DEMAND_WORDS = (*LANGUAGES, "between", "closed")
-"""These, and the words that go with them."""
+DEMAND_WORDS = (*LANGUAGES, "between", "closed")  # these, and the words that go with them
 
 
 class DemandWords(TypedDict, total=False):
@@ -117,7 +114,7 @@ def read_categories(categories: Categories | Iterable[Hashable] | None, k: Numbe
         return Categories.numbered(count)
     labels = categories if isinstance(categories, Categories) else Categories.of(categories)
     if k is not None and as_count(k, "k") != len(labels):
-        raise ParameterError("k-and-categories-leave", k=k, labels_count=len(labels))
+        raise ParameterError("k-and-categories", k=k, labels_count=len(labels))
     return labels
 
 
@@ -292,14 +289,9 @@ def split_list(text: str, name: str) -> list[str]:
 
 def counted_reports(data: Any, designs: Any) -> tuple[Counts, Design, str] | None:
     """Counts of reports with their design and the name of their column; None where the data are rows."""
-    one = (
-        isinstance(data, Mapping)
-        and bool(data)
-        and all(
-            isinstance(n, int | float | np.integer | np.floating) and not isinstance(n, bool) for n in data.values()
-        )
-    )
-    if not isinstance(data, Counts) and not one:
+    numbers = data.values() if isinstance(data, Mapping) else ()
+    counted = [isinstance(n, int | float | np.integer | np.floating) and not isinstance(n, bool) for n in numbers]
+    if not isinstance(data, Counts) and not (counted and all(counted)):
         return None
     name, design = "answer", designs
     if isinstance(designs, Mapping) and len(designs) == 1:

@@ -42,14 +42,10 @@ class MinedBaskets(Result):
 
     Attributes
     ----------
-    mined
-        Itemsets and rules, and what was searched.
     baskets
         The reports; any itemset and any rule can be asked of them.
     bits
         The design, item by item.
-    min_support, min_confidence, max_items, slack
-        What was looked for.
     rows, dropped
         Rows that were read, and those left out because a value was missing.
     """
@@ -85,8 +81,6 @@ class MinedBaskets(Result):
     def pair_supports(self) -> tuple[Real, Real]:
         """Supports of all pairs of items, and their standard errors, in the order of the items; shape (M, M)."""
         return self.baskets.pair_supports()
-
-    # ---- for people and programs
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, as ``maskwell mine --json`` gives it."""
@@ -152,18 +146,15 @@ def mine(
     Parameters
     ----------
     data
-        A table of pandas, polars, Arrow or Spark, a dictionary of columns, or the path of a file, with a column of 1 or
-        0 for each item or one column of baskets; or a list of baskets. A basket in one column is a list of items, a
-        text with blanks between items, or a report as ``randomize`` makes it.
+        A table or a file as in :func:`maskwell.estimate`, with a column of 1 or 0 for each item or one column of
+        baskets: lists of items, texts with blanks between items, or reports of ``randomize``; or a list of baskets.
     design
         The design for baskets (``design("bits", ...)``), or its file. The columns are those that are called as its
         items, or the column "items"; others are named: ``{"bought": design}``, ``{"first,second": design}``.
-    sampling
+    sampling, progress
         As in :func:`maskwell.estimate`. Every set that is searched then reads all baskets, which takes longer.
-    min_support
-        The share of baskets from which on a set is frequent, above 0 and at most 1.
-    min_confidence
-        The confidence from which on a rule is told, from 0 to 1.
+    min_support, min_confidence
+        The share of baskets from which on a set is frequent, and the confidence from which on a rule is told.
     max_items
         The size of the largest sets that are looked for, from 1 to 12.
     slack
@@ -171,8 +162,6 @@ def mine(
         errors of it.
     missing
         Rows without a value: ``"error"``, or ``"drop"`` them. An empty basket is a basket like others.
-    progress
-        As in :func:`maskwell.estimate`.
 
     >>> import maskwell as mw
     >>> design = mw.design("bits", items=["bread", "milk"], p="0.9")

@@ -46,9 +46,8 @@ def randomize(
         For each column its design, or the path of a design file: ``{"answer": design}``. A product of designs is
         named by its columns: ``{"first,second": design}``.
     output
-        Where the randomized file goes, for a file; ``-`` is standard output. For a folder also the name of a new one,
-        without an ending or with a slash at its end: its files get the names of those that are read. For a table of
-        Spark a folder of Parquet files, written once; needed there unless ``key`` and ``id`` are given.
+        Where the randomized file goes; ``-`` is standard output. For a folder also the name of a new one, whose files
+        get the names of those that are read. For a table of Spark a folder of Parquet files, needed without a ``key``.
     missing
         ``"error"``, ``"drop"`` the rows, or ``"category"``: draw a report for the category "missing" of the design.
     missing_codes
@@ -61,12 +60,9 @@ def randomize(
         ``SeededRandom(1)`` can be repeated, for tests and simulation, and are not private.
     key, id
         Keep the draws by a secret key: the column ``id`` tells whose row it is, and the same person, value and
-        design get the same report again, in any table or file and on any machine. Two rows of one person with the same
-        value get one report. A report that changed tells that the value, or the design, changed.
-    force
-        Whether the output may replace a file.
-    inputs
-        Further files that the output must not replace; design files are among them.
+        design get the same report again, anywhere. A report that changed tells that the value, or the design, changed.
+    force, inputs
+        Whether the output may replace a file, and files besides those of designs that it must not replace.
     format
         What standard output gets: ``"csv"``, as without it, or ``"arrow"`` for a stream of Arrow.
     progress
@@ -75,11 +71,8 @@ def randomize(
     Returns
     -------
     DataFrame, Table, dict or Randomized
-        A table of the kind that was given, with its index and its other columns; for a file what was done to it, whose
-        ``to_dict()`` is what ``maskwell randomize --json`` prints.
+        A table of the kind that was given; for a file what was done to it, as ``maskwell randomize --json`` prints it.
 
-    Examples
-    --------
     >>> import maskwell as mw
     >>> from maskwell.core import SeededRandom
     >>> design = mw.design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=1)
@@ -116,18 +109,9 @@ def randomize(
     if output is None:
         raise ParameterError("is-a-file-and-no-output", rows=rows)
     named = designs.values() if isinstance(designs, Mapping) else ()
-    return randomize_file(
-        rows.path,
-        os.fspath(output),
-        assignments,
-        random=draws,
-        missing=missing,
-        sets=sets,
-        force=force,
-        inputs=[os.fspath(one) for one in (*inputs, *named) if isinstance(one, str | os.PathLike)],
-        to=format,
-        progress=progress,
-    )
+    kept = [os.fspath(one) for one in (*inputs, *named) if isinstance(one, str | os.PathLike)]
+    how: dict[str, Any] = {"random": draws, "missing": missing, "sets": sets, "to": format, "progress": progress}
+    return randomize_file(rows.path, os.fspath(output), assignments, force=force, inputs=kept, **how)
 
 
 def _check_draws(random: object, key: object, person: object) -> None:

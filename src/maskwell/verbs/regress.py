@@ -51,18 +51,15 @@ def regress(
     Parameters
     ----------
     data
-        A table of pandas, polars, Arrow or Spark, a dictionary of columns, or the path of a file. The columns that the
-        model needs are held in memory; those of Spark come to this machine, if they take at most 2 GiB.
+        A table or a file as in :func:`maskwell.estimate`. The columns that the model needs are held in memory; those
+        of Spark come to this machine, if they take at most 2 GiB.
     formula
         Such as ``"y ~ age + C(region)"``, with ``"+ (1 | firm)"`` for a random intercept. Text columns become
         categories. It may also come before the data.
     designs
-        The design of each randomized column: ``{"y": design}``. Where groups of rows used different designs, a list:
-        ``{"y": [mw.When({"group": 1}, first), mw.When({"group": 2}, second)]}``. In place of a design there may be the
-        path of its file, or a procedure whose parameters stand in columns: ``{"y": "warner(p=chance)"}``.
+        As in :func:`maskwell.estimate`; or a procedure with parameters in columns: ``{"y": "warner(p=chance)"}``.
     sampling
-        How the rows were drawn: :class:`~maskwell.Sampling`. With replicate weights the model is fitted with each of
-        them, and standard errors come from the spread.
+        With replicate weights the model is fitted with each of them, and standard errors come from the spread.
     latent
         For a randomized predictor: what its shares depend on, such as ``"~ age"``; by default all other terms.
     missing
@@ -75,9 +72,8 @@ def regress(
         Categories of the outcome that count as one: ``{"any": ["once", "often"]}``, or ``"any=once+often"``. The
         coefficients are then about "any", against the categories that are left.
     model
-        "ordinal" for an outcome whose categories come in order, from the lowest to the highest as in the design;
-        "lie-detector" for the odds of being a carrier, with a chance t, the same for all, that a carrier is honest. By
-        default what the outcome calls for.
+        "ordinal" for categories in order, from the lowest to the highest as in the design; "lie-detector" for the odds
+        of being a carrier, with the same chance for all that a carrier is honest; else what the outcome calls for.
     interval
         "wald" or "profile", by the profile of the likelihood, which may have no end on one side. By default Wald's, and
         the profile's for coefficients without a finite estimate, or whose log-likelihood is not a parabola. Under a

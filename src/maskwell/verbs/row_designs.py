@@ -24,9 +24,7 @@ from maskwell.errors import InputError, MaskwellError, MissingValueError, Parame
 from maskwell.procedures.registry import procedure_named
 from maskwell.verbs.inputs import CALLED, DesignOrPath, is_called
 
-When: TypeAlias = tuple[tuple[str, str], ...]
-"""The rows that used a design, by columns and their values."""
-
+When: TypeAlias = tuple[tuple[str, str], ...]  # the rows that used a design, by columns and their values
 MOST_DESIGNS = 1_000
 MOST_TOKENS = 200
 LARGEST = 1e20
@@ -108,7 +106,11 @@ def designs_by_group(choices: Sequence[tuple[When, DesignOrPath]], rows: Rows) -
     for values in different_rows(rows, names, MOST_DESIGNS):
         row = dict(zip(names, values, strict=True))
         design = _chosen(row, read)
-        if design is not None and not _is_lost(row, design):
+        lost = [name for name, value in row.items() if value is None]
+        spare = [] if design is None else [name for name in lost if name not in _columns_of(design)]
+        if spare:  # a parameter that only other rows need must not be missing
+            raise MissingValueError("column-is-missing-in-rows-whose", spare=shorten(repr(spare[0]), 24))
+        if design is not None and not lost:
             texts = tuple((name, str(value)) for name, value in row.items())
             made.append((texts, design if isinstance(design, Design) else design.design(row)))
     if not made:
@@ -130,18 +132,6 @@ def _chosen(
     return matching[0] if matching else None
 
 
-def _is_lost(row: Mapping[str, str | None], design: Design | RowDesign) -> bool:
-    """Whether a row lacks a parameter that it needs; one that only other rows need must not be missing."""
-    lost = [name for name, value in row.items() if value is None]
-    spare = [name for name in lost if name not in _columns_of(design)]
-    if spare:
-        raise MissingValueError("column-is-missing-in-rows-whose", spare=shorten(repr(spare[0]), 24))
-    return bool(lost)
-
-
-# ---- reading
-
-
 def _parameter(key: str | None, node: Node) -> tuple[str, Node]:
     if key is None:
         raise NotAllowedError("each parameter needs its name")
@@ -154,18 +144,15 @@ def _names(node: Node) -> list[str]:
     match node:
         case Name(name):
             return [name]
-        case Constant(value) if isinstance(value, str) or _is_moderate(value):
+        case Constant(str()):
             return []
+        case Constant(int() | float() as value) if value == 0 or 1 / LARGEST <= abs(value) <= LARGEST:
+            return []  # no larger than parameters are, so that exact arithmetic stays short
         case Items(parts, "[") | Operation("-", (_,) as parts):
             return [name for part in parts for name in _names(part)]
         case Operation(symbol, (_, _) as parts) if symbol in _OPERATORS:
             return [name for part in parts for name in _names(part)]
     raise NotAllowedError("only columns, numbers and + - * / may stand in it")
-
-
-def _is_moderate(value: Any) -> bool:
-    """Whether a number is no larger than parameters are, so that exact arithmetic with it stays short."""
-    return isinstance(value, int | float) and (value == 0 or 1 / LARGEST <= abs(value) <= LARGEST)
 
 
 def _labels(node: Node) -> Categories:
@@ -180,9 +167,6 @@ def _label(node: Node) -> str:
         case Constant(value) | Name(value):
             return str(value)
     raise ParameterError("a-label-is-a-word")
-
-
-# ---- numbers
 
 
 def _number(name: str, value: str | None) -> Fraction:

@@ -111,23 +111,13 @@ def complex_words(sampling: Sampling | Mapping[str, Number] | None) -> dict[str,
     return words | {"deff": 1 + variation**2, "cv_weights": variation}
 
 
-# ---- one design
-
-
 def _for_estimate(design: Design, asked: Mapping[str, Any]) -> SamplePlan:
     _refuse(budget=asked["budget"], why=f"it is for {option('strata')}")
     if asked["n"] is None and asked["margin"] is None:
         test = f"{option('power')} and {option('against')} for a test"
         raise ParameterError("sample-size-needs-to-know-how", test=test)
-    return plan_sample(
-        design,
-        pi=_shares(design, asked["pi"]),
-        category=_category(design, asked["category"]),
-        n=asked["n"],
-        margin=asked["margin"],
-        level=asked["level"] or "0.95",
-        sampling=_complex(asked),
-    )
+    pi, category = _shares(design, asked["pi"]), _category(design, asked["category"])
+    return plan_sample(design, pi=pi, category=category, sampling=_complex(asked), **_size(asked))
 
 
 def _for_test(design: Design, asked: Mapping[str, Any]) -> PowerPlan:
@@ -170,6 +160,10 @@ def _complex(asked: Mapping[str, Any]) -> RespondentSampling:
     return RespondentSampling.of(**{name: asked[name] for name in COMPLEX})
 
 
+def _size(asked: Mapping[str, Any]) -> dict[str, Any]:
+    return {"n": asked["n"], "margin": asked["margin"], "level": asked["level"] or "0.95"}
+
+
 def _refuse(*, why: str, **options: Any) -> None:
     """Raise for what would be left aside."""
     for name, value in options.items():
@@ -177,20 +171,10 @@ def _refuse(*, why: str, **options: Any) -> None:
             raise ParameterError("has-no-meaning-here", hint=why, name_option=option(name))
 
 
-# ---- strata
-
-
 def _by_strata(strata: Sequence[Stratum], asked: Mapping[str, Any]) -> Allocation:
     _refuse(**{name: asked[name] for name in TESTS}, why="strata are divided for an estimate, not for a test")
     _refuse(pi=asked["pi"], category=asked["category"], why="each stratum has shares and a category of its own")
-    return allocate_strata(
-        strata,
-        n=asked["n"],
-        margin=asked["margin"],
-        budget=asked["budget"],
-        level=asked["level"] or "0.95",
-        sampling=_complex(asked),
-    )
+    return allocate_strata(strata, budget=asked["budget"], sampling=_complex(asked), **_size(asked))
 
 
 def read_strata(path: str, design: Design | None, category: Hashable) -> list[Stratum]:
@@ -220,9 +204,6 @@ def _row_shares(text: str, design: Design) -> Real:
     return read_shares([part for part in parts if part], "pi", design.k)
 
 
-# ---- samples
-
-
 def _by_samples(designs: Sequence[Design], names: Sequence[str] | None, asked: Mapping[str, Any]) -> Allocation:
     alone = f"samples are divided for {option('n')} or {option('margin')} alone"
     _refuse(**{name: asked[name] for name in ("budget", *COMPLEX)}, why=alone)
@@ -233,15 +214,7 @@ def _by_samples(designs: Sequence[Design], names: Sequence[str] | None, asked: M
     if pi is None or (asked["n"] is None and asked["margin"] is None):
         size = f"{option('n', '1000')} or {option('margin', '0.03')}"
         raise ParameterError("a-division-among-samples-needs-all", size=size)
-    return allocate_samples(
-        designs,
-        pi,
-        wanted=coefficients,
-        n=asked["n"],
-        margin=asked["margin"],
-        level=asked["level"] or "0.95",
-        names=names,
-    )
+    return allocate_samples(designs, pi, wanted=coefficients, names=names, **_size(asked))
 
 
 def _margin_of_test(tests: Mapping[str, Any], level: Number | None, null: float | None) -> str:

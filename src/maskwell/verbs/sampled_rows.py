@@ -40,7 +40,13 @@ class SampledRows:
     @classmethod
     def of(cls, rows: Rows, sampling: Sampling) -> SampledRows:
         """The rows with a column for each array of the sampling."""
-        _check_in_tables(sampling)
+        for name in BY_ARRAYS_ONLY:
+            if getattr(sampling, name) is not None:
+                raise ParameterError("is-not-available-for-the-rows", name=name)
+        for name in ONE_FOR_EACH_ROW:
+            value = getattr(sampling, name)
+            if not isinstance(value, str | None) and np.ndim(value) == 0:
+                raise ParameterError("must-be-the-name-of-a", name=name, value_kind=kind_of(value))
         new: dict[str, Any] = {}
         named: dict[str, Any] = {"auxiliary": None}
         auxiliary: tuple[str, ...] = ()
@@ -74,12 +80,8 @@ class SampledRows:
         """The columns that are named, with those of the domains."""
         s = self.sampling
         return ColumnRoles(
-            weights=s.weights,
-            inclusion=s.inclusion,
-            strata=s.strata,
-            clusters=s.clusters,
+            **{name: getattr(s, name) for name in ("weights", "inclusion", "strata", "clusters", "replicates")},
             population=population_of([str(size) for size in s.population]),
-            replicates=s.replicates,
             by=names_of(by, "by"),
             chances=s.poisson,
             auxiliary=self.auxiliary,
@@ -134,17 +136,6 @@ class SampledRows:
             return ReplicateRule("jkn", rscales=factors_of_replicates(tally.ratios), rank=rank, mse=s.mse)
         strata = strata_of_replicates(tally.cells) if method == "jkn" else None
         return ReplicateRule(str(method), rho=rho, strata=strata, rank=rank, mse=s.mse)
-
-
-def _check_in_tables(sampling: Sampling) -> None:
-    """Raise for what is only taken into account with arrays of reports, and for numbers in place of columns."""
-    for name in BY_ARRAYS_ONLY:
-        if getattr(sampling, name) is not None:
-            raise ParameterError("is-not-available-for-the-rows", name=name)
-    for name in ONE_FOR_EACH_ROW:
-        value = getattr(sampling, name)
-        if not isinstance(value, str | None) and np.ndim(value) == 0:
-            raise ParameterError("must-be-the-name-of-a", name=name, value_kind=kind_of(value))
 
 
 def check_by_rows(sampling: Sampling, what: str) -> None:

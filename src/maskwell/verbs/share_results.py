@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from maskwell.reports.pictures.canvas import Picture
 
 
-MOST_NAMED, LABEL = 20, 9
-"""Quantities that Python prints, and letters of a label at least, as those of shares have."""
+MOST_NAMED, LABEL = 20, 9  # quantities that Python prints, and letters of a label at least, as those of shares have
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,24 +45,15 @@ class Shares(Result):
     Attributes
     ----------
     estimate
-        The shares with their errors: an :class:`Estimate`; a ``SurveyEstimate`` with totals and domains under a
-        sampling plan. Its values and methods are at hand here too.
-    variables
-        The columns it is about.
+        An :class:`Estimate`, most of which is at hand here too; under a sampling plan a ``SurveyEstimate`` with totals.
     rows, dropped
         Rows that were read, and those left out because a value was missing.
-    question
-        What was asked: columns of the domains, conditions, level and method of the intervals, quantities.
     answer
         Where the truths of a design are pairs: the variable that the question was about, and its shares.
     table
-        The table of several columns, with margins, odds ratios and tests.
-    quantities
-        Combined categories, contrasts, ratios and differences between groups that were asked for.
+        Of several columns, with margins, odds ratios and tests.
     procedure
-        The procedure that all designs are of, where they have one.
-    designs
-        The design of each column that was randomized.
+        That all designs are of, where they have one.
     again
         Asks the survey once more, with other quantities; None where there is none to ask.
     """
@@ -96,8 +86,6 @@ class Shares(Result):
         chosen = self.interval if method is None else method
         return self.estimate.confidence_interval(self.level if level is None else level, chosen)
 
-    # ---- questions
-
     def combine(self, *categories: Any, name: str | None = None) -> Shares:
         """The shares with a sum of categories: ``shares.combine("once", "often", name="any")["any"]``.
 
@@ -110,8 +98,9 @@ class Shares(Result):
         0.355
         """
         check_kind(str | None, name=name)
-        if _is_content(categories):
-            return self._more("combine", categories[0])
+        first = categories[0] if len(categories) == 1 else None  # several with their names, or all that belong to one
+        if isinstance(first, Mapping | list | tuple) or (isinstance(first, str) and "=" in first):
+            return self._more("combine", first)
         return self._more("combine", {name or " + ".join(map(str, categories)): list(categories)})
 
     def contrast(self, *of: Any, name: str | None = None) -> Shares:
@@ -123,15 +112,11 @@ class Shares(Result):
         check_kind(str | None, name=name)
         if len(of) == 2:
             return self._more("contrast", {name or f"{of[0]} - {of[1]}": of})
-        if (
-            len(of) == 1
-            and isinstance(of[0], Mapping)
-            and of[0]
-            and all(isinstance(one, int | float) for one in of[0].values())
-        ):
-            factors = " + ".join(f"{factor:g} {category}" for category, factor in of[0].items())
-            return self._more("contrast", {name or factors: of[0]})
-        return self._more("contrast", _one(of, "contrast"))
+        content = _one(of, "contrast")
+        if isinstance(content, Mapping) and content and all(isinstance(one, int | float) for one in content.values()):
+            factors = " + ".join(f"{factor:g} {category}" for category, factor in content.items())
+            return self._more("contrast", {name or factors: content})
+        return self._more("contrast", content)
 
     def ratio(self, *of: Any, name: str | None = None) -> Shares:
         """The shares with one sum of categories over another: ``ratio("often", ["once", "often"], name="repeat")``.
@@ -171,8 +156,6 @@ class Shares(Result):
     def domains(self) -> Mapping[Hashable, SurveyEstimate]:
         """An estimate for each domain, by its label."""
         return self.estimate.domains if isinstance(self.estimate, SurveyEstimate) else {}
-
-    # ---- for people and programs
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, as ``maskwell estimate --json`` gives it."""
@@ -253,17 +236,14 @@ class Shares(Result):
         ``exact`` for programs: a line for each cell, all digits. ``categories`` chooses the categories and combinations
         of the first table; then it is the only one.
         """
-        if self.table is not None and self._is_crosstab and categories is None and not exact:
+        two = self.table is not None and len(self.table.names) == 2 and not self.by and self.interval is None
+        if self.table is not None and two and categories is None and not exact:
             shares = crosstab_table(self.table, self.level, self.question.given, devices=devices_told(self.designs))
             others = self.quantities
         else:
             shares = self._table_of_shares(exact=exact, categories=categories)
             others = tuple(one for one in self.quantities if one.kind != "combination") if categories is None else ()
         return [shares, *([quantity_table(others, self.level, ",".join(self.by), shares.notes)] if others else [])]
-
-    @property
-    def _is_crosstab(self) -> bool:
-        return self.table is not None and len(self.table.names) == 2 and not self.by and self.interval is None
 
     def _table_of_shares(self, *, exact: bool, categories: Sequence[Any] | None = None) -> paper_tables.Table:
         shares, names, interval = self._shares
@@ -283,17 +263,10 @@ class Shares(Result):
     def to_report(self, designs: Mapping[str, str] | None = None) -> Report:
         """What it says to people; ``designs`` names the design file of each column, for the hint at the end."""
         by = ",".join(self.by) or None
-        report = estimate_report(
-            self.estimate,
-            self.variables,
-            self.level,
-            designs or {},
-            interval=self.interval,
-            by=by,
-            wanted=self.answer,
-            grid=None if self.table is None else crosstab_report(self.table, self.level, self.question.given),
-            quantities=self.quantities,
-        )
+        grid = None if self.table is None else crosstab_report(self.table, self.level, self.question.given)
+        how: dict[str, Any] = {"interval": self.interval, "by": by, "wanted": self.answer, "grid": grid}
+        about = (self.estimate, self.variables, self.level, designs or {})
+        report = estimate_report(*about, quantities=self.quantities, **how)
         if self.question.where is not None:
             report = report.with_line(
                 f"Rows where {self.question.where.text}: {counted(self.estimate.n, 'report', 'reports')}."
@@ -304,10 +277,6 @@ class Shares(Result):
             report = report.with_line(f"note: {self.dropped:,} of {self.rows:,} rows had {what} and {were} left out")
         return report
 
-    def with_remarks(self, remarks: Sequence[str]) -> Shares:
-        """The same, with flags before those of the estimate."""
-        return replace(self, estimate=replace(self.estimate, flags=(*remarks, *self.estimate.flags)))
-
     def __repr__(self) -> str:
         named = [(_title(one), one) for one in self.quantities[:MOST_NAMED]]
         wide = max([LABEL, *(len(title) for title, _ in named)])
@@ -315,13 +284,6 @@ class Shares(Result):
         more = len(self.quantities) - len(named)
         shares = self.estimate.shown(self.level, self.interval)
         return "\n".join([shares, *lines, *([f"  ... and {more:,} more quantities"] if more else [])])
-
-
-def _is_content(of: tuple[Any, ...]) -> bool:
-    """Whether one argument holds quantities with their names, or all that belongs to one."""
-    if len(of) != 1:
-        return False
-    return isinstance(of[0], Mapping | list | tuple) or (isinstance(of[0], str) and "=" in of[0])
 
 
 def _one(of: tuple[Any, ...], what: str) -> Any:

@@ -20,17 +20,12 @@ def tabulate(
     method: str = "moments",
     missing: str | None = None,
 ) -> Table:
-    """Estimate the shares of all combinations of several columns.
+    """Estimate the shares of all combinations of columns: with margins, odds ratios and tests of independence.
 
     Parameters
     ----------
     data, designs, sampling, where, method, missing
         As in :func:`estimate`; ``designs`` name two columns or more, with None for one that was asked directly.
-
-    Returns
-    -------
-    Table
-        With margins, conditional shares, odds ratios and tests of independence.
 
     >>> import maskwell as mw
     >>> warner = mw.design("warner", p="0.8")

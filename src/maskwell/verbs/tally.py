@@ -38,11 +38,6 @@ def tally(
     counts
         A column with the number of reports that each row stands for.
 
-    Returns
-    -------
-    dict of Counts
-        By the columns as they are named in ``designs``; what ``design.tally`` gives for one column.
-
     >>> import maskwell as mw
     >>> design = mw.design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=1)
     >>> reports = {"drugs": ["never", "often", "once", "never"]}
