@@ -123,12 +123,6 @@ def test_no_table_of_columns_with_one_draw_for_a_unit() -> None:
     assert route_of(units, ["region"]).kind == "open"
 
 
-def test_a_linked_column_goes_with_its_variables() -> None:
-    group = Group(variables=("roof",), within=(), linked=("roof_group",), method="pram", invariance="counts")
-    assert is_kept([group], ["roof", "roof_group"]) and is_kept([group], ["roof_group"])
-    assert not is_kept([group], ["roof_group", "sex"])
-
-
 def test_swaps_are_exact_and_biased_counts_are_not_direct() -> None:
     swap = Group(variables=("roof",), within=(), linked=(), method="swap", invariance="counts")
     fixed = Group(variables=("sex",), within=(), linked=(), method="pram", invariance="none")
@@ -136,9 +130,9 @@ def test_swaps_are_exact_and_biased_counts_are_not_direct() -> None:
     assert route_of(found, ["roof"]).kind == "exact"
     with pytest.raises(ParameterError, match="does not tell how much of sex was changed"):
         route_of(found, ["sex"])
-
-
-def test_weights_and_counts_are_not_kept_together() -> None:
+    group = Group(variables=("roof",), within=(), linked=("roof_group",), method="pram", invariance="counts")
+    assert is_kept([group], ["roof", "roof_group"]) and is_kept([group], ["roof_group"])
+    assert not is_kept([group], ["roof_group", "sex"])
     roof = Group(variables=("roof",), within=("sex",), linked=(), method="pram", invariance="counts")
     sex = Group(variables=("sex",), within=("roof",), linked=(), method="pram", invariance="weights")
     assert not is_kept([roof, sex], ["roof", "sex"])
@@ -151,7 +145,6 @@ def test_designs_of_whole_columns_are_estimated_as_those_of_a_survey() -> None:
     assert assigned(route_of(found, ["a", "b", "c"])) is None  # worked out from the file
     found = replace(found, groups=tuple(replace(group, invariance="none") for group in made))
     both = assigned(route_of(found, ["a", "b", "c"]))
-    assert both is not None
     assert [columns for columns, _ in both] == [("a",), ("b", "c")]
     assert both[1][1].inputs.labels[0] == ("u", "s")
     assert assigned(route_of(found, ["a", "b"])) is None  # c would have to be summed over

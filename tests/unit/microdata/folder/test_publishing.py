@@ -87,9 +87,6 @@ def test_a_matrix_that_treats_its_states_alike_tells_nothing_of_counts_that_are_
     uniform = replace(stage_of(symmetric, [50, 50]), design=Uniform.from_gamma(9, Categories.of(["s0", "s1"])))
     plan = ReleasePlan.of([{"variables": "roof", "method": "uniform", "gamma": 9, "publish": "included"}])
     check_matrix(plan, uniform)
-
-
-def test_another_order_of_reports_or_more_of_them_hides_nothing() -> None:
     counts = [620, 300, 80]
     P = np.array(rounded(sequential_uniform(counts).matrix(), 2))
     mixed = stage_of(P[[2, 0, 1]].tolist(), counts, outputs=[("s2",), ("s0",), ("s1",)])
@@ -146,10 +143,7 @@ def test_one_matrix_of_the_file_among_others_is_found() -> None:
     assert not tells(blocks([other] * 3, counts))
     derived = rounded(sequential_uniform(counts[0]).matrix(), 3)
     assert tells(blocks([derived, other, [["0.8", "0.1"], ["0.2", "0.9"]]], counts))
-
-
-def test_the_same_matrix_in_many_small_cells_is_judged_as_one() -> None:
-    """In cells of few records any matrix comes close somewhere; seeded."""
+    # In cells of few records any matrix comes close somewhere; seeded.
     random = np.random.default_rng(3)
     counts = [random.multinomial(20, [0.5, 0.5]).tolist() for _ in range(100)]
     assert not tells(blocks([[["0.9", "0.2"], ["0.1", "0.8"]]] * 100, counts))

@@ -13,24 +13,12 @@ from maskwell.microdata.matrices.matrix_algebra import blockwise, conditional_ma
 from maskwell.microdata.matrices.matrix_checks import expected_failures
 
 
-def test_every_cell_has_its_own_matrix() -> None:
-    counts = np.array([30, 12, 0, 20, 8, 50])
-    design = blockwise([0, 1, 1, 0, 1, 2], counts, lambda v: method1(v, "1/2"))
-    assert is_invariant(design, counts)
-    assert design.components().tolist() == [0, 1, 2, 0, 1, 3]
-    assert design.provenance["method"] == "method1"
-    assert design.provenance["notes"] == ["1 of 5 combinations in the file (50 records) are never changed"]
-
-
 def test_parts_within_cells() -> None:
     parts = {"n": Uniform.from_gamma(3, Categories.of(["a", "b"])), "s": [[1, 0], [0, 1]]}
     design = conditional_matrix(parts, order="x")
     assert design.inputs.labels == (("a", "n"), ("a", "s"), ("b", "n"), ("b", "s"))
     assert design.diagonal().tolist() == [0.75, 1, 0.75, 1]
     assert conditional_matrix(parts, order="y").inputs.labels[1] == ("n", "b")
-
-
-def test_bad_parts() -> None:
     with pytest.raises(MatrixError, match="different sizes"):
         conditional_matrix([[[1]], [[1, 0], [0, 1]]])
     with pytest.raises(ParameterError, match="no matrices"):

@@ -19,6 +19,8 @@ def test_numbers_are_read_exactly() -> None:
     assert bounds.asked() == {"posterior": Fraction(1, 10), "odds": Fraction(1, 3)}
     assert bounds.caps == {4: Fraction(3, 10)}
     assert bounds.to_dict() == {"posterior": "0.1", "odds": "1/3", "caps": {"4": "0.3"}}
+    bounds = Bounds.of(posterior="0.9", posterior_own="0.8", odds=3, caps={1: 0.5, 2: 1})
+    assert [bounds.own(i) for i in range(3)] == [Fraction(3, 4), Fraction(1, 2), Fraction(9, 10)]
 
 
 OUTSIDE = {"posterior": 0, "posterior_own": -1, "odds": 0, "guess": 2, "factor": "0.99", "parity": 0.5}
@@ -32,32 +34,18 @@ def test_out_of_range_names_the_bound(name: str, value: float | str) -> None:
     assert "give a number" in caught.value.hint
 
 
-def test_cap_out_of_range_names_the_state() -> None:
-    with pytest.raises(ParameterError, match="state 3"):
-        Bounds.of(caps={3: 1.5})
-
-
 def test_unknown_bound_lists_those_that_exist() -> None:
     with pytest.raises(ParameterError, match="beta") as caught:
         Bounds.of(beta=0.5)
     assert all(name in caught.value.hint for name in Bounds.names())
-
-
-def test_not_a_number() -> None:
+    with pytest.raises(ParameterError, match="state 3"):
+        Bounds.of(caps={3: 1.5})
     with pytest.raises(ParameterError, match="posterior"):
         Bounds.of(posterior="high")
     with pytest.raises(WrongTypeError, match="posterior"):
         Bounds.of(posterior=True)
-
-
-def test_changed_at_least_above_at_most() -> None:
     with pytest.raises(ParameterError, match="changed_at_least"):
         Bounds.of(changed_at_least=0.5, changed_at_most=0.4)
-
-
-def test_a_cap_takes_the_place_of_the_bounds_on_own_values_only() -> None:
-    bounds = Bounds.of(posterior="0.9", posterior_own="0.8", odds=3, caps={1: 0.5, 2: 1})
-    assert [bounds.own(i) for i in range(3)] == [Fraction(3, 4), Fraction(1, 2), Fraction(9, 10)]
 
 
 def test_whole_numbers_of_any_kind() -> None:
@@ -65,18 +53,14 @@ def test_whole_numbers_of_any_kind() -> None:
         found = read_amounts(given)
         assert found.integers.tolist() == [12, 0, 3]
         assert found.whole
-
-
-def test_weights_are_read_by_their_text() -> None:
     found = read_amounts([0.1, Fraction(1, 3), 2], weighted=True)
     assert found.scale == 30
     assert found.integers.tolist() == [3, 10, 60]
     np.testing.assert_allclose(found.floats, [0.1, 1 / 3, 2])
-
-
-def test_huge_counts_stay_exact() -> None:
     found = read_amounts([10**30, 1])
     assert found.integers.tolist() == [10**30, 1]
+    with pytest.raises(CountsError, match="2 counts for 3 categories"):
+        labels_for(read_amounts([1, 2]), Categories.of(["a", "b", "c"]))
 
 
 @pytest.mark.parametrize(
@@ -100,8 +84,3 @@ def test_what_cannot_be_counts(given: Any, said: str) -> None:
         read_amounts(given)
     assert said in caught.value.message
     assert caught.value.hint
-
-
-def test_one_count_for_each_category() -> None:
-    with pytest.raises(CountsError, match="2 counts for 3 categories"):
-        labels_for(read_amounts([1, 2]), Categories.of(["a", "b", "c"]))

@@ -22,16 +22,6 @@ def test_method_1_says_how_it_was_made() -> None:
     assert method1([0.5, 0.5], 0.5).provenance["invariance"] == "weights"
 
 
-def test_method_1_in_blocks_is_method_1_in_each() -> None:
-    design = method1([12, 8, 3, 5, 2, 9], "1/2", blocks=list("aabbac"))
-    first, second = method1([12, 8, 2], "1/2"), method1([3, 5], "1/2")
-    P = design.matrix()
-    np.testing.assert_allclose(P[np.ix_([0, 1, 4], [0, 1, 4])], first.matrix())
-    np.testing.assert_allclose(P[np.ix_([2, 3], [2, 3])], second.matrix())
-    assert P[5, 5] == 1
-    assert design.provenance["notes"] == ["1 of 6 combinations in the file (9 records) are never changed"]
-
-
 @pytest.mark.parametrize("theta", [-0.1, 1.2, 50])
 def test_theta_outside_its_range(theta: float) -> None:
     with pytest.raises(ParameterError, match="outside 0 to 1"):
@@ -53,9 +43,6 @@ def test_method_2_takes_designs_of_other_kinds() -> None:
     np.testing.assert_allclose(method2(counts, first).matrix(), method2(counts, first.matrix()).matrix(), atol=1e-15)
     with pytest.raises(ParameterError, match="set"):
         method2(counts, Subset.from_gamma(3, Categories.numbered(4), size=2))
-
-
-def test_method_2_drops_responses_and_categories_that_do_not_occur() -> None:
     R = [[1, 0, 0], [0, "1/2", 0], [0, "1/2", 0], [0, 0, 1]]
     design = method2([4, 6, 0], R)
     assert design.exact_matrix() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]

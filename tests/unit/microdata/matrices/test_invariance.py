@@ -7,13 +7,7 @@ import pytest
 
 from maskwell.designs import Dense, Sparse
 from maskwell.errors import NotInvariantError, ParameterError, PublishError
-from maskwell.microdata.matrices import (
-    check_publishable,
-    inverse_frequency,
-    matrix_checks,
-    method1,
-    sequential_uniform,
-)
+from maskwell.microdata.matrices import check_publishable, inverse_frequency, matrix_checks, method1, sequential_uniform
 from maskwell.microdata.matrices.matrix_checks import check_invariant, recover_counts
 
 COUNTS = [512, 301, 87, 14, 1]
@@ -43,7 +37,7 @@ def test_blocks_need_their_totals() -> None:
     np.testing.assert_allclose(recover_counts(design, released), counts)
 
 
-def test_an_invariant_matrix_is_not_published() -> None:
+def test_an_invariant_matrix_is_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PublishError) as caught:
         check_publishable(method1(COUNTS, 0.5), COUNTS, None)
     assert "5 of 5 counts follow from it" in caught.value.message
@@ -51,15 +45,9 @@ def test_an_invariant_matrix_is_not_published() -> None:
     with pytest.raises(PublishError):
         check_publishable(method1(COUNTS, 0.5), COUNTS, "  ")
     check_publishable(method1(COUNTS, 0.5), COUNTS, "table 3 of the yearbook")
-
-
-def test_only_states_that_exchange_records_are_told() -> None:
     design = inverse_frequency([5, 3, 9], 1, blocks=[0, 0, 1])
     with pytest.raises(PublishError, match="2 of 3 counts"):
         check_publishable(design, [5, 3, 9], None)
-
-
-def test_huge_groups_are_refused_without_working_them_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrix_checks, "DENSE_STATES", 2)
     with pytest.raises(PublishError) as caught:
         check_publishable(method1(COUNTS, 0.5), COUNTS, None)

@@ -21,14 +21,6 @@ from maskwell.microdata.risk.identity_disclosure import cell_risks
 from maskwell.microdata.risk.intruders import INTRUDERS
 
 
-def test_another_risk() -> None:
-    def always(design: Sparse) -> np.ndarray:
-        return design.diagonal()
-
-    found = lower_until([1, 3, 30], "0.25", risk=always, step="0.25")
-    assert found.caps == {0: Fraction(1, 4), 1: Fraction(1, 4)}
-
-
 def test_a_risk_that_never_falls_names_the_cell() -> None:
     def never(design: Sparse) -> np.ndarray:
         return np.ones(design.k)
@@ -37,24 +29,21 @@ def test_a_risk_that_never_falls_names_the_cell() -> None:
         lower_until([1, 3, 30], "0.5", risk=never, categories=Categories.of(["hut", "house", "flat"]))
     assert caught.value.objects["state"] == 0
 
+    def always(design: Sparse) -> np.ndarray:
+        return design.diagonal()
+
+    found = lower_until([1, 3, 30], "0.25", risk=always, step="0.25")
+    assert found.caps == {0: Fraction(1, 4), 1: Fraction(1, 4)}
+
 
 def test_caps_that_other_bounds_do_not_allow_name_the_cells() -> None:
     with pytest.raises(InfeasibleError, match="needs more changes of category 1 than") as caught:
         lower_until([1, 3, 30], "0.5", bounds=Bounds.of(least_kept="0.9"))
     assert caught.value.objects["states"] == (0,)
-
-
-def test_two_records_that_always_swap_are_not_safe() -> None:
-    """By their own values nobody would find them, under the other value everybody."""
-    assert method1_for_match([1, 1], "0.5").theta == Fraction(1, 2)
-
-
-def test_method1_is_too_weak() -> None:
     with pytest.raises(InfeasibleError, match="strongest"):
         method1_for_match([1, 1], "0.1")
-
-
-def test_bad_input() -> None:
+    # By their own values nobody would find them, under the other value everybody.
+    assert method1_for_match([1, 1], "0.5").theta == Fraction(1, 2)
     with pytest.raises(ParameterError, match="nu = 50"):
         lower_until([1, 2], 50)
 

@@ -18,14 +18,6 @@ def zipf(k: int, *, seed: int = 1) -> list[int]:
     return [int(10_000 / (i + 1)) + int(x) for i, x in enumerate(extra)]
 
 
-def test_blocks_are_never_left_and_each_keeps_the_bounds() -> None:
-    v, blocks = [12, 8, 3, 40, 30, 30], ["a", "a", "a", "b", "b", "b"]
-    found = optimal_matrix(v, Bounds.of(guess="0.6"), blocks=blocks)
-    assert all(blocks[i] == blocks[j] for j in range(6) for i in found.design.columns_exact(j))
-    assert found.achieved["guess"] == pytest.approx(0.6)
-    assert found.optimum == pytest.approx(0.6)
-
-
 def test_caps_of_single_states() -> None:
     found = optimal_matrix([30, 20, 10, 5], Bounds.of(posterior_own="0.9", caps={2: "0.2", 0: 1}))
     diagonal = [found.design.columns_exact(j)[j] for j in range(4)]
@@ -93,20 +85,26 @@ def test_a_category_that_is_too_large() -> None:
     assert "75 % must stay" in error.message
     assert error.objects["nearest"] == {"posterior_own": 0.75}
     assert "odds = 3" in refused([80, 15, 5], odds=1, hint="odds = 3").hint
-
-
-def test_categories_that_may_not_exchange_enough() -> None:
     pairs = [(0, 1), (1, 0), (0, 2), (2, 0)]
     error = refused([30, 20, 10, 5], forbidden=pairs, posterior_own="0.5", hint="0.8334")
     assert error.objects["senders"] == [0]
     assert error.objects["receivers"] == [3]
-
-
-def test_bounds_that_contradict_each_other() -> None:
     error = refused([30, 20, 10, 5], posterior="0.5", changed_at_most="0.2", hint="posterior at least 0.8")
     assert "changed_at_most at least 0.5" in error.hint
     refused([30, 20, 10, 5], factor=2, changed_at_most="0.2", hint="changed_at_most at least 0.4379")
     refused([30, 20, 10, 5], posterior="0.5", least_kept="0.6", hint="least_kept at most 0.5")
+    # State 0 gives and takes 30 (1 - beta), so that 5 + 60 beta records of 65 stay.
+    asked = {"posterior_own": "0.2", "caps": {1: 1}, "changed_at_most": "0.5"}
+    error = refused([30, 20, 10, 5], hint="posterior_own at least 0.4584", **asked)
+    assert error.objects["nearest"] == {"posterior_own": 0.4584, "changed_at_most": 0.7385}
+    refused([30, 20, 10], factor=2, band=1, hint="leave out factor")
+    refused([30, 20], forbidden=[(0, 0), (1, 0)], posterior="0.9", hint="allow that it stays")
+    from maskwell.core.phrases import HINT
+    from maskwell.microdata.matrices.infeasibility import _in_words
+
+    near = dict.fromkeys(("posterior", "posterior_own", "guess", "changed_at_most", "least_kept"), 0.1235)
+    hint = _in_words(near)
+    assert len(hint) <= HINT and hint.endswith("0.1235") and "…" not in hint
 
 
 def test_bad_input() -> None:
@@ -122,34 +120,3 @@ def test_bad_input() -> None:
         optimal_matrix([3, 2], Bounds(), forbidden=[(0, 2)])
     with pytest.raises(ParameterError, match="band"):
         optimal_matrix([3, 2], Bounds(), band=-1)
-
-
-def test_a_capped_state_does_not_count_for_the_nearest_bound() -> None:
-    """State 0 gives and takes 30 (1 - beta), so that 5 + 60 beta records of 65 stay."""
-    asked = {"posterior_own": "0.2", "caps": {1: 1}, "changed_at_most": "0.5"}
-    error = refused([30, 20, 10, 5], hint="posterior_own at least 0.4584", **asked)
-    assert error.objects["nearest"] == {"posterior_own": 0.4584, "changed_at_most": 0.7385}
-
-
-def test_a_hint_with_many_numbers_leaves_out_whole_ones() -> None:
-    from maskwell.core.phrases import HINT
-    from maskwell.microdata.matrices.infeasibility import _in_words
-
-    near = dict.fromkeys(("posterior", "posterior_own", "guess", "changed_at_most", "least_kept"), 0.1235)
-    hint = _in_words(near)
-    assert len(hint) <= HINT and hint.endswith("0.1235") and "…" not in hint
-
-
-def test_weights_are_kept() -> None:
-    v = [33.1, 18.25, 12.75, 9.4]
-    found = optimal_matrix(v, Bounds.of(posterior="0.6", changed_at_most="0.5"))
-    assert invariance_error(found.design, v) < 1e-15
-    assert found.design.provenance["invariance"] == "weights"
-
-
-def test_a_factor_needs_every_pair() -> None:
-    refused([30, 20, 10], factor=2, band=1, hint="leave out factor")
-
-
-def test_a_state_with_nowhere_to_go() -> None:
-    refused([30, 20], forbidden=[(0, 0), (1, 0)], posterior="0.9", hint="allow that it stays")

@@ -11,8 +11,7 @@ import pytest
 
 from maskwell.core.phrases import HINT, MESSAGE
 from maskwell.errors import PlanError, UnknownCategoryError
-from maskwell.microdata import Protection, load_plan
-from maskwell.microdata.plans.count_methods import Sequential
+from maskwell.microdata import load_plan
 from maskwell.microdata.plans.edit_rules import Moves, Rule, Steps
 from maskwell.microdata.plans.protection import COMMON_ENTRIES, RELEASE_METHODS
 from maskwell.microdata.plans.release_plan import RELEASE_ENTRIES, read_plan
@@ -103,9 +102,6 @@ def test_every_entry_is_read() -> None:
         Moves("age", (("old", "middle"),)),
     )
     assert plan.codebook["roof"] == ("1", "2", "3", "9")
-
-
-def test_what_is_published_depends_on_where_the_matrix_comes_from() -> None:
     joint, age, income = read_plan(WHOLE).protections
     assert [one.publish for one in (joint, age, income)] == ["withheld", "included", "included"]
     assert [one.derived for one in (joint, age, income)] == [True, True, False]
@@ -129,14 +125,14 @@ def test_names_of_files_are_seen_from_the_folder_of_the_plan(tmp_path: Path) -> 
     sex, age, roof = load_plan(tmp_path / "plan.toml").protections
     found = (sex.options["file"], age.counts_from, roof.options["matrix"])
     assert found == tuple(str(tmp_path / name) for name in ("d.json", "census.csv", "m.csv"))
-
-
-def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="cannot read"):
         load_plan(tmp_path / "none.toml")
     (tmp_path / "plan.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(PlanError, match="not text in UTF-8"):
         load_plan(tmp_path / "plan.toml")
+    with pytest.raises(PlanError, match="is not TOML") as caught:
+        read_plan("sex,region\nf,north\n")
+    assert "were plan and data swapped?" in caught.value.hint
 
 
 def with_release(entries: str) -> str:
@@ -199,6 +195,8 @@ BAD = {
     "strength and xi": (SHORT + 'method = "inverse-frequency"\nxi = 0.5\nstrength = 0.5', "would undo xi"),
     "no clearance": (SEQ + 'publish = "included"', "would publish the counts"),
     "publish": (SEQ + 'publish = "yes"', "publish = 'yes' is not allowed"),
+    "exempt": (SEQ + 'exempt = ["single"]', "exempt = 'single' is not allowed"),
+    "intruder": (with_release("intruder = 'nobody'"), "intruder = 'nobody' is not allowed"),
     "within itself": (SHORT + 'within = "sex"\nmethod = "sequential"', "number 1: 'sex' is named twice"),
     "exclude and cap": (GUESS + 'exclude = ["f"]\ncaps = {f = 0.5}', "has a cap"),
     "cap": (SHORT + 'method = "optimal"\ncaps = {f = 30}', "caps: f = 30 is out of range"),
@@ -237,12 +235,6 @@ BAD = {
     "codebook": (SEQ + "[codebook]\nsex = []", "sex has no labels"),
     "codebook twice": (SEQ + '[codebook]\nsex = ["f", "f"]', "holds 'f' twice"),
 }
-
-
-def test_a_table_in_place_of_a_plan_is_taken_for_a_swap() -> None:
-    with pytest.raises(PlanError, match="is not TOML") as caught:
-        read_plan("sex,region\nf,north\n")
-    assert "were plan and data swapped?" in caught.value.hint
 
 
 @pytest.mark.parametrize(("text", "said"), BAD.values(), ids=BAD)
@@ -295,20 +287,10 @@ def test_a_swap_takes_the_options_of_its_base() -> None:
         Fraction(1, 2),
         True,
     )
-
-
-def test_the_bound_on_the_match_is_that_of_the_release_unless_there_is_another() -> None:
     plan = read_plan('[release]\nkeys = "sex"\nmatch = 0.5\n' + SHORT + 'method = "lowered"')
     assert plan.match_of(plan.protections[0]) == Fraction(1, 2)
     own = read_plan('[release]\nkeys = "sex"\nmatch = 0.5\n' + SHORT + 'method = "lowered"\nmatch = 0.4')
     assert own.match_of(own.protections[0]) == Fraction(2, 5)
-
-
-def test_a_protection_is_valid_once_it_is_made() -> None:
-    with pytest.raises(PlanError, match=r"^variables is empty"):
-        Protection(variables=(), how=Sequential())
-    with pytest.raises(PlanError, match=r"^'sex' is named twice"):
-        Protection(variables=("sex",), within=("sex",), how=Sequential())
 
 
 PAGES = ("docs/how-to/release-plan.md", "docs/how-to/from-sdcmicro.md", "docs/tutorials/release.md")

@@ -17,9 +17,6 @@ def test_a_label_outside_the_order_only_stays() -> None:
     assert steps.allows("refused", "refused")
     assert not steps.allows("refused", "a")
     assert not steps.allows("a", "refused")
-
-
-def test_moves_that_are_never_made_and_moves_that_are_the_only_ones() -> None:
     never, only = Moves("x", (("a", "b"),)), Moves("x", (("a", "b"),), only=True)
     assert (never.allows("a", "b"), only.allows("a", "b")) == (False, True)
     assert (never.allows("b", "a"), only.allows("b", "a")) == (True, False)
@@ -30,9 +27,6 @@ def test_moves_that_are_never_made_and_moves_that_are_the_only_ones() -> None:
 def test_labels_match_by_their_text() -> None:
     rule = read_rule({"forbid": {"roof": [9, 2.0], "new": [True]}}, "rule")
     assert rule == Rule({"roof": ("9", "2"), "new": ("True",)})
-
-
-def test_a_label_is_found_by_its_text_whatever_its_type() -> None:
     assert find_levels(["9", "2", "a", "true"], [9, 2.0, "a", True], "x") == [9, 2.0, "a", True]
 
 
@@ -43,9 +37,6 @@ def test_an_unknown_label_is_named_but_none_of_the_file() -> None:
         find_levels(["refusd"], ["refused", "yes"], "exclude")
     assert "refused" not in found.value.hint
     assert unknown_label("refusd", ["refused"], "exclude", ["refused"]).hint == "did you mean 'refused'?"
-
-
-def test_many_labels_fit_a_line() -> None:
     with pytest.raises(UnknownCategoryError) as caught:
         find_levels(["x" * 500], list(range(100_000)), "exclude of 'code'")
     assert len(caught.value.message) <= MESSAGE

@@ -95,9 +95,6 @@ def test_too_many_categories_are_told_what_to_do() -> None:
     text = starting_plan([column("sex", "f", "m"), distinct("code", 120_000, step=3)])
     assert "Too many categories to randomize; group them" in text
     assert "code (120,000 or more)" in text
-
-
-def test_a_file_without_categories_is_told_what_to_do() -> None:
     with pytest.raises(PlanError, match="between 2 and 30 different values") as caught:
         starting_plan([distinct("income", 100, step=3)], path="numbers.csv")
     assert "group values into classes" in caught.value.hint

@@ -88,9 +88,6 @@ def test_the_verb_tells_before_and_after() -> None:
     assert "health, released" in text
     assert max(map(len, text.splitlines())) <= 100
     assert "sensitive" not in mw.risk(true, "town").to_dict()
-
-
-def test_what_cannot_be_told_is_refused() -> None:
     with pytest.raises(CountsError, match="no record has a value"):
         attribute_risk(CellTable.of(["town", "health"], {("A", None): 2}), ["town"], "health")
     with pytest.raises(ParameterError, match="names a key"):

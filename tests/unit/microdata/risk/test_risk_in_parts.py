@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from tests.support.together import together
@@ -70,17 +68,6 @@ def test_parts_are_the_whole(protect: dict[str, object], monkeypatch: pytest.Mon
     monkeypatch.setattr(arrivals_module, "PART", 40)
     monkeypatch.setattr(identity_disclosure, "STRETCH", 16)
     compared(assess_risk(table, KEYS, stages, released=released, threshold=0.3), whole)
-
-
-def test_parts_hold_whole_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = people(6)
-    stages = stages_of(table, {"variables": KEYS, "method": "mixing", "block_size": 8})
-    monkeypatch.setattr(arrivals_module, "PART", 40)
-    parts = [cells for cells, _ in arrivals_module.arrival_parts(stages, table, KEYS)]
-    assert len(parts) > 3
-    assert sorted(np.concatenate(parts).tolist()) == list(range(len(table)))
-    block = stages[0].design.components()  # type: ignore[attr-defined]
-    assert not any({*block[a].tolist()} & {*block[b].tolist()} for a, b in pairwise(parts))
 
 
 def test_a_file_that_is_not_of_the_release_is_known_as_such(monkeypatch: pytest.MonkeyPatch) -> None:

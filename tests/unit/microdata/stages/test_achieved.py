@@ -53,14 +53,8 @@ def test_cells_are_looked_at_one_by_one() -> None:
     assert achieved(BLOCKS, "guess") == 1 and guessed(BLOCKS) == pytest.approx((5 + 15) / 25)
     pairs = stage_with([["1", "0", "0"], ["0", "3/4", "1/4"], ["0", "1/4", "3/4"]], [0, 10, 10], [0, 1, 1])
     assert achieved(pairs, "guess") == pytest.approx(3 / 4)  # a cell without records asks nothing
-
-
-def test_a_zero_inside_a_cell_rules_a_truth_out() -> None:
     whole = stage_with([["1", "0", "0"], ["0", "3/4", "1/4"], ["0", "1/4", "3/4"]], [5, 10, 10])
     assert achieved(whole, "parity") == math.inf == achieved(whole, "factor")
-
-
-def test_every_bound_is_measured_but_the_one_about_files() -> None:
     assert {name for name in Bounds.names() if achieved(TWO, name) is None} == {"match"}
 
 
@@ -80,14 +74,7 @@ def test_stages_meet_the_same_records() -> None:
     moved = {"x": Fraction(9, 11), "y": Fraction(9, 30), "z": Fraction(1)}
     exact = sum(n * (1 - (1 - away[u]) * (1 - moved[v])) for (u, v), n in FILE.items()) / 50
     assert release().expected_change() == pytest.approx(float(exact), abs=1e-14)
-
-
-def test_records_without_a_value_count_among_all() -> None:
     found = release()
-    assert found.utility is not None
     assert found.utility.variables["u"].expected_changed == pytest.approx(3 / 50)  # as realised shares are counted
     assert found.to_dict()["variables"]["u"]["expected_changed"] == pytest.approx(3 / 50)
-
-
-def test_no_table_has_the_columns() -> None:
     assert expected_share(release().stages, [CellTable.of(["u"], {("a",): 1})], ["u", "v"]) is None

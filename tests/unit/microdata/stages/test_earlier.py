@@ -54,16 +54,10 @@ def test_labels_take_the_type_of_this_file() -> None:
     assert stage.states == [("1",), ("2",), ("3",)]
     assert stage.fingerprint == first.stages[0].fingerprint
     assert stage.counts.tolist() == [3, 5, 0]
-
-
-def test_labels_that_become_one_are_refused() -> None:
     plan = ReleasePlan.of([{"variables": "job", "method": "method1", "theta": "1/2"}])
     first = assessed({("f", "1"): 3, ("f", "1.0"): 5}, plan)
     with pytest.raises(PlanError, match="not written as in the earlier file"):
         assessed({("f", 1.0): 3, ("m", 2.5): 5}, plan, read_back(first))
-
-
-def test_a_missing_value_is_a_state_where_the_plan_says_so() -> None:
     plan = ReleasePlan.of([METHOD1], missing="category")
     first = assessed({("f", "a"): 3, ("f", None): 5}, plan)
     (stage,) = assessed({("f", "a"): 4, ("f", None): 1}, plan, read_back(first)).stages
