@@ -1,4 +1,4 @@
-"""Weighted tables of a released file, published matrices, and missing values that are a category."""
+"""Weighted tables of a released file, published matrices, missing values; which tables may be counted as they stand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from tests.support.releases import (
     ROWS,
     Written,
     fixed_stage,
+    group_of,
     plan_of,
+    release_of,
     share,
     stage_within,
     write_csv,
@@ -25,14 +27,15 @@ from tests.support.releases import (
 
 from maskwell.core import Categories, CellTable
 from maskwell.designs import Uniform
-from maskwell.errors import MissingValueError
+from maskwell.errors import MissingValueError, ParameterError
 from maskwell.estimation.direct_estimate import estimate_unknown
 from maskwell.microdata import Receipt, ReleasePlan, load_receipt, release_table
 from maskwell.microdata.analysis import Analysis, estimate_released
 from maskwell.microdata.analysis.matrix_estimates import composed, solved
-from maskwell.microdata.analysis.table_routes import Route
-from maskwell.microdata.folder.receipt import Group
-from maskwell.microdata.stages.stage import Stage
+from maskwell.microdata.analysis.table_routes import Route, assigned, route_of
+from maskwell.microdata.folder.receipt import Group, receipt_from_dict
+from maskwell.microdata.folder.receipt_contents import public_receipt
+from maskwell.microdata.stages.stage import Stage, is_kept
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
 RECORDS = "shares of the records, not of the population"
@@ -190,3 +193,66 @@ def test_a_table_in_memory_is_estimated_as_a_file(tmp_path: Path) -> None:
     assert made.receipt().audience == "public" and made.receipt().groups[0].stage is None
     assert composed(made.receipt(internal=True).groups, ["region", "roof"], [("north", "tile")])[0].sum() == 1
     assert max(len(repr(one)) for one in (made, made.release, made.receipt(internal=True))) < 160
+
+
+def receipt(*groups: tuple[str, str]) -> Receipt:
+    stages = [stage_within(ROWS, COLUMNS, v.split("+"), w.split("+") if w else []) for v, w in groups]
+    return receipt_from_dict(public_receipt(release_of(stages, plan_of(stages))))
+
+
+def test_the_route_of_each_kind_of_table() -> None:
+    found = receipt(("roof", "region"), ("sex", ""))
+    assert route_of(found, ["region"]).kind == "open"
+    assert route_of(found, ["region", "roof"]).kind == "kept"
+    assert route_of(found, ["sex"]).kind == "kept"
+    assert route_of(found, ["roof", "sex"]).kind == "bounded"
+    few = replace(found, groups=tuple(replace(group, most_changed=1.0) for group in found.groups))
+    with pytest.raises(
+        ParameterError, match="roof and sex is not kept, and the receipt does not tell how much of roof"
+    ):
+        route_of(few, ["roof", "sex"])
+
+
+def test_no_table_of_columns_with_one_draw_for_a_unit() -> None:
+    """Neither a survey of a known matrix nor a sampling plan knows that the draws of a unit are one.
+
+    The published inflation of a single column does.
+    """
+    made = receipt(("roof", "region"), ("sex", ""))
+    units = replace(made, groups=tuple(replace(group, each="unit") for group in made.groups))
+    assert route_of(units, ["roof"]).by_unit
+    unknown = replace(units, groups=tuple(replace(group, inflation={}) for group in units.groups))
+    refused = [(units, ["region", "sex"], False), (units, ["roof"], True), (unknown, ["roof"], False)]
+    for told, columns, weighted in refused:
+        with pytest.raises(ParameterError, match="one draw for all records of a unit"):
+            route_of(told, columns, weighted=weighted)
+    assert route_of(units, ["region"]).kind == "open"
+
+
+def test_swaps_are_exact_and_biased_counts_are_not_direct() -> None:
+    swap = Group(variables=("roof",), within=(), linked=(), method="swap", invariance="counts")
+    fixed = Group(variables=("sex",), within=(), linked=(), method="pram", invariance="none")
+    found = Receipt(audience="public", groups=(swap, fixed), rows=9, weights=None, demonstration=False)
+    assert route_of(found, ["roof"]).kind == "exact"
+    with pytest.raises(ParameterError, match="does not tell how much of sex was changed"):
+        route_of(found, ["sex"])
+    group = Group(variables=("roof",), within=(), linked=("roof_group",), method="pram", invariance="counts")
+    assert is_kept([group], ["roof", "roof_group"]) and is_kept([group], ["roof_group"])
+    assert not is_kept([group], ["roof_group", "sex"])
+    roof = Group(variables=("roof",), within=("sex",), linked=(), method="pram", invariance="counts")
+    sex = Group(variables=("sex",), within=("roof",), linked=(), method="pram", invariance="weights")
+    assert not is_kept([roof, sex], ["roof", "sex"])
+
+
+def test_designs_of_whole_columns_are_estimated_as_those_of_a_survey() -> None:
+    rows = [cell for cell in product("xy", "uv", "st") for _ in range(5)]
+    made = tuple(group_of(stage_within(rows, "abc", names)) for names in (["a"], ["b", "c"]))
+    found = Receipt(audience="internal", groups=made, rows=40, weights=None, demonstration=False)
+    assert assigned(route_of(found, ["a", "b", "c"])) is None  # worked out from the file
+    found = replace(found, groups=tuple(replace(group, invariance="none") for group in made))
+    both = assigned(route_of(found, ["a", "b", "c"]))
+    assert [columns for columns, _ in both] == [("a",), ("b", "c")]
+    assert both[1][1].inputs.labels[0] == ("u", "s")
+    assert assigned(route_of(found, ["a", "b"])) is None  # c would have to be summed over
+    kept = replace(found, groups=made)
+    assert assigned(route_of(kept, ["a"])) is None  # counted as it stands

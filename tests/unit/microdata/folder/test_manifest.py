@@ -1,4 +1,4 @@
-"""A release folder appears whole or not at all, what is changed later is told, and nothing public tells an internal hash."""
+"""A release folder appears whole or not at all, later changes are told, and nothing public tells an internal hash."""
 
 from __future__ import annotations
 
