@@ -139,10 +139,7 @@ ARRANGEMENTS: dict[str, Case] = {
         ]
     ),
     "two apart": Case(
-        [
-            {"variables": ["region"], "method": "method1", "theta": "0.6"},
-            {"variables": ["sex"], "method": "sequential"},
-        ]
+        [{"variables": ["region"], "method": "method1", "theta": "0.6"}, {"variables": ["sex"], "method": "sequential"}]
     ),
     "a linked column": Case(
         [{"variables": ["region"], "within": ["sex"], "linked": ["zone"], "method": "sequential"}],

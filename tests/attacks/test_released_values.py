@@ -169,7 +169,6 @@ def test_a_group_that_cannot_keep_the_bound_is_not_released_under_it(bound: str,
 def test_the_best_guess_of_the_risk_report_is_the_best() -> None:
     plan = plan_of({**ALONE, "method": "sequential"})
     release = assessed(ROWS, COLUMNS, plan)
-    assert release.risk is not None and release.risk.after is not None
     stated = release.risk.after.guess_probability
     assert float(_guess(valued(joint_of(plan)))) <= stated + 1e-9
     assert caught_guessing(drawn(plan), valued(joint_of(plan)), "guess", Fraction(stated)) == []

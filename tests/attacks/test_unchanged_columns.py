@@ -76,7 +76,6 @@ def test_an_accepted_column_that_shows_who_moved_has_a_figure() -> None:
     plan = small({"variables": ["region"], "method": "method1"}, ["region"], match="0.5", accept=["country"])
     done = campaign(rows, ("region", "country"), plan, times=4000, seed=3)
     stated = done.release.side_channel_risk
-    assert stated is not None
     assert caught_matching(done, headline(done.release), lambda row: row)
     assert caught_matching(done, max(headline(done.release), Fraction(stated.chance)), lambda row: row) == []
 
@@ -344,7 +343,6 @@ def test_the_attack_succeeds_on_a_release_with_a_planted_copy() -> None:
     write(rows, ["pid", *KEYS])
     Path("plan.toml").write_text(plan_text(KEYS, KEYS, 'id = "pid"'), encoding="utf-8")
     done = release()
-    assert done is not None
     figure = printed_figure(done[0])
     assert figure <= Fraction(1, 2)
     assert not beaten(*matches(rows, done[1], KEYS), figure)

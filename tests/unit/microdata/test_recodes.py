@@ -15,7 +15,7 @@ from tests.support.together import together
 import maskwell as mw
 from maskwell.core import SeededRandom
 from maskwell.errors import PlanError
-from maskwell.microdata import ReleasePlan, assess_file, load_plan, release_table
+from maskwell.microdata import ReleasePlan, assess_file, release_table
 from maskwell.microdata.publication import release_into
 from maskwell.reports.text.release_report import recode_table
 from maskwell.verbs import dry_run
@@ -77,8 +77,6 @@ def test_a_recoded_plan_is_the_plan_without_recodes_on_a_file_recoded_by_hand(tm
     plain = ReleasePlan.from_dict({key: value for key, value in PLAN.items() if key != "recode"})
     one = assess_file(written(tmp_path, people()), plan)
     two = assess_file(written(tmp_path, by_hand(people()), "hand.csv"), plain)
-    assert one.risk is not None
-    assert two.risk is not None
     assert one.risk.to_dict() == two.risk.to_dict()
     assert one.stages[0].states == two.stages[0].states
     assert (one.stages[0].design.matrix() == two.stages[0].design.matrix()).all()
@@ -88,14 +86,9 @@ def test_a_recoded_plan_is_the_plan_without_recodes_on_a_file_recoded_by_hand(tm
     drawn = release_table(people(), plan, random=SeededRandom(1)).data
     twin = release_table(by_hand(people()), plain, random=SeededRandom(1)).data
     assert drawn == twin
-
-
-def test_a_plan_with_recodes_is_written_and_read_back(tmp_path: Path) -> None:
-    recode = {**RECODE, "town": {"group": {"A": ["1", "2"]}, "other": "B"}, "income": {"bottom": "-5", "top": "7.5"}}
-    plan = ReleasePlan.from_dict({**PLAN, "recode": recode})
-    (tmp_path / "plan.toml").write_text(plan.to_toml())
-    assert load_plan(tmp_path / "plan.toml").recodes == plan.recodes
-    assert ReleasePlan.from_dict(plan.to_dict()) == plan
+    recode = {**RECODE, "job": {"group": {"rare craft": ["astronomer", "falconr"]}}}
+    release = assess_file(written(tmp_path, people()), ReleasePlan.from_dict({**PLAN, "recode": recode}))
+    assert any("falconr" in note and "astronomer" not in note for note in release.notes)
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
@@ -209,12 +202,6 @@ def test_an_order_that_tells_the_old_values_is_told() -> None:
     assert told(frame.sort_values("class", kind="stable")) == []
     assert told(frame.sort_values("job")) == ["job"]
     assert told(frame.sort_values("age"), order="shuffled") == []
-
-
-def test_labels_that_do_not_occur_are_told(tmp_path: Path) -> None:
-    recode = {**RECODE, "job": {"group": {"rare craft": ["astronomer", "falconr"]}}}
-    release = assess_file(written(tmp_path, people()), ReleasePlan.from_dict({**PLAN, "recode": recode}))
-    assert any("falconr" in note and "astronomer" not in note for note in release.notes)
 
 
 def test_labels_of_an_spss_file_may_stand_in_a_plan(tmp_path: Path) -> None:

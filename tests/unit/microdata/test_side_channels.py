@@ -25,11 +25,7 @@ from maskwell.verbs import first_plan
 pa = pytest.importorskip("pyarrow")
 RANDOM = np.random.default_rng(8)
 AGES = [str(20 + i % 40) for i in range(400)]
-PEOPLE = {
-    "age": AGES,
-    "group": [a[0] for a in AGES],
-    "sex": ["f", "m", "m"] * 133 + ["f"],
-}
+PEOPLE = {"age": AGES, "group": [a[0] for a in AGES], "sex": ["f", "m", "m"] * 133 + ["f"]}
 
 
 def plan_of(variables: list[str], **more: Any) -> ReleasePlan:
@@ -74,6 +70,14 @@ def test_a_finer_column_gives_a_coarser_one_away() -> None:
     error = refusal(["group"])
     assert error.message == "group can be worked out from age (right for 100 % of records, 25 % without it)"
     assert error.hint == 'add drop = ["age"] to [release], or accept = ["age"] if it may be published'
+    # Labels of two records each; the third and later rows of a label never come.
+    data = {"pair": [i // 2 for i in range(380)], "x": [str(i // 2 % 5) for i in range(380)]}
+    assert "x can be worked out from pair (right for 100 % of records" in refusal(["x"], data).message
+    # columns that are dropped, randomized too or unrelated are not named; nothing is judged from a handful of records
+    assert warned(["group"], drop=["age"]) == ""
+    assert "sex" not in warned(["group"], accept=["age"])
+    data = {"x": ["a", "b"] * 9, "y": list(range(18))}
+    assert warned(["x"], data) == ""
 
 
 @pytest.mark.parametrize("rows", [400, 25_000])
@@ -86,25 +90,16 @@ def test_one_exception_or_a_late_row_silences_nothing(rows: int) -> None:
     assert 0.99 < found["share"] < 1
 
 
-def test_pairs_of_records_give_each_other_away() -> None:
-    """Labels of two records each; the third and later rows of a label never come."""
-    data = {"pair": [i // 2 for i in range(380)], "x": [str(i // 2 % 5) for i in range(380)]}
-    assert "x can be worked out from pair (right for 100 % of records" in refusal(["x"], data).message
-
-
-def test_a_coarser_column_shows_what_changed() -> None:
+def test_a_coarser_column_shows_what_changed_unless_it_is_linked() -> None:
     found = warned(["age"])
     assert "group follows from age for 100 % of records; name group in linked, or drop it" in found
-
-
-def test_columns_that_are_dropped_randomized_too_or_unrelated_are_not_named() -> None:
-    assert warned(["group"], drop=["age"]) == ""
-    assert "sex" not in warned(["group"], accept=["age"])
-
-
-def test_a_column_that_follows_is_linked_and_not_named() -> None:
+    # nothing is said of a column that follows and is linked, nor of keys, whose risk is measured
     plan = ReleasePlan.of([{"variables": "age", "linked": "group", "method": "sequential"}])
     assert release_table(PEOPLE, plan).release.warnings == ()
+    data = {**PEOPLE, "x": list(range(400))}
+    assert released(["group"], data, drop=["age"], keys=["x", "group"]).side_channels == ()
+    found = released(["group"], keys=["age", "group"], drop=["sex"]).side_channels
+    assert [(one.column, one.of, one.refused) for one in found] == [("age", "group", False)]
 
 
 @pytest.mark.parametrize(
@@ -137,17 +132,11 @@ def test_a_few_records_alone_are_named_in_a_warning_and_enter_the_risk() -> None
     column = [i if i % 8 == 1 else -(i % 3) for i in range(400)]
     release = released(["group"], {**PEOPLE, "x": column}, drop=["age"], keys=["group"])
     assert "x identifies records: 12.5 % are alone with their value; coarsen x, or drop it" in release.warnings
-    assert release.side_channel_risk is not None
     assert release.side_channel_risk.chance == 1
     assert release.side_channel_risk.words in release.warnings
 
 
-def test_keys_are_no_identifiers_because_their_risk_is_measured() -> None:
-    data = {**PEOPLE, "x": list(range(400))}
-    assert released(["group"], data, drop=["age"], keys=["x", "group"]).side_channels == ()
-
-
-def test_an_id_that_is_not_unique_has_no_copies() -> None:
+def test_copies_of_an_id_are_found() -> None:
     school = [i % 12 for i in range(400)]
     data = {
         "sex": RANDOM.choice(["f", "m"], 400).tolist(),
@@ -157,16 +146,11 @@ def test_an_id_that_is_not_unique_has_no_copies() -> None:
     error = refusal(["sex"], data, id="school")
     assert error.message == "code has one value for each value of school, which is not published"
     assert warned(["sex"], data, drop=["school"]) == "", "categories may be published under another name"
-
-
-def test_a_copy_with_a_few_records_alone_is_still_a_copy() -> None:
+    # a copy with a few records alone is still a copy; a column within which is randomized is no key
     hid = [i // 8 if i < 360 else i for i in range(400)]
     data = {"sex": RANDOM.choice(["f", "m"], 400).tolist(), "hid": hid, "code": [f"H{7 * h}" for h in hid]}
     error = refusal(["sex"], data, id="hid")
     assert error.message == "code has one value for each value of hid, which is not published"
-
-
-def test_a_cell_column_that_identifies_records_is_no_key() -> None:
     data = {"sex": RANDOM.choice(["f", "m"], 400).tolist(), "hid": [i // 2 for i in range(400)]}
     plan = ReleasePlan.of([{"variables": "sex", "within": "hid", "method": "sequential"}])
     with pytest.raises(PlanError, match="hid identifies records"):
@@ -196,22 +180,28 @@ def test_a_rare_value_that_a_column_gives_away_is_refused() -> None:
     assert refusal(["group"], data).message == (
         "a rare value of group can be worked out from tongue (right for 100 % of its records)"
     )
-
-
-def test_what_is_certain_for_some_records_is_a_warning() -> None:
-    """A fifth are children, who are single; of the others nothing is told."""
+    few = [i % 160 == 0 for i in range(2_400)]
+    data = {
+        "illness": ["rare" if one else "ab"[i % 2] for i, one in enumerate(few)],
+        "drug": ["yes" if one else None for one in few],
+        "sex": ["f", "m", "m"] * 800,
+    }
+    assert "a rare value of illness can be worked out from drug" in refusal(["illness"], data).message
+    rare = RANDOM.random(4_000) < 0.02
+    man = RANDOM.random(4_000) < 0.5
+    data = {
+        "illness": np.where(rare, "rare", RANDOM.choice(["a", "b"], 4_000)).tolist(),
+        "drug": (rare ^ man).tolist(),
+        "sex": np.where(man, "m", "f").tolist(),
+    }
+    assert "a rare value of illness can be worked out from drug" in refusal(["illness"], data, keys=["sex"]).message
+    # A fifth are children, who are single; of the others nothing is told.
     status = ["single" if i % 5 == 0 else "abc"[int(RANDOM.integers(0, 3))] for i in range(3000)]
     data = {"status": status, "grown": ["yes" if i % 5 else "no" for i in range(3000)]}
     status[0] = "a"
     status[1] = status[2] = "single"
     assert "a rare value" not in warned(["status"], data)
     assert "status is certain from grown for 20 % of records" in warned(["status"], data)
-
-
-def test_two_columns_of_one_name_are_refused() -> None:
-    table = pa.table([pa.array(["a", "b"] * 50), *[pa.array([1, 2] * 50)] * 2], names=["x", "y", "y"])
-    with pytest.raises(PlanError, match="2 columns named 'y'"):
-        release_table(table, plan_of(["x"]))
 
 
 def _noisy(share: float) -> dict[str, Any]:
@@ -247,11 +237,6 @@ def test_what_a_matrix_is_made_within_is_no_side_channel_of_it() -> None:
     assert not [one for one in release_table(data, plan).release.side_channels if one.kind.startswith("restores")]
 
 
-def test_keys_that_tell_keys_are_in_the_risk_already() -> None:
-    found = released(["group"], keys=["age", "group"], drop=["sex"]).side_channels
-    assert [(one.column, one.of, one.refused) for one in found] == [("age", "group", False)]
-
-
 def test_an_accepted_column_is_published_named_and_in_the_risk() -> None:
     data = households()
     drop = ["pid", "pb030", "rb030"]
@@ -259,7 +244,6 @@ def test_an_accepted_column_is_published_named_and_in_the_risk() -> None:
     assert all(one.accepted for one in release.side_channels if one.refused)
     assert any(text.startswith("accepted by the plan: hid identifies records") for text in release.warnings)
     risk = release.side_channel_risk
-    assert risk is not None
     assert (risk.keys, risk.columns, risk.chance) == (("hsize", "sex"), ("hid",), 1.0)
     internal = json.loads(json.dumps(internal_receipt(release)))
     assert internal["plan"]["release"]["accept"] == ["hid", "region"]
@@ -268,44 +252,31 @@ def test_an_accepted_column_is_published_named_and_in_the_risk() -> None:
     assert "side_channels" not in public_receipt(release)
 
 
-def test_the_risk_of_who_knows_more_is_worked_out_where_nobody_is_alone() -> None:
+def test_the_risk_of_who_knows_more_is_exact_or_bounded_by_the_smallest_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ages of twenty records each within two groups: who knows the age as well finds one of twenty at best."""
     data = {"age": [i % 40 for i in range(800)], "group": ["ab"[i % 2] for i in range(800)]}
     release = released(["group"], data, keys=["group"], accept=["age"])
     risk = release.side_channel_risk
-    assert risk is not None
     assert risk.exact
     assert 1 / 800 < risk.chance <= 1 / 20 + 1e-9
-    assert release.risk is not None
-    assert release.risk.after is not None
     assert risk.chance > release.risk.after.max_risk_strict
-
-
-def test_the_risk_is_bounded_by_the_smallest_cell_where_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(side_channels, "MOST_CELLS", 10)
-    data = {"age": [i % 40 for i in range(800)], "group": ["ab"[i % 2] for i in range(800)]}
     risk = released(["group"], data, keys=["group"], accept=["age"]).side_channel_risk
-    assert risk is not None
     assert (risk.chance, risk.exact) == (1 / 20, False)
 
 
-def test_accepting_what_needs_no_acceptance_is_harmless_and_an_unknown_column_an_error() -> None:
-    assert warned(["group"], drop=["age"], accept=["sex"]) == ""
-    assert refusal(["group"], drop=["age"], accept=["sexx"]).hint == "did you mean 'sex'?"
-
-
-def test_several_columns_are_named_in_one_error_that_fits_a_line() -> None:
+def test_what_is_refused_or_accepted_is_said_in_one_line() -> None:
     found = [SideChannel(f"a_long_name_of_a_column_{i}", "identifies", None, 1.0, refused=True) for i in range(9)]
     with pytest.raises(PlanError) as caught:
         check_side_channels(found)
     assert len(caught.value.message) <= 93
     assert len(caught.value.hint) <= 94
     assert "(9 in all)" in caught.value.message
-
-
-def test_nothing_is_judged_from_a_handful_of_records() -> None:
-    data = {"x": ["a", "b"] * 9, "y": list(range(18))}
-    assert warned(["x"], data) == ""
+    assert warned(["group"], drop=["age"], accept=["sex"]) == ""
+    assert refusal(["group"], drop=["age"], accept=["sexx"]).hint == "did you mean 'sex'?"
+    table = pa.table([pa.array(["a", "b"] * 50), *[pa.array([1, 2] * 50)] * 2], names=["x", "y", "y"])
+    with pytest.raises(PlanError, match="2 columns named 'y'"):
+        release_table(table, plan_of(["x"]))
 
 
 @pytest.fixture
@@ -384,7 +355,6 @@ FAMILIES = {
 def test_what_follows_from_two_columns_that_are_no_keys_is_refused() -> None:
     assert "hsize (children 100 % with adults)" in refusal(["children"], FAMILIES).message
     done = released(["children"], FAMILIES, keys=["sex"], accept=["hsize"])
-    assert done.side_channel_risk is not None
     assert done.side_channel_risk.columns == ("hsize", "adults")
     shuffled = {**FAMILIES, "children": RANDOM.permutation(FAMILIES["children"]).tolist()}
     assert released(["children"], shuffled).side_channels == ()
@@ -406,27 +376,6 @@ def test_a_column_that_is_accepted_does_not_hide_another_one() -> None:
     data = {"y": code.astype(str).tolist(), "a": copy(0.95), "b": copy(0.97)}
     for accepted, other in (("a", "b"), ("b", "a")):
         assert refusal(["y"], data, keys=["a", "b"], accept=[accepted]).objects["columns"] == [other]
-
-
-def test_a_column_with_few_values_and_none_elsewhere_gives_a_rare_value_away() -> None:
-    few = [i % 160 == 0 for i in range(2_400)]
-    data = {
-        "illness": ["rare" if one else "ab"[i % 2] for i, one in enumerate(few)],
-        "drug": ["yes" if one else None for one in few],
-        "sex": ["f", "m", "m"] * 800,
-    }
-    assert "a rare value of illness can be worked out from drug" in refusal(["illness"], data).message
-
-
-def test_a_rare_value_that_follows_from_a_column_and_a_key_is_refused() -> None:
-    rare = RANDOM.random(4_000) < 0.02
-    man = RANDOM.random(4_000) < 0.5
-    data = {
-        "illness": np.where(rare, "rare", RANDOM.choice(["a", "b"], 4_000)).tolist(),
-        "drug": (rare ^ man).tolist(),
-        "sex": np.where(man, "m", "f").tolist(),
-    }
-    assert "a rare value of illness can be worked out from drug" in refusal(["illness"], data, keys=["sex"]).message
 
 
 @together("tenths", range(1, 10))

@@ -53,9 +53,15 @@ def receipts(made: Written) -> tuple[Receipt, Receipt]:
     return load_receipt(made.public / "receipt.json"), load_receipt(made.folder / "internal" / "receipt.json")
 
 
-def test_a_user_counts_what_is_kept(tmp_path: Path) -> None:
+def test_what_never_moved_is_exact_and_what_is_kept_is_counted(tmp_path: Path) -> None:
     made = written(tmp_path / "r", [roof(), sex()])
-    public, _ = receipts(made)
+    public, internal = receipts(made)
+    found = estimate_released(made.data, public, ["region"], target="file").estimate
+    assert found.standard_error.tolist() == [0, 0]
+    assert found.pi_hat.tolist() == [75 / 120, 45 / 120]
+    sampled = estimate_released(made.data, public, ["region"]).estimate
+    assert sampled.standard_error[0] == pytest.approx((75 * 45 / 120**2 / 119) ** 0.5, rel=0.01)
+    assert "not randomized" in sampled.flags[0] and not any("bound" in flag for flag in sampled.flags)
     found = estimate_released(made.data, public, ["region", "roof"])
     observed = share(made.rows, ["region", "roof"])
     assert dict(zip(found.estimate.categories, found.estimate.pi_hat, strict=True)) == pytest.approx(
@@ -65,23 +71,7 @@ def test_a_user_counts_what_is_kept(tmp_path: Path) -> None:
     blocks = [0 if cell[0] == "north" else 1 for cell in found.estimate.categories]  # type: ignore[index]
     by_hand = estimate_unknown(Released.of(counts), blocks=blocks)
     assert found.estimate.standard_error == pytest.approx(by_hand.standard_error)
-
-
-def test_what_never_moved_is_exact_in_the_file(tmp_path: Path) -> None:
-    made = written(tmp_path / "r", [roof(), sex()])
-    public, _ = receipts(made)
-    found = estimate_released(made.data, public, ["region"], target="file").estimate
-    assert found.standard_error.tolist() == [0, 0]
-    assert found.pi_hat.tolist() == [75 / 120, 45 / 120]
-    sampled = estimate_released(made.data, public, ["region"]).estimate
-    assert sampled.standard_error[0] == pytest.approx((75 * 45 / 120**2 / 119) ** 0.5, rel=0.01)
-    assert "not randomized" in sampled.flags[0] and not any("bound" in flag for flag in sampled.flags)
-
-
-def test_totals_of_cells_that_nobody_left_are_exact(tmp_path: Path) -> None:
-    made = written(tmp_path / "r", [roof()])
-    public, internal = receipts(made)
-    for receipt in (public, internal):
+    for receipt in (public, internal):  # totals of cells that nobody left
         table = estimate_released(made.data, receipt, ["region", "roof"], target="file").estimate
         north = np.array([cell[0] == "north" for cell in table.categories], dtype=float)  # type: ignore[index]
         assert table.contrast(north).standard_error == pytest.approx(0, abs=1e-9)
@@ -104,14 +94,6 @@ def test_a_published_factor_makes_the_bound_smaller(tmp_path: Path) -> None:
     assert half == pytest.approx(1.96 * found.standard_error, rel=0.05)
     in_file = estimate_released(made.data, public, ["roof"], target="file").estimate
     assert in_file.variance == pytest.approx((factor - 1) * p * (1 - p) / n, rel=0.02)
-
-
-def test_the_data_holder_has_smaller_errors(tmp_path: Path) -> None:
-    made = written(tmp_path / "r", [roof()])
-    table = ["region", "roof"]
-    public, internal = (estimate_released(made.data, one, table, target="file").estimate for one in receipts(made))
-    assert (internal.standard_error < public.standard_error).all()
-    assert internal.pi_hat == pytest.approx(public.pi_hat)
 
 
 def test_errors_of_the_data_holder_are_those_of_every_outcome() -> None:
@@ -175,12 +157,7 @@ def test_fixed_designs_are_turned_around_as_in_a_survey(tmp_path: Path) -> None:
     assert found.pi_hat == pytest.approx(expected.pi_hat)
     assert found.covariance == pytest.approx(expected.covariance)
     assert found.randomization_variance == pytest.approx(expected.randomization_variance)
-
-
-def test_a_table_of_a_fixed_and_an_open_column(tmp_path: Path) -> None:
-    made = written(tmp_path / "r", [sex()])
-    public, _ = receipts(made)
-    found = estimate_released(made.data, public, ["region", "sex"]).estimate
+    found = estimate_released(made.data, public, ["region", "sex"]).estimate  # an open column beside it
     still = Uniform.of(1, Categories.of(["north", "south"]))
     counts = Counter((row[0], row[2]) for row in made.rows)
     sample = Sample.of([counts[c] for c in product(["north", "south"], ["f", "m"])], Kronecker.of([still, UNIFORM]))
@@ -216,6 +193,8 @@ def test_a_matrix_that_forgets_is_refused(tmp_path: Path) -> None:
     made = written(tmp_path / "r", [fixed_stage(ROWS, COLUMNS, "sex", flat)])
     with pytest.raises(NotIdentifiableError, match="turned around"):
         estimate_released(made.data, receipts(made)[0], ["sex"])
+    with pytest.raises(ParameterError, match="target"):
+        estimate_released(made.data, receipts(made)[0], ["region"], target="census")
 
 
 def test_domains_are_ratios(tmp_path: Path) -> None:
@@ -235,16 +214,11 @@ def test_domains_are_ratios(tmp_path: Path) -> None:
         _share_by_domain(replace(joint, covariance=None), 1)
 
 
-@pytest.fixture
-def weighted(tmp_path: Path) -> Written:
+def test_kept_weights_are_counted_by_weight(tmp_path: Path) -> None:
     stage = stage_within(ROWS, COLUMNS, ["roof"])
     stage = replace(stage, invariance="weights", weights=stage.counts * 2.0, squares=stage.counts * 4.0)
-    made = written(tmp_path / "r", [stage], plan=plan_of([stage], weights="w"))
-    write_csv(made.public / "data.csv", [*COLUMNS, "w"], [(*row, 2) for row in made.rows])
-    return made
-
-
-def test_kept_weights_are_counted_by_weight(weighted: Written) -> None:
+    weighted = written(tmp_path / "r", [stage], plan=plan_of([stage], weights="w"))
+    write_csv(weighted.public / "data.csv", [*COLUMNS, "w"], [(*row, 2) for row in weighted.rows])
     public, internal = receipts(weighted)
     found = estimate_released(weighted.data, public, ["roof"])
     assert any("counts with its weight" in flag for flag in found.estimate.flags)
@@ -252,16 +226,11 @@ def test_kept_weights_are_counted_by_weight(weighted: Written) -> None:
     assert dict(zip(found.estimate.categories, found.estimate.pi_hat, strict=True)) == pytest.approx(unweighted)
     named = estimate_released(weighted.data, internal, ["roof"], weights="w", target="file").estimate
     stage = internal.groups[0].stage
-    assert stage is not None
     P, N = stage.design.matrix(), stage.counts.astype(float)
     expected = np.diag((np.diag(P @ N) - (P * N) @ P.T) / N.sum() ** 2)  # equal weights change nothing
     order = [[state[0] for state in stage.states].index(c) for c in named.categories]
     assert named.variance == pytest.approx(expected[order])
-
-
-def test_a_published_factor_is_that_of_weighted_shares(weighted: Written) -> None:
-    """As the README says: the usual standard error times the root of the factor, which may be above 2."""
-    public, _ = receipts(weighted)
+    # As the README says: the usual standard error times the root of the factor, which may be above 2.
     for factor in (public.groups[0].inflation["roof"], 3.1):
         told = replace(public, groups=(replace(public.groups[0], inflation={"roof": factor}),))
         found = estimate_released(weighted.data, told, ["roof"]).estimate
@@ -278,35 +247,27 @@ def test_counts_that_were_kept_are_biased_by_weight(tmp_path: Path) -> None:
     assert found.route.kind == "bounded" and found.estimate.bias is not None
     assert found.estimate.bias == pytest.approx(np.full(3, public.groups[0].most_changed / 2))  # equal weights
     assert estimate_released(made.data, receipts(made)[0], ["region"], weights="w").estimate.n == 120
-
-
-def test_a_swap_does_not_keep_sums_of_weights(tmp_path: Path) -> None:
-    made = written(tmp_path / "r", [roof(method="swap")])
+    made = written(tmp_path / "swapped", [roof(method="swap")])
     write_csv(made.public / "data.csv", [*COLUMNS, "w"], [(*row, 2) for row in made.rows])
     assert estimate_released(made.data, receipts(made)[0], ["roof"]).route.kind == "exact"
     assert estimate_released(made.data, receipts(made)[0], ["roof"], weights="w").route.kind == "bounded"
 
 
-def test_a_part_of_the_released_file_is_told(tmp_path: Path) -> None:
+def test_missing_values_and_a_part_of_the_file_are_told(tmp_path: Path) -> None:
     made = written(tmp_path / "r", [roof()])
     public, _ = receipts(made)
     assert not any("a part of" in flag for flag in estimate_released(made.data, public, ["roof"]).estimate.flags)
-    write_csv(made.public / "data.csv", COLUMNS, [row for row in made.rows if row[2] == "f"])
-    flags = estimate_released(made.data, public, ["roof"]).estimate.flags
-    assert any(f"120 records, the file has {sum(row[2] == 'f' for row in made.rows)}" in flag for flag in flags)
-
-
-def test_missing_values(tmp_path: Path) -> None:
-    made = written(tmp_path / "r", [roof()])
     rows = [(region, "" if i < 12 else own, sex) for i, (region, own, sex) in enumerate(made.rows)]
     write_csv(made.public / "data.csv", COLUMNS, rows)
-    public, _ = receipts(made)
     with pytest.raises(MissingValueError, match="12 of 120 records have no value of roof"):
         estimate_released(made.data, public, ["roof"])
     dropped = estimate_released(made.data, public, ["roof"], missing="drop")
     assert (dropped.dropped, dropped.rows, dropped.estimate.n) == (12, 120, 108)
     counted = estimate_released(made.data, public, ["roof"], missing="category").estimate
     assert counted.categories[-1] == "missing" and counted.pi_hat[-1] == pytest.approx(0.1)
+    write_csv(made.public / "data.csv", COLUMNS, [row for row in made.rows if row[2] == "f"])
+    flags = estimate_released(made.data, public, ["roof"]).estimate.flags
+    assert any(f"120 records, the file has {sum(row[2] == 'f' for row in made.rows)}" in flag for flag in flags)
 
 
 def test_records_without_a_value_of_another_column_are_not_left_out() -> None:
@@ -340,12 +301,6 @@ def test_a_missing_value_that_was_randomized_is_a_category(tmp_path: Path) -> No
     assert found is not None and found[0][1].inputs.labels == ("f", "m", "missing")
     with pytest.raises(ParameterError, match="randomized like any other"):
         estimate_released(made.data, public, ["sex"], missing="drop")
-
-
-def test_another_target_is_refused(tmp_path: Path) -> None:
-    made = written(tmp_path / "r", [roof()])
-    with pytest.raises(ParameterError, match="target"):
-        estimate_released(made.data, receipts(made)[0], ["roof"], target="census")
 
 
 def test_labels_are_found_by_their_text(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Weighted tables of a released file, published matrices, and missing values that are a category."""
+"""Weighted tables of a released file, published matrices, missing values; which tables may be counted as they stand."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tests.support.releases import (
     ROWS,
     Written,
     fixed_stage,
+    group_of,
     plan_of,
     release_of,
     share,
@@ -26,15 +27,15 @@ from tests.support.releases import (
 
 from maskwell.core import Categories, CellTable
 from maskwell.designs import Uniform
-from maskwell.errors import MissingValueError
+from maskwell.errors import MissingValueError, ParameterError
 from maskwell.estimation.direct_estimate import Released, estimate_unknown
 from maskwell.microdata import Receipt, ReleasePlan, load_receipt, release_table
 from maskwell.microdata.analysis import Analysis, estimate_released
 from maskwell.microdata.analysis.matrix_estimates import composed, solved
-from maskwell.microdata.analysis.table_routes import Route
+from maskwell.microdata.analysis.table_routes import Route, assigned, route_of
 from maskwell.microdata.folder.receipt import Group, receipt_from_dict
-from maskwell.microdata.folder.receipt_contents import internal_receipt, public_receipt
-from maskwell.microdata.stages.stage import Stage
+from maskwell.microdata.folder.receipt_contents import public_receipt
+from maskwell.microdata.stages.stage import Stage, is_kept
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
 RECORDS = "shares of the records, not of the population"
@@ -45,10 +46,10 @@ def weight(row: Sequence[Any]) -> float:
     return 4.0 if row[0] == "south" else 1.0
 
 
-def released(folder: Path, stages: list[Stage], *, publish: Sequence[str | None] = (), name: str = "w") -> Written:
+def released(folder: Path, stages: list[Stage], *, publish: Sequence[str | None] = ()) -> Written:
     """A release of a survey with weights, whose groups keep what the stages say."""
     made = written(folder / "r", stages, plan=plan_of(stages, publish=publish, weights="w"))
-    write_csv(made.public / "data.csv", [*COLUMNS, name], [(*row, weight(row)) for row in made.rows])
+    write_csv(made.public / "data.csv", [*COLUMNS, "w"], [(*row, weight(row)) for row in made.rows])
     return made
 
 
@@ -80,10 +81,7 @@ def test_columns_that_never_moved_are_weighted(tmp_path: Path) -> None:
     assert found.estimate.pi_hat.tolist() == pytest.approx([75 / 255, 180 / 255])
     assert remark(found).startswith(BY_WEIGHT)
     assert not estimate_released(made.data, public(made), ["region"], weights="w").remarks
-
-
-def test_weights_that_are_not_in_the_file(tmp_path: Path) -> None:
-    made = released(tmp_path, [stage_within(ROWS, COLUMNS, ["roof"], ["region"])], name="other")
+    write_csv(made.public / "data.csv", [*COLUMNS, "other"], [(*row, weight(row)) for row in made.rows])
     found = estimate_released(made.data, public(made), ["region"])
     assert remark(found) == f"{RECORDS}: the file has no column of weights (w)"
     assert found.estimate.pi_hat.tolist() == pytest.approx([75 / 120, 45 / 120])
@@ -100,29 +98,16 @@ def test_a_fixed_matrix_is_solved_with_weights(tmp_path: Path) -> None:
 def test_solved_shares_and_errors_with_weights_are_right_on_average() -> None:
     """All outcomes of four records with different weights: means of the shares, and of the estimated variances."""
     weights, true = np.array([1.0, 2.0, 2.0, 5.0]), [0, 0, 1, 1]
-    group = Group(
-        variables=("sex",),
-        within=(),
-        linked=(),
-        method="pram",
-        invariance="none",
-        design=UNIFORM,
-        states=[("f",), ("m",)],
-        outputs=[("f",), ("m",)],
-    )
+    labels = [("f",), ("m",)]
+    how = {"within": (), "linked": (), "method": "pram", "invariance": "none", "design": UNIFORM}
+    group = Group(variables=("sex",), states=labels, outputs=labels, **how)
     route = Route("solved", ("sex",), (group,), ("sex",))
     P, mean, second, claimed = UNIFORM.matrix(), np.zeros(2), np.zeros((2, 2)), np.zeros(2)
     for outcome in product(range(2), repeat=4):
         chance = float(np.prod([P[i, j] for i, j in zip(outcome, true, strict=True)]))
         own = np.array(outcome)
-        table = CellTable(
-            columns=("sex",),
-            levels=(("f", "m"),),
-            codes=np.array([[0], [1]]),
-            counts=np.bincount(own, minlength=2),
-            weights=np.bincount(own, weights, minlength=2),
-            squares=np.bincount(own, weights**2, minlength=2),
-        )
+        counts, sums, squares = (np.bincount(own, by, minlength=2) for by in (None, weights, weights**2))
+        table = CellTable(("sex",), (("f", "m"),), np.array([[0], [1]]), counts, sums, squares)
         found = solved(route, table, table, "file")
         mean += chance * found.pi_hat
         second += chance * np.outer(found.pi_hat, found.pi_hat)
@@ -155,7 +140,6 @@ def test_a_published_matrix_gives_users_unbiased_errors(tmp_path: Path) -> None:
     by_hand = known_matrix([counts.get(state, 0) for state in stage.states], stage.design.matrix())
     found = estimate_released(made.data, public(made), ["roof", "sex"]).estimate
     order = [list(stage.states).index(cell) for cell in found.categories]  # type: ignore[arg-type]
-    assert by_hand.covariance is not None
     assert found.covariance == pytest.approx(by_hand.covariance[np.ix_(order, order)])
     assert not any("upper bound" in flag or "published factor" in flag for flag in found.flags)
     margin = estimate_released(made.data, public(made), ["sex"]).estimate
@@ -175,16 +159,6 @@ def test_a_published_matrix_that_keeps_weights(tmp_path: Path) -> None:
     found = estimate_released(made.data, public(made), ["roof"], target="file").estimate
     order = [[state[0] for state in stage.states].index(label) for label in found.categories]
     assert found.variance == pytest.approx(by_hand[order])
-
-
-def test_expected_counts_give_the_covariance_of_the_data_holder() -> None:
-    """Where the released counts are the original ones, users of a published matrix find what the data holder finds."""
-    stage = stage_within(ROWS, COLUMNS, ["roof"], ["region"])
-    release = release_of([stage], plan_of([stage], publish=["included"]))
-    data = {name: [row[i] for row in ROWS] for i, name in enumerate(COLUMNS)}
-    receipts = (receipt_from_dict(made) for made in (public_receipt(release), internal_receipt(release)))
-    for_users, for_holder = (estimate_released(data, one, ["roof"]).estimate for one in receipts)
-    assert for_users.covariance == pytest.approx(for_holder.covariance)
 
 
 def test_missing_values_that_were_randomized_are_a_category_unasked() -> None:
@@ -219,3 +193,66 @@ def test_a_table_in_memory_is_estimated_as_a_file(tmp_path: Path) -> None:
     assert made.receipt().audience == "public" and made.receipt().groups[0].stage is None
     assert composed(made.receipt(internal=True).groups, ["region", "roof"], [("north", "tile")])[0].sum() == 1
     assert max(len(repr(one)) for one in (made, made.release, made.receipt(internal=True))) < 160
+
+
+def receipt(*groups: tuple[str, str]) -> Receipt:
+    stages = [stage_within(ROWS, COLUMNS, v.split("+"), w.split("+") if w else []) for v, w in groups]
+    return receipt_from_dict(public_receipt(release_of(stages, plan_of(stages))))
+
+
+def test_the_route_of_each_kind_of_table() -> None:
+    found = receipt(("roof", "region"), ("sex", ""))
+    assert route_of(found, ["region"]).kind == "open"
+    assert route_of(found, ["region", "roof"]).kind == "kept"
+    assert route_of(found, ["sex"]).kind == "kept"
+    assert route_of(found, ["roof", "sex"]).kind == "bounded"
+    few = replace(found, groups=tuple(replace(group, most_changed=1.0) for group in found.groups))
+    with pytest.raises(
+        ParameterError, match="roof and sex is not kept, and the receipt does not tell how much of roof"
+    ):
+        route_of(few, ["roof", "sex"])
+
+
+def test_no_table_of_columns_with_one_draw_for_a_unit() -> None:
+    """Neither a survey of a known matrix nor a sampling plan knows that the draws of a unit are one.
+
+    The published inflation of a single column does.
+    """
+    made = receipt(("roof", "region"), ("sex", ""))
+    units = replace(made, groups=tuple(replace(group, each="unit") for group in made.groups))
+    assert route_of(units, ["roof"]).by_unit
+    unknown = replace(units, groups=tuple(replace(group, inflation={}) for group in units.groups))
+    refused = [(units, ["region", "sex"], False), (units, ["roof"], True), (unknown, ["roof"], False)]
+    for told, columns, weighted in refused:
+        with pytest.raises(ParameterError, match="one draw for all records of a unit"):
+            route_of(told, columns, weighted=weighted)
+    assert route_of(units, ["region"]).kind == "open"
+
+
+def test_swaps_are_exact_and_biased_counts_are_not_direct() -> None:
+    swap = Group(variables=("roof",), within=(), linked=(), method="swap", invariance="counts")
+    fixed = Group(variables=("sex",), within=(), linked=(), method="pram", invariance="none")
+    found = Receipt(audience="public", groups=(swap, fixed), rows=9, weights=None, demonstration=False)
+    assert route_of(found, ["roof"]).kind == "exact"
+    with pytest.raises(ParameterError, match="does not tell how much of sex was changed"):
+        route_of(found, ["sex"])
+    group = Group(variables=("roof",), within=(), linked=("roof_group",), method="pram", invariance="counts")
+    assert is_kept([group], ["roof", "roof_group"]) and is_kept([group], ["roof_group"])
+    assert not is_kept([group], ["roof_group", "sex"])
+    roof = Group(variables=("roof",), within=("sex",), linked=(), method="pram", invariance="counts")
+    sex = Group(variables=("sex",), within=("roof",), linked=(), method="pram", invariance="weights")
+    assert not is_kept([roof, sex], ["roof", "sex"])
+
+
+def test_designs_of_whole_columns_are_estimated_as_those_of_a_survey() -> None:
+    rows = [cell for cell in product("xy", "uv", "st") for _ in range(5)]
+    made = tuple(group_of(stage_within(rows, "abc", names)) for names in (["a"], ["b", "c"]))
+    found = Receipt(audience="internal", groups=made, rows=40, weights=None, demonstration=False)
+    assert assigned(route_of(found, ["a", "b", "c"])) is None  # worked out from the file
+    found = replace(found, groups=tuple(replace(group, invariance="none") for group in made))
+    both = assigned(route_of(found, ["a", "b", "c"]))
+    assert [columns for columns, _ in both] == [("a",), ("b", "c")]
+    assert both[1][1].inputs.labels[0] == ("u", "s")
+    assert assigned(route_of(found, ["a", "b"])) is None  # c would have to be summed over
+    kept = replace(found, groups=made)
+    assert assigned(route_of(kept, ["a"])) is None  # counted as it stands

@@ -1,4 +1,4 @@
-"""The hashes of a release: whatever is changed afterwards is told, and nothing public tells a hash of anything else."""
+"""A release folder appears whole or not at all, later changes are told, and nothing public tells an internal hash."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tests.support.together import together
 
 import maskwell as mw
 from maskwell.errors import DataFileError, ParameterError
+from maskwell.microdata.folder.release_folder import release_folder
 from maskwell.microdata.folder.release_metadata import sha256_of
 
 PLAN = {"protect": [{"variables": ["sex"], "within": ["region"], "method": "method1", "theta": "1/2"}]}
@@ -103,10 +104,8 @@ def test_another_source_or_plan_is_told(out: Path, released: Path, tmp_path: Pat
     assert failed(out, source=other) == ["source"]
     assert failed(out, plan=mw.ReleasePlan.from_dict({"protect": protect})) == ["plan"]
     assert failed(out, source=released / "people.csv") == []
-
-
-@pytest.mark.skipif(os.name == "nt", reason="pipes and devices that have names")
-def test_a_source_without_an_end_is_refused(out: Path, tmp_path: Path) -> None:
+    if os.name == "nt":  # no pipes and devices that have names
+        return
     os.mkfifo(tmp_path / "pipe.csv")
     for source in ("/dev/zero", tmp_path / "pipe.csv"):
         with pytest.raises(DataFileError, match="is a device, a pipe or a folder, not a file"):
@@ -120,9 +119,6 @@ def test_nothing_public_holds_a_hash_of_anything_internal(released: Path) -> Non
     texts = [path.read_text() for path in (released / "out/public").iterdir()]
     assert len(secret) >= 4
     assert not [one for one in secret for text in texts if one in text]
-
-
-def test_the_page_to_sign_tells_source_plan_data_and_receipt(released: Path) -> None:
     page = (released / "out/internal/report.html").read_text()
     content = json.loads((released / "out/internal/manifest.json").read_text())
     hashes = {one["file"]: one["sha256"] for one in [*content["files"], *content["source"]]}
@@ -138,30 +134,13 @@ def test_the_day_can_be_set_so_that_a_release_is_made_again_bit_for_bit(
     assert json.loads((tmp_path / "out/internal/manifest.json").read_text())["date"] == "2023-11-14"
 
 
-HOSTILE = (
+HOSTILE = (  # manifests
     "{",
     "{}",
     '{"maskwell": "manifest", "version": 2, "files": [], "source": []}',
     '{"maskwell": "manifest", "version": 1, "files": [3], "source": []}',
     "[" * 100_000,
 )
-
-
-def test_a_manifest_of_an_enemy_is_refused(out: Path) -> None:
-    for hostile in HOSTILE:
-        (out / "internal/manifest.json").write_text(hostile)
-        with pytest.raises(DataFileError, match="manifest"):
-            mw.verify(out)
-
-
-def test_names_outside_the_folder_are_not_opened(out: Path, tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
-    outside.write_text("")
-    manifest = out / "internal/manifest.json"
-    content = json.loads(manifest.read_text())
-    content["files"].append({"file": "public/../../outside", "sha256": sha256_of(outside)})
-    manifest.write_text(json.dumps(content))
-    assert failed(out)[0] == "public files"
 
 
 def test_bad_input(out: Path, tmp_path: Path) -> None:
@@ -175,6 +154,18 @@ def test_bad_input(out: Path, tmp_path: Path) -> None:
         mw.verify(out, design="d.json")
     with pytest.raises(ParameterError, match="source with a certificate"):
         mw.verify("proof.json", source="people.csv")
+    outside = tmp_path / "outside"
+    outside.write_text("")
+    manifest = out / "internal/manifest.json"
+    content = json.loads(manifest.read_text())
+    for hostile in HOSTILE:
+        manifest.write_text(hostile)
+        with pytest.raises(DataFileError, match="manifest"):
+            mw.verify(out)
+    # names outside the folder are not opened
+    content["files"].append({"file": "public/../../outside", "sha256": sha256_of(outside)})
+    manifest.write_text(json.dumps(content))
+    assert failed(out)[0] == "public files"
 
 
 def test_neither_a_file_nor_the_list_itself_is_behind_a_link(out: Path, tmp_path: Path) -> None:
@@ -200,3 +191,57 @@ def test_every_listed_file_is_looked_at_once(name: str, released: Path, tmp_path
             mw.verify(out)
     else:
         assert "internal files" in failed(out)
+
+
+def test_it_gets_its_name_at_the_end(tmp_path: Path) -> None:
+    target = tmp_path / "labour-2025"
+    with release_folder(target) as partial:
+        (partial / "public" / "data.csv").write_text("a\n1\n")
+        assert not target.exists()
+        assert partial.parent == tmp_path and partial.name.startswith(".labour-2025.")
+    assert [p.name for p in tmp_path.iterdir()] == ["labour-2025"]
+    assert (target / "public" / "data.csv").read_text() == "a\n1\n"
+    assert (target / "internal").is_dir()
+    if os.name != "nt":
+        assert (target / "internal").stat().st_mode & 0o077 == 0  # the internal part is for the owner
+
+
+def _stopped(target: Path, error: BaseException) -> None:
+    with release_folder(target) as partial:
+        (partial / "public" / "data.csv").write_text("a")
+        raise error
+
+
+FULL = OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("error", [ValueError(), KeyboardInterrupt(), SystemExit(), FULL], ids=repr)
+def test_after_an_error_nothing_is_left(tmp_path: Path, error: BaseException) -> None:
+    raised, said = (DataFileError, "cannot write .*No space left") if error is FULL else (type(error), None)
+    with pytest.raises(raised, match=said):
+        _stopped(tmp_path / "r", error)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_name_or_one_without_the_folder_above_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for name, saying in (("folder", "exists"), ("file", "exists"), ("link", "exists"), ("a/b", "there is no folder")):
+        with pytest.raises(DataFileError, match=saying), release_folder(tmp_path / name):
+            raise AssertionError("the block must not run")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder", "link"]
+
+
+def _overtaken(target: Path) -> None:
+    with release_folder(target):
+        target.mkdir()
+        (target / "other").write_text("somebody else's")
+
+
+def test_a_folder_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "r"
+    with pytest.raises(DataFileError, match="exists"):
+        _overtaken(target)
+    assert (target / "other").read_text() == "somebody else's"
+    assert [p.name for p in tmp_path.iterdir()] == ["r"]

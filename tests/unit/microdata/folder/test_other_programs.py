@@ -37,7 +37,7 @@ def lines_of(readme: str, program: str) -> list[str]:
     return [line.removeprefix("    ") for line in after.splitlines()]
 
 
-def test_the_lines_give_the_numbers_of_the_command(made: Written) -> None:
+def test_the_lines_give_the_numbers_of_the_command(made: Written, tmp_path: Path) -> None:
     """The lines of R written in Python; ``test_r`` runs them themselves."""
     receipt, text = load_receipt(made.public / "receipt.json"), (made.public / "README.md").read_text()
     lines = lines_of(text, "R")
@@ -62,10 +62,7 @@ def test_the_lines_give_the_numbers_of_the_command(made: Written) -> None:
     assert np.sqrt(np.diag(V)) == pytest.approx(solved.standard_error)
     stata = lines_of(text, "Stata")
     assert "tabulate roof, matcell(N)" in stata and f"({f:g} - 1)" in stata[4]
-
-
-def test_the_line_for_two_columns_gives_the_errors_of_their_table(tmp_path: Path) -> None:
-    made = written(tmp_path / "r", [stage_within(ROWS, COLUMNS, ["roof", "sex"], [], "0.2")])
+    made = written(tmp_path / "two", [stage_within(ROWS, COLUMNS, ["roof", "sex"], [], "0.2")])
     lines = lines_of((made.public / "README.md").read_text(), "R")
     assert lines[4] == '# with sex: N <- table(interaction(d[c("roof", "sex")], drop = TRUE)), and f <- 2'
     both = estimate_released(made.data, load_receipt(made.public / "receipt.json"), ["roof", "sex"]).estimate
@@ -76,13 +73,8 @@ def test_the_line_for_two_columns_gives_the_errors_of_their_table(tmp_path: Path
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
 def test_r(made: Written) -> None:
     lines = lines_of((made.public / "README.md").read_text(), "R")
-    answer = subprocess.run(
-        ["Rscript", "-e", "\n".join(["options(digits = 12)", *lines])],
-        cwd=made.public,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    command = ["Rscript", "-e", "\n".join(["options(digits = 12)", *lines])]
+    answer = subprocess.run(command, cwd=made.public, check=True, capture_output=True, text=True)
     receipt, printed = load_receipt(made.public / "receipt.json"), answer.stdout.split()
     for column in ("roof", "sex"):
         found = estimate_released(made.data, receipt, [column]).estimate
@@ -132,10 +124,7 @@ def test_missing_values_that_are_a_category_are_counted_by_other_programs_too() 
     assert "    tabulate job, missing matcell(N)" in withheld["Stata"]
     two = recipes([{**hidden, "variables": ["job", "sex"]}], "data.csv", ".csv")["R"]
     assert two[-1] == '    # with sex: N <- table(paste(d[["job"]], d[["sex"]], sep = " | ")), and f <- 2'
-
-
-def test_other_programs_use_the_whole_inflation_of_households() -> None:
-    """Of records drawn one by one it is 2 at most; where a household has one draw, it may be one more than its size."""
+    # Of records drawn one by one it is 2 at most; where a household has one draw, it may be one more than its size.
     kept = {**fixed_group("job", "a", "b"), "invariance": "counts", "matrix": "withheld", "vif": {"job": 4.5}}
     kept["variables"] = ["job", "sex"]
     for each, factor, beside in (({}, "2", True), ({"each": "unit"}, "4.5", False)):
@@ -151,9 +140,6 @@ def test_names_that_stata_does_not_keep_have_no_lines() -> None:
         *[False] * 5,
         *[True] * 2,
     ]
-
-
-def test_names_of_files() -> None:
     design = {**UNIFORM.to_dict(), "provenance": {}}
     group = {"within": [], "states": [["f"], ["m"]], "outputs": [["f"], ["m"]], "design": design}
     names = [*matrix_tables([{**group, "variables": [name]} for name in ("../a b", "a b", "é" * 90)])]

@@ -1,4 +1,4 @@
-"""Method 1, Method 2, sequential uniformity and mixtures: edge cases, and the same on another way."""
+"""Closed forms, and matrices within cells: edge cases, and what an invariant matrix tells."""
 
 from __future__ import annotations
 
@@ -8,11 +8,21 @@ import numpy as np
 import pytest
 
 from maskwell.core import Categories
-from maskwell.designs import Sparse, Subset, Uniform
-from maskwell.errors import CountsError, MatrixError, ParameterError
-from maskwell.microdata.matrices import closed_forms, method1, method2, sequential_uniform
+from maskwell.designs import Dense, Sparse, Subset, Uniform
+from maskwell.errors import CountsError, MatrixError, NotInvariantError, ParameterError, PublishError
+from maskwell.microdata.matrices import (
+    check_publishable,
+    closed_forms,
+    inverse_frequency,
+    is_invariant,
+    matrix_checks,
+    method1,
+    method2,
+    sequential_uniform,
+)
 from maskwell.microdata.matrices.closed_forms import binary_theta
-from maskwell.microdata.matrices.matrix_algebra import chained, mixed
+from maskwell.microdata.matrices.matrix_algebra import blockwise, chained, conditional_matrix, mixed, two_stage
+from maskwell.microdata.matrices.matrix_checks import check_invariant, expected_failures, recover_counts
 
 
 def test_method_1_says_how_it_was_made() -> None:
@@ -20,16 +30,6 @@ def test_method_1_says_how_it_was_made() -> None:
     assert design.provenance == {"method": "method1", "theta": "1/2", "invariance": "counts", "notes": []}
     assert design.inputs.labels == ("a", "b", "c")
     assert method1([0.5, 0.5], 0.5).provenance["invariance"] == "weights"
-
-
-def test_method_1_in_blocks_is_method_1_in_each() -> None:
-    design = method1([12, 8, 3, 5, 2, 9], "1/2", blocks=list("aabbac"))
-    first, second = method1([12, 8, 2], "1/2"), method1([3, 5], "1/2")
-    P = design.matrix()
-    np.testing.assert_allclose(P[np.ix_([0, 1, 4], [0, 1, 4])], first.matrix())
-    np.testing.assert_allclose(P[np.ix_([2, 3], [2, 3])], second.matrix())
-    assert P[5, 5] == 1
-    assert design.provenance["notes"] == ["1 of 6 combinations in the file (9 records) are never changed"]
 
 
 @pytest.mark.parametrize("theta", [-0.1, 1.2, 50])
@@ -53,9 +53,6 @@ def test_method_2_takes_designs_of_other_kinds() -> None:
     np.testing.assert_allclose(method2(counts, first).matrix(), method2(counts, first.matrix()).matrix(), atol=1e-15)
     with pytest.raises(ParameterError, match="set"):
         method2(counts, Subset.from_gamma(3, Categories.numbered(4), size=2))
-
-
-def test_method_2_drops_responses_and_categories_that_do_not_occur() -> None:
     R = [[1, 0, 0], [0, "1/2", 0], [0, "1/2", 0], [0, 0, 1]]
     design = method2([4, 6, 0], R)
     assert design.exact_matrix() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
@@ -95,3 +92,76 @@ def test_rounding_changes_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     for one, two in zip(exact, rounded, strict=True):
         assert one.fingerprint != two.fingerprint
         np.testing.assert_allclose(one.matrix(), two.matrix(), atol=1e-14)
+
+
+def test_parts_within_cells() -> None:
+    parts = {"n": Uniform.from_gamma(3, Categories.of(["a", "b"])), "s": [[1, 0], [0, 1]]}
+    design = conditional_matrix(parts, order="x")
+    assert design.inputs.labels == (("a", "n"), ("a", "s"), ("b", "n"), ("b", "s"))
+    assert design.diagonal().tolist() == [0.75, 1, 0.75, 1]
+    assert conditional_matrix(parts, order="y").inputs.labels[1] == ("n", "b")
+    with pytest.raises(MatrixError, match="different sizes"):
+        conditional_matrix([[[1]], [[1, 0], [0, 1]]])
+    with pytest.raises(ParameterError, match="no matrices"):
+        conditional_matrix({})
+
+
+def test_two_stages_of_a_table() -> None:
+    table = np.array([[6, 3], [2, 5]])
+    stages = two_stage(table, lambda v: method1(v, 0.6), lambda v: method1(v, 0.5))
+    assert is_invariant(stages.design, table.ravel())
+    np.testing.assert_allclose(stages.design.matrix(), stages.second.matrix() @ stages.first.matrix())
+    with pytest.raises(CountsError, match="1 variables"):
+        two_stage(np.array([1, 2]), sequential_uniform, sequential_uniform)
+
+
+def test_records_that_a_matrix_moves_into_forbidden_cells_are_counted() -> None:
+    table, forbidden = np.array([30, 0, 20, 50]), np.array([False, True, False, False])
+    within = blockwise([0, 1, 0, 1], table, lambda v: method1(v, "1/2"))
+    assert expected_failures(within, table, forbidden) == 0
+    alone = conditional_matrix([method1([30, 70], "1/2")] * 2)
+    assert expected_failures(alone, table, forbidden) == pytest.approx(10.7142857)
+
+
+COUNTS = [512, 301, 87, 14, 1]
+
+
+def test_the_category_that_moves_most_is_named() -> None:
+    with pytest.raises(NotInvariantError) as caught:
+        check_invariant(Dense.of([[0.9, 0.3], [0.1, 0.7]]), [5, 5])
+    assert "the share of category 1 changes by +0.1" in caught.value.message
+    check_invariant(Dense.of([[0.8, 0.3], [0.2, 0.7]]), [6, 4])
+
+
+@pytest.mark.parametrize(("places", "exact"), [(4, True), (2, False)])
+def test_a_rounded_matrix_still_tells_the_counts(places: int, exact: bool) -> None:
+    rounded = sequential_uniform(COUNTS).matrix().round(places)
+    rounded[np.diag_indices(5)] += 1 - rounded.sum(axis=0)
+    found = recover_counts(Sparse.of_matrix(rounded), sum(COUNTS))
+    assert (found.round() == COUNTS).all() == exact
+
+
+def test_blocks_need_their_totals() -> None:
+    counts = [5, 3, 2, 7, 1]
+    design = inverse_frequency(counts, 1, blocks=[0, 0, 1, 1, 2])
+    with pytest.raises(ParameterError, match="3 groups"):
+        recover_counts(design, 18)
+    released = [4, 4, 6, 3, 1]  # of one release: totals of blocks are as they were
+    np.testing.assert_allclose(recover_counts(design, released), counts)
+
+
+def test_an_invariant_matrix_is_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(PublishError) as caught:
+        check_publishable(method1(COUNTS, 0.5), COUNTS, None)
+    assert "5 of 5 counts follow from it" in caught.value.message
+    np.testing.assert_allclose(caught.value.objects["recovered"], COUNTS)  # type: ignore[call-overload]
+    with pytest.raises(PublishError):
+        check_publishable(method1(COUNTS, 0.5), COUNTS, "  ")
+    check_publishable(method1(COUNTS, 0.5), COUNTS, "table 3 of the yearbook")
+    design = inverse_frequency([5, 3, 9], 1, blocks=[0, 0, 1])
+    with pytest.raises(PublishError, match="2 of 3 counts"):
+        check_publishable(design, [5, 3, 9], None)
+    monkeypatch.setattr(matrix_checks, "DENSE_STATES", 2)
+    with pytest.raises(PublishError) as caught:
+        check_publishable(method1(COUNTS, 0.5), COUNTS, None)
+    assert caught.value.objects["recovered"] is None

@@ -72,9 +72,6 @@ def test_two_single_records_cannot_keep_less_than_one_half() -> None:
     found = thetas_for_blocks([1, 1], [0, 0], 0.4)
     assert found.risk.max() == pytest.approx(0.5)
     assert found.open_cells().tolist() == [0, 1]
-
-
-def test_weighted_counts_are_kept_while_risk_goes_by_records() -> None:
     counts, weights = [1, 1, 2, 3, 5], [10.5, 11.0, 21.25, 31.0, 52.5]
     found = thetas_for_blocks(counts, [0] * 5, 0.5, mass=weights)
     design = inverse_frequency_by_block(weights, found)

@@ -1,9 +1,10 @@
-"""Diagonals lowered until the risk is what it may be."""
+"""Bounds, read exactly and checked once; and diagonals lowered until the risk is what it may be."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,20 +14,12 @@ from tests.support.quiet import quiet
 
 from maskwell.core import Categories
 from maskwell.designs import Sparse
-from maskwell.errors import InfeasibleError, ParameterError
+from maskwell.errors import CountsError, InfeasibleError, ParameterError, WrongTypeError
 from maskwell.microdata.matrices import Bounds, lower_until, optimal_matrix
-from maskwell.microdata.matrices.bounds import Exchanges, read_amounts
+from maskwell.microdata.matrices.bounds import Exchanges, labels_for, read_amounts
 from maskwell.microdata.matrices.match_caps import match_risks, method1_for_match
 from maskwell.microdata.risk.identity_disclosure import cell_risks
 from maskwell.microdata.risk.intruders import INTRUDERS
-
-
-def test_another_risk() -> None:
-    def always(design: Sparse) -> np.ndarray:
-        return design.diagonal()
-
-    found = lower_until([1, 3, 30], "0.25", risk=always, step="0.25")
-    assert found.caps == {0: Fraction(1, 4), 1: Fraction(1, 4)}
 
 
 def test_a_risk_that_never_falls_names_the_cell() -> None:
@@ -37,45 +30,33 @@ def test_a_risk_that_never_falls_names_the_cell() -> None:
         lower_until([1, 3, 30], "0.5", risk=never, categories=Categories.of(["hut", "house", "flat"]))
     assert caught.value.objects["state"] == 0
 
+    def always(design: Sparse) -> np.ndarray:
+        return design.diagonal()
+
+    found = lower_until([1, 3, 30], "0.25", risk=always, step="0.25")
+    assert found.caps == {0: Fraction(1, 4), 1: Fraction(1, 4)}
+
 
 def test_caps_that_other_bounds_do_not_allow_name_the_cells() -> None:
     with pytest.raises(InfeasibleError, match="needs more changes of category 1 than") as caught:
         lower_until([1, 3, 30], "0.5", bounds=Bounds.of(least_kept="0.9"))
     assert caught.value.objects["states"] == (0,)
-
-
-def test_two_records_that_always_swap_are_not_safe() -> None:
-    """By their own values nobody would find them, under the other value everybody."""
-    assert method1_for_match([1, 1], "0.5").theta == Fraction(1, 2)
-
-
-def test_method1_is_too_weak() -> None:
     with pytest.raises(InfeasibleError, match="strongest"):
         method1_for_match([1, 1], "0.1")
-
-
-def test_bad_input() -> None:
+    # By their own values nobody would find them, under the other value everybody.
+    assert method1_for_match([1, 1], "0.5").theta == Fraction(1, 2)
     with pytest.raises(ParameterError, match="nu = 50"):
         lower_until([1, 2], 50)
 
 
-@pytest.mark.parametrize(
-    ("nu", "intruder", "by_risk"),
-    [
-        ("0.2", "any-look", False),
-        ("0.2", "own-key", True),
-        ("0.2", "own-key-95", False),
-        ("1/102", "any-look", True),
-        ("1/102", "own-key", False),
-        ("1/102", "own-key-95", True),
-    ],
-)
-def test_two_small_cells_do_not_only_swap(nu: str, intruder: str, by_risk: bool) -> None:
+@pytest.mark.parametrize("nu", ["0.2", "1/102"])
+@pytest.mark.parametrize("intruder", ["any-look", "own-key", "own-key-95"])
+def test_two_small_cells_do_not_only_swap(nu: str, intruder: str) -> None:
     v = [1, 1, 40, 60]
     measure = match_risks(read_amounts(v), np.arange(4), INTRUDERS[intruder])
-    found = lower_until(v, nu, risk=measure) if by_risk else lower_until(v, nu, intruder=intruder)
-    assert measure(found.design).max() <= float(Fraction(nu)) + 1e-12
-    assert found.design.apply(np.array(v) / 102).tolist() == pytest.approx([1 / 102, 1 / 102, 40 / 102, 60 / 102])
+    for found in (lower_until(v, nu, risk=measure), lower_until(v, nu, intruder=intruder)):
+        assert measure(found.design).max() <= float(Fraction(nu)) + 1e-12
+        assert found.design.apply(np.array(v) / 102).tolist() == pytest.approx([1 / 102, 1 / 102, 40 / 102, 60 / 102])
 
 
 @settings(deadline=None, max_examples=8)
@@ -121,3 +102,75 @@ def test_a_move_can_be_limited_by_itself() -> None:
     assert limited.achieved["posterior_own"] <= 0.6
     with pytest.raises(ParameterError, match="out of range"):
         Exchanges(moves={(0, 1): Fraction(2)})
+
+
+def test_numbers_are_read_exactly() -> None:
+    bounds = Bounds.of(posterior=0.1, odds="1/3", match=None, caps={4: 0.3})
+    assert bounds.asked() == {"posterior": Fraction(1, 10), "odds": Fraction(1, 3)}
+    assert bounds.caps == {4: Fraction(3, 10)}
+    assert bounds.to_dict() == {"posterior": "0.1", "odds": "1/3", "caps": {"4": "0.3"}}
+    bounds = Bounds.of(posterior="0.9", posterior_own="0.8", odds=3, caps={1: 0.5, 2: 1})
+    assert [bounds.own(i) for i in range(3)] == [Fraction(3, 4), Fraction(1, 2), Fraction(9, 10)]
+
+
+OUTSIDE = {"posterior": 0, "posterior_own": -1, "odds": 0, "guess": 2, "factor": "0.99", "parity": 0.5}
+OUTSIDE |= {"least_kept": "1.5", "changed_at_most": 70, "changed_at_least": -0.1, "match": 0}
+
+
+@pytest.mark.parametrize(("name", "value"), OUTSIDE.items())
+def test_out_of_range_names_the_bound(name: str, value: float | str) -> None:
+    with pytest.raises(ParameterError, match=name) as caught:
+        Bounds.of(**{name: value})
+    assert "give a number" in caught.value.hint
+
+
+def test_unknown_bound_lists_those_that_exist() -> None:
+    with pytest.raises(ParameterError, match="beta") as caught:
+        Bounds.of(beta=0.5)
+    assert all(name in caught.value.hint for name in Bounds.names())
+    with pytest.raises(ParameterError, match="state 3"):
+        Bounds.of(caps={3: 1.5})
+    with pytest.raises(ParameterError, match="posterior"):
+        Bounds.of(posterior="high")
+    with pytest.raises(WrongTypeError, match="posterior"):
+        Bounds.of(posterior=True)
+    with pytest.raises(ParameterError, match="changed_at_least"):
+        Bounds.of(changed_at_least=0.5, changed_at_most=0.4)
+
+
+def test_whole_numbers_of_any_kind() -> None:
+    for numbers in ([12, 0, 3], (12.0, 0.0, 3.0), np.array([12, 0, 3], dtype=np.uint8), iter([12, 0, 3])):
+        found = read_amounts(numbers)
+        assert found.integers.tolist() == [12, 0, 3]
+        assert found.whole
+    found = read_amounts([0.1, Fraction(1, 3), 2], weighted=True)
+    assert found.scale == 30
+    assert found.integers.tolist() == [3, 10, 60]
+    np.testing.assert_allclose(found.floats, [0.1, 1 / 3, 2])
+    found = read_amounts([10**30, 1])
+    assert found.integers.tolist() == [10**30, 1]
+    with pytest.raises(CountsError, match="2 counts for 3 categories"):
+        labels_for(read_amounts([1, 2]), Categories.of(["a", "b", "c"]))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([5, -1], "state 1 has -1"),
+        ([0, 0], "all counts are zero"),
+        ([1.5, 2], "state 0 is 1.5, not a whole number"),
+        ([1, float("nan")], "state 1 is nan"),
+        ([1, float("inf")], "state 1 is inf"),
+        ([1, "many"], "'many'"),
+        ([1, None], "None"),
+        ([True, 2], "True"),
+        ([], "one column"),
+        ([[1, 2]], "one column"),
+        (7, "one column"),
+    ],
+)
+def test_what_cannot_be_counts(given: Any, said: str) -> None:
+    with pytest.raises(CountsError) as caught:
+        read_amounts(given)
+    assert said in caught.value.message
+    assert caught.value.hint

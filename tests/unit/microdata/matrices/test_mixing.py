@@ -12,16 +12,7 @@ import pytest
 from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.microdata.matrices import is_invariant, rates_for_match
 from maskwell.microdata.matrices.match_caps import method1_for_match
-from maskwell.microdata.matrices.mixing import (
-    GRID,
-    BlockRates,
-    _exchanged,
-    _gathered,
-    mixing_rate,
-)
-from maskwell.microdata.risk.identity_disclosure import cell_risks
-
-XIS = ("0.5", "0.4", "0.3", "0.2", "0.1")
+from maskwell.microdata.matrices.mixing import GRID, BlockRates, _exchanged, _gathered, mixing_rate
 
 
 def written_out(counts: list[int], rates: list[Fraction], blocks: list[int]) -> list[list[Fraction]]:
@@ -64,39 +55,6 @@ def test_blocks_of_few_cells_need_a_factor(cells: int, factor: float) -> None:
     assert (needed.rates / mixing_rate(counts, "0.2")).max() == pytest.approx(factor, abs=5e-4)
 
 
-def random_counts(number: int) -> tuple[np.ndarray, list[int]]:
-    draw = np.random.default_rng(1000 + number)
-    counts = np.minimum(draw.geometric(draw.uniform(0.1, 0.7), 60), draw.integers(1, 40, 60))
-    return counts, draw.integers(0, 3, 60).tolist()
-
-
-@pytest.mark.parametrize("xi", XIS)
-@pytest.mark.parametrize("number", range(4))
-def test_no_look_and_no_release_breaks_the_bound(number: int, xi: str) -> None:
-    """The bound is one on exact risks: of the own cell and of the easiest look, over every number released."""
-    counts, within = random_counts(number)
-    mixed = rates_for_match(np.arange(60)[:, None], counts, xi, within=within)
-    assert mixed.reached.all()
-    risks = cell_risks(counts, mixed.design(counts))
-    assert risks.strict.max() <= float(Fraction(xi)) + 1e-9
-    assert risks.any_release.max() <= float(Fraction(xi)) + 1e-9
-    assert (
-        not mixed.steps[counts * Fraction(xi) >= 1].any() or (mixed.steps > 0).sum() > (counts * Fraction(xi) < 1).sum()
-    )
-    less = BlockRates(mixed.xi, mixed.blocks, np.maximum(mixed.steps * 9 // 10, 0), mixed.risk).design(counts)
-    assert cell_risks(counts, less).any_release.max() > float(Fraction(xi))  # a tenth less would not do
-
-
-def test_too_few_records_are_told() -> None:
-    mixed = rates_for_match(np.arange(5)[:, None], [1, 2, 1, 9, 9], "0.2", within=[0, 0, 0, 1, 1])
-    assert mixed.open_cells().tolist() == [0, 1, 2]
-    with pytest.raises(
-        InfeasibleError, match=r"1 of 2 cells have too few records \(4; match = 0.2 needs 5\)"
-    ) as raised:
-        mixed.check_reached(np.array([1, 2, 1, 9, 9]), [0, 0, 0, 1, 1])
-    assert raised.value.objects["nearest"] == pytest.approx(0.25)
-
-
 def test_blocks_are_large_enough_for_the_bound() -> None:
     """Also where there are so many cells, or so low a bound, that blocks are as small as they may be."""
     single = np.ones(600, dtype=np.int64)
@@ -104,11 +62,15 @@ def test_blocks_are_large_enough_for_the_bound() -> None:
     small = rates_for_match(np.arange(600)[:, None], single, "0.05", size=16)
     with pytest.raises(InfeasibleError, match=r"blocks of so few cells do not keep match = 0\.05"):
         small.check_reached(single, [0] * 600)
-
-
-def test_bad_input() -> None:
     with pytest.raises(ParameterError, match="is below"):
         rates_for_match(np.arange(2)[:, None], [1, 1], "0.0001")
+    mixed = rates_for_match(np.arange(5)[:, None], [1, 2, 1, 9, 9], "0.2", within=[0, 0, 0, 1, 1])
+    assert mixed.open_cells().tolist() == [0, 1, 2]
+    with pytest.raises(
+        InfeasibleError, match=r"1 of 2 cells have too few records \(4; match = 0.2 needs 5\)"
+    ) as raised:
+        mixed.check_reached(np.array([1, 2, 1, 9, 9]), [0, 0, 0, 1, 1])
+    assert raised.value.objects["nearest"] == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize(("cells", "size"), [(2, 2), (7, 3), (23, 4), (40, 41)])

@@ -1,7 +1,8 @@
-"""The optimal matrix: what it keeps, what it never does, and what is refused."""
+"""The optimal matrix: what it keeps, never does, and refuses; and from floats to integers that keep everything."""
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from typing import Any
 
@@ -10,20 +11,15 @@ import pytest
 
 from maskwell.errors import CountsError, InfeasibleError, ParameterError
 from maskwell.microdata.matrices import Bounds, optimal_matrix
+from maskwell.microdata.matrices.flow_program import Program, allowed_pairs, program_of
+from maskwell.microdata.matrices.flow_rounding import corner, keeps_bounds, round_units, to_grid
+from maskwell.microdata.matrices.infeasibility import short_states
 from maskwell.microdata.matrices.matrix_checks import invariance_error
 
 
 def zipf(k: int, *, seed: int = 1) -> list[int]:
     extra = np.random.default_rng(seed).integers(1, 20, k)
     return [int(10_000 / (i + 1)) + int(x) for i, x in enumerate(extra)]
-
-
-def test_blocks_are_never_left_and_each_keeps_the_bounds() -> None:
-    v, blocks = [12, 8, 3, 40, 30, 30], ["a", "a", "a", "b", "b", "b"]
-    found = optimal_matrix(v, Bounds.of(guess="0.6"), blocks=blocks)
-    assert all(blocks[i] == blocks[j] for j in range(6) for i in found.design.columns_exact(j))
-    assert found.achieved["guess"] == pytest.approx(0.6)
-    assert found.optimum == pytest.approx(0.6)
 
 
 def test_caps_of_single_states() -> None:
@@ -93,20 +89,26 @@ def test_a_category_that_is_too_large() -> None:
     assert "75 % must stay" in error.message
     assert error.objects["nearest"] == {"posterior_own": 0.75}
     assert "odds = 3" in refused([80, 15, 5], odds=1, hint="odds = 3").hint
-
-
-def test_categories_that_may_not_exchange_enough() -> None:
     pairs = [(0, 1), (1, 0), (0, 2), (2, 0)]
     error = refused([30, 20, 10, 5], forbidden=pairs, posterior_own="0.5", hint="0.8334")
     assert error.objects["senders"] == [0]
     assert error.objects["receivers"] == [3]
-
-
-def test_bounds_that_contradict_each_other() -> None:
     error = refused([30, 20, 10, 5], posterior="0.5", changed_at_most="0.2", hint="posterior at least 0.8")
     assert "changed_at_most at least 0.5" in error.hint
     refused([30, 20, 10, 5], factor=2, changed_at_most="0.2", hint="changed_at_most at least 0.4379")
     refused([30, 20, 10, 5], posterior="0.5", least_kept="0.6", hint="least_kept at most 0.5")
+    # State 0 gives and takes 30 (1 - beta), so that 5 + 60 beta records of 65 stay.
+    asked = {"posterior_own": "0.2", "caps": {1: 1}, "changed_at_most": "0.5"}
+    error = refused([30, 20, 10, 5], hint="posterior_own at least 0.4584", **asked)
+    assert error.objects["nearest"] == {"posterior_own": 0.4584, "changed_at_most": 0.7385}
+    refused([30, 20, 10], factor=2, band=1, hint="leave out factor")
+    refused([30, 20], forbidden=[(0, 0), (1, 0)], posterior="0.9", hint="allow that it stays")
+    from maskwell.core.phrases import HINT
+    from maskwell.microdata.matrices.infeasibility import _in_words
+
+    near = dict.fromkeys(("posterior", "posterior_own", "guess", "changed_at_most", "least_kept"), 0.1235)
+    hint = _in_words(near)
+    assert len(hint) <= HINT and hint.endswith("0.1235") and "…" not in hint
 
 
 def test_bad_input() -> None:
@@ -124,32 +126,97 @@ def test_bad_input() -> None:
         optimal_matrix([3, 2], Bounds(), band=-1)
 
 
-def test_a_capped_state_does_not_count_for_the_nearest_bound() -> None:
-    """State 0 gives and takes 30 (1 - beta), so that 5 + 60 beta records of 65 stay."""
-    asked = {"posterior_own": "0.2", "caps": {1: 1}, "changed_at_most": "0.5"}
-    error = refused([30, 20, 10, 5], hint="posterior_own at least 0.4584", **asked)
-    assert error.objects["nearest"] == {"posterior_own": 0.4584, "changed_at_most": 0.7385}
+def program(v: list[int], **asked: object) -> Program:
+    (pairs,) = allowed_pairs([np.arange(len(v))], len(v), (), None, None)
+    return program_of(v, pairs, Bounds.of(**asked))  # type: ignore[arg-type]
 
 
-def test_a_hint_with_many_numbers_leaves_out_whole_ones() -> None:
-    from maskwell.core.phrases import HINT
-    from maskwell.microdata.matrices.infeasibility import _in_words
-
-    near = dict.fromkeys(("posterior", "posterior_own", "guess", "changed_at_most", "least_kept"), 0.1235)
-    hint = _in_words(near)
-    assert len(hint) <= HINT and hint.endswith("0.1235") and "…" not in hint
+EVEN = np.array([6.0, 4, 2, 4, 2, 2, 2, 2, 0])  # of counts 12, 8 and 4
 
 
-def test_weights_are_kept() -> None:
-    v = [33.1, 18.25, 12.75, 9.4]
-    found = optimal_matrix(v, Bounds.of(posterior="0.6", changed_at_most="0.5"))
-    assert invariance_error(found.design, v) < 1e-15
-    assert found.design.provenance["invariance"] == "weights"
+@pytest.mark.parametrize("off", [0.0, 1e-12, 1e-9])
+def test_sums_are_made_right(off: float) -> None:
+    asked = program([12, 8, 4], posterior="0.6")
+    noise = off * np.random.default_rng(3).normal(size=9)
+    found = round_units(asked, to_grid(asked, EVEN + np.abs(noise)), tight=0.0)
+    assert found is not None
+    assert keeps_bounds(asked, found)
+    assert np.abs(found / asked.scale - EVEN).astype(float).max() < 1e-7
 
 
-def test_a_factor_needs_every_pair() -> None:
-    refused([30, 20, 10], factor=2, band=1, hint="leave out factor")
+def test_flows_far_beyond_a_bound_are_not_returned() -> None:
+    asked = program([12, 8, 4], guess="0.5")
+    assert round_units(asked, to_grid(asked, np.diag([12.0, 8, 4]).ravel()), tight=0.0) is None
+    built = program([12, 8, 4])
+    units = np.array([int(x) for x in EVEN], dtype=object) * built.scale
+    units[0] += 1
+    assert not keeps_bounds(built, units)
+    built = program([2, 2, 2, 1, 2], guess="0.65", least_kept="0.65")
+    from maskwell.microdata.matrices.flow_solver import solve
+
+    best = solve(built)
+    found = corner(built, best.flows)
+    assert keeps_bounds(*found)
 
 
-def test_a_state_with_nowhere_to_go() -> None:
-    refused([30, 20], forbidden=[(0, 0), (1, 0)], posterior="0.9", hint="allow that it stays")
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        ({"posterior": "0.5"}, True),
+        ({"posterior": "0.49"}, False),
+        ({"guess": "1/2"}, True),
+        ({"guess": "0.49"}, False),
+        ({"least_kept": "0.01"}, False),
+        ({"changed_at_most": "2/3"}, True),
+        ({"changed_at_most": "0.66"}, False),
+        ({"changed_at_least": "0.67"}, False),
+        ({"parity": 100}, False),
+        ({"factor": 100}, False),
+    ],
+)
+def test_every_bound_is_checked(asked: dict[str, object], kept: bool) -> None:
+    built = program([12, 8, 4], **asked)
+    units = np.array([int(x) for x in EVEN], dtype=object) * built.scale
+    assert keeps_bounds(built, units) is kept
+
+
+def program_for(v: list[int], forbidden: Any = (), **asked: Any) -> Program:
+    (pairs,) = allowed_pairs([np.arange(len(v))], len(v), forbidden, None, None)
+    return program_of(v, pairs, Bounds.of(**asked))
+
+
+def shortage(program: Program, senders: tuple[int, ...]) -> int:
+    """Records of some states less the places that they find, by the definition."""
+    i, j, states = program.pairs.released, program.pairs.true, range(len(program.v))
+    least, room = program.least, program.most - program.least
+    records = sum(program.sums[s] - least[j == s].sum() for s in senders)
+    sent = np.isin(j, senders)
+    places = [min(program.sums[s] - least[i == s].sum(), room[sent & (i == s)].sum()) for s in states]
+    return int(records - sum(places))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_smallest_of_all_sets_with_the_largest_shortage_is_named(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    k = int(random.integers(3, 6))
+    v = random.integers(1, 40, k).tolist()
+    forbidden = [(i, j) for i in range(k) for j in range(k) if i != j and random.random() < 0.5]
+    asked = program_for(v, forbidden, posterior_own=str(random.integers(1, 8) / 10))
+    sets = [s for size in range(k + 1) for s in itertools.combinations(range(k), size)]
+    worst = max(shortage(asked, s) for s in sets)
+    found = short_states(asked)
+    if not worst:
+        assert found is None
+        return
+    smallest = [s for s in sets if shortage(asked, s) == worst]
+    assert tuple(found[0].tolist()) == smallest[0]
+    assert all(set(smallest[0]) <= set(s) for s in smallest)
+
+
+def test_a_lack_of_one_record_among_many_is_found() -> None:
+    pairs = [(0, 1), (1, 0), (0, 2), (2, 0)]
+    big = 10**15
+    assert short_states(program_for([2 * big, 20, 10, big], pairs, posterior_own="0.5")) is None
+    found = short_states(program_for([2 * big, 20, 10, big - 1], pairs, posterior_own="0.5"))
+    assert found is not None
+    assert [part.tolist() for part in found] == [[0], [3]]

@@ -1,4 +1,4 @@
-"""Plans as files: what is read, what is written back, and every way to get it wrong."""
+"""Plans as files: what is read, what is written back, every way to get it wrong; and what their rules forbid."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from tests.support.quiet import quiet
 
 from maskwell.core.phrases import HINT, MESSAGE
 from maskwell.errors import PlanError, UnknownCategoryError
-from maskwell.microdata import Protection, load_plan
-from maskwell.microdata.plans.count_methods import Sequential
-from maskwell.microdata.plans.edit_rules import Moves, Rule, Steps
+from maskwell.microdata import load_plan
+from maskwell.microdata.plans.edit_rules import Moves, Rule, Steps, read_rule
+from maskwell.microdata.plans.plan_entries import find_levels, unknown_label
 from maskwell.microdata.plans.protection import COMMON_ENTRIES, RELEASE_METHODS
 from maskwell.microdata.plans.release_plan import RELEASE_ENTRIES, read_plan
 
@@ -103,9 +104,6 @@ def test_every_entry_is_read() -> None:
         Moves("age", (("old", "middle"),)),
     )
     assert plan.codebook["roof"] == ("1", "2", "3", "9")
-
-
-def test_what_is_published_depends_on_where_the_matrix_comes_from() -> None:
     joint, age, income = read_plan(WHOLE).protections
     assert [one.publish for one in (joint, age, income)] == ["withheld", "included", "included"]
     assert [one.derived for one in (joint, age, income)] == [True, True, False]
@@ -129,14 +127,14 @@ def test_names_of_files_are_seen_from_the_folder_of_the_plan(tmp_path: Path) -> 
     sex, age, roof = load_plan(tmp_path / "plan.toml").protections
     found = (sex.options["file"], age.counts_from, roof.options["matrix"])
     assert found == tuple(str(tmp_path / name) for name in ("d.json", "census.csv", "m.csv"))
-
-
-def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="cannot read"):
         load_plan(tmp_path / "none.toml")
     (tmp_path / "plan.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(PlanError, match="not text in UTF-8"):
         load_plan(tmp_path / "plan.toml")
+    with pytest.raises(PlanError, match="is not TOML") as caught:
+        read_plan("sex,region\nf,north\n")
+    assert "were plan and data swapped?" in caught.value.hint
 
 
 def with_release(entries: str) -> str:
@@ -199,6 +197,14 @@ BAD = {
     "strength and xi": (SHORT + 'method = "inverse-frequency"\nxi = 0.5\nstrength = 0.5', "would undo xi"),
     "no clearance": (SEQ + 'publish = "included"', "would publish the counts"),
     "publish": (SEQ + 'publish = "yes"', "publish = 'yes' is not allowed"),
+    "exempt": (SEQ + 'exempt = ["single"]', "exempt = 'single' is not allowed"),
+    "intruder": (with_release("intruder = 'nobody'"), "intruder = 'nobody' is not allowed"),
+    "again, never": (SEQ + "again = 0", "again"),
+    "again, more than once": (SEQ + "again = 2", "again"),
+    "again, no number": (SEQ + 'again = "half"', "again"),
+    "draws": (SEQ + 'draws = "sometimes"', "draws"),
+    "fresh draws again": (SEQ + 'draws = "fresh"\nagain = "1/2"', "keeps none"),
+    "a swap again": (SHORT + 'method = "swap"\nbase = "sequential"\nagain = "1/2"', "exact counts of a swap"),
     "within itself": (SHORT + 'within = "sex"\nmethod = "sequential"', "number 1: 'sex' is named twice"),
     "exclude and cap": (GUESS + 'exclude = ["f"]\ncaps = {f = 0.5}', "has a cap"),
     "cap": (SHORT + 'method = "optimal"\ncaps = {f = 30}', "caps: f = 30 is out of range"),
@@ -239,12 +245,6 @@ BAD = {
 }
 
 
-def test_a_table_in_place_of_a_plan_is_taken_for_a_swap() -> None:
-    with pytest.raises(PlanError, match="is not TOML") as caught:
-        read_plan("sex,region\nf,north\n")
-    assert "were plan and data swapped?" in caught.value.hint
-
-
 @pytest.mark.parametrize(("text", "said"), BAD.values(), ids=BAD)
 def test_what_is_wrong_is_said(text: str, said: str) -> None:
     with pytest.raises(PlanError, match=said) as caught:
@@ -253,26 +253,17 @@ def test_what_is_wrong_is_said(text: str, said: str) -> None:
     assert 0 < len(caught.value.hint) <= HINT
 
 
-@pytest.mark.parametrize(
-    ("entry", "said"),
-    [
-        ('exclude = ["x"]', "exclude of 'sex': there is no category 'x'"),
-        ("[[rule]]\nforbid = {sex = ['x']}", r"\[\[rule\]\] number 1 of 'sex': there is no category 'x'"),
-    ],
-)
-def test_labels_are_those_of_the_codebook(entry: str, said: str) -> None:
-    with pytest.raises(UnknownCategoryError, match=said):
-        read_plan(SEQ + entry + '\n[codebook]\nsex = ["f", "m"]')
+def test_labels_are_those_of_the_codebook() -> None:
+    said = "there is no category 'x'"
+    for entry, of in (('exclude = ["x"]', "exclude"), ("[[rule]]\nforbid = {sex = ['x']}", r"\[\[rule\]\] number 1")):
+        with pytest.raises(UnknownCategoryError, match=f"{of} of 'sex': {said}"):
+            read_plan(SEQ + entry + '\n[codebook]\nsex = ["f", "m"]')
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        (
-            '"urbrur", "roof", "sex"]\nsens',
-            '"urbrur", "rof", "sex"]\nsens',
-            r"\[release\]: keys: the file has no column 'rof'",
-        ),
+        ('"roof", "sex"]\nsens', '"rof", "sex"]\nsens', r"\[release\]: keys: the file has no column 'rof'"),
         ('within = "marital"', 'within = "maritla"', r"number 2: within: the file has no column 'maritla'"),
         ('id = "pid"', 'id = "person"', r"\[release\]: id: the file has no column 'person'"),
         ("[codebook]", '[codebook]\ncolour = ["red"]', r"\[codebook\]: the file has no column 'colour'"),
@@ -295,20 +286,10 @@ def test_a_swap_takes_the_options_of_its_base() -> None:
         Fraction(1, 2),
         True,
     )
-
-
-def test_the_bound_on_the_match_is_that_of_the_release_unless_there_is_another() -> None:
     plan = read_plan('[release]\nkeys = "sex"\nmatch = 0.5\n' + SHORT + 'method = "lowered"')
     assert plan.match_of(plan.protections[0]) == Fraction(1, 2)
     own = read_plan('[release]\nkeys = "sex"\nmatch = 0.5\n' + SHORT + 'method = "lowered"\nmatch = 0.4')
     assert own.match_of(own.protections[0]) == Fraction(2, 5)
-
-
-def test_a_protection_is_valid_once_it_is_made() -> None:
-    with pytest.raises(PlanError, match=r"^variables is empty"):
-        Protection(variables=(), how=Sequential())
-    with pytest.raises(PlanError, match=r"^'sex' is named twice"):
-        Protection(variables=("sex",), within=("sex",), how=Sequential())
 
 
 PAGES = ("docs/how-to/release-plan.md", "docs/how-to/from-sdcmicro.md", "docs/tutorials/release.md")
@@ -335,3 +316,35 @@ def test_every_entry_is_explained(root: Path) -> None:
 def test_a_name_of_two_columns_is_none() -> None:
     with pytest.raises(PlanError, match="2 columns named 'sex'"):
         read_plan(WHOLE).check([*COLUMNS, "sex"])
+
+
+def test_a_label_outside_the_order_only_stays() -> None:
+    steps = Steps("age", 2, ("a", "b", "c", "d"))
+    assert [steps.allows("a", other) for other in "abcd"] == [True, True, True, False]
+    assert steps.allows("refused", "refused")
+    assert not steps.allows("refused", "a")
+    assert not steps.allows("a", "refused")
+    never, only = Moves("x", (("a", "b"),)), Moves("x", (("a", "b"),), only=True)
+    assert (never.allows("a", "b"), only.allows("a", "b")) == (False, True)
+    assert (never.allows("b", "a"), only.allows("b", "a")) == (True, False)
+    assert never.allows("a", "a")
+    assert only.allows("c", "c")
+
+
+def test_labels_match_by_their_text() -> None:
+    rule = read_rule({"forbid": {"roof": [9, 2.0], "new": [True]}}, "rule")
+    assert rule == Rule({"roof": ("9", "2"), "new": ("True",)})
+    assert find_levels(["9", "2", "a", "true"], [9, 2.0, "a", True], "x") == [9, 2.0, "a", True]
+
+
+def test_an_unknown_label_is_named_but_none_of_the_file() -> None:
+    with quiet(
+        UnknownCategoryError, match="exclude: there is no category 'refusd'", values="'refused', 'yes'"
+    ) as found:
+        find_levels(["refusd"], ["refused", "yes"], "exclude")
+    assert "refused" not in found.value.hint
+    assert unknown_label("refusd", ["refused"], "exclude", ["refused"]).hint == "did you mean 'refused'?"
+    with pytest.raises(UnknownCategoryError) as caught:
+        find_levels(["x" * 500], list(range(100_000)), "exclude of 'code'")
+    assert len(caught.value.message) <= MESSAGE
+    assert len(caught.value.hint) <= HINT

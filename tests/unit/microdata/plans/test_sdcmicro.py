@@ -27,16 +27,10 @@ def test_each_variable_is_randomized_on_its_own_within_the_strata() -> None:
     assert (walls.options["diagonal"], walls.strength) == (Fraction(4, 5), Fraction(1))
     assert (plan.keys, plan.weights) == (("roof", "sex"), "w")
     assert read_plan(plan.to_toml()) == plan
-
-
-def test_a_matrix_is_used_as_it_is_with_rows_as_truths() -> None:
     roof, walls = plan_from_sdcmicro(["roof", "walls"], pd={"roof": "roof.csv", "walls": "0.5"}).protections
     assert (roof.method, roof.options["matrix"], roof.options["orientation"]) == ("fixed", "roof.csv", "rows")
     assert roof.strength == 1
     assert walls.options["diagonal"] == Fraction(1, 2)
-
-
-def test_one_for_all_or_one_for_each() -> None:
     with pytest.raises(PlanError, match="3 values of pd for 2 variables"):
         plan_from_sdcmicro(["roof", "walls"], pd=[1, 1, 1])
     with pytest.raises(PlanError, match="alpha has nothing for 'walls'"):

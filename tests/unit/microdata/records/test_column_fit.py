@@ -78,6 +78,14 @@ def test_fits_are_those_learned_from_the_other_records() -> None:
     np.testing.assert_allclose(fit.fits(cells, records), np.moveaxis(expected, 2, 0), atol=1e-9)
     every, each = np.repeat(cells, len(records)), np.tile(records, len(cells))
     np.testing.assert_allclose(fit.fits_of_pairs(every, each), fit.fits(cells, records).reshape(2, -1), atol=1e-9)
+    rows = made()
+    fit, cells = fit_of(rows), np.array([2, 7, 9])
+    costs = fit.exchange_costs(cells)
+    for i, j in combinations(range(3), 2):
+        own, other = (np.array([fit.records_of(cells[[k]])]).ravel() for k in (i, j))
+        fits = [fit.fits(cells[[i, j]], each).mean(axis=2) for each in (own, other)]
+        lost = (fits[0][:, 0] - fits[0][:, 1]) + (fits[1][:, 1] - fits[1][:, 0])
+        assert costs[i, j] / 1e6 == pytest.approx(np.abs(lost).mean(), abs=1e-6) and costs[i, j] == costs[j, i]
 
 
 def test_what_a_released_file_tells_is_learned_from_it() -> None:
@@ -97,17 +105,6 @@ def test_what_a_released_file_tells_is_learned_from_it() -> None:
     np.testing.assert_array_equal(fit.cells, fit_of(rows).cells)  # the first one is as it was
 
 
-def test_an_exchange_costs_what_the_records_of_two_cells_lose() -> None:
-    rows = made()
-    fit, cells = fit_of(rows), np.array([2, 7, 9])
-    costs = fit.exchange_costs(cells)
-    for i, j in combinations(range(3), 2):
-        own, other = (np.array([fit.records_of(cells[[k]])]).ravel() for k in (i, j))
-        fits = [fit.fits(cells[[i, j]], each).mean(axis=2) for each in (own, other)]
-        lost = (fits[0][:, 0] - fits[0][:, 1]) + (fits[1][:, 1] - fits[1][:, 0])
-        assert costs[i, j] / 1e6 == pytest.approx(np.abs(lost).mean(), abs=1e-6) and costs[i, j] == costs[j, i]
-
-
 def test_pairs_of_many_labels_count_as_single_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = made()
     whole = fit_of(rows)
@@ -118,9 +115,6 @@ def test_pairs_of_many_labels_count_as_single_keys(monkeypatch: pytest.MonkeyPat
     np.testing.assert_allclose(fit.labels.ways @ np.ones(4), [3, 2.5])  # a pair in place of two halves
     monkeypatch.setattr(column_fit, "MOST_OF_PAIRS", 0)
     assert fit_of(rows).labels.ways.tolist() == [[1.0, 1.0, 1.0]]
-
-
-def test_the_kept_records_of_long_files_are_those_of_small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = made()
     monkeypatch.setattr(column_fit, "MOST_KEPT", 10)
     monkeypatch.setattr(column_fit, "LEARNED", 40)

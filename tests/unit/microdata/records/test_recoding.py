@@ -96,24 +96,11 @@ def test_files_and_tables_are_recoded_as_by_hand(tmp_path: Path) -> None:
     assert dict(zip(found.labels(), found.counts, strict=True)) == dict(zip(twin.labels(), twin.counts, strict=True))
 
 
-def test_only_some_columns_and_an_empty_recoding() -> None:
-    data = MemoryTable(rows())
-    assert recoded(Rows.of(data), Recoding({})) is data
-    assert recoding_of(data) is None
-    with recoded(data, Recoding(RECODES)).open() as source:
-        (batch, *_) = source.batches([1])
-        assert batch.schema.names == ["job"]
-        assert {*batch.column(0).to_pylist()} == {None, "trade", "clerk", "judge"}
-
-
-def test_what_was_met_is_told() -> None:
+def test_what_was_met_is_told(tmp_path: Path) -> None:
     recoding = Recoding({"job": Recode(group={"trade": ("baker", "mason"), "judge": ("judge",)})})
     count_tables(recoded(MemoryTable(rows()), recoding), [("job",)])
     assert recoding.categories() == {"job": (4, 4)}
     assert recoding.not_met() == {"job": ["mason"]}
-
-
-def test_value_labels_that_occur_are_met(tmp_path: Path) -> None:
     spss, pandas = pytest.importorskip("pyreadstat"), pytest.importorskip("pandas")
     path = str(tmp_path / "people.sav")
     labels = {"job": {1: "baker", 2: "smith", 3: "judge"}}
@@ -130,3 +117,10 @@ def test_what_cannot_be_recoded_is_refused_without_its_values() -> None:
     halves = Recoding({"age": Recode(top=Fraction("79.5"))})
     with pytest.raises(WrongTypeError, match="cannot hold its new values"):
         count_tables(recoded(MemoryTable(rows()), halves), [("age",)])
+    data = MemoryTable(rows())
+    assert recoded(Rows.of(data), Recoding({})) is data
+    assert recoding_of(data) is None
+    with recoded(data, Recoding(RECODES)).open() as source:
+        (batch, *_) = source.batches([1])
+        assert batch.schema.names == ["job"]
+        assert {*batch.column(0).to_pylist()} == {None, "trade", "clerk", "judge"}

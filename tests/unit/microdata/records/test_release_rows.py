@@ -80,6 +80,10 @@ def test_a_stage_changes_its_variables_and_nothing_else() -> None:
         [("a",), ("b",), (None,)],
         [1, 2, 1],
     )
+    given, levels = batch(x=["a", "b"], g=["A", None]), {"x": ["a", "b"], "g": ["A"]}
+    work = releaser(given, [turning(levels, ["x"], ["x"], "ab", g=["A", None])], levels)
+    assert work.release(given).to_pydict() == {"x": ["b", "a"], "g": [None, "A"]}
+    assert work.release(given.slice(0, 1)).to_pydict() == {"x": ["b"], "g": [None]}
 
 
 def test_columns_that_are_not_published_are_gone_with_their_notes() -> None:
@@ -88,6 +92,12 @@ def test_columns_that_are_not_published_are_gone_with_their_notes() -> None:
     work = releaser(schema, [TURN], AB, dropped=["pid"])
     assert work.schema.names == ["x"]
     assert b"pid" not in b"".join(work.schema.metadata.values())
+    # A part of a table keeps the numbers of its rows: they tell which part it was, and stand beside shuffled rows.
+    pd = pytest.importorskip("pandas")
+    part = pa.Table.from_pandas(pd.DataFrame({"sex": [*"fmfmfm"]})[2:5]).schema
+    assert b'"start": 2' in part.metadata[b"pandas"]
+    notes = releaser(part, [], {}).schema.pandas_metadata
+    assert notes["index_columns"] == [] and [note["name"] for note in notes["columns"]] == ["sex"]
 
 
 def test_codes_that_stand_for_missing_values_stay_as_they_are_unless_such_a_value_is_drawn() -> None:
@@ -105,13 +115,6 @@ def test_codes_that_stand_for_missing_values_stay_as_they_are_unless_such_a_valu
         assert work.release(given).to_pydict()["x"] == released
 
 
-def test_a_linked_column_without_a_value_does_not_keep_the_true_one() -> None:
-    given, levels = batch(x=["a", "b"], g=["A", None]), {"x": ["a", "b"], "g": ["A"]}
-    work = releaser(given, [turning(levels, ["x"], ["x"], "ab", g=["A", None])], levels)
-    assert work.release(given).to_pydict() == {"x": ["b", "a"], "g": [None, "A"]}
-    assert work.release(given.slice(0, 1)).to_pydict() == {"x": ["b"], "g": [None]}
-
-
 def test_dictionary_columns_keep_their_kind_and_order_and_list_all_labels() -> None:
     levels = {"x": ["low", "mid", "high"]}
     plain = pa.array(["mid", "low", "mid"]).dictionary_encode()
@@ -122,6 +125,11 @@ def test_dictionary_columns_keep_their_kind_and_order_and_list_all_labels() -> N
         assert released.to_pylist() == ["high", "mid", "high"]
         assert released.dictionary.to_pylist() == levels["x"]
         assert released.type.ordered is column.type.ordered
+    # 128 labels fill the indices of 8 bits, so that none is left to stand for a missing value.
+    labels = [f"c{i}" for i in range(128)]
+    given = pa.DictionaryArray.from_arrays(pa.array([0, None, 127], type=pa.int8()), pa.array(labels))
+    assert LevelCoder("x", labels).codes(given).tolist() == [0, -1, 127]
+    assert LevelCoder("x", labels).codes(given.slice(1, 2)).tolist() == [-1, 127]
 
 
 @pytest.mark.skipif(not hasattr(pa, "string_view"), reason="an Arrow without views")
@@ -134,22 +142,6 @@ def test_texts_that_are_kept_as_views_are_released_as_plain_ones() -> None:
     assert {field.type for field in released.schema} == {pa.string()}
 
 
-def test_rows_that_differ_from_the_row_before_are_counted_across_batches() -> None:
-    given = batch(x=["a", "a", "b", None, None, "a"])
-    work = releaser(given, [TURN], AB)
-    for piece in (given.slice(0, 2), given.slice(0, 0), given.slice(2, 3), given.slice(5)):
-        work.release(piece)
-    assert work.breaks == {"x": 3}
-
-
-def test_small_indices_of_a_full_dictionary_are_read_with_missing_values() -> None:
-    """128 labels fill the indices of 8 bits, so that none is left to stand for a missing value."""
-    labels = [f"c{i}" for i in range(128)]
-    given = pa.DictionaryArray.from_arrays(pa.array([0, None, 127], type=pa.int8()), pa.array(labels))
-    assert LevelCoder("x", labels).codes(given).tolist() == [0, -1, 127]
-    assert LevelCoder("x", labels).codes(given.slice(1, 2)).tolist() == [-1, 127]
-
-
 def test_labels_and_combinations_that_do_not_fit_are_refused_and_not_cut_or_mixed_up() -> None:
     given, stage = batch(x=[1, 2]), turning({"x": [1, 2]}, ["x"], ["x"], [1, 2])
     with quiet(WrongTypeError, match="cannot hold all its labels", values=r"2\.5"):
@@ -160,15 +152,6 @@ def test_labels_and_combinations_that_do_not_fit_are_refused_and_not_cut_or_mixe
     wide = turning({name: [0] for name in many}, [*many], ["a"], [(0,) * 5], [0])
     with pytest.raises(TooLargeError, match="possible combinations"):
         releaser(batch(**{name: [0] for name in many}), [wide], many)
-
-
-def test_row_numbers_of_pandas_are_not_published() -> None:
-    """A part of a table keeps the numbers of its rows: they tell which part it was, and stand beside shuffled rows."""
-    pd = pytest.importorskip("pandas")
-    part = pa.Table.from_pandas(pd.DataFrame({"sex": [*"fmfmfm"]})[2:5]).schema
-    assert b'"start": 2' in part.metadata[b"pandas"]
-    notes = releaser(part, [], {}).schema.pandas_metadata
-    assert notes["index_columns"] == [] and [note["name"] for note in notes["columns"]] == ["sex"]
 
 
 # ---- the order of dictionaries
@@ -184,18 +167,12 @@ def test_the_dictionary_of_an_unchanged_column_does_not_tell_whose_value_came_fi
     assert [array.to_pylist() for array in released] == [first.to_pylist(), first.to_pylist(), later.to_pylist()]
     assert [array.dictionary.to_pylist() for array in released] == [[*"amz"], [*"amz"], [*"amzby"]]
     assert SortedDictionary().sorted(ordered) is ordered
-
-
-def test_a_shuffled_table_does_not_tell_which_values_only_its_later_rows_had() -> None:
     parts = (pa.array([*"zyzy"]).dictionary_encode(), pa.array([*"yama"]).dictionary_encode())
     table = pa.table({"sex": [*"ffmmffmm"], "town": pa.chunked_array(parts)})
     plan = ReleasePlan.of([{"variables": ["sex"], "method": "method1", "theta": "0.5"}])
     town = release_table(table, plan).data.column("town")
     assert [part.dictionary.to_pylist() for part in town.chunks] == [[*"amyz"]]
     assert sorted(town.to_pylist()) == [*"aamyyyzz"]
-
-
-def test_dictionaries_that_do_not_fit_together_are_sorted_one_by_one() -> None:
     labels = [[f"{part}{i:03}" for i in reversed(range(100))] for part in "ab"]
     arrays = [pa.array(texts).dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string())) for texts in labels]
     dictionary = SortedDictionary()

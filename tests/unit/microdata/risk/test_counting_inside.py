@@ -5,10 +5,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 from itertools import product
-from pathlib import Path
 
 import pytest
-from tests.support.command_line import run
 from tests.support.intruders import Record, assessed, best_attack_on, best_attacks, laws_of, rows_of
 from tests.support.together import together
 
@@ -86,20 +84,3 @@ def test_a_plan_that_such_a_column_breaks_is_refused(more: dict[str, list[str]])
     with pytest.raises(InfeasibleError, match="keep a chance above") as raised:
         assessed(rows_of(FOLLOWS), ("region", "country"), plan)
     assert 'add drop = ["country"] or use linked' in raised.value.hint
-
-
-def test_the_command_states_the_same_as_the_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The risk of a released file, worked out again from both files and the receipt."""
-    monkeypatch.chdir(tmp_path)
-    rows = rows_of({("f", "rich"): 3, ("f", "mid"): 3, ("m", "mid"): 1})
-    Path("true.csv").write_text("sex,income\n" + "".join(f"{a},{b}\n" for a, b in rows), encoding="utf-8")
-    Path("plan.toml").write_text(
-        '[release]\nkeys = ["sex"]\n[[protect]]\nvariables = ["sex"]\nwithin = ["income"]\n'
-        'method = "method1"\ntheta = 0.9\n',
-        encoding="utf-8",
-    )
-    stated = run("release", "true.csv", "--plan", "plan.toml", "-o", "r", "--json").json()["risk"]["after"]
-    files = ("--released", "r/public/data.csv", "--receipt", "r/internal/receipt.json")
-    again = run("risk", "true.csv", "--keys", "sex", *files, "--json").json()["after"]
-    assert again["max_risk"] == stated["max_risk"] == pytest.approx(9 / 16)
-    assert again["max_risk_released_counts"] == stated["max_risk_released_counts"]

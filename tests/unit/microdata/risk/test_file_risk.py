@@ -40,13 +40,6 @@ EXCHANGE = [
 ]
 
 
-def test_the_original_file() -> None:
-    risk = assess_risk(TOWNS, ["town", "job"], threshold=0.4).before
-    assert risk.k_anonymity == {"smallest": 1, "violations": {"2": 1, "3": 3, "5": 6}}
-    assert (risk.records, risk.cells, risk.uniques, risk.expected_matches) == (11, 4, 1, 4)
-    assert (risk.max_risk, risk.records_above, risk.guess_probability) == (1, 3, 1)
-
-
 def test_after_a_release() -> None:
     released = CellTable.of(["town", "job"], {("A", "baker"): 2, ("A", "clerk"): 4, ("B", "clerk"): 5})
     report = assess_risk(TOWNS, ["town", "job"], [stage(EXCHANGE)], released=released, threshold=0.5)
@@ -61,9 +54,6 @@ def test_after_a_release() -> None:
     assert codes_of(report) == ["released-uniques-are-often-others"]
     measures = {"unconditional", "in_range", "strict", "any_release", "released_counts", "kept"}
     assert set(report.per_cell) == {"before", "after"} | measures
-
-
-def test_a_file_that_is_not_drawn_has_no_counts_and_json_has_the_file_twice() -> None:
     report = assess_risk(TOWNS, ["job"], [stage(EXCHANGE)])
     assert report.after.uniques is None
     assert report.after.k_anonymity == {"smallest": None, "violations": None}
@@ -71,12 +61,13 @@ def test_a_file_that_is_not_drawn_has_no_counts_and_json_has_the_file_twice() ->
     assert content["uniques"] == content["before"]["uniques"] == 1
     assert content["after"]["expected_matches"] < content["before"]["expected_matches"]
     assert content["keys"] == ["job"]
-
-
-def test_keys_that_no_stage_touches() -> None:
     other = CellTable.of(["sex", "town", "job"], {("f", *cell): n for cell, n in CELLS.items()})
     report = assess_risk(other, ["sex"], [stage(EXCHANGE)])
     assert codes_of(report) == ["no-key-is-randomized"] and report.after.max_risk == report.before.max_risk
+    report = assess_risk(TOWNS, ["town", "job"], [stage(EXCHANGE)])
+    found = record_risks(report, {"town": ["B", "A"], "job": ["smith", "baker"]})
+    assert found["before"].tolist() == [0.5, 1.0]
+    assert found["after"].tolist() == report.per_cell["after"][[3, 0]].tolist()
 
 
 def test_an_exchange_that_keeps_the_counts_exactly() -> None:
@@ -137,12 +128,6 @@ def test_individual_risk_is_the_integral(f: int, p: float) -> None:
     assert individual_risk(np.array([f]), np.array([f / p]))[0] == pytest.approx(integral, rel=tolerance)
 
 
-def test_percentiles_count_records() -> None:
-    risk, counts = np.array([1.0, 0.5, 0.01]), np.array([5, 10, 85])
-    assert percentile(risk, counts, 0.95) == 0.5
-    assert percentile(risk, counts, 0.96) == 1.0
-
-
 def test_contributions_of_variables_and_levels() -> None:
     job, town = variable_contributions(TOWNS, ["town", "job"])
     assert (job.variable, job.matches_without, job.share, town.matches_without) == ("job", 2.0, 0.5, 3.0)
@@ -155,13 +140,9 @@ def test_contributions_of_variables_and_levels() -> None:
     after = variable_contributions(TOWNS, ["town", "job"], [stage(EXCHANGE)])
     assert {one.variable for one in after} == {"town", "job"}
     assert all(one.matches_without < one.matches for one in after)
-
-
-def test_risks_of_records() -> None:
-    report = assess_risk(TOWNS, ["town", "job"], [stage(EXCHANGE)])
-    found = record_risks(report, {"town": ["B", "A"], "job": ["smith", "baker"]})
-    assert found["before"].tolist() == [0.5, 1.0]
-    assert found["after"].tolist() == report.per_cell["after"][[3, 0]].tolist()
+    risk, counts = np.array([1.0, 0.5, 0.01]), np.array([5, 10, 85])
+    assert percentile(risk, counts, 0.95) == 0.5
+    assert percentile(risk, counts, 0.96) == 1.0
 
 
 REPORT = assess_risk(TOWNS, ["town", "job"])

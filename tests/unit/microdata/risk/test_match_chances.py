@@ -1,7 +1,10 @@
-"""The chance of a correct match, of one record and of all cells of a file, against fractions."""
+"""The chance of a correct match: of one record, all cells, and the very file that is released, against fractions."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,12 +12,20 @@ import pytest
 from tests.support.matching import enumerated_match, exact_risk, told_risk
 from tests.support.together import together
 
-from maskwell.core import Categories
+from maskwell.core import Categories, CellTable
+from maskwell.core.arguments import Real
 from maskwell.designs import Dense
-from maskwell.microdata.risk import identity_disclosure, match_chances
+from maskwell.designs.coded import CodedDesign
+from maskwell.designs.dense import design_of
+from maskwell.microdata import ReleasePlan
+from maskwell.microdata.matrices import inverse_frequency, method1
+from maskwell.microdata.risk import assess_risk, identity_disclosure, match_chances
+from maskwell.microdata.risk import released_counts as module
 from maskwell.microdata.risk.arrivals import SparseArrivals
 from maskwell.microdata.risk.binomial_sums import count_distributions, sums_of_terms
 from maskwell.microdata.risk.identity_disclosure import cell_risks
+from maskwell.microdata.risk.released_counts import realised_risks
+from maskwell.microdata.stages.stage_building import build_stages
 
 P = [[Fraction(3, 4), Fraction(1, 6)], [Fraction(1, 4), Fraction(5, 6)]]
 
@@ -49,12 +60,6 @@ def test_the_transform_agrees_with_fractions(n: list[int], p: list[float], x: in
     assert (found.t_low, found.t_high) == (expected.t_low, expected.t_high)
 
 
-def test_huge_counts_keep_their_digits() -> None:
-    pmf = told_risk([10**6, 10**9], [0.5, 1e-4], 0).pmf
-    assert sum(pmf.values()) == pytest.approx(1, abs=1e-9)
-    assert sum(t * p for t, p in pmf.items()) == pytest.approx(6e5, rel=1e-9)
-
-
 def test_the_strict_risk_looks_at_every_number_where_others_are_likelier_to_arrive() -> None:
     small = exact_risk([1, 40], [0.2, 0.7], 0)
     assert small.strict > small.in_range  # the share of the target rises with t, up to where all arrive
@@ -62,6 +67,16 @@ def test_the_strict_risk_looks_at_every_number_where_others_are_likelier_to_arri
     assert told_risk([1, 4000], [0.2, 0.7], 0).strict == pytest.approx(1 / 4001, rel=1e-9)
     tiny = [1, 2, 1], [1e-12, 2e-12, 1e-9], 0
     assert told_risk(*tiny).strict == pytest.approx(exact_risk(*tiny).strict, rel=1e-12)
+    pmf = told_risk([10**6, 10**9], [0.5, 1e-4], 0).pmf
+    assert sum(pmf.values()) == pytest.approx(1, abs=1e-9)
+    assert sum(t * p for t, p in pmf.items()) == pytest.approx(6e5, rel=1e-9)
+    # One record stays with 2/5 and thirty with 1/1000; nine come from elsewhere with 1/2.
+    counts, p = np.array([1, 30, 9]), np.array([0.4, 0.001, 0.5])
+    arrivals = SparseArrivals.of(counts, np.array([0, 0, 1]), 2, np.zeros(3, dtype=int), np.arange(3), p)
+    found = identity_disclosure.risks_of(arrivals, cells=np.array([0]), every_release=False)
+    exact = exact_risk(counts, p, 0).strict
+    assert exact > found.in_range[0] * 1.01
+    assert found.strict[0] == pytest.approx(exact, rel=1e-12)
 
 
 def test_many_targets_at_once_are_found_as_each_alone() -> None:
@@ -136,26 +151,102 @@ def test_a_record_stays_where_the_report_has_its_label_whatever_the_order_of_rep
     np.testing.assert_array_equal(cell_risks([2, 4], other).kept, [1 / 2, 3 / 4])
 
 
-def test_large_cells_of_many_sizes() -> None:
-    rng = np.random.default_rng(4)
-    counts = np.unique(np.concatenate([rng.integers(1, 40, 20), rng.integers(100, 30000, 20)]))
-    k = len(counts)
-    P = np.full((k, k), 0.0) + 0.9 / (k - 1) * counts.min() / counts
-    np.fill_diagonal(P, 1 - 0.9 * counts.min() / counts)
-    found = cell_risks(counts, P)
-    assert (found.in_range <= 1 / counts * (1 + 1e-12)).all()  # randomizing never raises the risk
-    assert (found.strict >= found.in_range).all()
-    for x in range(k):
-        alone = told_risk(counts.tolist(), P[x].tolist(), x)
-        assert found.in_range[x] == pytest.approx(alone.in_range, rel=1e-11)
-        assert found.unconditional[x] == pytest.approx(alone.unconditional, rel=1e-12)
+def listed_releases(counts: Sequence[int], P: Real) -> dict[tuple[int, ...], Real]:
+    """For all released counts that can be, the largest chance of each cell over all released values."""
+    records = [j for j, n in enumerate(counts) for _ in range(n)]
+    together: dict[tuple[int, ...], Real] = {}
+    for released in itertools.product(range(len(P)), repeat=len(records)):
+        chance = float(np.prod([P[i, j] for i, j in zip(released, records, strict=True)]))
+        m = tuple(np.bincount(released, minlength=len(P)).tolist())
+        flows = together.setdefault(m, np.zeros(P.shape))
+        np.add.at(flows, (np.array(released), np.array(records)), chance)
+    found = {}
+    for m, flows in together.items():
+        if flows.sum() > 0:
+            total = flows.sum() / len(records)
+            found[m] = (flows / total / np.maximum(m, 1)[:, None] / np.array(counts)).max(axis=0)
+    return found
 
 
-def test_records_with_the_same_key_hide_each_other_only_if_they_come_as_often() -> None:
-    """One record stays with 2/5 and thirty with 1/1000; nine come from elsewhere with 1/2."""
-    counts, p = np.array([1, 30, 9]), np.array([0.4, 0.001, 0.5])
-    arrivals = SparseArrivals.of(counts, np.array([0, 0, 1]), 2, np.zeros(3, dtype=int), np.arange(3), p)
-    found = identity_disclosure.risks_of(arrivals, cells=np.array([0]), every_release=False)
-    exact = exact_risk(counts, p, 0).strict
-    assert exact > found.in_range[0] * 1.01
-    assert found.strict[0] == pytest.approx(exact, rel=1e-12)
+def risks(counts: Sequence[int], design: CodedDesign, released: Sequence[int]) -> Real | None:
+    listed = SparseArrivals.from_design(np.array(counts), design)
+    return realised_risks(replace(listed, seen=np.array(released)))
+
+
+@together("theta", ["0.3", "0.6", "0.75"])
+def test_every_release_of_a_small_block_that_deals_evenly(theta: str) -> None:
+    counts = [1, 1, 2, 2]
+    design = inverse_frequency(counts, theta)
+    every = listed_releases(counts, np.asarray(design.matrix()))
+    assert len(every) == 84
+    for released, chances in every.items():
+        found = risks(counts, design, released)
+        assert found.max() == pytest.approx(chances.max(), abs=1e-14)
+        np.testing.assert_allclose(found[:2], chances[:2], atol=1e-14)  # those that could be the worst
+
+
+@together("seed", range(6))
+def test_every_release_under_any_matrix(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    counts, P = random.integers(1, 4, 3), random.dirichlet(np.ones(3), 3).T
+    P[random.integers(3), random.integers(3)] = 0
+    P /= P.sum(axis=0)
+    for released, chances in listed_releases(counts.tolist(), P).items():
+        found = risks(counts.tolist(), design_of(P), released)
+        assert found.max() == pytest.approx(chances.max(), abs=1e-12)
+
+
+@together(
+    ("counts", "design"),
+    [
+        ([1, 2, 2, 3, 40], inverse_frequency([1, 2, 2, 3, 40], "0.7")),  # few leave
+        ([10, 12, 15], inverse_frequency([10, 12, 15], 6)),  # many leave
+        ([20, 25], inverse_frequency([20, 25], 10)),  # all leave
+        ([60, 70, 80], method1([60, 70, 80], "0.6")),  # many leave each
+    ],
+)
+def test_the_integral_and_the_polynomials_agree(counts: list[int], design: CodedDesign) -> None:
+    random, P = np.random.default_rng(7), np.asarray(design.matrix())
+    for _ in range(3):
+        released = sum(random.multinomial(n, P[:, j]) for j, n in enumerate(counts))
+        blocks = module._Blocks(
+            replace(SparseArrivals.from_design(np.array(counts), design), seen=np.asarray(released)),
+            np.ones(len(counts)),
+        )
+        (group,) = blocks.grouped(blocks.dealt())
+        by_integral = module.dealt_risks(group)[0][np.argsort(group.cells[0])]
+        np.testing.assert_allclose(by_integral, blocks.block(0).risks(), rtol=1e-11)
+
+
+def test_values_that_no_record_has_can_be_dealt_to() -> None:
+    P = np.full((3, 2), 0.2)
+    P[0, 0] = P[1, 1] = 0.6
+    table = CellTable.of(["x"], {("a",): 1, ("b",): 2})
+    for released, chances in listed_releases([1, 2], P).items():
+        labels = {(name,): n for name, n in zip("abc", released, strict=True) if n}
+        plan = ReleasePlan.of(
+            [{"variables": "x", "method": "uniform", "gamma": "3"}], keys=["x"], codebook={"x": ["a", "b", "c"]}
+        )
+        report = assess_risk(table, ["x"], build_stages(plan, {("x",): table}), released=CellTable.of(["x"], labels))
+        assert report.after.max_risk_released_counts == pytest.approx(chances.max(), abs=1e-12)
+
+
+def test_what_cannot_be_told_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    P, counts = np.array([[0.5, 0.2, 0.1], [0.3, 0.7, 0.2], [0.2, 0.1, 0.7]]), [1, 5, 9]
+    assert risks(counts, design_of(P), [2, 5, 8]) is not None
+    assert risks(counts, design_of(P), [2, 5, 9]) is None  # sixteen records of fifteen
+    assert risks([1, 1], design_of(np.eye(2)), [2, 0]) is None  # nobody moves
+    table = CellTable.of(["x"], {("a",): 1, ("b",): 5, ("c",): 9})
+    plan = ReleasePlan.of([{"variables": "x", "method": "lowered", "match": "0.4"}], keys=["x"])
+    stages = build_stages(plan, {("x",): table})
+    for limit, is_told in ((module.STATES, True), (1, False)):
+        monkeypatch.setattr(module, "STATES", limit)
+        report = assess_risk(table, ["x"], stages, released=table)
+        assert report.worst >= report.after.max_risk
+        assert (report.after.max_risk_released_counts is not None) is is_told
+        assert report.is_flagged("all-counts-not-covered") is not is_told
+    assert risks(counts, design_of(P), [2, 5, 8]) is None
+    table = CellTable.of(["x"], {("a",): 2, ("b",): 5, ("c",): 9})
+    plan = ReleasePlan.of([{"variables": "x", "method": "swap", "base": "method1", "theta": "1/2"}], keys=["x"])
+    after = assess_risk(table, ["x"], build_stages(plan, {("x",): table}), released=table).after
+    assert after.max_risk_released_counts == after.max_risk_any_release

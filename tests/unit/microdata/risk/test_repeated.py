@@ -153,6 +153,10 @@ def test_what_the_three_ways_promise() -> None:
     assert (kept.unchanged, kept.change, kept.changed) == (gamma, math.inf, gamma**2)
     assert {*vars(fresh).values()} == {gamma**2}
     assert more.unchanged < gamma and max(more.change, more.changed) < math.inf
+    for design in (Uniform.from_gamma(3, Categories.numbered(500)), Sparse.unchanged(Categories.numbered(2))):
+        states = [(i,) for i in range(design.k)]
+        stage = replace(made_of(WARNER), states=states, outputs=states, design=design)
+        assert path_parities(stage, kept=True) is None
 
 
 def test_words_shared_by_truths_are_caught() -> None:
@@ -194,10 +198,3 @@ def test_a_stage_is_judged_within_what_can_become_each_other(kept: bool, again: 
         expected.append(two_releases(P, kept=True, again=then) if kept else two_releases(whole, kept=False))
     found = path_parities(stage, kept=kept)
     assert vars(found) == {name: max(getattr(one, name) for one in expected) for name in vars(found)}
-
-
-def test_a_stage_of_many_states_or_that_changes_nothing_is_left_out() -> None:
-    for design in (Uniform.from_gamma(3, Categories.numbered(500)), Sparse.unchanged(Categories.numbered(2))):
-        states = [(i,) for i in range(design.k)]
-        stage = replace(made_of(WARNER), states=states, outputs=states, design=design)
-        assert path_parities(stage, kept=True) is None

@@ -143,19 +143,6 @@ def test_who_uses_all_counts_finds_what_is_stated(keys: tuple[str, ...], publish
         assert found[unchanged] > release.risk.after.max_risk + 0.03
 
 
-def test_the_inflation_of_households_is_that_of_all_releases() -> None:
-    """Exactly: 1 + the variance of a share over all releases, over that of a sample of as many persons."""
-    release = assessed(("roof", "hsize"), ())
-    every, chance = outcomes(release)
-    factor = inflation_of(release.stages[0], "roof")
-    true = np.array([ROOFS.index(roof) for roof, _ in HOMES])
-    for value in range(3):
-        shares, share = (every == value).mean(axis=1), (true == value).mean()
-        assert chance @ shares == pytest.approx(share)
-        variance = chance @ (shares - share) ** 2
-        assert factor.factors[value] == pytest.approx(1 + 12 * variance / (share * (1 - share)))
-
-
 def test_what_counts_do_not_tell_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also of keys that are drawn both ways, a file with two of each kind: by a list of all releases it is 35 %."""
     release = assessed(("roof", "sex"), ())
@@ -258,6 +245,16 @@ def test_a_household_with_one_draw_is_found_as_a_record_of_a_file_of_households(
     assert units.known_together == pytest.approx(cell_risks([1, 2, 3], release.stages[0].design).any_release.max())
     assert units.known_together <= 0.5 + 1e-9 < 1  # the only household with its roof
     assert units.after.max_risk == units.after.max_bound
+    # Exactly: 1 + the variance of a share over all releases, over that of a sample of as many persons.
+    release = assessed(("roof", "hsize"), ())
+    every, chance = outcomes(release)
+    factor = inflation_of(release.stages[0], "roof")
+    true = np.array([ROOFS.index(roof) for roof, _ in HOMES])
+    for value in range(3):
+        shares, share = (every == value).mean(axis=1), (true == value).mean()
+        assert chance @ shares == pytest.approx(share)
+        variance = chance @ (shares - share) ** 2
+        assert factor.factors[value] == pytest.approx(1 + 12 * variance / (share * (1 - share)))
 
 
 def test_all_members_have_one_draw_which_a_key_keeps() -> None:

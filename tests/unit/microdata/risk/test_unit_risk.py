@@ -64,6 +64,9 @@ def test_one_of_a_unit_is_found_as_a_slow_twin_says() -> None:
     assert units.before.expected_records == pytest.approx(sum(slow[hid] for hid in data["hid"]))
     assert units.alone == sum(n for n in alike.values() if n == 1)
     assert units.known_together == 1 / min(alike[tuple(sorted(group))] for group in members.values())
+    table = CellTable.of(["sex"], {("f",): 2})
+    with pytest.raises(MissingValueError, match="1 record"):
+        read_units(MemoryTable({"sex": ["f", "f"], "hid": [1, None]}), "hid", table)
 
 
 def one_of(chances: Any, units: Any) -> dict[int, float]:
@@ -154,6 +157,9 @@ def test_units_are_not_published_unless_accepted() -> None:
     units = done.release.risk.units
     assert (units.seen_by, units.seen_share) == (("hid",), 1.0)
     assert units.worst >= units.known_together
+    release = assessed(people(), ["relat"], ["relat"], drop=["village", "income"], accept=["hid"])
+    (together_,) = [one for one in release.side_channels if one.kind == "shows units"]
+    assert "a changed relat may show" in together_.words
 
 
 def test_columns_of_the_household_show_together_who_belongs_to_it() -> None:
@@ -174,12 +180,6 @@ def test_columns_of_the_household_show_together_who_belongs_to_it() -> None:
     assert units.seen_share == pytest.approx(shown)
 
 
-def test_a_household_without_a_head_shows_a_change() -> None:
-    release = assessed(people(), ["relat"], ["relat"], drop=["village", "income"], accept=["hid"])
-    (together_,) = [one for one in release.side_channels if one.kind == "shows units"]
-    assert "a changed relat may show" in together_.words
-
-
 @together(
     ["more", "said"],
     [
@@ -197,9 +197,3 @@ def test_what_units_cannot_be_is_said(more: dict[str, Any], said: str) -> None:
         assess(*prepared(MemoryTable(people()), ReleasePlan.of(protect, **asked)))
     assert len(caught.value.message) <= 100
     assert len(caught.value.hint) <= 100
-
-
-def test_every_record_belongs_to_a_unit() -> None:
-    table = CellTable.of(["sex"], {("f",): 2})
-    with pytest.raises(MissingValueError, match="1 record"):
-        read_units(MemoryTable({"sex": ["f", "f"], "hid": [1, None]}), "hid", table)

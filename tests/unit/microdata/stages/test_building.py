@@ -39,20 +39,18 @@ def matrix(stage: Stage) -> np.ndarray[Any, Any]:
     return stage.design.matrix()
 
 
-def test_a_variable_alone_keeps_its_counts() -> None:
-    plan = {"protect": [{"variables": "x", "method": "method1", "theta": "2/3"}]}
-    (stage,) = stages_of(["x"], {("a",): 12, ("b",): 8, ("c",): 3}, plan)
-    assert stage.states == [("a",), ("b",), ("c",)]
-    assert (stage.invariance, stage.derived) == ("counts", True)
-    np.testing.assert_allclose(matrix(stage) @ [12, 8, 3], [12, 8, 3])
-    assert stage.expected_changed() == pytest.approx(6 / 23)
-
-
 def test_a_rule_joins_its_columns_so_that_nothing_forbidden_is_made() -> None:
     (stage,) = stages_of(["age", "marital"], FAMILY, RULED)
     assert stage.within == ("marital",)
     assert ("married", "child") not in stage.outputs
     assert any("rule" in note for note in stage.notes)
+    counts = {("1",): 10, ("2",): 12, ("3",): 9}
+    rule = [{"variable": "x", "steps": 1}]
+    best = {"variables": "x", "method": "optimal", "posterior_own": "0.7"}
+    (stage,) = stages_of(["x"], counts, {"protect": [best], "rule": rule})
+    assert matrix(stage)[0, 2] == matrix(stage)[2, 0] == 0
+    with pytest.raises((EditRuleError, PlanError), match=r"forbids|rule"):
+        stages_of(["x"], counts, {"protect": [{"variables": "x", "method": "sequential"}], "rule": rule})
 
 
 def matrix_of(variable: str, categories: list[str], rows: list[list[str]], **more: Any) -> dict[str, Any]:
@@ -92,16 +90,6 @@ def test_what_one_fixed_matrix_makes_is_not_made_forbidden_by_the_next() -> None
     stages_of(["age", "marital"], counts, {"protect": [younger, second], "rule": RULE})
 
 
-def test_steps_are_kept_by_the_linear_program_and_refused_where_they_cannot_be() -> None:
-    counts = {("1",): 10, ("2",): 12, ("3",): 9}
-    rule = [{"variable": "x", "steps": 1}]
-    best = {"variables": "x", "method": "optimal", "posterior_own": "0.7"}
-    (stage,) = stages_of(["x"], counts, {"protect": [best], "rule": rule})
-    assert matrix(stage)[0, 2] == matrix(stage)[2, 0] == 0
-    with pytest.raises((EditRuleError, PlanError), match=r"forbids|rule"):
-        stages_of(["x"], counts, {"protect": [{"variables": "x", "method": "sequential"}], "rule": rule})
-
-
 def test_excluded_categories_stay_and_are_never_drawn() -> None:
     counts = {("a",): 12, ("b",): 8, ("refused",): 5}
     plan = {"protect": [{"variables": "x", "method": "method1", "theta": "1", "exclude": ["refused"]}]}
@@ -109,16 +97,9 @@ def test_excluded_categories_stay_and_are_never_drawn() -> None:
     P = matrix(stage)
     place = stage.states.index(("refused",))
     assert P[place].tolist() == P[:, place].tolist() == [float(i == place) for i in range(3)]
-
-
-def test_labels_of_the_codebook_that_do_not_occur_have_the_type_of_the_column() -> None:
-    for there, book, absent in (
-        (True, ["true", "false"], False),
-        (date(2020, 1, 1), ["2020-01-01", "2021-01-01"], date(2021, 1, 1)),
-    ):
-        plan = {"protect": [{"variables": "x", "method": "uniform", "gamma": 3}], "codebook": {"x": book}}
-        (stage,) = stages_of(["x"], {(there,): 3}, plan)
-        assert stage.states == [(there,), (absent,)]
+    protect = {"variables": "x", "method": "sequential", "strength": "1/2"}
+    (stage,) = stages_of(["x"], {("a",): 12, ("b",): 8, ("c",): 3}, {"protect": [protect]})
+    assert matrix(stage)[0, 0] == pytest.approx(0.5 + 0.5 * 0.625)
 
 
 def test_linked_columns_follow_or_are_refused() -> None:
@@ -136,6 +117,13 @@ def test_missing_values_stay_out_unless_they_are_a_category() -> None:
     assert stage.states == [("a",), ("b",)]
     (stage,) = stages_of(["x"], counts, {"protect": protect, "missing": "category"})
     assert stage.states == [("a",), ("b",), (None,)]
+    for there, book, absent in (
+        (True, ["true", "false"], False),
+        (date(2020, 1, 1), ["2020-01-01", "2021-01-01"], date(2021, 1, 1)),
+    ):
+        plan = {"protect": [{"variables": "x", "method": "uniform", "gamma": 3}], "codebook": {"x": book}}
+        (stage,) = stages_of(["x"], {(there,): 3}, plan)
+        assert stage.states == [(there,), (absent,)]
 
 
 def test_a_fixed_matrix_is_not_derived_and_keeps_its_order_of_categories() -> None:
@@ -149,7 +137,7 @@ def test_a_fixed_matrix_is_not_derived_and_keeps_its_order_of_categories() -> No
     assert 'orientation = "rows"' in caught.value.hint
 
 
-def test_one_matrix_for_each_cell() -> None:
+def test_one_matrix_for_each_cell(tmp_path: Path) -> None:
     counts = {("n", "a"): 3, ("n", "b"): 4, ("s", "a"): 1, ("s", "b"): 2}
     north, south = [["0.8", "0.3"], ["0.2", "0.7"]], [["0.9", "0.4"], ["0.1", "0.6"]]
     more = {"within": "r", "matrix": {"n": north, "s": south, "w": south}, "categories": ["a", "b"]}
@@ -158,6 +146,19 @@ def test_one_matrix_for_each_cell() -> None:
     assert any("w" in note for note in stage.notes)
     with quiet(UnknownCategoryError, match="a cell of r has no matrix", values="s"):
         stages_of(["r", "x"], counts, fixed(**{**more, "matrix": {"n": north}}))
+    path = tmp_path / "m.csv"
+    path.write_text(",a,b\nb,0.1,0.8\na,0.9,0.2\n")
+    counts = {("n", "a"): 3, ("n", "b"): 4, ("s", "a"): 1, ("s", "b"): 2}
+    protect = {"variables": "x", "within": "r", "method": "fixed", "orientation": "columns"}
+    rule = [{"forbid": {"x": ["b"], "sex": ["m"]}}]  # joins a column that the matrices know nothing of
+    plan = {"protect": [{**protect, "matrix": {"n": str(path), "s": str(path)}}], "rule": rule}
+    both = {(r, x, sex): n for (r, x), n in counts.items() for sex in (("f", "m") if x == "a" else ("f",))}
+    with quiet(EditRuleError, values="4 records"):
+        stages_of(["r", "x", "sex"], both, plan)
+    (stage,) = stages_of(["r", "x"], counts, {"protect": plan["protect"]})
+    assert stage.outputs[0] == ("n", "b")
+    assert stage.design.outputs.labels[0] == ("n", "b")
+    np.testing.assert_allclose(stage.keeps, [0.9, 0.8, 0.9, 0.8])
 
 
 def test_cells_that_an_earlier_randomization_makes_have_their_matrix_too() -> None:
@@ -174,22 +175,6 @@ def test_cells_that_an_earlier_randomization_makes_have_their_matrix_too() -> No
     without = {**later, "matrix": {"n": cells["n"], "s": {"u": own}}}
     with quiet(UnknownCategoryError, match="a cell of r and t has no matrix", values="s, v"):
         stages_of(["r", "t", "x"], counts, {"protect": [earlier, without]})
-
-
-def test_reports_of_a_matrix_by_cell_keep_their_own_order(tmp_path: Path) -> None:
-    path = tmp_path / "m.csv"
-    path.write_text(",a,b\nb,0.1,0.8\na,0.9,0.2\n")
-    counts = {("n", "a"): 3, ("n", "b"): 4, ("s", "a"): 1, ("s", "b"): 2}
-    protect = {"variables": "x", "within": "r", "method": "fixed", "orientation": "columns"}
-    rule = [{"forbid": {"x": ["b"], "sex": ["m"]}}]  # joins a column that the matrices know nothing of
-    plan = {"protect": [{**protect, "matrix": {"n": str(path), "s": str(path)}}], "rule": rule}
-    both = {(r, x, sex): n for (r, x), n in counts.items() for sex in (("f", "m") if x == "a" else ("f",))}
-    with quiet(EditRuleError, values="4 records"):
-        stages_of(["r", "x", "sex"], both, plan)
-    (stage,) = stages_of(["r", "x"], counts, {"protect": plan["protect"]})
-    assert stage.outputs[0] == ("n", "b")
-    assert stage.design.outputs.labels[0] == ("n", "b")
-    np.testing.assert_allclose(stage.keeps, [0.9, 0.8, 0.9, 0.8])
 
 
 def test_a_demand_makes_a_uniform_design_over_the_codebook() -> None:
@@ -214,9 +199,6 @@ def test_counts_of_another_file_make_a_matrix_that_tells_nothing_of_this_one(tmp
     assert isinstance(stage.design, Sparse)
     with pytest.raises(PlanError, match="another file does not keep the counts of this file"):
         build_stages(ReleasePlan.of([{**protect, "invariance": "counts"}]), {("x",): table}, count_external(read))
-
-
-def test_a_category_that_the_other_file_does_not_have_is_not_left_as_it_is(tmp_path: Path) -> None:
     other = tmp_path / "last_year.csv"
     other.write_text("x\n" + "a\n" * 50 + "b\n" * 30)
     protect = {"variables": "x", "method": "method1", "theta": "1/2", "counts_from": str(other)}
@@ -288,12 +270,6 @@ def test_weighted_tables_are_called_biased_only_where_weights_differ(weights: li
     plan = ReleasePlan.of([{"variables": "x", "method": "inverse-frequency", "xi": "0.5"}], weights="w")
     (stage,) = build_stages(plan, {("x",): weighted})
     assert any("weighted tables of these columns are biased" in note for note in stage.notes) is said
-
-
-def test_strength_mixes_with_the_identity() -> None:
-    protect = {"variables": "x", "method": "sequential", "strength": "1/2"}
-    (stage,) = stages_of(["x"], {("a",): 12, ("b",): 8, ("c",): 3}, {"protect": [protect]})
-    assert matrix(stage)[0, 0] == pytest.approx(0.5 + 0.5 * 0.625)
 
 
 HALVES = [["1/2", "1/2"], ["1/2", "1/2"]]

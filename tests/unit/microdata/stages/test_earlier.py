@@ -1,22 +1,29 @@
-"""Matrices of an earlier release on another file: labels, counts, linked columns, rules, and what is refused."""
+"""Matrices of an earlier release on another file, and what a randomization achieves, measured on its matrix."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Hashable
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
+from tests.support.releases import stage_of
 
 from maskwell.core import CellTable
 from maskwell.errors import EditRuleError, InfeasibleError, PlanError, UnknownCategoryError
-from maskwell.microdata import Release, ReleasePlan
+from maskwell.microdata import Protection, Release, ReleasePlan
 from maskwell.microdata.assessment import assess_tables
 from maskwell.microdata.folder.receipt import stage_from_dict
 from maskwell.microdata.folder.receipt_contents import stage_to_dict
 from maskwell.microdata.kept_bounds import check_kept
+from maskwell.microdata.matrices import Bounds
+from maskwell.microdata.stages.achieved_bounds import achieved, guessed
 from maskwell.microdata.stages.stage import Stage
 from maskwell.microdata.true_file import tables_of
+from maskwell.microdata.utility.utility_report import expected_share
 
 Cells = dict[tuple[Hashable, ...], int]
 METHOD1 = {"variables": "job", "method": "method1", "theta": "1/2"}
@@ -54,16 +61,10 @@ def test_labels_take_the_type_of_this_file() -> None:
     assert stage.states == [("1",), ("2",), ("3",)]
     assert stage.fingerprint == first.stages[0].fingerprint
     assert stage.counts.tolist() == [3, 5, 0]
-
-
-def test_labels_that_become_one_are_refused() -> None:
     plan = ReleasePlan.of([{"variables": "job", "method": "method1", "theta": "1/2"}])
     first = assessed({("f", "1"): 3, ("f", "1.0"): 5}, plan)
     with pytest.raises(PlanError, match="not written as in the earlier file"):
         assessed({("f", 1.0): 3, ("m", 2.5): 5}, plan, read_back(first))
-
-
-def test_a_missing_value_is_a_state_where_the_plan_says_so() -> None:
     plan = ReleasePlan.of([METHOD1], missing="category")
     first = assessed({("f", "a"): 3, ("f", None): 5}, plan)
     (stage,) = assessed({("f", "a"): 4, ("f", None): 1}, plan, read_back(first)).stages
@@ -131,3 +132,54 @@ def test_a_match_of_the_protection_is_looked_at_again(bound: Any) -> None:
     first = assessed({("f", "a"): 50, ("f", "b"): 60, ("f", "c"): 40}, plan)
     with pytest.raises(InfeasibleError, match=r"= 0\.3 is broken"):
         check_kept(assessed({("f", "a"): 50, ("f", "b"): 60, ("f", "c"): 1}, plan, read_back(first)))
+
+
+def stage_with(P: list[list[str]], counts: list[int], cells: list[int] | None = None) -> Stage:
+    states = [(f"s{i}",) for i in range(len(counts))]
+    return stage_of(["x"], states, P, counts, cells=np.array(cells or [0] * len(counts)))
+
+
+TWO_STATES = stage_with([["3/4", "1/2"], ["1/4", "1/2"]], [20, 10])
+BLOCKS = stage_with([["1", "0", "0"], ["0", "3/4", "1/4"], ["0", "1/4", "3/4"]], [5, 10, 10], [0, 1, 1])
+
+
+BY_HAND = {"posterior": 0.75, "posterior_own": 0.75, "odds": 3, "guess": (15 + 5) / 30, "parity": 2, "least_kept": 0.5}
+BY_HAND |= {"factor": 1.5, "changed_at_most": 1 / 3, "changed_at_least": 1 / 3}  # s1 given s1: 1/2 against 1/3
+
+
+def test_values_worked_out_by_hand() -> None:
+    assert {bound: achieved(TWO_STATES, bound) for bound in BY_HAND} == pytest.approx(BY_HAND)
+
+
+def test_cells_are_looked_at_one_by_one() -> None:
+    assert achieved(BLOCKS, "parity") == pytest.approx(3)
+    assert achieved(BLOCKS, "posterior") == 1  # the cell with one state
+    assert achieved(BLOCKS, "odds") == math.inf
+    assert achieved(BLOCKS, "guess") == 1 and guessed(BLOCKS) == pytest.approx((5 + 15) / 25)
+    pairs = stage_with([["1", "0", "0"], ["0", "3/4", "1/4"], ["0", "1/4", "3/4"]], [0, 10, 10], [0, 1, 1])
+    assert achieved(pairs, "guess") == pytest.approx(3 / 4)  # a cell without records asks nothing
+    whole = stage_with([["1", "0", "0"], ["0", "3/4", "1/4"], ["0", "1/4", "3/4"]], [5, 10, 10])
+    assert achieved(whole, "parity") == math.inf == achieved(whole, "factor")
+    assert {name for name in Bounds.names() if achieved(TWO_STATES, name) is None} == {"match"}
+
+
+FILE = {("a", "x"): 1, ("b", "y"): 30, ("c", "z"): 9, (None, "x"): 10}
+
+
+def release() -> Release:
+    protections = [Protection.of(["u"], method="method1", theta=1), Protection.of(["v"], method="method1", theta=1)]
+    plan = ReleasePlan.of(protections, keys=["u", "v"])
+    whole = CellTable.of(["u", "v"], FILE)
+    return assess_tables({columns: whole.project(columns) for columns in tables_of(plan)}, plan)
+
+
+def test_stages_meet_the_same_records() -> None:
+    """u: one record of each of three categories moves. v: nine of each of three, of 11, 30 and 9."""
+    away = {"a": Fraction(1), "b": Fraction(1, 30), "c": Fraction(1, 9), None: Fraction(0)}
+    moved = {"x": Fraction(9, 11), "y": Fraction(9, 30), "z": Fraction(1)}
+    exact = sum(n * (1 - (1 - away[u]) * (1 - moved[v])) for (u, v), n in FILE.items()) / 50
+    assert release().expected_change() == pytest.approx(float(exact), abs=1e-14)
+    found = release()
+    assert found.utility.variables["u"].expected_changed == pytest.approx(3 / 50)  # as realised shares are counted
+    assert found.to_dict()["variables"]["u"]["expected_changed"] == pytest.approx(3 / 50)
+    assert expected_share(release().stages, [CellTable.of(["u"], {("a",): 1})], ["u", "v"]) is None

@@ -1,4 +1,4 @@
-"""What a release is good for: distances, associations, inflation, and the tables that are expected."""
+"""What a release is good for: distances, associations, inflation, expected tables, regressions; which one is better."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from tests.support.released import moved
 from tests.support.releases import stage_of
 from tests.support.together import together
 
-from maskwell.core import CellTable, SeededRandom
+from maskwell.core import Categories, CellTable, SeededRandom
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
+from maskwell.microdata import RiskUtilityPoint
+from maskwell.microdata.risk_utility import beaten_by
 from maskwell.microdata.stages.stage import expected_table
-from maskwell.microdata.utility import assess_utility
+from maskwell.microdata.utility import UtilityReport, assess_utility, compare_regressions
 from maskwell.microdata.utility.utility_measures import cramers_v, expected_variation, inflation_of, table_distance
 
 EXAMPLE = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
@@ -45,9 +47,11 @@ def test_distances_of_tables() -> None:
     assert (found.largest_change, found.changed_most) == (pytest.approx(0.2), 0)
     assert table_distance([1, 0], [0, 1]).hellinger == pytest.approx(1)
     assert table_distance([1, 1], [1, 0]).hellinger == pytest.approx(np.sqrt(1 - np.sqrt(0.5)))
-
-
-def test_cramers_v_is_that_of_scipy() -> None:
+    before, after = CellTable.of(["x"], {("a",): 8, ("b",): 2}), CellTable.of(["x"], {("a",): 9, ("c",): 1})
+    one = assess_utility([before], [after], [X]).variables["x"]
+    assert one.categories == ("a", "b", "c")
+    assert one.after.tolist() == [0.9, 0, 0.1]
+    assert one.distance.total_variation == pytest.approx(0.2)
     from scipy.stats.contingency import association
 
     table = np.array([[10, 3, 4], [2, 8, 6]])
@@ -117,17 +121,6 @@ def test_inflation_of_one_variable_is_that_of_its_matrix() -> None:
     np.testing.assert_allclose(found.effective, [11.66, 11.51, 11.84], atol=5e-3)
     np.testing.assert_allclose(found.added, added)
     np.testing.assert_allclose(found.shift, 0, atol=1e-15)
-
-
-def test_inflation_of_a_margin_is_that_of_sums() -> None:
-    counts = np.array([6, 3, 2, 4])
-    stage = stage_of(("x", "y"), [*product("ab", "uv")], np.outer(counts / 15, np.ones(4)), counts.tolist())
-    for variable in ("x", "y"):
-        found = inflation_of(stage, variable)
-        np.testing.assert_allclose(found.factors, 2)  # nothing is left of the true value
-
-
-def test_inflation_for_weights() -> None:
     P = [["1/4", "3/8", "3/10"], ["3/8", "1/4", "3/10"], ["3/8", "3/8", "4/10"]]
     weights, squares = np.array([4.0, 4, 5]), np.array([10.0, 8, 25])
     stage = stage_of(
@@ -140,16 +133,6 @@ def test_inflation_for_weights() -> None:
     np.testing.assert_allclose(found.factors, 1 + found.added * 169 / spread)
 
 
-def test_inflation_of_a_fixed_matrix_is_that_of_the_moment_estimate() -> None:
-    P = [["0.8", "0.1", "0.1"], ["0.1", "0.8", "0.2"], ["0.1", "0.1", "0.7"]]
-    stage = stage_of(("x",), [("a",), ("b",), ("c",)], P, [50, 30, 20], invariance="none", derived=False)
-    found = inflation_of(stage, "x")
-    np.testing.assert_allclose(found.factors, [2.020, 2.430, 2.979], atol=5e-4)
-    np.testing.assert_allclose(found.shift, [45 / 100 - 0.5, 33 / 100 - 0.3, 22 / 100 - 0.2])
-    table = CellTable.of(["x"], {("a",): 50, ("b",): 30, ("c",): 20})
-    assert any("more than double" in flag for flag in assess_utility([table], stages=[stage]).flags)
-
-
 def test_swaps_add_nothing_and_singular_matrices_tell_nothing() -> None:
     states: list[tuple[Hashable, ...]] = [("a",), ("b",)]
     swap = inflation_of(stage_of(("x",), states, [["1/2"] * 2] * 2, [5, 5], method="swap"), "x")
@@ -159,35 +142,13 @@ def test_swaps_add_nothing_and_singular_matrices_tell_nothing() -> None:
     assert inflation_of(flat, "x") is None
     report = assess_utility([CellTable.of(["x"], {("a",): 5, ("b",): 3})], stages=[flat])
     assert report.to_dict()["variables"]["x"]["vif"] is None
-
-
-def test_a_report_of_a_release_that_was_made() -> None:
-    """A seeded release of 6,000 records: what is realised lies near what was expected."""
-    table = CellTable.of(["x", "y"], {("a", "u"): 2400, ("a", "v"): 1600, ("b", "u"): 600, ("b", "v"): 1400})
-    x = stage_of(("x",), [("a",), ("b",)], [["0.9", "0.2"], ["0.1", "0.8"]], [4000, 2000])
-    codes = np.repeat(table.codes, table.counts, axis=0)
-    made = x.design.sample(codes[:, 0].astype(np.uint8), random=SeededRandom(8)).data
-    counts = np.bincount(made.astype(int) * 2 + codes[:, 1], minlength=4)
-    after = CellTable.of(["x", "y"], dict(zip(table.labels(), counts.tolist(), strict=True)))
-    changed = float((made != codes[:, 0]).mean())
-    found = assess_utility([table], [after], [x], changed={"x": changed})
-    one, (pair,), shown = found.variables["x"], found.pairs, found.to_dict()
-    assert one.expected_changed == pytest.approx(0.8 / 6)
-    assert one.realised_changed == pytest.approx(one.expected_changed, abs=0.025)
-    assert one.distance.total_variation < 5 * one.expected_variation
-    assert one.changed_most in ("a", "b") and found.worst_inflation == one.inflation.worst
-    assert pair.after == pytest.approx(pair.expected, abs=0.06)
-    assert shown["variables"]["x"]["realised_changed"] == changed
-    assert shown["variables"]["x"]["vif_by_category"][0]["category"] == "a"
-    assert shown["pairs"][0]["columns"] == ["x", "y"]
-
-
-def test_a_category_that_appears_or_disappears_is_counted_as_zero() -> None:
-    before, after = CellTable.of(["x"], {("a",): 8, ("b",): 2}), CellTable.of(["x"], {("a",): 9, ("c",): 1})
-    one = assess_utility([before], [after], [X]).variables["x"]
-    assert one.categories == ("a", "b", "c")
-    assert one.after.tolist() == [0.9, 0, 0.1]
-    assert one.distance.total_variation == pytest.approx(0.2)
+    P = [["0.8", "0.1", "0.1"], ["0.1", "0.8", "0.2"], ["0.1", "0.1", "0.7"]]
+    stage = stage_of(("x",), [("a",), ("b",), ("c",)], P, [50, 30, 20], invariance="none", derived=False)
+    found = inflation_of(stage, "x")
+    np.testing.assert_allclose(found.factors, [2.020, 2.430, 2.979], atol=5e-4)
+    np.testing.assert_allclose(found.shift, [45 / 100 - 0.5, 33 / 100 - 0.3, 22 / 100 - 0.2])
+    table = CellTable.of(["x"], {("a",): 50, ("b",): 30, ("c",): 20})
+    assert any("more than double" in flag for flag in assess_utility([table], stages=[stage]).flags)
 
 
 def test_what_was_not_counted() -> None:
@@ -196,11 +157,83 @@ def test_what_was_not_counted() -> None:
     assert (pair.expected, pair.after, pair.kept, pair.weakened) == (None, None, None, False)
     with pytest.raises(ParameterError, match="'x'"):
         assess_utility([CellTable.of(["y"], {("u",): 1})], stages=[X])
-
-
-def test_a_file_without_records() -> None:
     empty = CellTable.of(["x", "y"], {})
     found = assess_utility([empty], [empty], [stage_of(("x",), [("a",)], [[1]], [0])])
     assert found.variables["x"].distance is None and found.variables["x"].inflation is None
     assert found.pairs[0].before is None
     assert found.to_dict()["variables"]["x"]["expected_changed"] == 0
+
+
+def made_up(n: int = 3000) -> dict[str, list[object]]:
+    random = np.random.default_rng(4)
+    age, group = random.normal(0, 1, n), random.choice(["u", "v"], n)
+    chance = 1 / (1 + np.exp(-(0.3 + 0.8 * age + 0.9 * (group == "v"))))
+    smokes = np.where(random.random(n) < chance, "yes", "no")
+    income = 2 + 1.5 * age - 0.7 * (group == "v") + random.normal(0, 1, n)
+    return {"smokes": smokes.tolist(), "age": age.tolist(), "group": group.tolist(), "income": income.tolist()}
+
+
+def test_open_regressions_are_those_of_statsmodels() -> None:
+    pd, smf = pytest.importorskip("pandas"), pytest.importorskip("statsmodels.formula.api")
+    table = made_up()
+    frame = pd.DataFrame(table)
+    frame["yes"] = (frame.smokes == "yes").astype(int)
+    found = compare_regressions("smokes ~ age + group", table, table).original
+    expected = smf.logit("yes ~ age + group", frame).fit(disp=0)
+    for term in found.terms:
+        place = found.terms.index(term)
+        assert found.estimates[place] == pytest.approx(expected.params[term], abs=1e-6)
+        assert found.standard_error[place] == pytest.approx(expected.bse[term], rel=1e-4)
+    linear = compare_regressions("income ~ age + group", table, table).original
+    ols = smf.ols("income ~ age + group", frame).fit(cov_type="HC0")
+    for term in linear.terms:
+        place = linear.terms.index(term)
+        assert linear.estimates[place] == pytest.approx(ols.params[term], abs=1e-9)
+        assert linear.standard_error[place] == pytest.approx(ols.bse[term], rel=1e-3)
+
+
+def test_a_release_weakens_a_coefficient_and_its_design_puts_it_right() -> None:
+    table = made_up()
+    design = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])
+    design = design.with_labels(Categories.of(["yes", "no"]))
+    released = {**table, "smokes": list(design.randomize(table["smokes"], random=SeededRandom(3)))}
+    found = compare_regressions("smokes ~ age + group", table, released, designs={"smokes": design})
+    age = next(term for term in found.terms if term.term == "age")
+    assert abs(age.released) < 0.75 * abs(age.original)
+    assert age.corrected == pytest.approx(age.original, abs=4 * (age.corrected_error or 0))
+    (a, b), (c, d) = (
+        fit.confidence_interval()[found.original.terms.index("age")] for fit in (found.original, found.released)
+    )
+    assert age.overlap == pytest.approx(((min(b, d) - max(a, c)) / (b - a) + (min(b, d) - max(a, c)) / (d - c)) / 2)
+    assert age.overlap < 0
+    assert any("do not meet" in flag for flag in found.flags)
+    report = UtilityReport({}).with_regressions([found])
+    assert report.flags == found.flags
+    assert report.to_dict()["regressions"][0]["terms"][0]["term"] == found.terms[0].term
+
+
+def test_what_only_one_file_has() -> None:
+    table = made_up(300)
+    other = {**table, "group": ["w" if g == "v" else g for g in table["group"]]}
+    found = compare_regressions("smokes ~ age + group", table, other)
+    assert found.missing == ("group[T.v]", "group[T.w]")
+    assert any("only one file" in flag for flag in found.flags)
+    with pytest.raises(ParameterError, match="one file"):
+        compare_regressions("smokes ~ age", table, {**table, "smokes": table["income"]})
+
+
+Figures = tuple[float, float, float, int]
+
+
+@pytest.mark.parametrize(
+    ("figures", "beaten"),
+    [
+        ([(0.5, 0.1, 1, 0), (0.5, 0.1, 1, 0)], [None, None]),
+        ([(0.9, 0.2, 1, 0), (0.3, 0.15, 1, 0), (0.6, 0.05, 1, 0)], [1, None, None]),  # the safest of its betters
+        ([(1, 0.2, 900, 400), (1, 0.4, 300, 1)], [None, None]),  # one that leaves more to be found beats nothing
+    ],
+)
+def test_a_point_is_beaten_by_the_safest_of_its_betters(figures: list[Figures], beaten: list[int | None]) -> None:
+    names = ("risk", "changed", "matches", "above")
+    points = [RiskUtilityPoint(label="", **dict(zip(names, one, strict=True))) for one in figures]
+    assert beaten_by(points) == beaten
