@@ -113,9 +113,6 @@ def test_bit_j_is_category_j(name: str) -> None:
         assert (named == held).all()
 
 
-# ---- negative controls: the same audit must catch these
-
-
 class TruthFirst(Subset):
     """Emits the chosen categories as a list with the kept true one first: the known leak."""
 

@@ -47,9 +47,6 @@ def close(actual: Any, expected: Any, scale: float = 1.0) -> None:
     np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-11 * scale)
 
 
-# ---- the matrix
-
-
 @each_matrix
 def test_columns_sum_to_one_exactly_and_no_entry_is_negative(name: str) -> None:
     rows = twin_of(name).rows
@@ -94,9 +91,6 @@ def test_reports_are_all_different_and_as_many_as_rows(name: str) -> None:
         assert (np.unpackbits(space, axis=1, bitorder="little")[:, design.k :] == 0).all()
 
 
-# ---- privacy
-
-
 @each_matrix
 def test_parity(name: str) -> None:
     design, expected = EXAMPLES[name], twin_of(name).parity()
@@ -126,9 +120,6 @@ def test_total_variation(name: str) -> None:
 @each_matrix
 def test_admissibility(name: str) -> None:
     assert EXAMPLES[name].is_admissible() == twin_of(name).is_admissible()
-
-
-# ---- linear algebra
 
 
 @each_matrix
@@ -246,9 +237,6 @@ def test_how_a_recovery_spreads_where_it_belongs(name: str) -> None:
         close(counted @ twin.P, others)
 
 
-# ---- sampling and counting
-
-
 @each
 @together("path", ["compiled", "plain"])
 def test_tally_counts_what_was_sampled(name: str, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,9 +334,6 @@ def test_reports_of_another_design_are_refused(name: str) -> None:
         design.tally(other.sample(np.zeros(3, dtype=int), random=SeededRandom(1)))
 
 
-# ---- identity
-
-
 @each
 def test_a_design_file_gives_the_same_design_back(name: str) -> None:
     design = EXAMPLES[name]
@@ -444,9 +429,6 @@ def test_bad_shares_are_refused(name: str) -> None:
         for method in (design.solve, design.second_moment, design.second_moment_diagonal):
             with told(MaskwellError):
                 method(bad)
-
-
-# ---- huge designs
 
 
 def huge() -> dict[str, Design]:

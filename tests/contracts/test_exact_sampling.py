@@ -102,9 +102,6 @@ def test_probabilities_that_fit_into_the_words_leave_nothing_unsettled(name: str
         assert rest == 0
 
 
-# ---- the kernels with their real words
-
-
 def kernel_rows(design: Design, codes: Any, words: Any, path: str) -> tuple[Any, list[int]]:
     """Reports and unsettled rows of one of the two paths."""
     chosen = getattr(kernels, path)

@@ -104,8 +104,6 @@ def _python(column: Any) -> list[Any]:
     return list(made)
 
 
-# ---- through files
-
 WRITERS: dict[str, tuple[str, str, Callable[[Any, str], Any]]] = {
     "pandas to Parquet": ("pandas", ".parquet", lambda table, path: table.to_parquet(path)),
     "pandas to CSV": ("pandas", ".csv", lambda table, path: table.to_csv(path, index=False)),
@@ -155,9 +153,6 @@ def test_bytes_that_pandas_wrote_to_csv_are_refused_with_the_way_out(tmp_path: P
     for data in (path, pd.read_csv(path)):
         with pytest.raises(ReportError, match="sets='texts'"):
             tally(data, {"answer": design})
-
-
-# ---- other forms of a column, and what is refused
 
 
 def masks(name: str) -> Any:
@@ -239,9 +234,6 @@ def test_a_missing_report_is_said(column: Any) -> None:
         with pytest.raises(MissingValueError):
             tally(data, {"answer": DESIGNS["subset"]})
         assert tally(data, {"answer": DESIGNS["subset"]}, missing="drop")["answer"].n == 1
-
-
-# ---- counts
 
 
 PRIVATE, SEEDED = (Counts(np.array([3, 1]), 4, "sha256:1", private) for private in (True, False))

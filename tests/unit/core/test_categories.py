@@ -62,9 +62,6 @@ def labels(request):
     return KINDS[request.param]
 
 
-# --- labels ---------------------------------------------------------------------------------------------------------
-
-
 def test_order_is_kept_and_codes_count_up(labels):
     categories = Categories.of(labels)
     assert list(categories.labels) == labels
@@ -99,9 +96,6 @@ def test_unknown_label_has_no_code():
 def test_repr_stays_short():
     assert repr(Categories.of(["a", "b"])) == "Categories('a', 'b')"
     assert repr(Categories.numbered(10**6)) == "Categories(0, 1, 2, 3, ... (1,000,000 in all))"
-
-
-# --- encode and decode ----------------------------------------------------------------------------------------------
 
 
 def containers(labels, codes):
@@ -189,9 +183,6 @@ def test_empty_columns_are_fine():
     for values in ([], np.array([]), np.array([], dtype=str), np.array([], dtype=np.int64)):
         assert Categories.of(["a", "b"]).encode(values).codes.tolist() == []
     assert Categories.of(["a", "b"]).decode([], like=[]) == []
-
-
-# --- unknown and missing values -------------------------------------------------------------------------------------
 
 
 def test_unknown_values_are_listed_with_counts():
@@ -287,9 +278,6 @@ def test_what_is_missing():
     assert not any(map(is_missing, ["", 0, False, "nan", (math.nan,), [], np.array([1, 2])]))
 
 
-# --- decode ---------------------------------------------------------------------------------------------------------
-
-
 @together(
     ("labels", "dtype", "result"),
     [
@@ -310,9 +298,6 @@ def test_a_type_that_cannot_hold_the_labels_gives_way(labels, dtype, result):
     back = Categories.of(labels).decode([1, 0], like=np.zeros(2, dtype=dtype))
     assert back.dtype.kind == result
     assert back.tolist() == [labels[1], labels[0]]
-
-
-# --- matching by text -----------------------------------------------------------------------------------------------
 
 
 @together(
@@ -383,9 +368,6 @@ def test_texts_that_differ_are_told_apart_in_text_columns():
 def test_missing_stays_missing_by_text():
     encoded = Categories.of(["nan", "None"]).encode([None, math.nan, "nan", "None"], match="text", missing="drop")
     assert encoded.codes.tolist() == [0, 1]
-
-
-# --- JSON -----------------------------------------------------------------------------------------------------------
 
 
 @together(

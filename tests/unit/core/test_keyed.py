@@ -66,9 +66,6 @@ def words(ids: Any, states: Any, count: int, *, variable: str = "sex", design: s
     return KEYED.stream(variable, design).words(KEYED.names(ids), states, count)
 
 
-# ---- the construction
-
-
 @pytest.mark.parametrize("record", [-5, "Zoë-07"])
 @pytest.mark.parametrize("state", [0, 1, 3, 2**32 + 1])
 def test_words_are_as_described(record: int | str, state: int) -> None:
@@ -84,9 +81,6 @@ def test_words_are_fixed_for_ever() -> None:
     """A change would break the draws of releases that were made: it needs another version in the subkeys."""
     assert words([1, "x"], [0, 2], 2).tolist() == GOLDEN
     assert KEYED.commitment() == COMMITMENT
-
-
-# ---- what words depend on
 
 
 def test_words_do_not_depend_on_order_or_chunks() -> None:
@@ -216,17 +210,11 @@ def test_words_of_two_truths_or_designs_are_independent(design: str, bit: int) -
     assert not fits(pairs(earlier_words(ids, here, 1), earlier_words(ids, there, 1)), flat)
 
 
-# ---- bad input
-
-
 OTHERS = [[True], [1.5], [1e300], [2.0**53], [b"a"], [(1, 2)], np.array([7], "M8[D]"), np.array([7], "M8[ns]")]
 TOO_LARGE = [np.array([2.0**24], np.float32), np.array([2.0**11], np.float16), np.array([2.0**53])]
 
 
 WEAK = ["", "00" * 15, b"short", "0" * 33, "correct horse battery staple", "00" * 32, b"\1\2" * 16]
-
-
-# ---- the key stays where it is
 
 
 def test_the_key_is_not_shown() -> None:

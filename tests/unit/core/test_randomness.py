@@ -113,9 +113,6 @@ def test_a_twin_reads_the_same_words() -> None:
     assert (stream.twin().words(5, 3, 2) == stream.words(5, 3, 2)).all()
 
 
-# ---- sources
-
-
 def test_a_seed_gives_the_same_streams_again() -> None:
     one, two = SeededRandom(7), SeededRandom(7)
     first = [one.stream().words(0, 2, 2).tolist() for _ in range(3)]
@@ -205,8 +202,6 @@ def test_threads_sample_as_one_would() -> None:
         thread.join()
     assert [found[seed] for seed in range(8)] == expected
 
-
-# ---- fork: in a process of its own, since pytest itself may hold threads
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 

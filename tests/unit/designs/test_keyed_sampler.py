@@ -73,9 +73,6 @@ def test_reports_follow_the_design_and_variables_are_independent() -> None:
     assert not fits(np.bincount(first, minlength=3), wrong)
 
 
-# ---- what two releases tell of a truth that changed
-
-
 def two_waves(draw: Callable[[Array, Array], Array]) -> tuple[Array, Array, Array, Array]:
     """Truths and reports of 14,000 people whose truth changed from one wave to the next."""
     rng = np.random.default_rng(11)

@@ -40,9 +40,6 @@ def dense_twin(design: Sparse) -> Dense:
     return Dense.of(design.exact_matrix(), design.inputs, design.outputs)
 
 
-# ---- making
-
-
 def test_every_way_to_make_one_gives_the_same_design() -> None:
     abc = Categories.of(["a", "b", "c"])
     made = Sparse.from_integers([0, 2, 3, 5], [0, 2, 1, 0, 2], [6, 2, 9, 2, 4], abc)
@@ -146,9 +143,6 @@ def test_arrays_of_a_design_cannot_be_changed() -> None:
             array[0] = 1
 
 
-# ---- sampling
-
-
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(("k", "per_column", "largest"), [(3, 3, 9), (12, 8, 99), (40, 17, 2**40), (90, 80, 2**56)])
 def test_draws_equal_those_of_the_dense_twin(
@@ -232,9 +226,6 @@ def test_leading_bits_are_the_thresholds_of_the_definition(largest: int) -> None
     assert as_objects.tolist() == expected
 
 
-# ---- parity
-
-
 def test_parity_tells_apart_chances_that_are_one_float() -> None:
     big = 10**40
     two = Categories.of(list("xy"))
@@ -252,9 +243,6 @@ def test_parity_where_floats_are_too_small_for_a_ratio() -> None:
     unseen = Sparse.of_columns([{0: 1, 1: 10**330}, {0: 10, 1: 10**330}])
     assert (unseen.values == [0, 1, 0, 1]).all()
     assert unseen.parity_exact() == dense_twin(unseen).parity_exact()
-
-
-# ---- linear algebra
 
 
 def test_components_of_states() -> None:
@@ -311,9 +299,6 @@ def test_many_small_cells_are_solved_together() -> None:
         design.second_moment(design.apply(pi))
     with pytest.raises(TooLargeError):
         design.matrix()
-
-
-# ---- large designs
 
 
 def test_many_states_are_drawn_from() -> None:

@@ -27,9 +27,6 @@ def unrelated(p: float) -> Dense:
     return Dense.of([[1, p, 1 - p, 0], [0, 1 - p, p, 1]], PAIRS)
 
 
-# ---- whole numbers
-
-
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.integers(20, 500))
 def test_whole_numbers_are_close_and_sum_up(weights: list[float], n: int) -> None:
     shares = np.array(weights) + 1e-6
@@ -43,9 +40,6 @@ def test_whole_numbers_are_close_and_sum_up(weights: list[float], n: int) -> Non
 def test_the_largest_remainder_is_rounded_up() -> None:
     assert whole_numbers(np.array([0.5, 0.3, 0.2]), 11, least=[0, 0, 0]) == (6, 3, 2)
     assert whole_numbers(np.array([1.0, 0.0]), 11, least=[2, 0]) == (11, 0)
-
-
-# ---- strata
 
 
 def test_no_other_division_is_better() -> None:
@@ -151,9 +145,6 @@ def test_bad_strata(strata: list[Stratum], given: dict[str, Any], said: str) -> 
     with pytest.raises(MaskwellError) as caught:
         allocate_strata(strata, **given)
     assert said in str(caught.value)
-
-
-# ---- samples
 
 
 @given(st.floats(0.55, 0.95), st.floats(0.05, 0.45), st.floats(0.05, 0.95), st.floats(0.05, 0.95))

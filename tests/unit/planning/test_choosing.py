@@ -103,9 +103,6 @@ def test_three_estimators_of_each_unary_design():
     assert choose(10, 20).ranked[0].added_variance == pytest.approx(1.1967, abs=5e-5)
 
 
-# ---- errors and numbers of respondents
-
-
 @pytest.mark.parametrize(("k", "gamma", "n"), [(3, 4, 1000), (10, 2, 500), (64, "2.718281828", 10**6)])
 def test_errors_are_those_of_the_formula(k, gamma, n):
     choice = choose(k, gamma, n=n)
@@ -159,9 +156,6 @@ def test_without_respondents_only_variances():
     assert all(option.rms_error is option.margin is option.n is None for option in choice.options)
 
 
-# ---- assumed shares
-
-
 def test_the_extremal_design_is_listed_for_assumed_shares():
     named = by_name(choose(4, 3, pi=["1/2", "1/5", "1/5", "1/10"]))
     assert named["extremal"].rank == 2
@@ -194,9 +188,6 @@ def test_an_extremal_design_that_is_there_already_is_said():
     assert "gamma-diagonal" in choose(3, 3, pi=["0.5", "0.3", "0.2"]).notes[0]
     assert "subset selection of size 2" in choose(6, Demand.from_epsilon("0.7"), pi=[Fraction(1, 6)] * 6).notes[0]
     assert "14" in choose(20, 3, pi=[Fraction(1, 20)] * 20).notes[0]
-
-
-# ---- labels, values, refusals
 
 
 def test_the_design_is_over_the_labels():
@@ -238,9 +229,6 @@ def test_five_per_cent_more_is_little_whatever_the_last_bits():
         for more, name in ((1.05, "k-ary"), (1.0500001, "subset")):
             diagonal = replace(options["k-ary"], added_variance=more * x)
             assert recommend([diagonal, subset], 0.0)[0].name == name
-
-
-# ---- complex samples
 
 
 LABELS, PI = ["never", "once", "often"], ["0.7", "0.2", "0.1"]
@@ -304,9 +292,6 @@ def test_refusals(options: dict[str, object], said: str) -> None:
     with pytest.raises(MaskwellError, match=said) as raised:
         mw.choose(categories=LABELS, epsilon=1, n=900, category=category, sampling=options)  # type: ignore[arg-type]
     assert raised.value.hint
-
-
-# ---- the frontier
 
 
 GAMMAS = ["1.2", "2", "6", "30"]

@@ -148,9 +148,6 @@ def test_parities_that_no_float_holds() -> None:
     assert shown[0].startswith("At equal protection (parity 1e+399) one.json and two.json are equally informative")
 
 
-# ---- by other measures
-
-
 PRIOR = (Fraction(1, 5), Fraction(1, 2), Fraction(3, 10))
 
 
@@ -163,9 +160,6 @@ def measures() -> st.SearchStrategy[Measure]:
         Measure.of("hazard", sensitive=[0, 2], prior=PRIOR),
     ]
     return st.sampled_from(made)
-
-
-# ---- dilution
 
 
 @given(dense_designs(), measures(), st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20))
@@ -199,9 +193,6 @@ def test_what_has_no_family_cannot_be_made_to_tell_more() -> None:
     with pytest.raises(ParameterError) as caught:
         at_level(chow(5, 3, 2), Measure.of("ratio"), Fraction(5))
     assert "values from 1 to 3.33333 can be reached" in str(caught.value)
-
-
-# ---- comparisons
 
 
 @given(st.floats(0.02, 0.98), st.floats(0.02, 0.98), st.floats(0.01, 0.99))
@@ -285,9 +276,6 @@ def test_measures_that_do_not_fit_the_categories() -> None:
     for at in (1, "0.5"):
         with pytest.raises(ParameterError, match="cannot be the protection"):
             compare(warner("0.8"), warner("0.7"), at=at)
-
-
-# ---- efficiency
 
 
 def test_relative_efficiency_is_the_ratio_of_variances_for_two_categories() -> None:

@@ -233,9 +233,6 @@ def test_what_is_handed_out_was_checked(monkeypatch: pytest.MonkeyPatch) -> None
         improve(Dense.of([["0.4", "0.3"], ["0.5", "0.3"], ["0.1", "0.4"]]))
 
 
-# ---- without a bound
-
-
 REVEALING = Dense.of([["1/2", 0], ["1/2", 1]], YES_NO)
 
 
@@ -273,9 +270,6 @@ def test_any_design_is_dominated_by_the_truth() -> None:
     assert diverse.garbling() == LocalDiversity.of(2, ABC).exact_matrix()
 
 
-# ---- bad input
-
-
 WARNER = Uniform.from_gamma(3, YES_NO)
 SKEW = Dense.of([["1/2", "1/4"], ["1/2", "3/4"]], YES_NO)
 
@@ -310,9 +304,6 @@ def test_too_many_sets() -> None:
     with pytest.raises(TooLargeError, match="different sets of 200 categories") as raised:
         improve(Dense.of([[Fraction(p, total) for p, total in zip(row, P.sum(axis=0), strict=True)] for row in P]))
     assert raised.value.hint
-
-
-# ---- added variance
 
 
 def test_best_added_variance_of_all_estimators() -> None:

@@ -196,9 +196,6 @@ def test_bad_categories(sensitive: int) -> None:
     assert raised.value.hint
 
 
-# ---- the best design at a level
-
-
 def test_the_best_design_at_a_level() -> None:
     design = best_one_sided(ratio_for("0.1", "0.5"), YES_NO)
     assert design.exact_matrix() == [[1, Fraction(1, 9)], [0, Fraction(8, 9)]]

@@ -127,9 +127,6 @@ def test_refusals(call):
         call()
 
 
-# ---- switches
-
-
 def test_switches_agree_with_the_vectors(shared: Path) -> None:
     for v in json.loads((shared / "spec/privacy_vectors.json").read_text(encoding="utf-8"))["q_switch_points"]:
         assert switch_gamma(v["k"], v["q"]) == pytest.approx(v["gamma_switch"], abs=1e-12)

@@ -55,9 +55,6 @@ def transition(rng: np.random.Generator, m: int, k: int, top: int = 9, zeros: fl
     return Dense.from_integers(columns.tolist(), numbered(k), numbered(m))
 
 
-# ---- every way
-
-
 def test_the_same_rows_in_another_order_and_split() -> None:
     P = dense([["1/2", "1/4"], ["1/3", "1/4"], ["1/6", "1/2"]])
     A = dense([["1/12", "1/4"], ["1/2", "1/4"], [0, 0], ["1/12", "1/4"], ["1/3", "1/4"]])
@@ -166,9 +163,6 @@ def test_sets_and_codes_compare() -> None:
     P, A = Unary.rappor_from_gamma(16, ABC), Uniform.from_gamma(2, ABC)
     assert order_of(P, A).verdict == "first"
     assert order_of(A, P).verdict == "second"
-
-
-# ---- structures that are never written out
 
 
 @together("k", [2, 5, 10**6])
@@ -282,9 +276,6 @@ def test_whatever_the_solver_says_becomes_a_transition_matrix(seed: int) -> None
     np.testing.assert_allclose(np.array(blackwell.nearest_transition(good), dtype=float), good, atol=1e-15)
 
 
-# ---- rounding
-
-
 def floats(rows: Any) -> Dense:
     return dense(np.asarray(rows, dtype=float))
 
@@ -376,9 +367,6 @@ def test_floats_are_ordered_within_the_tolerance_or_clearly_not() -> None:
 def test_a_tolerance_is_small(tolerance: Any) -> None:
     with pytest.raises(ParameterError, match="tolerance"):
         order_of(Uniform.from_gamma(3, ABC), Uniform.from_gamma(2, ABC), tolerance=tolerance)
-
-
-# ---- bad input, and the form of answers
 
 
 @together("other", [YES_NO, Categories.of(["b", "a", "c"]), numbered(3), numbered(1000)])

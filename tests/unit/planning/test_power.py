@@ -25,9 +25,6 @@ def shares(k: int) -> Any:
     return st.lists(st.floats(0.01, 1), min_size=k, max_size=k).map(lambda x: np.array(x) / np.sum(x))
 
 
-# ---- variances
-
-
 @given(shares(3), st.floats(0.5, 4), st.floats(0, 2), st.integers(0, 2))
 @settings(max_examples=25)
 def test_no_shares_are_worse_than_the_worst(pi: Any, deff: float, cv: float, category: int) -> None:
@@ -74,9 +71,6 @@ def test_clusters_inflate_the_sampling_part_only_and_weights_the_other() -> None
     assert complex_.randomization == pytest.approx(1.16 * plain.randomization)
 
 
-# ---- margins
-
-
 def test_n_and_margin_are_each_others_inverse() -> None:
     n = plan_sample(WARNER, pi=[0.1, 0.9], margin=0.05).n
     assert plan_sample(WARNER, pi=[0.1, 0.9], n=n).margin <= 0.05 < plan_sample(WARNER, pi=[0.1, 0.9], n=n - 1).margin
@@ -115,9 +109,6 @@ def test_a_design_that_tells_nothing() -> None:
     for ask in (lambda: plan_sample(coin, n=10), lambda: plan_test(coin, pi=[0.1, 0.9], n=10, power=0.8)):
         with pytest.raises(NotIdentifiableError):
             ask()
-
-
-# ---- tests
 
 
 @pytest.mark.parametrize("design", [WARNER, LEAN])

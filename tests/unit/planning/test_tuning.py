@@ -101,9 +101,6 @@ def test_what_cannot_be_reached(family: str, given: dict[str, Any], said: str) -
     assert said in str(caught.value)
 
 
-# ---- from a design
-
-
 @pytest.mark.parametrize("family", KEPT)
 def test_a_design_is_tuned_within_its_family(family: str) -> None:
     measure = Measure.of("ratio")

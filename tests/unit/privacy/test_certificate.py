@@ -97,9 +97,6 @@ def test_the_program_of_the_page_is_short_and_knows_no_maskwell() -> None:
     assert "import hashlib, json, math, sys\n" in text
 
 
-# ---- changes of one digit
-
-
 def digits_of(name: str, part: str, aside: set[str]) -> list[tuple[Any, Any]]:
     """Places and values with a digit in one part of a certificate."""
     content = json.loads(made.certificates()[name].text())
@@ -155,9 +152,6 @@ def test_sealing_again_is_what_makes_a_certificate() -> None:
     """Or the two tests above would not show that the claims are checked."""
     for proof in made.certificates().values():
         assert made.sealed_again(proof.content) == proof.text()
-
-
-# ---- lies by hand
 
 
 def lie(name: str, place: tuple[Any, ...], value: Any) -> str:
@@ -503,9 +497,6 @@ def test_anything_can_be_given(content: Any) -> None:
     assert not verify_certificate(content).ok
 
 
-# ---- demands
-
-
 @together(
     "demand",
     [
@@ -681,9 +672,6 @@ def test_epsilon_is_rounded_down_the_same_way_by_both(epsilon: str) -> None:
     assert both_hold(text)
 
 
-# ---- forms
-
-
 def test_a_composed_design_is_certified_by_its_matrix() -> None:
     twice = Composed.of(WARNER, WARNER)
     proof = certify(twice)
@@ -729,9 +717,6 @@ def test_large_designs_have_small_certificates_that_are_checked() -> None:
             assert holds(text)
 
 
-# ---- improvement
-
-
 def test_a_wrong_garbling_is_not_certified() -> None:
     better, proof = made.improved(made.ROUGH, gamma=3)
     with pytest.raises(CertificateError, match="column"):
@@ -753,9 +738,6 @@ def test_without_a_bound_the_truth_improves_everything() -> None:
     text = certify(better, improvement=proof).text()
     assert json.loads(text)["claims"]["parity"] == "inf"
     assert both_hold(text)
-
-
-# ---- files
 
 
 def test_saving_and_loading(tmp_path: Path) -> None:

@@ -151,9 +151,6 @@ def test_a_deck_of_what_decimals_stand_for_is_not_less_private() -> None:
     assert exact.less_private
 
 
-# ---- what people read
-
-
 def test_numbers_do_not_turn_the_meaning_around() -> None:
     assert parity_of(NEAR_TWO) == "2 (within 1e-9; given as decimals)"
     assert stands_for(NEAR_TWO) == 2

@@ -30,9 +30,6 @@ def shares(counts: list[int]) -> list[Fraction]:
     return [Fraction(count, sum(counts)) for count in counts]
 
 
-# ---- Liu and Chow
-
-
 @given(weights, st.integers(1, 50))
 def test_the_jar(white: list[int], red: int) -> None:
     p, *q = shares([red, *white])
@@ -52,9 +49,6 @@ def test_jars_that_reveal_say_so() -> None:
     assert liu_chow(TWO, 0, ["0.5", "0.5"], allow_unidentifiable=True).rank() == 1
 
 
-# ---- Bourke and Dalenius
-
-
 @given(weights)
 def test_the_cyclic_deck(counts: list[int]) -> None:
     w, k = shares(counts), len(counts)
@@ -71,9 +65,6 @@ def test_decks_with_a_vanishing_fourier_coefficient_fail() -> None:
             bourke_dalenius(FOUR, w)
         assert bourke_dalenius(FOUR, w, allow_unidentifiable=True).rank() < 4
     assert bourke_dalenius(THREE, [0, 1, 0]).provenance["warning"] == NO_PROTECTION
-
-
-# ---- designs made to a demand
 
 
 @pytest.mark.parametrize(
@@ -102,8 +93,6 @@ def test_parameters_out_of_range_are_refused(build: Callable[[], Any]) -> None:
     with pytest.raises(ParameterError):
         build()
 
-
-# ---- bits
 
 ITEMS = ["bread", "milk", "eggs"]
 
@@ -158,9 +147,6 @@ def test_bad_items_are_refused() -> None:
         bits([], p="0.8")
     with pytest.raises(WrongTypeError):
         bits("bread", p="0.8")
-
-
-# ---- a deck of any orders
 
 
 @given(weights)

@@ -48,9 +48,6 @@ def estimable(wanted: list[int], *designs: Design) -> bool:
     return bool(np.allclose(score @ P, wanted))
 
 
-# ---- the unrelated question without its yes-rate
-
-
 @given(probabilities, probabilities)
 def test_a_known_rate_is_the_pair_design_averaged_over_the_unrelated_answer(p: Fraction, beta: Fraction) -> None:
     """Where the two answers are independent, the four columns weigh beta and 1 - beta."""
@@ -82,9 +79,6 @@ def test_members_who_say_yes_with_an_unknown_trait(p: Fraction, alpha: Fraction)
     yes = first_row(mangat_singh_singh(p))
     known = mangat_singh_singh(p, alpha, allow_unidentifiable=True)
     assert first_row(known) == [yes[0], alpha * yes[1] + (1 - alpha) * yes[2]]
-
-
-# ---- statements about categories
 
 
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=5))
@@ -127,9 +121,6 @@ def test_the_question_with_several_answers_is_a_jar(p: Fraction, weights: list[i
     assert greenberg(categories, p, beta, allow_unidentifiable=True) == jar
 
 
-# ---- kinds of respondents
-
-
 @given(probabilities, probabilities)
 def test_two_samples_find_three_kinds(p1: Fraction, p2: Fraction) -> None:
     for build in (cheating, lie_detector):
@@ -140,9 +131,6 @@ def test_two_samples_find_three_kinds(p1: Fraction, p2: Fraction) -> None:
 def test_the_lie_detector_is_cheating_detection_with_other_names(p: Fraction) -> None:
     honest, lying, other = first_row(lie_detector(p))
     assert [honest, other, lying] == first_row(cheating(1 - p))
-
-
-# ---- the same design under other names
 
 
 @given(probabilities)
@@ -160,9 +148,6 @@ def test_devices_that_are_others(p: Fraction) -> None:
 def test_a_second_card_for_members_about_to_say_no(p: Fraction) -> None:
     """Counted out over both cards: members say no only if both say that they are outside."""
     assert first_row(singh_joarder(p, allow_unidentifiable=True)) == [1 - (1 - p) ** 2, 1 - p]
-
-
-# ---- two answers
 
 
 @given(probabilities, probabilities)
@@ -201,9 +186,6 @@ def test_repeated_answers_need_one_question() -> None:
         repeated([warner("0.7"), cheating("0.2")])
     with pytest.raises(InputError):
         repeated([])
-
-
-# ---- bad input
 
 
 @pytest.mark.parametrize(

@@ -35,9 +35,6 @@ def check_columns(design: Dense, a: Fraction, b: Fraction) -> None:
     assert design.parity_exact() == max(ratio(a, b), ratio(1 - a, 1 - b))
 
 
-# ---- formulas
-
-
 @given(probabilities)
 def test_warner(p: Fraction) -> None:
     check_columns(warner(p, allow_unidentifiable=True), p, 1 - p)
@@ -107,9 +104,6 @@ def test_christofides_mirrors(weights: list[int]) -> None:
     assert design.identifiable == (p != p[::-1])
 
 
-# ---- where they fail
-
-
 @pytest.mark.parametrize(
     "build",
     [
@@ -170,9 +164,6 @@ def test_a_list_must_be_a_list(given: Any) -> None:
         christofides(given)
     with pytest.raises((WrongTypeError, InputError)):
         warner([0.5])  # type: ignore[arg-type]
-
-
-# ---- what is noted
 
 
 @pytest.mark.parametrize(
