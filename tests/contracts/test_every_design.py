@@ -48,22 +48,14 @@ def close(actual: Any, expected: Any, scale: float = 1.0) -> None:
 
 
 @each_matrix
-def test_columns_sum_to_one_exactly_and_no_entry_is_negative(name: str) -> None:
+def test_matrix_and_transitions_are_those_of_the_twin(name: str) -> None:
     rows = twin_of(name).rows
     assert [sum(column) for column in zip(*rows, strict=True)] == [1] * EXAMPLES[name].k
     assert all(isinstance(p, Fraction) and p >= 0 for row in rows for p in row)
-
-
-@each_matrix
-def test_matrix_is_the_exact_matrix(name: str) -> None:
     design = EXAMPLES[name]
     assert design.matrix().shape == (design.m, design.k)
     design.matrix()[:] = 7  # a copy
     np.testing.assert_allclose(design.matrix(), twin_of(name).P, rtol=4e-16, atol=0)
-
-
-@each_matrix
-def test_transitions_are_the_entries_that_are_not_zero_truth_by_truth(name: str) -> None:
     design, P = EXAMPLES[name], EXAMPLES[name].matrix()
     truths, reports = np.nonzero(P.T)
     transitions = design.transitions()
@@ -71,10 +63,6 @@ def test_transitions_are_the_entries_that_are_not_zero_truth_by_truth(name: str)
     np.testing.assert_array_equal(transitions.truths, truths)
     np.testing.assert_allclose(transitions.p, P[reports, truths], rtol=1e-15)
     assert transitions.starts.tolist() == np.searchsorted(truths, np.arange(design.k + 1)).tolist()
-
-
-@each_matrix
-def test_exact_transitions_are_those_of_the_twin(name: str) -> None:
     columns = [dict(enumerate(column)) for column in zip(*twin_of(name).rows, strict=True)]
     expected = [{report: p for report, p in column.items() if p} for column in columns]
     assert EXAMPLES[name].transitions_exact() == expected
@@ -92,7 +80,7 @@ def test_reports_are_all_different_and_as_many_as_rows(name: str) -> None:
 
 
 @each_matrix
-def test_parity(name: str) -> None:
+def test_privacy_and_chances_of_reports_are_those_of_the_matrix(name: str) -> None:
     design, expected = EXAMPLES[name], twin_of(name).parity()
     assert design.parity_exact() == expected
     assert type(design.parity_exact()) in (Fraction, float)
@@ -101,29 +89,13 @@ def test_parity(name: str) -> None:
         design.epsilon(),
         math.log(expected.numerator) - math.log(expected.denominator) if expected != math.inf else math.inf,
     )
-
-
-@each_matrix
-def test_guess_probability(name: str) -> None:
     design, twin = EXAMPLES[name], twin_of(name)
     close(design.guess_probability(), twin.guess(np.full(design.k, 1 / design.k)))
     ties = np.repeat([3.0, 1.0], [1, design.k - 1]) / (design.k + 2)
     for prior in [*proportions(design.k), ties]:
         close(design.guess_probability(prior), twin.guess(prior))
-
-
-@each_matrix
-def test_total_variation(name: str) -> None:
     close(EXAMPLES[name].total_variation(), twin_of(name).total_variation())
-
-
-@each_matrix
-def test_admissibility(name: str) -> None:
     assert EXAMPLES[name].is_admissible() == twin_of(name).is_admissible()
-
-
-@each_matrix
-def test_apply(name: str) -> None:
     for pi in proportions(EXAMPLES[name].k):
         close(EXAMPLES[name].apply(pi), twin_of(name).apply(pi))
 
@@ -159,7 +131,7 @@ def test_squared_entries_and_the_largest_in_each_row(name: str) -> None:
 
 
 @each_matrix
-def test_rank_and_condition(name: str) -> None:
+def test_rank_condition_and_solve(name: str) -> None:
     design, P = EXAMPLES[name], twin_of(name).P
     assert design.rank() == np.linalg.matrix_rank(P)
     assert design.identifiable == (design.rank() == design.k)
@@ -167,10 +139,6 @@ def test_rank_and_condition(name: str) -> None:
         np.testing.assert_allclose(design.condition(), np.linalg.cond(P), rtol=1e-7)
     else:
         assert design.condition() == math.inf
-
-
-@each_matrix
-def test_solve_undoes_apply(name: str) -> None:
     design = EXAMPLES[name]
     for pi in proportions(design.k):
         if design.identifiable:
@@ -283,7 +251,9 @@ def test_both_kernels_give_the_same_reports(name: str, monkeypatch: pytest.Monke
 
 
 @each
-def test_reports_do_not_depend_on_how_the_rows_are_cut(name: str) -> None:
+def test_reports_depend_neither_on_how_the_rows_are_cut_nor_on_threads(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     design = EXAMPLES[name]
     codes = np.arange(500) % design.k
     whole = design.sample(codes, random=SeededRandom(2)).data
@@ -291,12 +261,6 @@ def test_reports_do_not_depend_on_how_the_rows_are_cut(name: str) -> None:
         going_on = design.sampler(SeededRandom(2))
         pieces = [going_on.sample(piece).data for piece in np.split(codes, cuts)]
         assert (np.concatenate(pieces) == whole).all()
-
-
-@each
-def test_reports_do_not_depend_on_the_number_of_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    design = EXAMPLES[name]
-    codes = np.arange(500) % design.k
     alone = design.sample(codes, random=SeededRandom(2), threads=1).data
     monkeypatch.setattr(sampler, "BYTES_PER_THREAD", 256)
     monkeypatch.setattr(sampler, "CHUNK_BYTES", 100)
@@ -327,14 +291,6 @@ def test_no_rows_is_no_error(name: str) -> None:
 
 
 @each
-def test_reports_of_another_design_are_refused(name: str) -> None:
-    design = EXAMPLES[name]
-    other = next(d for d in EXAMPLES.values() if (d != design and d.k == design.k) or d.kind != design.kind)
-    with told(ReportError, match="come from"):
-        design.tally(other.sample(np.zeros(3, dtype=int), random=SeededRandom(1)))
-
-
-@each
 def test_a_design_file_gives_the_same_design_back(name: str) -> None:
     design = EXAMPLES[name]
     again = wire.design_from_dict(json.loads(wire.dumps(design)))
@@ -349,7 +305,7 @@ def test_a_design_file_gives_the_same_design_back(name: str) -> None:
 
 
 @each
-def test_equality_and_hash_follow_the_fingerprint(name: str) -> None:
+def test_equality_and_hash_follow_the_fingerprint_and_nothing_changes_a_design(name: str) -> None:
     design = EXAMPLES[name]
     design.randomize([design.inputs.labels[0]], random=SeededRandom(1))
     again = copy.deepcopy(design)
@@ -360,6 +316,14 @@ def test_equality_and_hash_follow_the_fingerprint(name: str) -> None:
     assert sum(other == design for other in EXAMPLES.values()) == 1
     assert design.fingerprint.startswith("sha256:")
     assert len(design.fingerprint) == 71
+    for field in dataclasses.fields(design):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(design, field.name, None)
+    shown = repr(EXAMPLES[name])
+    assert shown.startswith(type(EXAMPLES[name]).__name__)
+    assert f"k={EXAMPLES[name].k}" in shown
+    assert len(shown) <= 100
+    assert "\n" not in shown
 
 
 @each
@@ -380,24 +344,7 @@ def test_other_labels_change_the_fingerprint_and_nothing_else(name: str) -> None
 
 
 @each
-def test_repr_is_one_short_line(name: str) -> None:
-    shown = repr(EXAMPLES[name])
-    assert shown.startswith(type(EXAMPLES[name]).__name__)
-    assert f"k={EXAMPLES[name].k}" in shown
-    assert len(shown) <= 100
-    assert "\n" not in shown
-
-
-@each
-def test_designs_cannot_be_changed(name: str) -> None:
-    design = EXAMPLES[name]
-    for field in dataclasses.fields(design):
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            setattr(design, field.name, None)
-
-
-@each
-def test_bad_codes_are_refused(name: str) -> None:
+def test_bad_codes_shares_and_reports_of_another_design_are_refused(name: str) -> None:
     design = EXAMPLES[name]
     bad: list[Any] = [[design.k], [-1], [0, design.k + 5], [[0]], [0.0], [True], ["0"], np.array(0), None]
     for codes in bad:
@@ -405,6 +352,14 @@ def test_bad_codes_are_refused(name: str) -> None:
             design.sample(codes)
     with quiet(MaskwellError, match="first in row 1", values=str(design.k + 5)):
         design.sample([0, design.k + 5])
+    size = len(design.apply(design.uniform_prior()))
+    for bad in (np.full(size + 1, 0.1), np.full((size, 1), 0.1), np.full(size, np.nan)):
+        for method in (design.solve, design.second_moment, design.second_moment_diagonal):
+            with told(MaskwellError):
+                method(bad)
+    other = next(d for d in EXAMPLES.values() if (d != design and d.k == design.k) or d.kind != design.kind)
+    with told(ReportError, match="come from"):
+        design.tally(other.sample(np.zeros(3, dtype=int), random=SeededRandom(1)))
 
 
 @each
@@ -419,16 +374,6 @@ def test_bad_proportions_are_refused(name: str, method: str) -> None:
         with told(MaskwellError) as raised:
             getattr(design, method)(bad)
         assert "pi" in raised.value.message or "prior" in raised.value.message
-
-
-@each
-def test_bad_shares_are_refused(name: str) -> None:
-    design = EXAMPLES[name]
-    size = len(design.apply(design.uniform_prior()))
-    for bad in (np.full(size + 1, 0.1), np.full((size, 1), 0.1), np.full(size, np.nan)):
-        for method in (design.solve, design.second_moment, design.second_moment_diagonal):
-            with told(MaskwellError):
-                method(bad)
 
 
 def huge() -> dict[str, Design]:
@@ -446,7 +391,7 @@ def huge() -> dict[str, Design]:
 
 
 @together("kind", list(huge()))
-def test_a_huge_matrix_is_refused_with_its_size(kind: str) -> None:
+def test_a_huge_design_works_but_its_matrix_is_refused_with_its_size(kind: str) -> None:
     design = huge()[kind]
     for method in (design.matrix, design.exact_matrix, design.transitions, design.transitions_exact):
         with told(TooLargeError, match=r"has .* by .* entries, more than") as raised:
@@ -455,11 +400,6 @@ def test_a_huge_matrix_is_refused_with_its_size(kind: str) -> None:
     if design.m < 10**12:
         with pytest.raises(TooLargeError, match=f"{design.m:,} by"):
             design.matrix()
-
-
-@together("kind", list(huge()))
-def test_a_huge_design_still_works(kind: str) -> None:
-    design = huge()[kind]
     codes = np.array([0, 1, design.k - 1])
     reports = design.sample(codes, random=SeededRandom(1))
     assert design.parity() > 1

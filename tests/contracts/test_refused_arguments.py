@@ -82,12 +82,9 @@ def test_it_is_refused(call: Callable[[], Any], said: str, tmp_path: Path, monke
     assert "\n" not in error.value.message
 
 
-def test_a_generator_of_counts_is_read_once() -> None:
+def test_a_generator_of_counts_is_read_once_and_a_wide_band_is_none() -> None:
     made = blockwise([0, 0, 1], (n for n in [30, 20, 50]), lambda v: mw.microdata.matrices.method1(v, "1/2"))
     assert made.diagonal().round(3).tolist() == [0.667, 0.5, 1.0]
-
-
-def test_a_band_wider_than_all_states_is_no_band() -> None:
     wide = mw.microdata.matrices.optimal_matrix(
         [5, 3, 2], mw.microdata.matrices.Bounds.of(posterior="0.8"), band=HUGE
     ).design

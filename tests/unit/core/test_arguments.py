@@ -63,12 +63,6 @@ def test_hints_name_what_exists() -> None:
     assert all(len(hint) <= 94 for hint in MADE_BY.values())
 
 
-def test_a_spinner_is_made_of_a_deck() -> None:
-    with pytest.raises(WrongTypeError, match="deck must be a Deck, not a Dense") as raised:
-        mw.procedures.make_spinner(COIN)  # type: ignore[arg-type]
-    assert "mw.procedures.make_deck(design)" in raised.value.hint
-
-
 MISSING: dict[str, Any] = {
     "None": ["yes", None],
     "NaN": ["yes", float("nan")],

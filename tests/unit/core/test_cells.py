@@ -63,24 +63,18 @@ def test_batches_merge_in_any_split_and_order(seed: int) -> None:
     assert listed(Cells.total([c, a, b])) == whole
 
 
-def test_a_wide_range_of_codes_is_sorted_instead_of_counted() -> None:
+def test_codes_may_be_far_apart_and_clusters_are_nested_in_strata() -> None:
     labels = np.array([0, 10**15, 5, 10**15])
     cells = Cells.of([0, 1, 0, 1], clusters=[labels, labels * 3, labels * 5], stratum=labels, domain=labels)
     assert cells.n.tolist() == [1, 1, 2]
     assert cells.stratum.labels.tolist() == [0, 5, 10**15]
-
-
-def test_clusters_are_nested_in_their_strata() -> None:
     cells = Cells.of([0, 0], stratum=["a", "b"], clusters=[[1, 1]])
     assert len(cells) == 2
 
 
-def test_rows_can_stand_for_several_reports() -> None:
+def test_rows_can_stand_for_several_reports_or_a_set() -> None:
     cells = Cells.of([0, 1], weight=[2.0, 3.0], count=[5, 1])
     assert (cells.n.tolist(), cells.weight.tolist(), cells.square.tolist()) == ([5, 1], [10.0, 3.0], [20.0, 9.0])
-
-
-def test_sets_count_named_categories_and_rows() -> None:
     held = np.array([[1, 1, 0], [0, 0, 1]])
     cells = Cells.of_sets(held, weight=[2.0, 5.0], stratum=["b", "a"], clusters=[[1, 2]])
     assert cells.rows == 2
@@ -95,7 +89,7 @@ def test_no_rows_are_no_lines_and_add_nothing() -> None:
     assert listed(some + none) == listed(some)
 
 
-def test_the_population_is_one_number_within_a_stratum() -> None:
+def test_the_population_is_one_number_within_a_stratum_and_varies_by_cluster() -> None:
     with quiet(InputError, match="different numbers within one stratum", values="30 to 31"):
         Cells.of([0, 0], stratum=["a", "a"], population=[[30, 31]])
     with quiet(InputError, match="different numbers", values="30 to 31"):
@@ -103,9 +97,6 @@ def test_the_population_is_one_number_within_a_stratum() -> None:
     one, other = (Cells.of([0], stratum=["a"], population=[p]) for p in (30, 31))
     with quiet(InputError, match="different numbers", values="30 to 31"):
         one + other
-
-
-def test_the_population_of_the_second_stage_varies_by_cluster() -> None:
     cells = Cells.of([0, 1], clusters=[["a", "b"]], population=[10, [4, 5]])
     assert cells.population.tolist() == [[10, 4], [10, 5]]
     with pytest.raises(InputError, match="cluster of the stage above"):
@@ -138,23 +129,12 @@ def test_batches_with_and_without_weights_do_not_mix() -> None:
         Cells.total([])
 
 
-def test_factors_of_different_kinds_join() -> None:
-    joined = Factor.joined([Factor.of(["a", "b"]), Factor.of([3, 1])])
-    assert joined.labels.tolist() == [1, 3, "a", "b"]
-    assert joined.codes.tolist() == [2, 3, 1, 0]
-
-
 def test_factors_from_codes_are_sorted_and_keep_unused_labels() -> None:
     factor = Factor.from_codes(np.array([0, 2], dtype=np.int8), ["c", "b", "a"])
     assert factor.labels.tolist() == ["a", "b", "c"]
     assert factor.codes.tolist() == [2, 0]
     with pytest.raises(MissingValueError):
         Factor.from_codes([-1], ["a"])
-
-
-def test_tuples_are_labels() -> None:
-    factor = Factor.of([("f", 2), ("f", 1), ("e", 9)])
-    assert factor.labels.tolist() == [("e", 9), ("f", 1), ("f", 2)]
 
 
 @pytest.mark.parametrize(

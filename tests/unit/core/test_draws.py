@@ -16,7 +16,7 @@ from maskwell.core.draws import WordReader, choice, coin, interval, others, sett
 thorough = settings(deadline=None, derandomize=True, max_examples=40)
 
 
-def test_words_are_read_in_order_then_refilled() -> None:
+def test_words_are_read_in_order_and_parts_share_the_further_ones() -> None:
     refills = []
 
     def more(refill: int) -> list[int]:
@@ -28,21 +28,6 @@ def test_words_are_read_in_order_then_refilled() -> None:
     assert refills == []
     assert words.take(3) == [100, 101, 102]
     assert refills == [0, 1]
-
-
-def test_without_more_words_the_end_is_told() -> None:
-    words = WordReader([1])
-    words.next()
-    with pytest.raises(EOFError):
-        words.next()
-
-
-def test_a_pair_has_its_low_bits_first() -> None:
-    assert WordReader([1, 2]).pair() == 1 + (2 << 32)
-    assert WordReader([1, 2], bits=3).pair() == 1 + (2 << 3)
-
-
-def test_parts_take_their_words_and_share_the_further_ones() -> None:
     words = WordReader([1, 2, 3, 4], more=lambda refill: [10 + refill])
     first, second = words.part(2), words.part(2)
     assert second.take(2) == [3, 4]

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -113,15 +114,12 @@ def test_a_twin_reads_the_same_words() -> None:
     assert (stream.twin().words(5, 3, 2) == stream.words(5, 3, 2)).all()
 
 
-def test_a_seed_gives_the_same_streams_again() -> None:
+def test_a_seed_gives_the_same_streams_again_from_a_fixed_key() -> None:
     one, two = SeededRandom(7), SeededRandom(7)
     first = [one.stream().words(0, 2, 2).tolist() for _ in range(3)]
     assert first == [two.stream().words(0, 2, 2).tolist() for _ in range(3)]
     assert len({str(words) for words in first}) == 3
     assert SeededRandom(8).stream().words(0, 2, 2).tolist() not in first
-
-
-def test_the_key_of_a_seed_is_fixed() -> None:
     key = hashlib.sha256(b"maskwell seeded source, version 1: 7").digest()
     assert as_bytes(SeededRandom(7).stream().words(0, 1, 4)) == block(key, 0, 0)
 
@@ -166,18 +164,14 @@ def test_a_sampler_cannot_be_copied() -> None:
 
 
 def test_threads_never_get_the_same_stream() -> None:
-    source, found, start = SecureRandom(), [], threading.Barrier(16)
+    source, start = SecureRandom(), threading.Barrier(16)
 
-    def work() -> None:
+    def work(_: int) -> list[bytes]:
         start.wait()
-        mine = [source.stream().words(0, 1, 4).tobytes() for _ in range(200)]
-        found.extend(mine)
+        return [source.stream().words(0, 1, 4).tobytes() for _ in range(200)]
 
-    threads = [threading.Thread(target=work) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(16) as pool:
+        found = [words for mine in pool.map(work, range(16)) for words in mine]
     assert len(found) == len(set(found)) == 3200
 
 
@@ -190,17 +184,9 @@ def test_threads_sample_as_one_would() -> None:
     codes = np.arange(20_000) % 12
     expected = [design.sample(codes, random=SeededRandom(seed)).data.tobytes() for seed in range(8)]
     fresh = Dense.of(design.exact_matrix())
-    found: dict[int, bytes] = {}
-
-    def work(seed: int) -> None:
-        found[seed] = fresh.sample(codes, random=SeededRandom(seed)).data.tobytes()
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [found[seed] for seed in range(8)] == expected
+    with ThreadPoolExecutor(8) as pool:
+        drawn = pool.map(lambda seed: fresh.sample(codes, random=SeededRandom(seed)).data.tobytes(), range(8))
+    assert [*drawn] == expected
 
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

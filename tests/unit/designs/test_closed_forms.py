@@ -135,13 +135,6 @@ def test_a_table_of_independent_answers_adds_variance_factor_by_factor() -> None
     assert weak.added_variance() == math.inf
 
 
-@pytest.mark.parametrize("name", ["rappor", "optimised unary"])
-def test_the_three_estimators_of_a_million_categories(name: str) -> None:
-    design = LARGE[name]()
-    assert isinstance(design, Unary)
-    assert is_answered_at_once(design.details)
-
-
 def test_a_mixture_of_many_is_read_once() -> None:
     many = 10**5
     q = [Fraction(1 + i % 3, 4 * many - 2) for i in range(many)]

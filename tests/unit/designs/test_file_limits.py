@@ -1,6 +1,5 @@
 """What a design and its file may hold at most, and what an audit of the largest ones leaves out."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,6 @@ from tests.support.large_designs import band, matrix, nested_blocks
 from tests.support.quiet import told
 
 from maskwell import Categories, audit, compare, load_design
-from maskwell.core.documents import from_json
 from maskwell.designs import Dense, LocalDiversity, Mixture, Sparse, Subset, Unary, Uniform, kernels, wire
 from maskwell.designs.wire import save_design
 from maskwell.errors import DesignFileError, TooLargeError
@@ -37,13 +35,6 @@ def test_a_file_beyond_a_limit(limit, most, design, saying, tmp_path: Path, monk
     with pytest.raises(DesignFileError, match=saying):
         save_design(design, tmp_path / "e.json")
     assert not (tmp_path / "e.json").exists()
-
-
-def test_values_are_counted_at_all_levels() -> None:
-    text = json.dumps([[1, 2], {"a": [3]}])
-    assert from_json(text, most=7)
-    with pytest.raises(ValueError, match="more than 6 values"):
-        from_json(text, most=6)
 
 
 def test_twenty_thousand_truths_with_two_reports_are_audited_at_once() -> None:

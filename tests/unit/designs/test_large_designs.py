@@ -11,11 +11,13 @@ from maskwell.core import Categories, SeededRandom
 from maskwell.designs import Composed, Dense, Kronecker, Uniform, wire
 
 
-def test_a_composition_of_many_categories_can_be_shown() -> None:
+def test_compositions_can_be_shown_and_products_of_the_truth_are_it() -> None:
     dense = Dense.of(Uniform.from_gamma(3, numbered(256)).exact_matrix())
     design = Composed.of(dense, Uniform.from_gamma(3, numbered(256)))
     assert len(repr(design)) < 100
     assert len(design.sample(np.arange(256), random=SeededRandom(1))) == 256
+    truth = Uniform.of(1, numbered(2))
+    assert Kronecker.of([truth, truth]).is_admissible() == Uniform.of(1, numbered(4)).is_admissible()
 
 
 def test_an_empirical_matrix_of_many_columns_has_a_file() -> None:
@@ -28,18 +30,15 @@ def test_an_empirical_matrix_of_many_columns_has_a_file() -> None:
     assert len(design.sample(np.arange(2000), random=SeededRandom(1))) == 2000
 
 
-def test_products_beyond_32_bits_keep_every_code() -> None:
+def test_products_beyond_32_bits_and_many_categories_keep_every_code() -> None:
     """Nested products: the truth comes back, digit for digit."""
     inner = Kronecker.of([Uniform.of(1, numbered(2**30)), Uniform.of(1, numbered(2**30 + 1))])
     outer = Kronecker.of([inner, Uniform.of(1, numbered(3))])
     codes = np.array([0, 1, 2**53 + 1, 2**60 + 12_345, outer.k - 1], dtype=np.uint64)
     assert outer.sample(codes, random=SeededRandom(1)).data.tolist() == codes.tolist()
-
-
-def test_a_product_of_truthful_designs_is_truthful() -> None:
-    """The identity is the best of all designs, as a product too."""
-    truth = Uniform.of(1, numbered(2))
-    assert Kronecker.of([truth, truth]).is_admissible() == Uniform.of(1, numbered(4)).is_admissible()
+    design = Uniform.of(Fraction(1), Categories.numbered(70_000))
+    codes = np.array([0, 255, 256, 65_535, 65_536, 69_999])
+    assert design.sample(codes, random=SeededRandom(1)).data.tolist() == codes.tolist()
 
 
 def test_signed_codes_do_not_cost_eight_bytes_a_row() -> None:
@@ -54,9 +53,3 @@ def test_signed_codes_do_not_cost_eight_bytes_a_row() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak - reports.data.nbytes < 30 * 10**6
-
-
-def test_many_categories_are_sampled_exactly_where_they_belong() -> None:
-    design = Uniform.of(Fraction(1), Categories.numbered(70_000))
-    codes = np.array([0, 255, 256, 65_535, 65_536, 69_999])
-    assert design.sample(codes, random=SeededRandom(1)).data.tolist() == codes.tolist()

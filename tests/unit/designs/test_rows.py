@@ -20,16 +20,13 @@ TENTH = Fraction(1, 10)
 TWICE = [[3 * TENTH, TENTH], [3 * TENTH, TENTH], [4 * TENTH, 8 * TENTH]]
 
 
-def test_the_printed_example() -> None:
+def test_the_printed_example_also_with_rows_of_zeros() -> None:
     merged = reduce_rows(TWICE)
     assert merged.rows == [[6 * TENTH, 2 * TENTH], [4 * TENTH, 8 * TENTH]]
     half = Fraction(1, 2)
     assert [[half, 0], [half, 0], [0, 1]] == merged.C
     assert merged.C_star == [[1, 1, 0], [0, 0, 1]]
     assert (merged.groups, merged.exact, merged.merged) == (((0, 1), (2,)), True, True)
-
-
-def test_a_row_of_zeros_gives_a_row_of_zeros_of_c_and_both_stay_transition_matrices() -> None:
     rows = [[Fraction(0)] * 2, *TWICE, [Fraction(0)] * 2]
     merged = reduce_rows(rows)
     assert merged.groups == ((1, 2), (3,))
@@ -75,7 +72,7 @@ def calls_of(work: Callable[[], object]) -> int:
     return calls
 
 
-def test_near_rows_are_merged_only_when_asked_and_it_is_told() -> None:
+def test_near_rows_are_merged_only_when_asked_and_never_with_a_zero() -> None:
     third = Fraction(1 / 3)
     rows = [[third, 2 * third], [Fraction(2, 3), Fraction(4, 3)]]
     rows[1][0] += Fraction(1, 10**13)
@@ -85,6 +82,9 @@ def test_near_rows_are_merged_only_when_asked_and_it_is_told() -> None:
     off = product(near.C, near.rows)
     assert max(abs(a - b) for x, y in zip(off, rows, strict=True) for a, b in zip(x, y, strict=True)) < 1e-12
     assert reduce_rows_near(TWICE).exact
+    for exponent in (20, 300, 400):
+        rows = [[Fraction(1), Fraction(0)], [Fraction(1), Fraction(1, 10**exponent)]]
+        assert len(reduce_rows_near(rows).rows) == 2
 
 
 def test_values_on_both_sides_of_any_grid_line_are_merged() -> None:
@@ -95,28 +95,16 @@ def test_values_on_both_sides_of_any_grid_line_are_merged() -> None:
         assert len(reduce_rows_near(rows).rows) == (1 if share * 4 <= (1 - share) * 10 else 2)
 
 
-def test_a_tiny_entry_is_not_a_zero() -> None:
-    for exponent in (20, 300, 400):
-        rows = [[Fraction(1), Fraction(0)], [Fraction(1), Fraction(1, 10**exponent)]]
-        assert len(reduce_rows_near(rows).rows) == 2
-
-
-def test_equivalence_is_blind_to_order_and_splitting() -> None:
+def test_equivalence_is_blind_to_order_splitting_and_rounding_unless_told_not_to() -> None:
     P = Dense.of([[0.4, 0.3, 0.3], [0.3, 0.4, 0.2], [0.3, 0.3, 0.5]]).exact_matrix()
     split = [[p / 3 for p in P[2]], P[0], [2 * p / 3 for p in P[2]], P[1], [Fraction(0)] * 3]
     assert equivalent(P, split, rtol=0) and equivalent(split, P)
     assert not equivalent(P, split[:-2], rtol=0)
-
-
-def test_equivalence_matches_rows_one_to_one() -> None:
     a, b = [Fraction(1, 4), Fraction(1, 2)], [Fraction(1, 2), Fraction(1, 4)]
     assert not equivalent([a, a, b], [a, b, b])
     assert equivalent([a, a, b], [b, [Fraction(1, 2), Fraction(1)]])
     near = [[a[0] * (1 + sign * Fraction(9, 10**10)), a[1]] for sign in (-1, 1)]  # near to a, not to each other
     assert not equivalent(near, [a, b]) and not equivalent([a, b], near)
-
-
-def test_equivalence_allows_rounding_unless_told_not_to() -> None:
     a = [[Fraction(1, 4), Fraction(1, 2)], [Fraction(3, 4), Fraction(1, 2)]]
     shift = Fraction(1, 10**11)
     b = [[a[0][0] + shift, a[0][1]], [a[1][0] - shift, a[1][1]]]

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from tests.support.examples import ABC, YES_NO, numbered
 
-from maskwell.core import Categories
-from maskwell.designs import Dense, Subset, Uniform
+from maskwell.designs import Dense
 from maskwell.errors import MaskwellError, ParameterError
 from maskwell.estimation.maximum_likelihood import fisher_information
 from maskwell.planning import best_one_sided, improve_one_sided
@@ -122,15 +121,12 @@ def test_no_answer_contradicts_the_condition() -> None:
     assert applied > 8
 
 
-def test_rows_in_any_order() -> None:
+def test_the_sensitive_category_and_the_order_of_rows_may_be_any() -> None:
     design = Dense.of([["0.1", "0.7", "0.3"], ["0.8", "0.2", "0.1"], ["0.1", "0.1", "0.6"]], ABC)
     improvement = improve_one_sided(design)
     assert improvement.report == 1
     assert improvement.design.exact_matrix()[0] == [1, Fraction(1, 4), Fraction(1, 8)]
     assert improvement.to_dict()["most_incriminating_report"] == "b"
-
-
-def test_the_sensitive_category_may_be_any() -> None:
     design = Dense.of([["0.6", "0.1", "0.1"], ["0.3", "0.7", "0.1"], ["0.1", "0.2", "0.8"]], ABC)
     improvement = improve_one_sided(design, sensitive=design.inputs.labels[2])
     assert improvement.design.exact_matrix() == [
@@ -142,13 +138,6 @@ def test_the_sensitive_category_may_be_any() -> None:
     assert improvement.warnings() == [
         "only c is protected: every other report gives its category away, and parity is infinite"
     ]
-
-
-def test_set_reports() -> None:
-    improvement = improve_one_sided(Subset.from_gamma(3, ABC, size=1))
-    assert improvement.to_dict()["most_incriminating_report"] == "100"
-    assert improvement.design.exact_matrix()[0] == [1, Fraction(1, 3), Fraction(1, 3)]
-    assert improvement.reproduced().exact_matrix() == improvement.original.exact_matrix()
 
 
 def test_warnings_and_texts() -> None:
@@ -167,26 +156,17 @@ def test_warnings_and_texts() -> None:
     assert "nothing to gain" in repr(improve_one_sided(mangat("0.7")))
 
 
-def test_direct_questioning() -> None:
+def test_direct_questioning_and_no_information() -> None:
     design = Dense.of([["1/2", 0], ["1/2", 1]], YES_NO)
     improvement = improve_one_sided(design)
     assert improvement.ratio == math.inf
     assert improvement.design.exact_matrix() == [[1, 0], [0, 1]]
     assert "direct questioning" in improvement.warnings()[0]
-
-
-def test_no_information() -> None:
     with pytest.raises(ParameterError, match="no information") as raised:
         improve_one_sided(Dense.of([["1/3", "1/3"], ["2/3", "2/3"]]))
     assert raised.value.hint
     silent = improve_one_sided(Dense.of([["1/3"] * 3, ["2/3"] * 3], ABC, YES_NO))
     assert silent.reason == "no report is likelier for a than for b"
-
-
-def test_the_gamma_diagonal_design_protects_all_alike() -> None:
-    improvement = improve_one_sided(Uniform.from_gamma(4, ABC))
-    assert improvement.design.exact_matrix()[0] == [1, Fraction(1, 4), Fraction(1, 4)]
-    check(improvement)
 
 
 @pytest.mark.parametrize("sensitive", [-1, 2, 7])
@@ -196,16 +176,13 @@ def test_bad_categories(sensitive: int) -> None:
     assert raised.value.hint
 
 
-def test_the_best_design_at_a_level() -> None:
+def test_the_best_design_at_a_level_is_rounded_towards_privacy() -> None:
     design = best_one_sided(ratio_for("0.1", "0.5"), YES_NO)
     assert design.exact_matrix() == [[1, Fraction(1, 9)], [0, Fraction(8, 9)]]
     assert hazard(design, ["yes"], np.array([0.1, 0.9])).greatest == pytest.approx(0.5)
     other = best_one_sided(9, YES_NO, sensitive="no")
     assert other.exact_matrix() == [[Fraction(8, 9), 0], [Fraction(1, 9), 1]]
     assert improve_one_sided(design).improved is False
-
-
-def test_floats_are_rounded_towards_privacy() -> None:
     assert ratio_for(0.1, 0.3) < ratio_for("0.1", "0.3")
     assert hazard(best_one_sided(2.1, YES_NO), ["yes"]).ratio <= Fraction(21, 10)
 
@@ -214,22 +191,14 @@ def test_floats_are_rounded_towards_privacy() -> None:
     ("call", "saying"),
     [
         (lambda: best_one_sided(1, YES_NO), "ratio = 1"),
-        (lambda: best_one_sided("1/2", YES_NO), "ratio = 1/2"),
         (lambda: best_one_sided(3, ABC), "3 categories"),
         (lambda: best_one_sided(3, YES_NO, sensitive=2), "sensitive = 2"),
-        (lambda: ratio_for("0.5", "0.5"), "not above prior"),
         (lambda: ratio_for("0.5", "0.1"), "not above prior"),
         (lambda: ratio_for(0, "0.5"), "prior = 0"),
         (lambda: ratio_for("0.5", 1), "bound = 1"),
-        (lambda: ratio_for(10, "0.5"), "prior = 10"),
     ],
 )
 def test_bad_levels(call: object, saying: str) -> None:
     with pytest.raises(MaskwellError, match=saying) as raised:
         call()  # type: ignore[operator]
     assert raised.value.hint
-
-
-def test_labels_follow_the_categories() -> None:
-    design = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]], Categories.of(["user", "none"]), YES_NO)
-    assert improve_one_sided(design).design.outputs.labels == ("user", "none")

@@ -43,12 +43,6 @@ def test_sizes_at_and_beside_every_switch_point(k):
         assert below <= 1 or minimax_size(k, below) == q + 1
 
 
-def test_ties_take_the_smaller_size():
-    assert minimax_size(10, 6) == 1 and minimax_size(10, "5.999") == 2
-    assert minimax_sizes(10, 6) == (1, 2)
-    assert added_variance(10, 6, 1) == added_variance(10, 6, 2)
-
-
 @pytest.mark.parametrize(
     ("demand", "gamma"),
     [
@@ -64,11 +58,16 @@ def test_any_demand_will_do(demand, gamma):
     assert matching_l(64, demand).real == pytest.approx(matching_l(64, gamma).real, rel=1e-8)
 
 
-def test_a_closed_demand_is_kept_strictly():
+def test_closed_and_exact_demands_are_kept_exactly():
     """At k = 10 two sizes tie at gamma = 6; strictly below it only the larger one is best."""
     closed = Demand.from_rho("1/7", "1/2", closed=True)
     assert closed.gamma_exact == 6
     assert minimax_sizes(10, closed) == (2,)
+    hair = Fraction(1, 10**15)
+    assert matching_l(10, 6) == (5.0, 5, 5)
+    assert matching_l(10, 6 + hair)[1:] == (4, 5)
+    assert matching_l(10, 6 - hair)[1:] == (5, 6)
+    assert matching_l(10, 6.000000000000001)[1:] == (5, 5)
 
 
 @given(k=st.integers(2, 30), gamma=st.fractions(Fraction(11, 10), 50), data=st.data())
@@ -106,15 +105,6 @@ def test_floor_adds_less_variance_and_ceiling_hides_more(k, gamma):
         assert LocalDiversity.of(match.floor, Categories.numbered(k)).added_variance() <= best * (1 + 1e-12)
     if 2 <= match.ceiling < k:
         assert LocalDiversity.of(match.ceiling, Categories.numbered(k)).added_variance() >= best * (1 - 1e-12)
-
-
-def test_exact_demands_have_an_exact_floor():
-    """A hair below 5 is not 5, unless a float says so."""
-    hair = Fraction(1, 10**15)
-    assert matching_l(10, 6) == (5.0, 5, 5)
-    assert matching_l(10, 6 + hair)[1:] == (4, 5)
-    assert matching_l(10, 6 - hair)[1:] == (5, 6)
-    assert matching_l(10, 6.000000000000001)[1:] == (5, 5)
 
 
 @pytest.mark.parametrize("call", [lambda: minimax_size(1, 3), lambda: minimax_size(5, 1), lambda: matching_gamma(5, 5),

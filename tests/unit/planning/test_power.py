@@ -36,17 +36,17 @@ def test_no_shares_are_worse_than_the_worst(pi: Any, deff: float, cv: float, cat
     assert there.total == pytest.approx(worst.variance.total, rel=1e-12)
 
 
-def test_the_worst_shares_of_two_categories_balance_the_answers_or_lie_at_an_end() -> None:
+def test_without_shares_or_a_category_the_worst_is_planned_for() -> None:
     assert (LEAN.matrix() @ worst_shares(LEAN).pi)[0] == pytest.approx(0.5)
     never_half = Dense.of([["0.4", "0.1"], ["0.6", "0.9"]])
     assert worst_shares(never_half).pi.tolist() == [1, 0]
-
-
-def test_without_a_category_the_hardest_is_planned_for() -> None:
     totals = [worst_shares(THREE, category=j).variance.total for j in range(3)]
     assert worst_shares(THREE).variance.total == max(totals)
     pi = np.array([0.2, 0.5, 0.3])
     assert plan_sample(THREE, pi=pi, n=100).category == int(THREE.share_variance(pi).argmax())
+    plan = plan_sample(WARNER, margin=0.05)
+    assert plan.worst_case and plan.n == plan.worst_n == 2401
+    assert plan_sample(WARNER, pi=[0.1, 0.9], margin=0.05).worst_n == 2401
 
 
 @given(shares(3), st.floats(0, 1), st.integers(0, 2))
@@ -71,29 +71,11 @@ def test_clusters_inflate_the_sampling_part_only_and_weights_the_other() -> None
     assert complex_.randomization == pytest.approx(1.16 * plain.randomization)
 
 
-def test_n_and_margin_are_each_others_inverse() -> None:
-    n = plan_sample(WARNER, pi=[0.1, 0.9], margin=0.05).n
-    assert plan_sample(WARNER, pi=[0.1, 0.9], n=n).margin <= 0.05 < plan_sample(WARNER, pi=[0.1, 0.9], n=n - 1).margin
-
-
-def test_without_shares_the_worst_case_is_planned_for() -> None:
-    plan = plan_sample(WARNER, margin=0.05)
-    assert plan.worst_case and plan.n == plan.worst_n == 2401
-    assert plan_sample(WARNER, pi=[0.1, 0.9], margin=0.05).worst_n == 2401
-
-
 def test_many_categories_need_shares() -> None:
     large = Uniform.from_gamma(3, Categories.numbered(3000))
     with pytest.raises(TooLargeError, match="3,000 categories"):
         plan_sample(large, n=100)
     assert plan_sample(large, n=100, pi=np.full(3000, 1 / 3000)).worst_n is None
-
-
-def test_bad_effects() -> None:
-    with pytest.raises(ParameterError, match="cv_weights = -1 is below 0"):
-        Sampling.of(cv_weights=-1)
-    with pytest.raises(ParameterError, match="deff = 0 is not above 0"):
-        Sampling.of(deff=0)
 
 
 @pytest.mark.parametrize("pi", [[0.1, 0.8], [-0.1, 1.1], [1.0], [float("nan"), 1.0]])
@@ -125,12 +107,16 @@ def test_the_three_numbers_of_a_test_fit_together(design: Design, against: float
     assert found is not None and plan_test(design, pi=pi, against=found, n=n).power == pytest.approx(exact, rel=1e-9)
 
 
-def test_a_difference_to_be_found() -> None:
+def test_a_difference_to_be_found_is_never_none() -> None:
     plan = plan_test(WARNER, pi=[0.05, 0.95], n=2000, power=0.8)
     assert plan.detectable == (None, plan.against)  # nothing below 5 % is far enough away
     assert plan_test(WARNER, pi=[0.99, 0.01], n=2000, power=0.8).against < 0.99
     with pytest.raises(ParameterError, match="no share differs enough"):
         plan_test(WARNER, pi=[0.5, 0.5], n=3, power=0.8)
+    open_question = Dense.of([[1, 0], [0, 1]])
+    plan = plan_test(open_question, pi=[1, 0], n=500, power=0.8)
+    assert plan.against < 1
+    assert plan.detectable == (plan.against, None)
 
 
 def test_a_category_of_three() -> None:
@@ -172,13 +158,6 @@ def test_the_normal_power_is_what_simulated_surveys_find() -> None:
     assert alarms.mean() == pytest.approx(plan.power, abs=0.045)
 
 
-def test_no_difference_is_never_what_can_be_found() -> None:
-    open_question = Dense.of([[1, 0], [0, 1]])
-    plan = plan_test(open_question, pi=[1, 0], n=500, power=0.8)
-    assert plan.against < 1
-    assert plan.detectable == (plan.against, None)
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [({"level": 1 - 2**-53}, "too near to 1"), ({"category": "maybe"}, "no category has the label 'maybe'")],
@@ -191,15 +170,3 @@ def test_what_no_quantile_or_category_answers_is_refused(wrong: dict[str, Any], 
 def test_false_alarms_rarer_than_any_quantile_are_refused() -> None:
     with pytest.raises(ParameterError, match="below 1e-12"):
         plan_test(WARNER, pi=[0.1, 0.9], against=0.15, power=0.8, alpha="1/1000000000000000000")
-
-
-def test_a_category_is_named_by_its_label() -> None:
-    """Category 1 of the labels 1, 2 and 3 is the first one, and 1 is none of yes and no."""
-    pi = [0.2, 0.5, 0.3]
-    numbered = Dense.of(THREE.matrix().tolist(), Categories.of([1, 2, 3]))
-    plans = [plan_sample(numbered, pi=pi, margin=0.05, category=label).n for label in (1, 2, 3)]
-    assert plans == [plan_sample(THREE, pi=pi, margin=0.05, category=code).n for code in (0, 1, 2)]
-    assert plan_sample(WARNER, pi=[0.2, 0.8], margin=0.05, category="no").label == "no"
-    for wrong in (0, 1, True):
-        with pytest.raises(ParameterError, match=f"no category has the label {wrong}"):
-            plan_sample(WARNER, pi=[0.2, 0.8], margin=0.05, category=wrong)

@@ -9,7 +9,7 @@ import pytest
 
 from maskwell import Categories, Design, audit
 from maskwell.designs import Blocks, Dense, Kronecker, LocalDiversity, Mixture, Subset, Unary, Uniform
-from maskwell.errors import MatrixError, TooLargeError, WrongTypeError
+from maskwell.errors import TooLargeError, WrongTypeError
 from maskwell.privacy import AverageSecurity
 from maskwell.privacy.design_audit import counted_reports
 
@@ -40,28 +40,10 @@ def test_every_design_can_be_audited_without_its_matrix(design):
     json.dumps(shown)
 
 
-def test_small_dense_audit_numbers():
-    shown = audit(Dense.of([["0.7", "0.2"], ["0.3", "0.8"]])).to_dict()
-    assert shown["parity_exact"] == "7/2" and shown["row_parities"] == [3.5, pytest.approx(8 / 3)]
-    assert shown["average_security"] == pytest.approx(1.5) and shown["guess_probability"] == pytest.approx(0.75)
-    assert shown["matrix"] == [[0.7, 0.2], [0.3, 0.8]] and shown["rank"] == 2
-
-
-def test_prior_changes_the_guess():
-    design = Uniform.from_gamma(3, YES_NO)
-    sure = audit(design, prior=np.array([0.99, 0.01])).to_dict()
-    assert sure["guess_probability"] == pytest.approx(0.99) and sure["guess_without_report"] == 0.99
-    with pytest.raises(MatrixError, match="not a distribution over 2"):
-        audit(design, prior=np.array([0.5, 0.6]))
-
-
-def test_flat_design_is_reported_as_not_identifiable():
+def test_flat_designs_are_not_identifiable_and_blocks_tell_the_parity_within():
     shown = audit(Dense.of([["0.5", "0.5"], ["0.5", "0.5"]])).to_dict()
     assert not shown["identifiable"] and shown["added_variance"] is None and shown["condition"] == math.inf
     assert any("not identifiable" in warning for warning in shown["warnings"])
-
-
-def test_blocks_tell_the_parity_within():
     shown = audit(DESIGNS[-1]).to_dict()
     assert shown["parity"] == math.inf and shown["parity_within"] == "5"
     assert any("within a cell it is 5" in warning for warning in shown["warnings"])
@@ -81,7 +63,7 @@ def test_what_is_no_design_and_no_demand_is_named(given: tuple[Any, ...], saying
     assert raised.value.hint.startswith(("say what the number means: mw.Demand.from_", "mw.designs.Dense.of(matrix)"))
 
 
-def test_a_prior_of_a_large_product_is_left_out_and_said_so() -> None:
+def test_what_a_large_product_does_not_tell_is_left_out_or_refused() -> None:
     part = Uniform.from_gamma(3, Categories.numbered(200))
     product = Kronecker.of([part, part])
     found = audit(product, prior=np.full(40_000, 1 / 40_000))
@@ -91,10 +73,6 @@ def test_a_prior_of_a_large_product_is_left_out_and_said_so() -> None:
     assert shown["parity_exact"] == "9"
     assert "not worked out" in repr(found)
     assert audit(product).to_dict()["guess_probability"] == pytest.approx(product.guess_probability())
-
-
-def test_average_security_of_a_large_product_cannot_be_told() -> None:
-    part = Uniform.from_gamma(3, Categories.numbered(200))
     with pytest.raises(TooLargeError, match="40,000 by 40,000") as raised:
         _ = audit(Kronecker.of([part, part]), AverageSecurity.of("1.5")).meets
     assert "bound on parity" in raised.value.hint

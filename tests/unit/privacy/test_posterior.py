@@ -150,12 +150,9 @@ def test_there_and_back(a: Fraction, b: Fraction, pi: float) -> None:
         assert (u * pi + 1 - pi) * (pi + v * (1 - pi)) / ((u - 1) * (v - 1)) == pytest.approx(found.variance(pi))
 
 
-def test_the_ends() -> None:
+def test_the_ends_and_bad_input() -> None:
     assert from_jeopardy(math.inf, math.inf, YES_NO).exact_matrix() == [[1, 0], [0, 1]]
     assert from_jeopardy(math.inf, 4, YES_NO).exact_matrix()[0] == [Fraction(3, 4), 0]
-
-
-def test_bad_input() -> None:
     with pytest.raises(ParameterError, match="u = 1 is not above 1"):
         from_jeopardy(1, 2, YES_NO)
     with pytest.raises(ParameterError, match="two categories and two reports"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -83,24 +82,13 @@ def test_a_design_remembers_decimals_and_its_fingerprint_does_not(name: str) -> 
     assert decimals.fingerprint == fractions.fingerprint
 
 
-def test_what_is_made_of_decimals_inherits_them() -> None:
+def test_designs_and_demands_inherit_decimals() -> None:
     typed, coin = Dense.of([[0.7, 0.2], [0.3, 0.8]], YES_NO), Uniform.from_gamma(3, YES_NO)
     assert all(design.decimals for design in (Kronecker.of([coin, typed]), Composed.of(coin, typed)))
     assert Blocks.of({"a": coin, "b": typed}).decimals
     assert improve(typed, gamma=4).design.decimals
     assert typed.with_labels(ABC.__class__.of(["x", "y"])).decimals
     assert not any(design.decimals for design in (Kronecker.of([coin, coin]), Composed.of(coin, coin)))
-
-
-@pytest.mark.parametrize("demand", ["2.5", 2.5, "5/2", 3])
-def test_what_is_made_for_a_demand_keeps_to_it_exactly(demand: Any) -> None:
-    for design in (Uniform.from_gamma(demand, ABC), Subset.from_gamma(demand, ABC, size=1)):
-        assert not design.decimals
-        assert Demand.from_gamma(demand).verdict(design) == Verdict(meets=True)
-        assert Demand.from_gamma(Fraction(str(demand))).verdict(design) == Verdict(meets=True)
-
-
-def test_demands_know_decimals() -> None:
     steps, lines = Steps.of(["0.2"], ["1/2", 1]), Lines.of([(0, 0), ("1/4", 1), (1, 1)])
     given = [
         Demand.from_epsilon("0.5"),

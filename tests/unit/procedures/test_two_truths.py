@@ -36,13 +36,16 @@ def check_columns(design: Dense, a: Fraction, b: Fraction) -> None:
 
 
 @given(probabilities)
-def test_warner(p: Fraction) -> None:
+def test_devices_of_one_probability(p: Fraction) -> None:
     check_columns(warner(p, allow_unidentifiable=True), p, 1 - p)
+    check_columns(mangat(p, allow_unidentifiable=True), Fraction(1), 1 - p)
 
 
 @given(probabilities, probabilities)
-def test_simmons(p: Fraction, beta: Fraction) -> None:
+def test_simmons_also_with_a_printed_answer(p: Fraction, beta: Fraction) -> None:
     check_columns(simmons(p, beta, allow_unidentifiable=True), p + (1 - p) * beta, (1 - p) * beta)
+    design = forced(p, (1 - p) * beta, (1 - p) * (1 - beta), allow_unidentifiable=True)
+    assert design == simmons(p, beta, allow_unidentifiable=True)
 
 
 @given(probabilities, probabilities)
@@ -53,26 +56,11 @@ def test_mangat_singh_is_a_warner_device(t: Fraction, p: Fraction) -> None:
 
 
 @given(probabilities)
-def test_mangat(p: Fraction) -> None:
-    check_columns(mangat(p, allow_unidentifiable=True), Fraction(1), 1 - p)
-
-
-@given(probabilities)
-def test_triangular_is_a_mangat_device(q: Fraction) -> None:
+def test_triangular_and_crosswise_are_mangat_and_warner_devices(q: Fraction) -> None:
     design = triangular(q, allow_unidentifiable=True)
     assert design.exact_matrix() == mangat(1 - q, allow_unidentifiable=True).exact_matrix()
-
-
-@given(probabilities)
-def test_crosswise_is_a_warner_device(q: Fraction) -> None:
     design = crosswise(q, allow_unidentifiable=True)
     assert design.exact_matrix() == warner(q, allow_unidentifiable=True).exact_matrix()
-
-
-@given(probabilities, probabilities)
-def test_forced_response_is_the_unrelated_question_with_a_printed_answer(p: Fraction, beta: Fraction) -> None:
-    design = forced(p, (1 - p) * beta, (1 - p) * (1 - beta), allow_unidentifiable=True)
-    assert design == simmons(p, beta, allow_unidentifiable=True)
 
 
 @given(inner, inner, st.integers(1, 6))
@@ -131,26 +119,19 @@ def test_points_that_tell_nothing_are_refused_unless_allowed(build: Callable[...
     ("build", "what"),
     [
         (lambda: warner("1.2"), "p = 1.2"),
-        (lambda: warner(-0.1), "p = -0.1"),
-        (lambda: warner("nan"), "p = 'nan'"),
         (lambda: warner(float("inf")), "p = inf"),
         (lambda: simmons("0.5", 2), "beta = 2"),
-        (lambda: mangat_singh(2, "0.5"), "t = 2"),
-        (lambda: mangat("1.01"), "p = 1.01"),
         (lambda: forced("3/4", "1/5", "1/5"), r"truth \+ yes \+ no = 1.15"),
         (lambda: forced("3/4", "1/2", "-1/4"), "no = -1/4"),
         (lambda: kuk("0.7", "1.2", 3), "theta2 = 1.2"),
         (lambda: kuk("0.7", "0.2", 0), "draws = 0"),
-        (lambda: kuk("0.7", "0.2", 1.5), "draws = 1.5"),  # type: ignore[arg-type]
         (lambda: kuk("0.7", "0.2", 10**9), "draws = 1000000000"),
         (lambda: chow(5, 3, 4), "draws = 4 from 5 red and 3 blue"),
-        (lambda: chow(5, 3, 9, allow_revealing=True), "draws = 9"),
         (lambda: chow(0, 3, 1), "red = 0"),
         (lambda: christofides([1]), "1 probabilities"),
         (lambda: christofides(["0.5", "0.4", "0.3"]), r"probabilities\[0\] \+ .* = 1.2"),
         (lambda: christofides(["0.5", "0.7", "-0.2"]), r"probabilities\[2\] = -0.2"),
         (lambda: crosswise("7/6"), "q = 7/6"),
-        (lambda: triangular(-1), "q = -1"),
     ],
 )
 def test_parameters_out_of_range_are_refused(build: Callable[[], Any], what: str) -> None:
@@ -192,14 +173,11 @@ def test_designs_without_protection_say_so(design: Dense, warning: str | None) -
     assert design.provenance.get("warning") == warning
 
 
-def test_parameters_are_noted_exactly() -> None:
+def test_parameters_and_settled_shares_are_noted() -> None:
     assert warner("7/10").provenance == {"family": "warner", "parameters": {"p": "7/10"}}
     assert warner(0.7).provenance == {**warner("7/10").provenance, "given": "decimals"}
     assert chow(5, 3, 2).provenance["parameters"] == {"red": "5", "blue": "3", "draws": "2"}
     assert christofides([0.5, 0.25, 0.25]).provenance["parameters"] == {"probabilities": "1/2,1/4,1/4"}
-
-
-def test_a_settled_share_is_noted() -> None:
     assert "settled" not in forced("3/4", "1/6", "1/12").provenance
     design = forced(0.7, 0.2, 0.1 + 1e-10)
     assert 0 < design.provenance["settled"] < 1e-9
