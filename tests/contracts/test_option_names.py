@@ -9,17 +9,8 @@ import click
 
 from maskwell.cli.main import cli
 
-ONCE_FOR_ALL = {
-    "--against",
-    "--margin",
-    "--ratio",
-    "--sensitive",
-    "--records",
-    "--method",
-    "--at",
-    "--smaller-model",
-    "--slack",
-}
+ONCE_FOR_ALL = {"--against", "--margin", "--ratio", "--sensitive", "--records", "--method", "--at"}
+ONCE_FOR_ALL |= {"--smaller-model", "--slack"}
 """Names that had several meanings, or that took their place."""
 SAME = {
     "--margin": {"choose", "sample-size"},

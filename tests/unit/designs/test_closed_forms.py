@@ -48,16 +48,8 @@ LARGE: dict[str, Callable[[], Design]] = {
     "thousand cells": lambda: Blocks.of({i: Uniform.from_gamma(3, numbered(1000)) for i in range(1000)}),
     "asked twice": lambda: Composed.of(*(Uniform.from_gamma(g, numbered(MILLION)) for g in (3, 5))),
 }
-QUESTIONS = [
-    "added_variance",
-    "parity_exact",
-    "guess_probability",
-    "condition",
-    "is_admissible",
-    "report_bits",
-    "reports_in_words",
-    "__repr__",
-]
+QUESTIONS = ["added_variance", "parity_exact", "guess_probability", "condition", "is_admissible", "report_bits"]
+QUESTIONS += ["reports_in_words", "__repr__"]
 
 
 def is_answered_at_once(ask: Callable[[], object]) -> bool:

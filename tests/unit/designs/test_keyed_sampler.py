@@ -7,13 +7,12 @@ from functools import partial
 
 import numpy as np
 import pytest
-from tests.support.chisquare import fits
 from tests.support.examples import EXAMPLES
 
 from maskwell.core import Categories, KeyedRandom
 from maskwell.core.arguments import Array, Words
 from maskwell.core.draws import WordReader
-from maskwell.designs import Sparse, Uniform, kernels, sampler
+from maskwell.designs import Uniform, kernels, sampler
 from maskwell.designs.sampler import KeyedSampler
 from maskwell.errors import ParameterError, UnknownCategoryError, WrongTypeError
 
@@ -63,19 +62,6 @@ def test_names_serve_every_variable_and_other_labels_are_another_design() -> Non
         for labels in (["yes", "no"], ["no", "yes"])
     ]
     assert (reports[0] != reports[1]).any()
-
-
-def test_reports_follow_the_design_and_variables_are_independent() -> None:
-    """False-alarm rate 1e-6 each; a wrong design is found out."""
-    design = Sparse.of_columns([{0: 6, 1: 3, 2: 1}, {0: 1, 1: 2, 2: 1}, {2: 1}])
-    n = 200_000
-    codes, ids = np.zeros(n, dtype=int), np.arange(n)
-    first, second = (KeyedSampler(design, KEYED, v).sample(codes, ids).data.astype(int) for v in ("a", "b"))
-    law = np.array([0.6, 0.3, 0.1])
-    assert fits(np.bincount(first, minlength=3), law)
-    assert fits(np.bincount(first * 3 + second, minlength=9), np.outer(law, law).reshape(-1))
-    wrong = np.array([0.61, 0.29, 0.1])
-    assert not fits(np.bincount(first, minlength=3), wrong)
 
 
 class Thirsty(Uniform):

@@ -147,7 +147,7 @@ def test_three_samples_for_three_categories() -> None:
     assert found.gap < 1e-6 and sum(found.counts) == 1000
 
 
-def test_costs_of_samples() -> None:
+def test_costs_and_margins_among_samples() -> None:
     pi = np.outer([0.2, 0.8], [0.4, 0.6]).ravel()
     equal = allocate_samples([unrelated(0.75), unrelated(0.25)], pi, wanted=OWN, n=1000)
     same = allocate_samples([unrelated(0.75), unrelated(0.25)], pi, wanted=OWN, n=1000, costs=[4, 1])
@@ -158,10 +158,6 @@ def test_costs_of_samples() -> None:
     ratio = [x.fractions[0] / x.fractions[1] for x in (equal, dear)]
     assert ratio[1] == pytest.approx(ratio[0] / 2, rel=1e-6)
     assert dear.cost == 4 * dear.counts[0] + dear.counts[1]
-
-
-def test_a_margin_among_samples_is_reached_with_the_fewest() -> None:
-    pi = np.outer([0.2, 0.8], [0.4, 0.6]).ravel()
     samples = [unrelated(0.75), unrelated(0.25)]
     found = allocate_samples(samples, pi, wanted=OWN, margin=0.05)
     assert found.margin <= 0.05 and found.best_variance <= found.variance

@@ -12,6 +12,7 @@ import pytest
 from tests.support.examples import ABC, YES_NO, numbered
 
 from maskwell.designs import Dense
+from maskwell.designs.proofs import product
 from maskwell.errors import MaskwellError, ParameterError
 from maskwell.estimation.maximum_likelihood import fisher_information
 from maskwell.planning import best_one_sided, improve_one_sided
@@ -19,15 +20,6 @@ from maskwell.planning.one_sided import OneSided, ratio_for
 from maskwell.privacy import hazard
 from maskwell.procedures.counted_draws import chow
 from maskwell.procedures.statement_cards import mangat
-
-Rows = list[list[Fraction]]
-
-
-def product(C: Rows, P: Rows) -> Rows:
-    return [
-        [sum((c * p for c, p in zip(row, column, strict=True)), Fraction(0)) for column in zip(*P, strict=True)]
-        for row in C
-    ]
 
 
 def check(improvement: OneSided) -> None:
@@ -73,24 +65,6 @@ def test_two_categories_can_always_be_improved() -> None:
             assert (again.improved, again.design) == (False, improvement.design), "the best cannot be improved"
             improved += improvement.improved
     assert improved > 160
-
-
-def worst_first(rng: random.Random, k: int) -> Dense:
-    """A square design made to fit the condition: a garbling of a design of the best form."""
-    a = [Fraction(1), *(Fraction(rng.randint(0, 9), 10) for _ in range(k - 1))]
-    star = [a, *([(1 - a[i]) * (i == j) for j in range(k)] for i in range(1, k))]
-    weights = [[rng.randint(0, 5) + (i == j) for i in range(k + 1)] for j in range(k)]
-    weights = [column if j == 0 else [0, *column[1:]] for j, column in enumerate(weights)]
-    C = [[Fraction(column[i], sum(column)) for column in weights] for i in range(k + 1)]
-    return Dense.of(product(C, star), numbered(k))
-
-
-def test_more_categories_where_the_condition_holds() -> None:
-    rng = random.Random(2)
-    for _ in range(50):
-        improvement = improve_one_sided(worst_first(rng, rng.randint(3, 5)))
-        assert improvement.applies, improvement.reason
-        check(improvement)
 
 
 def test_no_answer_contradicts_the_condition() -> None:

@@ -43,21 +43,6 @@ def test_sizes_at_and_beside_every_switch_point(k):
         assert below <= 1 or minimax_size(k, below) == q + 1
 
 
-@pytest.mark.parametrize(
-    ("demand", "gamma"),
-    [
-        (Demand.from_gamma(3), 3),
-        (Demand.from_epsilon(1), 2.718281828),
-        (Demand.from_beta(4), 4),
-        (Demand.from_rho("0.1", "0.5"), 9),
-    ],
-)
-def test_any_demand_will_do(demand, gamma):
-    assert minimax_size(64, demand) == minimax_size(64, gamma)
-    assert added_variance(64, demand, 3) == pytest.approx(added_variance(64, gamma, 3), rel=1e-8)
-    assert matching_l(64, demand).real == pytest.approx(matching_l(64, gamma).real, rel=1e-8)
-
-
 def test_closed_and_exact_demands_are_kept_exactly():
     """At k = 10 two sizes tie at gamma = 6; strictly below it only the larger one is best."""
     closed = Demand.from_rho("1/7", "1/2", closed=True)
@@ -87,15 +72,6 @@ def test_matching_levels_agree_with_the_designs(k, data):
     assert matching_l(k, match.gamma) == (size, size, size)
 
 
-@given(k=st.integers(3, 400), data=st.data())
-def test_the_matching_size_is_the_best_of_all(k, data):
-    l = data.draw(st.integers(2, k - 1))  # noqa: E741
-    gammas = [(k - q) / (l - q) + (q * (k - q) * l * (k - l)) ** 0.5 / (q * (l - q)) for q in range(1, l)]
-    match = matching_gamma(k, l)
-    assert match.gamma == pytest.approx(min(gammas), rel=1e-12)
-    assert list(match.sizes) == [q for q, gamma in enumerate(gammas, 1) if gamma <= min(gammas) * (1 + 1e-12)]
-
-
 @given(k=st.integers(3, 100), gamma=st.fractions(Fraction(101, 100), 200))
 def test_floor_adds_less_variance_and_ceiling_hides_more(k, gamma):
     best = added_variance(k, gamma, minimax_size(k, gamma))
@@ -120,17 +96,6 @@ def test_refusals(call):
 def test_switches_agree_with_the_vectors(shared: Path) -> None:
     for v in json.loads((shared / "spec/privacy_vectors.json").read_text(encoding="utf-8"))["q_switch_points"]:
         assert switch_gamma(v["k"], v["q"]) == pytest.approx(v["gamma_switch"], abs=1e-12)
-
-
-@given(st.integers(3, 80), st.data())
-def test_the_best_size_changes_at_the_switch_and_not_before(k: int, data: st.DataObject) -> None:
-    q = data.draw(st.integers(1, k - 1))
-    gamma = Fraction(switch_gamma(k, q))
-    if gamma == 1:
-        assert minimax_size(k, Fraction(10001, 10000)) <= q
-        return
-    assert minimax_size(k, gamma * Fraction(10001, 10000)) <= q
-    assert minimax_size(k, 1 + (gamma - 1) * Fraction(9999, 10000)) >= q + 1
 
 
 @given(st.fractions(Fraction(11, 10), 60, max_denominator=100), st.integers(1, 8))

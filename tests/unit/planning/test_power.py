@@ -14,7 +14,7 @@ from maskwell.core.exact import Number
 from maskwell.designs import Dense, Design, Uniform
 from maskwell.errors import MatrixError, NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.planning import plan_sample, plan_test, unit_variance
-from maskwell.planning.respondent_variance import Sampling, line_through, worst_shares
+from maskwell.planning.respondent_variance import Sampling, worst_shares
 
 WARNER = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]], Categories.of(["yes", "no"]))
 THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
@@ -49,33 +49,17 @@ def test_without_shares_or_a_category_the_worst_is_planned_for() -> None:
     assert plan_sample(WARNER, pi=[0.1, 0.9], margin=0.05).worst_n == 2401
 
 
-@given(shares(3), st.floats(0, 1), st.integers(0, 2))
-@settings(max_examples=25)
-def test_the_line_is_the_variance_where_the_other_shares_keep_their_proportions(
-    pi: Any, share: float, category: int
-) -> None:
-    moved = pi * (1 - share) / (1 - pi[category])
-    moved[category] = share
-    got = line_through(THREE, pi, category=category).at(share)
-    expected = unit_variance(THREE, moved / moved.sum(), category=category)
-    assert got.total == pytest.approx(expected.total, rel=1e-9)
-    a, b, c = line_through(THREE, pi, category=category).coefficients(0.3)
-    d = share - 0.3
-    assert a + b * d + c * d * d == pytest.approx(got.total, rel=1e-9)
-
-
-def test_clusters_inflate_the_sampling_part_only_and_weights_the_other() -> None:
-    pi = np.array([0.1, 0.9])
-    plain, complex_ = (unit_variance(WARNER, pi, sampling=s) for s in (Sampling(), Sampling(1.5, 0.4)))
-    assert complex_.sampling == pytest.approx(1.5 * plain.sampling)
-    assert complex_.randomization == pytest.approx(1.16 * plain.randomization)
-
-
-def test_many_categories_need_shares() -> None:
+def test_what_cannot_be_planned_is_refused() -> None:
     large = Uniform.from_gamma(3, Categories.numbered(3000))
     with pytest.raises(TooLargeError, match="3,000 categories"):
         plan_sample(large, n=100)
     assert plan_sample(large, n=100, pi=np.full(3000, 1 / 3000)).worst_n is None
+    coin = Dense.of([["0.5", "0.5"], ["0.5", "0.5"]])
+    for ask in (lambda: plan_sample(coin, n=10), lambda: plan_test(coin, pi=[0.1, 0.9], n=10, power=0.8)):
+        with pytest.raises(NotIdentifiableError):
+            ask()
+    with pytest.raises(ParameterError, match="below 1e-12"):
+        plan_test(WARNER, pi=[0.1, 0.9], against=0.15, power=0.8, alpha="1/1000000000000000000")
 
 
 @pytest.mark.parametrize("pi", [[0.1, 0.8], [-0.1, 1.1], [1.0], [float("nan"), 1.0]])
@@ -84,13 +68,6 @@ def test_shares_that_are_none(pi: list[float]) -> None:
         plan_sample(WARNER, pi=pi, n=100)
     with pytest.raises(MatrixError, match="not a distribution"):
         plan_test(WARNER, pi=pi, n=100, power=0.8)
-
-
-def test_a_design_that_tells_nothing() -> None:
-    coin = Dense.of([["0.5", "0.5"], ["0.5", "0.5"]])
-    for ask in (lambda: plan_sample(coin, n=10), lambda: plan_test(coin, pi=[0.1, 0.9], n=10, power=0.8)):
-        with pytest.raises(NotIdentifiableError):
-            ask()
 
 
 @pytest.mark.parametrize("design", [WARNER, LEAN])
@@ -165,8 +142,3 @@ def test_the_normal_power_is_what_simulated_surveys_find() -> None:
 def test_what_no_quantile_or_category_answers_is_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         plan_sample(WARNER, margin=0.05, **wrong)
-
-
-def test_false_alarms_rarer_than_any_quantile_are_refused() -> None:
-    with pytest.raises(ParameterError, match="below 1e-12"):
-        plan_test(WARNER, pi=[0.1, 0.9], against=0.15, power=0.8, alpha="1/1000000000000000000")

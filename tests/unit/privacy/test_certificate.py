@@ -85,12 +85,16 @@ def test_the_program_of_the_page_runs_on_its_own(name: str, tmp_path: Path) -> N
     assert subprocess.run(command, capture_output=True, check=False).returncode == 1
 
 
-def test_the_program_of_the_page_is_short_and_knows_no_maskwell() -> None:
+def test_the_program_of_the_page_is_short_and_needs_neither_maskwell_nor_assertions(tmp_path: Path) -> None:
     text = made.CHECKER.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 100
     imported = {line.split()[1] for line in text.splitlines() if line.startswith("from ")}
     assert imported == {"decimal", "fractions"}
     assert "import hashlib, json, math, sys\n" in text
+    made.certificates()["dense"].save(tmp_path / "proof.json")
+    command = [sys.executable, "-O", str(made.CHECKER), str(tmp_path / "proof.json")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout.splitlines()[0]) == (1, "NO form")
 
 
 def digits_of(name: str, part: str, aside: set[str]) -> list[tuple[Any, Any]]:
@@ -390,13 +394,6 @@ def test_short_files_that_ask_for_billions_are_refused_at_once() -> None:
     assert ran.returncode == 0
 
 
-def test_the_program_of_the_page_says_no_where_assertions_are_switched_off(tmp_path: Path) -> None:
-    made.certificates()["dense"].save(tmp_path / "proof.json")
-    command = [sys.executable, "-O", str(made.CHECKER), str(tmp_path / "proof.json")]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stdout.splitlines()[0]) == (1, "NO form")
-
-
 def test_products_and_improvements_without_a_bound() -> None:
     yes_no = Categories.of(["yes", "no"])
     proof = certify(Kronecker.of([Uniform.from_gamma(10**400, yes_no), Uniform.of(1, yes_no)]))
@@ -413,13 +410,20 @@ def test_a_design_that_cannot_be_is_noticed(what: str) -> None:
     assert neither_holds(FORGERIES[what])
 
 
-def test_a_fingerprint_of_another_design_is_noticed_though_sealed_again() -> None:
+def test_a_fingerprint_of_another_design_and_a_number_that_is_none_are_noticed() -> None:
     content = json.loads(made.certificates()["dense"].text())
     content["design"]["fingerprint"] = WARNER.fingerprint
     rest = {key: part for key, part in content.items() if key != "seal"}
     text = Certificate({**rest, "seal": fingerprint_of(rest)}).text()
     assert [check.name for check in verify_text(text).failed] == ["design"]
     assert not made.page_holds(text)
+    content = json.loads(certify(WARNER).text())
+    content["design"]["provenance"] = {"parity_loss": math.nan}
+    unsealed = {key: part for key, part in content.items() if key != "seal"}
+    written = json.dumps(unsealed, sort_keys=True, separators=(",", ":"))
+    content["seal"] = "sha256:" + hashlib.sha256(written.encode()).hexdigest()
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    assert neither_holds(text)
 
 
 def test_a_garbling_whose_columns_do_not_sum_to_one_is_noticed() -> None:
@@ -513,7 +517,7 @@ def test_curves_are_worked_out_anew(demand: Demand) -> None:
             assert not made.maskwell_holds(made.sealed_again(changed))
 
 
-def test_a_function_is_taken_as_given_and_said_to_be() -> None:
+def test_a_function_is_taken_as_given_unless_it_is_said_to_allow_everything() -> None:
     proof = certify(WARNER, Demand.from_curves(upper=Smooth.of(lambda p: p ** (1 / 4)), closed=True))
     assert proof.claims["demand"]["derived"] is False
     assert proof.claims["demand"]["stated"]["upper"] == "function"
@@ -521,6 +525,17 @@ def test_a_function_is_taken_as_given_and_said_to_be() -> None:
     assert found.ok
     assert any("as given" in check.words for check in found.checks)
     assert not made.page_holds(proof.text())
+    content = json.loads(certify(Dense.of([[1, 0], [0, 1]])).text())
+    stated = {"language": "curves", "lower": None, "upper": "function", "closed": False}
+    claimed = {"stated": stated, "derived": False, "gamma": "inf", "strict": False}
+    for gamma in ("inf", "1/2"):
+        text = with_claims(content, demand={**claimed, "gamma": gamma}, meets=gamma == "inf")
+        assert not made.maskwell_holds(text)
+        assert not made.page_holds(text)
+    everything = {"stated": {**stated, "upper": {"boundary": "inf"}}, "derived": True, "gamma": "inf", "strict": False}
+    assert not made.maskwell_holds(with_claims(content, demand=everything, meets=True))
+    with pytest.raises(ParameterError, match="stated"):
+        certify(WARNER, Demand("gamma", "gamma = 3", WARNER.parity_exact()))
 
 
 @together(
@@ -594,18 +609,6 @@ def test_what_allows_everything_is_not_certified(demand: Demand) -> None:
         certify(WARNER, demand)
 
 
-def test_a_function_that_is_said_to_allow_everything_is_refused() -> None:
-    content = json.loads(certify(Dense.of([[1, 0], [0, 1]])).text())
-    stated = {"language": "curves", "lower": None, "upper": "function", "closed": False}
-    claimed = {"stated": stated, "derived": False, "gamma": "inf", "strict": False}
-    for gamma in ("inf", "1/2"):
-        text = with_claims(content, demand={**claimed, "gamma": gamma}, meets=gamma == "inf")
-        assert not made.maskwell_holds(text)
-        assert not made.page_holds(text)
-    everything = {"stated": {**stated, "upper": {"boundary": "inf"}}, "derived": True, "gamma": "inf", "strict": False}
-    assert not made.maskwell_holds(with_claims(content, demand=everything, meets=True))
-
-
 def nothing(kind: str, inputs: Any, outputs: Any = (), /, **exact: Any) -> dict[str, Any]:
     return {"kind": kind, "inputs": inputs, "outputs": list(outputs) if outputs == () else outputs, "exact": exact}
 
@@ -637,21 +640,6 @@ def test_a_design_of_nothing_is_refused_by_both(name: str, parity: str) -> None:
     content = {"maskwell": "certificate", "version": 1, "design": design}
     text = made.sealed_again({**content, "claims": {"parity": parity, "admissible": None}, "seal": ""})
     assert neither_holds(text)
-
-
-def test_a_number_that_is_none_is_refused_by_both() -> None:
-    content = json.loads(certify(WARNER).text())
-    content["design"]["provenance"] = {"parity_loss": math.nan}
-    unsealed = {key: part for key, part in content.items() if key != "seal"}
-    written = json.dumps(unsealed, sort_keys=True, separators=(",", ":"))
-    content["seal"] = "sha256:" + hashlib.sha256(written.encode()).hexdigest()
-    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-    assert neither_holds(text)
-
-
-def test_a_demand_that_does_not_say_how_it_was_stated() -> None:
-    with pytest.raises(ParameterError, match="stated"):
-        certify(WARNER, Demand("gamma", "gamma = 3", WARNER.parity_exact()))
 
 
 @together("epsilon", ["0", "1/1000000", "1", "7/3", "20", "700"])

@@ -29,13 +29,10 @@ TWO = Fraction(2)
 NEAR_TWO = Dense.of([["0.6666666666666667", "0.3333333333333333"], ["0.3333333333333333", "0.6666666666666667"]])
 
 
-def test_decimals_are_told_from_fractions_and_integers() -> None:
+def test_decimals_are_told_from_fractions_and_have_slack_up_to_the_edge() -> None:
     decimals = [0.5, 3.0, np.float64(2), np.float32(0.5), "0.5", "2.0", "1e-3", "1E3", Decimal("0.1")]
     exact = [1, np.int64(3), Fraction(1, 3), "1/3", "2", " 2 ", "+2", "1_000", Decimal(2)]
     assert all(map(is_decimal, decimals)) and not any(map(is_decimal, exact))
-
-
-def test_the_rule_at_its_edges() -> None:
     edge = TWO * (1 + SLACK)
     assert verdict(TWO, TWO, decimals=False) == Verdict(meets=True)
     assert verdict(edge, TWO, decimals=True) == Verdict(meets=True, slack_used=True)

@@ -34,7 +34,7 @@ def test_a_deck_that_does_not_realise_its_design_cannot_be_made() -> None:
         Deck(realised=design, wish=design, cards=(Card((0, 1), 6), Card((1, 0), 4)))
 
 
-def test_designs_that_need_too_many_cards() -> None:
+def test_designs_and_shares_that_need_too_many_cards() -> None:
     design = Uniform.from_epsilon(1, THREE)
     with pytest.raises(TooLargeError, match="more than 1,000") as caught:
         make_deck(design)
@@ -44,6 +44,10 @@ def test_designs_that_need_too_many_cards() -> None:
         make_deck(Subset.from_gamma(3, Categories.numbered(40), size=20))
     with pytest.raises(ParameterError):
         make_deck(design, most=0)
+    with pytest.raises(TooLargeError):
+        make_device(make_design("simmons", p="0.70001", beta="1/4"))
+    with pytest.raises(ParameterError):
+        make_device(make_design("warner", p="0.7"), medium="stones")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("most", [7, 12, 33, 100, 333])
@@ -159,11 +163,14 @@ def test_which_report_tells_a_truth(truths: list[str], reports: list[object], to
     assert truthful(design) == told
 
 
-def test_what_is_known_of_the_truths_outlives_rounding() -> None:
+def test_what_rounding_keeps_and_reveals_is_noted() -> None:
     design = make_design("simmons", p="0.70001")
     realised = bounded_deck(design, 20).realised
     notes = ("variables", "wanted", "samples")
     assert [realised.provenance[key] for key in notes] == [design.provenance[key] for key in notes]
+    deck = bounded_deck(make_design("forced", truth="0.989", yes="0.01", no="0.001"), 20)
+    assert deck.parities[1] == math.inf
+    assert deck.less_private
 
 
 @pytest.mark.parametrize("wrong", [{"dice": 1}, {"faces": 1}, {"dice": 0}, {"dice": 11}, {"faces": 101}])
@@ -186,16 +193,3 @@ def test_spinners() -> None:
     assert "too few" in make_spinner(make_deck(make_design("warner", p="0.999"))).warnings()[-1]
     with pytest.raises(TooLargeError):
         make_spinner(make_deck(Dense.from_integers([[1] * 25, [2] * 24 + [1]])))
-
-
-def test_a_share_that_needs_too_many_cards_is_refused() -> None:
-    with pytest.raises(TooLargeError):
-        make_device(make_design("simmons", p="0.70001", beta="1/4"))
-    with pytest.raises(ParameterError):
-        make_device(make_design("warner", p="0.7"), medium="stones")  # type: ignore[arg-type]
-
-
-def test_a_probability_rounded_to_zero_is_noticed() -> None:
-    deck = bounded_deck(make_design("forced", truth="0.989", yes="0.01", no="0.001"), 20)
-    assert deck.parities[1] == math.inf
-    assert deck.less_private
