@@ -47,26 +47,15 @@ def close(actual: Any, expected: Any, scale: float = 1.0) -> None:
     np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-11 * scale)
 
 
-# ---- the matrix
-
-
 @each_matrix
-def test_columns_sum_to_one_exactly_and_no_entry_is_negative(name: str) -> None:
+def test_matrix_and_transitions_are_those_of_the_twin(name: str) -> None:
     rows = twin_of(name).rows
     assert [sum(column) for column in zip(*rows, strict=True)] == [1] * EXAMPLES[name].k
     assert all(isinstance(p, Fraction) and p >= 0 for row in rows for p in row)
-
-
-@each_matrix
-def test_matrix_is_the_exact_matrix(name: str) -> None:
     design = EXAMPLES[name]
     assert design.matrix().shape == (design.m, design.k)
     design.matrix()[:] = 7  # a copy
     np.testing.assert_allclose(design.matrix(), twin_of(name).P, rtol=4e-16, atol=0)
-
-
-@each_matrix
-def test_transitions_are_the_entries_that_are_not_zero_truth_by_truth(name: str) -> None:
     design, P = EXAMPLES[name], EXAMPLES[name].matrix()
     truths, reports = np.nonzero(P.T)
     transitions = design.transitions()
@@ -74,10 +63,6 @@ def test_transitions_are_the_entries_that_are_not_zero_truth_by_truth(name: str)
     np.testing.assert_array_equal(transitions.truths, truths)
     np.testing.assert_allclose(transitions.p, P[reports, truths], rtol=1e-15)
     assert transitions.starts.tolist() == np.searchsorted(truths, np.arange(design.k + 1)).tolist()
-
-
-@each_matrix
-def test_exact_transitions_are_those_of_the_twin(name: str) -> None:
     columns = [dict(enumerate(column)) for column in zip(*twin_of(name).rows, strict=True)]
     expected = [{report: p for report, p in column.items() if p} for column in columns]
     assert EXAMPLES[name].transitions_exact() == expected
@@ -94,11 +79,8 @@ def test_reports_are_all_different_and_as_many_as_rows(name: str) -> None:
         assert (np.unpackbits(space, axis=1, bitorder="little")[:, design.k :] == 0).all()
 
 
-# ---- privacy
-
-
 @each_matrix
-def test_parity(name: str) -> None:
+def test_privacy_and_chances_of_reports_are_those_of_the_matrix(name: str) -> None:
     design, expected = EXAMPLES[name], twin_of(name).parity()
     assert design.parity_exact() == expected
     assert type(design.parity_exact()) in (Fraction, float)
@@ -107,32 +89,13 @@ def test_parity(name: str) -> None:
         design.epsilon(),
         math.log(expected.numerator) - math.log(expected.denominator) if expected != math.inf else math.inf,
     )
-
-
-@each_matrix
-def test_guess_probability(name: str) -> None:
     design, twin = EXAMPLES[name], twin_of(name)
     close(design.guess_probability(), twin.guess(np.full(design.k, 1 / design.k)))
     ties = np.repeat([3.0, 1.0], [1, design.k - 1]) / (design.k + 2)
     for prior in [*proportions(design.k), ties]:
         close(design.guess_probability(prior), twin.guess(prior))
-
-
-@each_matrix
-def test_total_variation(name: str) -> None:
     close(EXAMPLES[name].total_variation(), twin_of(name).total_variation())
-
-
-@each_matrix
-def test_admissibility(name: str) -> None:
     assert EXAMPLES[name].is_admissible() == twin_of(name).is_admissible()
-
-
-# ---- linear algebra
-
-
-@each_matrix
-def test_apply(name: str) -> None:
     for pi in proportions(EXAMPLES[name].k):
         close(EXAMPLES[name].apply(pi), twin_of(name).apply(pi))
 
@@ -168,7 +131,7 @@ def test_squared_entries_and_the_largest_in_each_row(name: str) -> None:
 
 
 @each_matrix
-def test_rank_and_condition(name: str) -> None:
+def test_rank_condition_and_solve(name: str) -> None:
     design, P = EXAMPLES[name], twin_of(name).P
     assert design.rank() == np.linalg.matrix_rank(P)
     assert design.identifiable == (design.rank() == design.k)
@@ -176,10 +139,6 @@ def test_rank_and_condition(name: str) -> None:
         np.testing.assert_allclose(design.condition(), np.linalg.cond(P), rtol=1e-7)
     else:
         assert design.condition() == math.inf
-
-
-@each_matrix
-def test_solve_undoes_apply(name: str) -> None:
     design = EXAMPLES[name]
     for pi in proportions(design.k):
         if design.identifiable:
@@ -187,10 +146,6 @@ def test_solve_undoes_apply(name: str) -> None:
         else:
             with pytest.raises(NotIdentifiableError, match=str(design.rank())):
                 design.solve(design.apply(pi))
-
-
-@each_matrix
-def test_solve_of_shares_that_no_proportions_give(name: str) -> None:
     design, twin = EXAMPLES[name], twin_of(name)
     if not design.identifiable:
         pytest.skip("not identifiable")
@@ -246,9 +201,6 @@ def test_how_a_recovery_spreads_where_it_belongs(name: str) -> None:
         close(counted @ twin.P, others)
 
 
-# ---- sampling and counting
-
-
 @each
 @together("path", ["compiled", "plain"])
 def test_tally_counts_what_was_sampled(name: str, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +220,7 @@ def test_tally_counts_what_was_sampled(name: str, path: str, monkeypatch: pytest
 
 
 @each
-def test_randomize_is_sample_with_labels_and_reports_describe_themselves(name: str) -> None:
+def test_randomize_is_sample_with_labels_also_of_no_rows(name: str) -> None:
     design = EXAMPLES[name]
     codes = np.arange(60) % design.k
     values = [design.inputs.labels[c] for c in codes]
@@ -279,23 +231,17 @@ def test_randomize_is_sample_with_labels_and_reports_describe_themselves(name: s
     assert (told["design"], told["k"], told["private"]) == (design.fingerprint, design.k, False)
     assert told["encoding"] == ("bits" if design.reports_are_sets else "codes")
     assert ("bit_order" in told) == design.reports_are_sets and "not private" in repr(reports)
+    reports = design.sample(np.empty(0, dtype=np.int64))
+    assert len(reports) == 0
+    assert reports.data.shape == design.empty_reports(0).shape
+    assert design.tally(reports).values.sum() == 0
+    assert design.randomize([]) == []
 
 
 @each
-def test_both_kernels_give_the_same_reports(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if kernels.compiled is None:
-        pytest.skip("no compiled kernels here")
-    design = EXAMPLES[name]
-    codes = np.arange(3000) % design.k
-    made = []
-    for path in (kernels.compiled, kernels.plain):
-        monkeypatch.setattr(kernels, "active", path)
-        made.append(design.sample(codes, random=SeededRandom(11)).data)
-    assert (made[0] == made[1]).all()
-
-
-@each
-def test_reports_do_not_depend_on_how_the_rows_are_cut(name: str) -> None:
+def test_reports_depend_neither_on_how_the_rows_are_cut_nor_on_threads(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     design = EXAMPLES[name]
     codes = np.arange(500) % design.k
     whole = design.sample(codes, random=SeededRandom(2)).data
@@ -303,12 +249,6 @@ def test_reports_do_not_depend_on_how_the_rows_are_cut(name: str) -> None:
         going_on = design.sampler(SeededRandom(2))
         pieces = [going_on.sample(piece).data for piece in np.split(codes, cuts)]
         assert (np.concatenate(pieces) == whole).all()
-
-
-@each
-def test_reports_do_not_depend_on_the_number_of_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    design = EXAMPLES[name]
-    codes = np.arange(500) % design.k
     alone = design.sample(codes, random=SeededRandom(2), threads=1).data
     monkeypatch.setattr(sampler, "BYTES_PER_THREAD", 256)
     monkeypatch.setattr(sampler, "CHUNK_BYTES", 100)
@@ -329,27 +269,6 @@ def test_codes_of_any_integer_type(name: str, kind: str) -> None:
 
 
 @each
-def test_no_rows_is_no_error(name: str) -> None:
-    design = EXAMPLES[name]
-    reports = design.sample(np.empty(0, dtype=np.int64))
-    assert len(reports) == 0
-    assert reports.data.shape == design.empty_reports(0).shape
-    assert design.tally(reports).values.sum() == 0
-    assert design.randomize([]) == []
-
-
-@each
-def test_reports_of_another_design_are_refused(name: str) -> None:
-    design = EXAMPLES[name]
-    other = next(d for d in EXAMPLES.values() if (d != design and d.k == design.k) or d.kind != design.kind)
-    with told(ReportError, match="come from"):
-        design.tally(other.sample(np.zeros(3, dtype=int), random=SeededRandom(1)))
-
-
-# ---- identity
-
-
-@each
 def test_a_design_file_gives_the_same_design_back(name: str) -> None:
     design = EXAMPLES[name]
     again = wire.design_from_dict(json.loads(wire.dumps(design)))
@@ -364,7 +283,7 @@ def test_a_design_file_gives_the_same_design_back(name: str) -> None:
 
 
 @each
-def test_equality_and_hash_follow_the_fingerprint(name: str) -> None:
+def test_equality_and_hash_follow_the_fingerprint_and_nothing_changes_a_design(name: str) -> None:
     design = EXAMPLES[name]
     design.randomize([design.inputs.labels[0]], random=SeededRandom(1))
     again = copy.deepcopy(design)
@@ -375,6 +294,14 @@ def test_equality_and_hash_follow_the_fingerprint(name: str) -> None:
     assert sum(other == design for other in EXAMPLES.values()) == 1
     assert design.fingerprint.startswith("sha256:")
     assert len(design.fingerprint) == 71
+    for field in dataclasses.fields(design):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(design, field.name, None)
+    shown = repr(EXAMPLES[name])
+    assert shown.startswith(type(EXAMPLES[name]).__name__)
+    assert f"k={EXAMPLES[name].k}" in shown
+    assert len(shown) <= 100
+    assert "\n" not in shown
 
 
 @each
@@ -395,24 +322,7 @@ def test_other_labels_change_the_fingerprint_and_nothing_else(name: str) -> None
 
 
 @each
-def test_repr_is_one_short_line(name: str) -> None:
-    shown = repr(EXAMPLES[name])
-    assert shown.startswith(type(EXAMPLES[name]).__name__)
-    assert f"k={EXAMPLES[name].k}" in shown
-    assert len(shown) <= 100
-    assert "\n" not in shown
-
-
-@each
-def test_designs_cannot_be_changed(name: str) -> None:
-    design = EXAMPLES[name]
-    for field in dataclasses.fields(design):
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            setattr(design, field.name, None)
-
-
-@each
-def test_bad_codes_are_refused(name: str) -> None:
+def test_bad_codes_shares_and_reports_of_another_design_are_refused(name: str) -> None:
     design = EXAMPLES[name]
     bad: list[Any] = [[design.k], [-1], [0, design.k + 5], [[0]], [0.0], [True], ["0"], np.array(0), None]
     for codes in bad:
@@ -420,6 +330,14 @@ def test_bad_codes_are_refused(name: str) -> None:
             design.sample(codes)
     with quiet(MaskwellError, match="first in row 1", values=str(design.k + 5)):
         design.sample([0, design.k + 5])
+    size = len(design.apply(design.uniform_prior()))
+    for bad in (np.full(size + 1, 0.1), np.full((size, 1), 0.1), np.full(size, np.nan)):
+        for method in (design.solve, design.second_moment, design.second_moment_diagonal):
+            with told(MaskwellError):
+                method(bad)
+    other = next(d for d in EXAMPLES.values() if (d != design and d.k == design.k) or d.kind != design.kind)
+    with told(ReportError, match="come from"):
+        design.tally(other.sample(np.zeros(3, dtype=int), random=SeededRandom(1)))
 
 
 @each
@@ -434,19 +352,6 @@ def test_bad_proportions_are_refused(name: str, method: str) -> None:
         with told(MaskwellError) as raised:
             getattr(design, method)(bad)
         assert "pi" in raised.value.message or "prior" in raised.value.message
-
-
-@each
-def test_bad_shares_are_refused(name: str) -> None:
-    design = EXAMPLES[name]
-    size = len(design.apply(design.uniform_prior()))
-    for bad in (np.full(size + 1, 0.1), np.full((size, 1), 0.1), np.full(size, np.nan)):
-        for method in (design.solve, design.second_moment, design.second_moment_diagonal):
-            with told(MaskwellError):
-                method(bad)
-
-
-# ---- huge designs
 
 
 def huge() -> dict[str, Design]:
@@ -464,7 +369,7 @@ def huge() -> dict[str, Design]:
 
 
 @together("kind", list(huge()))
-def test_a_huge_matrix_is_refused_with_its_size(kind: str) -> None:
+def test_a_huge_design_works_but_its_matrix_is_refused_with_its_size(kind: str) -> None:
     design = huge()[kind]
     for method in (design.matrix, design.exact_matrix, design.transitions, design.transitions_exact):
         with told(TooLargeError, match=r"has .* by .* entries, more than") as raised:
@@ -473,11 +378,6 @@ def test_a_huge_matrix_is_refused_with_its_size(kind: str) -> None:
     if design.m < 10**12:
         with pytest.raises(TooLargeError, match=f"{design.m:,} by"):
             design.matrix()
-
-
-@together("kind", list(huge()))
-def test_a_huge_design_still_works(kind: str) -> None:
-    design = huge()[kind]
     codes = np.array([0, 1, design.k - 1])
     reports = design.sample(codes, random=SeededRandom(1))
     assert design.parity() > 1

@@ -276,9 +276,6 @@ def test_a_release_of_spark_is_that_of_the_same_rows_in_a_file(cluster, tmp_path
     assert {path.name for path in tmp_path.iterdir()} == {"rows.parquet", "here", "there"}
 
 
-# ---- no second draw
-
-
 def failing_once(how: Callable[[], None]) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Rows as they are, from a task that does something terrible at its first attempt, after its first rows."""
 

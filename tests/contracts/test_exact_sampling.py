@@ -102,9 +102,6 @@ def test_probabilities_that_fit_into_the_words_leave_nothing_unsettled(name: str
         assert rest == 0
 
 
-# ---- the kernels with their real words
-
-
 def kernel_rows(design: Design, codes: Any, words: Any, path: str) -> tuple[Any, list[int]]:
     """Reports and unsettled rows of one of the two paths."""
     chosen = getattr(kernels, path)
@@ -371,18 +368,3 @@ def test_a_single_tie_of_a_unary_bit_is_settled_by_the_last_word(k: int, path: s
     reports, unsettled = kernel_rows(design, codes, words, path)
     assert unsettled == [row for row in range(rows) if row % 3 == 1]
     check_against_definition(design, codes, words, reports, unsettled)
-
-
-@together("path", PATHS)
-@together(("k", "size"), [(7, 3), (8, 8 - 1), (9, 4), (64, 20), (65, 33), (200, 7), (1000, 269)])
-def test_subset_of_every_size_names_that_many(k: int, size: int, path: str) -> None:
-    design = Subset.from_epsilon(1, Categories.numbered(k), size=size)
-    rng = np.random.default_rng(k)
-    words = rng.integers(0, 1 << 32, size=(300, design.words_per_row), dtype=np.uint64).astype(np.uint32)
-    codes = rng.integers(0, k, len(words)).astype(np.uint32)
-    reports, unsettled = kernel_rows(design, codes, words, path)
-    settled = np.setdiff1d(np.arange(len(words)), unsettled)
-    ones = np.unpackbits(reports[settled], axis=1, bitorder="little")
-    assert (ones.sum(axis=1) == size).all()
-    assert (ones[:, k:] == 0).all()
-    check_against_definition(design, codes[:60], words[:60], reports[:60], [row for row in unsettled if row < 60])

@@ -84,9 +84,8 @@ def examples() -> dict[str, Result]:
     }
     released = mw.release(pd.DataFrame(people), plan, random=mw.SeededRandom(1))
     certificate = mw.certify(warner)
-    anchored = estimate_with_anchor(
-        data["y"], warner, Anchor(mw.randomize({"y": ["[no]"] * n}, {"y": warner})["y"], warner)
-    )
+    anchor = Anchor(mw.randomize({"y": ["[no]"] * n}, {"y": warner})["y"], warner)
+    anchored = estimate_with_anchor(data["y"], warner, anchor)
     comparison = mw.compare(warner, other)
     made: list[Result] = [
         counts,
@@ -192,7 +191,7 @@ def check_latex(text: str) -> None:
     assert not open_ones
 
 
-def test_results_are_tables_for_papers() -> None:
+def test_results_are_tables_for_papers_that_name_design_and_plan() -> None:
     for name, one in examples().items():
         text = one.to_latex(label="tab:mine", caption="50 % & more")
         check_latex(text)
@@ -202,9 +201,6 @@ def test_results_are_tables_for_papers() -> None:
         assert rows and all(line.endswith("|") for line in rows), name
         page = one.to_html(caption="mine")
         assert page.startswith("<!DOCTYPE html>") and 'charset="utf-8"' in page and "<b>" not in page, name
-
-
-def test_tables_of_estimates_name_the_design_and_the_plan() -> None:
     for name in ("Shares", "Regression"):
         assert "Randomized by y: warner, p = 4/5" in examples()[name].to_markdown(), name
     assert "simple random sample" in examples()["Shares"].to_markdown()

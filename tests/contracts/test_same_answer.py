@@ -138,19 +138,13 @@ def test_nothing_takes_its_order_from_a_set(given: Any) -> None:
             call()
 
 
-def test_integers_that_no_table_holds_are_refused() -> None:
+def test_integers_that_no_table_or_person_reads_are_refused() -> None:
     rows = {"y": ["yes", "no"], "w": [2**64, 1], "x": [2**62, 2**62]}
     with pytest.raises(errors.WrongTypeError, match="more than 64 bits"):
         mw.estimate(rows, {"y": WARNER}, sampling=mw.Sampling(weights="w"))
     del rows["w"]
     with pytest.raises(errors.ParameterError, match="too large to count people"):
         mw.estimate(rows, {"y": WARNER}, sampling=mw.Sampling(weights="x"))
-
-
-HUGE = 10**5000
-
-
-def test_numbers_of_thousands_of_digits_are_refused() -> None:
     for call in (
         lambda: mw.design("warner", p=HUGE),
         lambda: mw.design("k-ary", k=3, gamma=HUGE),
@@ -160,3 +154,6 @@ def test_numbers_of_thousands_of_digits_are_refused() -> None:
     ):
         with pytest.raises(errors.ParameterError, match=r"more than [\d,]+ digits"):
             call()
+
+
+HUGE = 10**5000

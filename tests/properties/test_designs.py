@@ -57,17 +57,11 @@ def structured(draw: st.DrawFn) -> Design:
 
 @often
 @given(columns())
-def test_exact_matrices_are_read_exactly(given_columns: Columns) -> None:
+def test_exact_matrices_and_their_floats_are_read_exactly(given_columns: Columns) -> None:
     rows = rows_of(given_columns)
     for form in (rows, [[str(p) for p in row] for row in rows], np.array(rows, dtype=object)):
         assert Dense.of(form).exact_matrix() == rows
     assert Dense.from_rows(given_columns).exact_matrix() == rows
-
-
-@often
-@given(columns())
-def test_floats_are_read_as_the_simple_fractions_that_they_stand_for(given_columns: Columns) -> None:
-    rows = rows_of(given_columns)
     floats = [[float(p) for p in row] for row in rows]
     assert Dense.of(floats).exact_matrix() == rows
     assert Dense.of(np.array(floats)) == Dense.of(floats)
@@ -98,9 +92,8 @@ def test_structured_designs_equal_their_dense_twin(design: Design, data: Any) ->
     np.testing.assert_allclose(design.total_variation(), twin.total_variation(), atol=1e-12)
     np.testing.assert_allclose(design.condition(), np.linalg.cond(twin.P), rtol=1e-6)
     expected = twin.second_moment(pi)
-    np.testing.assert_allclose(
-        design.second_moment(design.apply(pi)), expected, rtol=1e-7, atol=1e-9 * np.abs(expected).max()
-    )
+    scale = 1e-9 * np.abs(expected).max()
+    np.testing.assert_allclose(design.second_moment(design.apply(pi)), expected, rtol=1e-7, atol=scale)
 
 
 @often
@@ -127,17 +120,11 @@ def test_a_composition_is_the_product_of_the_matrices(first: Columns, second: Co
 
 @often
 @given(structured())
-def test_guessing_is_bounded_by_parity(design: Design) -> None:
+def test_guessing_and_total_variation_are_bounded_by_parity(design: Design) -> None:
     """Uniform prior and parity gamma: the best guess is right with probability at most gamma / (gamma + k - 1)."""
     parity = design.parity()
     bound = 1.0 if math.isinf(parity) else parity / (parity + design.k - 1)
     assert 1 / design.k - 1e-12 <= design.guess_probability() <= bound + 1e-12
-
-
-@often
-@given(structured())
-def test_total_variation_is_bounded_by_parity(design: Design) -> None:
-    parity = design.parity()
     bound = 2.0 if math.isinf(parity) else 2 * (parity - 1) / (parity + 1)
     assert design.total_variation() <= bound + 1e-12
 

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from maskwell.designs import Dense
 from maskwell.estimation import Estimate, LeftInverse, Sample, estimate_by_moments
 
-CHANCES = st.integers(1, 19).map(lambda n: f"{n}/20")
-
 
 @st.composite
 def two_to_two(draw: st.DrawFn) -> Estimate:
@@ -35,13 +33,9 @@ def test_score_and_exact_intervals_lie_in_the_unit_interval_and_nest(estimate: E
 
 
 @given(two_to_two())
-def test_a_score_interval_holds_the_estimate_wherever_it_can(estimate: Estimate) -> None:
+def test_score_and_profile_intervals_hold_the_share(estimate: Estimate) -> None:
     low, high = estimate.confidence_interval(0.95, "score")[0]
     assert low - 1e-12 <= np.clip(estimate.pi_hat[0], 0, 1) <= high + 1e-12
-
-
-@given(two_to_two())
-def test_profile_intervals_hold_the_most_likely_share(estimate: Estimate) -> None:
     low, high = estimate.confidence_interval(0.95, "profile")[0]
     assert 0 <= low - 0.0 <= np.clip(estimate.pi_hat[0], 0, 1) + 1e-9
     assert np.clip(estimate.pi_hat[0], 0, 1) - 1e-9 <= high <= 1

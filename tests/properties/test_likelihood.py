@@ -13,7 +13,6 @@ from maskwell.estimation.maximisation.log_likelihood import Written, value
 from maskwell.estimation.maximisation.maximum import em_step, maximise, newton, squarem
 
 often = settings(deadline=None, derandomize=True, max_examples=30)
-seldom = settings(deadline=None, derandomize=True, max_examples=30)
 
 
 @st.composite

@@ -141,7 +141,7 @@ def test_every_command_says_the_same(number: int, tmp_path: Path) -> None:
     run("improve", tmp_path / "f.json", "--gamma", to_text(gamma), status=2 * refused)
 
 
-def test_equally_private_within_slack_only_where_decimals_are() -> None:
+def test_equally_private_within_slack_and_products_only_where_decimals_are() -> None:
     two = Dense.of([["2/3", "1/3"], ["1/3", "2/3"]])
     near = Dense.of([["0.6666666666666666", "0.3333333333333333"], ["0.3333333333333333", "0.6666666666666666"]])
     found = compare(two, near)
@@ -149,9 +149,6 @@ def test_equally_private_within_slack_only_where_decimals_are() -> None:
     assert found.given.to_dict()["slack_used"]
     exact = compare(two, Dense.of(near.exact_matrix()))
     assert not exact.given.equally_private
-
-
-def test_products_remember_their_decimals() -> None:
     near = Dense.of([["0.6666666666666667", "0.3333333333333333"], ["0.3333333333333333", "0.6666666666666667"]])
     both = design_from_dict(json.loads(json.dumps(Kronecker.of([near, near]).to_dict())))
     assert both.decimals

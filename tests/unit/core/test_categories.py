@@ -16,7 +16,7 @@ from tests.support.together import together
 
 from maskwell.core import Categories
 from maskwell.core.categories import natural_array
-from maskwell.core.labels import is_missing, plain, texts
+from maskwell.core.labels import is_missing, texts
 from maskwell.errors import (
     DesignFileError,
     InputError,
@@ -57,29 +57,11 @@ KINDS = {
 }
 
 
-@pytest.fixture(params=KINDS, ids=str)
-def labels(request):
-    return KINDS[request.param]
-
-
-# --- labels ---------------------------------------------------------------------------------------------------------
-
-
-def test_order_is_kept_and_codes_count_up(labels):
-    categories = Categories.of(labels)
-    assert list(categories.labels) == labels
-    assert [categories.code(label) for label in labels] == list(range(len(labels)))
-    assert len(categories) == len(labels)
-
-
-def test_numpy_labels_become_python_values():
+def test_labels_become_python_values_and_integers_from_zero_a_range():
     assert Categories.of(np.array(["a", "b"])).labels == ("a", "b")
     assert Categories.of(np.array([4, 2])).labels == (4, 2)
     assert type(Categories.of(np.array([4, 2])).labels[0]) is int
     assert Categories.of([np.datetime64("2024-05-01T00:00:00", "ns")]).labels == (datetime(2024, 5, 1),)
-
-
-def test_integers_from_zero_are_numbered():
     assert Categories.of([0, 1, 2]) == Categories.numbered(3) == Categories(labels=range(3))
     assert isinstance(Categories.of([0, 1, 2]).labels, range)
     assert Categories.of([False, True]).labels == (False, True)
@@ -96,14 +78,6 @@ def test_unknown_label_has_no_code():
         Categories.of(["a"]).code(["a"])
 
 
-def test_repr_stays_short():
-    assert repr(Categories.of(["a", "b"])) == "Categories('a', 'b')"
-    assert repr(Categories.numbered(10**6)) == "Categories(0, 1, 2, 3, ... (1,000,000 in all))"
-
-
-# --- encode and decode ----------------------------------------------------------------------------------------------
-
-
 def containers(labels, codes):
     values = [labels[code] for code in codes]
     yield values
@@ -112,6 +86,7 @@ def containers(labels, codes):
     yield np.fromiter(values, dtype=object, count=len(values))
 
 
+@pytest.mark.parametrize("labels", KINDS.values(), ids=KINDS)
 def test_round_trip_of_every_kind(labels):
     categories = Categories.of(labels)
     codes = np.arange(2 * len(labels)) % len(labels)
@@ -159,60 +134,39 @@ def test_codes_have_the_smallest_type(k, dtype):
         assert categories.decode(encoded.codes, like=values).tolist() == values.tolist()
 
 
-@together("dtype", ["i1", "u1", "i2", "u4", "i8", "u8", "f4", "f8", "O"])
-def test_numbered_categories_take_any_numbers(dtype):
-    categories = Categories.numbered(10**6)
-    encoded = categories.encode(np.array([5, 0, 100], dtype=dtype))
-    assert encoded.codes.tolist() == [5, 0, 100]
-    assert encoded.codes.dtype == np.uint32
-
-
-def test_whole_floats_equal_integers_and_booleans():
+def test_numbers_dates_and_bytes_of_any_type_are_found():
     assert Categories.of([10, 20]).encode(np.array([20.0, 10.0])).codes.tolist() == [1, 0]
     assert Categories.of([0.0, 1.5]).encode(np.array([0, 0])).codes.tolist() == [0, 0]
     assert Categories.of([False, True]).encode(np.array([1, 0])).codes.tolist() == [1, 0]
     assert Categories.numbered(2).encode(np.array([True, False])).codes.tolist() == [1, 0]
     with pytest.raises(UnknownCategoryError):  # 2**53 + 1 is not a float
         Categories.of([2**53 + 1, 5]).encode(np.array([float(2**53)]))
-
-
-def test_other_numpy_types():
     days = np.array(["2024-05-01", "2023-01-01"], dtype="M8[D]")
     categories = Categories.of([date(2023, 1, 1), date(2024, 5, 1)])
     assert categories.encode(days).codes.tolist() == [1, 0]
     assert categories.decode([1, 0], like=days).dtype == days.dtype
     assert Categories.of([b"x", b"y"]).encode(np.array([b"y", b"x"])).codes.tolist() == [1, 0]
     assert Categories.of([1j, 2j]).encode(np.array([2j, 1j])).codes.tolist() == [1, 0]
-
-
-def test_empty_columns_are_fine():
     for values in ([], np.array([]), np.array([], dtype=str), np.array([], dtype=np.int64)):
         assert Categories.of(["a", "b"]).encode(values).codes.tolist() == []
     assert Categories.of(["a", "b"]).decode([], like=[]) == []
 
 
-# --- unknown and missing values -------------------------------------------------------------------------------------
-
-
 def test_unknown_values_are_listed_with_counts():
     values = ["a", *"xxyz", *map(str, range(10))]
     told = r"14 of 15 .* 2 categories \(first in row 1, counted from 0\)"
-    with quiet(
-        UnknownCategoryError, match=told, values=r"^'x' \(2 times\), 'y' \(1 time\), .* '9' \(1 time\)$"
-    ) as caught:
+    listed = r"^'x' \(2 times\), 'y' \(1 time\), .* '9' \(1 time\)$"
+    with quiet(UnknownCategoryError, match=told, values=listed) as caught:
         Categories.of(["a", "b"]).encode(values)
     assert caught.value.objects["offenders"]["x"] == 2
     assert caught.value.objects["count"] == 14
     assert "allowed: 'a', 'b'; recode" in caught.value.hint
 
 
-def test_unknown_values_that_differ_only_in_type_get_a_hint():
+def test_unknown_values_get_the_hint_that_fits():
     with pytest.raises(UnknownCategoryError) as caught:
         Categories.of(["1", "2"]).encode([1, 2])
     assert "convert them" in caught.value.hint
-
-
-def test_labels_with_one_text_do_not_spoil_the_error():
     with quiet(UnknownCategoryError, match=r"1 of 1 .* \(row 0,", values="'x'") as caught:
         Categories.of(["1", 1]).encode(["x"])
     assert "recode" in caught.value.hint
@@ -238,29 +192,16 @@ MISSING_COLUMNS = {
 }
 
 
-@pytest.fixture(params=MISSING_COLUMNS, ids=str)
-def with_missing(request):
-    return MISSING_COLUMNS[request.param]
-
-
-def test_missing_values_are_an_error_by_default(with_missing):
-    labels, values = with_missing
+@pytest.mark.parametrize(("labels", "values"), MISSING_COLUMNS.values(), ids=MISSING_COLUMNS)
+def test_missing_values_are_refused_dropped_or_a_category(labels, values):
     with pytest.raises(MissingValueError, match=r"2 of 4 values are missing \(rows 1, 2,") as caught:
         Categories.of(labels).encode(values)
     assert caught.value.objects["count"] == 2
     assert "drop" in caught.value.hint
-
-
-def test_missing_values_can_be_dropped(with_missing):
-    labels, values = with_missing
     encoded = Categories.of(labels).encode(values, missing="drop")
     assert encoded.codes.tolist() == [1, 0]
     assert encoded.kept.tolist() == [True, False, False, True]
     assert encoded.n_missing == 2
-
-
-def test_missing_values_can_be_a_category(with_missing):
-    labels, values = with_missing
     categories = Categories.of(labels).with_missing()
     encoded = categories.encode(values, missing="category")
     assert encoded.codes.tolist() == [1, 2, 2, 0]
@@ -275,30 +216,18 @@ def test_missing_as_a_category_needs_that_category():
     assert Categories.of(["a"]).encode(["a"], missing="category").codes.tolist() == [0]
 
 
-def test_many_missing_rows_are_cut_short():
-    with pytest.raises(MissingValueError, match=r"9, \.\.\."):
-        Categories.of(["a"]).encode([None] * 100)
-
-
 def test_what_is_missing():
-    assert all(
-        map(is_missing, [None, math.nan, np.float32("nan"), np.datetime64("NaT"), Decimal("NaN"), Decimal("sNaN")])
-    )
+    assert all(map(is_missing, [None, math.nan, np.float32("nan"), np.datetime64("NaT"), Decimal("NaN")]))
+    assert is_missing(Decimal("sNaN"))
     assert not any(map(is_missing, ["", 0, False, "nan", (math.nan,), [], np.array([1, 2])]))
-
-
-# --- decode ---------------------------------------------------------------------------------------------------------
 
 
 @together(
     ("labels", "dtype", "result"),
     [
         (["a", "b"], "i8", "U"),
-        (["a", "b"], "?", "U"),
         ([1, 2], "U1", "i"),
-        ([1, 300], "u1", "i"),
         ([1.5, 2.0], "i8", "f"),
-        ([1, 2], "f8", "f"),
         ([1, "a"], "i8", "O"),
         ([2**70, 1], "i8", "O"),
         (["long label", "b"], "U1", "U"),
@@ -312,9 +241,6 @@ def test_a_type_that_cannot_hold_the_labels_gives_way(labels, dtype, result):
     assert back.tolist() == [labels[1], labels[0]]
 
 
-# --- matching by text -----------------------------------------------------------------------------------------------
-
-
 @together(
     ("labels", "values"),
     [
@@ -322,18 +248,13 @@ def test_a_type_that_cannot_hold_the_labels_gives_way(labels, dtype, result):
         (["1", "2"], np.array([2, 1], dtype=np.int8)),
         (["1", "2"], np.array([2.0, 1.0])),
         (["1", "2"], np.array(["2", "1"])),
-        (["1", "2"], [2.0, np.int64(1)]),
         ([1, 2], ["2", "1"]),
-        ([1, 2], np.array(["2", "1"])),
         ([1.0, 2.0], np.array(["2.0", "1.0"])),
         ([1.0, 2.0], ["2", "1.0"]),
-        ([1.0, 2.0], np.array([2, 1])),
         (["0.5", "1e-05"], np.array([1e-5, 0.5])),
         (["true", "false"], np.array([False, True])),
         (["TRUE", "FALSE"], [False, True]),
         ([True, False], ["false", "True"]),
-        ([0, 1], ["1", "0"]),
-        ([0, 1], np.array([1, 0])),
         (["2024-05-01", "2023-01-01"], [date(2023, 1, 1), datetime(2024, 5, 1)]),
         (["2024-05-01", "2023-01-01"], np.array(["2023-01-01", "2024-05-01"], dtype="M8[s]")),
         ([date(2024, 5, 1), date(2023, 1, 1)], ["2023-01-01", "2024-05-01"]),
@@ -376,28 +297,19 @@ def test_labels_with_one_text_cannot_be_matched_by_text(labels, values):
         Categories.of(labels).encode(values, match="text")
 
 
-def test_texts_that_differ_are_told_apart_in_text_columns():
+def test_texts_that_differ_are_told_apart_and_missing_stays_missing():
     assert Categories.of(["True", "true"]).encode(["true", "True"], match="text").codes.tolist() == [1, 0]
-
-
-def test_missing_stays_missing_by_text():
     encoded = Categories.of(["nan", "None"]).encode([None, math.nan, "nan", "None"], match="text", missing="drop")
     assert encoded.codes.tolist() == [0, 1]
-
-
-# --- JSON -----------------------------------------------------------------------------------------------------------
 
 
 @together(
     "labels",
     [
-        ["a", "b"],
         [3, -1, 2**60, -(2**70)],
-        [0.1, math.inf, -math.inf],
         [True, False],
         [(1, "a"), (2, (date(2024, 5, 1), 0.5)), ()],
         [date(2024, 5, 1), datetime(2024, 5, 1, 1, 2, 3, 4), datetime(2024, 5, 1, tzinfo=UTC)],
-        [0, 1, 2],
         [Size.SMALL, Size.LARGE],
     ],
 )
@@ -407,11 +319,6 @@ def test_json_round_trip(labels):
     again = Categories.from_json(json.loads(text))
     assert again == categories
     assert json.dumps(again.to_json()) == text
-
-
-def test_plain_leaves_other_values_alone():
-    assert plain(np.timedelta64(1, "ns").astype("m8[s]")).total_seconds() == 0
-    assert plain(Colour.RED) is Colour.RED
 
 
 @together("values", [np.array([True, False]), [True, False], ["true", "FALSE"], [1.0, "0"]])

@@ -1,4 +1,4 @@
-"""Cells: sums of rows that merge in any order."""
+"""Cells: sums of rows that merge in any order, and their keys, also where a machine word does not hold them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 from tests.support.quiet import quiet
 
 from maskwell.core import Cells
+from maskwell.core import groups as keys
+from maskwell.core.arguments import Array
 from maskwell.core.groups import Factor
 from maskwell.errors import InputError, MissingValueError, ReportError, WrongTypeError
 
@@ -63,24 +65,18 @@ def test_batches_merge_in_any_split_and_order(seed: int) -> None:
     assert listed(Cells.total([c, a, b])) == whole
 
 
-def test_a_wide_range_of_codes_is_sorted_instead_of_counted() -> None:
+def test_codes_may_be_far_apart_and_clusters_are_nested_in_strata() -> None:
     labels = np.array([0, 10**15, 5, 10**15])
     cells = Cells.of([0, 1, 0, 1], clusters=[labels, labels * 3, labels * 5], stratum=labels, domain=labels)
     assert cells.n.tolist() == [1, 1, 2]
     assert cells.stratum.labels.tolist() == [0, 5, 10**15]
-
-
-def test_clusters_are_nested_in_their_strata() -> None:
     cells = Cells.of([0, 0], stratum=["a", "b"], clusters=[[1, 1]])
     assert len(cells) == 2
 
 
-def test_rows_can_stand_for_several_reports() -> None:
+def test_rows_can_stand_for_several_reports_or_a_set() -> None:
     cells = Cells.of([0, 1], weight=[2.0, 3.0], count=[5, 1])
     assert (cells.n.tolist(), cells.weight.tolist(), cells.square.tolist()) == ([5, 1], [10.0, 3.0], [20.0, 9.0])
-
-
-def test_sets_count_named_categories_and_rows() -> None:
     held = np.array([[1, 1, 0], [0, 0, 1]])
     cells = Cells.of_sets(held, weight=[2.0, 5.0], stratum=["b", "a"], clusters=[[1, 2]])
     assert cells.rows == 2
@@ -95,7 +91,7 @@ def test_no_rows_are_no_lines_and_add_nothing() -> None:
     assert listed(some + none) == listed(some)
 
 
-def test_the_population_is_one_number_within_a_stratum() -> None:
+def test_the_population_is_one_number_within_a_stratum_and_varies_by_cluster() -> None:
     with quiet(InputError, match="different numbers within one stratum", values="30 to 31"):
         Cells.of([0, 0], stratum=["a", "a"], population=[[30, 31]])
     with quiet(InputError, match="different numbers", values="30 to 31"):
@@ -103,9 +99,6 @@ def test_the_population_is_one_number_within_a_stratum() -> None:
     one, other = (Cells.of([0], stratum=["a"], population=[p]) for p in (30, 31))
     with quiet(InputError, match="different numbers", values="30 to 31"):
         one + other
-
-
-def test_the_population_of_the_second_stage_varies_by_cluster() -> None:
     cells = Cells.of([0, 1], clusters=[["a", "b"]], population=[10, [4, 5]])
     assert cells.population.tolist() == [[10, 4], [10, 5]]
     with pytest.raises(InputError, match="cluster of the stage above"):
@@ -138,23 +131,12 @@ def test_batches_with_and_without_weights_do_not_mix() -> None:
         Cells.total([])
 
 
-def test_factors_of_different_kinds_join() -> None:
-    joined = Factor.joined([Factor.of(["a", "b"]), Factor.of([3, 1])])
-    assert joined.labels.tolist() == [1, 3, "a", "b"]
-    assert joined.codes.tolist() == [2, 3, 1, 0]
-
-
 def test_factors_from_codes_are_sorted_and_keep_unused_labels() -> None:
     factor = Factor.from_codes(np.array([0, 2], dtype=np.int8), ["c", "b", "a"])
     assert factor.labels.tolist() == ["a", "b", "c"]
     assert factor.codes.tolist() == [2, 0]
     with pytest.raises(MissingValueError):
         Factor.from_codes([-1], ["a"])
-
-
-def test_tuples_are_labels() -> None:
-    factor = Factor.of([("f", 2), ("f", 1), ("e", 9)])
-    assert factor.labels.tolist() == [("e", 9), ("f", 1), ("f", 2)]
 
 
 @pytest.mark.parametrize(
@@ -173,3 +155,75 @@ def test_factors_of_any_numbers(column: np.ndarray[Any, Any]) -> None:
     factor = Factor.of(column)
     assert (factor.labels[factor.codes] == column).all()
     assert (np.sort(factor.labels) == factor.labels).all()
+
+
+FEW, MANY = [2, 3, 4], [1 << 30, 1 << 30, 5]
+
+
+def codes_of(sizes: list[int], rows: int, seed: int = 1) -> Array:
+    rng = np.random.default_rng(seed)
+    return np.column_stack([rng.integers(0, min(size, 3), rows) for size in sizes]).astype(np.int64)
+
+
+def ranks(codes: Array) -> list[int]:
+    """Places of the rows among the distinct ones, in lexicographic order."""
+    rows = [tuple(row) for row in codes.tolist()]
+    order = {row: place for place, row in enumerate(sorted(set(rows)))}
+    return [order[row] for row in rows]
+
+
+@pytest.mark.parametrize("sizes", [FEW, MANY])
+def test_keys_rise_with_the_rows_and_give_the_codes_back(sizes: list[int]) -> None:
+    codes = codes_of(sizes, 50)
+    joint = keys.joint_keys(list(codes.T), sizes, 50)
+    assert (joint.dtype == object) == (keys.possible_cells(sizes) > keys.LARGEST_KEY)
+    assert ranks(joint[:, None]) == ranks(codes)
+    again = keys.separate_codes(joint, sizes)
+    assert np.column_stack(again).astype(np.int64).tolist() == codes.tolist()
+
+
+def test_missing_values_come_first() -> None:
+    joint = keys.joint_keys([np.array([-1, 0, 1]), np.array([2, -1, 0])], [3, 4], 3, first=-1)
+    assert joint.tolist() == [0 * 4 + 3, 1 * 4 + 0, 2 * 4 + 1]
+
+
+@pytest.mark.parametrize("sizes", [FEW, MANY, [1 << 40] * 4])
+def test_cells_of_several_tables_have_the_same_numbers(sizes: list[int]) -> None:
+    first, second = codes_of(sizes, 40), codes_of(sizes, 30, seed=2)
+    a, b = keys.number_cells(sizes, first, second)
+    assert ranks(np.concatenate([a, b])[:, None]) == ranks(np.concatenate([first, second]))
+    assert (np.concatenate([a, b]) < keys.LARGEST_KEY).all()
+
+
+@pytest.mark.parametrize("space", [100, keys.LARGEST_KEY])
+def test_numbers_are_closed_up(space: int) -> None:
+    (a, b), count = keys.renumber(space, np.array([70, 5, 70]), np.array([99, 5]))
+    assert (a.tolist(), b.tolist(), count) == ([1, 0, 1], [2, 0], 3)
+
+
+@pytest.mark.parametrize("dense", [0, 1000])
+def test_known_keys_are_found_at_their_first_place(dense: int) -> None:
+    known, asked = np.array([7, 3, 7, 900]), np.array([7, 900, 4, 3, 0])
+    assert keys.KeyFinder(known, 1000, dense=dense).find(asked).tolist() == [0, 3, -1, 1, -1]
+    nothing = keys.KeyFinder(np.zeros(0, dtype=np.int64), 1000, dense=dense)
+    assert nothing.find(asked).tolist() == [-1] * 5
+
+
+@pytest.mark.parametrize("most", [3, 1 << 40])
+def test_distinct_rows_in_order(most: int) -> None:
+    codes = codes_of([3, 3], 30)
+    codes[0] = most
+    groups, of_row = keys.distinct_rows(list(codes.T), 30)
+    assert groups[of_row].tolist() == codes.tolist() and groups.tolist() == sorted(groups.tolist())
+    assert keys.distinct_rows([], 3)[0].shape == (1, 0) and keys.distinct_rows([], 0)[0].shape == (0, 0)
+
+
+@pytest.mark.parametrize("sizes", [FEW, MANY, [1 << 40] * 4])
+def test_groups_add_up_the_rows_with_equal_codes(sizes: list[int]) -> None:
+    codes, values = codes_of(sizes, 60), np.arange(60.0)
+    groups = keys.Groups.by([(column, size) for column, size in zip(codes.T, sizes, strict=True)], 60)
+    assert groups.codes.tolist() == ranks(codes)
+    by_hand = np.bincount(ranks(codes), values)
+    np.testing.assert_array_equal(groups.sums(values), by_hand)
+    np.testing.assert_array_equal(groups.sums(np.column_stack([values, values]))[:, 1], by_hand)
+    assert (groups.codes[groups.row_of_each()] == np.arange(len(groups))).all()

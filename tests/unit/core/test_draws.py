@@ -16,7 +16,7 @@ from maskwell.core.draws import WordReader, choice, coin, interval, others, sett
 thorough = settings(deadline=None, derandomize=True, max_examples=40)
 
 
-def test_words_are_read_in_order_then_refilled() -> None:
+def test_words_are_read_in_order_and_parts_share_the_further_ones() -> None:
     refills = []
 
     def more(refill: int) -> list[int]:
@@ -28,21 +28,6 @@ def test_words_are_read_in_order_then_refilled() -> None:
     assert refills == []
     assert words.take(3) == [100, 101, 102]
     assert refills == [0, 1]
-
-
-def test_without_more_words_the_end_is_told() -> None:
-    words = WordReader([1])
-    words.next()
-    with pytest.raises(EOFError):
-        words.next()
-
-
-def test_a_pair_has_its_low_bits_first() -> None:
-    assert WordReader([1, 2]).pair() == 1 + (2 << 32)
-    assert WordReader([1, 2], bits=3).pair() == 1 + (2 << 3)
-
-
-def test_parts_take_their_words_and_share_the_further_ones() -> None:
     words = WordReader([1, 2, 3, 4], more=lambda refill: [10 + refill])
     first, second = words.part(2), words.part(2)
     assert second.take(2) == [3, 4]
@@ -63,9 +48,7 @@ def test_a_coin_falls_with_exactly_its_probability(p: str, bits: int) -> None:
 
 
 @thorough
-@given(
-    st.fractions(min_value=0, max_value=1, max_denominator=500), st.lists(st.integers(0, 15), min_size=30, max_size=30)
-)
+@given(st.fractions(0, 1, max_denominator=500), st.lists(st.integers(0, 15), min_size=30, max_size=30))
 def test_settle_compares_with_the_number_that_the_words_spell(p: Fraction, run: list[int]) -> None:
     leading, bits = run[0] << 4 | run[1], 8
     number = sum((Fraction(word, 16**i) for i, word in enumerate(run, start=1)), Fraction(0))

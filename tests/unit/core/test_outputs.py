@@ -36,9 +36,6 @@ def names(folder: Path) -> list[str]:
     return sorted(place.name for place in folder.iterdir())
 
 
-# ---- what is there already
-
-
 @pytest.mark.parametrize("force", [False, True])
 def test_a_device_is_written_into_and_never_replaced(tmp_path: Path, *, force: bool) -> None:
     master, terminal = os.openpty()  # a device of our own: were /dev/null replaced, the machine would suffer
@@ -137,9 +134,6 @@ def test_where_messages_go_is_no_output(tmp_path: Path, path: str) -> None:
     assert b"is where messages of this command go" in done.stderr
 
 
-# ---- what appears meanwhile
-
-
 def no_call() -> None:
     return None
 
@@ -201,9 +195,6 @@ def test_with_force_only_a_file_is_replaced_that_is_still_one(tmp_path: Path) ->
     assert stat.S_ISFIFO(target.stat().st_mode) and names(tmp_path) == ["out"]
 
 
-# ---- on the disk before it has its name
-
-
 def test_a_file_and_then_its_folder_are_brought_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[str] = []
 
@@ -252,9 +243,6 @@ def test_two_outputs_need_two_names(tmp_path: Path) -> None:
         check_outputs([str(tmp_path / "out"), str(tmp_path / "link" / "out")])
     with pytest.raises(DataFileError, match="two outputs"), atomic_files(["-", "-"]):
         pass
-
-
-# ---- several at once
 
 
 def test_of_many_threads_one_wins_and_the_umask_stays(tmp_path: Path) -> None:
@@ -328,9 +316,6 @@ def test_a_fork_that_ends_takes_nothing_away_and_adds_nothing(tmp_path: Path) ->
     done = subprocess.run([sys.executable, "-c", FORK], cwd=tmp_path, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert (tmp_path / "out").read_bytes() == b"first,second" and names(tmp_path) == ["out"]
-
-
-# ---- what Python saves
 
 
 @pytest.fixture(params=["design", "certificate", "picture"])

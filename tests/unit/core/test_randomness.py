@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -65,12 +66,21 @@ def test_main_words_follow_the_stated_layout(words_per_row: int) -> None:
         assert as_bytes(words) == expected[start : start + 4 * words_per_row * rows]
 
 
-def test_spill_words_follow_the_stated_layout() -> None:
+def test_spill_words_follow_the_stated_layout_and_disturb_nothing() -> None:
     stream = Stream(KEY, 9, secure=False)
     for row in (0, 1, 12345, 2**40):
         for refill in (0, 1, 65535):
             at = 2**63 + row * 2**16 + refill
             assert as_bytes(stream.spill(row, refill)) == block(KEY, 9, at)
+    one, two = (Stream(KEY, 0, secure=False) for _ in range(2))
+    expected = one.words(0, 10, 3).copy()
+    got = []
+    for row in range(10):
+        got.append(two.words(row, 1, 3).copy())
+        two.spill(row, 0)
+    assert (np.concatenate(got) == expected).all()
+    stream = SecureRandom().stream()
+    assert (stream.twin().words(5, 3, 2) == stream.words(5, 3, 2)).all()
 
 
 def test_further_words_are_the_spill_words_of_many_rows() -> None:
@@ -98,33 +108,12 @@ def test_spill_words_are_no_main_words() -> None:
         stream.spill(0, 2**16)
 
 
-def test_spill_does_not_disturb_the_main_words() -> None:
-    one, two = (Stream(KEY, 0, secure=False) for _ in range(2))
-    expected = one.words(0, 10, 3).copy()
-    got = []
-    for row in range(10):
-        got.append(two.words(row, 1, 3).copy())
-        two.spill(row, 0)
-    assert (np.concatenate(got) == expected).all()
-
-
-def test_a_twin_reads_the_same_words() -> None:
-    stream = SecureRandom().stream()
-    assert (stream.twin().words(5, 3, 2) == stream.words(5, 3, 2)).all()
-
-
-# ---- sources
-
-
-def test_a_seed_gives_the_same_streams_again() -> None:
+def test_a_seed_gives_the_same_streams_again_from_a_fixed_key() -> None:
     one, two = SeededRandom(7), SeededRandom(7)
     first = [one.stream().words(0, 2, 2).tolist() for _ in range(3)]
     assert first == [two.stream().words(0, 2, 2).tolist() for _ in range(3)]
     assert len({str(words) for words in first}) == 3
     assert SeededRandom(8).stream().words(0, 2, 2).tolist() not in first
-
-
-def test_the_key_of_a_seed_is_fixed() -> None:
     key = hashlib.sha256(b"maskwell seeded source, version 1: 7").digest()
     assert as_bytes(SeededRandom(7).stream().words(0, 1, 4)) == block(key, 0, 0)
 
@@ -169,18 +158,14 @@ def test_a_sampler_cannot_be_copied() -> None:
 
 
 def test_threads_never_get_the_same_stream() -> None:
-    source, found, start = SecureRandom(), [], threading.Barrier(16)
+    source, start = SecureRandom(), threading.Barrier(16)
 
-    def work() -> None:
+    def work(_: int) -> list[bytes]:
         start.wait()
-        mine = [source.stream().words(0, 1, 4).tobytes() for _ in range(200)]
-        found.extend(mine)
+        return [source.stream().words(0, 1, 4).tobytes() for _ in range(200)]
 
-    threads = [threading.Thread(target=work) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(16) as pool:
+        found = [words for mine in pool.map(work, range(16)) for words in mine]
     assert len(found) == len(set(found)) == 3200
 
 
@@ -193,20 +178,10 @@ def test_threads_sample_as_one_would() -> None:
     codes = np.arange(20_000) % 12
     expected = [design.sample(codes, random=SeededRandom(seed)).data.tobytes() for seed in range(8)]
     fresh = Dense.of(design.exact_matrix())
-    found: dict[int, bytes] = {}
+    with ThreadPoolExecutor(8) as pool:
+        drawn = pool.map(lambda seed: fresh.sample(codes, random=SeededRandom(seed)).data.tobytes(), range(8))
+    assert [*drawn] == expected
 
-    def work(seed: int) -> None:
-        found[seed] = fresh.sample(codes, random=SeededRandom(seed)).data.tobytes()
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [found[seed] for seed in range(8)] == expected
-
-
-# ---- fork: in a process of its own, since pytest itself may hold threads
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 

@@ -66,24 +66,18 @@ def test_what_is_said(said: Any, expected: Any) -> None:
     assert said == expected
 
 
-def test_words_for_the_command_line() -> None:
+def test_numbers_and_options_as_they_were_typed() -> None:
     with phrases.as_typed():
         assert phrases.together(phrases.option("replicate_method"), "--seed 1") == "--replicate-method --seed 1"
         assert phrases.design_of("y[wave=1]", "D.json") == "--design 'y[wave=1]=D.json'"
-
-
-def test_a_percent_sign_is_explained() -> None:
     with pytest.raises(exact.ParameterError, match=PERCENT_MEANT):
         exact.as_fraction("70%")
-
-
-def test_numbers_as_they_were_given() -> None:
     assert exact.safe_above(0.1) > Fraction(1, 10) and exact.safe_above(0.3) == Fraction(3, 10)
     assert [exact.is_decimal(exact.as_given(Fraction(1, 2), text)) for text in ("0.5", "1/2")] == [True, False]
     assert exact.sum_of([Fraction(1, 4), Fraction(1, 6), Fraction(1, 4)]) == Fraction(2, 3)
 
 
-def test_labels_in_one_type_and_in_order() -> None:
+def test_labels_in_one_type_and_ids() -> None:
     columns = ["1", "2"], [1.0, 2.0], ["1.0", "2.5"], ["01", "2"], [datetime(2024, 5, 1)], ["a", "nan"], ["1", "1.0"]
     typed = [1, 2], [1, 2], [1.0, 2.5], ["01", "2"], [date(2024, 5, 1)], ["a", "nan"], ["1", "1.0"]
     assert [labels.in_one_type(column) for column in columns] == [*typed]
@@ -93,9 +87,6 @@ def test_labels_in_one_type_and_in_order() -> None:
     assert given == ["low", "middle", "high", "unknown"]
     assert [labels.are_bits(pair) for pair in ((1, 0), range(2), ("1", "0"))] == [True, True, False]
     assert Categories.of(["never", 1]).typed_codes(["1"], "category") == [1]
-
-
-def test_ids_and_ties() -> None:
     read = read_ids(["12", 7, 3.0, "07", "b-1"])
     assert (read.numbers.tolist(), read.rows, read.texts) == ([12, 7, 3, 0, 0], [3, 4], ["07", "b-1"])
     assert _tied(np.array([1, 2, 2, 3, 5, 5, 5])) == [(1, 3), (4, 7)]

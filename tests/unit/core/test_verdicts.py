@@ -65,32 +65,26 @@ def test_arrays_give_what_single_numbers_give(values: list[float]) -> None:
                 assert comparison(np.array(values), limit, scale=scale).tolist() == single
 
 
-def test_integers_in_arrays_are_exact() -> None:
+def test_integers_infinities_and_what_was_subtracted() -> None:
     n = np.array([10**15, 10**15 + 1])
     assert above(n, 10**15).tolist() == [False, True]
     assert at_most(n, np.array([10**15, 10**15])).tolist() == [True, False]
     assert below(n[0], 10**15 + 1)
+    assert tied(math.inf, math.inf)
+    assert above(math.inf, 1e308)
+    assert below(-math.inf, math.inf)
+    assert above(Fraction(10**400), 1.0)
+    assert not any(comparison(math.nan, 1.0) or comparison(1.0, math.nan) for comparison in COMPARISONS)
+    rest = 1 - 0.9 - 0.1
+    assert rest != 0
+    assert above(abs(rest), 0)
+    assert tied(rest, 0, scale=1)
 
 
 def test_a_verdict_is_a_plain_bool_for_single_numbers_of_every_kind() -> None:
     for value in (1, 1.0, Fraction(1), np.int64(1), np.float64(1), np.float32(1)):
         assert at_most(value, 1) is True
         assert below(value, 1.0) is False
-
-
-def test_numbers_that_are_not_finite() -> None:
-    assert tied(math.inf, math.inf)
-    assert above(math.inf, 1e308)
-    assert below(-math.inf, math.inf)
-    assert above(Fraction(10**400), 1.0)
-    assert not any(comparison(math.nan, 1.0) or comparison(1.0, math.nan) for comparison in COMPARISONS)
-
-
-def test_scale_is_the_size_of_what_was_subtracted() -> None:
-    rest = 1 - 0.9 - 0.1
-    assert rest != 0
-    assert above(abs(rest), 0)
-    assert tied(rest, 0, scale=1)
 
 
 @pytest.mark.parametrize("whole", [1, 5, 47, 10**6, 10**12])

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.examples import ABC, JAR, KARY, SQUARE, TALL, WARNER, YES_NO, numbered
-from tests.support.quiet import quiet
+from tests.support.examples import ABC, JAR, KARY, WARNER, YES_NO, numbered
 
 from maskwell.core import Categories
 from maskwell.designs import Blocks, Composed, Dense, Kronecker, LocalDiversity, Mixture, Subset, Unary, Uniform
@@ -44,20 +43,15 @@ def check(call: Call, kind: type[MaskwellError], *named: str) -> MaskwellError:
 
 MATRICES: dict[str, tuple[Any, type[MaskwellError], list[str]]] = {
     "nan": ([[math.nan, 0.5], [0.5, 0.5]], MatrixError, ["[0, 0]", "nan"]),
-    "infinite": ([[0.5, 0.5], [0.5, math.inf]], MatrixError, ["[1, 1]", "inf"]),
     "text": ([["a", 0.5], [0.5, 0.5]], MatrixError, ["[0, 0]", "'a'"]),
     "ragged": ([[0.5, 0.5], [0.5]], MatrixError, ["[1, 2]"]),
     "empty": ([], MatrixError, ["at least one row"]),
-    "empty rows": ([[], []], MatrixError, ["at least one row"]),
-    "empty array": (np.zeros((0, 2)), MatrixError, ["at least one row"]),
     "one-dimensional": ([0.5, 0.5], MatrixError, []),
     "three-dimensional": (np.full((2, 2, 2), 0.5), MaskwellError, []),
     "negative": ([[-1e-12, 0.5], [1 + 1e-12, 0.5]], MatrixError, ["[0, 0]", "-1e-12", "negative"]),
-    "very negative": ([[-0.5, 0.5], [1.5, 0.5]], MatrixError, ["-0.5"]),
     "column sum": ([[0.5, 0.5], [0.5, 0.6]], MatrixError, ["column 1", "1.1"]),
     "column sum just off": ([["0.5", "0.5"], ["0.5", "0.500000002"]], MatrixError, ["column 1", "1.000000002"]),
     "rows given": ([[0.7, 0.3], [0.2, 0.8]], OrientationError, ["rows sum to 1"]),
-    "wide rows given": ([[0.7, 0.2, 0.1], [0.2, 0.3, 0.5]], OrientationError, ["rows sum to 1"]),
     "none": (None, WrongTypeError, ["None"]),
     "a number": (3, WrongTypeError, ["int"]),
     "a text": ("0.5 0.5", WrongTypeError, ["text"]),
@@ -89,14 +83,6 @@ def test_rows_are_told_how_to_turn() -> None:
     check(lambda: Dense.from_rows([[0.7, 0.2], [0.3, 0.8]]), OrientationError, "row 0", "0.9")
 
 
-def test_any_iterable_of_rows_is_a_matrix() -> None:
-    rows = [[1 / 3 + 1e-12, 0.5], [2 / 3, 0.5]]
-    expected = Dense.of(rows)
-    assert Dense.of(tuple(map(tuple, rows))) == expected
-    assert Dense.of(np.array(rows)) == expected
-    assert Dense.of(row for row in rows) == expected
-
-
 def test_nothing_is_changed_silently() -> None:
     """Columns that sum to one only nearly are settled in the largest entry, and that is noted."""
     design = Dense.of([[0.3, 0.1234567890123], [0.7, 0.8765432109872]])
@@ -114,29 +100,19 @@ NO_SETS = [["100", "11"], ["1000"], ["11 "], ["110", "111"], ["110", "xyz"], [11
     ("call", "kind", "named"),
     [
         (lambda: Uniform.of(0, ABC), ParameterError, ["truth = 0"]),
-        (lambda: Uniform.of(1.5, ABC), ParameterError, ["truth = 1.5"]),
-        (lambda: Uniform.of(-0.1, ABC), ParameterError, ["truth = -0.1"]),
         (lambda: Uniform.of(math.nan, ABC), ParameterError, ["truth = nan"]),
         (lambda: Uniform.from_gamma(3, numbered(1)), ParameterError, ["k = 1"]),
-        (lambda: Uniform.from_epsilon(1, numbered(1)), ParameterError, ["k = 1"]),
         (lambda: Subset.from_gamma(3, numbered(1), size=1), ParameterError, ["k = 1"]),
         (lambda: Unary.oue_from_gamma(3, numbered(1)), ParameterError, ["k = 1"]),
         (lambda: Mixture.of("1/2", ["1/2"], numbered(1)), ParameterError, ["k = 1"]),
-        (lambda: LocalDiversity.of(1, numbered(1)), ParameterError, ["l = 1"]),
         (lambda: LocalDiversity.of(1, ABC), ParameterError, ["l = 1"]),
         (lambda: LocalDiversity.of(3, ABC), ParameterError, ["l = 3"]),
-        (lambda: LocalDiversity.of(2, YES_NO), ParameterError, ["l = 2"]),
         (lambda: LocalDiversity.of(2.5, ABC), ParameterError, ["2.5"]),
         (lambda: Subset.from_gamma(3, ABC, size=3), ParameterError, ["size = 3"]),
         (lambda: Subset.from_gamma(3, ABC, size=0), ParameterError, ["size = 0"]),
-        (lambda: Subset.from_gamma(3, ABC, size=-1), ParameterError, ["size = -1"]),
-        (lambda: Subset.from_gamma(5, numbered(4), size=-1), ParameterError, ["size = -1"]),
         (lambda: Subset.from_gamma(3, ABC, size=1.5), ParameterError, ["1.5"]),
-        (lambda: Subset.from_epsilon(1, ABC, size=7), ParameterError, ["size = 7"]),
         (lambda: Subset.of("1/2", 2, ABC), ParameterError, ["include = 1/2"]),
-        (lambda: Subset.of(1, 2, ABC), ParameterError, ["include = 1"]),
         (lambda: Unary.of("1/4", "1/4", ABC), ParameterError, ["flip = 1/4", "keep = 1/4"]),
-        (lambda: Unary.of(1, "1/4", ABC), ParameterError, ["keep = 1"]),
         (lambda: Unary.of("1/2", 0, ABC), ParameterError, ["flip = 0"]),
         (lambda: Mixture.of("1/2", ["1/4", "1/4"], ABC), ParameterError, ["2", "3"]),
         (lambda: Mixture.of("1/2", ["1/4", "1/4", "1/4"], ABC), ParameterError, ["1.25"]),
@@ -170,19 +146,6 @@ def test_bad_parameters_are_refused_and_named(call: Call, kind: type[MaskwellErr
     check(call, kind, *named)
 
 
-def test_a_sum_that_is_off_by_little_is_told_apart_from_one() -> None:
-    error = check(lambda: Mixture.of(0.5, [1 / 6, 1 / 6, 1 / 6], ABC), ParameterError)
-    assert "= 1, not 1" not in error.message
-
-
-@pytest.mark.parametrize(
-    "design", [WARNER, KARY, JAR, SQUARE, TALL, Subset.from_gamma(3, ABC, size=2), Unary.oue_from_gamma(3, ABC)]
-)
-def test_other_labels_must_be_as_many(design: Any) -> None:
-    for k in (design.k - 1, design.k + 2):
-        check(lambda k=k: design.with_labels(Categories.of([f"x{j}" for j in range(k)])), InputError, str(k))
-
-
 def test_estimating_with_a_rank_deficient_design_is_refused_but_privacy_is_known() -> None:
     design = Dense.of([["1/3", "1/3"], ["2/3", "2/3"]])
     error = check(lambda: design.solve(np.array([0.5, 0.5])), NotIdentifiableError, "rank 1")
@@ -205,11 +168,3 @@ def test_rank_condition_and_solve_agree_near_singularity(truth: str, k: int) -> 
         assert design.condition() == math.inf
         error = check(lambda: design.solve(np.full(k, 1 / k)), NotIdentifiableError)
         assert f"rank {k} for {k}" not in error.message
-
-
-def test_labels_that_are_no_reports_are_refused() -> None:
-    with quiet(MaskwellError, values="'z'"):
-        KARY.tally(["a", "b", "z"])
-    check(lambda: KARY.tally(["a", None]), MaskwellError, "missing")
-    with quiet(MaskwellError, values="'nope'"):
-        KARY.randomize(["a", "nope"])

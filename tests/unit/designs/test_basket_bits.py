@@ -18,16 +18,13 @@ from maskwell.procedures.category_encodings import bits
 NAMES = [f"item{i}" for i in range(70)]
 
 
-def test_seventy_items_are_never_numbered() -> None:
+def test_seventy_items_are_never_numbered_and_their_file_comes_back(tmp_path) -> None:
     design = bits(NAMES, p="0.9")
     assert design.k == design.m == 2**70
     assert design.parity_exact() == 9**70 and design.rank() == 2**70 and design.identifiable
     with pytest.raises(TooLargeError, match="more than one code can number"):
         design.sample(np.array([0]))
     assert mw.certify(design).to_dict() and mw.audit(design).to_dict()["k"] == 2**70
-
-
-def test_a_design_file_of_seventy_items_comes_back(tmp_path) -> None:
     design = bits(NAMES, probabilities=[Fraction(6 + i % 3, 10) for i in range(70)])
     design.save(tmp_path / "d.json")
     again = item_bits(mw.load_design(tmp_path / "d.json"))
@@ -35,21 +32,12 @@ def test_a_design_file_of_seventy_items_comes_back(tmp_path) -> None:
     assert again.present[:3] == (Fraction(3, 5), Fraction(7, 10), Fraction(4, 5))
 
 
-def test_both_parities_are_told_the_worse_one_first() -> None:
+def test_parities_of_unequal_bits_the_worse_one_first() -> None:
     told = item_bits(bits(["a", "b", "c"], probabilities=["0.9", "0.8", "0.75"]))
     assert (told.item_parity, told.basket_parity) == (9, 9 * 4 * 3)
     assert told.parities_in_words() == "parity 108 for a whole basket of 3 items, 9 for one item"
     both = told.both_parities()
     assert both["basket_epsilon"] == pytest.approx(math.log(108)) and both["item_parity"] == 9
-
-
-def test_parity_beyond_all_floats_has_a_logarithm() -> None:
-    both = item_bits(bits([str(i) for i in range(1100)], p="0.9")).both_parities()
-    assert both["basket_parity"] == math.inf and both["basket_epsilon"] == pytest.approx(1100 * math.log(9))
-
-
-def test_unequal_bits_and_any_order_of_labels() -> None:
-    """P(1 | 1) = 0.9 and P(0 | 0) = 0.7, written with 0 first among the truths and 1 first among the reports."""
     P = [["0.3", "0.9"], ["0.7", "0.1"]]  # rows: reports 1, 0; columns: truths 0, 1
     leaf = Dense.of(P, Categories.of([0, 1]), Categories.of([1, 0]))
     told = item_bits(Kronecker.of([leaf, leaf]))
@@ -100,7 +88,7 @@ def test_designs_of_another_kind_are_refused(design) -> None:
     assert "mw.design('bits'" in raised.value.hint
 
 
-def test_a_bit_that_tells_nothing_or_all_is_refused() -> None:
+def test_bits_that_tell_nothing_or_all_and_items_that_read_like_reports_are_refused() -> None:
     one = Categories.of((1, 0))
     sure, flat = Uniform.of(1, one), Dense.of([["1/2", "1/2"]] * 2, one)
     with pytest.raises(ParameterError, match="truth for certain"):
@@ -109,6 +97,8 @@ def test_a_bit_that_tells_nothing_or_all_is_refused() -> None:
         item_bits(Kronecker.of([Uniform.of("1/2", one), flat]))
     with pytest.raises(WrongTypeError):
         item_bits("bits.json")  # type: ignore[arg-type]
+    with pytest.raises(LabelError, match="'01' reads like a report"):
+        item_bits(bits(["01", "b"], p="0.9")).check_named()
 
 
 @pytest.mark.parametrize("names", [["a"], ["a", "a"], ["a", ""], ["a", 1], "ab", None, 7])
@@ -118,8 +108,3 @@ def test_names_that_do_not_fit_are_no_names(names) -> None:
     assert item_bits(design).names == ()
     with pytest.raises(LabelError, match="does not name its 2 items"):
         item_bits(design).check_named()
-
-
-def test_an_item_that_reads_like_a_report_is_refused_in_lists() -> None:
-    with pytest.raises(LabelError, match="'01' reads like a report"):
-        item_bits(bits(["01", "b"], p="0.9")).check_named()

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.support.quiet import told
 
 from maskwell.core import Categories
@@ -91,22 +89,6 @@ def test_parity_is_exactly_what_was_asked_in_exact_numbers(gamma: Any, k: int) -
         else:
             assert design.parity_exact() == asked
             assert design.provenance["parity_loss"] == 0
-
-
-@pytest.mark.parametrize("root", [2, 3, "5/2"])
-def test_rappor_is_exact_where_the_root_is(root: Any) -> None:
-    assert Unary.rappor_from_gamma(Fraction(root) ** 2, Categories.numbered(4)).parity_exact() == Fraction(root) ** 2
-
-
-@settings(deadline=None, derandomize=True, max_examples=75)
-@given(st.floats(min_value=1e-6, max_value=50), st.integers(2, 10**6))
-def test_parity_stays_below_for_any_epsilon(epsilon: float, k: int) -> None:
-    lowest, highest = exp_range(min(readings(epsilon)))
-    for design in (
-        Uniform.from_epsilon(epsilon, Categories.numbered(k)),
-        Unary.oue_from_epsilon(epsilon, Categories.numbered(k)),
-    ):
-        assert lowest * (1 - LOSS) < design.parity_exact() <= lowest < highest
 
 
 @pytest.mark.parametrize("k", [2, 1000])

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial, reduce
 
 import numpy as np
+import pytest
 from tests.support.examples import numbered
 
 from maskwell.core import Categories, SeededRandom
-from maskwell.designs import Composed, Dense, Kronecker, Uniform, wire
+from maskwell.designs import Composed, Dense, Kronecker, Uniform, kronecker, wire
+from maskwell.designs.kronecker import along_axes
 
 
-def test_a_composition_of_many_categories_can_be_shown() -> None:
+def test_compositions_can_be_shown_and_products_of_the_truth_are_it() -> None:
     dense = Dense.of(Uniform.from_gamma(3, numbered(256)).exact_matrix())
     design = Composed.of(dense, Uniform.from_gamma(3, numbered(256)))
     assert len(repr(design)) < 100
     assert len(design.sample(np.arange(256), random=SeededRandom(1))) == 256
+    truth = Uniform.of(1, numbered(2))
+    assert Kronecker.of([truth, truth]).is_admissible() == Uniform.of(1, numbered(4)).is_admissible()
 
 
 def test_an_empirical_matrix_of_many_columns_has_a_file() -> None:
@@ -28,18 +33,15 @@ def test_an_empirical_matrix_of_many_columns_has_a_file() -> None:
     assert len(design.sample(np.arange(2000), random=SeededRandom(1))) == 2000
 
 
-def test_products_beyond_32_bits_keep_every_code() -> None:
+def test_products_beyond_32_bits_and_many_categories_keep_every_code() -> None:
     """Nested products: the truth comes back, digit for digit."""
     inner = Kronecker.of([Uniform.of(1, numbered(2**30)), Uniform.of(1, numbered(2**30 + 1))])
     outer = Kronecker.of([inner, Uniform.of(1, numbered(3))])
     codes = np.array([0, 1, 2**53 + 1, 2**60 + 12_345, outer.k - 1], dtype=np.uint64)
     assert outer.sample(codes, random=SeededRandom(1)).data.tolist() == codes.tolist()
-
-
-def test_a_product_of_truthful_designs_is_truthful() -> None:
-    """The identity is the best of all designs, as a product too."""
-    truth = Uniform.of(1, numbered(2))
-    assert Kronecker.of([truth, truth]).is_admissible() == Uniform.of(1, numbered(4)).is_admissible()
+    design = Uniform.of(Fraction(1), Categories.numbered(70_000))
+    codes = np.array([0, 255, 256, 65_535, 65_536, 69_999])
+    assert design.sample(codes, random=SeededRandom(1)).data.tolist() == codes.tolist()
 
 
 def test_signed_codes_do_not_cost_eight_bytes_a_row() -> None:
@@ -56,7 +58,32 @@ def test_signed_codes_do_not_cost_eight_bytes_a_row() -> None:
     assert peak - reports.data.nbytes < 30 * 10**6
 
 
-def test_many_categories_are_sampled_exactly_where_they_belong() -> None:
-    design = Uniform.of(Fraction(1), Categories.numbered(70_000))
-    codes = np.array([0, 255, 256, 65_535, 65_536, 69_999])
-    assert design.sample(codes, random=SeededRandom(1)).data.tolist() == codes.tolist()
+def _times(A, x):
+    return x @ A.T
+
+
+def _written_out(matrices):
+    return reduce(np.kron, matrices)
+
+
+@pytest.mark.parametrize("shape", [(2,), (2, 3), (3, 2, 4), (2, 70, 3), (65, 2), (2, 2, 2, 2, 2, 2, 2, 2)])
+@pytest.mark.parametrize("more", [0, 1])
+def test_equals_the_kronecker_product(shape, more):
+    rng = np.random.default_rng(len(shape) + more)
+    matrices = [rng.normal(size=(size + more if size < 9 else size, size)) for size in shape]
+    x = rng.normal(size=int(np.prod(shape)))
+    got = along_axes(x, shape, [partial(_times, A) for A in matrices])
+    assert np.allclose(got, _written_out(matrices) @ x, rtol=1e-9, atol=1e-9)
+
+
+def test_long_axes_are_never_written_out():
+    """An axis longer than the limit only sees the tables themselves, not an identity matrix of its size."""
+    seen = []
+
+    def watch(x):
+        seen.append(x.shape)
+        return x
+
+    size = kronecker.TOGETHER + 1
+    along_axes(np.zeros(2 * size), (2, size), [watch, watch])
+    assert (size, size) not in seen

@@ -21,7 +21,6 @@ from maskwell.errors import (
     MatrixError,
     NotIdentifiableError,
     OrientationError,
-    ParameterError,
     TooLargeError,
     WrongTypeError,
 )
@@ -38,9 +37,6 @@ def some(k: int, per_column: int, seed: int, largest: int = 1000) -> Sparse:
 
 def dense_twin(design: Sparse) -> Dense:
     return Dense.of(design.exact_matrix(), design.inputs, design.outputs)
-
-
-# ---- making
 
 
 def test_every_way_to_make_one_gives_the_same_design() -> None:
@@ -62,12 +58,6 @@ def test_integers_around_64_bits_are_exact(total: int) -> None:
     assert made.numerators.dtype == (np.int64 if total < 2**63 else object)
     assert made.values.tolist() == [float(Fraction(total - 7, total)), float(Fraction(7, total)), 0.5, 0.5]
     assert (made.sample(np.zeros(200, dtype=int), random=SeededRandom(1)).data == 0).all()
-
-
-def test_a_common_factor_does_not_make_integers_long() -> None:
-    made = Sparse.from_integers([0, 2], [0, 1], [3 * 2**80, 2**80], Categories.of(list("a")), Categories.of(list("ab")))
-    assert made.numerators.dtype == np.int64
-    assert made.numerators.tolist() == [3, 1]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +82,7 @@ def test_what_is_no_matrix_is_refused(starts: Any, rows: Any, numerators: Any, e
         Sparse.from_integers(starts, rows, numerators)
 
 
-def test_columns_that_do_not_sum_to_one_are_refused() -> None:
+def test_columns_and_parts_that_do_not_fit_are_refused() -> None:
     with pytest.raises(MatrixError, match=r"column 1 sums to 0\.75"):
         Sparse.of_columns([{0: 1}, {0: Fraction(1, 2), 1: Fraction(1, 4)}])
     with pytest.raises(WrongTypeError, match="no fractions"):
@@ -103,24 +93,9 @@ def test_columns_that_do_not_sum_to_one_are_refused() -> None:
         Sparse.of_matrix([["1/2", "1/2"], ["1/4", "3/4"]])
     with pytest.raises(LabelError, match="2 truth"):
         Sparse.of_columns([{0: 1}, {1: 1}, {1: 1}], Categories.of(list("ab")))
-
-
-def test_the_identity_tells_the_truth() -> None:
-    design = Sparse.unchanged(Categories.numbered(1000))
-    codes = np.arange(1000)
-    assert (design.sample(codes).data == codes).all()
-    assert design.parity() == math.inf
-    assert design.guess_probability() == pytest.approx(1)
-    assert (design.diagonal() == 1).all()
-    assert len(set(design.components().tolist())) == 1000
-
-
-def test_parts_stacked_anywhere_keep_their_entries() -> None:
-    parts, places = [some(3, 2, 1), some(4, 3, 2)], [[5, 0, 3], [6, 2, 1, 4]]
-    P = Sparse.stacked(parts, places, Categories.of(list("abcdefg"))).exact_matrix()
-    for part, place in zip(parts, places, strict=True):
-        assert [[P[i][j] for j in place] for i in place] == part.exact_matrix()
-    assert sum(p > 0 for row in P for p in row) == 3 * 2 + 4 * 3
+    tall = Sparse.of_columns([{0: 1}, {2: 1}], Categories.of(list("ab")), Categories.of(list("xyz")))
+    with pytest.raises(MatrixError, match="as many reports"):
+        Sparse.stacked([tall], [[0, 1]])
 
 
 @pytest.mark.parametrize("places", [[[0, 1], [1, 2]], [[0, 1], [2, 4]], [[0, 1, 2], [3]], [[0], [1, 2]]])
@@ -128,25 +103,6 @@ def test_places_that_are_not_the_states_are_refused(places: list[list[int]]) -> 
     pair = Sparse.of_columns([{0: 1, 1: 1}, {0: 1, 1: 1}])
     with told(MatrixError, match="place"):
         Sparse.stacked([pair, pair], places)
-
-
-def test_parts_that_are_not_square_are_not_stacked() -> None:
-    tall = Sparse.of_columns([{0: 1}, {2: 1}], Categories.of(list("ab")), Categories.of(list("xyz")))
-    with pytest.raises(MatrixError, match="as many reports"):
-        Sparse.stacked([tall], [[0, 1]])
-
-
-def test_arrays_of_a_design_cannot_be_changed() -> None:
-    rows = np.array([0, 1, 0, 1])
-    design = Sparse.from_integers([0, 2, 4], rows, [1, 1, 1, 3])
-    rows[0] = 7
-    assert design.rows[0] == 0
-    for array in (design.starts, design.rows, design.numerators):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 1
-
-
-# ---- sampling
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -232,10 +188,7 @@ def test_leading_bits_are_the_thresholds_of_the_definition(largest: int) -> None
     assert as_objects.tolist() == expected
 
 
-# ---- parity
-
-
-def test_parity_tells_apart_chances_that_are_one_float() -> None:
+def test_parity_where_floats_do_not_tell_chances_apart_or_from_zero() -> None:
     big = 10**40
     two = Categories.of(list("xy"))
     columns = [{0: big, 1: 3 * big}, {0: big + 1, 1: 3 * big - 1}, {0: big - 2, 1: 3 * big + 2}]
@@ -243,9 +196,6 @@ def test_parity_tells_apart_chances_that_are_one_float() -> None:
     assert len(set(made.values.tolist())) == 2
     assert made.parity_exact() == Fraction(big + 1, big - 2)
     assert dense_twin(made).parity_exact() == made.parity_exact()
-
-
-def test_parity_where_floats_are_too_small_for_a_ratio() -> None:
     design = Sparse.of_columns([{0: 1, 1: 10**320}, {0: 3, 1: 10**320}])
     assert design.values[0] == 0 or design.values[0] < 1e-300
     assert design.parity_exact() == dense_twin(design).parity_exact()
@@ -254,39 +204,25 @@ def test_parity_where_floats_are_too_small_for_a_ratio() -> None:
     assert unseen.parity_exact() == dense_twin(unseen).parity_exact()
 
 
-# ---- linear algebra
-
-
-def test_components_of_states() -> None:
+def test_components_and_stacked_parts_keep_their_entries() -> None:
     design = Sparse.of_columns([{0: 1, 3: 1}, {2: 1}, {1: 1}, {3: 1}, {4: 1}])
     assert design.components().tolist() == [0, 1, 1, 0, 2]
     tall = Sparse.of_columns([{0: 1, 1: 1}, {2: 1}, {1: 1, 3: 1}], Categories.of(list("abc")), Categories.numbered(6))
     assert tall.components().tolist() == [0, 1, 0]
+    parts, places = [some(3, 2, 1), some(4, 3, 2)], [[5, 0, 3], [6, 2, 1, 4]]
+    P = Sparse.stacked(parts, places, Categories.of(list("abcdefg"))).exact_matrix()
+    for part, place in zip(parts, places, strict=True):
+        assert [[P[i][j] for j in place] for i in place] == part.exact_matrix()
+    assert sum(p > 0 for row in P for p in row) == 3 * 2 + 4 * 3
 
 
-def test_entries_that_are_not_kept_are_zero() -> None:
-    design = some(9, 4, 8)
-    P = design.matrix()
-    every = np.arange(9)
-    assert (design.entries(every, every) == P).all()
-    assert (design.entries_at(every, every[::-1]) == P[every, every[::-1]]).all()
-    assert (design.diagonal() == np.diag(P)).all()
-    assert (design.csc().toarray() == P).all()
-    tall = Sparse.of_columns([{0: 1}, {2: 1}], Categories.of(list("ab")), Categories.of(list("xyz")))
-    with pytest.raises(ParameterError, match="diagonal"):
-        tall.diagonal()
-
-
-def test_the_direction_that_reports_cannot_show_is_named() -> None:
+def test_what_cannot_be_solved_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     design = Sparse.of_columns([{0: 1}, {1: 1, 3: 1}, {2: 1}, {1: 1, 3: 1}])
     with pytest.raises(NotIdentifiableError, match="rank 3 for 4") as raised:
         design.solve(np.full(4, 0.25))
     direction: Any = raised.value.objects["null_direction"]
     np.testing.assert_allclose(design.forward(direction), 0, atol=1e-12)
     assert np.linalg.norm(direction) == pytest.approx(1)
-
-
-def test_components_too_large_to_solve_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(column_arrays, "SOLVE_LIMIT", 99)
     design = some(10, 10, 1)
     with told(TooLargeError, match="10 states"):
@@ -311,21 +247,6 @@ def test_many_small_cells_are_solved_together() -> None:
         design.second_moment(design.apply(pi))
     with pytest.raises(TooLargeError):
         design.matrix()
-
-
-# ---- large designs
-
-
-def test_many_states_are_drawn_from() -> None:
-    k = 70_000
-    rows = (np.arange(k) // 5 * 5)[:, None] + np.arange(5)
-    design = Sparse.from_integers(np.arange(k + 1) * 5, rows.reshape(-1), np.tile([5, 1, 1, 1, 1], k))
-    codes = np.random.default_rng(3).integers(0, k, 50_000)
-    reports = design.sample(codes, random=SeededRandom(1)).data
-    assert (reports // 5 == codes // 5).all()
-    first = (reports % 5 == 0).mean()
-    assert abs(first - 5 / 9) < 0.02, "false alarm below 1e-15: nine standard errors"
-    assert repr(design) == "Sparse(k=70000, m=70,000, parity=inf)"
 
 
 def test_the_name_does_not_depend_on_how_its_text_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:

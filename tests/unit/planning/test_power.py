@@ -14,7 +14,7 @@ from maskwell.core.exact import Number
 from maskwell.designs import Dense, Design, Uniform
 from maskwell.errors import MatrixError, NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.planning import plan_sample, plan_test, unit_variance
-from maskwell.planning.respondent_variance import Sampling, line_through, worst_shares
+from maskwell.planning.respondent_variance import Sampling, worst_shares
 
 WARNER = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]], Categories.of(["yes", "no"]))
 THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])
@@ -23,9 +23,6 @@ LEAN = Dense.of([["0.95", "0.02"], ["0.05", "0.98"]])  # worst where the answers
 
 def shares(k: int) -> Any:
     return st.lists(st.floats(0.01, 1), min_size=k, max_size=k).map(lambda x: np.array(x) / np.sum(x))
-
-
-# ---- variances
 
 
 @given(shares(3), st.floats(0.5, 4), st.floats(0, 2), st.integers(0, 2))
@@ -39,67 +36,30 @@ def test_no_shares_are_worse_than_the_worst(pi: Any, deff: float, cv: float, cat
     assert there.total == pytest.approx(worst.variance.total, rel=1e-12)
 
 
-def test_the_worst_shares_of_two_categories_balance_the_answers_or_lie_at_an_end() -> None:
+def test_without_shares_or_a_category_the_worst_is_planned_for() -> None:
     assert (LEAN.matrix() @ worst_shares(LEAN).pi)[0] == pytest.approx(0.5)
     never_half = Dense.of([["0.4", "0.1"], ["0.6", "0.9"]])
     assert worst_shares(never_half).pi.tolist() == [1, 0]
-
-
-def test_without_a_category_the_hardest_is_planned_for() -> None:
     totals = [worst_shares(THREE, category=j).variance.total for j in range(3)]
     assert worst_shares(THREE).variance.total == max(totals)
     pi = np.array([0.2, 0.5, 0.3])
     assert plan_sample(THREE, pi=pi, n=100).category == int(THREE.share_variance(pi).argmax())
-
-
-@given(shares(3), st.floats(0, 1), st.integers(0, 2))
-@settings(max_examples=25)
-def test_the_line_is_the_variance_where_the_other_shares_keep_their_proportions(
-    pi: Any, share: float, category: int
-) -> None:
-    moved = pi * (1 - share) / (1 - pi[category])
-    moved[category] = share
-    got = line_through(THREE, pi, category=category).at(share)
-    expected = unit_variance(THREE, moved / moved.sum(), category=category)
-    assert got.total == pytest.approx(expected.total, rel=1e-9)
-    a, b, c = line_through(THREE, pi, category=category).coefficients(0.3)
-    d = share - 0.3
-    assert a + b * d + c * d * d == pytest.approx(got.total, rel=1e-9)
-
-
-def test_clusters_inflate_the_sampling_part_only_and_weights_the_other() -> None:
-    pi = np.array([0.1, 0.9])
-    plain, complex_ = (unit_variance(WARNER, pi, sampling=s) for s in (Sampling(), Sampling(1.5, 0.4)))
-    assert complex_.sampling == pytest.approx(1.5 * plain.sampling)
-    assert complex_.randomization == pytest.approx(1.16 * plain.randomization)
-
-
-# ---- margins
-
-
-def test_n_and_margin_are_each_others_inverse() -> None:
-    n = plan_sample(WARNER, pi=[0.1, 0.9], margin=0.05).n
-    assert plan_sample(WARNER, pi=[0.1, 0.9], n=n).margin <= 0.05 < plan_sample(WARNER, pi=[0.1, 0.9], n=n - 1).margin
-
-
-def test_without_shares_the_worst_case_is_planned_for() -> None:
     plan = plan_sample(WARNER, margin=0.05)
     assert plan.worst_case and plan.n == plan.worst_n == 2401
     assert plan_sample(WARNER, pi=[0.1, 0.9], margin=0.05).worst_n == 2401
 
 
-def test_many_categories_need_shares() -> None:
+def test_what_cannot_be_planned_is_refused() -> None:
     large = Uniform.from_gamma(3, Categories.numbered(3000))
     with pytest.raises(TooLargeError, match="3,000 categories"):
         plan_sample(large, n=100)
     assert plan_sample(large, n=100, pi=np.full(3000, 1 / 3000)).worst_n is None
-
-
-def test_bad_effects() -> None:
-    with pytest.raises(ParameterError, match="cv_weights = -1 is below 0"):
-        Sampling.of(cv_weights=-1)
-    with pytest.raises(ParameterError, match="deff = 0 is not above 0"):
-        Sampling.of(deff=0)
+    coin = Dense.of([["0.5", "0.5"], ["0.5", "0.5"]])
+    for ask in (lambda: plan_sample(coin, n=10), lambda: plan_test(coin, pi=[0.1, 0.9], n=10, power=0.8)):
+        with pytest.raises(NotIdentifiableError):
+            ask()
+    with pytest.raises(ParameterError, match="below 1e-12"):
+        plan_test(WARNER, pi=[0.1, 0.9], against=0.15, power=0.8, alpha="1/1000000000000000000")
 
 
 @pytest.mark.parametrize("pi", [[0.1, 0.8], [-0.1, 1.1], [1.0], [float("nan"), 1.0]])
@@ -108,16 +68,6 @@ def test_shares_that_are_none(pi: list[float]) -> None:
         plan_sample(WARNER, pi=pi, n=100)
     with pytest.raises(MatrixError, match="not a distribution"):
         plan_test(WARNER, pi=pi, n=100, power=0.8)
-
-
-def test_a_design_that_tells_nothing() -> None:
-    coin = Dense.of([["0.5", "0.5"], ["0.5", "0.5"]])
-    for ask in (lambda: plan_sample(coin, n=10), lambda: plan_test(coin, pi=[0.1, 0.9], n=10, power=0.8)):
-        with pytest.raises(NotIdentifiableError):
-            ask()
-
-
-# ---- tests
 
 
 @pytest.mark.parametrize("design", [WARNER, LEAN])
@@ -134,12 +84,16 @@ def test_the_three_numbers_of_a_test_fit_together(design: Design, against: float
     assert found is not None and plan_test(design, pi=pi, against=found, n=n).power == pytest.approx(exact, rel=1e-9)
 
 
-def test_a_difference_to_be_found() -> None:
+def test_a_difference_to_be_found_is_never_none() -> None:
     plan = plan_test(WARNER, pi=[0.05, 0.95], n=2000, power=0.8)
     assert plan.detectable == (None, plan.against)  # nothing below 5 % is far enough away
     assert plan_test(WARNER, pi=[0.99, 0.01], n=2000, power=0.8).against < 0.99
     with pytest.raises(ParameterError, match="no share differs enough"):
         plan_test(WARNER, pi=[0.5, 0.5], n=3, power=0.8)
+    open_question = Dense.of([[1, 0], [0, 1]])
+    plan = plan_test(open_question, pi=[1, 0], n=500, power=0.8)
+    assert plan.against < 1
+    assert plan.detectable == (plan.against, None)
 
 
 def test_a_category_of_three() -> None:
@@ -181,13 +135,6 @@ def test_the_normal_power_is_what_simulated_surveys_find() -> None:
     assert alarms.mean() == pytest.approx(plan.power, abs=0.045)
 
 
-def test_no_difference_is_never_what_can_be_found() -> None:
-    open_question = Dense.of([[1, 0], [0, 1]])
-    plan = plan_test(open_question, pi=[1, 0], n=500, power=0.8)
-    assert plan.against < 1
-    assert plan.detectable == (plan.against, None)
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [({"level": 1 - 2**-53}, "too near to 1"), ({"category": "maybe"}, "no category has the label 'maybe'")],
@@ -195,20 +142,3 @@ def test_no_difference_is_never_what_can_be_found() -> None:
 def test_what_no_quantile_or_category_answers_is_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         plan_sample(WARNER, margin=0.05, **wrong)
-
-
-def test_false_alarms_rarer_than_any_quantile_are_refused() -> None:
-    with pytest.raises(ParameterError, match="below 1e-12"):
-        plan_test(WARNER, pi=[0.1, 0.9], against=0.15, power=0.8, alpha="1/1000000000000000000")
-
-
-def test_a_category_is_named_by_its_label() -> None:
-    """Category 1 of the labels 1, 2 and 3 is the first one, and 1 is none of yes and no."""
-    pi = [0.2, 0.5, 0.3]
-    numbered = Dense.of(THREE.matrix().tolist(), Categories.of([1, 2, 3]))
-    plans = [plan_sample(numbered, pi=pi, margin=0.05, category=label).n for label in (1, 2, 3)]
-    assert plans == [plan_sample(THREE, pi=pi, margin=0.05, category=code).n for code in (0, 1, 2)]
-    assert plan_sample(WARNER, pi=[0.2, 0.8], margin=0.05, category="no").label == "no"
-    for wrong in (0, 1, True):
-        with pytest.raises(ParameterError, match=f"no category has the label {wrong}"):
-            plan_sample(WARNER, pi=[0.2, 0.8], margin=0.05, category=wrong)

@@ -45,10 +45,11 @@ def neither_holds(text: str) -> bool:
 
 
 @together("name", NAMES)
-def test_both_programs_find_that_it_holds(name: str) -> None:
+def test_both_programs_find_that_it_holds_and_it_fits_the_schema(name: str) -> None:
     text = made.certificates()[name].text()
     assert [check for check in verify_text(text).checks if not check.ok] == []
     assert made.page_holds(text)
+    validator().validate(json.loads(made.certificates()[name].text()))
 
 
 @together("name", list(EXAMPLES))
@@ -62,11 +63,6 @@ def validator() -> jsonschema.Draft202012Validator:
     designs = referencing.Resource.from_contents(wire.schema())
     registry: Any = referencing.Registry().with_resource("urn:maskwell:design:1", designs)
     return jsonschema.Draft202012Validator(module.schema(), registry=registry)
-
-
-@together("name", NAMES)
-def test_it_fits_the_schema(name: str) -> None:
-    validator().validate(json.loads(made.certificates()[name].text()))
 
 
 @together("curve", [STEPS, Lines.of([(0, 0), ("1/4", 1), (1, 1)])])
@@ -89,15 +85,16 @@ def test_the_program_of_the_page_runs_on_its_own(name: str, tmp_path: Path) -> N
     assert subprocess.run(command, capture_output=True, check=False).returncode == 1
 
 
-def test_the_program_of_the_page_is_short_and_knows_no_maskwell() -> None:
+def test_the_program_of_the_page_is_short_and_needs_neither_maskwell_nor_assertions(tmp_path: Path) -> None:
     text = made.CHECKER.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 100
     imported = {line.split()[1] for line in text.splitlines() if line.startswith("from ")}
     assert imported == {"decimal", "fractions"}
     assert "import hashlib, json, math, sys\n" in text
-
-
-# ---- changes of one digit
+    made.certificates()["dense"].save(tmp_path / "proof.json")
+    command = [sys.executable, "-O", str(made.CHECKER), str(tmp_path / "proof.json")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout.splitlines()[0]) == (1, "NO form")
 
 
 def digits_of(name: str, part: str, aside: set[str]) -> list[tuple[Any, Any]]:
@@ -155,9 +152,6 @@ def test_sealing_again_is_what_makes_a_certificate() -> None:
     """Or the two tests above would not show that the claims are checked."""
     for proof in made.certificates().values():
         assert made.sealed_again(proof.content) == proof.text()
-
-
-# ---- lies by hand
 
 
 def lie(name: str, place: tuple[Any, ...], value: Any) -> str:
@@ -400,23 +394,15 @@ def test_short_files_that_ask_for_billions_are_refused_at_once() -> None:
     assert ran.returncode == 0
 
 
-def test_a_column_of_a_garbling_is_not_written_out_before_its_entries_are_there() -> None:
-    many = Uniform.of("1/2", Categories.numbered(2**32 - 1))
-    assert Improves.of(many, []).fault(many) == "column 0 of the garbling sums to 0, not 1"
-
-
-def test_the_program_of_the_page_says_no_where_assertions_are_switched_off(tmp_path: Path) -> None:
-    made.certificates()["dense"].save(tmp_path / "proof.json")
-    command = [sys.executable, "-O", str(made.CHECKER), str(tmp_path / "proof.json")]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stdout.splitlines()[0]) == (1, "NO form")
-
-
-def test_a_product_with_a_parity_that_no_float_holds_and_one_without_a_bound() -> None:
+def test_products_and_improvements_without_a_bound() -> None:
     yes_no = Categories.of(["yes", "no"])
     proof = certify(Kronecker.of([Uniform.from_gamma(10**400, yes_no), Uniform.of(1, yes_no)]))
     assert proof.claims["parity"] == "inf"
     assert both_hold(proof.text())
+    better, proof = made.improved(EXAMPLES["l-diverse k=3 l=2"], allow_identity=True)
+    text = certify(better, improvement=proof).text()
+    assert json.loads(text)["claims"]["parity"] == "inf"
+    assert both_hold(text)
 
 
 @together("what", list(FORGERIES))
@@ -424,28 +410,31 @@ def test_a_design_that_cannot_be_is_noticed(what: str) -> None:
     assert neither_holds(FORGERIES[what])
 
 
-def test_a_fingerprint_of_another_design_is_noticed_though_sealed_again() -> None:
+def test_a_fingerprint_of_another_design_and_a_number_that_is_none_are_noticed() -> None:
     content = json.loads(made.certificates()["dense"].text())
     content["design"]["fingerprint"] = WARNER.fingerprint
     rest = {key: part for key, part in content.items() if key != "seal"}
     text = Certificate({**rest, "seal": fingerprint_of(rest)}).text()
     assert [check.name for check in verify_text(text).failed] == ["design"]
     assert not made.page_holds(text)
+    content = json.loads(certify(WARNER).text())
+    content["design"]["provenance"] = {"parity_loss": math.nan}
+    unsealed = {key: part for key, part in content.items() if key != "seal"}
+    written = json.dumps(unsealed, sort_keys=True, separators=(",", ":"))
+    content["seal"] = "sha256:" + hashlib.sha256(written.encode()).hexdigest()
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    assert neither_holds(text)
 
 
-def test_a_garbling_whose_columns_do_not_sum_to_one_is_noticed_though_it_gives_the_original_back() -> None:
+def test_a_garbling_whose_columns_do_not_sum_to_one_is_noticed() -> None:
     silent = Dense.of([["1/4", "1/4"], ["1/4", "1/4"], ["1/2", "1/2"]])
     proof = certify(silent, improvement=Improves.of(Dense.of([[1, 1]]), [(0, 0, 1), (0, 1, 1), (0, 2, 1)]))
     assert made.page_holds(proof.text())
     wrong = made.replaced(proof.content, ("claims", "improves", "garbling", 0, 2), "1/2")
     wrong = made.sealed_again(made.replaced(wrong, ("claims", "improves", "garbling", 1, 2), "3/2"))
     assert neither_holds(wrong)
-
-
-def test_an_original_that_is_a_product_is_refused() -> None:
-    product = EXAMPLES["kronecker of two"].to_dict()
-    text = lie("improved product", ("claims", "improves", "original"), product)
-    assert neither_holds(text)
+    many = Uniform.of("1/2", Categories.numbered(2**32 - 1))
+    assert Improves.of(many, []).fault(many) == "column 0 of the garbling sums to 0, not 1"
 
 
 @together("part", ["maskwell", "version", "design", "claims", "seal"])
@@ -503,9 +492,6 @@ def test_anything_can_be_given(content: Any) -> None:
     assert not verify_certificate(content).ok
 
 
-# ---- demands
-
-
 @together(
     "demand",
     [
@@ -531,7 +517,7 @@ def test_curves_are_worked_out_anew(demand: Demand) -> None:
             assert not made.maskwell_holds(made.sealed_again(changed))
 
 
-def test_a_function_is_taken_as_given_and_said_to_be() -> None:
+def test_a_function_is_taken_as_given_unless_it_is_said_to_allow_everything() -> None:
     proof = certify(WARNER, Demand.from_curves(upper=Smooth.of(lambda p: p ** (1 / 4)), closed=True))
     assert proof.claims["demand"]["derived"] is False
     assert proof.claims["demand"]["stated"]["upper"] == "function"
@@ -539,6 +525,17 @@ def test_a_function_is_taken_as_given_and_said_to_be() -> None:
     assert found.ok
     assert any("as given" in check.words for check in found.checks)
     assert not made.page_holds(proof.text())
+    content = json.loads(certify(Dense.of([[1, 0], [0, 1]])).text())
+    stated = {"language": "curves", "lower": None, "upper": "function", "closed": False}
+    claimed = {"stated": stated, "derived": False, "gamma": "inf", "strict": False}
+    for gamma in ("inf", "1/2"):
+        text = with_claims(content, demand={**claimed, "gamma": gamma}, meets=gamma == "inf")
+        assert not made.maskwell_holds(text)
+        assert not made.page_holds(text)
+    everything = {"stated": {**stated, "upper": {"boundary": "inf"}}, "derived": True, "gamma": "inf", "strict": False}
+    assert not made.maskwell_holds(with_claims(content, demand=everything, meets=True))
+    with pytest.raises(ParameterError, match="stated"):
+        certify(WARNER, Demand("gamma", "gamma = 3", WARNER.parity_exact()))
 
 
 @together(
@@ -590,16 +587,13 @@ def test_slack_that_nobody_declared_is_noticed() -> None:
         assert neither_holds(text), name
 
 
-def test_a_certificate_with_slack_is_not_that_of_the_design_in_fractions() -> None:
+def test_slack_is_not_that_of_fractions_and_never_reaches_a_bound_that_must_not_be_reached() -> None:
     near = Dense.of([["0.6666666666666667", "0.3333333333333333"], ["0.3333333333333333", "0.6666666666666667"]])
     fractions = Dense.of(near.exact_matrix())
     assert fractions == near
     proof = certify(near, Demand.from_gamma(2)).to_dict()
     assert verify_certificate(proof, design=near).ok
     assert not verify_certificate(proof, design=fractions).ok
-
-
-def test_slack_never_reaches_a_bound_that_must_not_be_reached() -> None:
     nine, above = (Dense.of([[p, q], [q, p]]) for p, q in (("0.9", "0.1"), ("0.90000000001", "0.09999999999")))
     for design in (nine, above):
         opened, closed = (Demand.from_rho("0.1", "0.5", closed=closed) for closed in (False, True))
@@ -613,18 +607,6 @@ def test_what_allows_everything_is_not_certified(demand: Demand) -> None:
     assert demand.gamma_exact == math.inf
     with pytest.raises(ParameterError, match="nothing to prove"):
         certify(WARNER, demand)
-
-
-def test_a_function_that_is_said_to_allow_everything_is_refused() -> None:
-    content = json.loads(certify(Dense.of([[1, 0], [0, 1]])).text())
-    stated = {"language": "curves", "lower": None, "upper": "function", "closed": False}
-    claimed = {"stated": stated, "derived": False, "gamma": "inf", "strict": False}
-    for gamma in ("inf", "1/2"):
-        text = with_claims(content, demand={**claimed, "gamma": gamma}, meets=gamma == "inf")
-        assert not made.maskwell_holds(text)
-        assert not made.page_holds(text)
-    everything = {"stated": {**stated, "upper": {"boundary": "inf"}}, "derived": True, "gamma": "inf", "strict": False}
-    assert not made.maskwell_holds(with_claims(content, demand=everything, meets=True))
 
 
 def nothing(kind: str, inputs: Any, outputs: Any = (), /, **exact: Any) -> dict[str, Any]:
@@ -660,28 +642,10 @@ def test_a_design_of_nothing_is_refused_by_both(name: str, parity: str) -> None:
     assert neither_holds(text)
 
 
-def test_a_number_that_is_none_is_refused_by_both() -> None:
-    content = json.loads(certify(WARNER).text())
-    content["design"]["provenance"] = {"parity_loss": math.nan}
-    unsealed = {key: part for key, part in content.items() if key != "seal"}
-    written = json.dumps(unsealed, sort_keys=True, separators=(",", ":"))
-    content["seal"] = "sha256:" + hashlib.sha256(written.encode()).hexdigest()
-    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-    assert neither_holds(text)
-
-
-def test_a_demand_that_does_not_say_how_it_was_stated() -> None:
-    with pytest.raises(ParameterError, match="stated"):
-        certify(WARNER, Demand("gamma", "gamma = 3", WARNER.parity_exact()))
-
-
 @together("epsilon", ["0", "1/1000000", "1", "7/3", "20", "700"])
 def test_epsilon_is_rounded_down_the_same_way_by_both(epsilon: str) -> None:
     text = certify(Uniform.from_gamma("101/100", ABC), Demand.from_epsilon(epsilon)).text()
     assert both_hold(text)
-
-
-# ---- forms
 
 
 def test_a_composed_design_is_certified_by_its_matrix() -> None:
@@ -695,16 +659,13 @@ def test_a_composed_design_is_certified_by_its_matrix() -> None:
     assert [factor["kind"] for factor in inner.content["design"]["exact"]["factors"]] == ["dense", "uniform"]
 
 
-def test_a_certificate_of_a_design_that_is_not_written_out_is_refused() -> None:
+def test_what_is_not_or_cannot_be_written_out_is_refused() -> None:
     composed = EXAMPLES["composed uniform"]
     proof = certify(provable(composed)).to_dict()
     parity = composed.parity_exact()
     claims = {"parity": to_text(parity), "admissible": proof_of(composed, parity)}
     content = {**proof, "design": composed.to_dict(), "claims": claims}
     assert neither_holds(made.sealed_again(content))
-
-
-def test_designs_too_large_to_be_written_out() -> None:
     large = Uniform.from_gamma(3, numbered(5000))
     with pytest.raises(TooLargeError, match="written out"):
         certify(Composed.of(large, large))
@@ -712,6 +673,9 @@ def test_designs_too_large_to_be_written_out() -> None:
         provable_rows(Unary.rappor_from_gamma(3, numbered(10**6)))
     with pytest.raises(TooLargeError, match="written out"):
         provable_rows(Subset.from_gamma(3, numbered(40), size=20))
+    product = EXAMPLES["kronecker of two"].to_dict()
+    text = lie("improved product", ("claims", "improves", "original"), product)
+    assert neither_holds(text)
 
 
 def test_large_designs_have_small_certificates_that_are_checked() -> None:
@@ -729,9 +693,6 @@ def test_large_designs_have_small_certificates_that_are_checked() -> None:
             assert holds(text)
 
 
-# ---- improvement
-
-
 def test_a_wrong_garbling_is_not_certified() -> None:
     better, proof = made.improved(made.ROUGH, gamma=3)
     with pytest.raises(CertificateError, match="column"):
@@ -746,16 +707,6 @@ def test_a_wrong_garbling_is_not_certified() -> None:
     negative = [*proof.entries[:-1], (*proof.entries[-1][:2], -proof.entries[-1][2])]
     with pytest.raises(CertificateError, match="not positive"):
         certify(better, improvement=Improves.of(made.ROUGH, negative))
-
-
-def test_without_a_bound_the_truth_improves_everything() -> None:
-    better, proof = made.improved(EXAMPLES["l-diverse k=3 l=2"], allow_identity=True)
-    text = certify(better, improvement=proof).text()
-    assert json.loads(text)["claims"]["parity"] == "inf"
-    assert both_hold(text)
-
-
-# ---- files
 
 
 def test_saving_and_loading(tmp_path: Path) -> None:

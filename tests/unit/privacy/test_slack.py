@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -30,13 +29,10 @@ TWO = Fraction(2)
 NEAR_TWO = Dense.of([["0.6666666666666667", "0.3333333333333333"], ["0.3333333333333333", "0.6666666666666667"]])
 
 
-def test_decimals_are_told_from_fractions_and_integers() -> None:
+def test_decimals_are_told_from_fractions_and_have_slack_up_to_the_edge() -> None:
     decimals = [0.5, 3.0, np.float64(2), np.float32(0.5), "0.5", "2.0", "1e-3", "1E3", Decimal("0.1")]
     exact = [1, np.int64(3), Fraction(1, 3), "1/3", "2", " 2 ", "+2", "1_000", Decimal(2)]
     assert all(map(is_decimal, decimals)) and not any(map(is_decimal, exact))
-
-
-def test_the_rule_at_its_edges() -> None:
     edge = TWO * (1 + SLACK)
     assert verdict(TWO, TWO, decimals=False) == Verdict(meets=True)
     assert verdict(edge, TWO, decimals=True) == Verdict(meets=True, slack_used=True)
@@ -83,24 +79,13 @@ def test_a_design_remembers_decimals_and_its_fingerprint_does_not(name: str) -> 
     assert decimals.fingerprint == fractions.fingerprint
 
 
-def test_what_is_made_of_decimals_inherits_them() -> None:
+def test_designs_and_demands_inherit_decimals() -> None:
     typed, coin = Dense.of([[0.7, 0.2], [0.3, 0.8]], YES_NO), Uniform.from_gamma(3, YES_NO)
     assert all(design.decimals for design in (Kronecker.of([coin, typed]), Composed.of(coin, typed)))
     assert Blocks.of({"a": coin, "b": typed}).decimals
     assert improve(typed, gamma=4).design.decimals
     assert typed.with_labels(ABC.__class__.of(["x", "y"])).decimals
     assert not any(design.decimals for design in (Kronecker.of([coin, coin]), Composed.of(coin, coin)))
-
-
-@pytest.mark.parametrize("demand", ["2.5", 2.5, "5/2", 3])
-def test_what_is_made_for_a_demand_keeps_to_it_exactly(demand: Any) -> None:
-    for design in (Uniform.from_gamma(demand, ABC), Subset.from_gamma(demand, ABC, size=1)):
-        assert not design.decimals
-        assert Demand.from_gamma(demand).verdict(design) == Verdict(meets=True)
-        assert Demand.from_gamma(Fraction(str(demand))).verdict(design) == Verdict(meets=True)
-
-
-def test_demands_know_decimals() -> None:
     steps, lines = Steps.of(["0.2"], ["1/2", 1]), Lines.of([(0, 0), ("1/4", 1), (1, 1)])
     given = [
         Demand.from_epsilon("0.5"),
@@ -149,9 +134,6 @@ def test_a_deck_of_what_decimals_stand_for_is_not_less_private() -> None:
     assert (deck.size, deck.less_private) == (3, False)
     exact = bounded_deck(Dense.of(below.exact_matrix()), 3)
     assert exact.less_private
-
-
-# ---- what people read
 
 
 def test_numbers_do_not_turn_the_meaning_around() -> None:

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from maskwell.core import Categories
 from maskwell.designs import Mixture
-from maskwell.errors import LabelError, NotIdentifiableError, ParameterError, WrongTypeError
+from maskwell.errors import LabelError, NotIdentifiableError, ParameterError
 from maskwell.procedures import permutation_deck
 from maskwell.procedures.category_cards import bourke_dalenius
-from maskwell.procedures.category_encodings import bits, kary, ldiverse, subset
+from maskwell.procedures.category_encodings import bits, kary
 from maskwell.procedures.design_builders import NO_PROTECTION
 from maskwell.procedures.forced_answers import REVEALING_BALL, liu_chow
 
@@ -30,9 +30,6 @@ def shares(counts: list[int]) -> list[Fraction]:
     return [Fraction(count, sum(counts)) for count in counts]
 
 
-# ---- Liu and Chow
-
-
 @given(weights, st.integers(1, 50))
 def test_the_jar(white: list[int], red: int) -> None:
     p, *q = shares([red, *white])
@@ -43,29 +40,13 @@ def test_the_jar(white: list[int], red: int) -> None:
     assert design.parity_exact() == 1 + p / min(q)
 
 
-def test_jars_that_reveal_say_so() -> None:
+def test_jars_and_decks_that_reveal_or_tell_nothing_say_so() -> None:
     assert "warning" not in liu_chow(THREE, "0.6", ["0.2", "0.1", "0.1"]).provenance
     assert liu_chow(THREE, "0.6", ["0.2", "0.2", 0]).provenance["warning"] == REVEALING_BALL
     assert liu_chow(THREE, 1, [0, 0, 0]).provenance["warning"] == NO_PROTECTION
     with pytest.raises(NotIdentifiableError, match="liu-chow with p = 0, q = 1/2,1/2"):
         liu_chow(TWO, 0, ["0.5", "0.5"])
     assert liu_chow(TWO, 0, ["0.5", "0.5"], allow_unidentifiable=True).rank() == 1
-
-
-# ---- Bourke and Dalenius
-
-
-@given(weights)
-def test_the_cyclic_deck(counts: list[int]) -> None:
-    w, k = shares(counts), len(counts)
-    P = bourke_dalenius(Categories.numbered(k), w, allow_unidentifiable=True)
-    assert P.exact_matrix() == [[w[(i - j) % k] for j in range(k)] for i in range(k)]
-    assert P.parity_exact() == max(w) / min(w)
-    singular = np.linalg.svd(P.matrix(), compute_uv=False)
-    assert np.allclose(np.sort(singular), np.sort(np.abs(np.fft.fft([float(x) for x in w]))), atol=1e-12)
-
-
-def test_decks_with_a_vanishing_fourier_coefficient_fail() -> None:
     for w in (["0.25"] * 4, ["0.4", "0.2", "0.1", "0.3"]):
         with pytest.raises(NotIdentifiableError, match="bourke-dalenius"):
             bourke_dalenius(FOUR, w)
@@ -73,7 +54,16 @@ def test_decks_with_a_vanishing_fourier_coefficient_fail() -> None:
     assert bourke_dalenius(THREE, [0, 1, 0]).provenance["warning"] == NO_PROTECTION
 
 
-# ---- designs made to a demand
+@given(weights)
+def test_the_cyclic_deck_is_one_of_permutations(cards: list[int]) -> None:
+    w, k = shares(cards), len(cards)
+    P = bourke_dalenius(Categories.numbered(k), w, allow_unidentifiable=True)
+    assert P.exact_matrix() == [[w[(i - j) % k] for j in range(k)] for i in range(k)]
+    assert P.parity_exact() == max(w) / min(w)
+    singular = np.linalg.svd(P.matrix(), compute_uv=False)
+    assert np.allclose(np.sort(singular), np.sort(np.abs(np.fft.fft([float(x) for x in w]))), atol=1e-12)
+    orders = [[(place - shift) % k for place in range(k)] for shift in range(k)]
+    assert permutation_deck(Categories.numbered(k), w, orders, allow_unidentifiable=True) == P
 
 
 @pytest.mark.parametrize(
@@ -84,26 +74,16 @@ def test_decks_with_a_vanishing_fourier_coefficient_fail() -> None:
         lambda: liu_chow(Categories.numbered(1), "0.6", ["0.4"]),
         lambda: bourke_dalenius(THREE, ["0.6", "0.4"]),
         lambda: bourke_dalenius(THREE, ["0.6", "0.3", "0.2"]),
-        lambda: bourke_dalenius(Categories.numbered(1), [1]),
         lambda: kary(Categories.numbered(1), gamma=3),
         lambda: kary(Categories.numbered(1), keep=1),
         lambda: kary(FOUR, keep="0.25"),
         lambda: kary(FOUR, keep="0.7", gamma=3),
-        lambda: kary(FOUR),
-        lambda: subset(FOUR, size=0, gamma=3),
-        lambda: subset(FOUR, size=4, gamma=3),
-        lambda: subset(FOUR, size=1.5, gamma=3),  # type: ignore[arg-type]
-        lambda: ldiverse(FOUR, 1),
-        lambda: ldiverse(FOUR, 4),
-        lambda: ldiverse(TWO, 2),
     ],
 )
 def test_parameters_out_of_range_are_refused(build: Callable[[], Any]) -> None:
     with pytest.raises(ParameterError):
         build()
 
-
-# ---- bits
 
 ITEMS = ["bread", "milk", "eggs"]
 
@@ -138,9 +118,6 @@ def test_a_total_demand_is_never_exceeded_and_nearly_met(M: int, gamma: Fraction
         lambda: bits(ITEMS, p="0.8", probabilities=["0.8"] * 3),
         lambda: bits(ITEMS, gamma=3, epsilon=1),
         lambda: bits(ITEMS, p="1/2"),
-        lambda: bits(ITEMS, p=1),
-        lambda: bits(ITEMS, p="0.3"),
-        lambda: bits(ITEMS, p=80),
         lambda: bits(ITEMS, probabilities=["0.8", "0.8"]),
         lambda: bits(ITEMS, probabilities=["0.8", "0.8", "0.4"]),
         lambda: bits(ITEMS, gamma=1 + Fraction(1, 10**30)),
@@ -149,27 +126,6 @@ def test_a_total_demand_is_never_exceeded_and_nearly_met(M: int, gamma: Fraction
 def test_bad_bits_are_refused(build: Callable[[], Any]) -> None:
     with pytest.raises(ParameterError):
         build()
-
-
-def test_bad_items_are_refused() -> None:
-    with pytest.raises(LabelError):
-        bits(["bread", "milk", "bread"], p="0.8")
-    with pytest.raises(LabelError):
-        bits([], p="0.8")
-    with pytest.raises(WrongTypeError):
-        bits("bread", p="0.8")
-
-
-# ---- a deck of any orders
-
-
-@given(weights)
-def test_the_cyclic_deck_is_one_of_permutations(cards: list[int]) -> None:
-    w, k = shares(cards), len(cards)
-    orders = [[(place - shift) % k for place in range(k)] for shift in range(k)]
-    categories = Categories.numbered(k)
-    any_orders = permutation_deck(categories, w, orders, allow_unidentifiable=True)
-    assert any_orders == bourke_dalenius(categories, w, allow_unidentifiable=True)
 
 
 def test_orders_that_are_none_or_tell_nothing() -> None:

@@ -48,9 +48,6 @@ def estimable(wanted: list[int], *designs: Design) -> bool:
     return bool(np.allclose(score @ P, wanted))
 
 
-# ---- the unrelated question without its yes-rate
-
-
 @given(probabilities, probabilities)
 def test_a_known_rate_is_the_pair_design_averaged_over_the_unrelated_answer(p: Fraction, beta: Fraction) -> None:
     """Where the two answers are independent, the four columns weigh beta and 1 - beta."""
@@ -61,11 +58,26 @@ def test_a_known_rate_is_the_pair_design_averaged_over_the_unrelated_answer(p: F
 
 
 @given(probabilities, probabilities)
-def test_two_samples_give_both_margins(p1: Fraction, p2: Fraction) -> None:
+def test_two_samples_or_answers_tell_what_one_does_not(p1: Fraction, p2: Fraction) -> None:
     both = simmons(p1), simmons(p2)
     assert estimable([1, 1, 0, 0], *both) == (p1 != p2 or p1 == 1)
     assert estimable([1, 0, 1, 0], *both) == (p1 != p2 or p1 == 0)
     assert rank(*both) < 4
+    for build in (cheating, lie_detector):
+        assert rank(build(p1), build(p2)) == (3 if p1 != p2 else 2)
+    design = simmons_twice(p1, p2, allow_unidentifiable=True)
+    for row, (i, j) in zip(design.exact_matrix(), [(0, 0), (0, 1), (1, 0), (1, 1)], strict=True):
+        first, second = simmons(p1).exact_matrix()[i], simmons(p2).exact_matrix()[j]
+        assert row == [a * b for a, b in zip(first, second, strict=True)]
+    assert design.identifiable == (p1 != p2)
+    assume(p1 != p2)
+    score = [((1 - p2) * i - (1 - p1) * j) / (p1 - p2) for i in (1, 0) for j in (1, 0)]
+    for design, wanted in (
+        (simmons_twice(p1, p2), [1, 1, 0, 0]),
+        (mangat_singh_singh_twice(p1, p2, allow_unidentifiable=True), [1, 0, 0]),
+    ):
+        columns = zip(*design.exact_matrix(), strict=True)
+        assert [sum(u * p for u, p in zip(score, column, strict=True)) for column in columns] == wanted
 
 
 def test_the_own_answer_can_be_named_in_pairs() -> None:
@@ -84,9 +96,6 @@ def test_members_who_say_yes_with_an_unknown_trait(p: Fraction, alpha: Fraction)
     assert first_row(known) == [yes[0], alpha * yes[1] + (1 - alpha) * yes[2]]
 
 
-# ---- statements about categories
-
-
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=5))
 def test_statements(weights: list[int]) -> None:
     assume(sum(weights))
@@ -94,14 +103,6 @@ def test_statements(weights: list[int]) -> None:
     design = abul_ela(Categories.numbered(len(p)), p, allow_unidentifiable=True)
     assert first_row(design) == p
     assert design.identifiable == (len(p) == 2 and p[0] != p[1])
-
-
-@pytest.mark.parametrize("p", [["1/2", "1/2"], ["1/3", "1/3", "1/3"]])
-def test_a_deck_that_tells_nothing_is_refused(p: list[str]) -> None:
-    with pytest.raises(NotIdentifiableError, match="tells nothing") as caught:
-        abul_ela(Categories.numbered(len(p)), p)
-    assert "not all equal" in caught.value.hint
-    assert abul_ela(Categories.numbered(len(p)), p, allow_unidentifiable=True).parity_exact() == 1
 
 
 def test_statements_with_an_unrelated_question() -> None:
@@ -127,26 +128,11 @@ def test_the_question_with_several_answers_is_a_jar(p: Fraction, weights: list[i
     assert greenberg(categories, p, beta, allow_unidentifiable=True) == jar
 
 
-# ---- kinds of respondents
-
-
-@given(probabilities, probabilities)
-def test_two_samples_find_three_kinds(p1: Fraction, p2: Fraction) -> None:
-    for build in (cheating, lie_detector):
-        assert rank(build(p1), build(p2)) == (3 if p1 != p2 else 2)
-
-
 @given(probabilities)
-def test_the_lie_detector_is_cheating_detection_with_other_names(p: Fraction) -> None:
+def test_devices_that_are_others(p: Fraction) -> None:
     honest, lying, other = first_row(lie_detector(p))
     assert [honest, other, lying] == first_row(cheating(1 - p))
 
-
-# ---- the same design under other names
-
-
-@given(probabilities)
-def test_devices_that_are_others(p: Fraction) -> None:
     def matrix(design: Dense) -> list[list[Fraction]]:
         return design.exact_matrix()
 
@@ -154,39 +140,10 @@ def test_devices_that_are_others(p: Fraction) -> None:
     assert devore(p, allow_unidentifiable=True) == simmons(p, 1, allow_unidentifiable=True)
     assert kim_warde(p, allow_unidentifiable=True) == warner(p, allow_unidentifiable=True)
     assert soberanis_cruz(p, "1/3", allow_unidentifiable=True) == simmons(p, "1/3", allow_unidentifiable=True)
-
-
-@given(probabilities)
-def test_a_second_card_for_members_about_to_say_no(p: Fraction) -> None:
-    """Counted out over both cards: members say no only if both say that they are outside."""
     assert first_row(singh_joarder(p, allow_unidentifiable=True)) == [1 - (1 - p) ** 2, 1 - p]
 
 
-# ---- two answers
-
-
-@given(probabilities, probabilities)
-def test_two_answers_are_the_product_of_one_and_one(p1: Fraction, p2: Fraction) -> None:
-    design = simmons_twice(p1, p2, allow_unidentifiable=True)
-    for row, (i, j) in zip(design.exact_matrix(), [(0, 0), (0, 1), (1, 0), (1, 1)], strict=True):
-        first, second = simmons(p1).exact_matrix()[i], simmons(p2).exact_matrix()[j]
-        assert row == [a * b for a, b in zip(first, second, strict=True)]
-    assert design.identifiable == (p1 != p2)
-
-
-@given(probabilities, probabilities)
-def test_the_score_of_two_answers_is_unbiased(p1: Fraction, p2: Fraction) -> None:
-    assume(p1 != p2)
-    score = [((1 - p2) * i - (1 - p1) * j) / (p1 - p2) for i in (1, 0) for j in (1, 0)]
-    for design, wanted in (
-        (simmons_twice(p1, p2), [1, 1, 0, 0]),
-        (mangat_singh_singh_twice(p1, p2, allow_unidentifiable=True), [1, 0, 0]),
-    ):
-        columns = zip(*design.exact_matrix(), strict=True)
-        assert [sum(u * p for u, p in zip(score, column, strict=True)) for column in columns] == wanted
-
-
-def test_two_equal_boxes_tell_members_but_not_the_unrelated_question() -> None:
+def test_boxes_and_questions_that_do_not_go_together() -> None:
     assert mangat_singh_singh_twice("0.6", "0.6").identifiable
     for boxes in (("1", "1"), ("0", "0")):
         with pytest.raises(NotIdentifiableError, match="cannot be estimated"):
@@ -194,43 +151,29 @@ def test_two_equal_boxes_tell_members_but_not_the_unrelated_question() -> None:
     with pytest.raises(NotIdentifiableError) as caught:
         simmons_twice("0.6", "0.6")
     assert "p1 different from p2" in caught.value.hint
-
-
-def test_repeated_answers_need_one_question() -> None:
     with pytest.raises(ParameterError, match="different things"):
         repeated([warner("0.7"), cheating("0.2")])
     with pytest.raises(InputError):
         repeated([])
 
 
-# ---- bad input
-
-
 @pytest.mark.parametrize(
     ("family", "given"),
     [
         ("simmons", {"p": 70}),
-        ("simmons", {"p": -1}),
         ("devore", {"p": 70}),
-        ("devore", {"p": 0}),
-        ("singh-joarder", {"p": "1.1"}),
         ("singh-joarder", {"p": "0.38196601125010515"}),
         ("soberanis-cruz", {"p": 0, "beta": "1/2"}),
-        ("soberanis-cruz", {"p": "1/2", "beta": 50}),
         ("mangat-singh-singh", {"p": 0, "alpha": 1}),
-        ("mangat-singh-singh", {"p": 60}),
         ("kim-warde", {"p": "1/2"}),
         ("simmons-twice", {"p1": "1/2", "p2": "1/2"}),
-        ("simmons-twice", {"p1": 60, "p2": "1/2"}),
         ("cheating-detection", {"p": 20}),
         ("lie-detector", {"p": "nan"}),
         ("greenberg", {"p": "0.6", "beta": ["1/2", "1/2"]}),
-        ("greenberg", {"p": "0.6", "beta": ["1/2", "1/2", "1/2"]}),
         ("greenberg", {"p": 0, "beta": ["1/2", "1/4", "1/4"]}),
         ("greenberg", {"p": "0.6", "beta": "1/2"}),
         ("abul-ela", {"probabilities": ["1/2", "1/2"]}),
         ("abul-ela", {"probabilities": ["0.6", "0.2", "0.1"]}),
-        ("abul-ela", {"probabilities": "0.6"}),
         ("greenberg-statements", {"statements": ["0.5", "0.2"], "unrelated": "0.3"}),
         ("greenberg-statements", {"statements": ["0.5", "0.2", "0.2"], "unrelated": "0.2"}),
         ("greenberg-statements", {"statements": ["0.2", "0.2", "0.2"], "unrelated": "0.4", "beta": "1/2"}),

@@ -58,13 +58,10 @@ def test_outcomes_that_are_themselves_random_or_rectangular() -> None:
     assert (design.k, design.m, design.provenance["questions"]) == (4, 6, 2)
 
 
-def test_the_device_must_be_said_to_be_shared() -> None:
+def test_bad_input() -> None:
     with pytest.raises(ParameterError, match="draw of its own") as caught:
         shared(["3/4", "1/4"], [[TRUTH, TRUTH], [OPPOSITE, OPPOSITE]], shared_device=False)
     assert "Kronecker" in caught.value.hint
-
-
-def test_bad_input() -> None:
     other = warner(1).with_labels(Categories.of(["ja", "nein"]))
     cases = [
         (["3/4"], [[TRUTH, TRUTH], [OPPOSITE, OPPOSITE]]),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from maskwell.core.exact import Parity
 from maskwell.designs import Dense
-from maskwell.errors import InputError, NotIdentifiableError, ParameterError, WrongTypeError
+from maskwell.errors import ParameterError
 from maskwell.procedures.counted_draws import chow, christofides, kuk
 from maskwell.procedures.design_builders import NO_PROTECTION, REVEALING
 from maskwell.procedures.forced_answers import forced
@@ -35,17 +35,17 @@ def check_columns(design: Dense, a: Fraction, b: Fraction) -> None:
     assert design.parity_exact() == max(ratio(a, b), ratio(1 - a, 1 - b))
 
 
-# ---- formulas
-
-
 @given(probabilities)
-def test_warner(p: Fraction) -> None:
+def test_devices_of_one_probability(p: Fraction) -> None:
     check_columns(warner(p, allow_unidentifiable=True), p, 1 - p)
+    check_columns(mangat(p, allow_unidentifiable=True), Fraction(1), 1 - p)
 
 
 @given(probabilities, probabilities)
-def test_simmons(p: Fraction, beta: Fraction) -> None:
+def test_simmons_also_with_a_printed_answer(p: Fraction, beta: Fraction) -> None:
     check_columns(simmons(p, beta, allow_unidentifiable=True), p + (1 - p) * beta, (1 - p) * beta)
+    design = forced(p, (1 - p) * beta, (1 - p) * (1 - beta), allow_unidentifiable=True)
+    assert design == simmons(p, beta, allow_unidentifiable=True)
 
 
 @given(probabilities, probabilities)
@@ -56,26 +56,11 @@ def test_mangat_singh_is_a_warner_device(t: Fraction, p: Fraction) -> None:
 
 
 @given(probabilities)
-def test_mangat(p: Fraction) -> None:
-    check_columns(mangat(p, allow_unidentifiable=True), Fraction(1), 1 - p)
-
-
-@given(probabilities)
-def test_triangular_is_a_mangat_device(q: Fraction) -> None:
+def test_triangular_and_crosswise_are_mangat_and_warner_devices(q: Fraction) -> None:
     design = triangular(q, allow_unidentifiable=True)
     assert design.exact_matrix() == mangat(1 - q, allow_unidentifiable=True).exact_matrix()
-
-
-@given(probabilities)
-def test_crosswise_is_a_warner_device(q: Fraction) -> None:
     design = crosswise(q, allow_unidentifiable=True)
     assert design.exact_matrix() == warner(q, allow_unidentifiable=True).exact_matrix()
-
-
-@given(probabilities, probabilities)
-def test_forced_response_is_the_unrelated_question_with_a_printed_answer(p: Fraction, beta: Fraction) -> None:
-    design = forced(p, (1 - p) * beta, (1 - p) * (1 - beta), allow_unidentifiable=True)
-    assert design == simmons(p, beta, allow_unidentifiable=True)
 
 
 @given(inner, inner, st.integers(1, 6))
@@ -98,65 +83,23 @@ def test_chow_counts_balls(red: int, blue: int, data: st.DataObject) -> None:
     assert all(p > 0 for row in P for p in row)
 
 
-@given(st.lists(st.integers(1, 50), min_size=2, max_size=8))
-def test_christofides_mirrors(weights: list[int]) -> None:
-    p = [Fraction(w, sum(weights)) for w in weights]
-    design = christofides(p, allow_unidentifiable=True)
-    assert design.exact_matrix() == [[a, b] for a, b in zip(reversed(p), p, strict=True)]
-    assert design.parity_exact() == max(ratio(a, b) for a, b in zip(reversed(p), p, strict=True))
-    assert design.identifiable == (p != p[::-1])
-
-
-# ---- where they fail
-
-
-@pytest.mark.parametrize(
-    "build",
-    [
-        lambda **allow: warner("1/2", **allow),
-        lambda **allow: simmons(0, "0.3", **allow),
-        lambda **allow: mangat_singh("0.2", "0.375", **allow),
-        lambda **allow: mangat(0, **allow),
-        lambda **allow: forced(0, "1/2", "1/2", **allow),
-        lambda **allow: kuk("0.4", "0.4", 3, **allow),
-        lambda **allow: chow(3, 3, 2, **allow),
-        lambda **allow: christofides(["0.2", "0.6", "0.2"], **allow),
-        lambda **allow: crosswise("0.5", **allow),
-        lambda **allow: triangular(1, **allow),
-    ],
-)
-def test_points_that_tell_nothing_are_refused_unless_allowed(build: Callable[..., Dense]) -> None:
-    with pytest.raises(NotIdentifiableError) as caught:
-        build()
-    assert isinstance(caught.value, ValueError)
-    assert caught.value.hint.startswith("give ")
-    assert build(allow_unidentifiable=True).rank() == 1
-
-
 @pytest.mark.parametrize(
     ("build", "what"),
     [
         (lambda: warner("1.2"), "p = 1.2"),
-        (lambda: warner(-0.1), "p = -0.1"),
-        (lambda: warner("nan"), "p = 'nan'"),
         (lambda: warner(float("inf")), "p = inf"),
         (lambda: simmons("0.5", 2), "beta = 2"),
-        (lambda: mangat_singh(2, "0.5"), "t = 2"),
-        (lambda: mangat("1.01"), "p = 1.01"),
         (lambda: forced("3/4", "1/5", "1/5"), r"truth \+ yes \+ no = 1.15"),
         (lambda: forced("3/4", "1/2", "-1/4"), "no = -1/4"),
         (lambda: kuk("0.7", "1.2", 3), "theta2 = 1.2"),
         (lambda: kuk("0.7", "0.2", 0), "draws = 0"),
-        (lambda: kuk("0.7", "0.2", 1.5), "draws = 1.5"),  # type: ignore[arg-type]
         (lambda: kuk("0.7", "0.2", 10**9), "draws = 1000000000"),
         (lambda: chow(5, 3, 4), "draws = 4 from 5 red and 3 blue"),
-        (lambda: chow(5, 3, 9, allow_revealing=True), "draws = 9"),
         (lambda: chow(0, 3, 1), "red = 0"),
         (lambda: christofides([1]), "1 probabilities"),
         (lambda: christofides(["0.5", "0.4", "0.3"]), r"probabilities\[0\] \+ .* = 1.2"),
         (lambda: christofides(["0.5", "0.7", "-0.2"]), r"probabilities\[2\] = -0.2"),
         (lambda: crosswise("7/6"), "q = 7/6"),
-        (lambda: triangular(-1), "q = -1"),
     ],
 )
 def test_parameters_out_of_range_are_refused(build: Callable[[], Any], what: str) -> None:
@@ -164,51 +107,31 @@ def test_parameters_out_of_range_are_refused(build: Callable[[], Any], what: str
         build()
 
 
-@pytest.mark.parametrize("given", ["0.5,0.5", 0.5, None])
-def test_a_list_must_be_a_list(given: Any) -> None:
-    with pytest.raises(WrongTypeError):
-        christofides(given)
-    with pytest.raises((WrongTypeError, InputError)):
-        warner([0.5])  # type: ignore[arg-type]
-
-
-# ---- what is noted
-
-
 @pytest.mark.parametrize(
     ("design", "warning"),
     [
-        (warner(0), NO_PROTECTION),
         (warner(1), NO_PROTECTION),
         (simmons(1, "0.3"), NO_PROTECTION),
         (mangat(1), NO_PROTECTION),
         (triangular(0), NO_PROTECTION),
         (crosswise(1), NO_PROTECTION),
-        (kuk(1, 0, 2), NO_PROTECTION),
         (simmons("0.5", 0), REVEALING),
         (forced("1/2", 0, "1/2"), REVEALING),
         (chow(5, 3, 4, allow_revealing=True), REVEALING),
         (kuk("1/2", 0, 2), REVEALING),
         (warner("0.7"), None),
-        (simmons("0.5", 1), None),
-        (mangat("0.7"), None),
-        (triangular("1/4"), None),
         (forced("1/2", "1/2", 0), None),
-        (kuk(0, "1/2", 2), None),
     ],
 )
 def test_designs_without_protection_say_so(design: Dense, warning: str | None) -> None:
     assert design.provenance.get("warning") == warning
 
 
-def test_parameters_are_noted_exactly() -> None:
+def test_parameters_and_settled_shares_are_noted() -> None:
     assert warner("7/10").provenance == {"family": "warner", "parameters": {"p": "7/10"}}
     assert warner(0.7).provenance == {**warner("7/10").provenance, "given": "decimals"}
     assert chow(5, 3, 2).provenance["parameters"] == {"red": "5", "blue": "3", "draws": "2"}
     assert christofides([0.5, 0.25, 0.25]).provenance["parameters"] == {"probabilities": "1/2,1/4,1/4"}
-
-
-def test_a_settled_share_is_noted() -> None:
     assert "settled" not in forced("3/4", "1/6", "1/12").provenance
     design = forced(0.7, 0.2, 0.1 + 1e-10)
     assert 0 < design.provenance["settled"] < 1e-9
