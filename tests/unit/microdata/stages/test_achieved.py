@@ -12,8 +12,8 @@ from tests.support.releases import stage_of
 from maskwell.core import CellTable
 from maskwell.microdata import Protection, Release, ReleasePlan
 from maskwell.microdata.assessment import assess_tables
+from maskwell.microdata.kept_bounds import achieved, guessed
 from maskwell.microdata.matrices import Bounds
-from maskwell.microdata.stages.achieved_bounds import achieved, guessed
 from maskwell.microdata.stages.stage import Stage
 from maskwell.microdata.true_file import tables_of
 from maskwell.microdata.utility.utility_report import expected_share
