@@ -33,10 +33,7 @@ from maskwell.microdata.utility.utility_report import UtilityReport, assess_util
 def assess_file(
     path: str, plan: ReleasePlan, *, earlier: Sequence[Stage] | None = None, progress: Progress | None = None
 ) -> Assessment:
-    """What a plan would do to a file: its matrices, risk and expected utility. Nothing is written.
-
-    ``earlier`` are the stages of an earlier release, whose matrices are carried out again.
-    """
+    """What a plan would do to a file, by its matrices or those of ``earlier`` stages. Nothing is written."""
     earlier = None if earlier is None else list_of(Stage, earlier, "earlier")
     check_kind(Callable | None, progress=progress)
     check_path(path=path)

@@ -220,8 +220,7 @@ class Assessment(AnyRelease):
     risk, utility
         What somebody can learn, and what the file is good for; risk is ``None`` without key variables.
     tighter
-        The part of the limit that matrices are made for, so that it is kept against somebody who weighs unchanged
-        columns.
+        The part of the limit that matrices are made for, for the sake of somebody who weighs unchanged columns.
     joined
         How often somebody is right who weighs how well unchanged columns go with the keys, where that was simulated.
     side_channel_risk

@@ -45,10 +45,7 @@ class RiskUtilityPoint:
         return math.isfinite(self.risk) and math.isfinite(self.changed)
 
     def beats(self, other: RiskUtilityPoint) -> bool:
-        """Whether it has no more risk and changes no more, and less of one of them.
-
-        Risk is the greatest of all records, how many are above the bound of the plan, and the matches to be expected.
-        """
+        """Whether it has no more risk (greatest, above the bound, expected) and changes no more, and less of one."""
         check_kind(RiskUtilityPoint, other=other)
         costs = ("risk", "changed", "matches", "above")
         no_worse = all(at_most(getattr(self, name), getattr(other, name)) for name in costs)
@@ -148,8 +145,6 @@ def recode_effects(
         The path of the file, or the table, as it is: not recoded.
     release
         The plan as it was assessed on these records.
-    progress
-        Told how far it is.
     """
     check_kind(AnyRelease, release=release)
     check_kind(Callable | None, progress=progress)

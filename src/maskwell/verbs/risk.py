@@ -28,13 +28,14 @@ from maskwell.microdata.risk.attribute_disclosure import (
     attribute_risk,
     reported_attribute,
 )
-from maskwell.microdata.risk.contributions import (
+from maskwell.microdata.risk.file_risk import (
     LevelContribution,
     VariableContribution,
+    assess_risk,
+    cells_in,
     level_contributions,
     variable_contributions,
 )
-from maskwell.microdata.risk.file_risk import assess_risk, cells_in
 from maskwell.microdata.risk.intruders import ANY_LOOK, INTRUDERS, intruder_named
 from maskwell.microdata.risk.risk_report import FileRisk, RiskReport, risks_of_cells
 from maskwell.microdata.risk.special_unique_scores import FRACTION, SpecialUniques, special_uniques

@@ -16,6 +16,7 @@ from maskwell.errors import InfeasibleError
 from maskwell.microdata import Release, ReleasePlan, release_table
 from maskwell.microdata.assessment import Judge, assess_tables
 from maskwell.microdata.kept_bounds import (
+    bound_is_kept,
     bounds_kept,
     check_bounds,
     check_kept,
@@ -24,7 +25,6 @@ from maskwell.microdata.kept_bounds import (
     is_kept_as_drawn,
 )
 from maskwell.microdata.risk.intruders import INTRUDERS
-from maskwell.microdata.stages.achieved_bounds import bound_is_kept
 from maskwell.microdata.true_file import tables_of
 from maskwell.reports import release_page
 from maskwell.reports.text.release_report import dry_run_report, refusal, release_report

@@ -131,8 +131,6 @@ def estimate_released(
     missing
         What to do with records without a value: "error", "drop", or "category". Unless given, an error, but a category
         where the receipt says that missing values were randomized as one.
-    progress
-        Told how far it is.
 
     Raises
     ------

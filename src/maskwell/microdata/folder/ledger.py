@@ -21,11 +21,11 @@ from maskwell.core.phrases import fault_of, round_up, shorten
 from maskwell.errors import DataFileError, PublishError
 from maskwell.microdata.folder.release_folder import RECEIPT
 from maskwell.microdata.folder.release_metadata import INTERNAL, MANIFEST, plan_hash, sha256_of, source_hashes
+from maskwell.microdata.kept_bounds import achieved
 from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.plans.recodes import recode_contents
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.release_values import AnyRelease
-from maskwell.microdata.stages.achieved_bounds import achieved
 from maskwell.microdata.stages.stage import Stage
 
 VERSION = 1

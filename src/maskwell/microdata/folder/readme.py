@@ -172,7 +172,7 @@ def recipes(groups: Sequence[PublicGroup], data: str, ending: str) -> dict[str, 
         in_r += _kept_in_r(column, factor, next(jointly, ""), missing=missing)
         in_stata += _kept_in_stata(column, factor, data, missing=missing)
     for group, table in fixed[:1]:
-        column, missing = group["variables"][0], _has_missing(group)
+        column, missing = group["variables"][0], [None] in group["states"]
         in_r += _solved_in_r(column, table, missing=missing)
         in_stata += _solved_in_stata(column, table, data, missing=missing)
     read = READ_IN_R.get(ending)
@@ -193,12 +193,8 @@ def _is_plain(group: PublicGroup) -> bool:
     """Whether a matrix is that of one column, of as many reports as truths, and keeps nothing."""
     alone = len(group["variables"]) == 1 and not group["within"] and group["invariance"] == "none"
     square = len(group["states"]) == len(group["outputs"])
-    ambiguous = _has_missing(group) and any(MISSING_LABEL in state for state in group["states"])
+    ambiguous = [None] in group["states"] and any(MISSING_LABEL in state for state in group["states"])
     return alone and square and not ambiguous and bool(IN_R.fullmatch(group["variables"][0]))
-
-
-def _has_missing(group: PublicGroup) -> bool:
-    return [None] in group["states"]
 
 
 def _kept_in_r(column: str, factor: float, beside: str, *, missing: bool) -> list[str]:

@@ -140,9 +140,8 @@ def method2(v: Any, R: Any, *, categories: Categories | None = None) -> Sparse:
 
         P = Q R,    q_ia = r_ai v_i / sum_l r_al v_l,    p_ij = sum_a r_ai r_aj v_i / sum_l r_al v_l
 
-    where ``R[a, j]`` is the chance that category j gives the first response a; R may have fewer or more rows than
-    columns. Flows are symmetric and positive semidefinite; P has the rank of R on the categories that occur, so it is
-    singular where R has fewer responses than categories. P is applied once: there is no second file in between.
+    where ``R[a, j]`` is the chance that category j gives the first response a. Flows are symmetric; P has the rank of
+    R, so it is singular where R has fewer responses than categories. There is no second file in between.
 
     Parameters
     ----------
@@ -211,10 +210,8 @@ def sequential_uniform(v: Any, *, categories: Categories | None = None) -> Spars
 
     where ``v_(1) >= v_(2) >= ...`` are the counts that are not zero, ``v_(l+1) = 0``, and ``p_ij = F_ij / v_j``. The
     best guess from the released value is right with probability ``v_(1) / sum(v)``, the least that any invariant
-    matrix reaches, and that is also the share that stays. It is singular where two counts are equal.
-
-    Flows over a common denominator of more than 200 bits (from about 140 categories on) are rounded; the matrix stays
-    invariant and its columns sum to one, without any error.
+    matrix reaches, and that is also the share that stays. It is singular where two counts are equal. From about 140
+    categories on flows are rounded; the matrix stays exactly invariant.
 
     Source: [Adeshiyan2011, Example 4.4], which prints one matrix; the general form is derived.
 

@@ -112,8 +112,8 @@ class Model:
         positive = bool(np.all(program.least > 0))
         self.unit = self.v[self.i] * self.v[self.j] / self.n if positive else np.minimum(self.v[self.i], self.v[self.j])
         self.flows = np.arange(len(self.unit))
-        self.lower = [_shares(program.least, program.scale) / self.unit]
-        self.upper = [_shares(program.most, program.scale) / self.unit]
+        self.lower = [np.asarray(program.least / program.scale, dtype=np.float64) / self.unit]
+        self.upper = [np.asarray(program.most / program.scale, dtype=np.float64) / self.unit]
         self.equal, self.rows = Rows(), Rows()
         self._sums()
         if program.guess is not None:
@@ -278,10 +278,6 @@ def _read(result: Any, lower: Real, upper: Real, count: int, wide: Array, value:
     rows = np.zeros(len(wide))
     rows[wide], rows[~wide] = -result.y[equal:], -result.z_u
     return Optimum(x[:count], value, low[:count], high[:count], tight, np.concatenate([-result.y[:equal], rows]))
-
-
-def _shares(units: Array, scale: int) -> Real:
-    return np.asarray(units / scale, dtype=np.float64)
 
 
 def solve(program: Program, *, tight: float = 0.0, inside: bool = True) -> Solution | None:

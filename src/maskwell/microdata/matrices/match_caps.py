@@ -79,8 +79,7 @@ def lower_until(
     risk
         The risk of every state under a design; left out, the largest chance of a correct match by the intruder.
     intruder
-        Whom the bound is for: one of :data:`~maskwell.microdata.risk.intruders.INTRUDERS`. Against one who looks under
-        any released value, moves by which a record would be found too easily are limited too.
+        Whom the bound is for: one of :data:`~maskwell.microdata.risk.intruders.INTRUDERS`.
     step
         By how much a cap is lowered at a time.
     options
@@ -91,8 +90,7 @@ def lower_until(
     ------
     InfeasibleError
         Where no matrix was found; names the cell that is at risk, and a chance that works. It says that there is none
-        only where that is proved: a record stays with at most ``nu`` times the count of its cell, plus the 5 % that a
-        range of counts leaves out, and the other bounds do not allow that.
+        only where that is proved.
 
     Source: after [Adeshiyan2011, section 4.7.4]; the iteration is derived.
 

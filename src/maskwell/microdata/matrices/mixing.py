@@ -153,11 +153,9 @@ def rates_for_match(
     within
         A label for each cell; cells with different labels never share a block.
     size
-        Small cells that a block has at most; by default as many as memory allows, up to 256, or with ``others`` eight,
-        or half as many again as are needed.
+        Small cells that a block has at most; by default what memory allows up to 256, or with ``others`` eight or more.
     others
-        What else is published of the records: cells come into one block whose records can exchange their keys without
-        its showing.
+        What else is published: cells come into one block whose records can exchange their keys without its showing.
 
     >>> mixed = rates_for_match(np.arange(6)[:, None], [1, 2, 3, 4, 50, 70], "0.2")
     >>> mixed.rates.round(2).tolist(), bool(mixed.reached.all())   # cells of five and more stay as they are

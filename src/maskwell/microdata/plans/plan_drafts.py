@@ -127,9 +127,8 @@ def starting_plan(
     """The text of a plan for a file.
 
     The keys are the columns of few categories whose names are those of things that people know about each other, as
-    long as there are some four records for each combination; they are randomized together, so that no record can be
-    matched with a chance above ``match``. Everything that was guessed is said in a comment. All of the plan follows
-    from that bound: to change it, change its one line.
+    long as there are some four records for each combination; they are randomized together. What was guessed is said in
+    a comment.
 
     Parameters
     ----------
@@ -138,8 +137,7 @@ def starting_plan(
     path, plan
         What the file and the plan are called.
     telling
-        Columns that would identify records or give the keys away, with what they give away in words. They are not
-        published.
+        Columns that would identify records or give the keys away, and what, in words. They are not published.
     unique
         Columns that are known to be different for every record; tables of very long columns do not tell.
     others

@@ -107,8 +107,7 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
     match
         The largest chance of a correct match that any record may have.
     intruder
-        Whom ``match`` speaks of: one of :data:`~maskwell.microdata.risk.intruders.INTRUDERS`, by default somebody who
-        knows the matrices and the counts and looks where a record is found most easily.
+        Whom ``match`` speaks of: one of :data:`~maskwell.microdata.risk.intruders.INTRUDERS`.
     recodes
         Columns that are made coarser before anything is counted; all else in the plan speaks of their new categories.
     codebook
@@ -326,10 +325,8 @@ def read_plan(text: str, *, name: str = "the plan", folder: str = "") -> Release
     try:
         tables = from_toml(text)
     except ValueError as error:
-        first, hint = (
-            text.lstrip().partition("\n")[0],
-            'texts stand in quotes, lists in brackets: keys = ["sex", "region"]',
-        )
+        first = text.lstrip().partition("\n")[0]
+        hint = 'texts stand in quotes, lists in brackets: keys = ["sex", "region"]'
         if "=" not in first and "[" not in first and re.search(r"[,;\t]", first):
             hint = "it looks like a table: were plan and data swapped? maskwell release DATA --plan PLAN.toml"
         raise PlanError("name-is-not-toml-fault", hint=hint, name=name, fault=fault_of(error, 60)) from error

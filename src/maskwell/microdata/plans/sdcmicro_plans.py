@@ -52,10 +52,8 @@ def plan_from_sdcmicro(
 ) -> ReleasePlan:
     """The plan that does what ``pram(data, variables, strata_variables, pd, alpha)`` is meant to do.
 
-    Each variable is randomized on its own: Method 2 with the first matrix that keeps a value with probability ``pd``
-    and else takes every other one alike, mixed with the identity::
-
-        P = alpha Q R + (1 - alpha) I
+    Each variable is randomized on its own, ``P = alpha Q R + (1 - alpha) I``: by Method 2 with the first matrix that
+    keeps a value with probability ``pd`` and else takes every other one alike, mixed with the identity.
 
     Parameters
     ----------

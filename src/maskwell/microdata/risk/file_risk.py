@@ -1,10 +1,11 @@
-"""The disclosure risk of a whole file, before and after its release."""
+"""The disclosure risk of a whole file, before and after its release, and what each key and each label adds to it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -72,11 +73,9 @@ def assess_risk(
     intruder
         Whom the threshold speaks of: one of :data:`~maskwell.microdata.risk.intruders.INTRUDERS`.
     seen
-        Unchanged columns inside whose cells records are counted, too: by default those within which a key is
-        randomized.
+        Unchanged columns inside whose cells records are counted, too: by default those within which keys are drawn.
     parities
-        Parity of the design of each key whose values are randomized reports. Then the risk is an upper bound: see
-        :func:`~maskwell.microdata.risk.identity_disclosure.match_bound_of_reports`.
+        Parity of the design of each key whose values are randomized reports. Then the risk is an upper bound.
 
     >>> table = CellTable.of(["town", "job"], {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3})
     >>> report = assess_risk(table, ["town", "job"])
@@ -318,3 +317,92 @@ def _flags(own: CellTable, stages: Sequence[Stage], *, weights: bool) -> Iterato
         yield Note("released-uniques-are-often-others") if acting(stages, own.columns) else Note("no-key-is-randomized")
     if identity.has_exchange(stages, own.columns) and not identity.keeps_counts(stages, own.columns):
         yield Note("exchange-beyond-the-keys")
+
+
+@dataclass(frozen=True)
+class LevelContribution:
+    """The risk of the records with one label of a key variable."""
+
+    variable: str  # variable, level, records: the variable, its label and the records that have it
+    level: Hashable
+    records: int
+    mean_risk: float  # mean_risk, max_risk: mean and largest chance of a correct match of these records
+    max_risk: float
+    matches: float  # expected correct matches among them, each record with the risk that it has
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def level_contributions(report: RiskReport) -> list[LevelContribution]:
+    """The risk of each label of each key, those with the largest mean risk first."""
+    table, risk = report.table, report.risk
+    matched = report.per_cell["before" if report.after is None else "unconditional"]
+    levels = []
+    for name in report.keys:
+        place = table.place(name)
+        codes, size = table.codes[:, place], len(table.levels[place])
+        records, risks, matches = (
+            np.bincount(codes, weights=table.counts * values, minlength=size) for values in (1, risk, matched)
+        )
+        largest = np.zeros(size)
+        np.maximum.at(largest, codes, risk)
+        levels += [
+            LevelContribution(
+                variable=name,
+                level=table.levels[place][code],
+                records=int(records[code]),
+                mean_risk=float(risks[code] / records[code]),
+                max_risk=float(largest[code]),
+                matches=float(matches[code]),
+            )
+            for code in np.flatnonzero(records).tolist()
+        ]
+    return sorted(levels, key=lambda level: (-level.mean_risk, -level.matches))
+
+
+@dataclass(frozen=True)
+class VariableContribution:
+    """How much less an intruder could do who does not know one variable."""
+
+    variable: str  # its name
+    matches: float  # matches, matches_without: expected correct matches with the whole key, and without the variable
+    matches_without: float
+    uniques_without: float  # expected uniques without the variable
+    max_risk_without: float  # the largest chance of a correct match without it
+
+    @property
+    def share(self) -> float:
+        """Share of the expected matches that would be gone."""
+        return 1 - self.matches_without / self.matches if self.matches else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "share": self.share}
+
+
+def variable_contributions(
+    table: CellTable,
+    keys: Sequence[str],
+    stages: Sequence[Stage] = (),
+    *,
+    level: float = 0.95,
+    parities: Mapping[str, Parity] | None = None,
+) -> list[VariableContribution]:
+    """What each key adds, the largest first."""
+
+    def known(names: Sequence[str]) -> FileRisk:
+        reported = {name: parity for name, parity in (parities or {}).items() if name in names}
+        return assess_risk(table, names, stages, level=level, parities=reported).now
+
+    matches, added = known(keys).expected_matches, []
+    for name in keys:
+        others = [key for key in keys if key != name]
+        if others:
+            left = known(others)
+            figures = left.expected_matches, left.expected_uniques, left.max_risk
+        else:  # who knows nothing picks any record
+            figures = 1.0, float(table.n == 1), 1 / table.n
+        added.append(VariableContribution(name, matches, *figures))
+    return sorted(added, key=lambda one: one.matches_without)

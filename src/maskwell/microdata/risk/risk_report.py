@@ -135,8 +135,7 @@ class RiskReport(Result):
     before, after
         The file as it is, and as it is released; ``after`` is ``None`` without a release.
     intruder
-        Whom ``max_risk``, ``records_above`` and ``per_cell["after"]`` speak of:
-        one of :data:`~maskwell.microdata.risk.intruders.INTRUDERS`.
+        One of :data:`~maskwell.microdata.risk.intruders.INTRUDERS`: whom ``max_risk`` and ``records_above`` speak of.
     threshold, level
         The chance of a correct match that was to be kept, if any, and the probability of the range of counts.
     table
@@ -148,11 +147,9 @@ class RiskReport(Result):
     flags
         What a reader should know, in words.
     units
-        The risk of the units that records belong to, where they are known: a
-        :class:`~maskwell.microdata.risk.unit_risk.UnitRisk`.
+        A :class:`~maskwell.microdata.risk.unit_risk.UnitRisk`, where units of the records are known.
     joined
-        How often somebody is right who also weighs how well unchanged columns go with the keys, where that was
-        simulated: a :class:`~maskwell.microdata.risk.joined_columns.JoinedRisk`.
+        A :class:`~maskwell.microdata.risk.joined_columns.JoinedRisk`, where it was simulated who weighs all columns.
     """
 
     keys: tuple[str, ...]

@@ -414,10 +414,8 @@ class UnitWays:
             possible = (reached <= self.released).all(axis=1)
             reached, added = reached[possible], (values[:, None] * self.chances[j]).reshape(-1)[possible]
             _, first, place = np.unique(reached @ self._radix, return_index=True, return_inverse=True)
-            powers, sums = (
-                reached[first],
-                np.bincount(place.reshape(-1), added, minlength=len(first)).astype(np.float64),
-            )
+            powers = reached[first]
+            sums = np.bincount(place.reshape(-1), added, minlength=len(first)).astype(np.float64)
             values = sums / sums.max(initial=1e-300)
         return powers, values
 

@@ -76,10 +76,9 @@ def with_units(
     """A report that tells the risk of units as well; ``together`` is the chance to find a whole one, if known."""
     risks, after = report.per_cell, None
     keys = cells_in(report.table, report.table.project(report.keys))
-    own, alike = (
-        keys[members.cells],
-        np.zeros(len(members.sizes), dtype=np.int64),
-    )  # units with records in the same cells
+    # units with records in the same cells
+    own = keys[members.cells]
+    alike = np.zeros(len(members.sizes), dtype=np.int64)
     for of_size, records in members.sorted_by(own):
         _, which, counts = np.unique(own[records], axis=0, return_inverse=True, return_counts=True)
         alike[of_size] = counts[which.reshape(-1)]

@@ -15,12 +15,11 @@ from maskwell.core.phrases import Printed, in_words, round_up
 from maskwell.core.verdicts import at_least, below
 from maskwell.microdata.folder.receipt_contents import public_receipt, recoded_in_words, rounded_up
 from maskwell.microdata.folder.release_metadata import release_day
-from maskwell.microdata.kept_bounds import exempted
+from maskwell.microdata.kept_bounds import achieved, exempted, guessed
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.repeated_releases import path_parities
 from maskwell.microdata.risk.risk_report import FileRisk, RiskReport
 from maskwell.microdata.risk.unit_risk import UnitRisk
-from maskwell.microdata.stages.achieved_bounds import achieved, guessed
 from maskwell.microdata.stages.stage import Stage, kept_columns, share_step
 from maskwell.notes import Note
 from maskwell.reports.pictures.canvas import Picture

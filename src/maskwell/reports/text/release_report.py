@@ -17,7 +17,7 @@ from maskwell.microdata.kept_bounds import check_kept, exempted
 from maskwell.microdata.records.recoding import MOST_REMEMBERED
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.attribute_disclosure import AttributeRisk, ReportedAttribute
-from maskwell.microdata.risk.contributions import LevelContribution, VariableContribution
+from maskwell.microdata.risk.file_risk import LevelContribution, VariableContribution
 from maskwell.microdata.risk.risk_report import FileRisk, RiskReport
 from maskwell.microdata.risk.special_unique_scores import SpecialUniques
 from maskwell.microdata.risk_utility import RecodeEffect, RiskUtilityPoint, beaten_by

@@ -13,15 +13,14 @@ from maskwell.core.percentages import SPACE, as_decimal, bound_in_percent, in_pe
 from maskwell.core.phrases import Printed, expected_number, in_words, one_line, shorten
 from maskwell.core.verdicts import above, at_least, below, largest, ranked
 from maskwell.engines.labelled_columns import Labels
-from maskwell.microdata.kept_bounds import BoundKept, bounds_kept
+from maskwell.microdata.kept_bounds import AT_LEAST, BoundKept, bound_is_kept, bounds_kept
 from maskwell.microdata.plans.edit_rules import AnyRule, Moves, Rule
 from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.release_values import AnyRelease
-from maskwell.microdata.risk.contributions import level_contributions, variable_contributions
+from maskwell.microdata.risk.file_risk import level_contributions, variable_contributions
 from maskwell.microdata.risk.intruders import INTRUDERS
 from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.risk.unit_risk import UnitRisk
-from maskwell.microdata.stages.achieved_bounds import AT_LEAST, bound_is_kept
 from maskwell.microdata.stages.stage import Stage, kept_columns
 from maskwell.microdata.utility.utility_measures import RegressionComparison
 from maskwell.notes import Note

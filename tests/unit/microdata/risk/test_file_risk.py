@@ -14,7 +14,7 @@ from maskwell.core import CellTable
 from maskwell.designs import Sparse
 from maskwell.errors import CountsError, ParameterError, UnknownCategoryError
 from maskwell.microdata.risk import RiskReport, assess_risk, record_risks
-from maskwell.microdata.risk.contributions import level_contributions, variable_contributions
+from maskwell.microdata.risk.file_risk import level_contributions, variable_contributions
 from maskwell.microdata.risk.identity_disclosure import individual_risk
 from maskwell.microdata.risk.risk_report import percentile
 from maskwell.microdata.stages.stage import Stage
