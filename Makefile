@@ -20,8 +20,8 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PARALLEL) $(PROCESSES
 SEED ?= 1
 BESIDE := $(shell n=$$((($(PROCESSES) + 1) / 3)); [ $$n -gt 1 ] && echo $$n || echo 1)
 TREMBLING := $(BIN)/python -m tests.support.trembling $(SEED) $(PARALLEL)
-PRINTED := src docs README.md tests/golden $(addprefix tests/end_to_end/test_,documents.py cli_audit.py cli_compare.py \
-  cli_design.py cli_estimate.py cli_estimate_plan.py cli_estimate_receipt.py cli_improve.py cli_choose.py \
+PRINTED := src docs README.md tests/golden $(addprefix tests/end_to_end/test_,documents.py cli_audit.py \
+  cli_design.py cli_estimate.py cli_estimate_receipt.py cli_improve.py cli_choose.py \
   cli_sample_size.py cli_regress.py cli_risk.py demo.py) tests/unit/planning tests/unit/microdata/folder \
   $(addprefix tests/unit/reports/test_,page_pictures.py release_page.py)
 LOG := $(VENV)/checks.log

@@ -1,7 +1,5 @@
 """What a command must never print: values of the data, and signs that a terminal would obey."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -83,12 +81,6 @@ def test_the_row_is_told_and_the_value_if_asked_for() -> None:
     assert "column 'w': the value in data row 2 is no number" in said
 
 
-def test_a_row_that_comes_by_standard_input_is_not_printed() -> None:
-    found = run("randomize", "-", "--design", "answer=w.json", "-o", "-", stdin=FILES["too many fields"], status=2)
-    assert SECRET not in found.err
-    assert "3 fields" in found.err
-
-
 def test_a_fault_keeps_its_text_to_itself(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise KeyError(SECRET)
@@ -130,9 +122,6 @@ def test_labels_do_not_command_the_terminal() -> None:
         assert "--json" not in args or json.loads(found.out)
 
 
-# ---- files
-
-
 def mode(path: str | Path) -> int:
     return stat.S_IMODE(Path(path).stat().st_mode)
 
@@ -149,8 +138,7 @@ def test_the_output_is_no_more_open_than_the_input(ending: str) -> None:
         run("release", "a.csv", "--plan", "plan.toml", "-o", "out")
     finally:
         os.umask(before)
-    assert mode(f"out.{ending}") == 0o600
-    assert mode("first.toml") == 0o600
+    assert mode(f"out.{ending}") == 0o600 and mode("first.toml") == 0o600
     assert mode("out/internal") == 0o700
     assert {mode(path) for path in Path("out/internal").iterdir()} == {0o600}
     assert mode("out") == mode("out/public") == 0o755
@@ -165,7 +153,6 @@ def test_a_run_that_is_ended_leaves_nothing_or_is_named_by_the_next(name: str, f
     with signals_as_usual():
         process = subprocess.Popen(args, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     with process:
-        assert process.stdin is not None
         process.stdin.write(b"answer\n" + b"yes\nno\n" * 300_000)
         process.stdin.flush()
         until = time.monotonic() + 60
@@ -174,7 +161,6 @@ def test_a_run_that_is_ended_leaves_nothing_or_is_named_by_the_next(name: str, f
         process.send_signal(getattr(signal, name))
         process.stdin.close()
         process.wait(60)
-        assert process.stderr is not None
         said = process.stderr.read().decode()
     left = set(folder.iterdir()) - before
     if name != "SIGKILL":
@@ -186,9 +172,6 @@ def test_a_run_that_is_ended_leaves_nothing_or_is_named_by_the_next(name: str, f
     found = run("randomize", "a.csv", "--design", "answer=w.json", "-o", "out.csv")
     assert f"note: a run that was killed had left {partial}; it was deleted" in found.err
     assert not partial.exists()
-
-
-# ---- matrices
 
 
 FIXED = """

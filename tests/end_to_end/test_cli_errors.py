@@ -1,7 +1,5 @@
 """What is said about bad input: one line for the fault, one for what to do, both within the width of a terminal."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -51,13 +49,9 @@ BAD: list[tuple[list[str], list[str]]] = [
     (["compare", "warner.json", "warner.json", "--pi", "0.5,0.2"], ["0.5,0.2", "0.7"]),
     # faults by name
     ([*PLAN, "--margin", "5"], ["margin = 5 is not", "5 for 5 %? write 0.05"]),
-    ([*PLAN, "--margin", "1.5"], ["margin = 1.5 is not"]),
     (["choose", "--k", "1", "--gamma", "3"], ["k = 1", "at least two categories"]),
     (["choose", "--k", "0", "--gamma", "3"], ["k = 0", "at least two categories"]),
     ([*KARY, "--k", "1"], ["k = 1", "at least two categories"]),
-    ([*KARY, "--k", "0"], ["k = 0", "at least two categories"]),
-    ([*KARY, "--k", "-3"], ["k = -3", "at least two categories"]),
-    ([*KARY, "--categories", "a"], ["k = 1", "at least two categories"]),
     (["convert", "--gamma", "3", "--k", "1"], ["k = 1", "at least two categories"]),
     (["convert", "--rho", "0.5", "0.1"], ["rho1 = 0.5 is not below rho2 = 0.1"]),
     (["convert", "--rho", "0", "0.1"], ["rho1 = 0 is not strictly between 0 and 1"]),
@@ -73,7 +67,6 @@ BAD: list[tuple[list[str], list[str]]] = [
     (["choose", "--k", "4", "--epsilon", "0"], ["epsilon = 0 leaves", "such as epsilon = 1"]),
     (["choose", "--k", "4", "--beta", "1"], ["beta = 1 leaves", "such as beta = 2"]),
     (["choose", "--rho", "0.1", "--categories", "a,b,c"], ["--rho takes two numbers", "--rho 0.1 0.5"]),
-    (["choose", "--rho", "0.1", "--k", "3"], ["--rho takes two numbers"]),
     (["choose", "--k", "3", "--rho", "0.1", "--closed"], ["--rho takes two numbers"]),
     (["choose", "--gamma", "--k", "3"], ["--gamma", "'--k'"]),
     (["design", "subset", "--k", "5", "--size", "2.5", "--gamma", "2"], ["size = 2.5 is not a whole number"]),
@@ -95,6 +88,8 @@ BAD: list[tuple[list[str], list[str]]] = [
     (["convert", "--k", "9", "--l", "9"], ["l = 9", "give l from 2 to 8"]),
     (["convert", "--gamma", "2", "--l", "5", "--k", "10"], ["a demand and --l were given"]),
     (["convert"], ["neither a demand nor --l was given"]),
+    (["convert", "--l", "2"], ["--l without --k"]),
+    (["convert", "--epsilon", "x"], ["'x'"]),
     (["convert", "--curves", "above.csv"], ["2.5 is not a probability"]),
     # accepted in silence once
     ([*KARY, "--categories", 'a,"b'], ["quote", "--categories"]),
@@ -140,21 +135,6 @@ def test_the_fault_and_what_to_do(command: list[str], saying: list[str]) -> None
     assert "array(" not in error
     for words, where in MISSES.items():
         assert words not in hint or not any(part in " ".join(command) for part in where), hint
-
-
-def test_a_value_of_a_file_that_is_no_category_is_told_within_the_width() -> None:
-    labels = [f"a rather long label number {i}" for i in range(40)]
-    Path("labels.txt").write_text("\n".join(labels), encoding="utf-8")
-    run(*KARY, "--categories", "@labels.txt", "-o", "long.json")
-    Path("data.csv").write_text("answer\n" + "\n".join(f"another text {i}" for i in range(40)), encoding="utf-8")
-    told = refused("randomize", "data.csv", "--design", "answer=long.json", "-o", "out.csv", values="'another text 0'")
-    assert max(map(len, told.splitlines())) <= WIDTH, told
-    assert "40 of 40 values are no category, the first in data row 1" in told
-
-
-def test_json_tells_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = run("convert", "--rho", "0.5", "0.1", "--json", status=2)
-    assert json.loads(shown.out)["error"]["message"] == "rho1 = 0.5 is not below rho2 = 0.1"
 
 
 def test_json_shares_standard_output_with_nothing() -> None:

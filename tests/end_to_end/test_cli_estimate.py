@@ -1,7 +1,6 @@
-"""``maskwell estimate``."""
+"""``maskwell estimate``: tables, quantities, sampling plans, domains, groups, formats."""
 
-from __future__ import annotations
-
+import csv
 from pathlib import Path
 
 import pytest
@@ -13,57 +12,24 @@ from tests.support.command_line import design_file, refused, run
 
 from maskwell.estimation.share_intervals import METHODS
 
-KEYS = {"n", "method", "variables", "estimates", "covariance", "sampling_variance", "randomization_variance", "flags"}
-
-
-@pytest.fixture
-def warner() -> str:
-    design_file("w.json", "warner", "--p", "0.7")
-    return "w.json"
-
 
 def write(name: str, text: str) -> str:
     Path(name).write_text(text, encoding="utf-8")
     return name
 
 
-def test_json_holds_what_is_promised(warner: str) -> None:
-    write("r.csv", "answer\n" + "yes\n" * 120 + "no\n" * 180)
-    found = run("estimate", "r.csv", "--design", "answer=w.json", "--json").json()
-    assert set(found) >= KEYS
-    assert (found["n"], found["method"], found["variables"], found["level"]) == (300, "moments", ["answer"], 0.95)
-    yes, no = found["estimates"]
-    assert (yes["category"], no["category"]) == ("yes", "no")
-    assert yes["estimate"] == pytest.approx(0.25)
-    assert yes["standard_error"] == pytest.approx(0.0708, abs=5e-5)
-    assert yes["interval"] == pytest.approx([0.1154, 0.3909], abs=5e-5)
-    assert found["interval_method"] == "score"
-    assert len(found["covariance"]) == len(found["sampling_variance"]) == 2
-
-
-def test_counted_reports_give_the_same(warner: str) -> None:
-    write("r.csv", "answer\n" + "yes\n" * 120 + "no\n" * 180)
-    write("c.csv", "answer,n\nyes,100\nno,180\nyes,20\n")
-    pq.write_table(pa.table({"answer": ["yes", "no"], "n": pa.array([120.0, 180.0])}), "c.parquet")
-    rows = run("estimate", "r.csv", "--design", "answer=w.json", "--json").json()
-    for name in ("c.csv", "c.parquet"):
-        counted = run("estimate", name, "--design", "answer=w.json", "--counts", "n", "--json").json()
-        assert {k: counted[k] for k in KEYS} == {k: rows[k] for k in KEYS}
-
-
 @pytest.mark.parametrize("bad", ["x", "-1", "1.5", "", "1" * 30])
-def test_bad_counts(warner: str, bad: str) -> None:
+def test_bad_counts(bad: str) -> None:
     write("c.csv", f"answer,n\nyes,100\nno,{bad}\n")
-    said = refused("estimate", "c.csv", "--design", "answer=w.json", "--counts", "n", saying="'n'", kind="bad_report")
-    assert "in row 2" in said
-    assert "arrow" not in said.lower()
+    said = refused("estimate", "c.csv", *DESIGN, "--counts", "n", saying="'n'", kind="bad_report")
+    assert "in row 2" in said and "arrow" not in said.lower()
     assert "int64" not in said
-    refused("estimate", "c.csv", "--design", "answer=w.json", "--counts", "m", saying="no column 'm'")
+    refused("estimate", "c.csv", *DESIGN, "--counts", "m", saying="no column 'm'")
 
 
-def test_what_people_see(warner: str) -> None:
+def test_what_people_see() -> None:
     write("c.csv", "answer,n\nyes,120\nno,180\n")
-    lines = run("estimate", "c.csv", "--design", "answer=w.json", "--counts", "n").out.splitlines()
+    lines = run("estimate", "c.csv", *DESIGN, "--counts", "n").out.splitlines()
     assert lines[0] == "answer = yes: 0.250 (95 % score interval 0.115 to 0.391; 300 reports)."
     assert lines[1].split() == ["answer", "estimate", "std.", "error", "from", "to"]
     assert lines[2].split() == ["yes", "0.250", "0.071", "0.115", "0.391"]
@@ -73,17 +39,7 @@ def test_what_people_see(warner: str) -> None:
     assert max(map(len, lines)) <= 100
 
 
-def test_a_level(warner: str) -> None:
-    write("c.csv", "answer,n\nyes,120\nno,180\n")
-    args = ["estimate", "c.csv", "--design", "answer=w.json", "--counts", "n"]
-    wide, narrow = (run(*args, "--level", level, "--json").json() for level in ("0.99", "1/2"))
-    assert wide["estimates"][0]["interval"][0] < narrow["estimates"][0]["interval"][0]
-    refused(*args, "--level", "95", saying="write 0.95)")
-    refused(*args, "--level", "95%", saying="0.95 for 95 %")
-    refused(*args, "--level", "1")
-
-
-def test_a_joint_table(warner: str) -> None:
+def test_a_joint_table() -> None:
     design_file("k.json", "k-ary", "--categories", "a,b,c", "--gamma", "5")
     write("r.csv", "x,y\n" + "yes,a\n" * 40 + "no,b\n" * 50 + "no,c\n" * 10)
     found = run("estimate", "r.csv", "--design", "x=w.json", "--design", "y=k.json", "--json").json()
@@ -100,60 +56,10 @@ def test_a_joint_table(warner: str) -> None:
     refused("estimate", "r.csv", "--design", "x=w.json", "--design", "y=s.json", saying="set")
 
 
-def test_the_design_must_be_the_one_that_made_the_reports(warner: str) -> None:
-    write("a.csv", "answer\n" + "yes\nno\n" * 50)
-    design_file("other.json", "warner", "--p", "0.8")
-    run("randomize", "a.csv", "--design", "answer=w.json", "-o", "r.parquet")
-    run("estimate", "r.parquet", "--design", "answer=w.json")
-    refused("estimate", "r.parquet", "--design", "answer=other.json", saying="another design", kind="bad_report")
-
-
-def test_missing_reports(warner: str) -> None:
-    write("r.csv", "id,answer\n1,yes\n2,\n3,no\n4,no\n")
-    refused("estimate", "r.csv", "--design", "answer=w.json", saying="1 of 4 values is missing")
-    found = run("estimate", "r.csv", "--design", "answer=w.json", "--missing", "drop", "--json").json()
-    assert (found["n"], found["dropped"]) == (3, 1)
-    shown = run("estimate", "r.csv", "--design", "answer=w.json", "--missing", "drop").out
-    assert "note: 1 of 4 rows had no report and was left out\n" in shown
-
-
-def test_reports_that_the_design_does_not_know(warner: str) -> None:
-    write("r.csv", "answer\nyes\nmaybe\n")
-    refused("estimate", "r.csv", "--design", "answer=w.json", values="'maybe' (1 time)", kind="unknown_category")
-
-
-def test_an_estimate_needs_two_reports(warner: str) -> None:
-    write("r.csv", "answer\nyes\n")
-    refused("estimate", "r.csv", "--design", "answer=w.json", saying="at least two")
-
-
-@pytest.mark.parametrize("bad", ["110", "11000", "1a00", "1110", "0000"])
-def test_bad_set_reports(bad: str) -> None:
-    design_file("s.json", "subset", "--categories", "a,b,c,d", "--gamma", "3", "--size", "2")
-    write("r.csv", f"y\n1100\n{bad}\n")
-    refused("estimate", "r.csv", "--design", "y=s.json", kind="bad_report")
-
-
 def test_set_reports_read_as_numbers_are_refused() -> None:
     design_file("s.json", "subset", "--categories", "a,b,c,d", "--gamma", "3", "--size", "2")
     pq.write_table(pa.table({"y": [1100, 11]}), "r.parquet")
     refused("estimate", "r.parquet", "--design", "y=s.json", saying="leading zeros")
-
-
-def test_a_design_that_cannot_be_estimated_from() -> None:
-    design_file("h.json", "warner", "--p", "1/2", "--allow-unidentifiable")
-    write("r.csv", "answer\nyes\nno\nno\n")
-    refused("estimate", "r.csv", "--design", "answer=h.json", kind="not_identifiable")
-
-
-def test_estimates_outside_the_unit_interval_are_explained(warner: str) -> None:
-    write("c.csv", "answer,n\nyes,10\nno,90\n")
-    found = run("estimate", "c.csv", "--design", "answer=w.json", "--counts", "n", "--json").json()
-    assert found["estimates"][0]["estimate"] < 0
-    assert any("outside" in flag for flag in found["flags"])
-    shown = run("estimate", "c.csv", "--design", "answer=w.json", "--counts", "n").out
-    assert "note: " in shown
-    assert max(map(len, shown.splitlines())) <= 100
 
 
 def test_very_many_categories() -> None:
@@ -169,12 +75,8 @@ def test_two_answers_of_each_person_in_two_columns() -> None:
     write("r.csv", "i,j,n\n1,1,40\n1,0,20\n0,1,22\n0,0,118\n")
     options = ["estimate", "r.csv", "--design", "i,j=t.json", "--counts", "n"]
     found = run(*options, "--json").json()
-    assert [row["category"] for row in found["estimates"]] == [
-        ["yes", "yes"],
-        ["yes", "no"],
-        ["no", "yes"],
-        ["no", "no"],
-    ]
+    assert [row["category"][0] for row in found["estimates"]] == ["yes", "yes", "no", "no"]
+    assert [row["category"][1] for row in found["estimates"]] == ["yes", "no", "yes", "no"]
     own = found["wanted"]["estimates"][0]
     assert (found["wanted"]["variable"], own["category"]) == ("own answer", "yes")
     assert own["estimate"] == pytest.approx(0.34)
@@ -183,34 +85,24 @@ def test_two_answers_of_each_person_in_two_columns() -> None:
     assert "parities multiply" not in shown
 
 
-def test_directly_asked_columns_alone() -> None:
-    write("r.csv", "smokes\n" + "yes\n" * 30 + "no\n" * 70)
-    found = run("estimate", "r.csv", "--direct", "smokes", "--json").json()
-    assert {row["category"]: row["estimate"] for row in found["estimates"]} == pytest.approx({"no": 0.7, "yes": 0.3})
-    lines = run("estimate", "r.csv", "--direct", "smokes").out.splitlines()
-    assert lines[-1].startswith("Next: ")
-    assert not any("Randomization" in line for line in lines)
-    refused("estimate", "r.csv", saying="no column to estimate")
-
-
-def test_shares_of_a_known_population(warner: str) -> None:
+def test_shares_of_a_known_population() -> None:
     write("r.csv", "answer,w\n" + "yes,2\n" * 120 + "no,3\n" * 180)
-    options = ["estimate", "r.csv", "--design", "answer=w.json", "--weights", "w"]
+    options = ["estimate", "r.csv", *DESIGN, "--weights", "w"]
     ratio, known = (run(*options, *more, "--json").json() for more in ([], ["--denominator", "1000"]))
-    assert ratio["population"] == 780
-    assert known["population"] == 1000
+    assert (ratio["population"], known["population"]) == (780, 1000)
     assert "the weights add up to 780, and shares are of 1,000: they do not sum to 1" in known["flags"]
     assert not any("sum to 1" in flag for flag in ratio["flags"])
     assert known["estimates"][0]["total"] == pytest.approx(ratio["estimates"][0]["total"])
     assert known["estimates"][0]["estimate"] == pytest.approx(ratio["estimates"][0]["estimate"] * 0.78)
     refused(*options, "--denominator", "0", saying="denominator")
-    refused("estimate", "r.csv", "--design", "answer=w.json", "--denominator", "9", saying="--denominator without")
+    refused("estimate", "r.csv", *DESIGN, "--denominator", "9", saying="--denominator without")
+    refused("estimate", "r.csv", saying="no column to estimate")
 
 
 def test_quantities_by_name() -> None:
     """Text, JSON and tables to paste hold them; A,B is the same as A+B."""
     run("design", "k-ary", "--categories", "never,once,often", "--gamma", "9", "-o", "kary.json")
-    Path("few.csv").write_text("y,n,g\nnever,300,a\nonce,70,a\nonce,50,b\noften,80,b\n")
+    write("few.csv", "y,n,g\nnever,300,a\nonce,70,a\nonce,50,b\noften,80,b\n")
     command = ("estimate", "few.csv", "--design", "y=kary.json", "--counts", "n", "--combine", "any=once,often")
     found = run(*command, "--contrast", "gap=often-never", "--ratio", "r=often/any", "--json").json()
     assert [one["name"] for one in found["quantities"]] == ["any", "gap", "r"]
@@ -229,9 +121,9 @@ def test_quantities_by_name() -> None:
     refused(*command, "--where", "g=c", saying="no row with a report fits")
 
 
-def test_every_method_of_intervals_is_a_choice_and_a_bootstrap_is_repeated_by_its_seed(warner: str) -> None:
-    Path("y.csv").write_text("y\n" + "yes\nno\nyes\n" * 40, encoding="utf-8")
-    command = ["estimate", "y.csv", "--design", f"y={warner}", "--json"]
+def test_every_method_of_intervals_is_a_choice_and_a_bootstrap_is_repeated_by_its_seed() -> None:
+    write("y.csv", "y\n" + "yes\nno\nyes\n" * 40)
+    command = ["estimate", "y.csv", "--design", "y=w.json", "--json"]
     for method in METHODS:
         if method not in ("bootstrap", "wilson"):
             assert run(*command, "--interval", method).json()["interval_method"] == method
@@ -243,24 +135,224 @@ def test_every_method_of_intervals_is_a_choice_and_a_bootstrap_is_repeated_by_it
     refused(*command[:-1], "--interval", "boot", saying="there is no choice 'boot'")
 
 
-def test_columns_that_are_named_by_nothing_are_refused(warner: str) -> None:
-    Path("y.csv").write_text("y\nyes\nno\n", encoding="utf-8")
-    for more in (["--combine", "x=a+b"], ["--contrast", "x=a-b"], []):
-        refused("estimate", "y.csv", "--direct", "", *more, saying="names no column")
-    refused("estimate", "y.csv", "--design", f"y={warner}", "--by", "", saying="names no column")
-
-
 def test_labels_with_signs_are_found_in_contrasts_and_two_readings_are_refused() -> None:
-    Path("y.csv").write_text("y\n" + "self-employed\nemployed\nother\n" * 20, encoding="utf-8")
+    write("y.csv", "y\n" + "self-employed\nemployed\nother\n" * 20)
     quantity = run("estimate", "y.csv", "--direct", "y", "--contrast", "gap=self-employed-employed", "--json").json()
     assert quantity["quantities"][0]["of"] == "self-employed - employed"
-    said = refused(
-        "estimate", "y.csv", "--direct", "y", "--contrast", "gap=self-employd-employed", saying="no category"
-    )
+    typed = "gap=self-employd-employed"
+    said = refused("estimate", "y.csv", "--direct", "y", "--contrast", typed, saying="no category")
     assert "quote labels with signs: '\"self-employed\"-...'" in said
-    Path("z.csv").write_text("z\n" + "a\nb\na-b\n" * 20, encoding="utf-8")
+    write("z.csv", "z\n" + "a\nb\na-b\n" * 20)
     said = refused("estimate", "z.csv", "--direct", "z", "--contrast", "gap=a-b", saying="read in two ways")
     assert """'gap="a-b"' or 'gap="a"-"b"'""" in said
     for text, of in (('gap="a"-"b"', "a - b"), ('gap="a-b"-b', "a-b - b")):
         ran = run("estimate", "z.csv", "--direct", "z", "--contrast", text, "--json").json()
         assert ran["quantities"][0]["of"] == of
+
+
+ROWS = """region,town,sex,w,size,r1,r2,answer
+north,1,f,10,60,0,20,yes
+north,1,m,10,60,0,20,no
+north,2,f,12,60,24,0,no
+north,2,m,12,60,24,0,yes
+south,1,f,8,40,8,8,no
+south,1,m,8,40,8,8,yes
+south,3,f,9,40,9,9,no
+south,3,f,9,40,9,9,no
+"""
+DESIGN = ("--design", "answer=w.json")
+PLAN = ("--weights", "w", "--strata", "region", "--clusters", "town")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write("rows.csv", ROWS)
+    design_file("w.json", "warner", "--p", "0.7")
+
+
+def estimate(*options: str) -> dict[str, object]:
+    return run("estimate", "rows.csv", *DESIGN, *options, "--json").json()
+
+
+def test_one_population_for_all_strata_is_divided_by_the_weights() -> None:
+    found = estimate("--weights", "w", "--strata", "region", "--population", "78")
+    write("rows.csv", ROWS.replace(",60,", ",44,").replace(",40,", ",34,"))
+    by_column = estimate("--weights", "w", "--strata", "region", "--population", "size")
+    assert found["estimates"] == by_column["estimates"]
+    assert "without replacement" in str(found["plan"])
+    for options in (("--weights", "w", "--population", "100"), ("--population", "78")):
+        refused("estimate", "rows.csv", *DESIGN, "--strata", "region", *options, saying="--population COL")
+
+
+@pytest.mark.parametrize(
+    ("options", "saying"),
+    [
+        (("--weights", "w", "--inclusion", "w"), "weights and inclusion say the same thing twice"),
+        (("--inclusion", "w"), "percentages"),
+        (("--poisson",), "--inclusion"),
+        (("--fay", "0.3"), "--replicate-method fay"),
+        (("--weights", "sex"), "no number"),
+        (("--strata", "w", "--clusters", "town", "--population", "3"), "--population COL"),
+        (("--weights", "w", "--method", "ml", "--by", "sex"), "moments"),
+        (("--weights", "w", "--interval", "exact"), "matched"),
+        (("--by", "age"), "no column 'age'"),
+        (("--level", "95"), "level"),
+    ],
+)
+def test_refusals(options: tuple[str, ...], saying: str) -> None:
+    refused("estimate", "rows.csv", *DESIGN, *options, saying=saying)
+
+
+@pytest.mark.parametrize("style", ["md", "latex", "csv"])
+def test_tables_to_paste(style: str) -> None:
+    plain = run("estimate", "rows.csv", *DESIGN, "--format", style).out
+    by = run("estimate", "rows.csv", *DESIGN, *PLAN, "--by", "sex", "--format", style).out
+    assert "yes" in plain
+    if style == "csv":  # which keeps all digits; three of eight said yes
+        assert float(plain.splitlines()[1].split(",")[1]) == pytest.approx(0.1875)
+    else:
+        assert "0.188" in plain
+    for label in ("f", "m", "all"):
+        assert any(line.lstrip("| ").startswith(label) for line in by.splitlines()), by
+    refused("estimate", "rows.csv", *DESIGN, "--format", "docx", saying="docx")
+
+
+def test_a_table_for_word_is_a_page() -> None:
+    page = run("estimate", "rows.csv", *DESIGN, "--format", "html").out
+    assert page.startswith("<!DOCTYPE html>") and ">0.188</td>" in page and page.count("<table") == 1
+    assert "simple random sample" in page and "Randomized by answer: warner, p = 7/10." in page
+
+
+def test_groups_with_designs_of_their_own() -> None:
+    design_file("w2.json", "warner", "--p", "0.8")
+    designs = ("--design", "answer[region=north]=w.json", "--design", "answer[region=south]=w2.json")
+    found = run("estimate", "rows.csv", *designs, *PLAN, "--by", "region", "--json").json()
+    north, south = (one["estimates"][0]["estimate"] for one in found["domains"])
+    assert north == pytest.approx((22 / 44 - 0.3) / 0.4)
+    assert south == pytest.approx((8 / 34 - 0.2) / 0.6)
+    assert found["estimates"][0]["estimate"] == pytest.approx((44 * north + 34 * south) / 78)
+    refused("estimate", "rows.csv", "--design", "answer[region=north]=w.json", saying="no design", values="'south'")
+    refused("estimate", "rows.csv", "--design", "answer[region=]=w.json", saying="names no group")
+    refused("randomize", "rows.csv", *designs, "-o", "out.csv", saying="some rows only")
+
+
+@pytest.mark.parametrize("value", ["b, y", 'say "b"', "b]", "b=y"])
+def test_groups_whose_labels_need_quotes(value: str) -> None:
+    quoted = '"' + value.replace('"', '""') + '"'
+    with Path("odd.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("answer", "region"), *[("yes", value), ("no", "a"), ("no", value), ("yes", "a")]])
+    designs = ("--design", f"answer[region={quoted}]=w.json", "--design", "answer[region=a]=w.json")
+    assert run("estimate", "odd.csv", *designs).out.startswith("answer = yes: 0.5")
+
+
+@pytest.mark.parametrize("typed", ['answer[region="b]=w.json', 'answer[region="b" c]=w.json'])
+def test_quotes_of_groups_are_closed(typed: str) -> None:
+    refused("estimate", "rows.csv", "--design", typed, saying="a quote that is not closed, or text after one")
+
+
+def unrelated() -> tuple[str, ...]:
+    """Designs of two samples whose share of unrelated answers is not known."""
+    for number, p in ((1, "3/4"), (2, "1/4")):
+        design_file(f"s{number}.json", "simmons", "--p", p)
+    return ("--design", "answer[town=1]=s1.json", "--design", "answer[town=2]=s2.json")
+
+
+def test_samples_that_tell_the_shares_only_together() -> None:
+    designs = unrelated()
+    write("rows.csv", ROWS.replace("south,3", "south,2"))
+    found = run("estimate", "rows.csv", *designs, *PLAN, "--by", "sex", "--json").json()
+    lam = [(10 + 8) / 36, 12 / 42]
+    assert found["estimates"][0]["category"] == ["own answer", "yes"]
+    assert found["estimates"][0]["estimate"] == pytest.approx(1.5 * lam[0] - 0.5 * lam[1])
+    assert [one["domain"] for one in found["domains"]] == ["f", "m"]
+    assert "Randomization makes up" not in run("estimate", "rows.csv", *designs, *PLAN).out
+    refused("estimate", "rows.csv", *designs, "--population", "500", saying="leave --population out")
+    refused("estimate", "rows.csv", *designs, "--weights", "w", "--poisson", saying="leave --poisson out")
+
+
+@pytest.mark.parametrize("method", ["moments", "ml"])
+def test_domains_without_a_plan_are_those_of_filtered_files(method: str) -> None:
+    found = estimate("--by", "sex", "--method", method)
+    whole = estimate("--method", method)
+    for name in ("n", "method", "interval_method", "covariance", "flags"):
+        assert found[name] == whole[name]
+    for one, other in zip(found["estimates"], whole["estimates"], strict=True):
+        assert {key: one[key] for key in other} == other
+    for domain in found["domains"]:
+        lines = [line for line in ROWS.splitlines() if line.split(",")[2] in ("sex", domain["domain"])]
+        part = run("estimate", write("part.csv", "\n".join(lines) + "\n"), *DESIGN, "--method", method, "--json").json()
+        assert domain["covariance"] == part["covariance"]
+        assert [row["interval"] for row in domain["estimates"]] == [row["interval"] for row in part["estimates"]]
+    assert estimate("--by", "sex", "--interval", "exact")["interval_method"] == "exact"
+
+
+@pytest.mark.parametrize("option", ["--by", "--strata", "--clusters"])
+def test_reports_are_no_groups(option: str) -> None:
+    refused("estimate", "rows.csv", *DESIGN, option, "answer", saying="--design for each column")
+    refused("estimate", "rows.csv", *DESIGN, "--weights", "answer", saying="holds randomized reports")
+
+
+def test_a_jackknife_without_strata() -> None:
+    one = "w,r1,r2,r3,answer\n4,0,6,6,yes\n4,6,0,6,no\n6,9,9,0,no\n"
+    write("jk.csv", one)
+    plan = ("--weights", "w", "--replicates", "r", "--replicate-method", "jkn")
+    found = run("estimate", "jk.csv", *DESIGN, *plan, "--json").json()
+    assert any("taken from the replicate weights" in flag for flag in found["flags"])
+    totals = [(4 + 6) * 1.5, (4 + 6) * 1.5, (4 + 4) * 1.5]
+    yes = [0, 6, 6]
+    share = [(y / t - 0.3) / 0.4 for y, t in zip(yes, totals, strict=True)]
+    centre = (4 / 14 - 0.3) / 0.4
+    error = (sum((x - centre) ** 2 for x in share) * 2 / 3) ** 0.5
+    assert found["estimates"][0]["standard_error"] == pytest.approx(error)
+    write("jk.csv", one.replace("6,9,9,0", "6,13,9,0"))
+    refused("estimate", "jk.csv", *DESIGN, *plan, saying="--strata")
+
+
+def test_the_factor_of_fay_is_seen_in_the_weights() -> None:
+    rows = "w,r1,r2,answer\n2,3.4,0.6,yes\n3,0.9,5.1,no\n4,6.8,1.2,no\n5,1.5,8.5,yes\n"
+    write("fay.csv", rows)
+    plan = ("--weights", "w", "--replicates", "r", "--replicate-method", "fay")
+    told, seen = (run("estimate", "fay.csv", *DESIGN, *plan, *more, "--json").json() for more in (("--fay", "0.3"), ()))
+    assert seen["covariance"] == told["covariance"]
+    write("fay.csv", rows.replace("8.5", "15"))
+    refused("estimate", "fay.csv", *DESIGN, *plan, saying="--fay 0.3")
+
+
+def test_hints_speak_of_options() -> None:
+    write("rows.csv", ROWS + "west,9,f,5,30,5,5,yes\n")
+    said = refused("estimate", "rows.csv", *DESIGN, *PLAN, saying="only one cluster was drawn", values="'west'")
+    assert "--lonely certainty" in said
+    refused("estimate", "rows.csv", *DESIGN, *PLAN, "--poisson", saying="leave out --poisson")
+    for size in ("-5", "0"):
+        refused("estimate", "rows.csv", *DESIGN, "--population", size, saying="give 1 or more")
+
+
+def test_rows_without_a_domain_are_left_out_and_said_so() -> None:
+    write("rows.csv", ROWS.replace("north,2,m", "north,2,"))
+    refused("estimate", "rows.csv", *DESIGN, "--by", "sex", saying="--missing drop")
+    said = run("estimate", "rows.csv", *DESIGN, "--by", "sex", "--missing", "drop").out
+    assert "1 of 8 rows had no report or no value of sex and was left out" in said
+
+
+def test_two_columns_of_domains_are_two_columns_of_the_table() -> None:
+    options = ("--by", "sex,region", "--format")
+    lines = run("estimate", "rows.csv", *DESIGN, *PLAN, *options, "csv").out.splitlines()
+    assert lines[0].startswith("sex,region,reports,estimate,")
+    assert [line.split(",")[:3] for line in lines[1:]] == [
+        ["f", "north", "2"], ["f", "south", "3"], ["m", "north", "2"], ["m", "south", "1"], ["all", "all", "8"]
+    ]  # fmt: skip
+    shown = run("estimate", "rows.csv", *DESIGN, *PLAN, *options, "md").out
+    assert "| f   | north  |" in shown
+    assert "variance as for clusters drawn with replacement" in shown
+    assert "{llrrrrrr}" in run("estimate", "rows.csv", *DESIGN, *PLAN, *options, "latex").out
+
+
+def test_remarks_about_single_domains_are_shown() -> None:
+    write("rows.csv", ROWS.replace("m,8,40,8,8,yes", "m,8,40,8,8,no"))
+    said = run("estimate", "rows.csv", *DESIGN, "--weights", "w", "--by", "region").out
+    assert "note: region = south: 2 of 2 standard errors are those of the randomization alone" in said
+    write("rows.csv", ROWS.replace("south,3", "south,2"))
+    said = run("estimate", "rows.csv", *unrelated(), "--by", "town").out
+    assert "note: town = 1, 2: the samples that have rows here do not tell the shares" in said
+    assert said.count("each on its own") == 1 and "parities multiply" not in said

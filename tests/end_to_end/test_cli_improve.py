@@ -1,14 +1,13 @@
-"""``maskwell improve``."""
-
-from __future__ import annotations
+"""``maskwell improve``, ``maskwell compare``, ``maskwell audit --certificate`` and ``maskwell verify``."""
 
 import json
-import shlex
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.certificates import sealed_again
 from tests.support.command_line import design_file, refused, run
 
 from maskwell.designs import design_from_dict, load_design
@@ -23,7 +22,7 @@ def chow() -> str:
     return "chow.json"
 
 
-def matrix_of(path: str) -> np.ndarray:  # type: ignore[type-arg]
+def matrix_of(path: str) -> np.ndarray:
     return load_design(path).matrix()
 
 
@@ -42,72 +41,17 @@ def test_json_holds_the_proof(chow: str, method: str) -> None:
     assert [[sum(c * p for c, p in zip(row, q, strict=True)) for q in zip(*P, strict=True)] for row in C] == A
 
 
-def test_text_says_what_is_gained(chow: str) -> None:
-    shown = run("improve", chow, "-o", "better.json").out
-    lines = shown.splitlines()
-    assert lines[0] == (
-        "chow.json can be improved at no cost: added variance 5.33333 becomes 2.22222 at the same parity 2.5."
-    )
-    assert "  2                 0.4667  0" in lines
-    assert "nothing that the old design told is lost" in shown
-    assert lines[-1] == "Next: maskwell audit better.json"
-    run(*shlex.split(lines[-1].removeprefix("Next: maskwell ")))
-    assert load_design("better.json").is_admissible()
-    assert max(map(len, lines)) <= 100
-
-
-def test_nothing_to_gain(chow: str) -> None:
-    run("improve", chow, "-o", "better.json")
-    shown = run("improve", "better.json", "-o", "again.json").out
-    assert shown.startswith("better.json cannot be improved: no design of parity 2.5 is more informative.")
-    assert load_design("again.json") == load_design("better.json")
-    found = run("improve", "better.json", "--json").json()
-    assert found["improved"] is False
-    assert found["garbling"] == [[1, 0], [0, 1]]
-
-
-def test_a_demand_that_allows_more(chow: str) -> None:
-    found = run("improve", chow, "--epsilon", "1", "--json").json()
-    assert found["parity"]["after"] == pytest.approx(np.e)
-    assert found["parity"]["after"] <= np.e
-    assert "which was allowed" in run("improve", chow, "--rho", "0.1", "0.5").out.splitlines()[0]
-    closed = run("improve", chow, "--rho", "0.1", "0.5", "--closed", "--json").json()
-    assert 8.9 < Fraction(closed["parity_exact"]["after"]) < 9
-
-
-def test_a_demand_that_is_just_met(chow: str) -> None:
-    assert run("improve", chow, "--gamma", "5/2", "--json").json()["parity_exact"]["after"] == "5/2"
-    design_file("k.json", "k-ary", "--k", "4", "--epsilon", "1")
-    assert run("improve", "k.json", "--epsilon", "1", "--json").json()["improved"] is False
-    assert run("improve", "k.json", "--epsilon", "1", "--exactly", "--json").json()["improved"] is True
-
-
-def test_set_reports_and_many_reports() -> None:
-    design_file("r.json", "rappor", "--categories", "a,b,c", "--gamma", "4")
-    shown = run("improve", "r.json", "-o", "p.json").out
-    assert "  {a, b} " in shown
-    assert '"' not in shown
-    assert "  111 " in shown
-    assert load_design("p.json").kind == "patterns"
-    design_file("o.json", "oue", "--k", "7", "--gamma", "4")
-    shown = run("improve", "o.json").out
-    assert "a garbling of 128 by 126 entries gives the old reports back" in " ".join(shown.split())
-    assert max(map(len, shown.splitlines())) <= 100
-    Path("people.csv").write_text("answer\n" + "a\nb\nc\nc\n" * 5, encoding="utf-8")
-    run("randomize", "people.csv", "--design", "answer=p.json", "-o", "reports.csv")
-    assert run("estimate", "reports.csv", "--design", "answer=p.json", "--json").json()["n"] == 20
-
-
 def test_a_certificate(chow: str) -> None:
     found = run("improve", chow, "-o", "better.json", "--certificate", "proof.json", "--gamma", "3", "--json").json()
     assert (found["output"], found["certificate"]) == ("better.json", "proof.json")
     proof = Certificate(json.loads(Path("proof.json").read_text(encoding="utf-8")))
-    assert proof.claims["parity"] == "3"
-    assert proof.claims["meets"] is True
+    assert proof.claims["parity"] == "3" and proof.claims["meets"] is True
     assert proof.claims["admissible"]["exactly"] is True
     assert proof.claims["improves"]["parity"] == "5/2"
     assert load_design("better.json").fingerprint == proof.content["design"]["fingerprint"]
-    run("improve", "better.json", "--certificate", "again.json")
+    again = run("improve", "better.json", "--certificate", "again.json", "-o", "same.json").out.splitlines()
+    assert "The same design, unchanged, is written to same.json." in again
+    assert "The proof is in again.json; to check it: maskwell verify again.json" in again
     assert "improves" not in json.loads(Path("again.json").read_text(encoding="utf-8"))["claims"]
 
 
@@ -128,22 +72,9 @@ def test_standard_output(chow: str) -> None:
     assert "standard output" in run("improve", chow, "-o", "-", "--json", status=2).err
 
 
-def test_huge_admissible_designs() -> None:
-    design_file("s.json", "subset", "--k", "500", "--epsilon", "1")
-    found = run("improve", "s.json", "--json").json()
-    assert found["improved"] is False
-    assert found["garbling"] is None
-    assert found["garbling_entries"] == "identity"
-    assert "cannot be improved" in run("improve", "s.json").out
-
-
-# ---- one sensitive category
-
-
 def test_one_of_two(chow: str) -> None:
     found = run("improve", chow, "--sensitive", "yes", "--json").json()
-    assert found["applies"] is True
-    assert found["parity"]["after"] == "inf"
+    assert found["applies"] is True and found["parity"]["after"] == "inf"
     assert found["ratio_exact"] == "5/2"
     better = design_from_dict(found["design"])
     np.testing.assert_allclose(better.matrix(), [[1, 0.4], [0, 0.6]])
@@ -168,9 +99,6 @@ def test_where_the_theorem_does_not_apply() -> None:
     assert shown.err == ""
 
 
-# ---- bad input
-
-
 def test_bad_input(chow: str) -> None:
     refused("improve", "none.json", saying="none.json", kind="bad_design_file")
     refused("improve", chow, "--gamma", "2", saying="does not meet gamma = 2: its parity is 2.5")
@@ -187,30 +115,148 @@ def test_bad_input(chow: str) -> None:
     refused("improve", "o.json", saying="more than 1,000,000", kind="too_large")
 
 
-def test_the_truth_where_it_is_allowed() -> None:
-    design_file("l.json", "l-diverse", "--k", "4", "--l", "2")
-    found = run("improve", "l.json", "--allow-identity", "--json").json()
-    assert design_from_dict(found["design"]).matrix().tolist() == np.eye(4).tolist()
-    assert (found["gamma"], found["gamma_exact"]) == ("inf", "inf")
-    assert run("improve", "l.json", "--allow-identity").out.startswith(
-        "The truth itself is more informative than l.json"
-    )
+@pytest.fixture
+def warner() -> str:
+    design_file("warner.json", "warner", "--p", "0.7")
+    return "warner.json"
 
 
-def test_what_was_written_is_said(chow: str) -> None:
-    shown = run("improve", chow, "-o", "better.json", "--certificate", "proof.json").out.splitlines()
-    assert "The new design is written to better.json." in shown
-    assert "The proof is in proof.json; to check it: maskwell verify proof.json" in shown
-    assert any("2.22222 divided by n" in line for line in shown)
-    assert not any("written" in line for line in run("improve", chow).out.splitlines())
-    again = run("improve", "better.json", "-o", "same.json").out.splitlines()
-    assert "The same design, unchanged, is written to same.json." in again
-    assert load_design("same.json") == load_design("better.json")
-    one_sided = run("improve", chow, "--sensitive", "yes", "-o", "one.json").out.splitlines()
-    assert "The new design is written to one.json." in one_sided
+def content(path: str) -> Any:
+    return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
-def test_a_certificate_on_standard_output(chow: str) -> None:
-    done = run("improve", chow, "--certificate", "-")
-    assert json.loads(done.out)["maskwell"] == "certificate"
-    assert "maskwell verify -" not in done.err
+def test_verify_says_yes(warner: str) -> None:
+    run("audit", warner, "--rho", "0.1", "0.5", "--certificate", "proof.json")
+    lines = run("verify", "proof.json", "--design", warner).out.splitlines()
+    assert lines[0] == "proof.json holds: parity 7/3 meets the bound 9."
+    assert lines[-1] == "Next: the same without maskwell: check_certificate.py, in the documentation under certificate"
+    assert sum("holds: " in line for line in lines[1:]) == 9
+    assert max(map(len, lines)) <= 100
+    found = run("verify", "proof.json", "--json").json()
+    assert (found["ok"], found["meets"], found["certificate"]) == (True, True, "proof.json")
+    assert {check["name"] for check in found["checks"]} >= {"seal", "design", "parity", "demand", "meets", "admissible"}
+
+
+def test_a_demand_that_is_not_met_is_a_no(warner: str) -> None:
+    run("audit", warner, "--epsilon", "0.1", "--certificate", "proof.json", status=1)
+    ran = run("verify", "proof.json", status=1)
+    assert ran.out.startswith("proof.json holds, and the demand is not met: parity 7/3 does not meet the bound")
+    assert run("verify", "proof.json", "--json", status=1).json()["meets"] is False
+
+
+def test_a_changed_certificate_is_a_no(warner: str) -> None:
+    run("audit", warner, "--rho", "0.1", "0.5", "--certificate", "proof.json")
+    changed = content("proof.json")
+    changed["claims"]["parity"] = "2"
+    Path("bad.json").write_text(json.dumps(changed), encoding="utf-8")
+    lines = run("verify", "bad.json", status=1).out.splitlines()
+    assert lines[0] == "bad.json does not hold: 2 checks fail."
+    Path("bad.json").write_text(sealed_again(changed), encoding="utf-8")
+    found = run("verify", "bad.json", "--json", status=1).json()
+    wrong = [check for check in found["checks"] if not check["ok"]]
+    assert [check["name"] for check in wrong] == ["parity"]
+    assert wrong[0]["words"] == 'parity is claimed to be "2", but it is "7/3"'
+    assert found["meets"] is None
+
+
+def test_a_certificate_of_another_design_is_a_no(warner: str) -> None:
+    run("audit", warner, "--certificate", "proof.json")
+    design_file("other.json", "k-ary", "--categories", "yes,no", "--gamma", "2")
+    lines = run("verify", "proof.json", "--design", "other.json", status=1).out
+    assert "it is about another design" in lines
+
+
+def test_bad_certificates(warner: str) -> None:
+    run("audit", warner, "--certificate", "proof.json")
+    refused("audit", warner, "--certificate", "proof.json", saying="exists")
+    refused("audit", warner, "--certificate", warner, "--force", saying="also an input")
+    refused("audit", warner, "--certificate", "no/folder.json", saying="no folder")
+    refused("audit", warner, "--average-security", "1.5", "--certificate", "new.json", saying="bounds no parity")
+    refused("verify", warner, saying="no certificate", kind="bad_certificate")
+    refused("verify", "nothing.json", saying="cannot read", kind="bad_certificate")
+    Path("broken.json").write_text("{", encoding="utf-8")
+    refused("verify", "broken.json", saying="not JSON", kind="bad_certificate")
+    refused("verify", "proof.json", "--design", "proof.json", saying="not a maskwell design file")
+    error = run("audit", warner, "--certificate", "-", status=2).err
+    assert "give the name of a file" in error
+    run("audit", warner, "--certificate", "proof.json", "--force")
+
+
+@pytest.fixture
+def designs() -> tuple[str, str]:
+    design_file("w.json", "warner", "--p", "0.8")
+    design_file("s.json", "simmons", "--p", "0.8", "--beta", "0.1")
+    return "w.json", "s.json"
+
+
+def test_the_matrices_of_a_proof_name_their_rows_and_columns(designs: tuple[str, str]) -> None:
+    lines = [line.split() for line in run("compare", *designs).out.splitlines()]
+    i = lines.index(["w.json", "=", "C", "s.json,", "with", "C:"])
+    assert lines[i + 1] == ["to", "\\", "from", "yes", "no"]
+    assert [row[0] for row in lines[i + 2 : i + 4]] == ["yes", "no"]
+    assert ["report", "\\", "truth", "yes", "no"] in lines
+    design_file("u.json", "oue", "--k", "2", "--gamma", "3")
+    design_file("k.json", "k-ary", "--k", "2", "--gamma", "3")
+    shown = run("compare", "k.json", "u.json").out
+    assert "to \\ from" in shown and "      01 " in shown and max(map(len, shown.splitlines())) <= 100
+
+
+def test_a_gain_matrix_proves_that_neither_can_be_made_from_the_other() -> None:
+    design_file("a.json", "k-ary", "--k", "4", "--gamma", "3")
+    design_file("b.json", "subset", "--k", "4", "--gamma", "3", "--size", "2")
+    found = run("compare", "a.json", "b.json", "--json").json()
+    assert found["order"] == "incomparable" and found["proof"]["exact"]
+    A, B = (np.array(run("audit", f, "--json").json()["matrix"]) for f in ("a.json", "b.json"))
+    for P, Q, proof in ((A, B, found["proof"]["first_for_second"]), (B, A, found["proof"]["second_for_first"])):
+        G = np.array(proof["gain"])
+        assert (G * Q).sum() > (P @ G.T).max(axis=1).sum() + 1e-9
+
+
+def test_another_measure(designs: tuple[str, str]) -> None:
+    found = run("compare", *designs, "--measure", "ratio", "--at", "second", "--json").json()
+    assert found["measure"] == {
+        "name": "ratio",
+        "sensitive": ["yes"],
+        "first": 4,
+        "second": 41,
+        "exact": {"first": "4", "second": "41"},
+    }
+    fair = found["equalised"]
+    assert fair["how"] == "warner with p = 41/42" and fair["changed"] == "first" and fair["order"] == "first"
+    assert fair["efficiency"]["loewner"] == "first" and fair["measure"]["first"] == 41
+    hazard = run("compare", *designs, "--measure", "hazard", "--prior", "0.05,0.95", "--json").json()
+    assert hazard["measure"]["first"] == 4 / 23 and hazard["equalised"]["how"] == "simmons with p = 3/13, beta = 1/10"
+
+
+def test_a_certain_acquittal_is_named() -> None:
+    design_file("m.json", "mangat", "--p", "0.7")
+    design_file("t.json", "triangular", "--q", "0.25")
+    shown = run("compare", "m.json", "t.json", "--measure", "ratio").out
+    assert shown.count("a certain acquittal") == 2
+
+
+def test_a_sensitive_set() -> None:
+    labels = "--categories", "a,b,c"
+    design_file("l.json", "liu-chow", *labels, "--p", "0.6", "--q", "0.2,0.1,0.1")
+    design_file("k.json", "k-ary", *labels, "--gamma", "9")
+    found = run("compare", "l.json", "k.json", "--measure", "sensitive", "--sensitive", "a,b", "--json").json()
+    assert found["measure"]["first"] == 7 and found["equalised"]["measure"]["second"] == 7
+    one = run("compare", "l.json", "k.json", "--measure", "ratio", "--sensitive", "a", "--json").json()
+    assert one["measure"]["first"] == 4
+
+
+def test_measures_that_do_not_fit(designs: tuple[str, str]) -> None:
+    for options, said in (
+        (["--prior", "0.1,0.9"], "--prior without --measure hazard"),
+        (["--sensitive", "yes"], "--measure ratio"),
+        (["--measure", "hazard"], "needs a prior"),
+        (["--measure", "hazard", "--prior", "1,2,3"], "not a distribution"),
+        (["--measure", "hazard", "--prior", ""], "the prior has no shares"),
+        (["--measure", "hazard", "--prior", "0.2,0.3,0.5"], "3 shares for 2 categories"),
+        (["--measure", "sensitive"], "needs the sensitive categories"),
+        (["--measure", "sensitive", "--sensitive", "maybe"], "no category 'maybe'"),
+        (["--measure", "sensitive", "--sensitive", "yes,no"], "2 of 2 categories are called sensitive"),
+        (["--at", "1"], "cannot be the protection"),
+        (["--at", "there"], "not a finite number"),
+    ):
+        refused("compare", *designs, *options, saying=said)

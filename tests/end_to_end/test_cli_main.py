@@ -1,19 +1,14 @@
 """The command itself: help, version, completion, errors of usage, and what it loads."""
 
-from __future__ import annotations
-
-import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import click
 import pytest
-from tests.support.command_line import design_file, refused, run
+from tests.support.command_line import refused, run
 from tests.support.fuzzing import run_command
 
 from maskwell import cli as commands
@@ -21,7 +16,6 @@ from maskwell.cli import COMMANDS
 from maskwell.cli.main import cli
 from maskwell.procedures.registry import PROCEDURES
 
-MASKWELL = [sys.executable, "-c", "from maskwell.cli.main import main; main()"]
 FAMILIES = [*PROCEDURES, "matrix", "kronecker", "repeated", "shared"]
 OTHERS = ("demo", "design", "serve", "survey")
 """Commands whose examples are tried elsewhere: a service runs until it is stopped, a survey has a code of its own."""
@@ -38,16 +32,14 @@ def test_help_and_version() -> None:
 @pytest.mark.parametrize("group", [[], ["design"]], ids=["maskwell", "design"])
 def test_a_group_alone_shows_its_help(group: list[str]) -> None:
     alone = run(*group)
-    assert alone.out == run(*group, "--help").out
-    assert alone.err == ""
+    assert alone.out == run(*group, "--help").out and alone.err == ""
 
 
 def test_no_entry_of_the_help_is_cut() -> None:
     shown = " ".join(run("design", "--help").out.split())
     assert " kronecker several variables, each with a design of its own matrix any matrix, read from a file " in shown
     told = run("demo", "--help").out
-    assert "\\b" not in told
-    assert "    maskwell demo -o first-look --json\n" in told
+    assert "\\b" not in told and "    maskwell demo -o first-look --json\n" in told
 
 
 def test_help_loads_nothing_heavy() -> None:
@@ -60,16 +52,10 @@ def test_help_loads_nothing_heavy() -> None:
     assert shown.splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize("command", [[], ["design"], *WRITTEN], ids=" ".join)
-def test_every_help_fits_the_terminal(command: list[str]) -> None:
-    shown = run(*command, "--help").out
-    assert max(map(len, shown.splitlines())) <= 100
-
-
 @pytest.mark.parametrize("command", WRITTEN, ids=" ".join)
 def test_the_example_of_every_help_works(command: list[str]) -> None:
     shown = run(*command, "--help").out
-    assert "--json" in shown
+    assert "--json" in shown and max(map(len, shown.splitlines())) <= 100
     lines = [line.strip() for line in shown.partition("Example:\n")[2].splitlines() if line.strip()]
     assert lines
     for line in lines:
@@ -92,10 +78,6 @@ def test_every_command_of_surveys_has_an_example() -> None:
         assert max(map(len, shown.splitlines())) <= 100
 
 
-def test_every_family_has_an_example() -> None:
-    assert all(procedure.example.startswith("--") for procedure in PROCEDURES.values())
-
-
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion(shell: str) -> None:
     assert "_MASKWELL_COMPLETE" in run("completion", shell).out
@@ -114,41 +96,14 @@ def test_completion_completes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "k-ary" in completed("maskwell design k-a", 2, monkeypatch)
 
 
-@pytest.mark.parametrize(
-    ("typed", "kind"),
-    [
-        ("audit ", "file"),
-        ("randomize ", "file"),
-        ("randomize a.csv -o ", "file"),
-        ("estimate ", "file"),
-        ("design matrix ", "file"),
-        ("design kronecker a.json ", "file"),
-        ("design k-ary -o ", "file"),
-        ("demo -o ", "dir"),
-    ],
-)
-def test_completion_of_file_names(typed: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+FILES_TYPED = ["audit ", "randomize ", "randomize a.csv -o ", "estimate ", "design matrix ", "design kronecker a.json "]
+
+
+@pytest.mark.parametrize("typed", [*FILES_TYPED, "design k-ary -o ", "demo -o "])
+def test_completion_of_file_names(typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     line = f"maskwell {typed}"
     told = completed(line, len(line.split()), monkeypatch)
-    assert told.startswith(f"{kind},"), told
-
-
-def test_the_help_of_completion_shows_every_shell() -> None:
-    shown = run("completion", "--help").out
-    assert all(f"    maskwell completion {shell} > " in shown for shell in ("bash", "zsh", "fish"))
-
-
-@pytest.mark.parametrize(
-    ("args", "saying"),
-    [
-        (["design", "warner", "--p", "70%"], "0.7 for 70 %"),
-        (["design", "k-ary", "--k", "3", "--rho", "10%", "50%"], "0.1 for 10 %"),
-        (["convert", "--rho", "10 %", "50 %"], "0.1 for 10 %"),
-        (["design", "warner", "--p", "95"], "(95 for 95 %? write 0.95)"),
-    ],
-)
-def test_percentages_are_recognised(args: list[str], saying: str) -> None:
-    refused(*args, saying=saying, kind="bad_parameter")
+    assert told.startswith("dir," if typed.startswith("demo") else "file,"), told
 
 
 @pytest.mark.parametrize(
@@ -186,33 +141,3 @@ def test_no_traceback(error: BaseException, status: int, saying: str, monkeypatc
     assert done.err.lstrip().startswith("error: ")
     assert saying in done.err
     assert "Traceback" not in done.err
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals are those of Unix")
-def test_a_terminated_run_leaves_nothing(folder: Path) -> None:
-    design_file("d.json", "k-ary", "--categories", "a,b", "--gamma", "3")
-    args = ["randomize", "-", "--design", "y=d.json", "-o", "out.csv"]
-    process = subprocess.Popen(
-        [*MASKWELL, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder
-    )
-    assert process.stdin is not None
-    process.stdin.write(b"y\n" + b"a\n" * 2_000_000)
-    process.stdin.flush()
-    while process.poll() is None and not list(folder.glob(".out.csv.*")):
-        time.sleep(0.01)
-    process.send_signal(signal.SIGTERM)
-    process.stdin.close()
-    assert process.wait(30) == 130
-    assert process.stderr is not None
-    assert process.stdout is not None
-    shown = process.stderr.read()
-    process.stderr.close()
-    process.stdout.close()
-    assert b"Traceback" not in shown
-    assert [path.name for path in folder.iterdir()] == ["d.json"]
-
-
-def test_commands_are_named_as_in_the_table() -> None:
-    assert cli.name == "maskwell"
-    with cli.make_context("maskwell", ["convert"]) as context:
-        assert [cli.get_command(context, name) is not None for name in COMMANDS] == [True] * len(COMMANDS)

@@ -1,7 +1,5 @@
 """What a command says comes next works: nobody is sent into an error."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import shlex
@@ -9,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.support.command_line import design_file, refused, run
+from tests.support.command_line import design_file, run
 
 DESIGNS = {
     "kary": ["k-ary", "--categories", "a,b,c", "--gamma", "3"],
@@ -154,7 +152,3 @@ def test_the_design_that_is_offered_meets_a_demand_on_average() -> None:
     last = _tried(["audit", "kary.json", "--average-security", "1.1"]).splitlines()[-1]
     _tried(command_of(last) or [])
     assert run("audit", "design.json", "--average-security", "1.1").status == 0
-
-
-def test_hints_name_no_keyword_of_python() -> None:
-    assert "=True" not in refused("improve", "diverse.json", saying="allow revealing")

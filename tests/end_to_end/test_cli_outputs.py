@@ -1,7 +1,5 @@
 """Where commands write: options that have no value, keys, devices, and two outputs that appear together."""
 
-from __future__ import annotations
-
 import os
 import signal
 import stat
@@ -121,7 +119,6 @@ def test_what_nohup_ignores_is_ignored(folder: Path) -> None:
         stdout=subprocess.DEVNULL,
     )
     with process:
-        assert process.stdin is not None
         process.stdin.write(b"x\n" + b"0\n" * 300_000)
         process.stdin.flush()
         until = time.monotonic() + 60

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import shlex
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +13,8 @@ import maskwell as mw
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch):
+def files(tmp_path):
     """A survey of 900 people who answered by Warner's device, and its design."""
-    monkeypatch.chdir(tmp_path)
     design_file("w.json", "warner", "--p", "0.8")
     design_file("v.json", "warner", "--p", "0.3")
     design_file("k.json", "k-ary", "--gamma", 4, "--categories", "never,once,often")
@@ -25,65 +23,17 @@ def files(tmp_path, monkeypatch):
     yes = rng.random(900) < 1 / (1 + np.exp(-(-1 + 0.03 * (age - 40) + 0.8 * (place == "town"))))
     reports = draw(mw.load_design("w.json").matrix(), np.where(yes, 0, 1), rng)
     often = draw(mw.load_design("k.json").matrix(), rng.integers(0, 3, 900), rng)
+    i = np.arange(900)
+    columns = {"y": np.array(["yes", "no"])[reports], "age": age, "place": place, "w": 1 + i % 3, "psu": i // 30}
+    columns |= {"h": i % 2, "group": np.array(["a", "b"])[i % 2], "income": i * 1.5, "N": 600 + 200 * (i % 2)}
+    columns["often"] = np.array(["never", "once", "often"])[often]
     with Path("s.csv").open("w", encoding="utf-8", newline="") as file:
-        write = csv.writer(file)
-        write.writerow(["y", "age", "place", "w", "psu", "h", "group", "often", "income", "N"])
-        for i in range(900):
-            write.writerow(
-                [
-                    ["yes", "no"][reports[i]],
-                    age[i],
-                    place[i],
-                    1 + i % 3,
-                    i // 30,
-                    i % 2,
-                    "ab"[i % 2],
-                    ["never", "once", "often"][often[i]],
-                    i * 1.5,
-                    600 + 200 * (i % 2),
-                ]
-            )
+        csv.writer(file).writerows([columns, *zip(*columns.values(), strict=True)])
     return tmp_path
 
 
 def fit(*more, formula="y ~ age + place"):
     return run("regress", "s.csv", "--formula", formula, "--design", "y=w.json", *more)
-
-
-def test_the_first_line_answers_and_the_last_says_what_is_next(files):
-    lines = fit().out.splitlines()
-    assert lines[0].startswith("y ~ ") and "95 % interval" in lines[0] and "900 rows" in lines[0]
-    assert lines[-1] == "Next: what a report reveals: maskwell audit w.json"
-    assert max(map(len, lines)) <= 100
-    assert [line.split()[0] for line in lines[1:5]] == ["term", "Intercept", "age", "place[T.town]"]
-    run(*shlex.split(lines[-1].split("maskwell ", 1)[1]))
-
-
-def test_json_holds_the_coefficients(files):
-    content = fit("--json").json()
-    assert {"coefficients", "log_likelihood", "converged", "flags", "n", "method", "iterations", "variance"} <= {
-        *content
-    }
-    assert content["converged"] and content["flags"] == [] and content["method"] == "logistic"
-    assert [row["term"] for row in content["coefficients"]] == ["Intercept", "age", "place[T.town]"]
-    row = content["coefficients"][1]
-    assert {*row} == {"term", "estimate", "standard_error", "interval", "p_value", "interval_method"}
-    low, high = row["interval"]
-    assert low < row["estimate"] < high
-    found = mw.regress("s.csv", "y ~ age + place", {"y": mw.load_design("w.json")})
-    assert [r["estimate"] for r in content["coefficients"]] == pytest.approx(found.estimates.tolist())
-
-
-def test_odds_ratios(files):
-    plain, ratios = fit("--json").json(), fit("--json", "--exponentiate").json()
-    for one, other in zip(plain["coefficients"], ratios["coefficients"], strict=True):
-        assert other["estimate"] == pytest.approx(np.exp(one["estimate"]))
-        assert other["interval"] == pytest.approx(np.exp(one["interval"]).tolist())
-        assert other["p_value"] == one["p_value"]
-        assert other["standard_error"] == pytest.approx(np.exp(one["estimate"]) * one["standard_error"])
-    assert "odds ratio" in fit("--exponentiate").out
-    assert ratios["covariance"] == plain["covariance"]  # of the logarithms, and it says so
-    assert (plain["covariance_scale"], ratios["covariance_scale"]) == ("estimates", "log")
 
 
 def test_the_headline_names_the_first_predictor_and_an_intercept_is_no_ratio(files):
@@ -115,22 +65,10 @@ def test_weights_strata_clusters_and_population(files):
     assert "Degrees of freedom: 58" in fit("--weights", "w", "--strata", "h", "--clusters", "psu", "--format", "md").out
 
 
-@pytest.mark.parametrize("style", ["md", "latex", "html", "csv"])
-def test_tables_to_paste(files, style):
-    out = fit("--format", style).out
-    assert "place[T.town]" in out
-    if style != "csv":
-        plain = " ".join(out.replace("\\textasciitilde{}", "~").replace("\\%", "%").split())
-        assert "Logistic regression with randomized response: y ~ age + place" in plain
-        assert "n = 900 rows; maximum likelihood. Standard errors: observed information." in plain
-        assert style == "latex" or ("95 % low" in plain and "95 % high" in plain)
-        assert "Randomized by y: " in plain
-        assert style != "latex" or "\\caption{" in out
-        assert style != "html" or out.startswith("<!DOCTYPE html>")
-    if style == "csv":
-        rows = list(csv.DictReader(io.StringIO(out)))
-        exact = fit("--json").json()["coefficients"]
-        assert [float(row["estimate"]) for row in rows] == [row["estimate"] for row in exact]
+def test_a_csv_table_has_all_digits(files):
+    rows = list(csv.DictReader(io.StringIO(fit("--format", "csv").out)))
+    exact = fit("--json").json()["coefficients"]
+    assert [float(row["estimate"]) for row in rows] == [row["estimate"] for row in exact]
 
 
 def test_references_are_named_alone_or_with_their_column(files):
@@ -140,8 +78,9 @@ def test_references_are_named_alone_or_with_their_column(files):
         "regress", "s.csv", "--formula", "often ~ age", "--design", "often=k.json", "--reference", "never", "--json"
     ).json()
     assert [row["term"] for row in content["coefficients"]][::2] == ["once: Intercept", "often: Intercept"]
-    asked = ("regress", "s.csv", "--formula", "y ~ place", "--design", "y=w.json", "--reference")
-    refused(*asked, "place=village", saying="the column 'place' has no category 'village'")
+    asked = ("regress", "s.csv", "--formula", "y ~ place", "--design", "y=w.json")
+    assert "--json and --format md" in run(*asked, "--json", "--format", "md", status=2).err
+    refused(*asked, "--reference", "place=village", saying="the column 'place' has no category 'village'")
 
 
 def test_smaller_models_and_marginal_effects(files):
@@ -163,15 +102,6 @@ def test_smaller_models_and_marginal_effects(files):
     refused(*asked, "y ~ place", saying="the larger model does not hold 'place[T.town]' of the smaller one")
 
 
-def test_parameters_of_each_row(files):
-    content = run("regress", "s.csv", "--formula", "y ~ age", "--design", "y=warner(p=1-h/5-1/10)", "--json").json()
-    assert len(content["designs"]) == 2 and content["n"] == 900
-    report = run("regress", "s.csv", "--formula", "y ~ age", "--design", "y=warner(p=0.8)").out
-    assert "Next:" not in report and fit(formula="y ~ age").out.startswith(report[:300])
-    asked = ("regress", "s.csv", "--formula", "y ~ age", "--design")
-    refused(*asked, "y=warner(q=h)", saying="warner has no q and needs p")
-
-
 def test_designs_that_are_one_of_several_samples_are_refused_in_words(files):
     design_file("s1.json", "simmons", "--p", "3/4")
     design_file("s2.json", "simmons", "--p", "1/3")
@@ -191,14 +121,6 @@ def test_several_categories_and_a_randomized_predictor(files):
     assert linear["coefficients"][1]["term"] == "y[T.yes]"
     out = run("regress", "s.csv", "--formula", "h ~ y + age", "--design", "y=w.json", "--latent", "~ age").out
     assert "true categories of the randomized predictor" in out and "y=yes: age" in out
-
-
-def test_a_picture(files):
-    out = fit("--plot", "c.svg").out
-    assert "Picture: c.svg" in out
-    svg = (files / "c.svg").read_text(encoding="utf-8")
-    assert svg.startswith("<svg") and "place[T.town]" in svg
-    assert fit("--plot", "c.png", "--exponentiate", "--json").json()["plot"] == "c.png"
 
 
 def test_missing_values(files):
@@ -234,7 +156,6 @@ def test_no_finite_estimate_is_told_and_not_hidden(files):
         ("y ~ age", ("--weights", "wgt"), "no column 'wgt'"),
         ("y ~ age", ("--weights", "place"), "no number"),
         ("y ~ age", ("--level", "95"), "level"),
-        ("y ~ age", ("--json", "--format", "md"), "--json and --format md"),
         ("income ~ y", ("--exponentiate",), "there are no odds"),
         ("y ~ age", ("--clusters", "psu", "--variance", "observed"), "forgets clusters"),
         ("y ~ age", ("--population", "500"), "a population of 500"),
@@ -243,12 +164,7 @@ def test_no_finite_estimate_is_told_and_not_hidden(files):
     ],
 )
 def test_bad_input_is_refused(files, formula, more, saying):
-    refused_json = "--json" in more
-    args = ("regress", "s.csv", "--formula", formula, "--design", "y=w.json", *more)
-    if refused_json:
-        assert saying in run(*args, status=2).err
-    else:
-        refused(*args, saying=saying)
+    refused("regress", "s.csv", "--formula", formula, "--design", "y=w.json", *more, saying=saying)
 
 
 def test_the_design_must_belong_to_the_column(files):
@@ -283,18 +199,3 @@ def test_thresholds_are_not_exponentiated(files):
     assert ratios[0]["estimate"] == pytest.approx(np.exp(plain[0]["estimate"])) and ratios[1:] == plain[1:]
     assert [row["p_value"] is None for row in plain] == [False, True, True]
     assert "thresholds (log odds)" in run(*args, "--exponentiate").out
-
-
-def test_weights_as_small_as_floats_allow(files):
-    lines = Path("s.csv").read_text(encoding="utf-8").splitlines()
-    Path("t.csv").write_text("\n".join([lines[0], *(_tiny(line) for line in lines[1:])]) + "\n", encoding="utf-8")
-    found = []
-    for file in ("s.csv", "t.csv"):
-        args = ("regress", file, "--formula", "y ~ age", "--design", "y=w.json", "--weights", "w", "--json")
-        found.append(run(*args).json()["coefficients"][1]["standard_error"])
-    assert found[0] == pytest.approx(found[1], rel=1e-9) and found[0] > 0
-
-
-def _tiny(line):
-    cells = line.split(",")
-    return ",".join([*cells[:3], f"{cells[3]}e-200", *cells[4:]])

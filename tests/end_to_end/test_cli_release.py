@@ -1,7 +1,5 @@
 """``maskwell release``: from a file to its folder, and every way to ask for something that cannot be."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -55,8 +53,7 @@ def csv() -> Path:
 
 def test_a_release_has_its_two_folders_and_says_what_came_of_it(csv: Path, board: None) -> None:
     done = run("release", csv, "--plan", "plan.toml", "-o", "out", "--json").json()
-    assert done["rows"] == 400
-    assert set(done["variables"]) == {"sex", "region", "age"}
+    assert done["rows"] == 400 and set(done["variables"]) == {"sex", "region", "age"}
     assert {"method", "invariant", "expected_changed", "max_posterior", "changed"} <= set(done["variables"]["sex"])
     assert done["risk"]["after"]["max_risk"] <= 0.5
     assert done["risk"]["before"]["k_anonymity"]["smallest"] == done["risk"]["k_anonymity"]["smallest"]
@@ -64,15 +61,6 @@ def test_a_release_has_its_two_folders_and_says_what_came_of_it(csv: Path, board
     header = Path("out/public/data.csv").read_text().splitlines()[0]
     assert header == "sex,region,age,income"
     assert len(Path("out/public/data.csv").read_text().splitlines()) == 401
-
-
-def test_the_text_fits_a_terminal_and_ends_with_what_comes_next(csv: Path) -> None:
-    lines = run("release", csv, "--plan", "plan.toml", "-o", "out").out.splitlines()
-    assert lines[0].startswith(
-        "Released 400 records to out/. Highest chance that someone who knows sex, region and age"
-    )
-    assert lines[-1] == "Next: maskwell verify out"
-    assert max(map(len, lines)) <= 100
 
 
 def test_a_dry_run_writes_nothing_but_the_map(csv: Path) -> None:
@@ -113,18 +101,7 @@ def test_the_risk_of_every_record_stays_inside(csv: Path) -> None:
     assert len(lines) == 401
     names, last = lines[0].split(","), lines[-1].split(",")
     row = dict(zip(names, last, strict=True))
-    assert row["record"] == "400"
-    assert float(row["after"]) <= 0.5
-
-
-def test_parquet_comes_back_as_parquet_with_its_types() -> None:
-    table = pa.table(people())
-    pq.write_table(table, "people.parquet")
-    Path("plan.toml").write_text(PLAN.replace("match", 'drop = ["pid"]\norder = "kept"\nmatch'))
-    run("release", "people.parquet", "--plan", "plan.toml", "-o", "out")
-    released = pq.read_table("out/public/data.parquet")
-    assert released.schema.types == table.schema.types[1:]
-    assert released.column("income").to_pylist() == table.column("income").to_pylist()
+    assert row["record"] == "400" and float(row["after"]) <= 0.5
 
 
 def test_labels_of_a_spss_file_are_kept() -> None:
@@ -209,9 +186,6 @@ def test_a_regression_is_compared_on_both_files(csv: Path) -> None:
     assert {"original", "released", "overlap"} <= set(compared["terms"][0])
 
 
-# ---- what cannot be
-
-
 @pytest.mark.parametrize(
     ("formula", "saying"),
     [
@@ -224,11 +198,6 @@ def test_formulas_of_a_plan_are_read_before_any_work(csv: Path, formula: str, sa
     Path("plan.toml").write_text(PLAN.replace("match", f'drop = ["pid"]\nformulas = ["{formula}"]\nmatch'))
     refused("release", csv, "--plan", "plan.toml", "-o", "out", saying=saying)
     assert not Path("out").exists()
-
-
-def test_a_folder_that_exists_is_never_written_over(csv: Path) -> None:
-    Path("out").mkdir()
-    refused("release", csv, "--plan", "plan.toml", "-o", "out", saying="exists")
 
 
 def test_what_is_missing_is_asked_for(csv: Path) -> None:
@@ -244,8 +213,6 @@ def test_what_is_missing_is_asked_for(csv: Path) -> None:
     ("old", "new", "saying"),
     [
         ('"age"]', '"agee"]', "has no column 'agee'"),
-        ('method = "inverse-frequency"', 'method = "method3"', "there is no method 'method3'"),
-        ("match = 0.5", "match = 2", "match = 2 is out of range"),
         (
             "[[protect]]",
             '[[rule]]\nforbid = { sex = ["f"], age = ["65+"] }\n[[protect]]',
@@ -255,7 +222,6 @@ def test_what_is_missing_is_asked_for(csv: Path) -> None:
         ("[release]", "[release", "not TOML"),
         ("[[protect]]", '[codebook]\nsex = ["f"]\n[[protect]]', "1 value is not in its codebook"),
     ],
-    ids=["column", "method", "range", "forbidden records", "unknown label", "toml", "codebook"],
 )
 def test_plans_that_cannot_be_are_refused(csv: Path, old: str, new: str, saying: str) -> None:
     Path("bad.toml").write_text(PLAN.replace(old, new))
@@ -297,13 +263,6 @@ def test_without_the_libraries_of_the_report_nothing_is_begun(csv: Path, monkeyp
     assert not Path("out").exists()
 
 
-def test_a_dry_run_of_bounds_that_allow_no_mixture_shows_the_plan_alone(csv: Path) -> None:
-    bounds = 'method = "optimal"\nleast_kept = 0.8\nchanged_at_least = 0.05'
-    Path("bounds.toml").write_text(f'[release]\ndrop = ["pid"]\n[[protect]]\nvariables = "region"\n{bounds}\n')
-    done = run("release", csv, "--plan", "bounds.toml", "--dry-run", "--json").json()
-    assert [point["label"] for point in done["map"]] == ["the plan"]
-
-
 def test_declared_missing_codes_are_categories_where_missing_is_one() -> None:
     pyreadstat, pandas = pytest.importorskip("pyreadstat"), pytest.importorskip("pandas")
     frame = pandas.DataFrame({"x": [1.0, 2.0, 8.0, 9.0] * 25})
@@ -315,101 +274,29 @@ def test_declared_missing_codes_are_categories_where_missing_is_one() -> None:
     assert released["x"].value_counts().to_dict() == {1.0: 25, 2.0: 25, 8.0: 25, 9.0: 25}
 
 
-def test_what_tells_a_randomized_column_is_named_for_files_too(csv: Path, board: None) -> None:
+def test_what_tells_a_randomized_column_is_named_for_files_too(csv: Path) -> None:
     lines = csv.read_text().splitlines()
-    coarse = [
-        f"{line},{'grown' if line.split(',')[3] != '0-19' else 'young'},name {i}" for i, line in enumerate(lines[1:])
-    ]
-    csv.write_text("\n".join([lines[0] + ",stage,name", *coarse]) + "\n")
-    refused("release", csv, "--plan", "plan.toml", "--dry-run", saying="name identifies records: 100 % are alone")
-    hint = refused(
-        "release", csv, "--plan", "plan.toml", "-o", "out", saying="name identifies records: 100 % are alone"
-    )
+    csv.write_text("\n".join([f"{lines[0]},name", *(f"{line},name {i}" for i, line in enumerate(lines[1:]))]) + "\n")
+    command = ("release", csv, "--plan", "plan.toml")
+    refused(*command, "--dry-run", saying="name identifies records: 100 % are alone")
+    hint = refused(*command, "-o", "out", saying="name identifies records: 100 % are alone")
     assert 'hint: add drop = ["name"] to [release], or accept = ["name"] if it may be published' in hint
-    assert not Path("out").exists()
-    Path("plan.toml").write_text(PLAN.replace("match", 'drop = ["pid"]\naccept = ["name"]\nmatch'))
-    refused("release", csv, "--plan", "plan.toml", "-o", "out", saying="keep a chance above 0.5")
-    Path("plan.toml").write_text(PLAN.replace("match", 'drop = ["pid"]\naccept = ["name", "stage"]\nmatch'))
-    done = run("release", csv, "--plan", "plan.toml", "-o", "out", "--json").json()
-    told = " ".join(done["notes"])
-    assert "stage follows from age for 100 % of records" in told
-    assert "accepted by the plan: " in told and "name identifies records: 100 % are alone with their value" in told
-    assert done["risk"]["side_channels"]["columns"] == ["stage", "name"]
-    assert done["risk"]["side_channels"]["max_risk"] == 1
-    assert {one["column"] for one in done["side_channels"] if one["accepted"]} == {"stage", "name"}
-    page = Path("out/internal/report.html").read_text()
-    assert "accepted by the plan" in page.lower()
-    assert "finds a record with a chance of up to" in page
-    assert "name identifies" not in Path("out/public/README.md").read_text()
-
-
-JOBS = [1, 3, 20]
-"""Records with each job: whoever looks only under the rare one finds less than who looks where it goes."""
-
-
-def job_plan(intruder: str = "") -> Path:
-    Path("jobs.csv").write_text("job\n" + "".join(f"{job}\n" * n for job, n in zip("abc", JOBS, strict=True)))
-    matrix = '[["0.15", "0.28", "0"], ["0.85", "0.5", "0.03"], ["0", "0.22", "0.97"]]'
-    path = Path(f"jobs{intruder}.toml")
-    path.write_text(
-        f'[release]\nkeys = ["job"]\nmatch = 0.35\n{intruder and f"intruder = {json.dumps(intruder)}"}\n'
-        f'[[protect]]\nvariables = ["job"]\nmethod = "fixed"\norientation = "columns"\n'
-        f'categories = ["a", "b", "c"]\nmatrix = {matrix}\npublish = "withheld"\n'
-    )
-    return path
 
 
 def test_a_limit_that_holds_only_for_a_milder_intruder_must_be_asked_for(csv: Path) -> None:
-    refused("release", "jobs.csv", "--plan", job_plan(), "-o", "jobs", saying="keep a chance above 0.35")
-    assert not Path("jobs").exists()
-    tried = run("release", "jobs.csv", "--plan", job_plan(), "--dry-run", "--json", status=1).json()
+    """Jobs of 1, 3 and 20 records: whoever looks only under the rare one finds less than who looks where it goes."""
+    Path("jobs.csv").write_text("job\n" + "a\n" + "b\n" * 3 + "c\n" * 20)
+    release = '[release]\nkeys = ["job"]\nmatch = 0.35\n'
+    protect = (
+        '[[protect]]\nvariables = ["job"]\nmethod = "fixed"\norientation = "columns"\ncategories = ["a", "b", "c"]\n'
+        'matrix = [["0.15", "0.28", "0"], ["0.85", "0.5", "0.03"], ["0", "0.22", "0.97"]]\npublish = "withheld"\n'
+    )
+    Path("strict.toml").write_text(release + protect)
+    Path("mild.toml").write_text(f'{release}intruder = "own-key"\n{protect}')
+    refused("release", "jobs.csv", "--plan", "strict.toml", "-o", "jobs", saying="keep a chance above 0.35")
+    tried = run("release", "jobs.csv", "--plan", "strict.toml", "--dry-run", "--json", status=1).json()
     assert tried["risk"]["headline"]["kept"] is False and tried["risk"]["headline"]["intruder"] == "any-look"
-    out = run("release", "jobs.csv", "--plan", job_plan("own-key"), "-o", "mild").out
+    out = run("release", "jobs.csv", "--plan", "mild.toml", "-o", "mild").out
     first = " ".join(out.split("Assumed")[0].split())
     assert "someone who knows job and looks only at records released with the person's own keys" in first
     assert "(limit 35 %); 61.1 % for someone who looks where it is easiest" in first
-
-
-def test_the_command_risk_prints_the_headline_of_the_release(csv: Path) -> None:
-    for plan, folder in (("plan.toml", "out"), (str(job_plan("own-key")), "mild")):
-        file = "people.csv" if folder == "out" else "jobs.csv"
-        done = run("release", file, "--plan", plan, "-o", folder, "--json").json()["risk"]
-        asked = ["risk", file, "--keys", ",".join(done["keys"]), "--match", str(done["threshold"])]
-        asked += ["--released", f"{folder}/public/data.csv", "--receipt", f"{folder}/internal/receipt.json"]
-        again = run(*asked, "--json").json()
-        for name in ("risk", "worst", "limit"):
-            assert again["headline"][name] == pytest.approx(done["headline"][name], rel=1e-12)
-        assert again["headline"]["intruder"] == done["headline"]["intruder"]
-    strict = run(*asked, "--intruder", "any-look", "--json", status=1).json()
-    assert strict["headline"]["risk"] == pytest.approx(done["after"]["max_risk_any_release"], rel=1e-12)
-    assert strict["headline"]["risk"] > done["headline"]["risk"] + 0.1
-
-
-def test_a_bound_that_some_cell_breaks_is_refused_unless_it_is_exempt(csv: Path, board: None) -> None:
-    Path("cells.csv").write_text("region,smokes\n" + "north,yes\nnorth,no\n" * 20 + "west,no\n" * 3)
-    plan = '[[protect]]\nvariables = ["smokes"]\nwithin = ["region"]\nmethod = "optimal"\nposterior = 0.6\n'
-    Path("cells.toml").write_text(plan)
-    refused(
-        "release", "cells.csv", "--plan", "cells.toml", "-o", "cells", saying="posterior = 0.6 is broken (1): 3 records"
-    )
-    assert not Path("cells").exists()
-    tried = run("release", "cells.csv", "--plan", "cells.toml", "--dry-run", status=1).out
-    assert tried.startswith("The plan would be refused: [[protect]] number 1: posterior = 0.6")
-    Path("cells.toml").write_text(plan + 'exempt = ["alone"]\n')
-    out = " ".join(run("release", "cells.csv", "--plan", "cells.toml", "-o", "cells").out.split())
-    assert "do not cover 3 records with the only value of their cell" in out
-    assert "do not cover 3 records" in Path("cells/internal/report.html").read_text(encoding="utf-8")
-
-
-def test_the_first_lines_say_what_the_headline_does_not_count(csv: Path, board: None) -> None:
-    plan = PLAN.replace("match", 'drop = ["pid"]\nmatch')
-    Path("plan.toml").write_text(plan)
-    plain = " ".join(run("release", csv, "--plan", "plan.toml", "-o", "all").out.split())
-    assert "Simulated: someone who also weighs how well income goes with the keys picks the right record for" in plain
-    assert "Not counted" not in plain
-    other = '[[protect]]\nvariables = ["income"]\nmethod = "method1"\ntheta = 0.5\n'
-    Path("plan.toml").write_text(plan.replace("match", 'order = "kept"\nmatch') + other)
-    out = " ".join(run("release", csv, "--plan", "plan.toml", "-o", "more").out.split())
-    said = "what income, randomized too, may tell of the keys; what the order of the records tells, which is kept."
-    assert f"Not counted: {said}" in out
-    assert said in " ".join(Path("more/internal/report.html").read_text(encoding="utf-8").split())

@@ -1,7 +1,5 @@
 """``maskwell sample-size`` with designs that are chosen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -22,34 +20,10 @@ def table(text: str) -> str:
     return "strata.csv"
 
 
-# ---- margins
-
-
-def test_respondents_for_a_margin() -> None:
-    found = run("sample-size", "w.json", "--margin", "0.05", "--pi", "0.1,0.9", "--json").json()
-    assert (found["n"], found["margin"], found["category"], found["worst_case"]) == (2156, 0.05, "yes", False)
-    assert found["worst_n"] == 2401 and found["direct_n"] == 139 and found["design"]["kind"] == "dense"
-    shown = run("sample-size", "w.json", "--margin", "0.05", "--pi", "0.1,0.9").out.splitlines()
-    assert shown[0] == "With w.json, 2,156 respondents give the share of yes within 0.05."
-    assert shown[-1] == "Next: maskwell audit w.json" and max(map(len, shown)) <= 100
-
-
 def test_the_margin_of_respondents_in_a_complex_sample() -> None:
     found = run("sample-size", "w.json", "--n", "2000", "--deff", "1.5", "--cv-weights", "0.4", "--json").json()
     assert found["worst_case"] and found["unit_variance"]["total"] == pytest.approx(1.5 * 0.25 + 1.16 * 1.3125)
     assert "complex sample" in run("sample-size", "w.json", "--n", "2000", "--deff", "1.5").out
-
-
-def test_a_category() -> None:
-    one, two = (
-        run("sample-size", "k.json", "--n", "500", "--pi", "0.1,0.3,0.6", *more, "--json").json()
-        for more in ([], ["--category", "a"])
-    )
-    assert one["category"] == "c" and two["category"] == "a" and two["margin"] < one["margin"]
-    assert (
-        "could not be told from 0"
-        in run("sample-size", "k.json", "--n", "50", "--pi", "0.1,0.3,0.6", "--category", "a").out
-    )
 
 
 def test_a_picture() -> None:
@@ -57,9 +31,6 @@ def test_a_picture() -> None:
     assert shown[-2] == "Picture: m.svg" and "2,401 respondents" in Path("m.svg").read_text(encoding="utf-8")
     assert run("sample-size", "w.json", "--n", "100", "--plot", "n.svg", "--json").json()["plot"] == "n.svg"
     run("sample-size", "w.json", "--margin", "1e-9", "--plot", "many.svg")  # more respondents than a machine word holds
-
-
-# ---- tests
 
 
 def test_respondents_for_a_test() -> None:
@@ -75,9 +46,6 @@ def test_respondents_for_a_test() -> None:
         "With w.json, 4,439 respondents find a share of 0.15 of yes instead of 0.1 with a chance of 0.8."
     )
     assert max(map(len, shown.splitlines())) <= 100
-
-
-# ---- strata and samples
 
 
 def test_strata() -> None:
@@ -100,12 +68,6 @@ def test_costs_count_where_money_does() -> None:
     assert cheap["cost"] < 22184 and cheap["best_variance"] <= cheap["variance"]
 
 
-def test_strata_of_three_categories() -> None:
-    path = table('stratum,share,pi\nx,0.5,"0.2,0.3,0.5"\ny,0.5,0.1 0.1 0.8\n')
-    found = run("sample-size", "k.json", "--strata-file", path, "--n", "100", "--category", "c", "--json").json()
-    assert sum(part["n"] for part in found["strata"]) == 100
-
-
 def test_samples() -> None:
     found = run("sample-size", "s1.json", "s2.json", "--n", "1000", "--pi", "0.08,0.12,0.32,0.48", "--json").json()
     assert [part["n"] for part in found["samples"]] == [731, 269]
@@ -120,9 +82,6 @@ def test_a_margin_among_samples() -> None:
     assert found["margin"] <= 0.05 and sum(part["n"] for part in found["samples"]) == found["n"] == 1212
     refused(*args, "--power", "0.8", "--against", "0.25", saying="--margin 0.035 --level 0.95")
     refused(*args, "--power", "0.8", saying="0.7 of the difference")
-
-
-# ---- refusals
 
 
 @pytest.mark.parametrize(
@@ -179,19 +138,10 @@ def test_bad_strata(text: str, said: str) -> None:
 
 
 def test_strata_need_a_design() -> None:
-    refused(
-        "sample-size",
-        "--strata-file",
-        table("stratum,share,pi\na,1,0.1\n"),
-        "--n",
-        "9",
-        saying="stratum a has no design",
-    )
-    path = table("stratum,share,pi\na,1,0.1\n")
-    refused("sample-size", "w.json", "v.json", "--strata-file", path, "--n", "9", saying="2 design files")
-    refused(
-        "sample-size", "w.json", "--strata-file", path, "--n", "9", "--pi", "0.1,0.9", saying="--pi has no meaning here"
-    )
+    asked = ("--strata-file", table("stratum,share,pi\na,1,0.1\n"), "--n", "9")
+    refused("sample-size", *asked, saying="stratum a has no design")
+    refused("sample-size", "w.json", "v.json", *asked, saying="2 design files")
+    refused("sample-size", "w.json", *asked, "--pi", "0.1,0.9", saying="--pi has no meaning here")
 
 
 def test_rounded_shares_and_numbers_of_people_are_taken_and_what_was_done_is_said() -> None:
