@@ -18,9 +18,8 @@ from maskwell.microdata import Protection, Release, ReleasePlan
 from maskwell.microdata.assessment import assess_tables
 from maskwell.microdata.folder.receipt import stage_from_dict
 from maskwell.microdata.folder.receipt_contents import stage_to_dict
-from maskwell.microdata.kept_bounds import check_kept
+from maskwell.microdata.kept_bounds import achieved, check_kept, guessed
 from maskwell.microdata.matrices import Bounds
-from maskwell.microdata.stages.achieved_bounds import achieved, guessed
 from maskwell.microdata.stages.stage import Stage
 from maskwell.microdata.true_file import tables_of
 from maskwell.microdata.utility.utility_report import expected_share
