@@ -52,7 +52,7 @@ def test_a_signal_to_end_lets_reports_on_their_way_be_written(tmp_path: Path) ->
         stored = opened_example(store)
         service = Service(address, tmp_path)
         journal = tmp_path / "journal"
-        crowd = sending(service, stored, "--seconds", "1", "--connections", "16", "--journal", str(journal))
+        crowd = sending(service, stored, "--seconds", "20", "--connections", "16", "--journal", str(journal))
         while not store.size(stored):
             assert crowd.poll() is None
         assert service.stop() == 0

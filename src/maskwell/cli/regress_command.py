@@ -57,7 +57,7 @@ def regress(asked: Asked) -> None:
     --receipt in place of --design fits a released file, where its receipt allows it.
     """
     from maskwell.core.exact import check_probability
-    from maskwell.engines.formula_references import References
+    from maskwell.engines.model_predictors import References
     from maskwell.verbs.regress import Model, fit
 
     opt.check_one_form(asked.style, as_json=asked.as_json)

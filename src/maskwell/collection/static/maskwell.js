@@ -389,7 +389,7 @@ export function canonicalText(value) {
   if (value !== null && typeof value === "object")
     return `{${Object.keys(value).sort(byCodePoints).map((key) => `${canonicalText(key)}:${canonicalText(value[key])}`).join(",")}}`;
   demand(typeof value !== "number" || Number.isSafeInteger(value), "the file has a number that languages write differently: make it again");
-  return JSON.stringify(value).replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return JSON.stringify(value).replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /** The name of a design, as Python computes it. */
