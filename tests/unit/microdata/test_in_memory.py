@@ -92,7 +92,7 @@ def release_risk(folder: Path) -> float:
     return float(told["max_risk_any_release"])
 
 
-def test_what_the_file_breaks_and_what_it_does_not_have_is_refused(tmp_path: Path) -> None:
+def test_rules_that_the_file_or_a_fixed_matrix_breaks_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path)
     with pytest.raises(EditRuleError, match="occurs"):
         assess_file(path, plan(rule=[{"forbid": {"age": ["child"], "degree": ["school"]}}]))

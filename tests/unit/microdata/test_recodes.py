@@ -72,7 +72,7 @@ def released(source: str, plan: dict[str, Any], folder: Path, **more: Any) -> Pa
     return folder
 
 
-def test_a_recoded_plan_is_the_plan_without_recodes_on_a_file_recoded_by_hand(tmp_path: Path) -> None:
+def test_a_recoded_plan_is_the_plan_on_a_file_recoded_by_hand_and_names_labels_not_met(tmp_path: Path) -> None:
     plan = ReleasePlan.from_dict(PLAN)
     plain = ReleasePlan.from_dict({key: value for key, value in PLAN.items() if key != "recode"})
     one = assess_file(written(tmp_path, people()), plan)

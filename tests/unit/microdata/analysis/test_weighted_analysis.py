@@ -75,7 +75,7 @@ def test_shares_of_records_are_never_called_shares_of_the_population(tmp_path: P
     assert dict(zip(found.estimate.categories, found.estimate.pi_hat, strict=True)) == pytest.approx(expected)
 
 
-def test_columns_that_never_moved_are_weighted(tmp_path: Path) -> None:
+def test_columns_that_never_moved_are_weighted_if_the_weights_are_there(tmp_path: Path) -> None:
     made = released(tmp_path, [stage_within(ROWS, COLUMNS, ["roof"], ["region"])])
     found = estimate_released(made.data, public(made), ["region"])
     assert found.estimate.pi_hat.tolist() == pytest.approx([75 / 255, 180 / 255])
@@ -229,7 +229,7 @@ def test_no_table_of_columns_with_one_draw_for_a_unit() -> None:
     assert route_of(units, ["region"]).kind == "open"
 
 
-def test_swaps_are_exact_and_biased_counts_are_not_direct() -> None:
+def test_swaps_are_exact_linked_columns_follow_and_biased_counts_are_not_direct() -> None:
     swap = Group(variables=("roof",), within=(), linked=(), method="swap", invariance="counts")
     fixed = Group(variables=("sex",), within=(), linked=(), method="pram", invariance="none")
     found = Receipt(audience="public", groups=(swap, fixed), rows=9, weights=None, demonstration=False)

@@ -47,7 +47,7 @@ def test_two_categories_by_the_chance_of_the_second() -> None:
         binary_theta([1, 0], 0.5)
 
 
-def test_method_2_takes_designs_of_other_kinds() -> None:
+def test_method_2_takes_designs_of_other_kinds_and_drops_what_does_not_occur() -> None:
     counts = [40, 30, 20, 10]
     first = Uniform.from_gamma(3, Categories.numbered(4))
     np.testing.assert_allclose(method2(counts, first).matrix(), method2(counts, first.matrix()).matrix(), atol=1e-15)
@@ -94,7 +94,7 @@ def test_rounding_changes_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> No
         np.testing.assert_allclose(one.matrix(), two.matrix(), atol=1e-14)
 
 
-def test_parts_within_cells() -> None:
+def test_parts_within_cells_that_fit_together() -> None:
     parts = {"n": Uniform.from_gamma(3, Categories.of(["a", "b"])), "s": [[1, 0], [0, 1]]}
     design = conditional_matrix(parts, order="x")
     assert design.inputs.labels == (("a", "n"), ("a", "s"), ("b", "n"), ("b", "s"))

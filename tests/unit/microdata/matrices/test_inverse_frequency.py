@@ -68,7 +68,7 @@ def test_bounds_that_many_cells_cannot_keep(xi: str | float) -> None:
         theta_for_xi(xi)
 
 
-def test_two_single_records_cannot_keep_less_than_one_half() -> None:
+def test_risk_goes_by_records_also_where_weights_are_kept() -> None:
     found = thetas_for_blocks([1, 1], [0, 0], 0.4)
     assert found.risk.max() == pytest.approx(0.5)
     assert found.open_cells().tolist() == [0, 1]

@@ -60,7 +60,7 @@ def test_the_transform_agrees_with_fractions(n: list[int], p: list[float], x: in
     assert (found.t_low, found.t_high) == (expected.t_low, expected.t_high)
 
 
-def test_the_strict_risk_looks_at_every_number_where_others_are_likelier_to_arrive() -> None:
+def test_the_strict_risk_looks_at_every_number_and_kind_of_arrival() -> None:
     small = exact_risk([1, 40], [0.2, 0.7], 0)
     assert small.strict > small.in_range  # the share of the target rises with t, up to where all arrive
     assert told_risk([1, 40], [0.2, 0.7], 0).strict == pytest.approx(small.strict, rel=1e-12)
@@ -231,7 +231,7 @@ def test_values_that_no_record_has_can_be_dealt_to() -> None:
         assert report.after.max_risk_released_counts == pytest.approx(chances.max(), abs=1e-12)
 
 
-def test_what_cannot_be_told_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_all_counts_cannot_tell_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     P, counts = np.array([[0.5, 0.2, 0.1], [0.3, 0.7, 0.2], [0.2, 0.1, 0.7]]), [1, 5, 9]
     assert risks(counts, design_of(P), [2, 5, 8]) is not None
     assert risks(counts, design_of(P), [2, 5, 9]) is None  # sixteen records of fifteen

@@ -39,7 +39,7 @@ def matrix(stage: Stage) -> np.ndarray[Any, Any]:
     return stage.design.matrix()
 
 
-def test_a_rule_joins_its_columns_so_that_nothing_forbidden_is_made() -> None:
+def test_rules_are_kept_by_joined_columns_and_linear_programs() -> None:
     (stage,) = stages_of(["age", "marital"], FAMILY, RULED)
     assert stage.within == ("marital",)
     assert ("married", "child") not in stage.outputs
@@ -90,7 +90,7 @@ def test_what_one_fixed_matrix_makes_is_not_made_forbidden_by_the_next() -> None
     stages_of(["age", "marital"], counts, {"protect": [younger, second], "rule": RULE})
 
 
-def test_excluded_categories_stay_and_are_never_drawn() -> None:
+def test_excluded_categories_stay_and_strength_mixes_with_the_identity() -> None:
     counts = {("a",): 12, ("b",): 8, ("refused",): 5}
     plan = {"protect": [{"variables": "x", "method": "method1", "theta": "1", "exclude": ["refused"]}]}
     (stage,) = stages_of(["x"], counts, plan)
@@ -110,7 +110,7 @@ def test_linked_columns_follow_or_are_refused() -> None:
         stages_of(columns, {("5", "child"): 3, ("5", "adult"): 4, ("9", "adult"): 1}, plan)
 
 
-def test_missing_values_stay_out_unless_they_are_a_category() -> None:
+def test_missing_values_and_labels_that_do_not_occur_are_states_where_the_plan_says_so() -> None:
     counts: dict[tuple[Hashable, ...], int] = {("a",): 5, ("b",): 4, (None,): 3}
     protect = [{"variables": "x", "method": "method1", "theta": "1/2"}]
     (stage,) = stages_of(["x"], counts, {"protect": protect})
@@ -137,7 +137,7 @@ def test_a_fixed_matrix_is_not_derived_and_keeps_its_order_of_categories() -> No
     assert 'orientation = "rows"' in caught.value.hint
 
 
-def test_one_matrix_for_each_cell(tmp_path: Path) -> None:
+def test_one_matrix_for_each_cell_with_reports_in_their_own_order(tmp_path: Path) -> None:
     counts = {("n", "a"): 3, ("n", "b"): 4, ("s", "a"): 1, ("s", "b"): 2}
     north, south = [["0.8", "0.3"], ["0.2", "0.7"]], [["0.9", "0.4"], ["0.1", "0.6"]]
     more = {"within": "r", "matrix": {"n": north, "s": south, "w": south}, "categories": ["a", "b"]}
@@ -186,7 +186,9 @@ def test_a_demand_makes_a_uniform_design_over_the_codebook() -> None:
         stages_of(["x"], {("a",): 3, ("z",): 4}, plan)
 
 
-def test_counts_of_another_file_make_a_matrix_that_tells_nothing_of_this_one(tmp_path: Path) -> None:
+def test_counts_of_another_file_make_a_matrix_that_tells_nothing_of_this_one_and_leaves_no_category(
+    tmp_path: Path,
+) -> None:
     other = tmp_path / "last_year.csv"
     other.write_text("x\n" + "a\n" * 50 + "b\n" * 30 + "c\n" * 20)
     protect = {"variables": "x", "method": "method1", "theta": "1/2", "counts_from": str(other)}

@@ -54,7 +54,7 @@ def test_a_category_that_does_not_occur_any_more_stays_a_state(within: Any) -> N
     assert "not those of this one" in stage.notes[0]
 
 
-def test_labels_take_the_type_of_this_file() -> None:
+def test_labels_take_the_type_of_this_file_and_missing_values_their_state() -> None:
     plan = ReleasePlan.of([{"variables": "job", "method": "method1", "theta": "1/2"}])
     first = assessed({("f", 1): 3, ("f", 2): 5, ("m", 3): 2}, plan)
     (stage,) = assessed({("f", "1"): 3, ("m", "2"): 5}, plan, read_back(first)).stages
@@ -151,7 +151,7 @@ def test_values_worked_out_by_hand() -> None:
     assert {bound: achieved(TWO_STATES, bound) for bound in BY_HAND} == pytest.approx(BY_HAND)
 
 
-def test_cells_are_looked_at_one_by_one() -> None:
+def test_every_bound_is_measured_cell_by_cell() -> None:
     assert achieved(BLOCKS, "parity") == pytest.approx(3)
     assert achieved(BLOCKS, "posterior") == 1  # the cell with one state
     assert achieved(BLOCKS, "odds") == math.inf
@@ -173,7 +173,7 @@ def release() -> Release:
     return assess_tables({columns: whole.project(columns) for columns in tables_of(plan)}, plan)
 
 
-def test_stages_meet_the_same_records() -> None:
+def test_stages_meet_the_same_records_and_shares_are_of_all() -> None:
     """u: one record of each of three categories moves. v: nine of each of three, of 11, 30 and 9."""
     away = {"a": Fraction(1), "b": Fraction(1, 30), "c": Fraction(1, 9), None: Fraction(0)}
     moved = {"x": Fraction(9, 11), "y": Fraction(9, 30), "z": Fraction(1)}

@@ -76,7 +76,7 @@ def test_whatever_a_draw_depends_on_names_the_stage() -> None:
     assert len(names) == len(OTHERS) + 1
 
 
-def test_the_name_is_fixed_for_ever() -> None:
+def test_the_name_is_fixed_for_ever_and_counts_labels_by_their_text() -> None:
     """By its description, written anew: another name would give all draws of a later release anew."""
     stage = stage_of(["a", 7, None], [["1/2", 0, 0], ["1/2", 1, 0], [0, 0, 1]])
     exact = {"columns": [["1", "1"], ["1"], ["1"]], "denominators": ["2", "1", "1"], "rows": [[0, 1], [1], [2]]}
@@ -194,6 +194,13 @@ def test_a_second_step_needs_the_same_reports(tmp_path: Path) -> None:
     save_design(Dense.of(rows, Categories.of(["a", "b", "c"]), Categories.of(["c", "b", "a"])), file)
     with pytest.raises(PlanError, match="whose reports are its categories, in the same order"):
         built(method="design", file=file, again="1/2")
+
+
+def test_a_second_step_is_refused_where_no_report_is_kept_or_counts_are_exact() -> None:
+    with pytest.raises(PlanError, match="keeps none"):
+        planned(method="sequential", draws="fresh", again="1/2")
+    with pytest.raises(PlanError, match="exact counts of a swap"):
+        planned(method="swap", base="sequential", again="1/2")
 
 
 # ---- what is said of kept draws

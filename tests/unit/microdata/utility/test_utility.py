@@ -41,7 +41,7 @@ def test_expected_distance_of_the_example() -> None:
     assert expected_variation(np.array([0.1, -0.1]), np.zeros(2)) == pytest.approx((0.1, 0.1))
 
 
-def test_distances_of_tables() -> None:
+def test_distances_and_associations_of_tables() -> None:
     found = table_distance([8, 2, 0], [6, 2, 2])
     assert found.largest_relative_change == pytest.approx(0.25)  # only where there was something
     assert (found.largest_change, found.changed_most) == (pytest.approx(0.2), 0)
@@ -112,7 +112,7 @@ def test_linked_columns_follow_and_records_without_a_value_stay() -> None:
     assert report.worst_inflation is None
 
 
-def test_inflation_of_one_variable_is_that_of_its_matrix() -> None:
+def test_inflation_is_that_of_the_matrix_for_counts_and_weights() -> None:
     counts = [12, 8, 3]
     stage = stage_of(("x",), [("a",), ("b",), ("c",)], EXAMPLE, counts)
     found = inflation_of(stage, "x")
@@ -133,7 +133,7 @@ def test_inflation_of_one_variable_is_that_of_its_matrix() -> None:
     np.testing.assert_allclose(found.factors, 1 + found.added * 169 / spread)
 
 
-def test_swaps_add_nothing_and_singular_matrices_tell_nothing() -> None:
+def test_inflation_of_swaps_fixed_and_singular_matrices() -> None:
     states: list[tuple[Hashable, ...]] = [("a",), ("b",)]
     swap = inflation_of(stage_of(("x",), states, [["1/2"] * 2] * 2, [5, 5], method="swap"), "x")
     assert swap.worst == 1
@@ -151,7 +151,7 @@ def test_swaps_add_nothing_and_singular_matrices_tell_nothing() -> None:
     assert any("more than double" in flag for flag in assess_utility([table], stages=[stage]).flags)
 
 
-def test_what_was_not_counted() -> None:
+def test_what_was_not_counted_or_has_no_records() -> None:
     within = stage_of(("x",), [("n", "a"), ("n", "b")], np.eye(2), [1, 1], within=("region",))
     (pair,) = assess_utility([FILE], stages=[within]).pairs
     assert (pair.expected, pair.after, pair.kept, pair.weakened) == (None, None, None, False)
