@@ -301,19 +301,13 @@ def independent(true: Array, *matrices: Sequence[Sequence[Fraction]]) -> Waves:
     return Waves(true, np.array(reported))
 
 
-def test_words_that_do_not_depend_on_the_truth_are_caught() -> None:
+def test_laws_that_do_not_fit_are_caught() -> None:
     waves = coupled(truths()[:2], P, P)
     assert caught_by_changes(waves, law_of_kept)
     assert wrong_laws(waves, law_of_kept)
     assert caught_between(waves, law_of_kept)
-
-
-def test_words_that_do_not_depend_on_the_matrix_are_caught() -> None:
     true = truths()[[0, 0]]
     assert wrong_laws(coupled(true, P, OTHER), law_of_fresh(P, OTHER))
-
-
-def test_fresh_draws_are_no_kept_ones_and_kept_ones_not_fresh() -> None:
     true = truths()[:2]
     assert wrong_laws(independent(true, P, P), law_of_kept)
     assert wrong_laws(independent(true, P, P), law_of_fresh(P, P)) == []

@@ -225,7 +225,7 @@ def test_after_an_error_nothing_is_left(tmp_path: Path, error: BaseException) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_existing_name_or_one_without_the_folder_above_is_refused(tmp_path: Path) -> None:
+def test_an_existing_name_is_refused_also_if_it_appears_meanwhile(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
@@ -233,17 +233,14 @@ def test_an_existing_name_or_one_without_the_folder_above_is_refused(tmp_path: P
         with pytest.raises(DataFileError, match=saying), release_folder(tmp_path / name):
             raise AssertionError("the block must not run")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder", "link"]
+    target = tmp_path / "r"
+    with pytest.raises(DataFileError, match="exists"):
+        _overtaken(target)
+    assert (target / "other").read_text() == "somebody else's"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder", "link", "r"]
 
 
 def _overtaken(target: Path) -> None:
     with release_folder(target):
         target.mkdir()
         (target / "other").write_text("somebody else's")
-
-
-def test_a_folder_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
-    target = tmp_path / "r"
-    with pytest.raises(DataFileError, match="exists"):
-        _overtaken(target)
-    assert (target / "other").read_text() == "somebody else's"
-    assert [p.name for p in tmp_path.iterdir()] == ["r"]

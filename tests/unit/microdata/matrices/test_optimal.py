@@ -22,13 +22,16 @@ def zipf(k: int, *, seed: int = 1) -> list[int]:
     return [int(10_000 / (i + 1)) + int(x) for i, x in enumerate(extra)]
 
 
-def test_caps_of_single_states() -> None:
+def test_caps_of_single_states_and_bounds_at_their_limit() -> None:
     found = optimal_matrix([30, 20, 10, 5], Bounds.of(posterior_own="0.9", caps={2: "0.2", 0: 1}))
     diagonal = [found.design.columns_exact(j)[j] for j in range(4)]
     assert diagonal[2] == Fraction(1, 5)
     assert max(diagonal[1], diagonal[3]) <= Fraction(9, 10)
     exempt = optimal_matrix([30, 20, 10, 5], Bounds.of(posterior_own="0.5", caps={0: 1})).design
     assert exempt.diagonal()[0] > 0.5
+    found = optimal_matrix([12, 8, 3], Bounds.of(guess=12 / 23))
+    assert found.optimum == pytest.approx(12 / 23)
+    assert any("12/23" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(
@@ -53,12 +56,6 @@ def test_many_states_as_few_states(asked: dict[str, Any]) -> None:
         flow_solver.TIED_FLOWS = before
     assert inside.optimum == pytest.approx(outside.optimum, abs=1e-7)
     assert invariance_error(inside.design, v) < 1e-15
-
-
-def test_a_bound_at_its_limit_as_a_float_is_taken_for_the_limit() -> None:
-    found = optimal_matrix([12, 8, 3], Bounds.of(guess=12 / 23))
-    assert found.optimum == pytest.approx(12 / 23)
-    assert any("12/23" in note for note in found.notes)
 
 
 def test_no_library_decides_how_sums_are_made_right(monkeypatch: pytest.MonkeyPatch) -> None:

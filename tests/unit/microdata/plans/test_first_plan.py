@@ -186,21 +186,15 @@ ROLES = {
 }
 
 
-def test_what_a_column_probably_is() -> None:
+def test_what_a_column_probably_is_and_which_are_keys() -> None:
     assert {role: [guess_column(table).role for table in tables] for role, tables in ROLES.items()} == {
         role: [role] * len(tables) for role, tables in ROLES.items()
     }
     assert guess_column(column("weight", 60, 70, None)).role == "few"
     assert guess_column(distinct("code", 100_000, step=3)).role == "many"
-
-
-def test_beside_a_height_a_weight_is_that_of_a_body() -> None:
     assert guess_column(column("weight", 60, 70), bodies=True).role == "few"
     assert "Survey weights" not in starting_plan([column("weight", 60, 70), column("height", 170, 180)])
     assert guess_column(column("weight", 60, 70)).role == "weights"
-
-
-def test_keys_are_known_things_with_records_enough() -> None:
     known = [column(name, *range(5), times=40) for name in ("sex", "region", "marital", "race", "educ", "nation")]
     guesses = [*map(guess_column, [column("odd", 1, 2, 3, 4, times=50), *known])]
     assert choose_keys(guesses) == ["sex", "region"]  # a third would leave fewer than four records a cell
@@ -226,12 +220,17 @@ def test_the_plan_can_be_read_and_fits_the_file() -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_a_sensitive_value_can_be_randomized_by_taking_signs_off() -> None:
+def test_sensitive_values_and_names_with_control_characters_make_a_plan_that_can_be_read() -> None:
     tables = [column(name, "a", "b", times=10) for name in ("sex", "region", "marital", "race")]
     text = starting_plan([*tables, column("smokes", *map(str, range(20)), times=1)])
     assert read_plan(text).sensitive == ("smokes",)
     head, example = text.split("take the signs off these lines:\n")
     assert read_plan(head + "\n" + example.replace("# ", "")).protections[1].variables == ("smokes",)
+    odd = "o\x01\nd\x85\u2028d\x7f"
+    tables = [column("sex", "f", "m"), column("region", "n", "s"), distinct(odd, 100, step=3), column("k" + odd, "c")]
+    text = starting_plan(tables, telling={"k" + odd: f"{odd} gives away sex"}, others=["l" + odd])
+    assert {*read_plan(text).drop} == {"k" + odd, "l" + odd}
+    assert read_plan(starting_plan([column("sex" + odd, "f", "m")])).keys == ("sex" + odd,)
 
 
 def test_too_many_categories_and_none_are_told_what_to_do() -> None:
@@ -241,11 +240,3 @@ def test_too_many_categories_and_none_are_told_what_to_do() -> None:
     with pytest.raises(PlanError, match="between 2 and 30 different values") as caught:
         starting_plan([distinct("income", 100, step=3)], path="numbers.csv")
     assert "group values into classes" in caught.value.hint
-
-
-def test_names_with_control_characters_make_a_plan_that_can_be_read() -> None:
-    odd = "o\x01\nd\x85\u2028d\x7f"
-    tables = [column("sex", "f", "m"), column("region", "n", "s"), distinct(odd, 100, step=3), column("k" + odd, "c")]
-    text = starting_plan(tables, telling={"k" + odd: f"{odd} gives away sex"}, others=["l" + odd])
-    assert {*read_plan(text).drop} == {"k" + odd, "l" + odd}
-    assert read_plan(starting_plan([column("sex" + odd, "f", "m")])).keys == ("sex" + odd,)

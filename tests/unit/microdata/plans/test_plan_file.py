@@ -111,11 +111,13 @@ def test_every_entry_is_read_and_what_is_published() -> None:
     assert (outside.derived, outside.publish) == (False, "included")
 
 
-def test_a_plan_comes_back_from_its_text_and_from_its_tables() -> None:
+def test_a_plan_comes_back_from_its_text_and_tables_and_needs_one_column_of_a_name() -> None:
     plan = read_plan(WHOLE)
     assert read_plan(plan.to_toml()) == plan
     assert type(plan).from_dict(plan.to_dict()) == plan
     assert tomllib.loads(plan.to_toml())["release"]["dataset"] == "2025"  # a text, though it looks like a number
+    with pytest.raises(PlanError, match="2 columns named 'sex'"):
+        read_plan(WHOLE).check([*COLUMNS, "sex"])
 
 
 def test_names_of_files_are_seen_from_the_folder_of_a_plan_that_can_be_read(tmp_path: Path) -> None:
@@ -309,11 +311,6 @@ def test_every_entry_is_explained(root: Path) -> None:
     assert {
         key for key in known if f"`{key}`" not in page and f"`{key} = " not in page and f", {key} = " not in page
     } == set()
-
-
-def test_a_name_of_two_columns_is_none() -> None:
-    with pytest.raises(PlanError, match="2 columns named 'sex'"):
-        read_plan(WHOLE).check([*COLUMNS, "sex"])
 
 
 def test_moves_that_rules_allow() -> None:

@@ -102,12 +102,23 @@ def test_excluded_categories_stay_and_strength_mixes_with_the_identity() -> None
     assert matrix(stage)[0, 0] == pytest.approx(0.5 + 0.5 * 0.625)
 
 
-def test_linked_columns_follow_or_are_refused() -> None:
+def test_linked_columns_codebooks_and_weights_fit_or_are_refused() -> None:
     columns, plan = ["age", "group"], {"protect": [{"variables": "age", "linked": "group", "method": "sequential"}]}
     (stage,) = stages_of(columns, {("5", "child"): 3, ("9", "child"): 4, ("40", "adult"): 6}, plan)
     assert stage.linked["group"] == {("5",): "child", ("9",): "child", ("40",): "adult"}
     with pytest.raises(PlanError, match="'group' does not follow"):
         stages_of(columns, {("5", "child"): 3, ("5", "adult"): 4, ("9", "adult"): 1}, plan)
+    plan = {"protect": [{"variables": "x", "method": "uniform", "gamma": 3}], "codebook": {"x": ["a", "b", "c", "d"]}}
+    (stage,) = stages_of(["x"], {("a",): 3, ("b",): 4}, plan)
+    assert [label for (label,) in stage.states] == ["a", "b", "c", "d"]
+    assert stage.design.parity_exact() == Fraction(3)
+    with quiet(UnknownCategoryError, match="column 'x': 1 value is not in its codebook", values=r"'z' \(4 times\)"):
+        stages_of(["x"], {("a",): 3, ("z",): 4}, plan)
+    table = CellTable.of(["x"], {("a",): 5, ("b",): 3, ("c",): 4})
+    table = replace(table, weights=np.array([5.0, 3, 0]), squares=np.array([5.0, 3, 0]))
+    plan = ReleasePlan.of([{"variables": "x", "method": "sequential", "invariance": "weights"}], weights="w")
+    with pytest.raises(PlanError, match="c occurs, but with a weight of 0 only"):
+        build_stages(plan, {("x",): table})
 
 
 def test_missing_values_and_labels_that_do_not_occur_are_states_where_the_plan_says_so() -> None:
@@ -177,15 +188,6 @@ def test_cells_that_an_earlier_randomization_makes_have_their_matrix_too() -> No
         stages_of(["r", "t", "x"], counts, {"protect": [earlier, without]})
 
 
-def test_a_demand_makes_a_uniform_design_over_the_codebook() -> None:
-    plan = {"protect": [{"variables": "x", "method": "uniform", "gamma": 3}], "codebook": {"x": ["a", "b", "c", "d"]}}
-    (stage,) = stages_of(["x"], {("a",): 3, ("b",): 4}, plan)
-    assert [label for (label,) in stage.states] == ["a", "b", "c", "d"]
-    assert stage.design.parity_exact() == Fraction(3)
-    with quiet(UnknownCategoryError, match="column 'x': 1 value is not in its codebook", values=r"'z' \(4 times\)"):
-        stages_of(["x"], {("a",): 3, ("z",): 4}, plan)
-
-
 def test_counts_of_another_file_make_a_matrix_that_tells_nothing_of_this_one_and_leaves_no_category(
     tmp_path: Path,
 ) -> None:
@@ -211,14 +213,6 @@ def test_counts_of_another_file_make_a_matrix_that_tells_nothing_of_this_one_and
     excluded = ReleasePlan.of([{**protect, "exclude": ["c"]}])
     (stage,) = build_stages(excluded, {("x",): table}, count_external(excluded))
     assert stage.keeps[stage.states.index(("c",))] == 1
-
-
-def test_records_without_weight_are_not_left_as_they_are() -> None:
-    table = CellTable.of(["x"], {("a",): 5, ("b",): 3, ("c",): 4})
-    table = replace(table, weights=np.array([5.0, 3, 0]), squares=np.array([5.0, 3, 0]))
-    plan = ReleasePlan.of([{"variables": "x", "method": "sequential", "invariance": "weights"}], weights="w")
-    with pytest.raises(PlanError, match="c occurs, but with a weight of 0 only"):
-        build_stages(plan, {("x",): table})
 
 
 def test_weights_are_kept_in_blocks_of_like_weight() -> None:

@@ -75,7 +75,7 @@ def test_labels_take_the_type_of_this_file_and_missing_values_their_state() -> N
     assert stage.counts.tolist() == [4, 0]
 
 
-def test_linked_columns_follow_as_in_the_earlier_file() -> None:
+def test_linked_columns_and_rules_are_as_in_the_earlier_file() -> None:
     columns = ("job", "group")
     plan = ReleasePlan.of([{**METHOD1, "linked": "group"}])
     first = assessed({("a", "x"): 3, ("b", "x"): 5, ("c", "y"): 2}, plan, columns=columns)
@@ -83,6 +83,14 @@ def test_linked_columns_follow_as_in_the_earlier_file() -> None:
     assert stage.linked["group"] == {("a",): "x", ("b",): "x", ("c",): "y"}
     with pytest.raises(PlanError, match="does not follow as in the earlier file"):
         assessed({("a", "y"): 3, ("b", "x"): 5}, plan, read_back(first), columns)
+    # Within the columns of the rule a matrix of the same file makes no new combination; one of another file may.
+    free = ReleasePlan.of([{**METHOD1, "within": ["sex"]}])
+    first = assessed({**ONE, ("f", "c"): 4}, free)
+    ruled = ReleasePlan.of([{**METHOD1, "within": ["sex"]}], rule=[{"forbid": {"sex": ["f"], "job": ["c"]}}])
+    with pytest.raises(EditRuleError, match="what a rule forbids"):
+        assessed(ONE, ruled, read_back(first))
+    with pytest.raises(PlanError, match="no rule joins sex any more"):
+        assessed(ONE, ReleasePlan.of([METHOD1]), read_back(assessed(ONE, ruled)))
 
 
 @pytest.mark.parametrize(
@@ -98,17 +106,6 @@ def test_states_that_are_not_known_are_counted_and_not_named(counts: Cells, sayi
     with pytest.raises(UnknownCategoryError, match=saying) as raised:
         assessed(counts, plan, read_back(assessed(ONE, plan)))
     assert "secret" not in f"{raised.value}{raised.value.hint}{raised.value.objects}"
-
-
-def test_a_rule_is_looked_at_with_all_that_the_earlier_matrix_can_make() -> None:
-    """Within the columns of the rule a matrix of the same file makes no new combination; one of another file may."""
-    free = ReleasePlan.of([{**METHOD1, "within": ["sex"]}])
-    first = assessed({**ONE, ("f", "c"): 4}, free)
-    ruled = ReleasePlan.of([{**METHOD1, "within": ["sex"]}], rule=[{"forbid": {"sex": ["f"], "job": ["c"]}}])
-    with pytest.raises(EditRuleError, match="what a rule forbids"):
-        assessed(ONE, ruled, read_back(first))
-    with pytest.raises(PlanError, match="no rule joins sex any more"):
-        assessed(ONE, ReleasePlan.of([METHOD1]), read_back(assessed(ONE, ruled)))
 
 
 @pytest.mark.parametrize(

@@ -153,21 +153,6 @@ def test_both_steps_are_their_product_exactly(protect: Any, again: str) -> None:
         assert is_invariant(twice.design, twice.counts)
 
 
-def test_what_is_drawn_is_the_product() -> None:
-    """False-alarm rate 1e-6 each; the first step alone is not taken for it."""
-    stage = built(method="method1", theta="1/2", again="1/2")
-    key = KeyedRandom.of(bytes(range(32)), "d")
-    n = 100_000
-    for truth in range(3):
-        for keyed in (key, None):
-            draws = draws_of(stage, SeededRandom(truth), keyed)
-            drawn = draws.draw(np.full(n, truth, dtype=np.uint32), key.names(np.arange(n)))
-            counts = np.bincount(drawn, minlength=3)
-            assert fits(counts, stage.design.matrix()[:, truth])
-            assert stage.steps is not None
-            assert not fits(counts, stage.steps[0].matrix()[:, truth])
-
-
 def test_a_match_must_hold_for_the_first_step_alone() -> None:
     """The second step wears out: many releases tell the kept report, whose risk is that of the first matrix."""
     rare = {**COUNTS, ("m", "d"): 3}
@@ -194,9 +179,6 @@ def test_a_second_step_needs_the_same_reports(tmp_path: Path) -> None:
     save_design(Dense.of(rows, Categories.of(["a", "b", "c"]), Categories.of(["c", "b", "a"])), file)
     with pytest.raises(PlanError, match="whose reports are its categories, in the same order"):
         built(method="design", file=file, again="1/2")
-
-
-def test_a_second_step_is_refused_where_no_report_is_kept_or_counts_are_exact() -> None:
     with pytest.raises(PlanError, match="keeps none"):
         planned(method="sequential", draws="fresh", again="1/2")
     with pytest.raises(PlanError, match="exact counts of a swap"):
