@@ -102,16 +102,11 @@ def test_a_coarser_column_shows_what_changed_unless_it_is_linked() -> None:
     assert [(one.column, one.of, one.refused) for one in found] == [("age", "group", False)]
 
 
-@pytest.mark.parametrize(
-    "column",
-    [
-        list(range(400)),
-        [f"person {i}" for i in range(400)],
-        (RANDOM.random(400) * 1e6).tolist(),
-        [None if i % 2 else i for i in range(400)],
-        [i // 2 if i % 7 == 0 else i for i in range(400)],
-    ],
-)
+IDS = [list(range(400)), [f"person {i}" for i in range(400)], (RANDOM.random(400) * 1e6).tolist()]
+IDS += [[None if i % 2 else i for i in range(400)], [i // 2 if i % 7 == 0 else i for i in range(400)]]
+
+
+@pytest.mark.parametrize("column", IDS)
 def test_columns_with_a_value_for_every_record_are_refused(column: list[Any]) -> None:
     error = refusal(["group"], {**PEOPLE, "x": column}, drop=["age"])
     assert error.message.startswith("x identifies records: ")
@@ -208,17 +203,13 @@ def _noisy(share: float) -> dict[str, Any]:
     return {"x": x.astype(str).tolist(), "u": u.tolist()}
 
 
-@pytest.mark.parametrize(
-    ("share", "bounds", "is_refused"),
-    [
-        (0.97, {"method": "sequential"}, True),
-        (0.90, {"method": "sequential"}, False),
-        (0.92, {"method": "inverse-frequency", "xi": "0.5"}, True),
-        (0.80, {"method": "inverse-frequency", "xi": "0.5"}, False),
-        (0.80, {"method": "optimal", "posterior": "0.7"}, True),
-        (0.80, {"method": "optimal", "posterior": "0.9"}, False),
-    ],
-)
+NO_BOUND = {"method": "sequential"}
+XI = {"method": "inverse-frequency", "xi": "0.5"}
+BEST = {"method": "optimal", "posterior": "0.7"}
+TOLD = [(0.97, NO_BOUND, True), (0.9, NO_BOUND, False), (0.92, XI, True), (0.8, XI, False), (0.8, BEST, True)]
+
+
+@pytest.mark.parametrize(("share", "bounds", "is_refused"), [*TOLD, (0.8, {**BEST, "posterior": "0.9"}, False)])
 def test_bounds_say_how_much_may_be_restored(share: float, bounds: dict[str, str], is_refused: bool) -> None:
     """Wrong guesses of one half are corrected: gain 2 share - 1; 0.9 is allowed, 0.75 with a bound on a match."""
     data = _noisy(share)

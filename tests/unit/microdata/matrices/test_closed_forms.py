@@ -133,14 +133,6 @@ def test_the_category_that_moves_most_is_named_and_blocks_need_their_totals() ->
     np.testing.assert_allclose(recover_counts(design, released), counts)
 
 
-@pytest.mark.parametrize(("places", "exact"), [(4, True), (2, False)])
-def test_a_rounded_matrix_still_tells_the_counts(places: int, exact: bool) -> None:
-    rounded = sequential_uniform(COUNTS).matrix().round(places)
-    rounded[np.diag_indices(5)] += 1 - rounded.sum(axis=0)
-    found = recover_counts(Sparse.of_matrix(rounded), sum(COUNTS))
-    assert (found.round() == COUNTS).all() == exact
-
-
 def test_an_invariant_matrix_is_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PublishError) as caught:
         check_publishable(method1(COUNTS, 0.5), COUNTS, None)

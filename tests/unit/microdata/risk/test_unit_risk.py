@@ -180,16 +180,11 @@ def test_columns_of_the_household_show_together_who_belongs_to_it() -> None:
     assert units.seen_share == pytest.approx(shown)
 
 
-@together(
-    ["more", "said"],
-    [
-        ({"order": "kept"}, "order"),
-        ({"keys": ["hid"]}, "keys"),
-        ({"id": "hid"}, "id"),
-        ({"unit": "roof"}, "randomized"),
-        ({"unit": "household"}, "no column"),
-    ],
-)
+NO_UNITS = [({"order": "kept"}, "order"), ({"keys": ["hid"]}, "keys"), ({"id": "hid"}, "id")]
+NO_UNITS += [({"unit": "roof"}, "randomized"), ({"unit": "household"}, "no column")]
+
+
+@together(["more", "said"], NO_UNITS)
 def test_what_units_cannot_be_is_said(more: dict[str, Any], said: str) -> None:
     asked = {"keys": ["roof"], "match": "0.4", "unit": "hid", **more}
     protect = [{"variables": ["roof"], "method": "mixing"}]

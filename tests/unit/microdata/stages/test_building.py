@@ -231,17 +231,12 @@ def test_weights_are_kept_in_blocks_of_like_weight() -> None:
     assert stage.keeps[stage.counts == 1].max() < 0.45
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        {"method": "inverse-frequency", "theta": "0.6"},
-        {"method": "method1", "match": "0.6"},
-        {"method": "optimal", "match": "0.6"},
-        {"method": "swap", "base": "inverse-frequency", "theta": "0.6"},
-        {"method": "swap", "base": "sequential"},
-    ],
-    ids=str,
-)
+KEEP_COUNTS = [{"method": "inverse-frequency", "theta": "0.6"}, {"method": "swap", "base": "sequential"}]
+KEEP_COUNTS += [{"method": "method1", "match": "0.6"}, {"method": "optimal", "match": "0.6"}]
+KEEP_COUNTS += [{"method": "swap", "base": "inverse-frequency", "theta": "0.6"}]
+
+
+@pytest.mark.parametrize("how", KEEP_COUNTS, ids=str)
 def test_sums_of_weights_are_not_said_to_be_kept_by_methods_that_keep_counts(how: dict[str, str]) -> None:
     """Each of these was called invariant for weights, and kept only counts; a swap failed while it was drawn."""
     counts = dict(zip("abcdefg", (1, 2, 3, 4, 9, 12, 30), strict=True))

@@ -98,15 +98,11 @@ def compact(content: Any) -> str:
     return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
 
-@pytest.mark.parametrize(
-    "design",
-    [
-        Uniform.from_gamma(3, Categories.of(["a", "b"])),
-        Dense.of(WARNER, Categories.of(["a", "b"])),
-        Composed.of(Uniform.from_gamma(3, Categories.of(["a", "b"])), Uniform.from_gamma(4, Categories.of(["a", "b"]))),
-    ],
-)
-def test_the_name_is_that_of_the_receipt(design: Any) -> None:
+@pytest.mark.parametrize("kind", ["uniform", "dense", "composed"])
+def test_the_name_is_that_of_the_receipt(kind: str) -> None:
+    labels = Categories.of(["a", "b"])
+    three, four = (Uniform.from_gamma(gamma, labels) for gamma in (3, 4))
+    design = {"uniform": three, "dense": Dense.of(WARNER, labels), "composed": Composed.of(three, four)}[kind]
     stage = stage_of(["a", "b"], design=design)
     read = stage_from_dict(json.loads(json.dumps(stage_to_dict(stage))))
     assert read.fingerprint == stage.fingerprint
@@ -124,21 +120,14 @@ def test_two_labels_with_one_text_get_draws_of_their_own() -> None:
 # ---- kept, and once more
 
 
+HALF = {"method": "method1", "theta": "1/2"}
+PROTECTIONS = [HALF, {**HALF, "within": ["sex"]}, {**HALF, "exclude": ["c"]}, {"method": "sequential"}]
+PROTECTIONS += [{"method": "uniform", "gamma": 3}, {"method": "method2", "diagonal": "0.8"}]
+PROTECTIONS += [{"method": "inverse-frequency", "theta": 2}, {"method": "optimal", "posterior": "0.9"}]
+
+
 @pytest.mark.parametrize("again", ["1/4", "1"])
-@pytest.mark.parametrize(
-    "protect",
-    [
-        {"method": "method1", "theta": "1/2"},
-        {"method": "method1", "theta": "1/2", "within": ["sex"]},
-        {"method": "sequential"},
-        {"method": "uniform", "gamma": 3},
-        {"method": "method2", "diagonal": "0.8"},
-        {"method": "inverse-frequency", "theta": 2},
-        {"method": "optimal", "posterior": "0.9"},
-        {"method": "method1", "theta": "1/2", "exclude": ["c"]},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("protect", PROTECTIONS, ids=str)
 def test_both_steps_are_their_product_exactly(protect: Any, again: str) -> None:
     once, twice = built(**protect), built(**protect, again=again)
     P, C, whole = (np.array(d.exact_matrix(), dtype=object) for d in (*twice.steps, twice.design))
