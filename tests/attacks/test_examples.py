@@ -249,3 +249,16 @@ def test_a_release_that_changes_too_little_is_caught(tutorial: Example, monkeypa
         for release in releases[:4]
     ]
     assert caught(true, weak, keys, keys, tutorial.figure)
+
+
+# ---- the page about promises
+
+
+def test_the_page_of_promises_and_the_attacks_name_each_other(root: Path) -> None:
+    page = (root / "docs/theory/promises.md").read_text(encoding="utf-8")
+    named = {*re.findall(r"`(tests/[^`]+\.py)`", page)}
+    assert sorted(name for name in named if not (root / name).exists()) == []
+    attacks = {path.relative_to(root).as_posix() for path in (root / "tests/attacks").glob("test_*.py")}
+    assert sorted(attacks - named) == []
+    for name in ("README.md", "docs/index.md"):
+        assert "theory/promises.md" in (root / name).read_text(encoding="utf-8")

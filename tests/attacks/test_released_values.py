@@ -146,10 +146,15 @@ def test_guesses_from_drawn_releases_keep_to_the_bound(bound: str) -> None:
     assert caught_guessing(drawn(plan), joint, bound, Fraction(ASKED[bound])) == []
 
 
-def test_caps_of_single_values_hold() -> None:
+def test_caps_of_single_values_hold_and_the_best_guess_is_the_best() -> None:
     joint = valued(joint_of(plan_of({**ALONE, "method": "optimal", "posterior": "0.9", "caps": {"c": "0.3"}})))
     after = posteriors(joint)
     assert after[("c",), ("c",)] <= Fraction(3, 10) + SLACK
+    plan = plan_of({**ALONE, "method": "sequential"})
+    release = assessed(ROWS, COLUMNS, plan)
+    stated = release.risk.after.guess_probability
+    assert float(_guess(valued(joint_of(plan)))) <= stated + 1e-9
+    assert caught_guessing(drawn(plan), valued(joint_of(plan)), "guess", Fraction(stated)) == []
 
 
 @pytest.mark.parametrize("bound", ["posterior", "posterior_own", "odds"])
@@ -164,14 +169,6 @@ def test_a_group_that_cannot_keep_the_bound_is_not_released_under_it(bound: str,
     except MaskwellError:
         return
     assert _own(of_group(joint, "i")) <= Fraction(3, 5), "the value of every record of this group is public"
-
-
-def test_the_best_guess_of_the_risk_report_is_the_best() -> None:
-    plan = plan_of({**ALONE, "method": "sequential"})
-    release = assessed(ROWS, COLUMNS, plan)
-    stated = release.risk.after.guess_probability
-    assert float(_guess(valued(joint_of(plan)))) <= stated + 1e-9
-    assert caught_guessing(drawn(plan), valued(joint_of(plan)), "guess", Fraction(stated)) == []
 
 
 # ---- the same from draws

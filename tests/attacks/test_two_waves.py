@@ -219,19 +219,10 @@ def two(waves: Waves) -> Waves:
 # ---- draws kept by key
 
 
-def test_a_changed_report_does_not_tell_both_truths(kept: Waves) -> None:
-    assert not caught_by_changes(two(kept), law_of_kept)
-
-
-def test_pairs_of_reports_have_the_law_of_one_draw_for_each_truth(kept: Waves) -> None:
+def test_kept_reports_have_the_law_of_one_draw_for_each_truth(kept: Waves) -> None:
     assert wrong_laws(two(kept), law_of_kept) == []
-
-
-def test_nobody_tells_two_paths_apart_better_than_their_parity(kept: Waves) -> None:
+    assert not caught_by_changes(two(kept), law_of_kept)
     assert caught_between(two(kept), law_of_kept) == []
-
-
-def test_a_third_wave_repeats_what_comes_back_and_nothing_else(kept: Waves) -> None:
     assert wrong_laws(kept, law_of_kept) == []
 
 
@@ -240,14 +231,11 @@ def parity(one: dict[Codes, Fraction], other: dict[Codes, Fraction]) -> Fraction
     return max(max(pair) / min(pair) if min(pair) else np.inf for pair in pairs)
 
 
-def test_an_unchanged_truth_under_another_matrix_is_drawn_anew(kept: Waves) -> None:
+def test_another_matrix_or_key_draws_an_unchanged_truth_anew(kept: Waves) -> None:
     """A second matrix must not share its random words with the first: the two would tell where the thresholds lie."""
     again = released(kept.true[0], "other", gamma=6)
     waves = Waves(kept.true[[0, 0]], np.array([kept.reported[0], again]))
     assert wrong_laws(waves, law_of_fresh(P, OTHER)) == []
-
-
-def test_another_key_draws_anew(kept: Waves) -> None:
     write_key("other.key", KEY[::-1])
     again = released(kept.true[0], "rekeyed", key="other.key")
     waves = Waves(kept.true[[0, 0]], np.array([kept.reported[0], again]))
@@ -313,19 +301,13 @@ def independent(true: Array, *matrices: Sequence[Sequence[Fraction]]) -> Waves:
     return Waves(true, np.array(reported))
 
 
-def test_words_that_do_not_depend_on_the_truth_are_caught() -> None:
+def test_laws_that_do_not_fit_are_caught() -> None:
     waves = coupled(truths()[:2], P, P)
     assert caught_by_changes(waves, law_of_kept)
     assert wrong_laws(waves, law_of_kept)
     assert caught_between(waves, law_of_kept)
-
-
-def test_words_that_do_not_depend_on_the_matrix_are_caught() -> None:
     true = truths()[[0, 0]]
     assert wrong_laws(coupled(true, P, OTHER), law_of_fresh(P, OTHER))
-
-
-def test_fresh_draws_are_no_kept_ones_and_kept_ones_not_fresh() -> None:
     true = truths()[:2]
     assert wrong_laws(independent(true, P, P), law_of_kept)
     assert wrong_laws(independent(true, P, P), law_of_fresh(P, P)) == []

@@ -174,15 +174,14 @@ def write(rows: Sequence[dict[str, str]], columns: Sequence[str]) -> None:
         csv.writer(file).writerows([columns, *([row[name] for name in columns] for row in rows)])
 
 
-def plan_text(variables: Sequence[str], keys: Sequence[str], more: str = "", *, protect: str = "") -> str:
-    return (
-        f'[release]\nkeys = {json.dumps([*keys])}\nmatch = 0.5\norder = "kept"\n{more}\n'
-        f'[[protect]]\nvariables = {json.dumps([*variables])}\nmethod = "inverse-frequency"\n{protect}\n'
-    )
-
-
-def release() -> tuple[str, list[dict[str, str]]] | None:
+def released(
+    rows: Sequence[dict[str, str]], columns: Sequence[str], keys: Sequence[str] = KEYS, more: str = ""
+) -> tuple[str, list[dict[str, str]]] | None:
     """What the command prints and the rows that it releases; None where it refuses, and then nothing is written."""
+    write(rows, ["pid", *columns])
+    text = f'keys = {json.dumps([*keys])}\nmatch = 0.5\norder = "kept"\nid = "pid"\n{more}\n'
+    text = f'[release]\n{text}\n[[protect]]\nvariables = {json.dumps([*keys])}\nmethod = "inverse-frequency"\n'
+    Path("plan.toml").write_text(text, encoding="utf-8")
     ran = run("release", "true.csv", "--plan", "plan.toml", "-o", "r", status=None)
     assert ran.status in (0, 2), ran.err
     if ran.status == 2:
@@ -265,18 +264,14 @@ NAMES = {
 def test_a_column_that_tells_keys_does_not_beat_the_headline(name: str) -> None:
     copy = COPIES[name]
     rows = copy.make(people())
-    write(rows, ["pid", *KEYS, copy.column])
-    Path("plan.toml").write_text(plan_text(KEYS, KEYS, 'id = "pid"'), encoding="utf-8")
-    done = release()
+    done = released(rows, [*KEYS, copy.column])
     assert done is None or caught(rows, done[1], copy, printed_figure(done[0])) == []
 
 
 @pytest.mark.parametrize("name", list(NAMES))
 def test_a_column_that_names_records_is_refused(name: str) -> None:
     copy = NAMES[name]
-    write(copy.make(people()), ["pid", *KEYS, copy.column])
-    Path("plan.toml").write_text(plan_text(KEYS, KEYS, 'id = "pid"'), encoding="utf-8")
-    assert release() is None
+    assert released(copy.make(people()), [*KEYS, copy.column]) is None
 
 
 def caught(rows: list[Row], seen: list[Row], copy: Copy, figure: Fraction) -> list[str]:
@@ -297,9 +292,7 @@ def caught(rows: list[Row], seen: list[Row], copy: Copy, figure: Fraction) -> li
 def test_a_household_size_is_not_recounted_from_the_household() -> None:
     """The size is randomized, and the household is published: its rows can be counted."""
     rows = people()
-    write(rows, ["pid", "hid", "hsize", "sex"])
-    Path("plan.toml").write_text(plan_text(["hsize", "sex"], ["hsize", "sex"], 'id = "pid"'), encoding="utf-8")
-    done = release()
+    done = released(rows, ["hid", "hsize", "sex"], ["hsize", "sex"])
     if done is None:
         return
     sizes = Counter(row["hid"] for row in done[1])
@@ -314,10 +307,7 @@ def test_a_household_size_is_not_recounted_from_the_household() -> None:
 def test_an_accepted_column_has_a_figure_that_covers_it(name: str) -> None:
     copy = COPIES[name]
     rows = copy.make(people())
-    write(rows, ["pid", *KEYS, copy.column])
-    text = plan_text(KEYS, KEYS, f'id = "pid"\naccept = ["{copy.column}"]')
-    Path("plan.toml").write_text(text, encoding="utf-8")
-    done = release()
+    done = released(rows, [*KEYS, copy.column], more=f'accept = ["{copy.column}"]')
     assert done is not None, "accept lets the column through"
     receipt = json.loads(Path("r/internal/receipt.json").read_text(encoding="utf-8"))
     assert copy.column in json.dumps(receipt)
@@ -340,9 +330,7 @@ def _figures(content: Any, name: str = "") -> list[Fraction]:
 def test_the_attack_succeeds_on_a_release_with_a_planted_copy() -> None:
     """The released file joined with the true keys under another name, as if nobody had looked."""
     rows = people()
-    write(rows, ["pid", *KEYS])
-    Path("plan.toml").write_text(plan_text(KEYS, KEYS, 'id = "pid"'), encoding="utf-8")
-    done = release()
+    done = released(rows, KEYS)
     figure = printed_figure(done[0])
     assert figure <= Fraction(1, 2)
     assert not beaten(*matches(rows, done[1], KEYS), figure)

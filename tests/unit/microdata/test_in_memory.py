@@ -92,7 +92,7 @@ def release_risk(folder: Path) -> float:
     return float(told["max_risk_any_release"])
 
 
-def test_what_the_file_breaks_and_what_it_does_not_have_is_refused(tmp_path: Path) -> None:
+def test_rules_that_the_file_or_a_fixed_matrix_breaks_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path)
     with pytest.raises(EditRuleError, match="occurs"):
         assess_file(path, plan(rule=[{"forbid": {"age": ["child"], "degree": ["school"]}}]))
@@ -137,14 +137,17 @@ def test_every_kind_of_table_comes_back_as_it_was_given() -> None:
         assert list(released["y"]) == list(range(230)) or released["y"].to_pylist() == list(range(230))
 
 
-def test_a_shuffled_table_has_the_same_records_in_another_order() -> None:
+def test_what_a_kept_or_random_order_tells() -> None:
     released = release_table(PEOPLE, plan_of(accept="y", order="shuffled", protect={"theta": "0"})).data
     pairs = list(zip(released["x"], released["y"], strict=True))
     assert sorted(pairs, key=lambda pair: pair[1]) == list(zip(PEOPLE["x"], PEOPLE["y"], strict=True))
     assert released["y"] != PEOPLE["y"]
-
-
-def test_a_seed_is_refused_outside_a_demonstration() -> None:
+    # All a come first, then b and c: whatever is drawn, the neighbours tell.
+    people = {"x": PEOPLE["x"]}
+    assert any("stand together" in warning for warning in release_table(people, plan_of()).release.warnings)
+    assert not release_table(people, plan_of(order="shuffled")).release.warnings
+    mixed = {"x": np.random.default_rng(3).permutation(people["x"]).tolist()}
+    assert not release_table(mixed, plan_of()).release.warnings
     with pytest.raises(PublishError, match="seed"):
         release_table(PEOPLE, plan_of(), random=SeededRandom(1))
 
@@ -167,15 +170,6 @@ def test_weights_may_be_different_for_every_record() -> None:
     assert any("accepted by the plan: w identifies" in warning for warning in released.release.warnings)
     by_key = release_table(data, plan_of(weights="w", keys=["x", "w"])).release
     assert by_key.risk.before.uniques == 3000, "as a key, every weight counts"
-
-
-def test_a_sorted_file_whose_order_is_kept_is_told_to_give_itself_away() -> None:
-    """All a come first, then b and c: whatever is drawn, the neighbours tell."""
-    people = {"x": PEOPLE["x"]}
-    assert any("stand together" in warning for warning in release_table(people, plan_of()).release.warnings)
-    assert not release_table(people, plan_of(order="shuffled")).release.warnings
-    mixed = {"x": np.random.default_rng(3).permutation(people["x"]).tolist()}
-    assert not release_table(mixed, plan_of()).release.warnings
 
 
 def test_tables_of_draws_make_room_when_the_records_are_drawn() -> None:

@@ -88,7 +88,7 @@ def test_a_refused_plan_is_told_in_the_first_line_when_tried_out() -> None:
     assert refusal(release) is not None and lines[-1].startswith("Next: change the plan")
 
 
-def test_missing_values_that_stay_break_a_bound() -> None:
+def test_missing_values_that_stay_break_a_bound_unless_they_are_exempt() -> None:
     cells = {("n", "a"): 30, ("n", "b"): 20, ("n", None): 2}
     for method in ({"method": "optimal", "posterior": "0.7"}, {"method": "uniform", "gamma": "3"}):
         release = assessed(method, cells)
@@ -120,7 +120,7 @@ def test_caps_take_the_place_of_the_bound_and_are_checked_themselves() -> None:
     assert found["posterior_own", "b"].value <= 0.5 + 1e-9
 
 
-def test_a_bound_on_the_match_of_one_protection_is_measured() -> None:
+def test_a_bound_on_the_match_of_one_protection_is_measured_or_refused() -> None:
     """The west has one cell of three: whoever knows the region finds its records with one chance in three."""
     for given in ({"xi": "0.3"}, {"match": "0.3"}):
         method = {"method": "inverse-frequency", "within": ["region"], **given}
@@ -136,7 +136,7 @@ def test_a_bound_on_the_match_of_one_protection_is_measured() -> None:
         check_bounds(assessed({"method": "inverse-frequency", "xi": "0.5"}, cells))
 
 
-def test_a_bound_within_a_randomized_column_is_for_the_records_that_come_there() -> None:
+def test_bounds_within_a_randomized_column_are_for_the_records_that_come_there() -> None:
     """Records change their region first: those that a cell then holds are others, some with a value it never had."""
     region = {"variables": "region", "method": "method1", "theta": "0.8"}
     within = {"variables": "x", "within": ["region"], "method": "optimal", "posterior": "0.95"}

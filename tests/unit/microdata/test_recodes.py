@@ -72,7 +72,7 @@ def released(source: str, plan: dict[str, Any], folder: Path, **more: Any) -> Pa
     return folder
 
 
-def test_a_recoded_plan_is_the_plan_without_recodes_on_a_file_recoded_by_hand(tmp_path: Path) -> None:
+def test_a_recoded_plan_is_the_plan_on_a_file_recoded_by_hand_and_names_labels_not_met(tmp_path: Path) -> None:
     plan = ReleasePlan.from_dict(PLAN)
     plain = ReleasePlan.from_dict({key: value for key, value in PLAN.items() if key != "recode"})
     one = assess_file(written(tmp_path, people()), plan)
@@ -113,12 +113,6 @@ def test_a_recode_that_cannot_be_is_refused(tmp_path: Path, recode: dict[str, An
     with pytest.raises(PlanError, match=words) as refused:
         assess_file(written(tmp_path, people(30)), ReleasePlan.from_dict({**PLAN, "recode": recode}))
     assert all(len(line) <= 100 for line in f"error: {refused.value}".splitlines())
-
-
-def test_a_recode_of_a_column_that_is_not_published_is_refused() -> None:
-    release = {**PLAN["release"], "drop": ["rooms"]}
-    with pytest.raises(PlanError, match="not published"):
-        ReleasePlan.from_dict({**PLAN, "release": release})
 
 
 @together("kind", [".csv", ".parquet", ".sav"])
@@ -220,7 +214,7 @@ def test_labels_of_an_spss_file_may_stand_in_a_plan(tmp_path: Path) -> None:
     assert tables[1].plan.protections[0].exclude == {"job": ("3",)}
 
 
-def test_an_earlier_release_with_other_recodes_is_refused(tmp_path: Path) -> None:
+def test_other_recodes_than_those_of_an_earlier_release_or_of_dropped_columns_are_refused(tmp_path: Path) -> None:
     key = mw.core.KeyedRandom(bytes(range(32)), "people")
     source = written(tmp_path, {**people(), "pid": list(range(400))})
     plan = {**PLAN, "release": {**PLAN["release"], "id": "pid", "dataset": "people"}}
@@ -229,3 +223,6 @@ def test_an_earlier_release_with_other_recodes_is_refused(tmp_path: Path) -> Non
     with pytest.raises(PlanError, match="recode"):
         released(source, other, tmp_path / "second", key=key, matrices=matrices)
     assert released(source, plan, tmp_path / "third", key=key, matrices=matrices).is_dir()
+    release = {**PLAN["release"], "drop": ["rooms"]}
+    with pytest.raises(PlanError, match="not published"):
+        ReleasePlan.from_dict({**PLAN, "release": release})

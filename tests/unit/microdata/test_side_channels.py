@@ -102,23 +102,18 @@ def test_a_coarser_column_shows_what_changed_unless_it_is_linked() -> None:
     assert [(one.column, one.of, one.refused) for one in found] == [("age", "group", False)]
 
 
-@pytest.mark.parametrize(
-    "column",
-    [
-        list(range(400)),
-        [f"person {i}" for i in range(400)],
-        (RANDOM.random(400) * 1e6).tolist(),
-        [None if i % 2 else i for i in range(400)],
-        [i // 2 if i % 7 == 0 else i for i in range(400)],
-    ],
-)
+IDS = [list(range(400)), [f"person {i}" for i in range(400)], (RANDOM.random(400) * 1e6).tolist()]
+IDS += [[None if i % 2 else i for i in range(400)], [i // 2 if i % 7 == 0 else i for i in range(400)]]
+
+
+@pytest.mark.parametrize("column", IDS)
 def test_columns_with_a_value_for_every_record_are_refused(column: list[Any]) -> None:
     error = refusal(["group"], {**PEOPLE, "x": column}, drop=["age"])
     assert error.message.startswith("x identifies records: ")
     assert error.objects["columns"] == ["x"]
 
 
-def test_the_bound_on_a_match_says_which_groups_are_small() -> None:
+def test_records_in_small_groups_are_named_or_refused_by_the_bound_on_a_match() -> None:
     data = {**PEOPLE, "x": RANDOM.permutation([i // 4 for i in range(400)]).tolist()}
     assert warned(["group"], data, drop=["age"]) == ""
     keys = {"keys": ["group"], "drop": ["age"], "bounds": {"method": "method1", "theta": "0.5"}}
@@ -126,9 +121,6 @@ def test_the_bound_on_a_match_says_which_groups_are_small() -> None:
     assert "x identifies records: 100 % share their value with fewer than 9 others" in str(
         refusal(["group"], data, match="0.1", **keys)
     )
-
-
-def test_a_few_records_alone_are_named_in_a_warning_and_enter_the_risk() -> None:
     column = [i if i % 8 == 1 else -(i % 3) for i in range(400)]
     release = released(["group"], {**PEOPLE, "x": column}, drop=["age"], keys=["group"])
     assert "x identifies records: 12.5 % are alone with their value; coarsen x, or drop it" in release.warnings
@@ -157,21 +149,22 @@ def test_copies_of_an_id_are_found() -> None:
         release_table(data, plan)
 
 
-def test_two_columns_that_tell_together_are_named_and_do_not_hide_what_one_tells() -> None:
+def test_two_columns_that_tell_together_or_are_weights_are_named() -> None:
     a, k = RANDOM.integers(0, 2, 4000), RANDOM.integers(0, 2, 4000)
     data = {"a": a.tolist(), "k": k.tolist(), "x": (a ^ k).astype(str).tolist(), "copy": (a ^ k).tolist()}
     found = refusal(["x"], data, keys=["k", "x"]).objects["found"]
     assert [(one["column"], one["by"]) for one in found] == [("a", "k"), ("copy", "value")]  # type: ignore[attr-defined]
     assert "worked out from a and k (right for 100 % of records" in found[0]["words"]  # type: ignore[index]
-
-
-def test_weights_are_measured_like_other_columns() -> None:
     half = ["a" if group in "23" else "b" for group in PEOPLE["group"]]
     people = {**PEOPLE, "half": half, "w": [float(group) for group in PEOPLE["group"]]}
     people["w"][0] = people["w"][20]
     error = refusal(["half", "group"], people, weights="w", drop=["age"])
     assert [one["of"] for one in error.objects["found"]] == ["half", "group"]  # type: ignore[attr-defined]
     assert error.message == "unchanged columns tell too much: w (half 99.8 %; group 99.8 %)"
+    region = [str(i % 4) for i in range(400)]
+    data = {"region": region, "town": [f"{r}{i % 2}" for i, r in enumerate(region)], "sex": PEOPLE["sex"]}
+    plan = ReleasePlan.of([{"variables": "town", "within": "region", "method": "sequential"}], drop=["sex"])
+    assert not [one for one in release_table(data, plan).release.side_channels if one.kind.startswith("restores")]
 
 
 def test_a_rare_value_that_a_column_gives_away_is_refused() -> None:
@@ -210,17 +203,13 @@ def _noisy(share: float) -> dict[str, Any]:
     return {"x": x.astype(str).tolist(), "u": u.tolist()}
 
 
-@pytest.mark.parametrize(
-    ("share", "bounds", "is_refused"),
-    [
-        (0.97, {"method": "sequential"}, True),
-        (0.90, {"method": "sequential"}, False),
-        (0.92, {"method": "inverse-frequency", "xi": "0.5"}, True),
-        (0.80, {"method": "inverse-frequency", "xi": "0.5"}, False),
-        (0.80, {"method": "optimal", "posterior": "0.7"}, True),
-        (0.80, {"method": "optimal", "posterior": "0.9"}, False),
-    ],
-)
+NO_BOUND = {"method": "sequential"}
+XI = {"method": "inverse-frequency", "xi": "0.5"}
+BEST = {"method": "optimal", "posterior": "0.7"}
+TOLD = [(0.97, NO_BOUND, True), (0.9, NO_BOUND, False), (0.92, XI, True), (0.8, XI, False), (0.8, BEST, True)]
+
+
+@pytest.mark.parametrize(("share", "bounds", "is_refused"), [*TOLD, (0.8, {**BEST, "posterior": "0.9"}, False)])
 def test_bounds_say_how_much_may_be_restored(share: float, bounds: dict[str, str], is_refused: bool) -> None:
     """Wrong guesses of one half are corrected: gain 2 share - 1; 0.9 is allowed, 0.75 with a bound on a match."""
     data = _noisy(share)
@@ -228,13 +217,6 @@ def test_bounds_say_how_much_may_be_restored(share: float, bounds: dict[str, str
         assert "x can be worked out from u" in refusal(["x"], data, bounds=bounds).message
     else:
         assert "unchanged columns give protected ones away" in warned(["x"], data, bounds=bounds)
-
-
-def test_what_a_matrix_is_made_within_is_no_side_channel_of_it() -> None:
-    region = [str(i % 4) for i in range(400)]
-    data = {"region": region, "town": [f"{r}{i % 2}" for i, r in enumerate(region)], "sex": PEOPLE["sex"]}
-    plan = ReleasePlan.of([{"variables": "town", "within": "region", "method": "sequential"}], drop=["sex"])
-    assert not [one for one in release_table(data, plan).release.side_channels if one.kind.startswith("restores")]
 
 
 def test_an_accepted_column_is_published_named_and_in_the_risk() -> None:
@@ -352,22 +334,12 @@ FAMILIES = {
 }
 
 
-def test_what_follows_from_two_columns_that_are_no_keys_is_refused() -> None:
+def test_one_column_hides_no_other_accepted_or_not() -> None:
     assert "hsize (children 100 % with adults)" in refusal(["children"], FAMILIES).message
     done = released(["children"], FAMILIES, keys=["sex"], accept=["hsize"])
     assert done.side_channel_risk.columns == ("hsize", "adults")
     shuffled = {**FAMILIES, "children": RANDOM.permutation(FAMILIES["children"]).tolist()}
     assert released(["children"], shuffled).side_channels == ()
-
-
-@pytest.mark.parametrize("keys", [[], ["hsize"], ["adults", "hsize"]])
-def test_a_column_within_which_is_randomized_tells_nothing_together_with_another(keys: list[str]) -> None:
-    bounds = {"method": "sequential", "within": ["hsize"]}
-    found = refusal(["children"], FAMILIES, bounds=bounds, keys=keys)
-    assert "hsize" in found.message and "adults" in found.message
-
-
-def test_a_column_that_is_accepted_does_not_hide_another_one() -> None:
     code = RANDOM.integers(0, 8, 4_000)
 
     def copy(share: float) -> list[int]:
@@ -376,6 +348,13 @@ def test_a_column_that_is_accepted_does_not_hide_another_one() -> None:
     data = {"y": code.astype(str).tolist(), "a": copy(0.95), "b": copy(0.97)}
     for accepted, other in (("a", "b"), ("b", "a")):
         assert refusal(["y"], data, keys=["a", "b"], accept=[accepted]).objects["columns"] == [other]
+
+
+@pytest.mark.parametrize("keys", [[], ["hsize"], ["adults", "hsize"]])
+def test_a_column_within_which_is_randomized_tells_nothing_together_with_another(keys: list[str]) -> None:
+    bounds = {"method": "sequential", "within": ["hsize"]}
+    found = refusal(["children"], FAMILIES, bounds=bounds, keys=keys)
+    assert "hsize" in found.message and "adults" in found.message
 
 
 @together("tenths", range(1, 10))

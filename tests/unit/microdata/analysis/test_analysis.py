@@ -147,7 +147,7 @@ def test_two_stages_within_each_other() -> None:
     assert found is not None and found.covariance == pytest.approx(C[np.ix_(order, order)], abs=1e-12)
 
 
-def test_fixed_designs_are_turned_around_as_in_a_survey(tmp_path: Path) -> None:
+def test_fixed_designs_are_turned_around_as_in_a_survey_also_beside_an_open_column(tmp_path: Path) -> None:
     made = written(tmp_path / "r", [sex()])
     public, _ = receipts(made)
     found = estimate_released(made.data, public, ["sex"]).estimate
@@ -188,7 +188,7 @@ def test_tables_that_are_not_kept_are_solved_by_the_data_holder() -> None:
     assert any("worked out from the file" in flag for flag in found.flags)
 
 
-def test_a_matrix_that_forgets_is_refused(tmp_path: Path) -> None:
+def test_a_matrix_that_forgets_and_another_target_are_refused(tmp_path: Path) -> None:
     flat = Dense.of([["1/2", "1/2"], ["1/2", "1/2"]], Categories.of(["f", "m"]))
     made = written(tmp_path / "r", [fixed_stage(ROWS, COLUMNS, "sex", flat)])
     with pytest.raises(NotIdentifiableError, match="turned around"):
@@ -214,7 +214,7 @@ def test_domains_are_ratios(tmp_path: Path) -> None:
         _share_by_domain(replace(joint, covariance=None), 1)
 
 
-def test_kept_weights_are_counted_by_weight(tmp_path: Path) -> None:
+def test_kept_weights_are_counted_by_weight_and_have_a_published_factor(tmp_path: Path) -> None:
     stage = stage_within(ROWS, COLUMNS, ["roof"])
     stage = replace(stage, invariance="weights", weights=stage.counts * 2.0, squares=stage.counts * 4.0)
     weighted = written(tmp_path / "r", [stage], plan=plan_of([stage], weights="w"))
@@ -239,7 +239,7 @@ def test_kept_weights_are_counted_by_weight(tmp_path: Path) -> None:
         assert "published factor" in found.flags[1]
 
 
-def test_counts_that_were_kept_are_biased_by_weight(tmp_path: Path) -> None:
+def test_kept_counts_and_swaps_are_biased_by_weight(tmp_path: Path) -> None:
     made = written(tmp_path / "r", [roof()])
     write_csv(made.public / "data.csv", [*COLUMNS, "w"], [(*row, 2) for row in made.rows])
     public, _ = receipts(made)

@@ -201,7 +201,7 @@ def expected_rows() -> dict[str, list[str]]:
     return {name: [cell[i] for cell, n in counts.items() for _ in range(n)] for i, name in enumerate(("roof", "sex"))}
 
 
-def test_a_domain_of_released_values_may_have_lost_nearly_all_of_a_cell() -> None:
+def test_a_domain_or_part_that_released_values_tell_may_have_lost_nearly_all_of_a_cell() -> None:
     """True shares of women are 0.95 under "t" and 0 elsewhere; released ones are 0.10 and 0.0086."""
     data = expected_rows()
     domains = estimate_released(data, rare_receipt("roof"), ["sex"], by=["roof"]).domains

@@ -15,7 +15,6 @@ from tests.support.releases import (
     COLUMNS,
     ROWS,
     Written,
-    fixed_stage,
     group_of,
     plan_of,
     release_of,
@@ -75,7 +74,7 @@ def test_shares_of_records_are_never_called_shares_of_the_population(tmp_path: P
     assert dict(zip(found.estimate.categories, found.estimate.pi_hat, strict=True)) == pytest.approx(expected)
 
 
-def test_columns_that_never_moved_are_weighted(tmp_path: Path) -> None:
+def test_columns_that_never_moved_are_weighted_if_the_weights_are_there(tmp_path: Path) -> None:
     made = released(tmp_path, [stage_within(ROWS, COLUMNS, ["roof"], ["region"])])
     found = estimate_released(made.data, public(made), ["region"])
     assert found.estimate.pi_hat.tolist() == pytest.approx([75 / 255, 180 / 255])
@@ -85,14 +84,6 @@ def test_columns_that_never_moved_are_weighted(tmp_path: Path) -> None:
     found = estimate_released(made.data, public(made), ["region"])
     assert remark(found) == f"{RECORDS}: the file has no column of weights (w)"
     assert found.estimate.pi_hat.tolist() == pytest.approx([75 / 120, 45 / 120])
-
-
-def test_a_fixed_matrix_is_solved_with_weights(tmp_path: Path) -> None:
-    made = released(tmp_path, [fixed_stage(ROWS, COLUMNS, "sex", UNIFORM)])
-    found = estimate_released(made.data, public(made), ["sex"])
-    assert remark(found).startswith(BY_WEIGHT)
-    sums = np.array([sum(weight(row) for row in made.rows if row[2] == label) for label in ("f", "m")])
-    assert found.estimate.pi_hat == pytest.approx(np.linalg.solve(UNIFORM.matrix(), sums / sums.sum()))
 
 
 def test_solved_shares_and_errors_with_weights_are_right_on_average() -> None:
@@ -200,7 +191,7 @@ def receipt(*groups: tuple[str, str]) -> Receipt:
     return receipt_from_dict(public_receipt(release_of(stages, plan_of(stages))))
 
 
-def test_the_route_of_each_kind_of_table() -> None:
+def test_the_route_of_each_kind_of_table_also_of_units() -> None:
     found = receipt(("roof", "region"), ("sex", ""))
     assert route_of(found, ["region"]).kind == "open"
     assert route_of(found, ["region", "roof"]).kind == "kept"
@@ -211,15 +202,8 @@ def test_the_route_of_each_kind_of_table() -> None:
         ParameterError, match="roof and sex is not kept, and the receipt does not tell how much of roof"
     ):
         route_of(few, ["roof", "sex"])
-
-
-def test_no_table_of_columns_with_one_draw_for_a_unit() -> None:
-    """Neither a survey of a known matrix nor a sampling plan knows that the draws of a unit are one.
-
-    The published inflation of a single column does.
-    """
-    made = receipt(("roof", "region"), ("sex", ""))
-    units = replace(made, groups=tuple(replace(group, each="unit") for group in made.groups))
+    # that the draws of a unit are one only the published inflation of a single column knows
+    units = replace(found, groups=tuple(replace(group, each="unit") for group in found.groups))
     assert route_of(units, ["roof"]).by_unit
     unknown = replace(units, groups=tuple(replace(group, inflation={}) for group in units.groups))
     refused = [(units, ["region", "sex"], False), (units, ["roof"], True), (unknown, ["roof"], False)]
@@ -229,7 +213,7 @@ def test_no_table_of_columns_with_one_draw_for_a_unit() -> None:
     assert route_of(units, ["region"]).kind == "open"
 
 
-def test_swaps_are_exact_and_biased_counts_are_not_direct() -> None:
+def test_swaps_are_exact_linked_columns_follow_and_biased_counts_are_not_direct() -> None:
     swap = Group(variables=("roof",), within=(), linked=(), method="swap", invariance="counts")
     fixed = Group(variables=("sex",), within=(), linked=(), method="pram", invariance="none")
     found = Receipt(audience="public", groups=(swap, fixed), rows=9, weights=None, demonstration=False)

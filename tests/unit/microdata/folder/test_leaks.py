@@ -80,34 +80,24 @@ def ended(name: str, text: str) -> Callable[[Path], Any]:
 KEY = "0123456789ABCDEF" * 4
 WITHHELD = {**STAGES[0].design.to_dict(), "provenance": {}}
 GIVEN = {**numbered(STAGES[1].design).to_dict(), "provenance": {"counts": [1]}}
+FIELDS = ("counts", "seed", "source", "risk", "plan", "changed", "fingerprint")
+OF_GROUPS = ("theta", "changed_exactly", "clearance", "stage", "counts")
+LONG: list[dict[str, Any]] = [{"vif": {"roof": 1.234}}, {"n_eff": {"roof": 12345}}, {"changed_expected": 0.12345}]
+WORDS = ("README.md", "ddi.xml", "codebook.csv", "codebook.json", "datapackage.json")
 LEAKS: list[tuple[str, Callable[[Path], Any]]] = [
     *(("none of the files", added(name)) for name in ("internal.json", ".hidden", "sub/receipt.json", "risk.csv")),
     (r"ddi.xml .* not there", lambda folder: (folder / "ddi.xml").unlink()),
     ("no file of its own", linked),
-    *(
-        (f"'{field}', which is internal", receipt_with(**{field: 1}))
-        for field in ("counts", "seed", "source", "risk", "plan", "changed", "fingerprint")
-    ),
-    *(
-        (f"'{field}', which is internal", receipt_with(0, **{field: 1}))
-        for field in ("theta", "changed_exactly", "clearance", "stage", "counts")
-    ),
+    *((f"'{field}', which is internal", receipt_with(**{field: 1})) for field in FIELDS),
+    *((f"'{field}', which is internal", receipt_with(0, **{field: 1})) for field in OF_GROUPS),
     ("internal receipt", receipt_with(audience="internal")),
     ("it holds the matrix of roof", receipt_with(0, design=WITHHELD)),
     ("how it came about", receipt_with(1, design=GIVEN)),
-    *(
-        ("too many digits", receipt_with(0, **more))
-        for more in ({"vif": {"roof": 1.234}}, {"n_eff": {"roof": 12345}}, {"changed_expected": 0.12345})
-    ),
-    *(
-        ("holds a secret", ended(name, KEY.lower()))
-        for name in ("README.md", "ddi.xml", "codebook.csv", "codebook.json", "datapackage.json")
-    ),
+    *(("too many digits", receipt_with(0, **more)) for more in LONG),
+    *(("holds a secret", ended(name, KEY.lower())) for name in WORDS),
     # matrices for all likely counts could be tried until one has this fingerprint, with labels or without
-    *(
-        ("holds a secret", ended("README.md", design.fingerprint))
-        for design in (STAGES[0].design, numbered(STAGES[0].design))
-    ),
+    ("holds a secret", ended("README.md", STAGES[0].design.fingerprint)),
+    ("holds a secret", ended("README.md", numbered(STAGES[0].design).fingerprint)),
 ]
 
 
@@ -174,27 +164,19 @@ def test_what_a_file_says_about_itself(
             check_public(tmp_path / "p", release)
 
 
-@pytest.mark.parametrize(
-    ("values", "numbered"),
-    [
-        (list(range(len(ROWS))), True),
-        ([1000 + i for i in range(len(ROWS))][::-1], True),
-        ([i // 2 for i in range(len(ROWS))], False),
-        ([17 * i for i in range(len(ROWS))], True),
-        ([f"{i}.5" for i in range(len(ROWS))], True),
-        ([f"P-{i:05}/25" for i in range(len(ROWS))], True),
-        ([i if i % 20 else "" for i in range(len(ROWS))], True),  # a few have no number
-        ([i * i for i in range(len(ROWS))], True),
-        ([f"{i}e{i}" for i in range(len(ROWS))], True),
-        ([f"{i * i / 7}" for i in range(len(ROWS))], True),
-        ([i if i % 2 else "" for i in range(len(ROWS))], True),
-        ([i if i % 3 == 0 else i % 2 for i in range(len(ROWS))], False),
-    ],
-)
-def test_a_column_that_tells_the_records_apart(tmp_path: Path, values: list[Any], numbered: bool) -> None:
+NUMBERS: list[Callable[[int], Any]] = [
+    *(lambda i: i, lambda i: 1000 - i, lambda i: 17 * i, lambda i: i * i, lambda i: f"{i}.5", lambda i: f"P-{i:05}/25"),
+    *(lambda i: f"{i}e{i}", lambda i: f"{i * i / 7}", lambda i: i if i % 2 else ""),
+    lambda i: i if i % 20 else "",  # a few have no number
+]
+OTHERS: list[Callable[[int], Any]] = [lambda i: i // 2, lambda i: i if i % 3 == 0 else i % 2]
+
+
+@pytest.mark.parametrize(("value", "numbered"), [*((f, True) for f in NUMBERS), *((f, False) for f in OTHERS)])
+def test_a_column_that_tells_the_records_apart(tmp_path: Path, value: Callable[[int], Any], numbered: bool) -> None:
     release = clean(tmp_path / "p")
     release = changed(release, columns=(*release.columns, ReleasedColumn("line", "integer")))
-    rows = [(*row, x) for row, x in zip(drawn(ROWS, COLUMNS, STAGES), values, strict=True)]
+    rows = [(*row, value(i)) for i, row in enumerate(drawn(ROWS, COLUMNS, STAGES))]
     write_csv(tmp_path / "p" / "data.csv", [*COLUMNS, "line"], rows)
     if numbered:
         with pytest.raises(PublishError, match="'line' tells the records apart"):

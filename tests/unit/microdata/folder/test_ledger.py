@@ -130,7 +130,7 @@ def test_earlier_matrices_keep_the_draws_of_a_corrected_file(place: Path) -> Non
     assert (again.earlier, again.draws) == ((1, 2), 2)
 
 
-def test_a_matrix_that_is_not_at_hand_is_not_known_to_be_harmless(place: Path) -> None:
+def test_what_is_said_of_two_releases_names_what_is_known_and_what_is_not_at_hand(place: Path) -> None:
     released("one")
     told = refused("two", plan_of("0.3"))["words"]
     assert "if all these files hold the same persons" in told

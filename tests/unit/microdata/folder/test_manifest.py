@@ -97,7 +97,9 @@ def test_whoever_changes_the_list_too_is_caught_by_the_signed_hash_alone(out: Pa
     assert failed(out, sha256=signed) == ["signed hash"]
 
 
-def test_another_source_or_plan_is_told(out: Path, released: Path, tmp_path: Path) -> None:
+def test_another_source_or_plan_is_told_and_one_without_an_end_refused(
+    out: Path, released: Path, tmp_path: Path
+) -> None:
     other = tmp_path / "people.csv"
     other.write_text(PEOPLE + "f,south\n")
     protect = [{**PLAN["protect"][0], "theta": "1/3"}]
@@ -112,7 +114,7 @@ def test_another_source_or_plan_is_told(out: Path, released: Path, tmp_path: Pat
             mw.verify(out, source=source)
 
 
-def test_nothing_public_holds_a_hash_of_anything_internal(released: Path) -> None:
+def test_the_page_to_sign_holds_the_hashes_and_nothing_public_one_of_anything_internal(released: Path) -> None:
     content = json.loads((released / "out/internal/manifest.json").read_text())
     internal = [one["sha256"] for one in content["files"] if one["file"].startswith("internal/")]
     secret = [*internal, *(one["sha256"] for one in content["source"]), content["plan"]]
@@ -143,7 +145,7 @@ HOSTILE = (  # manifests
 )
 
 
-def test_bad_input(out: Path, tmp_path: Path) -> None:
+def test_bad_input_and_manifests_of_an_enemy_are_refused(out: Path, tmp_path: Path) -> None:
     with pytest.raises(DataFileError, match="holds no internal"):
         mw.verify(tmp_path)
     with pytest.raises(ParameterError, match="no SHA-256 hash"):
@@ -223,7 +225,7 @@ def test_after_an_error_nothing_is_left(tmp_path: Path, error: BaseException) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_existing_name_or_one_without_the_folder_above_is_refused(tmp_path: Path) -> None:
+def test_an_existing_name_is_refused_also_if_it_appears_meanwhile(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
@@ -231,17 +233,14 @@ def test_an_existing_name_or_one_without_the_folder_above_is_refused(tmp_path: P
         with pytest.raises(DataFileError, match=saying), release_folder(tmp_path / name):
             raise AssertionError("the block must not run")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder", "link"]
+    target = tmp_path / "r"
+    with pytest.raises(DataFileError, match="exists"):
+        _overtaken(target)
+    assert (target / "other").read_text() == "somebody else's"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder", "link", "r"]
 
 
 def _overtaken(target: Path) -> None:
     with release_folder(target):
         target.mkdir()
         (target / "other").write_text("somebody else's")
-
-
-def test_a_folder_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
-    target = tmp_path / "r"
-    with pytest.raises(DataFileError, match="exists"):
-        _overtaken(target)
-    assert (target / "other").read_text() == "somebody else's"
-    assert [p.name for p in tmp_path.iterdir()] == ["r"]

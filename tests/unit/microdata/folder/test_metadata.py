@@ -72,7 +72,7 @@ def ddi(release: Release) -> ET.Element:
     return ET.fromstring(ddi_codebook(public_receipt(release), codebook_of(release), "data.sav"))
 
 
-def test_the_ddi_file_tells_what_was_done() -> None:
+def test_the_ddi_file_tells_what_was_done_and_spiteful_labels_stay_text() -> None:
     root = ddi(labelled())
     space = {"d": NAMESPACE}
     assert root.get("version") == "2.5"
@@ -112,7 +112,7 @@ def test_the_data_package(tmp_path: Path) -> None:
         assert resource["profile"] == ("tabular-data-resource" if tabular else "data-resource")
 
 
-def test_the_readme_says_what_to_type(tmp_path: Path) -> None:
+def test_the_readme_says_what_to_type_and_how_far_variances_grow(tmp_path: Path) -> None:
     made = written(tmp_path / "r", [stage_within(ROWS, COLUMNS, ["roof"], ["region"])])
     text = (made.public / "README.md").read_text()
     assert "maskwell estimate data.csv --receipt receipt.json --columns region,roof" in text

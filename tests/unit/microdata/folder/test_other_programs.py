@@ -37,7 +37,7 @@ def lines_of(readme: str, program: str) -> list[str]:
     return [line.removeprefix("    ") for line in after.splitlines()]
 
 
-def test_the_lines_give_the_numbers_of_the_command(made: Written, tmp_path: Path) -> None:
+def test_the_lines_give_the_numbers_of_the_command_for_one_column_and_two(made: Written, tmp_path: Path) -> None:
     """The lines of R written in Python; ``test_r`` runs them themselves."""
     receipt, text = load_receipt(made.public / "receipt.json"), (made.public / "README.md").read_text()
     lines = lines_of(text, "R")
@@ -111,7 +111,7 @@ def test_labels_that_other_programs_would_read_as_something_else_are_read_as_tex
     assert '"`counts\'"' in "".join(made["Stata"])  # folders of temporary files may have blanks in their names
 
 
-def test_missing_values_that_are_a_category_are_counted_by_other_programs_too() -> None:
+def test_missing_values_and_households_are_counted_by_other_programs_too() -> None:
     made = recipes([fixed_group("job", "a", "b", None)], "data.csv", ".csv")
     assert '    y[is.na(y)] <- "missing"' in made["R"]
     assert '    replace job = "missing" if job == ""' in made["Stata"]
@@ -134,7 +134,7 @@ def test_missing_values_that_are_a_category_are_counted_by_other_programs_too() 
         assert ("with sex" in made["R"][-1]) == beside
 
 
-def test_names_that_stata_does_not_keep_have_no_lines() -> None:
+def test_names_of_columns_and_files_are_those_that_programs_keep() -> None:
     names = ("int", "if", "str8", "reported", "_job", "job", "string")
     assert [bool(recipes([fixed_group(name, "a", "b")], "d.csv", ".csv")["Stata"]) for name in names] == [
         *[False] * 5,

@@ -115,7 +115,7 @@ def test_a_withheld_matrix_leaves_no_trace_and_a_fixed_one_has_no_provenance() -
     assert receipt_from_dict(json.loads(dumps(fixed))).groups[0].design == UNIFORM
 
 
-def test_a_matrix_of_the_file_is_published_only_with_a_clearance() -> None:
+def test_a_matrix_of_the_file_is_published_only_with_a_clearance_whether_it_keeps_counts_or_not() -> None:
     stages = [roof()]
     cleared = plan_of(stages, publish=["included"])
     group = public_receipt(release_of(stages, cleared))["groups"][0]
@@ -200,7 +200,7 @@ def test_stages_come_back() -> None:
     assert (back.method, back.invariance, back.derived, back.notes) == ("method1", "weights", True, ("one",))
 
 
-def test_receipts_are_read_back(tmp_path: Path) -> None:
+def test_receipts_are_read_back_unless_they_were_changed(tmp_path: Path) -> None:
     made = written(tmp_path / "r", [roof(), sex()])
     public, internal = (load_receipt(made.folder / part / "receipt.json") for part in ("public", "internal"))
     assert [group.design is None for group in public.groups] == [True, False]
@@ -229,7 +229,7 @@ def test_what_is_no_receipt_is_refused(tmp_path: Path) -> None:
     assert "public/receipt.json" in caught.value.hint
 
 
-def test_a_published_matrix_of_few_records_comes_without_the_share_that_would_tell_their_counts() -> None:
+def test_neither_shares_of_few_records_nor_blocks_tell_counts() -> None:
     plan = ReleasePlan.of([{"variables": "x", "method": "uniform", "gamma": 3}])
     few, many = (release_table({"x": ["a", "b", "b", "b", "c"] * n}, plan).release for n in (5, 400))
     assert public_receipt(few)["groups"][0]["changed_expected"] is None
@@ -303,7 +303,7 @@ def test_matrices_from_elsewhere_are_hardly_ever_refused(n: int) -> None:
     assert refused <= 6
 
 
-def test_a_matrix_that_treats_its_states_alike_tells_nothing_of_counts_that_are_roughly_equal() -> None:
+def test_equal_states_tell_nothing_of_roughly_equal_counts_and_another_order_hides_nothing() -> None:
     symmetric = [["0.9", "0.1"], ["0.1", "0.9"]]
     assert not tells(stage_of(symmetric, [5020, 4980]))
     assert not tells(stage_of(symmetric, [52, 48]))
@@ -361,7 +361,7 @@ def blocks(parts: Sequence[Any], counts: Sequence[Sequence[int]]) -> Stage:
     return stage_of(P.tolist(), [n for own in counts for n in own])
 
 
-def test_one_matrix_of_the_file_among_others_is_found() -> None:
+def test_one_matrix_of_the_file_is_found_among_others_and_in_many_small_cells() -> None:
     other = [["0.9", "0.4"], ["0.1", "0.6"]]
     counts = [[620, 380], [500, 500], [300, 700]]
     assert not tells(blocks([other] * 3, counts))

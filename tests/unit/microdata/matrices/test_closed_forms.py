@@ -25,20 +25,11 @@ from maskwell.microdata.matrices.matrix_algebra import blockwise, chained, condi
 from maskwell.microdata.matrices.matrix_checks import check_invariant, expected_failures, recover_counts
 
 
-def test_method_1_says_how_it_was_made() -> None:
+def test_method_1_says_how_it_was_made_and_takes_the_chance_of_the_second_of_two() -> None:
     design = method1([12, 8, 3], 0.5, categories=Categories.of(["a", "b", "c"]))
     assert design.provenance == {"method": "method1", "theta": "1/2", "invariance": "counts", "notes": []}
     assert design.inputs.labels == ("a", "b", "c")
     assert method1([0.5, 0.5], 0.5).provenance["invariance"] == "weights"
-
-
-@pytest.mark.parametrize("theta", [-0.1, 1.2, 50])
-def test_theta_outside_its_range(theta: float) -> None:
-    with pytest.raises(ParameterError, match="outside 0 to 1"):
-        method1([5, 3], theta)
-
-
-def test_two_categories_by_the_chance_of_the_second() -> None:
     assert method1([7, 3], binary_theta([7, 3], 1)).columns_exact(1) == {0: 1}
     assert method1([3, 7], binary_theta([3, 7], "3/7")).columns_exact(0) == {1: 1}
     with pytest.raises(CountsError):
@@ -47,7 +38,13 @@ def test_two_categories_by_the_chance_of_the_second() -> None:
         binary_theta([1, 0], 0.5)
 
 
-def test_method_2_takes_designs_of_other_kinds() -> None:
+@pytest.mark.parametrize("theta", [-0.1, 1.2, 50])
+def test_theta_outside_its_range(theta: float) -> None:
+    with pytest.raises(ParameterError, match="outside 0 to 1"):
+        method1([5, 3], theta)
+
+
+def test_method_2_takes_designs_of_other_kinds_and_drops_what_does_not_occur() -> None:
     counts = [40, 30, 20, 10]
     first = Uniform.from_gamma(3, Categories.numbered(4))
     np.testing.assert_allclose(method2(counts, first).matrix(), method2(counts, first.matrix()).matrix(), atol=1e-15)
@@ -94,7 +91,7 @@ def test_rounding_changes_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> No
         np.testing.assert_allclose(one.matrix(), two.matrix(), atol=1e-14)
 
 
-def test_parts_within_cells() -> None:
+def test_parts_within_cells_that_fit_together() -> None:
     parts = {"n": Uniform.from_gamma(3, Categories.of(["a", "b"])), "s": [[1, 0], [0, 1]]}
     design = conditional_matrix(parts, order="x")
     assert design.inputs.labels == (("a", "n"), ("a", "s"), ("b", "n"), ("b", "s"))
@@ -106,16 +103,13 @@ def test_parts_within_cells() -> None:
         conditional_matrix({})
 
 
-def test_two_stages_of_a_table() -> None:
+def test_two_stages_of_a_table_and_what_fails_in_forbidden_cells() -> None:
     table = np.array([[6, 3], [2, 5]])
     stages = two_stage(table, lambda v: method1(v, 0.6), lambda v: method1(v, 0.5))
     assert is_invariant(stages.design, table.ravel())
     np.testing.assert_allclose(stages.design.matrix(), stages.second.matrix() @ stages.first.matrix())
     with pytest.raises(CountsError, match="1 variables"):
         two_stage(np.array([1, 2]), sequential_uniform, sequential_uniform)
-
-
-def test_records_that_a_matrix_moves_into_forbidden_cells_are_counted() -> None:
     table, forbidden = np.array([30, 0, 20, 50]), np.array([False, True, False, False])
     within = blockwise([0, 1, 0, 1], table, lambda v: method1(v, "1/2"))
     assert expected_failures(within, table, forbidden) == 0
@@ -126,22 +120,11 @@ def test_records_that_a_matrix_moves_into_forbidden_cells_are_counted() -> None:
 COUNTS = [512, 301, 87, 14, 1]
 
 
-def test_the_category_that_moves_most_is_named() -> None:
+def test_the_category_that_moves_most_is_named_and_blocks_need_their_totals() -> None:
     with pytest.raises(NotInvariantError) as caught:
         check_invariant(Dense.of([[0.9, 0.3], [0.1, 0.7]]), [5, 5])
     assert "the share of category 1 changes by +0.1" in caught.value.message
     check_invariant(Dense.of([[0.8, 0.3], [0.2, 0.7]]), [6, 4])
-
-
-@pytest.mark.parametrize(("places", "exact"), [(4, True), (2, False)])
-def test_a_rounded_matrix_still_tells_the_counts(places: int, exact: bool) -> None:
-    rounded = sequential_uniform(COUNTS).matrix().round(places)
-    rounded[np.diag_indices(5)] += 1 - rounded.sum(axis=0)
-    found = recover_counts(Sparse.of_matrix(rounded), sum(COUNTS))
-    assert (found.round() == COUNTS).all() == exact
-
-
-def test_blocks_need_their_totals() -> None:
     counts = [5, 3, 2, 7, 1]
     design = inverse_frequency(counts, 1, blocks=[0, 0, 1, 1, 2])
     with pytest.raises(ParameterError, match="3 groups"):

@@ -68,7 +68,7 @@ def test_bounds_that_many_cells_cannot_keep(xi: str | float) -> None:
         theta_for_xi(xi)
 
 
-def test_two_single_records_cannot_keep_less_than_one_half() -> None:
+def test_risk_goes_by_records_also_where_weights_are_kept() -> None:
     found = thetas_for_blocks([1, 1], [0, 0], 0.4)
     assert found.risk.max() == pytest.approx(0.5)
     assert found.open_cells().tolist() == [0, 1]
@@ -80,23 +80,11 @@ def test_two_single_records_cannot_keep_less_than_one_half() -> None:
     assert (design.diagonal() >= design.matrix().max(axis=0) - 1e-15).all()  # never likelier as another than as itself
 
 
-def test_bad_blocks() -> None:
-    with pytest.raises(CountsError, match="2 blocks for 3 counts"):
-        inverse_frequency([1, 2, 3], 1, blocks=[0, 0])
-    with pytest.raises(CountsError, match="belong together"):
-        thetas_for_blocks([1, 2], [0, 0], 0.5, mass=[1.5, 0])
-    with pytest.raises(ParameterError, match="outside 0 to 1"):
-        inverse_frequency([1, 2, 3], 1.5)
-
-
-def test_blocks_of_consecutive_cells() -> None:
+def test_blocks_are_consecutive_cells_and_grow_until_they_keep_the_bound() -> None:
     codes = np.array([[1, 1], [0, 0], [0, 1], [1, 0], [0, 2], [1, 2], [1, 3]])
     assert blocks_of_cells(codes, 3).tolist() == [1, 0, 0, 0, 0, 1, 1]
     assert blocks_of_cells(codes, 2, within=codes[:, 0]).tolist() == [1, 0, 0, 1, 0, 2, 2]
     assert blocks_of_cells(codes, 99).tolist() == [0] * 7
-
-
-def test_blocks_grow_until_they_keep_the_bound() -> None:
     codes = np.column_stack([np.repeat([0, 1, 2], 8), np.tile(np.arange(8), 3)])
     counts = np.array([1] * 16 + [1, 1] + [0] * 6)
     found = blocks_for_xi(codes, counts, 0.4, size=2, within=codes[:, 0])
@@ -104,3 +92,9 @@ def test_blocks_grow_until_they_keep_the_bound() -> None:
     assert all(len({*group[found.blocks == b].tolist()}) == 1 for b in range(len(found.theta)))
     assert set(group[found.open_cells()].tolist()) == {2}  # two single records alone in their group
     assert "stays likelier than 0.4" in found.notes()[0]
+    with pytest.raises(CountsError, match="2 blocks for 3 counts"):
+        inverse_frequency([1, 2, 3], 1, blocks=[0, 0])
+    with pytest.raises(CountsError, match="belong together"):
+        thetas_for_blocks([1, 2], [0, 0], 0.5, mass=[1.5, 0])
+    with pytest.raises(ParameterError, match="outside 0 to 1"):
+        inverse_frequency([1, 2, 3], 1.5)

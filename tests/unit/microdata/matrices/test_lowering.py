@@ -22,7 +22,7 @@ from maskwell.microdata.risk.identity_disclosure import cell_risks
 from maskwell.microdata.risk.intruders import INTRUDERS
 
 
-def test_a_risk_that_never_falls_names_the_cell() -> None:
+def test_another_risk_is_lowered_or_names_the_cell() -> None:
     def never(design: Sparse) -> np.ndarray:
         return np.ones(design.k)
 
@@ -37,7 +37,7 @@ def test_a_risk_that_never_falls_names_the_cell() -> None:
     assert found.caps == {0: Fraction(1, 4), 1: Fraction(1, 4)}
 
 
-def test_caps_that_other_bounds_do_not_allow_name_the_cells() -> None:
+def test_what_lowering_and_method_1_cannot_reach_is_said() -> None:
     with pytest.raises(InfeasibleError, match="needs more changes of category 1 than") as caught:
         lower_until([1, 3, 30], "0.5", bounds=Bounds.of(least_kept="0.9"))
     assert caught.value.objects["states"] == (0,)
@@ -104,7 +104,7 @@ def test_a_move_can_be_limited_by_itself() -> None:
         Exchanges(moves={(0, 1): Fraction(2)})
 
 
-def test_numbers_are_read_exactly() -> None:
+def test_numbers_are_read_exactly_and_caps_replace_bounds_on_own_values() -> None:
     bounds = Bounds.of(posterior=0.1, odds="1/3", match=None, caps={4: 0.3})
     assert bounds.asked() == {"posterior": Fraction(1, 10), "odds": Fraction(1, 3)}
     assert bounds.caps == {4: Fraction(3, 10)}
@@ -124,7 +124,7 @@ def test_out_of_range_names_the_bound(name: str, value: float | str) -> None:
     assert "give a number" in caught.value.hint
 
 
-def test_unknown_bound_lists_those_that_exist() -> None:
+def test_bounds_that_cannot_be_are_named() -> None:
     with pytest.raises(ParameterError, match="beta") as caught:
         Bounds.of(beta=0.5)
     assert all(name in caught.value.hint for name in Bounds.names())
@@ -138,7 +138,7 @@ def test_unknown_bound_lists_those_that_exist() -> None:
         Bounds.of(changed_at_least=0.5, changed_at_most=0.4)
 
 
-def test_whole_numbers_of_any_kind() -> None:
+def test_whole_numbers_of_any_kind_and_weights_are_read_exactly() -> None:
     for numbers in ([12, 0, 3], (12.0, 0.0, 3.0), np.array([12, 0, 3], dtype=np.uint8), iter([12, 0, 3])):
         found = read_amounts(numbers)
         assert found.integers.tolist() == [12, 0, 3]

@@ -55,7 +55,7 @@ def test_blocks_of_few_cells_need_a_factor(cells: int, factor: float) -> None:
     assert (needed.rates / mixing_rate(counts, "0.2")).max() == pytest.approx(factor, abs=5e-4)
 
 
-def test_blocks_are_large_enough_for_the_bound() -> None:
+def test_blocks_are_large_enough_for_the_bound_or_too_few_records_are_told() -> None:
     """Also where there are so many cells, or so low a bound, that blocks are as small as they may be."""
     single = np.ones(600, dtype=np.int64)
     assert rates_for_match(np.arange(600)[:, None], single, "0.002").reached.all()

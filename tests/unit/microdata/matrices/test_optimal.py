@@ -22,24 +22,23 @@ def zipf(k: int, *, seed: int = 1) -> list[int]:
     return [int(10_000 / (i + 1)) + int(x) for i, x in enumerate(extra)]
 
 
-def test_caps_of_single_states() -> None:
+def test_caps_of_single_states_and_bounds_at_their_limit() -> None:
     found = optimal_matrix([30, 20, 10, 5], Bounds.of(posterior_own="0.9", caps={2: "0.2", 0: 1}))
     diagonal = [found.design.columns_exact(j)[j] for j in range(4)]
     assert diagonal[2] == Fraction(1, 5)
     assert max(diagonal[1], diagonal[3]) <= Fraction(9, 10)
     exempt = optimal_matrix([30, 20, 10, 5], Bounds.of(posterior_own="0.5", caps={0: 1})).design
     assert exempt.diagonal()[0] > 0.5
+    found = optimal_matrix([12, 8, 3], Bounds.of(guess=12 / 23))
+    assert found.optimum == pytest.approx(12 / 23)
+    assert any("12/23" in note for note in found.notes)
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {"guess": 0.5},
-        {"parity": 10},
-        {"parity": 10, "guess": 0.3},
-        {"posterior": 0.6, "odds": 1.2, "guess": 0.45, "least_kept": 0.2, "changed_at_least": 0.3},
-    ],
-)
+LARGE = [{"guess": 0.5}, {"parity": 10}, {"parity": 10, "guess": 0.3}]
+LARGE += [{"posterior": 0.6, "odds": 1.2, "guess": 0.45, "least_kept": 0.2, "changed_at_least": 0.3}]
+
+
+@pytest.mark.parametrize("asked", LARGE)
 def test_many_states_as_few_states(asked: dict[str, Any]) -> None:
     """Large programs go to another solver; what it finds is as good and kept as exactly."""
     from maskwell.microdata.matrices import flow_solver
@@ -53,12 +52,6 @@ def test_many_states_as_few_states(asked: dict[str, Any]) -> None:
         flow_solver.TIED_FLOWS = before
     assert inside.optimum == pytest.approx(outside.optimum, abs=1e-7)
     assert invariance_error(inside.design, v) < 1e-15
-
-
-def test_a_bound_at_its_limit_as_a_float_is_taken_for_the_limit() -> None:
-    found = optimal_matrix([12, 8, 3], Bounds.of(guess=12 / 23))
-    assert found.optimum == pytest.approx(12 / 23)
-    assert any("12/23" in note for note in found.notes)
 
 
 def test_no_library_decides_how_sums_are_made_right(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +76,7 @@ def refused(v: list[int], *, hint: str, forbidden: Any = (), band: int | None = 
     return caught.value
 
 
-def test_a_category_that_is_too_large() -> None:
+def test_bounds_that_cannot_be_kept_come_with_the_nearest_that_can() -> None:
     error = refused([80, 15, 5], posterior_own="0.7", hint="posterior_own = 0.75")
     assert "80 %" in error.message
     assert "75 % must stay" in error.message
@@ -144,7 +137,7 @@ def test_sums_are_made_right(off: float) -> None:
     assert np.abs(found / asked.scale - EVEN).astype(float).max() < 1e-7
 
 
-def test_flows_far_beyond_a_bound_are_not_returned() -> None:
+def test_wrong_flows_are_seen_and_a_corner_is_found_exactly() -> None:
     asked = program([12, 8, 4], guess="0.5")
     assert round_units(asked, to_grid(asked, np.diag([12.0, 8, 4]).ravel()), tight=0.0) is None
     built = program([12, 8, 4])
@@ -159,21 +152,12 @@ def test_flows_far_beyond_a_bound_are_not_returned() -> None:
     assert keeps_bounds(*found)
 
 
-@pytest.mark.parametrize(
-    ("asked", "kept"),
-    [
-        ({"posterior": "0.5"}, True),
-        ({"posterior": "0.49"}, False),
-        ({"guess": "1/2"}, True),
-        ({"guess": "0.49"}, False),
-        ({"least_kept": "0.01"}, False),
-        ({"changed_at_most": "2/3"}, True),
-        ({"changed_at_most": "0.66"}, False),
-        ({"changed_at_least": "0.67"}, False),
-        ({"parity": 100}, False),
-        ({"factor": 100}, False),
-    ],
-)
+KEPT: list[dict[str, object]] = [{"posterior": "0.5"}, {"guess": "1/2"}, {"changed_at_most": "2/3"}]
+LOST: list[dict[str, object]] = [{"posterior": "0.49"}, {"guess": "0.49"}, {"changed_at_most": "0.66"}]
+LOST += [{"least_kept": "0.01"}, {"changed_at_least": "0.67"}, {"parity": 100}, {"factor": 100}]
+
+
+@pytest.mark.parametrize(("asked", "kept"), [*((one, True) for one in KEPT), *((one, False) for one in LOST)])
 def test_every_bound_is_checked(asked: dict[str, object], kept: bool) -> None:
     built = program([12, 8, 4], **asked)
     units = np.array([int(x) for x in EVEN], dtype=object) * built.scale

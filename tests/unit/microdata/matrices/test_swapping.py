@@ -18,22 +18,26 @@ from maskwell.microdata.matrices.swap_flows import IntegerFlows, SwapSampler, wh
 FLOWS = [[2, 1, 0], [1, 1, 1], [0, 1, 1]]
 
 
-def test_flows_of_categories_that_do_not_occur() -> None:
+def test_flows_of_categories_that_do_not_occur_and_of_rounded_matrices() -> None:
     found = IntegerFlows.of([[2, 0, 1], [0, 0, 0], [1, 0, 0]], Categories.of(["a", "b", "c"]))
     assert found.counts.tolist() == [3, 0, 1]
     assert found.design().exact_matrix() == [[Fraction(2, 3), 0, 1], [0, 1, 0], [Fraction(1, 3), 0, 0]]
+    tiny = Fraction(1, 10**12)
+    design = Sparse.of_columns(
+        [{0: Fraction(3, 4) + tiny, 1: Fraction(1, 4) - tiny}, {0: Fraction(1, 2), 1: Fraction(1, 2)}]
+    )
+    assert whole_flows(design, [2, 1], SeededRandom(1)).counts.tolist() == [2, 1]
+    with pytest.raises(NotInvariantError):
+        whole_flows(design, [1, 2])
 
 
-def test_batches_use_up_the_flows() -> None:
+def test_batches_use_up_the_flows_neither_more_nor_less() -> None:
     codes = np.repeat([0, 1, 2], [3, 3, 2])
     np.random.default_rng(1).shuffle(codes)
     whole = SwapSampler(IntegerFlows.of(FLOWS), SeededRandom(5)).sample(codes)
     found = np.zeros((3, 3), dtype=int)
     np.add.at(found, (whole.astype(int), codes), 1)
     assert found.tolist() == FLOWS
-
-
-def test_more_or_fewer_records_than_counted() -> None:
     sampler = SwapSampler(IntegerFlows.of(FLOWS))
     sampler.sample(np.array([2, 2, 0]))
     with pytest.raises(CountsError, match="fewer records"):
@@ -66,13 +70,3 @@ def test_ties_are_settled_evenly() -> None:
         seen[order] = seen.get(order, 0) + 1
     assert set(seen) == set(permutations(range(3)))
     assert max(abs(n - 200) for n in seen.values()) < 75  # five standard deviations
-
-
-def test_a_matrix_that_is_invariant_but_for_rounding() -> None:
-    tiny = Fraction(1, 10**12)
-    design = Sparse.of_columns(
-        [{0: Fraction(3, 4) + tiny, 1: Fraction(1, 4) - tiny}, {0: Fraction(1, 2), 1: Fraction(1, 2)}]
-    )
-    assert whole_flows(design, [2, 1], SeededRandom(1)).counts.tolist() == [2, 1]
-    with pytest.raises(NotInvariantError):
-        whole_flows(design, [1, 2])

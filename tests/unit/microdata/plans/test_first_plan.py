@@ -152,7 +152,7 @@ def _looked_up(sensitive: int) -> int:
     return _Counted.looked_up - before
 
 
-def test_columns_to_compare_are_looked_up_a_few_times_each() -> None:
+def test_pairs_to_compare_are_looked_up_a_few_times_in_the_order_of_combinations() -> None:
     """Pairs of all columns were made to keep those with a randomized one: 50 million of 10,000 columns."""
     assert _looked_up(2_000) < 2.2 * _looked_up(1_000)
     plan = ReleasePlan.of(
@@ -175,39 +175,26 @@ def distinct(name: str, n: int, *, as_text: bool = False, step: int = 1) -> Cell
     return CellTable((name,), (levels,), codes, np.ones(n, dtype=np.int64))
 
 
-@pytest.mark.parametrize(
-    ("table", "role"),
-    [
-        (column("sex", "f", "m"), "few"),
-        (column("year", 2025), "constant"),
-        (column("sampling_weight", 100), "weights"),
-        (column("PWGTP", 1, 2, 3), "weights"),
-        (column("WEIGHT", "112.7", "118.3"), "weights"),
-        (column("weight_class", "light", "heavy"), "few"),
-        (column("wgt", 0, 1), "few"),
-        (column("weight", 60, 70, None), "few"),
-        (distinct("pid", 100), "id"),
-        (distinct("person", 100), "id"),
-        (distinct("expend", 100, step=7), "numbers"),
-        (distinct("surname", 100, as_text=True), "drop"),
-        (CellTable.of(["hid"], {(i,): 2 for i in range(60)}), "drop"),
-        (CellTable.of(["age"], {(i,): 90 for i in range(88)}), "many"),
-        (CellTable.of(["bmi"], {(i + 0.5,): 90 for i in range(88)}), "numbers"),
-        (CellTable.of(["job"], {(f"job {i}",): 90 for i in range(88)}), "many"),
-        (distinct("code", 100_000, step=3), "many"),
-    ],
-)
-def test_what_a_column_probably_is(table: CellTable, role: str) -> None:
-    assert guess_column(table).role == role
+ROLES = {
+    "few": [column("sex", "f", "m"), column("weight_class", "light", "heavy"), column("wgt", 0, 1)],
+    "constant": [column("year", 2025)],
+    "weights": [column("sampling_weight", 100), column("PWGTP", 1, 2, 3), column("WEIGHT", "112.7", "118.3")],
+    "id": [distinct("pid", 100), distinct("person", 100)],
+    "drop": [distinct("surname", 100, as_text=True), column("hid", *range(60), times=2)],
+    "numbers": [distinct("expend", 100, step=7), column("bmi", *(i + 0.5 for i in range(88)), times=90)],
+    "many": [column("age", *range(88), times=90), column("job", *(f"job {i}" for i in range(88)), times=90)],
+}
 
 
-def test_beside_a_height_a_weight_is_that_of_a_body() -> None:
+def test_what_a_column_probably_is_and_which_are_keys() -> None:
+    assert {role: [guess_column(table).role for table in tables] for role, tables in ROLES.items()} == {
+        role: [role] * len(tables) for role, tables in ROLES.items()
+    }
+    assert guess_column(column("weight", 60, 70, None)).role == "few"
+    assert guess_column(distinct("code", 100_000, step=3)).role == "many"
     assert guess_column(column("weight", 60, 70), bodies=True).role == "few"
     assert "Survey weights" not in starting_plan([column("weight", 60, 70), column("height", 170, 180)])
     assert guess_column(column("weight", 60, 70)).role == "weights"
-
-
-def test_keys_are_known_things_with_records_enough() -> None:
     known = [column(name, *range(5), times=40) for name in ("sex", "region", "marital", "race", "educ", "nation")]
     guesses = [*map(guess_column, [column("odd", 1, 2, 3, 4, times=50), *known])]
     assert choose_keys(guesses) == ["sex", "region"]  # a third would leave fewer than four records a cell
@@ -233,26 +220,23 @@ def test_the_plan_can_be_read_and_fits_the_file() -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_a_sensitive_value_can_be_randomized_by_taking_signs_off() -> None:
+def test_sensitive_values_and_names_with_control_characters_make_a_plan_that_can_be_read() -> None:
     tables = [column(name, "a", "b", times=10) for name in ("sex", "region", "marital", "race")]
     text = starting_plan([*tables, column("smokes", *map(str, range(20)), times=1)])
     assert read_plan(text).sensitive == ("smokes",)
     head, example = text.split("take the signs off these lines:\n")
     assert read_plan(head + "\n" + example.replace("# ", "")).protections[1].variables == ("smokes",)
+    odd = "o\x01\nd\x85\u2028d\x7f"
+    tables = [column("sex", "f", "m"), column("region", "n", "s"), distinct(odd, 100, step=3), column("k" + odd, "c")]
+    text = starting_plan(tables, telling={"k" + odd: f"{odd} gives away sex"}, others=["l" + odd])
+    assert {*read_plan(text).drop} == {"k" + odd, "l" + odd}
+    assert read_plan(starting_plan([column("sex" + odd, "f", "m")])).keys == ("sex" + odd,)
 
 
-def test_too_many_categories_are_told_what_to_do() -> None:
+def test_too_many_categories_and_none_are_told_what_to_do() -> None:
     text = starting_plan([column("sex", "f", "m"), distinct("code", 120_000, step=3)])
     assert "Too many categories to randomize; group them" in text
     assert "code (120,000 or more)" in text
     with pytest.raises(PlanError, match="between 2 and 30 different values") as caught:
         starting_plan([distinct("income", 100, step=3)], path="numbers.csv")
     assert "group values into classes" in caught.value.hint
-
-
-def test_names_with_control_characters_make_a_plan_that_can_be_read() -> None:
-    odd = "o\x01\nd\x85\u2028d\x7f"
-    tables = [column("sex", "f", "m"), column("region", "n", "s"), distinct(odd, 100, step=3), column("k" + odd, "c")]
-    text = starting_plan(tables, telling={"k" + odd: f"{odd} gives away sex"}, others=["l" + odd])
-    assert {*read_plan(text).drop} == {"k" + odd, "l" + odd}
-    assert read_plan(starting_plan([column("sex" + odd, "f", "m")])).keys == ("sex" + odd,)

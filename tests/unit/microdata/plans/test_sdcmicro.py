@@ -12,7 +12,7 @@ from maskwell.microdata import design_from_sdcmicro, plan_from_sdcmicro
 from maskwell.microdata.plans.release_plan import read_plan
 
 
-def test_each_variable_is_randomized_on_its_own_within_the_strata() -> None:
+def test_each_variable_is_randomized_on_its_own_by_numbers_or_its_matrix() -> None:
     plan = plan_from_sdcmicro(
         ["roof", "walls"],
         pd=["0.95", "0.8"],

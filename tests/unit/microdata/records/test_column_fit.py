@@ -70,7 +70,7 @@ def by_hand(rows: Rows, labels: tuple[str, ...], record: int) -> tuple[float, fl
     return single, pairs / (len(KEYS) - 1)
 
 
-def test_fits_are_those_learned_from_the_other_records() -> None:
+def test_fits_and_costs_are_those_learned_from_the_other_records() -> None:
     rows = made()
     fit, cells, records = fit_of(rows), np.array([0, 5, 11]), np.array([0, 1, 40, 77, 119])
     order = row_order(fit, rows)
@@ -105,7 +105,7 @@ def test_what_a_released_file_tells_is_learned_from_it() -> None:
     np.testing.assert_array_equal(fit.cells, fit_of(rows).cells)  # the first one is as it was
 
 
-def test_pairs_of_many_labels_count_as_single_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_of_many_labels_and_records_of_long_files_are_cut_down(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = made()
     whole = fit_of(rows)
     sizes = sorted(whole.labels.sizes[3:])

@@ -62,7 +62,7 @@ def test_what_a_column_restores_is_what_leaving_each_record_out_gives(values: in
     assert found.rows == 400
 
 
-def test_chance_is_no_dependence() -> None:
+def test_chance_is_no_dependence_and_rare_or_missing_values_are_seen() -> None:
     """Gain of unrelated columns: 0 but for chance, whose deviation is below 0.01 here; limit over ten of them."""
     target = RANDOM.integers(0, 4, 20_000).tolist()
     for values in (5, 500, 5_000, 10**9):
@@ -146,7 +146,7 @@ def test_a_copy_of_an_id_stands_for_it_whatever_it_looks_like() -> None:
     assert facts_of(nearly, target, ids=["pid"], also={"pid": pid}).stands_for == ("pid",)
 
 
-def test_records_without_a_value_are_left_out_and_columns_may_have_no_rows() -> None:
+def test_records_without_a_value_are_left_out_and_batches_number_alike() -> None:
     found = facts_of([None if i % 3 else i for i in range(3_000)], [0, 1] * 1_500)
     assert (found.rows, found.values, found.share_below(2)) == (1_000, 1_000, 1)
     assert DependenceCounter(["u"], ["v"]).facts() == []

@@ -96,7 +96,7 @@ def test_files_and_tables_are_recoded_as_by_hand(tmp_path: Path) -> None:
     assert dict(zip(found.labels(), found.counts, strict=True)) == dict(zip(twin.labels(), twin.counts, strict=True))
 
 
-def test_what_was_met_is_told(tmp_path: Path) -> None:
+def test_what_was_met_is_told_also_of_value_labels(tmp_path: Path) -> None:
     recoding = Recoding({"job": Recode(group={"trade": ("baker", "mason"), "judge": ("judge",)})})
     count_tables(recoded(MemoryTable(rows()), recoding), [("job",)])
     assert recoding.categories() == {"job": (4, 4)}
@@ -110,7 +110,7 @@ def test_what_was_met_is_told(tmp_path: Path) -> None:
     assert recoding.not_met() == {"job": ["judge", "usher"]}
 
 
-def test_what_cannot_be_recoded_is_refused_without_its_values() -> None:
+def test_what_cannot_be_recoded_is_refused_and_what_need_not_is_left() -> None:
     with pytest.raises(ParameterError, match="no number") as no_number:
         count_tables(recoded(MemoryTable(rows()), Recoding({"job": RECODES["age"]})), [("job",)])
     assert "baker" not in str(no_number.value)

@@ -69,7 +69,7 @@ def test_later_stages_see_what_earlier_ones_released_and_linked_columns_follow(
     assert work.release(given).to_pydict() == {"x": ["b", "a"], "g": ["B", "A"], "y": ["v", "u"]}
 
 
-def test_a_stage_changes_its_variables_and_nothing_else() -> None:
+def test_a_stage_changes_its_variables_and_linked_columns_and_nothing_else() -> None:
     given = batch(x=["a", "b", None, "a"], y=[1, 2, 3, 4])
     work = releaser(given, [TURN], AB, tables=[("x",)])
     assert work.release(given).to_pydict() == {"x": ["b", "a", None, "b"], "y": [1, 2, 3, 4]}
@@ -86,7 +86,7 @@ def test_a_stage_changes_its_variables_and_nothing_else() -> None:
     assert work.release(given.slice(0, 1)).to_pydict() == {"x": ["b"], "g": [None]}
 
 
-def test_columns_that_are_not_published_are_gone_with_their_notes() -> None:
+def test_columns_and_row_numbers_that_are_not_published_are_gone_with_their_notes() -> None:
     notes = {b"pandas": b'{"columns": [{"name": "pid"}, {"name": "x"}]}', b"own": b"pid 7"}
     schema = batch(x=["a", "b"], pid=[7, 8]).schema.with_metadata(notes)
     work = releaser(schema, [TURN], AB, dropped=["pid"])
@@ -115,7 +115,7 @@ def test_codes_that_stand_for_missing_values_stay_as_they_are_unless_such_a_valu
         assert work.release(given).to_pydict()["x"] == released
 
 
-def test_dictionary_columns_keep_their_kind_and_order_and_list_all_labels() -> None:
+def test_dictionary_columns_keep_their_kind_and_list_all_labels_however_many() -> None:
     levels = {"x": ["low", "mid", "high"]}
     plain = pa.array(["mid", "low", "mid"]).dictionary_encode()
     ordered = pa.DictionaryArray.from_arrays(pa.array([1, 0, 1]), pa.array(levels["x"]), ordered=True)
@@ -157,7 +157,7 @@ def test_labels_and_combinations_that_do_not_fit_are_refused_and_not_cut_or_mixe
 # ---- the order of dictionaries
 
 
-def test_the_dictionary_of_an_unchanged_column_does_not_tell_whose_value_came_first() -> None:
+def test_dictionaries_do_not_tell_whose_value_came_first_or_later() -> None:
     """Arrow and polars keep values in the order of the file: records in random order would not hide who came first."""
     first = pa.array(["z", "m", "a", None, "z"]).dictionary_encode()
     later = pa.array(["m", "y", "b"]).dictionary_encode()

@@ -59,7 +59,13 @@ def test_independent_stages_are_a_kronecker_product(seed: int, limit: int, monke
     assert arrivals.expected_uniques() == pytest.approx(uniques, abs=1e-12)
 
 
-def test_a_product_that_is_too_large_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_never_changes_is_kept_and_a_large_product_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Probabilities of parts of a key are sums of floats, here of 1 + 2**-52: what is certain stays certain."""
+    k, column = 6, ["3/44", "11/44", "4/44", "13/44", "9/44", "4/44"]
+    states = [("a", f"job {i}") for i in range(k)]
+    still = stage_of(["town", "job"], states, [[p] * k for p in column])
+    after = assess_risk(CellTable.of(["town", "job"], dict.fromkeys(states, 3)), ["town"], [still]).after
+    assert after.max_risk == 1 / (3 * k) and after.expected_uniques == 0
     rng = np.random.default_rng(15)
     monkeypatch.setattr(module, "LISTED", 0)
     monkeypatch.setattr(module, "ENTRIES", 0)
@@ -67,15 +73,6 @@ def test_a_product_that_is_too_large_says_what_to_do(monkeypatch: pytest.MonkeyP
     stages = [stage_of([name], [(i,) for i in range(SIZES[name])], matrix(SIZES[name], rng).tolist()) for name in "ab"]
     with pytest.raises(TooLargeError, match="possible cells"):
         arrivals_of(stages, table(rng), ["a", "b"])
-
-
-def test_a_key_that_never_changes_is_kept_for_sure() -> None:
-    """Probabilities of parts of a key are sums of floats, here of 1 + 2**-52: what is certain stays certain."""
-    k, column = 6, ["3/44", "11/44", "4/44", "13/44", "9/44", "4/44"]
-    states = [("a", f"job {i}") for i in range(k)]
-    still = stage_of(["town", "job"], states, [[p] * k for p in column])
-    after = assess_risk(CellTable.of(["town", "job"], dict.fromkeys(states, 3)), ["town"], [still]).after
-    assert after.max_risk == 1 / (3 * k) and after.expected_uniques == 0
 
 
 KEYS = ["region", "job", "age"]

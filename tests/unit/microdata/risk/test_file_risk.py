@@ -40,7 +40,7 @@ EXCHANGE = [
 ]
 
 
-def test_after_a_release() -> None:
+def test_before_and_after_a_release() -> None:
     released = CellTable.of(["town", "job"], {("A", "baker"): 2, ("A", "clerk"): 4, ("B", "clerk"): 5})
     report = assess_risk(TOWNS, ["town", "job"], [stage(EXCHANGE)], released=released, threshold=0.5)
     after = report.after
@@ -128,7 +128,7 @@ def test_individual_risk_is_the_integral(f: int, p: float) -> None:
     assert individual_risk(np.array([f]), np.array([f / p]))[0] == pytest.approx(integral, rel=tolerance)
 
 
-def test_contributions_of_variables_and_levels() -> None:
+def test_contributions_of_variables_and_levels_and_percentiles() -> None:
     job, town = variable_contributions(TOWNS, ["town", "job"])
     assert (job.variable, job.matches_without, job.share, town.matches_without) == ("job", 2.0, 0.5, 3.0)
     alone = variable_contributions(TOWNS, ["job"])[0]

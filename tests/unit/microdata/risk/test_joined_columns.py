@@ -89,7 +89,9 @@ def test_the_simulated_share_is_that_over_all_files_that_can_be_released(monkeyp
     assert abs(joined.right_surest - found / reached) < 4 * joined.error
 
 
-def test_the_best_of_several_intruders_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_best_of_several_intruders_is_told_also_of_matrices_that_were_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     stage, found = released(), []
     for trust in ((1.0,), (0.0,), (1.0, 0.0)):  # nothing of what was learned, too
         monkeypatch.setattr(joined_columns, "TRUST", trust)

@@ -30,11 +30,16 @@ from maskwell.microdata.stages.stage_building import build_stages
 P = [[Fraction(3, 4), Fraction(1, 6)], [Fraction(1, 4), Fraction(5, 6)]]
 
 
-def test_it_is_what_listing_every_released_file_gives() -> None:
+def test_what_listing_every_released_file_gives_whatever_the_order_of_reports() -> None:
     expected = enumerated_match([2, 3], P, 0)
     assert expected == {t: Fraction(v) for t, v in enumerate(("5/11", "45/106", "120/383", "23/94", "1/5"), 1)}
     found = told_risk([2, 3], P[0], 0)
     assert {t: found.given[t] for t in expected} == pytest.approx({t: float(v) for t, v in expected.items()}, rel=1e-13)
+    Q, labels = [["1/2", "1/4"], ["1/4", "3/4"], ["1/4", "0"]], [*"abc"]
+    truths, turned = Categories.of(labels[:2]), Categories.of(labels[::-1])
+    plain, other = Dense.of(Q, truths, Categories.of(labels)), Dense.of(Q[::-1], truths, turned)
+    np.testing.assert_array_equal(cell_risks([2, 4], plain).kept, [1 / 2, 3 / 4])
+    np.testing.assert_array_equal(cell_risks([2, 4], other).kept, [1 / 2, 3 / 4])
 
 
 def random_rows(trials: int, seed: int) -> list[tuple[list[int], list[float], int]]:
@@ -60,7 +65,7 @@ def test_the_transform_agrees_with_fractions(n: list[int], p: list[float], x: in
     assert (found.t_low, found.t_high) == (expected.t_low, expected.t_high)
 
 
-def test_the_strict_risk_looks_at_every_number_where_others_are_likelier_to_arrive() -> None:
+def test_the_strict_risk_looks_at_every_number_and_kind_of_arrival() -> None:
     small = exact_risk([1, 40], [0.2, 0.7], 0)
     assert small.strict > small.in_range  # the share of the target rises with t, up to where all arrive
     assert told_risk([1, 40], [0.2, 0.7], 0).strict == pytest.approx(small.strict, rel=1e-12)
@@ -143,14 +148,6 @@ def test_every_number_of_a_file_agrees_with_fractions(seed: int, monkeypatch: py
     assert (bound <= 1 / counts[found.cells] * (1 + 1e-12)).all()
 
 
-def test_a_record_stays_where_the_report_has_its_label_whatever_the_order_of_reports() -> None:
-    P, labels = [["1/2", "1/4"], ["1/4", "3/4"], ["1/4", "0"]], [*"abc"]
-    truths, turned = Categories.of(labels[:2]), Categories.of(labels[::-1])
-    plain, other = Dense.of(P, truths, Categories.of(labels)), Dense.of(P[::-1], truths, turned)
-    np.testing.assert_array_equal(cell_risks([2, 4], plain).kept, [1 / 2, 3 / 4])
-    np.testing.assert_array_equal(cell_risks([2, 4], other).kept, [1 / 2, 3 / 4])
-
-
 def listed_releases(counts: Sequence[int], P: Real) -> dict[tuple[int, ...], Real]:
     """For all released counts that can be, the largest chance of each cell over all released values."""
     records = [j for j, n in enumerate(counts) for _ in range(n)]
@@ -231,7 +228,7 @@ def test_values_that_no_record_has_can_be_dealt_to() -> None:
         assert report.after.max_risk_released_counts == pytest.approx(chances.max(), abs=1e-12)
 
 
-def test_what_cannot_be_told_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_all_counts_cannot_tell_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     P, counts = np.array([[0.5, 0.2, 0.1], [0.3, 0.7, 0.2], [0.2, 0.1, 0.7]]), [1, 5, 9]
     assert risks(counts, design_of(P), [2, 5, 8]) is not None
     assert risks(counts, design_of(P), [2, 5, 9]) is None  # sixteen records of fifteen

@@ -146,7 +146,7 @@ def test_parities_of_all_paths_are_those_of_the_draws(way: tuple[bool, int | Non
     assert vars(two_releases(first, kept=kept, again=then)) == largest_parities(laws)
 
 
-def test_what_the_three_ways_promise() -> None:
+def test_what_the_three_ways_promise_and_what_is_left_out() -> None:
     """Kept: one report where nothing changed, and a change is told. Fresh: the product. Once more: all finite."""
     kept, fresh, more = (two_releases(THREE, kept=k, again=again) for k, again in WAYS)
     gamma = Dense.of(THREE).parity_exact()

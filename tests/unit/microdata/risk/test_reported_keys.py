@@ -50,7 +50,7 @@ def test_the_bound_holds_against_an_intruder_who_knows_the_true_keys_of_everybod
             assert all(found[r] <= bound[keys[r]] + 1e-12 for r in range(4))
 
 
-def test_a_missing_report_hides_nobody() -> None:
+def test_the_bound_is_reached_and_a_missing_report_hides_nobody() -> None:
     """Randomization does not make one missing: the only person without a report was said to be found with 21 %."""
     table = CellTable.of(["town", "job"], {("A", None): 1, ("A", "a"): 3, ("A", "b"): 3, ("B", None): 2})
     report = assess_risk(table, ["town", "job"], parities={"job": 4})
@@ -75,7 +75,7 @@ DRUGS = {"town": ["A"] * 50 + ["B"] * 50, "drugs": ["yes"] * 16 + ["no"] * 34 + 
 WARNER = mw.design("warner", p="0.8")
 
 
-def test_a_sensitive_column_of_reports_is_judged_by_its_design() -> None:
+def test_a_sensitive_column_of_reports_or_sets_is_judged_by_its_design() -> None:
     plain = mw.risk(DRUGS, "town", sensitive_columns="drugs")
     assert any("taken as true" in flag for flag in plain.flags)
     judged = mw.risk(DRUGS, "town", sensitive_columns="drugs", designs={"drugs": WARNER})
@@ -172,7 +172,7 @@ def test_as_counted_one_by_one(number: int) -> None:
     assert coarse.fewest_values >= told["fewest_values"]
 
 
-def test_the_verb_tells_before_and_after() -> None:
+def test_the_verb_tells_before_and_after_or_refuses() -> None:
     true = {"town": [*"AABBBB"], "health": ["ill", "ill", "well", "well", "ill", "well"]}
     released = {"town": [*"ABABBB"], "health": true["health"]}
     result = mw.risk(true, "town", sensitive_columns=["health"], released=released)

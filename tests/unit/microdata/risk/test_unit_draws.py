@@ -239,7 +239,7 @@ def test_members_who_move_together_are_found_no_more_often_than_stated() -> None
     assert any(chance > careless[person] + 1e-6 for person, chance in exact.items())
 
 
-def test_a_household_with_one_draw_is_found_as_a_record_of_a_file_of_households() -> None:
+def test_a_household_with_one_draw_counts_as_one_record() -> None:
     release = assess(MemoryTable(TRUE), together_plan(keys=["roof", "hsize"], match="0.5"))
     units = release.risk.units
     assert units.known_together == pytest.approx(cell_risks([1, 2, 3], release.stages[0].design).any_release.max())

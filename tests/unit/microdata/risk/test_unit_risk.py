@@ -48,7 +48,7 @@ def assessed(data: dict[str, Any], protect: list[str], keys: list[str], **more: 
     return assess(MemoryTable(data), plan)
 
 
-def test_one_of_a_unit_is_found_as_a_slow_twin_says() -> None:
+def test_one_of_a_unit_is_found_as_a_slow_twin_says_and_every_record_has_a_unit() -> None:
     data = people()
     keys = ["roof", "sex", "relat"]
     rows = list(zip(*(data[key] for key in keys), strict=True))
@@ -147,7 +147,7 @@ def test_somebody_who_knows_all_members_finds_one_no_more_often_than_stated() ->
 # ---- what shows who belongs together
 
 
-def test_units_are_not_published_unless_accepted() -> None:
+def test_units_are_not_published_unless_accepted_and_show_changes() -> None:
     data = people()
     plan = {"keys": ["roof"], "match": "0.4", "unit": "hid", "drop": ["village", "income", "hsize"]}
     protect = [{"variables": ["roof"], "method": "mixing"}]
@@ -180,16 +180,11 @@ def test_columns_of_the_household_show_together_who_belongs_to_it() -> None:
     assert units.seen_share == pytest.approx(shown)
 
 
-@together(
-    ["more", "said"],
-    [
-        ({"order": "kept"}, "order"),
-        ({"keys": ["hid"]}, "keys"),
-        ({"id": "hid"}, "id"),
-        ({"unit": "roof"}, "randomized"),
-        ({"unit": "household"}, "no column"),
-    ],
-)
+NO_UNITS = [({"order": "kept"}, "order"), ({"keys": ["hid"]}, "keys"), ({"id": "hid"}, "id")]
+NO_UNITS += [({"unit": "roof"}, "randomized"), ({"unit": "household"}, "no column")]
+
+
+@together(["more", "said"], NO_UNITS)
 def test_what_units_cannot_be_is_said(more: dict[str, Any], said: str) -> None:
     asked = {"keys": ["roof"], "match": "0.4", "unit": "hid", **more}
     protect = [{"variables": ["roof"], "method": "mixing"}]

@@ -53,7 +53,7 @@ def test_a_category_that_does_not_occur_any_more_stays_a_state(within: Any) -> N
     assert "not those of this one" in stage.notes[0]
 
 
-def test_labels_take_the_type_of_this_file() -> None:
+def test_labels_take_the_type_of_this_file_and_missing_values_their_state() -> None:
     plan = ReleasePlan.of([{"variables": "job", "method": "method1", "theta": "1/2"}])
     first = assessed({("f", 1): 3, ("f", 2): 5, ("m", 3): 2}, plan)
     (stage,) = assessed({("f", "1"): 3, ("m", "2"): 5}, plan, read_back(first)).stages
@@ -74,7 +74,7 @@ def test_labels_take_the_type_of_this_file() -> None:
     assert stage.counts.tolist() == [4, 0]
 
 
-def test_linked_columns_follow_as_in_the_earlier_file() -> None:
+def test_linked_columns_and_rules_are_as_in_the_earlier_file() -> None:
     columns = ("job", "group")
     plan = ReleasePlan.of([{**METHOD1, "linked": "group"}])
     first = assessed({("a", "x"): 3, ("b", "x"): 5, ("c", "y"): 2}, plan, columns=columns)
@@ -82,6 +82,14 @@ def test_linked_columns_follow_as_in_the_earlier_file() -> None:
     assert stage.linked["group"] == {("a",): "x", ("b",): "x", ("c",): "y"}
     with pytest.raises(PlanError, match="does not follow as in the earlier file"):
         assessed({("a", "y"): 3, ("b", "x"): 5}, plan, read_back(first), columns)
+    # Within the columns of the rule a matrix of the same file makes no new combination; one of another file may.
+    free = ReleasePlan.of([{**METHOD1, "within": ["sex"]}])
+    first = assessed({**ONE, ("f", "c"): 4}, free)
+    ruled = ReleasePlan.of([{**METHOD1, "within": ["sex"]}], rule=[{"forbid": {"sex": ["f"], "job": ["c"]}}])
+    with pytest.raises(EditRuleError, match="what a rule forbids"):
+        assessed(ONE, ruled, read_back(first))
+    with pytest.raises(PlanError, match="no rule joins sex any more"):
+        assessed(ONE, ReleasePlan.of([METHOD1]), read_back(assessed(ONE, ruled)))
 
 
 @pytest.mark.parametrize(
@@ -97,17 +105,6 @@ def test_states_that_are_not_known_are_counted_and_not_named(counts: Cells, sayi
     with pytest.raises(UnknownCategoryError, match=saying) as raised:
         assessed(counts, plan, read_back(assessed(ONE, plan)))
     assert "secret" not in f"{raised.value}{raised.value.hint}{raised.value.objects}"
-
-
-def test_a_rule_is_looked_at_with_all_that_the_earlier_matrix_can_make() -> None:
-    """Within the columns of the rule a matrix of the same file makes no new combination; one of another file may."""
-    free = ReleasePlan.of([{**METHOD1, "within": ["sex"]}])
-    first = assessed({**ONE, ("f", "c"): 4}, free)
-    ruled = ReleasePlan.of([{**METHOD1, "within": ["sex"]}], rule=[{"forbid": {"sex": ["f"], "job": ["c"]}}])
-    with pytest.raises(EditRuleError, match="what a rule forbids"):
-        assessed(ONE, ruled, read_back(first))
-    with pytest.raises(PlanError, match="no rule joins sex any more"):
-        assessed(ONE, ReleasePlan.of([METHOD1]), read_back(assessed(ONE, ruled)))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +147,7 @@ def test_values_worked_out_by_hand() -> None:
     assert {bound: achieved(TWO_STATES, bound) for bound in BY_HAND} == pytest.approx(BY_HAND)
 
 
-def test_cells_are_looked_at_one_by_one() -> None:
+def test_every_bound_is_measured_cell_by_cell() -> None:
     assert achieved(BLOCKS, "parity") == pytest.approx(3)
     assert achieved(BLOCKS, "posterior") == 1  # the cell with one state
     assert achieved(BLOCKS, "odds") == math.inf
@@ -172,7 +169,7 @@ def release() -> Release:
     return assess_tables({columns: whole.project(columns) for columns in tables_of(plan)}, plan)
 
 
-def test_stages_meet_the_same_records() -> None:
+def test_stages_meet_the_same_records_and_shares_are_of_all() -> None:
     """u: one record of each of three categories moves. v: nine of each of three, of 11, 30 and 9."""
     away = {"a": Fraction(1), "b": Fraction(1, 30), "c": Fraction(1, 9), None: Fraction(0)}
     moved = {"x": Fraction(9, 11), "y": Fraction(9, 30), "z": Fraction(1)}

@@ -23,6 +23,7 @@ from maskwell.microdata.utility.utility_measures import cramers_v, expected_vari
 EXAMPLE = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
 
 
+ABC: list[tuple[Hashable, ...]] = [("a",), ("b",), ("c",)]
 X = stage_of(("x",), [("a",), ("b",)], [["0.9", "0.2"], ["0.1", "0.8"]], [60, 30])
 Y = stage_of(("y",), [("u",), ("v",)], [["0.85", "0.15"], ["0.15", "0.85"]], [45, 45])
 FILE = CellTable.of(["x", "y"], {("a", "u"): 36, ("a", "v"): 24, ("b", "u"): 9, ("b", "v"): 21})
@@ -41,24 +42,16 @@ def test_expected_distance_of_the_example() -> None:
     assert expected_variation(np.array([0.1, -0.1]), np.zeros(2)) == pytest.approx((0.1, 0.1))
 
 
-def test_distances_of_tables() -> None:
+def test_distances_and_associations_of_tables() -> None:
     found = table_distance([8, 2, 0], [6, 2, 2])
     assert found.largest_relative_change == pytest.approx(0.25)  # only where there was something
     assert (found.largest_change, found.changed_most) == (pytest.approx(0.2), 0)
-    assert table_distance([1, 0], [0, 1]).hellinger == pytest.approx(1)
     assert table_distance([1, 1], [1, 0]).hellinger == pytest.approx(np.sqrt(1 - np.sqrt(0.5)))
     before, after = CellTable.of(["x"], {("a",): 8, ("b",): 2}), CellTable.of(["x"], {("a",): 9, ("c",): 1})
     one = assess_utility([before], [after], [X]).variables["x"]
     assert one.categories == ("a", "b", "c")
     assert one.after.tolist() == [0.9, 0, 0.1]
     assert one.distance.total_variation == pytest.approx(0.2)
-    from scipy.stats.contingency import association
-
-    table = np.array([[10, 3, 4], [2, 8, 6]])
-    padded = np.zeros((4, 4))
-    padded[np.ix_([0, 2], [0, 1, 3])] = table
-    for same in (table, table.T, padded):
-        assert cramers_v(same) == pytest.approx(association(table, method="cramer"))
     assert cramers_v([[1, 2]]) is None
 
 
@@ -98,7 +91,7 @@ def test_linked_columns_follow_and_records_without_a_value_stay() -> None:
     table = CellTable.of(["x", "group", "z"], {("a", 1, "p"): 6, ("b", 1, "q"): 3, ("c", 2, "p"): 3, (None, 2, "q"): 1})
     stage = stage_of(
         ("x",),
-        [("a",), ("b",), ("c",)],
+        ABC,
         [["0.5", "0.25", "0.25"], ["0.25", "0.5", "0.25"], ["0.25", "0.25", "0.5"]],
         [6, 3, 3],
         linked={"group": {("a",): 1, ("b",): 1, ("c",): 2}},
@@ -112,9 +105,9 @@ def test_linked_columns_follow_and_records_without_a_value_stay() -> None:
     assert report.worst_inflation is None
 
 
-def test_inflation_of_one_variable_is_that_of_its_matrix() -> None:
+def test_inflation_is_that_of_the_matrix_for_counts_and_weights() -> None:
     counts = [12, 8, 3]
-    stage = stage_of(("x",), [("a",), ("b",), ("c",)], EXAMPLE, counts)
+    stage = stage_of(("x",), ABC, EXAMPLE, counts)
     found = inflation_of(stage, "x")
     added, p = np.diag(moved(Dense.of(EXAMPLE).matrix(), counts)) / 23**2, np.array(counts) / 23
     np.testing.assert_allclose(found.factors, 1 + added * 23 / (p * (1 - p)))
@@ -123,9 +116,7 @@ def test_inflation_of_one_variable_is_that_of_its_matrix() -> None:
     np.testing.assert_allclose(found.shift, 0, atol=1e-15)
     P = [["1/4", "3/8", "3/10"], ["3/8", "1/4", "3/10"], ["3/8", "3/8", "4/10"]]
     weights, squares = np.array([4.0, 4, 5]), np.array([10.0, 8, 25])
-    stage = stage_of(
-        ("x",), [("a",), ("b",), ("c",)], P, [2, 2, 1], weights=weights, squares=squares, invariance="weights"
-    )
+    stage = stage_of(("x",), ABC, P, [2, 2, 1], weights=weights, squares=squares, invariance="weights")
     found = inflation_of(stage, "x")
     np.testing.assert_allclose(found.added, np.diag(moved(Dense.of(P).matrix(), squares)) / weights.sum() ** 2)
     share = weights / 13
@@ -133,7 +124,7 @@ def test_inflation_of_one_variable_is_that_of_its_matrix() -> None:
     np.testing.assert_allclose(found.factors, 1 + found.added * 169 / spread)
 
 
-def test_swaps_add_nothing_and_singular_matrices_tell_nothing() -> None:
+def test_inflation_of_swaps_fixed_and_singular_matrices() -> None:
     states: list[tuple[Hashable, ...]] = [("a",), ("b",)]
     swap = inflation_of(stage_of(("x",), states, [["1/2"] * 2] * 2, [5, 5], method="swap"), "x")
     assert swap.worst == 1
@@ -143,7 +134,7 @@ def test_swaps_add_nothing_and_singular_matrices_tell_nothing() -> None:
     report = assess_utility([CellTable.of(["x"], {("a",): 5, ("b",): 3})], stages=[flat])
     assert report.to_dict()["variables"]["x"]["vif"] is None
     P = [["0.8", "0.1", "0.1"], ["0.1", "0.8", "0.2"], ["0.1", "0.1", "0.7"]]
-    stage = stage_of(("x",), [("a",), ("b",), ("c",)], P, [50, 30, 20], invariance="none", derived=False)
+    stage = stage_of(("x",), ABC, P, [50, 30, 20], invariance="none", derived=False)
     found = inflation_of(stage, "x")
     np.testing.assert_allclose(found.factors, [2.020, 2.430, 2.979], atol=5e-4)
     np.testing.assert_allclose(found.shift, [45 / 100 - 0.5, 33 / 100 - 0.3, 22 / 100 - 0.2])
@@ -151,7 +142,7 @@ def test_swaps_add_nothing_and_singular_matrices_tell_nothing() -> None:
     assert any("more than double" in flag for flag in assess_utility([table], stages=[stage]).flags)
 
 
-def test_what_was_not_counted() -> None:
+def test_what_was_not_counted_or_has_no_records() -> None:
     within = stage_of(("x",), [("n", "a"), ("n", "b")], np.eye(2), [1, 1], within=("region",))
     (pair,) = assess_utility([FILE], stages=[within]).pairs
     assert (pair.expected, pair.after, pair.kept, pair.weakened) == (None, None, None, False)
