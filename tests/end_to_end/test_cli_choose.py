@@ -9,28 +9,6 @@ from maskwell import load_design
 
 
 @pytest.mark.parametrize(
-    "options",
-    [
-        ["--k", "10", "--epsilon", "1", "--n", "2000"],
-        ["--k", "1000", "--epsilon", "0.1", "--margin", "0.001"],
-        ["--categories", "never,once,often", "--rho", "0.1", "0.5", "--closed", "--n", "1"],
-        ["--k", "4", "--gamma", "2", "--pi", "0.7,0.15,0.1,0.05", "--n", "500"],
-        ["--k", "3", "--gamma", "1.0001", "--n", "10"],
-        ["--k", "1000000", "--epsilon", "1", "--n", "2000000"],
-        ["--k", "1000000", "--epsilon", "0.01", "--margin", "0.00001"],
-    ],
-    ids=" ".join,
-)
-def test_text_fits_and_begins_and_ends_as_it_should(options: list[str]) -> None:
-    out = run("choose", *options).out
-    lines = out.splitlines()
-    assert lines[0].startswith("Recommended for ")
-    assert lines[-1].startswith("Next: maskwell design ")
-    assert max(map(len, lines)) <= 100, [line for line in lines if len(line) > 100]
-    assert "in words:" in out
-
-
-@pytest.mark.parametrize(
     ("options", "saying"),
     [
         (["--k", "5"], "demand"),

@@ -5,8 +5,6 @@ field, what forms would send, what storage holds, what is requested. True answer
 so that a true answer would be seen wherever it went.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import math
@@ -22,7 +20,6 @@ pytest.importorskip("sqlalchemy", reason="the service is not installed: pip inst
 
 
 from tests.support.kept_on_device import KEPT, kept_by
-from tests.support.running_service import chromium as started_browser
 
 from maskwell.collection.desk import Desk
 from maskwell.collection.embeds import embed_text, offline_page
@@ -175,12 +172,6 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> Survey:
     return Survey.from_toml(SURVEY, folder=folder)
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with started_browser() as started:
-        yield started
-
-
 class Platform:
     """One page of a platform, its server, and what came to it."""
 
@@ -228,27 +219,21 @@ class Platform:
         return self.field()
 
     def field(self) -> str:
-        value = self.page.evaluate("name => new FormData(document.getElementById('form')).get(name)", FIELDS[self.kind])
-        assert isinstance(value, str)
-        return value
+        return self.page.evaluate("name => new FormData(document.getElementById('form')).get(name)", FIELDS[self.kind])
 
     def watched(self) -> dict[str, Any]:
-        found = self.page.evaluate("() => watched")
-        assert isinstance(found, dict)
-        return found
+        return self.page.evaluate("() => watched")
 
     def many(self, count: int) -> list[dict[str, Any]]:
         """Many respondents, each in a frame of the page: the true answer, the report, and all that was held then."""
         self.page.goto("https://survey.test/page")
-        people = self.page.evaluate(MANY, [count, FIELDS[self.kind]])
-        assert isinstance(people, list)
-        return people
+        return self.page.evaluate(MANY, [count, FIELDS[self.kind]])
 
 
 @pytest.fixture
-def opened(chromium: Any, survey: Survey, request: pytest.FixtureRequest) -> Iterator[Platform]:
+def opened(browser: Any, survey: Survey, request: pytest.FixtureRequest) -> Iterator[Platform]:
     kind = request.param
-    with chromium.new_context() as context:
+    with browser.new_context() as context:
         context.add_init_script(OPENED)
         platform = Platform(context, kind, embed_text(survey, "secret", kind))
         yield platform
@@ -256,6 +241,9 @@ def opened(chromium: Any, survey: Survey, request: pytest.FixtureRequest) -> Ite
 
 
 every_platform = pytest.mark.parametrize("opened", list(PAGES), indirect=True)
+on_qualtrics, on_limesurvey = (
+    pytest.mark.parametrize("opened", [kind], indirect=True) for kind in ("qualtrics", "limesurvey")
+)
 
 
 def leaks(person: dict[str, Any]) -> list[str]:
@@ -299,11 +287,11 @@ LEAKY = {
 
 
 @pytest.mark.parametrize("where", LEAKY)
-def test_a_leaky_snippet_would_be_noticed(where: str, chromium: Any, survey: Survey) -> None:
+def test_a_leaky_snippet_would_be_noticed(where: str, browser: Any, survey: Survey) -> None:
     line = "return showReport(await settle(Number(ticked.value)), true);"
     snippet = embed_text(survey, "secret", "surveyjs")
     assert line in snippet
-    with chromium.new_context() as context:
+    with browser.new_context() as context:
         context.add_init_script(OPENED)
         platform = Platform(context, "surveyjs", snippet.replace(line, LEAKY[where] + line))
         people = platform.many(3)
@@ -343,22 +331,20 @@ def test_a_report_that_the_platform_kept_is_not_drawn_again(opened: Platform) ->
     assert (opened.watched()["draws"], opened.field()) == (0, "green")
 
 
-def test_nothing_is_written_before_a_draw_and_one_must_choose(chromium: Any, survey: Survey) -> None:
-    with chromium.new_context() as context:
-        context.add_init_script(OPENED)
-        platform = Platform(context, "qualtrics", embed_text(survey, "secret", "qualtrics"))
-        platform.load()
-        assert platform.page.locator("#next").is_disabled()
-        platform.page.locator(".maskwell button").click()
-        assert "choose an answer" in platform.page.locator(".maskwell [role=status]").inner_text()
-        assert platform.watched()["written"] == [] and platform.watched()["draws"] == 0
-        platform.answer(2)
-        assert platform.page.locator("#next").is_enabled()
+@on_qualtrics
+def test_nothing_is_written_before_a_draw_and_one_must_choose(opened: Platform) -> None:
+    opened.load()
+    assert opened.page.locator("#next").is_disabled()
+    opened.page.locator(".maskwell button").click()
+    assert "choose an answer" in opened.page.locator(".maskwell [role=status]").inner_text()
+    assert opened.watched()["written"] == [] and opened.watched()["draws"] == 0
+    opened.answer(2)
+    assert opened.page.locator("#next").is_enabled()
 
 
-def test_the_page_cannot_look_at_the_buttons(chromium: Any, survey: Survey) -> None:
+def test_the_page_cannot_look_at_the_buttons(browser: Any, survey: Survey) -> None:
     """Without the help of the test the tree is closed, and an event tells the page only that we were clicked."""
-    with chromium.new_context() as context:
+    with browser.new_context() as context:
         platform = Platform(context, "surveyjs", embed_text(survey, "secret", "surveyjs"))
         platform.page.goto("https://survey.test/page")
         platform.page.wait_for_selector(".maskwell")
@@ -371,17 +357,16 @@ def test_the_page_cannot_look_at_the_buttons(chromium: Any, survey: Survey) -> N
         assert platform.page.evaluate("() => document.querySelector('.maskwell').shadowRoot") is None
 
 
-def test_sets_are_handed_over_as_bits_and_people_read_their_language(chromium: Any, survey: Survey) -> None:
-    with chromium.new_context() as context:
-        context.add_init_script(OPENED)
-        platform = Platform(context, "limesurvey", embed_text(survey, "many", "limesurvey"))
-        platform.load()
-        assert platform.page.locator(".maskwell legend").inner_text() == "Was davon?"
-        assert re.fullmatch("[01]{3}", platform.answer(0))
+@on_limesurvey
+def test_sets_are_handed_over_as_bits_and_people_read_their_language(opened: Platform, survey: Survey) -> None:
+    opened.snippet = embed_text(survey, "many", "limesurvey")
+    opened.load()
+    assert opened.page.locator(".maskwell legend").inner_text() == "Was davon?"
+    assert re.fullmatch("[01]{3}", opened.answer(0))
 
 
-def test_a_design_that_was_changed_is_not_asked_with(chromium: Any, survey: Survey) -> None:
-    with chromium.new_context() as context:
+def test_a_design_that_was_changed_is_not_asked_with(browser: Any, survey: Survey) -> None:
+    with browser.new_context() as context:
         context.add_init_script(OPENED)
         snippet = embed_text(survey, "secret", "surveyjs")
         changed = snippet.replace('["2","1","1"]', '["3","1","0"]')
@@ -393,10 +378,10 @@ def test_a_design_that_was_changed_is_not_asked_with(chromium: Any, survey: Surv
 
 
 @pytest.fixture
-def tablet(chromium: Any, survey: Survey, tmp_path: Path) -> Iterator[Any]:
+def tablet(browser: Any, survey: Survey, tmp_path: Path) -> Iterator[Any]:
     file = tmp_path / "survey.html"
     file.write_text(offline_page(survey), encoding="utf-8")
-    with chromium.new_context(locale="en", accept_downloads=True) as context:
+    with browser.new_context(locale="en", accept_downloads=True) as context:
         context.add_init_script(WATCH)
         page = context.new_page()
         page.requested = []
@@ -516,10 +501,10 @@ def test_the_next_person_begins_anew_and_sees_nothing_of_the_last(tablet: Any) -
     assert tablet.locator("main input:checked").count() == 0
 
 
-def test_a_browser_without_storage_says_so(chromium: Any, survey: Survey, tmp_path: Path) -> None:
+def test_a_browser_without_storage_says_so(browser: Any, survey: Survey, tmp_path: Path) -> None:
     (tmp_path / "survey.html").write_text(offline_page(survey), encoding="utf-8")
     refuse = "Object.defineProperty(window, 'indexedDB', { get() { throw new DOMException('no', 'SecurityError'); } })"
-    with chromium.new_context() as context:
+    with browser.new_context() as context:
         context.add_init_script(refuse)
         page = context.new_page()
         page.goto((tmp_path / "survey.html").as_uri())
@@ -527,12 +512,12 @@ def test_a_browser_without_storage_says_so(chromium: Any, survey: Survey, tmp_pa
         assert page.locator("main button, #interviewer button").count() == 0
 
 
-def test_the_policy_lets_nothing_else_run(chromium: Any, survey: Survey, tmp_path: Path) -> None:
+def test_the_policy_lets_nothing_else_run(browser: Any, survey: Survey, tmp_path: Path) -> None:
     page_text = offline_page(survey).replace(
         "</body>", "<script>window.stranger = 1</script><img src='https://elsewhere.test/x.png'></body>"
     )
     (tmp_path / "survey.html").write_text(page_text, encoding="utf-8")
-    with chromium.new_context() as context:
+    with browser.new_context() as context:
         page = context.new_page()
         page.goto((tmp_path / "survey.html").as_uri())
         page.wait_for_selector("h1")

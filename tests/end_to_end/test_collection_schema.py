@@ -1,7 +1,5 @@
 """Requests that nobody thought of: from the OpenAPI document, malformed submissions, bodies that come slowly."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -51,13 +49,13 @@ class Place:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     made = Place(tmp_path_factory.mktemp("schema"))
     with TestClient(made.app) as client:
-        made.client = client  # type: ignore[attr-defined]
+        made.client = client
         yield made
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_no_request_of_the_document_is_a_fault_of_the_service(place: Place) -> None:
-    client: TestClient = place.client  # type: ignore[attr-defined]
+    client: TestClient = place.client
     schema = schemathesis.openapi.from_dict(client.get("/openapi.json").json())
     tried = 0
     for result in schema.get_all_operations():
@@ -106,7 +104,7 @@ def _damaged(body: dict[str, Any], chance: random.Random) -> bytes:
 
 def test_malformed_submissions_change_nothing(place: Place) -> None:
     chance = random.Random(28)
-    client: TestClient = place.client  # type: ignore[attr-defined]
+    client: TestClient = place.client
     before = place.store.tally(place.survey, place.survey.parts.names[0])
     for _ in range(MALFORMED):
         content = _damaged(place.body(), chance)
@@ -117,7 +115,7 @@ def test_malformed_submissions_change_nothing(place: Place) -> None:
 
 
 def test_a_body_in_pieces_is_read_up_to_its_limit(place: Place) -> None:
-    client: TestClient = place.client  # type: ignore[attr-defined]
+    client: TestClient = place.client
     kind = {"content-type": "application/json"}
     text = json.dumps(place.body()).encode()
     pieces = (text[at : at + 7] for at in range(0, len(text), 7))

@@ -1,7 +1,5 @@
 """A stratified cluster survey with two devices, described once; then shares, a contrast, a table, a model, a plot."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -121,32 +119,6 @@ def test_an_intercept_of_a_calibrated_variable_has_no_error(pupils: Any) -> None
     assert errors[0] > 1e-3 and errors[1] < 1e-6
 
 
-def test_replicates_around_their_mean_or_the_estimate(pupils: Any) -> None:
-    rng = np.random.default_rng(9)
-    drawn = pupils.w.to_numpy()[:, None] * rng.multinomial(40, [1 / 40] * 40, size=30).T[pupils.school.to_numpy()]
-    how: dict[str, Any] = {"weights": "w", "replicates": drawn, "replicate_method": "bootstrap"}
-    around, mean = (described(pupils, mw.Sampling(**how, mse=mse)).shares("cheats") for mse in (True, False))
-    kept = [(pupils[one > 0], mw.Sampling(weights=one[one > 0])) for one in drawn.T]
-    thetas = np.array([described(rows, sampling).shares("cheats").pi_hat[0] for rows, sampling in kept])
-    assert around.standard_error[0] ** 2 == pytest.approx(np.mean((thetas - around.pi_hat[0]) ** 2))
-    assert mean.standard_error[0] ** 2 == pytest.approx(np.var(thetas))
-
-
-def test_quantities_are_methods_of_the_result() -> None:
-    design = mw.design("k-ary", categories=["never", "once", "often"], epsilon=2)
-    shares = mw.Survey.from_counts({"never": 60, "once": 30, "often": 20}, design).shares()
-    any_of = shares.combine("once", "often", name="any")
-    assert any_of["any"].value == pytest.approx(1 - shares.pi_hat[0])
-    both = any_of.contrast("often", "never").ratio("often", ["once", "often"], name="repeat")
-    assert both["often - never"].value == pytest.approx(shares.pi_hat[2] - shares.pi_hat[0])
-    assert both["repeat"].value == pytest.approx(shares.pi_hat[2] / any_of["any"].value)
-    weighted = shares.contrast({"often": 2, "once": 1}, name="times")
-    assert weighted["times"].value == pytest.approx(2 * shares.pi_hat[2] + shares.pi_hat[1])
-    narrow = both.intervals("score", 0.5)
-    assert narrow.level == 0.5 and narrow["any"].high - narrow["any"].low < both["any"].high - both["any"].low
-    assert len(shares.quantities) == 0, "the shares themselves stay as they are"
-
-
 def test_a_released_folder_is_a_survey(tmp_path: Path) -> None:
     people = {"sex": ["f", "m", "m"] * 40, "region": ["north"] * 70 + ["south"] * 50}
     plan = {
@@ -171,16 +143,8 @@ def test_what_cannot_be_described_is_refused() -> None:
         mw.Survey({"items": [["a"]]}, {"items": DECKS["1"]}, mw.Sampling(weights="w")).itemsets()
 
 
-def test_no_sampling_is_a_simple_random_sample() -> None:
-    answers, warner = {"answer": ["yes", "no", "no"] * 40}, mw.design("warner", p="0.8")
-    plainly, with_none = mw.Survey(answers, {"answer": warner}), mw.Survey(answers, {"answer": warner}, None)  # type: ignore[arg-type]
-    assert with_none.shares().to_dict() == plainly.shares().to_dict()
-
-
 @pytest.mark.parametrize("sampling", [None, mw.Sampling(weights="w")])
-def test_a_table_of_rows_with_designs_of_their_own_is_the_mean_of_rows_turned_around(
-    sampling: mw.Sampling | None,
-) -> None:
+def test_a_table_of_rows_with_designs_of_their_own_is_the_mean_of_rows_turned_around(sampling: mw.Sampling | None):
     """By hand: a row gives the outer product of its columns of the inverse matrices; the table is their mean."""
     draws, n = np.random.default_rng(3), 600
     decks = [mw.design("warner", p=p, categories=["yes", "no"]) for p in ("0.8", "0.7")]
@@ -199,12 +163,3 @@ def test_a_table_of_rows_with_designs_of_their_own_is_the_mean_of_rows_turned_ar
     np.testing.assert_allclose(found.pi_hat, shares, atol=1e-12)
     np.testing.assert_allclose(found.standard_error, errors, atol=1e-12)
     np.testing.assert_allclose(found.margin("z").pi_hat, shares.sum(0), atol=1e-12)
-
-
-def test_a_table_says_which_designs_it_needs() -> None:
-    decks = [mw.design("warner", p=p) for p in ("0.8", "0.7")]
-    answers = {"wave": [1, 2] * 30, "y": ["yes", "no", "no"] * 20, "sex": ["f", "m"] * 30}
-    survey = mw.Survey(answers, {"y": [mw.When({"wave": wave}, deck) for wave, deck in enumerate(decks, 1)]})
-    with pytest.raises(mw.MaskwellError, match="tell the shares only together") as raised:
-        survey.table("y", "sex", method="ml")
-    assert 'method="moments"' in raised.value.hint

@@ -1,7 +1,5 @@
 """Sheets of devices as a printer gives them: pages, paper, text and cards that hold their text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -16,36 +14,31 @@ LENGTHY = (
 )
 THREE = ["--categories", "never,once,often"]
 LONG = '"no, not that I remember","yes, once or twice in the last year","yes, more often than that"'
-DESIGNS = {
-    "warner": ["warner", "--p", "0.7"],
-    "forced": ["forced", "--truth", "3/4", "--yes", "1/6", "--no", "1/12"],
-    "simmons": ["simmons", "--p", "0.7", "--beta", "1/4"],
-    "kary": ["k-ary", *THREE, "--gamma", "3"],
-    "words": ["k-ary", "--categories", LONG, "--gamma", "3"],
-    "many": ["k-ary", "--k", "14", "--gamma", "6"],
-    "evaded": ["forced", "--truth", "3/4", "--yes", "1/6", "--no", "1/12", "--categories", "evaded,honest"],
-    "agree": ["crosswise", "--q", "1/6", "--categories", "evaded,honest"],
-    "mangat": ["mangat", "--p", "0.7"],
-    "twice": ["simmons-twice", "--p1", "0.6", "--p2", "0.7"],
-    "wide": ["k-ary", "--categories", "从来没有过这样的事情,只有一次或者两次,经常这样做", "--gamma", "3"],
-}
-SHEETS = {  # the options, and how many pages they make
-    "warner": ([], 4),
-    "forced": (["--dice"], 3),
-    "simmons": ([], 4),
-    "kary": (["--spinner"], 4),
-    "words": (["--general"], 4),
-    "many": (["--general"], None),
-    "evaded": (["--dice", "--forms", "--study", "Tax survey of 2027"], 6),
-    "agree": ([], 3),
-    "mangat": ([], 4),
-    "twice": ([], 5),
-    "wide": (["--general"], 4),
+SHEETS = {  # the design, the options, and how many pages they make
+    "warner": (["warner", "--p", "0.7"], [], 4),
+    "forced": (["forced", "--truth", "3/4", "--yes", "1/6", "--no", "1/12"], ["--dice"], 3),
+    "simmons": (["simmons", "--p", "0.7", "--beta", "1/4"], [], 4),
+    "kary": (["k-ary", *THREE, "--gamma", "3"], ["--spinner"], 4),
+    "words": (["k-ary", "--categories", LONG, "--gamma", "3"], ["--general"], 4),
+    "many": (["k-ary", "--k", "14", "--gamma", "6"], ["--general"], None),
+    "evaded": (
+        ["forced", "--truth", "3/4", "--yes", "1/6", "--no", "1/12", "--categories", "evaded,honest"],
+        ["--dice", "--forms", "--study", "Tax survey of 2027"],
+        6,
+    ),
+    "agree": (["crosswise", "--q", "1/6", "--categories", "evaded,honest"], [], 3),
+    "mangat": (["mangat", "--p", "0.7"], [], 4),
+    "twice": (["simmons-twice", "--p1", "0.6", "--p2", "0.7"], [], 5),
+    "wide": (
+        ["k-ary", "--categories", "从来没有过这样的事情,只有一次或者两次,经常这样做", "--gamma", "3"],
+        ["--general"],
+        4,
+    ),
 }
 
 
 def sheets(name: str, *options: str, question: str = QUESTION) -> Path:
-    run("design", *DESIGNS[name], "-o", f"{name}.json", "--force")
+    run("design", *SHEETS[name][0], "-o", f"{name}.json", "--force")
     run("device", f"{name}.json", *options, "--question", question, "-o", f"{name}.html", "--force")
     return Path(f"{name}.html")
 
@@ -53,15 +46,14 @@ def sheets(name: str, *options: str, question: str = QUESTION) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHEETS)
 def test_sheets_are_printed_whole(browser: Any, name: str) -> None:
-    options, pages = SHEETS[name]
+    _, options, pages = SHEETS[name]
     file = sheets(name, *options, "--paper", "letter")  # the shorter of the two
     with opened(browser, file) as page:
         pdf = printed(page)
         found = measured(page)
     sections = file.read_text(encoding="utf-8").count('<section class="page')
     assert len(pdf.pages) == (sections if pages is None else pages)
-    assert found["overflowing"] == 0
-    assert found["width"] <= 1
+    assert found["overflowing"] == 0 and found["width"] <= 1
     texts = text_of(pdf)
     assert "How to answer" in texts[0]
     assert QUESTION in texts[0]
@@ -85,7 +77,7 @@ def test_both_papers_with_and_without_what_browsers_add(browser: Any, paper: str
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["forced", "agree", "twice", "kary"])
 def test_a_lengthy_question_still_fits(browser: Any, name: str) -> None:
-    options, pages = SHEETS[name]
+    _, options, pages = SHEETS[name]
     with opened(browser, sheets(name, *options, "--paper", "letter", question=LENGTHY)) as page:
         assert len(printed(page).pages) == pages
 

@@ -1,15 +1,13 @@
-"""The notebooks run from their first cell to the last; the numbers of the one about bribes are worked out again."""
-
-from __future__ import annotations
+"""The notebooks and the recipes of the documentation run; numbers of the notebook about bribes are worked out again."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import optimize, special, stats
-from tests.support.regression import gradient_of, hessian_of, mixed_log_likelihood
+from scipy import stats
 
 pytest.importorskip("pandas")
 pytest.importorskip("matplotlib")
@@ -53,8 +51,6 @@ def check_bribes(names: dict[str, Any]) -> None:
             check_row(frame.loc[(sector, category)], survey_mean(reports, score, part), 20)
     gap = gap_of(reports, scores["any"])
     assert frame.loc[("gap", "any")][["estimate", "standard_error"]].tolist() == pytest.approx(gap, rel=1e-9)
-    check_model(names["model"], reports, code > 0)
-    check_population(names["overall"], reports, code > 0)
 
 
 def check_row(row: Any, numbers: tuple[float, float, float], firms: int) -> None:
@@ -91,64 +87,6 @@ def between_firms(reports: Any, parts: Any) -> float:
     return float(sum(len(one) * one.var(ddof=1) for _, one in sums.groupby("size")))
 
 
-def check_model(model: Any, reports: Any, reported_any: Any) -> None:
-    """The estimates are the top of a likelihood that is a plain sum over nodes, and the errors are its curvature."""
-    X, a, b = matrix_of(reports), *chances(reported_any)
-    theta = np.append(model.params.to_numpy(), model.random.deviation)
-
-    def likelihood(x: Any) -> float:
-        return mixed_log_likelihood(x, X, a, b, reports["firm"].to_numpy(), nodes=61, reach=6.0)
-
-    assert model.log_likelihood == pytest.approx(likelihood(theta), abs=1e-5)
-    assert np.abs(gradient_of(likelihood, theta, 1e-4)).max() < 1e-3
-    covariance = np.linalg.inv(-hessian_of(likelihood, theta))
-    assert model.bse.to_numpy() == pytest.approx(np.sqrt(np.diag(covariance))[:-1], rel=1e-3)
-    check_predictions(model, X, theta, covariance)
-
-
-def matrix_of(reports: Any) -> Any:
-    sector = reports["sector"].to_numpy()
-    ones = np.ones(len(sector))
-    return np.column_stack([ones, sector == "health", sector == "retail", reports["woman"].to_numpy()]).astype(float)
-
-
-def chances(reported_any: Any) -> tuple[Any, Any]:
-    """Of each report, for people who took a bribe and for others."""
-    return np.where(reported_any, 10 / 11, 1 / 11), np.where(reported_any, 2 / 11, 9 / 11)
-
-
-def check_predictions(model: Any, X: Any, theta: Any, covariance: Any) -> None:
-    """Everyone in one sector after the other, over all firms; intervals on the scale of log odds."""
-    places = ["building", "health", "retail"]
-    frame = model.predictions(at={"sector": places}).to_frame()
-    points = np.linspace(-8, 8, 801)
-    weights = stats.norm.pdf(points) / stats.norm.pdf(points).sum()
-    for place, row in zip(places, frame.to_numpy(), strict=True):
-        moved = np.column_stack([X[:, 0], np.full((len(X), 2), [place == "health", place == "retail"]), X[:, 3]])
-
-        def mean(x: Any, rows: Any = moved) -> float:
-            return float((special.expit((rows @ x[:-1])[:, None] + x[-1] * points) @ weights).mean())
-
-        share, slope = mean(theta), gradient_of(mean, theta, 1e-5)
-        error = float(np.sqrt(slope @ covariance @ slope))
-        half = stats.norm.ppf(0.975) * error / (share * (1 - share))
-        ends = special.expit(special.logit(share) + np.array([-half, half]))
-        assert row.tolist() == pytest.approx([share, error, *ends], rel=2e-3)
-
-
-def check_population(overall: Any, reports: Any, reported_any: Any) -> None:
-    """Where the weighted scores of the reports sum to zero."""
-    X, a, b = matrix_of(reports), *chances(reported_any)
-    weights = reports["weight"].to_numpy()
-
-    def likelihood(x: Any) -> float:
-        share = special.expit(X @ x)
-        return float((weights * np.log(share * a + (1 - share) * b)).sum() / weights.sum())
-
-    found = optimize.minimize(lambda x: -likelihood(x), np.zeros(4), options={"gtol": 1e-8})
-    assert overall.params.to_numpy() == pytest.approx(found.x, abs=1e-4)
-
-
 def test_the_page_about_bribes_is_the_notebook(root: Path) -> None:
     """Line by line, but for how a page shows results."""
     page = (root / "docs/tutorials/bribes.md").read_text(encoding="utf-8")
@@ -156,3 +94,52 @@ def test_the_page_about_bribes_is_the_notebook(root: Path) -> None:
     code = [line for cell in cells(root, "bribes") if cell["cell_type"] == "code" for line in cell["source"]]
     other = {line.rstrip("\n") for line in code} - lines - {""}
     assert other == {"choice", "mw.device(design)", "shares", "picture", "model"}
+
+
+LIBRARIES = {"DuckDB": ["duckdb"], "polars": ["polars"], "Dask": ["dask", "dask.dataframe"], "Message queues": []}
+
+
+def test_every_recipe_is_tried(root: Path) -> None:
+    assert re.findall("^## (.*)$", page(root), flags=re.MULTILINE) == [*LIBRARIES]
+
+
+@pytest.mark.filterwarnings("default")  # of libraries that are not ours
+@pytest.mark.parametrize("title", LIBRARIES)
+def test_a_recipe_runs(title: str, root: Path, tmp_path: Path, monkeypatch) -> None:
+    for library in ("pyarrow", "pandas", *LIBRARIES[title]):
+        pytest.importorskip(library, reason=f"no {library}: its recipe is not tried here")
+    start, *sections = page(root).split("\n## ")
+    section = next(section for section in sections if section.startswith(f"{title}\n"))
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in (*blocks(start), *blocks(section)):
+        exec(compile(block, "docs/how-to/other-engines.md", "exec"), names)
+
+
+def test_a_release_in_python(root: Path, tmp_path: Path, monkeypatch) -> None:
+    """Every line of the page, and what its comments say."""
+    for library in ("pandas", "pyarrow", "jinja2", "matplotlib"):
+        pytest.importorskip(library)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for block in blocks((root / "docs/how-to/release-in-python.md").read_text()):
+        exec(compile(block, "docs/how-to/release-in-python.md", "exec"), names)
+    assert names["release"].risk.after.max_risk <= 0.2 + 1e-9
+    assert {path.name for path in Path("released/internal").iterdir()} == {
+        "report.html",
+        "receipt.json",
+        "risk.csv",
+        "manifest.json",
+    }
+    assert [point.label for point in names["tried"].points if point.chosen] == ["match 0.2"]
+    assert names["kept"].estimate.bias is None and 0 < names["bounded"].estimate.bias.max() <= 0.05
+    assert "the plan" in repr(names["tried"]) and Path("map.svg").read_text().startswith("<svg")
+    assert {"low", "high"} == set(names["people"]["income"]) and names["fit"].n == 1000
+
+
+def page(root: Path) -> str:
+    return (root / "docs/how-to/other-engines.md").read_text()
+
+
+def blocks(text: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)

@@ -1,7 +1,5 @@
 """The wheel with its plain dependencies and nothing else: the main job is done, and a missing extra is named."""
 
-from __future__ import annotations
-
 import ast
 import email
 import os

@@ -1,7 +1,5 @@
 """Every printed device realises the matrix that estimates use: the sheets are read and followed word by word."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
@@ -153,9 +151,6 @@ def test_sheets_realise_the_design(family: str, parameters: dict[str, Any], how:
         pytest.skip("these coins would have too many outcomes")
 
 
-# ---- labels
-
-
 @pytest.mark.parametrize(
     ("family", "parameters"), [case for case in CASES if PROCEDURES[case[0]].truths == ("yes", "no")]
 )
@@ -197,9 +192,6 @@ def test_odd_labels(how: dict[str, Any]) -> None:
 def test_labels_that_cannot_be_told_apart_on_paper(labels: list[Hashable]) -> None:
     with pytest.raises(LabelError, match="told apart on paper"):
         make_device(mw.design("k-ary", categories=Categories.of(labels), gamma=3))
-
-
-# ---- designs of no family
 
 
 @together("seed", range(40))

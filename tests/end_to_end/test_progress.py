@@ -1,7 +1,5 @@
 """How far the work is: on a terminal in one line, in a log a line every now and then."""
 
-from __future__ import annotations
-
 import io
 import time
 from collections.abc import Callable
@@ -44,14 +42,6 @@ def test_a_log_hears_every_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None
     after = stream.getvalue()
     time.sleep(0.15)
     assert stream.getvalue() == after  # the work has ended
-
-
-def test_a_log_hears_of_work_before_the_first_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.StringIO()
-    monkeypatch.setattr("sys.stderr", stream)
-    monkeypatch.setattr(output, "LOG_SECONDS", 0.05)
-    with Progress():
-        assert lines_of(stream, 1)[0].startswith("  working  (")
 
 
 def test_short_work_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,5 @@
 """Terminals and pipes of every kind: what cannot be shown is spelled, and what cannot be written is told."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -89,3 +89,13 @@ def running(database: str, folder: Path, *, workers: int = 1) -> Iterator[Runnin
     finally:
         if service.process.poll() is None:
             service.stop()
+
+
+def press(page: Any, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def answer(page: Any, label: str, button: str = "Next") -> None:
+    """Tick an answer and press a button."""
+    page.get_by_label(label, exact=True).check()
+    press(page, button)
