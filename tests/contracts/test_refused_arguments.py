@@ -25,9 +25,8 @@ MASKED = np.ma.masked_array([3, 2], [True, False])
 
 def anchored(**changed: Any) -> Any:
     said = ["yes", "no"] * 10
-    return mw.estimation.regression.fit_with_anchor(
-        np.arange(20.0), said, COIN, mw.estimation.regression.Anchor(said, COIN), **changed
-    )
+    fit, anchor = mw.estimation.regression.fit_with_anchor, mw.estimation.regression.Anchor(said, COIN)
+    return fit(np.arange(20.0), said, COIN, anchor, **changed)
 
 
 def surveyed(denominator: float) -> Any:

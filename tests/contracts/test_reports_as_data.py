@@ -159,6 +159,10 @@ def masks(name: str) -> Any:
     return DESIGNS[name].sample(CODES, random=SeededRandom(8)).data
 
 
+def characters(row: Any) -> str:
+    return "".join(map(str, np.unpackbits(row, count=11, bitorder="little")))
+
+
 FORMS: dict[str, Callable[[Any], Any]] = {
     "list of bytes": lambda bits: [row.tobytes() for row in bits],
     "tuple of bytes": lambda bits: tuple(row.tobytes() for row in bits),
@@ -176,12 +180,8 @@ FORMS: dict[str, Callable[[Any], Any]] = {
     "cut": lambda bits: pa.array([b"??", *(row.tobytes() for row in bits), b"???"])[1:-1],
     "cut, fixed": lambda bits: pa.array([b"??", *(row.tobytes() for row in bits)], pa.binary(BYTES))[1:],
     "no chunks and some": lambda bits: pa.chunked_array([[], [row.tobytes() for row in bits], []], pa.binary()),
-    "characters as bytes": lambda bits: pa.array(
-        ["".join(map(str, row)).encode() for row in np.unpackbits(bits, axis=1, count=11, bitorder="little")]
-    ),
-    "large texts": lambda bits: pa.array(
-        ["".join(map(str, row)) for row in np.unpackbits(bits, axis=1, count=11, bitorder="little")], pa.large_string()
-    ),
+    "characters as bytes": lambda bits: pa.array([characters(row).encode() for row in bits]),
+    "large texts": lambda bits: pa.array([*map(characters, bits)], pa.large_string()),
 }
 
 
@@ -301,12 +301,9 @@ def test_what_is_no_form_of_counts_is_refused(form: Any) -> None:
 
 def test_what_is_no_table_of_counts_is_refused() -> None:
     good = counts_to_arrow([PRIVATE, SEEDED])
-    lost = pa.table(
-        {**{n: good.column(n) for n in ("design", "private", "values")}, "n": pa.array([None, 4], pa.int64())}
-    )
-    hole = pa.table(
-        {**{n: good.column(n) for n in ("design", "private", "n")}, "values": pa.array([[1, None], [1, 1]])}
-    )
+    kept = {n: good.column(n) for n in ("design", "private", "values", "n")}
+    lost = pa.table({**kept, "n": pa.array([None, 4], pa.int64())})
+    hole = pa.table({**kept, "values": pa.array([[1, None], [1, 1]])})
     texts = pa.table({**{n: good.column(n) for n in ("design", "private", "n")}, "values": pa.array(["a", "b"])})
     for table in (good.drop_columns(["n"]), lost, hole, texts):
         with pytest.raises(ReportError):

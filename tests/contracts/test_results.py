@@ -84,9 +84,8 @@ def examples() -> dict[str, Result]:
     }
     released = mw.release(pd.DataFrame(people), plan, random=mw.SeededRandom(1))
     certificate = mw.certify(warner)
-    anchored = estimate_with_anchor(
-        data["y"], warner, Anchor(mw.randomize({"y": ["[no]"] * n}, {"y": warner})["y"], warner)
-    )
+    anchor = Anchor(mw.randomize({"y": ["[no]"] * n}, {"y": warner})["y"], warner)
+    anchored = estimate_with_anchor(data["y"], warner, anchor)
     comparison = mw.compare(warner, other)
     made: list[Result] = [
         counts,

@@ -132,9 +132,8 @@ def _said(stages: list[Stage]) -> list[list[str]]:
 def test_the_verdict_about_every_table_is_that_of_the_expected_table(seed: int) -> None:
     random = np.random.default_rng([3, seed])
     protections, file = plan_of(random), file_of(random)
-    columns = (
-        (*COLUMNS, "e") if any("linked" in one for one in protections) else COLUMNS
-    )  # else e is not known to follow
+    linked = any("linked" in one for one in protections)  # else e is not known to follow
+    columns = (*COLUMNS, "e") if linked else COLUMNS
     check_verdicts(protections, margin(file, (*COLUMNS, "e"), columns), columns)
 
 

@@ -31,9 +31,8 @@ def test_no_chance_exceeds_one_over_the_records_or_the_bound(row: tuple[list[int
     counts, p, x = row
     risk = told_risk(counts, p, x)
     for t, given_t in risk.given.items():
-        assert risk.pmf[t] < 1e-12 or given_t <= (1 + 1e-9) / max(
-            t, counts[x]
-        )  # unlikelier ones have lost their digits
+        most = (1 + 1e-9) / max(t, counts[x])
+        assert risk.pmf[t] < 1e-12 or given_t <= most  # unlikelier ones have lost their digits
     assert risk.unconditional <= risk.strict * (1 + 1e-9) + 1e-300
     assert risk.in_range <= risk.strict * (1 + 1e-9) + 1e-300
     if p[x] > 1e-9:

@@ -79,7 +79,6 @@ def test_drawn_flows_keep_every_count(counts: list[int], theta: Fraction, seed: 
     assert found.counts.tolist() == counts
     assert np.bincount(found.rows, found.amounts, len(counts)).tolist() == counts
     for j in range(len(counts)):
-        for i, n in zip(
-            *(a[found.starts[j] : found.starts[j + 1]].tolist() for a in (found.rows, found.amounts)), strict=True
-        ):
+        own = slice(found.starts[j], found.starts[j + 1])
+        for i, n in zip(found.rows[own].tolist(), found.amounts[own].tolist(), strict=True):
             assert abs(n - design.columns_exact(j)[i] * counts[j]) < 1

@@ -155,9 +155,8 @@ def test_numbers_dates_and_bytes_of_any_type_are_found():
 def test_unknown_values_are_listed_with_counts():
     values = ["a", *"xxyz", *map(str, range(10))]
     told = r"14 of 15 .* 2 categories \(first in row 1, counted from 0\)"
-    with quiet(
-        UnknownCategoryError, match=told, values=r"^'x' \(2 times\), 'y' \(1 time\), .* '9' \(1 time\)$"
-    ) as caught:
+    listed = r"^'x' \(2 times\), 'y' \(1 time\), .* '9' \(1 time\)$"
+    with quiet(UnknownCategoryError, match=told, values=listed) as caught:
         Categories.of(["a", "b"]).encode(values)
     assert caught.value.objects["offenders"]["x"] == 2
     assert caught.value.objects["count"] == 14
@@ -218,9 +217,8 @@ def test_missing_as_a_category_needs_that_category():
 
 
 def test_what_is_missing():
-    assert all(
-        map(is_missing, [None, math.nan, np.float32("nan"), np.datetime64("NaT"), Decimal("NaN"), Decimal("sNaN")])
-    )
+    assert all(map(is_missing, [None, math.nan, np.float32("nan"), np.datetime64("NaT"), Decimal("NaN")]))
+    assert is_missing(Decimal("sNaN"))
     assert not any(map(is_missing, ["", 0, False, "nan", (math.nan,), [], np.array([1, 2])]))
 
 

@@ -35,13 +35,10 @@ def read(path: str | Path, **more: Any) -> str:
     return read_document(path, error=DataFileError, hint="check it", **more)
 
 
-def test_text_with_and_without_a_mark_of_byte_order(tmp_path: Path) -> None:
+def test_a_document_is_read_whole_from_a_file_or_a_pipe(tmp_path: Path) -> None:
     for start in (b"", b"\xef\xbb\xbf"):
         (tmp_path / "d").write_bytes(start + "é\n".encode())
         assert read(tmp_path / "d") == "é\n"
-
-
-def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=lambda: pipe.write_bytes(b"x" * 200_000))

@@ -48,9 +48,7 @@ def test_a_coin_falls_with_exactly_its_probability(p: str, bits: int) -> None:
 
 
 @thorough
-@given(
-    st.fractions(min_value=0, max_value=1, max_denominator=500), st.lists(st.integers(0, 15), min_size=30, max_size=30)
-)
+@given(st.fractions(0, 1, max_denominator=500), st.lists(st.integers(0, 15), min_size=30, max_size=30))
 def test_settle_compares_with_the_number_that_the_words_spell(p: Fraction, run: list[int]) -> None:
     leading, bits = run[0] << 4 | run[1], 8
     number = sum((Fraction(word, 16**i) for i, word in enumerate(run, start=1)), Fraction(0))

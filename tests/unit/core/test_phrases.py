@@ -40,9 +40,11 @@ def test_last_bits_do_not_decide_half_way(half_way: float, spec: str, shown: str
     assert {format(Printed(value), spec) for value in neighbours(half_way)} == {shown}
 
 
-def test_without_it_they_would() -> None:
+def test_last_bits_would_decide_without_it_and_small_numbers_keep_their_sign() -> None:
     assert {f"{value:.3f}" for value in neighbours(1.3125)} == {"1.312", "1.313"}
     assert {math.ceil(1000 * value) for value in neighbours(0.3)} == {300, 301}
+    assert [f"{Printed(x):.2f}" for x in (-1e-9, -0.004, -0.005, -0.006)] == ["0.00", "0.00", "-0.01", "-0.01"]
+    assert f"{Printed(-1e-9):.2g}" == "-1e-09"
 
 
 @given(st.decimals(-(10**6), 10**6, places=7, allow_nan=False), st.integers(0, 5))
@@ -71,11 +73,6 @@ def test_extreme_values_are_formatted_as_ever(value: float, spec: str) -> None:
 @pytest.mark.parametrize("spec", [".2f", ".3g", ".1e", "+.1f", "8.2f", ".1%"])
 def test_zero_has_no_sign(spec: str) -> None:
     assert format(Printed(-0.0), spec) == format(0.0, spec)
-
-
-def test_nothing_is_too_small_to_have_a_sign_where_it_is_shown() -> None:
-    assert [f"{Printed(x):.2f}" for x in (-1e-9, -0.004, -0.005, -0.006)] == ["0.00", "0.00", "-0.01", "-0.01"]
-    assert f"{Printed(-1e-9):.2g}" == "-1e-09"
 
 
 @pytest.mark.parametrize("places", [0, 1, 3])

@@ -18,16 +18,13 @@ from maskwell.procedures.category_encodings import bits
 NAMES = [f"item{i}" for i in range(70)]
 
 
-def test_seventy_items_are_never_numbered() -> None:
+def test_seventy_items_are_never_numbered_and_their_file_comes_back(tmp_path) -> None:
     design = bits(NAMES, p="0.9")
     assert design.k == design.m == 2**70
     assert design.parity_exact() == 9**70 and design.rank() == 2**70 and design.identifiable
     with pytest.raises(TooLargeError, match="more than one code can number"):
         design.sample(np.array([0]))
     assert mw.certify(design).to_dict() and mw.audit(design).to_dict()["k"] == 2**70
-
-
-def test_a_design_file_of_seventy_items_comes_back(tmp_path) -> None:
     design = bits(NAMES, probabilities=[Fraction(6 + i % 3, 10) for i in range(70)])
     design.save(tmp_path / "d.json")
     again = item_bits(mw.load_design(tmp_path / "d.json"))

@@ -37,34 +37,28 @@ def test_a_file_beyond_a_limit(limit, most, design, saying, tmp_path: Path, monk
     assert not (tmp_path / "e.json").exists()
 
 
-def test_twenty_thousand_truths_with_two_reports_are_audited_at_once() -> None:
+def test_designs_of_thousands_of_states_are_audited_at_once_and_not_compared() -> None:
     design = matrix(20_000, 30, m=2)
     found = audit(design).to_dict()  # takes a second; it was minutes
     assert found["average_security"] is None and found["l1"] is None
     lines = audit_report(found, design, "d.json")
     assert any(line.split()[:2] == ["average", "security"] and "not worked out: too many" in line for line in lines)
+    with pytest.raises(TooLargeError, match="3,000 categories"):
+        compare(band(3000), Uniform.from_gamma(3, Categories.numbered(3000)))
 
 
-def test_the_parities_of_rows_are_exact_where_floats_are_equal() -> None:
+def test_parities_of_rows_and_reasons_are_exact() -> None:
     big = 10**30
     design = Dense.from_integers([[big, big + 1, 1], [big + 1, big, 1], [big, big, 2]])
     rows = design.exact_matrix()
     assert design.row_parities() == [max(row) / min(row) for row in rows]
     assert design.parity_exact() == max(design.row_parities())
     assert design.details()["row_parities"] == [float(parity) for parity in design.row_parities()]
-
-
-def test_the_reason_why_a_sparse_design_is_not_admissible_is_that_of_the_matrix() -> None:
     columns = [[5, 1, 1], [1, 5, 2], [1, 1, 4]]
     dense = Dense.from_integers(columns)
     sparse = Sparse.of_columns([dict(enumerate(column)) for column in columns])
     reasons = [audit(design).to_dict()["inadmissible_because"] for design in (dense, sparse)]
     assert reasons[0] == reasons[1] and reasons[0]
-
-
-def test_designs_of_thousands_of_states_that_depend_are_not_compared() -> None:
-    with pytest.raises(TooLargeError, match="3,000 categories"):
-        compare(band(3000), Uniform.from_gamma(3, Categories.numbered(3000)))
 
 
 HUGE = Categories(range(2**32 + 3))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
+import pytest
 from tests.support.examples import numbered
 
 from maskwell.core import Categories, SeededRandom
-from maskwell.designs import Composed, Dense, Kronecker, Uniform, wire
+from maskwell.designs import Composed, Dense, Kronecker, Uniform, kronecker, wire
+from maskwell.designs.kronecker import along_axes
 
 
 def test_compositions_can_be_shown_and_products_of_the_truth_are_it() -> None:
@@ -53,3 +56,26 @@ def test_signed_codes_do_not_cost_eight_bytes_a_row() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak - reports.data.nbytes < 30 * 10**6
+
+
+@pytest.mark.parametrize("shape", [(2,), (2, 3), (3, 2, 4), (2, 70, 3), (65, 2), (2, 2, 2, 2, 2, 2, 2, 2)])
+@pytest.mark.parametrize("more", [0, 1])
+def test_equals_the_kronecker_product(shape, more):
+    rng = np.random.default_rng(len(shape) + more)
+    matrices = [rng.normal(size=(size + more if size < 9 else size, size)) for size in shape]
+    x = rng.normal(size=int(np.prod(shape)))
+    got = along_axes(x, shape, [lambda y, A=A: y @ A.T for A in matrices])
+    assert np.allclose(got, reduce(np.kron, matrices) @ x, rtol=1e-9, atol=1e-9)
+
+
+def test_long_axes_are_never_written_out():
+    """An axis longer than the limit only sees the tables themselves, not an identity matrix of its size."""
+    seen = []
+
+    def watch(x):
+        seen.append(x.shape)
+        return x
+
+    size = kronecker.TOGETHER + 1
+    along_axes(np.zeros(2 * size), (2, size), [watch, watch])
+    assert (size, size) not in seen

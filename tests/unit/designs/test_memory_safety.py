@@ -82,9 +82,7 @@ for design in ({", ".join(DESIGNS)}):
     assert run(script, plain=plain) == ""
 
 
-@paths
-def test_reports_with_bad_codes_are_refused(plain: bool) -> None:
-    script = """
+BAD_REPORTS = """
 for data in (
     np.array([0, 3]),
     np.array([2**32], dtype=np.uint64),
@@ -97,36 +95,26 @@ for data in (
     np.array([0, -1, 2]),
 ):
     refused(lambda: uniform.tally(Reports(uniform.fingerprint, 3, "codes", data)), data)
-"""
-    assert run(script, plain=plain) == ""
-
-
-@paths
-@pytest.mark.parametrize("design", ["subset", "unary"])
-def test_reports_with_bad_masks_are_refused(design: str, plain: bool) -> None:
-    script = f"""
-for data in (
-    np.array([[0b11000000]], dtype=np.uint8),
-    np.array([[0b11000011]], dtype=np.uint8),
-    np.array([[0b00001001]], dtype=np.uint8),
-    np.full((4, 2), 3, dtype=np.uint8),
-    np.full(4, 3, dtype=np.uint8),
-    np.full((4, 1), 3, dtype=np.int64),
-    np.full((4, 1), 3, dtype=np.float64),
-    np.zeros((4, 0), dtype=np.uint8),
-):
-    refused(lambda: {design}.tally(Reports({design}.fingerprint, 3, "bits", data)), data)
-"""
-    assert run(script, plain=plain) == ""
-
-
-@paths
-def test_sets_of_the_wrong_size_are_refused(plain: bool) -> None:
-    script = """
+for design in (subset, unary):
+    for data in (
+        np.array([[0b11000000]], dtype=np.uint8),
+        np.array([[0b11000011]], dtype=np.uint8),
+        np.array([[0b00001001]], dtype=np.uint8),
+        np.full((4, 2), 3, dtype=np.uint8),
+        np.full(4, 3, dtype=np.uint8),
+        np.full((4, 1), 3, dtype=np.int64),
+        np.full((4, 1), 3, dtype=np.float64),
+        np.zeros((4, 0), dtype=np.uint8),
+    ):
+        refused(lambda: design.tally(Reports(design.fingerprint, 3, "bits", data)), data)
 for mask in (0, 1, 7):
     data = np.array([[3], [mask], [3]], dtype=np.uint8)
     refused(lambda: subset.tally(Reports(subset.fingerprint, 3, "bits", data)), data)
     if unary.tally(Reports(unary.fingerprint, 3, "bits", data)).n != 3:
         print("unary")
 """
-    assert run(script, plain=plain) == ""
+
+
+@paths
+def test_reports_with_bad_codes_masks_and_sizes_are_refused(plain: bool) -> None:
+    assert run(BAD_REPORTS, plain=plain) == ""

@@ -1,4 +1,4 @@
-"""Merging rows that tell the same."""
+"""Merged rows of a matrix, and the one order of rows in which a design and its mirror image are alike."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from fractions import Fraction
 from types import FrameType
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.support.examples import EXAMPLES
 
+from maskwell.core import Categories
 from maskwell.designs import Dense
 from maskwell.designs.proofs import is_transition, verify_garbling
 from maskwell.designs.rational import product
-from maskwell.designs.row_reduction import equivalent, reduce_rows, reduce_rows_near, reduction_of
+from maskwell.designs.row_reduction import canonical_order, equivalent, reduce_rows, reduce_rows_near, reduction_of
+from maskwell.errors import LabelError
+from maskwell.procedures.statement_cards import warner
 
 TENTH = Fraction(1, 10)
 TWICE = [[3 * TENTH, TENTH], [3 * TENTH, TENTH], [4 * TENTH, 8 * TENTH]]
@@ -50,9 +55,7 @@ def test_there_and_back_on_every_structure(name: str) -> None:
 def test_many_rows_take_work_in_proportion() -> None:
     rng = random.Random(1)
     rows = [[Fraction(rng.randint(1, 9)) for _ in range(4)] for _ in range(1600)]
-    assert calls_of(lambda: reduce_rows(rows)) < 6 * calls_of(lambda: reduce_rows(rows[:400])), (
-        "four times as many rows"
-    )
+    assert calls_of(lambda: reduce_rows(rows)) < 6 * calls_of(lambda: reduce_rows(rows[:400])), "four times the rows"
 
 
 def calls_of(work: Callable[[], object]) -> int:
@@ -109,3 +112,51 @@ def test_equivalence_is_blind_to_order_splitting_and_rounding_unless_told_not_to
     shift = Fraction(1, 10**11)
     b = [[a[0][0] + shift, a[0][1]], [a[1][0] - shift, a[1][1]]]
     assert equivalent(a, b) and not equivalent(a, b, rtol=0) and not equivalent(a, b, rtol=1e-12)
+
+
+YES_NO = Categories.of(["yes", "no"])
+
+
+@given(st.fractions(0, 1, max_denominator=20), st.fractions(0, 1, max_denominator=20))
+def test_a_design_and_its_mirror_are_one(a: Fraction, b: Fraction) -> None:
+    labels = Categories.of(["x", "y"])
+    one = canonical_order(Dense.of([[a, b], [1 - a, 1 - b]], YES_NO, labels))
+    other = canonical_order(Dense.of([[1 - a, 1 - b], [a, b]], YES_NO, labels))
+    assert one.design.exact_matrix() == other.design.exact_matrix()
+    if one.design.m == 2:
+        first = one.design.exact_matrix()[0]
+        assert first[0] >= first[1]
+
+
+def test_never_and_always_ties_and_merging() -> None:
+    """A report that never comes is dropped, one that only comes from the sensitive category is first."""
+    P = [["0", "1/2"], ["0", "0"], ["1/2", "1/2"], ["1/2", "0"]]
+    found = canonical_order(Dense.of(P, YES_NO, Categories.of(list("abcd"))))
+    assert found.design.outputs.labels == ("d", "c", "a")
+    assert found.reports == ((3,), (2,), (0,))
+    P = [["1/10", "2/10"], ["2/10", "1/10"], ["4/10", "2/10"], ["3/10", "5/10"]]
+    design = Dense.of(P, YES_NO, Categories.of(list("abcd")))
+    assert canonical_order(design).design.outputs.labels == ("c", "b", "d", "a")
+    merged = canonical_order(design, merge=True)
+    assert merged.design.outputs.labels == (("b", "c"), "d", "a")
+    assert merged.reports == ((1, 2), (3,), (0,))
+    assert merged.design.exact_matrix()[0] == [Fraction(6, 10), Fraction(3, 10)]
+
+
+def test_categories_by_declared_sensitivity() -> None:
+    P = [["0.7", "0.1", "0.2"], ["0.2", "0.7", "0.1"], ["0.1", "0.2", "0.7"]]
+    design = Dense.of(P, Categories.of(["a", "b", "c"]))
+    found = canonical_order(design, most_sensitive_first=["c", "a", "b"])
+    assert found.categories == (2, 0, 1)
+    assert found.design.inputs.labels == ("c", "a", "b")
+    assert [row[0] for row in found.design.exact_matrix()] == [Fraction(7, 10), Fraction(1, 5), Fraction(1, 10)]
+    assert found.design.outputs.labels == ("c", "a", "b")
+    swapped = canonical_order(warner("0.7"), most_sensitive_first=["no", "yes"])
+    assert swapped.design.outputs.labels == ("no", "yes")
+
+
+@pytest.mark.parametrize("order", [["a", "b"], ["a", "b", "b"], ["a", "b", "d"]])
+def test_a_sensitivity_that_is_no_order_is_refused(order: list[str]) -> None:
+    design = Dense.of([["0.5"] * 3, ["0.5"] * 3], Categories.of(["a", "b", "c"]), YES_NO)
+    with pytest.raises(LabelError):
+        canonical_order(design, most_sensitive_first=order)

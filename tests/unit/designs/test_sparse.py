@@ -98,14 +98,6 @@ def test_columns_and_parts_that_do_not_fit_are_refused() -> None:
         Sparse.stacked([tall], [[0, 1]])
 
 
-def test_parts_stacked_anywhere_keep_their_entries() -> None:
-    parts, places = [some(3, 2, 1), some(4, 3, 2)], [[5, 0, 3], [6, 2, 1, 4]]
-    P = Sparse.stacked(parts, places, Categories.of(list("abcdefg"))).exact_matrix()
-    for part, place in zip(parts, places, strict=True):
-        assert [[P[i][j] for j in place] for i in place] == part.exact_matrix()
-    assert sum(p > 0 for row in P for p in row) == 3 * 2 + 4 * 3
-
-
 @pytest.mark.parametrize("places", [[[0, 1], [1, 2]], [[0, 1], [2, 4]], [[0, 1, 2], [3]], [[0], [1, 2]]])
 def test_places_that_are_not_the_states_are_refused(places: list[list[int]]) -> None:
     pair = Sparse.of_columns([{0: 1, 1: 1}, {0: 1, 1: 1}])
@@ -212,23 +204,25 @@ def test_parity_where_floats_do_not_tell_chances_apart_or_from_zero() -> None:
     assert unseen.parity_exact() == dense_twin(unseen).parity_exact()
 
 
-def test_components_of_states() -> None:
+def test_components_and_stacked_parts_keep_their_entries() -> None:
     design = Sparse.of_columns([{0: 1, 3: 1}, {2: 1}, {1: 1}, {3: 1}, {4: 1}])
     assert design.components().tolist() == [0, 1, 1, 0, 2]
     tall = Sparse.of_columns([{0: 1, 1: 1}, {2: 1}, {1: 1, 3: 1}], Categories.of(list("abc")), Categories.numbered(6))
     assert tall.components().tolist() == [0, 1, 0]
+    parts, places = [some(3, 2, 1), some(4, 3, 2)], [[5, 0, 3], [6, 2, 1, 4]]
+    P = Sparse.stacked(parts, places, Categories.of(list("abcdefg"))).exact_matrix()
+    for part, place in zip(parts, places, strict=True):
+        assert [[P[i][j] for j in place] for i in place] == part.exact_matrix()
+    assert sum(p > 0 for row in P for p in row) == 3 * 2 + 4 * 3
 
 
-def test_the_direction_that_reports_cannot_show_is_named() -> None:
+def test_what_cannot_be_solved_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     design = Sparse.of_columns([{0: 1}, {1: 1, 3: 1}, {2: 1}, {1: 1, 3: 1}])
     with pytest.raises(NotIdentifiableError, match="rank 3 for 4") as raised:
         design.solve(np.full(4, 0.25))
     direction: Any = raised.value.objects["null_direction"]
     np.testing.assert_allclose(design.forward(direction), 0, atol=1e-12)
     assert np.linalg.norm(direction) == pytest.approx(1)
-
-
-def test_components_too_large_to_solve_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(column_arrays, "SOLVE_LIMIT", 99)
     design = some(10, 10, 1)
     with told(TooLargeError, match="10 states"):

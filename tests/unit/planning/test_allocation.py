@@ -109,9 +109,8 @@ def test_bad_strata(strata: list[Stratum], given: dict[str, Any], said: str) -> 
 def test_two_samples_of_simmons_device(p1: float, p2: float, pi: float, beta: float) -> None:
     """The closed form: n_1 / n_2 = s_1 / s_2, whatever joins the two traits."""
     p1, p2 = round(p1, 4), round(p2, 4)
-    found = allocate_samples(
-        [unrelated(p1), unrelated(p2)], np.outer([pi, 1 - pi], [beta, 1 - beta]).ravel(), wanted=OWN, n=10**6
-    )
+    joined = np.outer([pi, 1 - pi], [beta, 1 - beta]).ravel()
+    found = allocate_samples([unrelated(p1), unrelated(p2)], joined, wanted=OWN, n=10**6)
     lam = [p * pi + (1 - p) * beta for p in (p1, p2)]
     s = [(1 - q) * np.sqrt(x * (1 - x)) for q, x in zip((p2, p1), lam, strict=True)]
     assert found.fractions[0] == pytest.approx(s[0] / sum(s), rel=1e-6)

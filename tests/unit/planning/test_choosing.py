@@ -68,7 +68,7 @@ def test_the_recommendation_follows_its_rule(k, demand):
     assert "5 %" in choice.reason
 
 
-def test_the_three_cases_of_the_rule():
+def test_the_three_cases_of_the_rule_whatever_the_last_bits():
     assert (
         "is one category" in choose(2, 3).reason
         and "no design of this parity is more informative" in choose(2, 3).reason
@@ -79,6 +79,13 @@ def test_the_three_cases_of_the_rule():
     large = choose(1000, Demand.from_epsilon(1))
     assert large.recommended.label == "subset selection of size 269"
     assert "92.4 times as many" in large.reason
+    options = by_name(choose(10, Demand.from_gamma(3)))
+    # In floats 1.05 x / x - 1 is above 0.05.
+    for x in (0.1, 0.3, 0.7, 1.1, 1.3, 2.3, 3.7, 7.1):
+        subset = replace(options["subset"], added_variance=x)
+        for more, name in ((1.05, "k-ary"), (1.0500001, "subset")):
+            diagonal = replace(options["k-ary"], added_variance=more * x)
+            assert recommend([diagonal, subset], 0.0)[0].name == name
 
 
 def test_l_diversity_is_never_ranked():
@@ -115,14 +122,11 @@ def test_the_needed_n_is_the_smallest(k, margin):
         assert option.n >= choice.ranked[0].n
 
 
-def test_warner_needs_as_many_as_the_literature_says():
+def test_respondents_are_those_of_the_literature_and_worst_cases_cover_all_shares():
     """Three cards in ten lie: the share 0.1 to within 0.05."""
     choice = choose(2, Fraction(7, 3), margin="0.05", pi=["0.1", "0.9"])
     assert choice.recommended.variance == pytest.approx(1.4025)
     assert (choice.n, choice.respondents.direct_n) == (2156, 139)
-
-
-def test_worst_case_covers_all_shares():
     choice = choose(4, 3, n=1000)
     rng = np.random.default_rng(1)
     variances = [choice.design.share_variance(pi).max() for pi in rng.dirichlet([0.3] * 4, 2000)]
@@ -164,16 +168,6 @@ def test_the_design_is_that_of_the_family_and_keeps_a_closed_demand():
     assert choice.design.provenance["parameters"] == {"size": "17", "epsilon": "1"}
     demand = Demand.from_rho("0.1", "0.5", closed=True)
     assert choose(4, demand).design.parity_exact() < 9
-
-
-def test_five_per_cent_more_is_little_whatever_the_last_bits():
-    """In floats 1.05 x / x - 1 is above 0.05."""
-    options = by_name(choose(10, Demand.from_gamma(3)))
-    for x in (0.1, 0.3, 0.7, 1.1, 1.3, 2.3, 3.7, 7.1):
-        subset = replace(options["subset"], added_variance=x)
-        for more, name in ((1.05, "k-ary"), (1.0500001, "subset")):
-            diagonal = replace(options["k-ary"], added_variance=more * x)
-            assert recommend([diagonal, subset], 0.0)[0].name == name
 
 
 LABELS, PI = ["never", "once", "often"], ["0.7", "0.2", "0.1"]

@@ -184,9 +184,8 @@ def test_at_equal_ratio_warner_beats_simmons_exactly_when_beta_is_below_one_half
     other = simmons(round(p, 6), round(beta, 6))
     found = compare(other, warner("0.8"), measure="ratio", at="first", pi=np.array([pi, 1 - pi]))
     assert found.equalised is not None and found.equalised.equally_private
-    variances = [
-        float(d.share_variance(np.array([pi, 1 - pi]))[0]) for d in (found.equalised.first, found.equalised.second)
-    ]
+    pair = found.equalised.first, found.equalised.second
+    variances = [float(d.share_variance(np.array([pi, 1 - pi]))[0]) for d in pair]
     beta = round(beta, 6)
     assert beta == 0.5 or (variances[1] < variances[0]) == (beta < 0.5)
 

@@ -110,7 +110,7 @@ def test_admissible_designs_need_not_be_identifiable_and_are_left() -> None:
     assert (found.improved, found.design) == (False, design)
 
 
-def test_a_demand_is_reached_within_rounding() -> None:
+def test_rounding_is_no_room_and_a_tiny_gamma_is_no_rounding() -> None:
     """A design made from epsilon is rounded down by some 1e-19: nothing is to be gained from that."""
     design = Uniform.from_epsilon(1, ABC)
     from maskwell.privacy import Demand
@@ -122,9 +122,6 @@ def test_a_demand_is_reached_within_rounding() -> None:
     assert found.improved
     assert found.design.parity_exact() == gamma
     check(found)
-
-
-def test_floats_that_stand_for_an_admissible_design() -> None:
     gamma = math.e
     P = (np.eye(3) * (gamma - 1) + 1) / (gamma + 2)
     P[0, 0] += 1e-14
@@ -138,10 +135,7 @@ def test_floats_that_stand_for_an_admissible_design() -> None:
     weights = sorted(exact.design.weights)  # type: ignore[attr-defined]
     assert weights[0] < 1e-13, "what rounding left is a report of its own"
     check(exact)
-
-
-def test_a_tiny_gamma_is_not_taken_for_rounding() -> None:
-    """Relative to what it may tell, a design of parity 1 + 1e-12 can be as wasteful as any other."""
+    # Relative to what it may tell, a design of parity 1 + 1e-12 can be as wasteful as any other.
     tiny = Fraction(1, 10**12)
     first = [(1 + tiny) / 2, (1 + tiny / 2) / 2, Fraction(1, 2)]
     design = Dense.of([first, [1 - p for p in first]])

@@ -48,6 +48,7 @@ def test_closed_and_exact_demands_are_kept_exactly():
     closed = Demand.from_rho("1/7", "1/2", closed=True)
     assert closed.gamma_exact == 6
     assert minimax_sizes(10, closed) == (2,)
+    # A hair below 5 is not 5, unless a float says so.
     hair = Fraction(1, 10**15)
     assert matching_l(10, 6) == (5.0, 5, 5)
     assert matching_l(10, 6 + hair)[1:] == (4, 5)

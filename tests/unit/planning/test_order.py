@@ -233,7 +233,7 @@ def floats(rows: Any) -> Dense:
     return dense(np.asarray(rows, dtype=float))
 
 
-def test_a_product_of_floats_is_recognised_and_marked() -> None:
+def test_products_of_floats_and_nearly_equal_designs_are_recognised_and_marked() -> None:
     rng = np.random.default_rng(8)
     P = rng.dirichlet(np.ones(3), 5).T  # three reports of five categories: rounding leaves the row space
     A = rng.dirichlet(np.ones(4), 3).T @ P
@@ -242,9 +242,6 @@ def test_a_product_of_floats_is_recognised_and_marked() -> None:
     assert 0 < (found.residual or 0) < 1e-12
     strict = settled(floats(P), floats(A), tolerance=0)
     assert (strict.holds, strict.how) == (False, "rank")
-
-
-def test_nearly_equal_designs_are_equivalent_up_to_rounding_only() -> None:
     P, A = (dense(Uniform.from_gamma(3 + shift, ABC).exact_matrix()) for shift in (0, Fraction(1, 10**10)))
     order = order_of(P, A, tolerance="1e-8")
     assert (order.verdict, order.exact) == ("equivalent", False)

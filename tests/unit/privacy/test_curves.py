@@ -109,15 +109,12 @@ def test_what_samples_show_is_unsafe_and_what_is_used_is_not(edge: float) -> Non
     assert float(bound.lower) <= exact < float(bound.upper)
 
 
-def test_ends_are_covered_only_where_the_least_ratio_there_is_given() -> None:
+def test_ends_are_covered_where_a_lower_bound_is_given_for_them() -> None:
     open_ended = Smooth(lambda p: p ** (1 / 3)).bound(upper=True)
     assert "1e-9" in open_ended.notes[0]
     closed = Smooth.of(lambda p: p ** (1 / 3), at_zero=10**6, at_one=3).bound(upper=True)
     assert closed.notes == () and closed.lower <= 3 and not closed.attained
-
-
-def test_what_is_given_for_an_end_is_a_lower_bound_that_may_be_reached() -> None:
-    """The infimum of this curve is 2: it lies between what is given for the end and what was seen."""
+    # The infimum of this curve is 2: it lies between what is given for the end and what was seen.
     bound = Smooth.of(math.sqrt, at_zero=10**4, at_one="3/2").bound(upper=True)
     assert bound.lower == Fraction(3, 2) and float(bound.upper) == pytest.approx(2, rel=1e-6)
     demand = Demand.from_curves(upper=Smooth.of(math.sqrt, at_one="3/2"), lower=Lines.of([(0, 0), (1, "1/2")]))
@@ -223,13 +220,10 @@ def test_bad_curves(make: Callable[[], object], words: str) -> None:
         make()
 
 
-def test_a_value_held_at_a_single_prior_counts() -> None:
+def test_closed_demands_must_stay_below_an_attained_bound() -> None:
     steps = Steps.of([], [1], points=[("0.5", "0.6")])
     bound = steps.bound(upper=True)
     assert (bound.lower, bound.attained) == (Fraction(3, 2), True)
-
-
-def test_closed_demands_must_stay_below_an_attained_bound() -> None:
     closed, strict = (Demand.from_rho("0.1", "0.5", closed=c) for c in (True, False))
     assert closed.gamma_exact == strict.gamma_exact == 9
     assert strict.allows(Fraction(9)) and not closed.allows(Fraction(9))

@@ -122,10 +122,8 @@ def test_audit_holds_what_an_auditor_asks_for() -> None:
 def test_a_design_that_says_little_is_not_admissible_for_being_close_to_silent() -> None:
     """Tolerances are measured against what a row says, so that parity close to 1 does not hide a wasted report."""
     tiny = Fraction(1, 10**7)
-    third = [Fraction(1, 3)] * 3
-    wasteful = Dense.of(
-        [[third[0] + tiny, third[0], third[0] - tiny], [third[1]] * 3, [third[2] - tiny, third[2], third[2] + tiny]]
-    )
+    third = Fraction(1, 3)
+    wasteful = Dense.of([[third + tiny, third, third - tiny], [third] * 3, [third - tiny, third, third + tiny]])
     assert wasteful.parity() < 1 + 1e-6 and not wasteful.is_admissible()
     fine = Uniform.from_gamma(1 + Fraction(1, 10**6), numbered(3))
     assert Dense.of(fine.exact_matrix()).is_admissible()
