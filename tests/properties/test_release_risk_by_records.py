@@ -95,14 +95,8 @@ def _told(chances: Sequence[dict[Record, Fraction]], i: int, own: Record) -> dic
     unconditional, in_range, strict = _risk(chances, i, own)
     every = max(_risk(chances, i, row)[2] for row in {*chances[i], own})
     kept = chances[i].get(own, Fraction(0))
-    return {
-        "unconditional": unconditional,
-        "after": every,
-        "in_range": in_range,
-        "strict": strict,
-        "any_release": every,
-        "kept": kept,
-    }
+    found = {"unconditional": unconditional, "after": every, "in_range": in_range, "strict": strict}
+    return found | {"any_release": every, "kept": kept}
 
 
 def _risk(chances: Sequence[dict[Record, Fraction]], i: int, row: Record) -> tuple[Fraction, Fraction, Fraction]:

@@ -206,11 +206,7 @@ LIES: dict[str, tuple[str, tuple[Any, ...], Any]] = {
     "a version as a truth value": ("dense", ("version",), True),
     "another kind": ("subset", ("design", "kind"), "l-diverse"),
     "a kind nobody knows": ("subset", ("design", "kind"), "superset"),
-    "a demand in a language of its own": (
-        "mixture",
-        ("claims", "demand", "stated"),
-        {"language": "delta", "delta": "7"},
-    ),
+    "a demand in its own language": ("mixture", ("claims", "demand", "stated"), {"language": "delta", "delta": "7"}),
     "a demand not in lowest terms": ("dense", ("claims", "demand", "stated", "rho1"), "2/20"),
     "an integer with a leading zero": ("mixture", ("design", "exact", "truth"), "06"),
     "an entry not in lowest terms": ("improved", ("claims", "improves", "garbling"), "doubled entry"),
