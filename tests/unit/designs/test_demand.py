@@ -81,10 +81,8 @@ def test_parity_is_exactly_what_was_asked_in_exact_numbers(gamma: Any, k: int) -
 @pytest.mark.parametrize("k", [2, 1000])
 def test_integers_of_the_exact_form_stay_short(k: int) -> None:
     """A browser compares two words; the exact form of an ordinary epsilon has no more than 64 bits."""
-    for design in (
-        Uniform.from_epsilon(1, Categories.numbered(k)),
-        Subset.from_epsilon(1, Categories.numbered(k), size=1),
-    ):
+    categories = Categories.numbered(k)
+    for design in (Uniform.from_epsilon(1, categories), Subset.from_epsilon(1, categories, size=1)):
         assert int(design.exact_form()["denominator"]) <= 2**64
 
 

@@ -266,16 +266,9 @@ def test_l_diversity_stands_beside():
 
 
 @pytest.mark.parametrize(
-    "call",
-    [
-        lambda: frontier(5),
-        lambda: frontier(5, [2], epsilons=[1]),
-        lambda: frontier(5, []),
-        lambda: frontier(5, [1]),
-        lambda: frontier(1, [2]),
-        lambda: frontier(5, [2], n=0),
-    ],
+    ("k", "gammas", "more"),
+    [(5, None, {}), (5, [2], {"epsilons": [1]}), (5, [], {}), (5, [1], {}), (1, [2], {}), (5, [2], {"n": 0})],
 )
-def test_refusals_of_a_frontier(call):
+def test_refusals_of_a_frontier(k, gammas, more):
     with pytest.raises(ParameterError):
-        call()
+        frontier(k, gammas, **more)

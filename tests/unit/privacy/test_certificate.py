@@ -377,15 +377,8 @@ def test_short_files_that_ask_for_billions_are_refused_at_once() -> None:
     run = "import json, resource, sys; resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30,) * 2);"
     run += "from tests.support import certificates as made\nfor name, text in json.load(sys.stdin):"
     run += " print(name, made.maskwell_holds(text), made.page_holds(text), flush=True)"
-    ran = subprocess.run(
-        [sys.executable, "-c", run],
-        input=json.dumps(texts),
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=made.CHECKER.parents[2],
-        timeout=30,
-    )
+    options: Any = {"capture_output": True, "text": True, "cwd": made.CHECKER.parents[2], "timeout": 30}
+    ran = subprocess.run([sys.executable, "-c", run], input=json.dumps(texts), check=False, **options)
     assert ran.stdout.splitlines() == [f"{name} False False" for name, _ in texts], ran.stderr
     assert ran.returncode == 0
 
