@@ -85,10 +85,8 @@ def test_privacy_and_chances_of_reports_are_those_of_the_matrix(name: str) -> No
     assert design.parity_exact() == expected
     assert type(design.parity_exact()) in (Fraction, float)
     close(design.parity(), float(expected))
-    close(
-        design.epsilon(),
-        math.log(expected.numerator) - math.log(expected.denominator) if expected != math.inf else math.inf,
-    )
+    logarithm = math.log(expected.numerator) - math.log(expected.denominator) if expected != math.inf else math.inf
+    close(design.epsilon(), logarithm)
     design, twin = EXAMPLES[name], twin_of(name)
     close(design.guess_probability(), twin.guess(np.full(design.k, 1 / design.k)))
     ties = np.repeat([3.0, 1.0], [1, design.k - 1]) / (design.k + 2)

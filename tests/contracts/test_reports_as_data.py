@@ -216,16 +216,10 @@ def test_anything_else_is_refused_without_a_traceback_of_another_library(wrong: 
         DESIGNS["subset"].tally(wrong_columns()[wrong])
 
 
-@together(
-    "column",
-    [
-        [b"\x07\x00", None],
-        pa.array([b"\x07\x00", None]),
-        pd.Series([b"\x07\x00", None]),
-        pl.Series([b"\x07\x00", None]),
-    ],
-    ids=["list", "Arrow", "pandas", "polars"],
-)
+SOME = [b"\x07\x00", None]
+
+
+@together("column", [SOME, pa.array(SOME), pd.Series(SOME), pl.Series(SOME)], ids=["list", "Arrow", "pandas", "polars"])
 def test_a_missing_report_is_said(column: Any) -> None:
     with pytest.raises(MissingValueError, match=r"1 of 2 reports"):
         DESIGNS["subset"].tally(column)
@@ -280,15 +274,8 @@ def test_counts_of_parts_travel_as_json_and_as_rows_of_a_table(name: str) -> Non
 
 def broken_forms() -> list[Any]:
     good = PRIVATE.to_dict()
-    changed = [
-        ("values", [1.5]),
-        ("values", [True]),
-        ("values", [2**70]),
-        ("values", None),
-        ("values", [-1]),
-        ("n", -1),
-        ("n", 2**63),
-    ]
+    changed: list[tuple[str, Any]] = [("values", values) for values in ([1.5], [True], [2**70], None, [-1])]
+    changed += [("n", -1), ("n", 2**63)]
     changed += [("n", 1.0), ("version", 2), ("maskwell", "design"), ("more", 1)]
     return [None, [], {}, "x", {k: v for k, v in good.items() if k != "private"}, *({**good, k: v} for k, v in changed)]
 

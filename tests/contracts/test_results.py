@@ -87,40 +87,22 @@ def examples() -> dict[str, Result]:
     anchor = Anchor(mw.randomize({"y": ["[no]"] * n}, {"y": warner})["y"], warner)
     anchored = estimate_with_anchor(data["y"], warner, anchor)
     comparison = mw.compare(warner, other)
-    made: list[Result] = [
-        counts,
-        shares,
-        shares.estimate,
-        shares.estimate.intervals(),
-        *shares.quantities[:1],
+    made: list[Result] = [counts, shares, joint, fitted, anchored, certificate, comparison, mw.device(warner)]
+    made += [shares.estimate, shares.estimate.intervals(), *shares.quantities[:1], mw.verify(certificate)]
+    made += [joint.conditional(given="region"), joint.odds_ratio(), joint.independence(), fitted.wald_test("age")]
+    made += [fitted.marginal_effects(), fitted.predictions(at={"age": [0, 1]}), fitted.compare(smaller)]
+    made += [released.release, released.release.risk, released.release.utility]
+    made += [comparison.given, comparison.given.order]
+    made += [
         estimate_with(data, direct="region").estimate,
         estimate_unknown(Released.of([60, 40]), categories=["a", "b"]),
-        joint,
-        joint.conditional(given="region"),
         joint.difference({"y": yes}, given="region", between=("south", "no_rth")),
-        joint.odds_ratio(),
-        joint.independence(),
         mw.estimation.goodness_of_fit(counts, warner),
-        fitted,
-        fitted.marginal_effects(),
-        fitted.predictions(at={"age": [0, 1]}),
-        fitted.compare(smaller),
-        fitted.wald_test("age"),
-        anchored,
         mw.mine(baskets, bits, min_support=0.4),
         mw.risk(people, ["town", "job"], receipt=released.receipt(internal=True)),
-        released.release.risk,
-        released.release,
-        released.release.utility,
         mw.verbs.dry_run(people, plan),
         estimate_with(released.data, receipt=released.receipt(), columns="job"),
-        mw.device(warner),
         mw.audit(warner, mw.Demand.from_epsilon(1)),
-        certificate,
-        mw.verify(certificate),
-        comparison,
-        comparison.given,
-        comparison.given.order,
         mw.choose(3, epsilon=1),
         mw.planning.plan_sample(warner, n=1000),
         mw.planning.plan_test(warner, pi=[0.1, 0.9], against=0.15, power=0.8),

@@ -116,13 +116,8 @@ def _said(stages: list[Stage]) -> list[list[str]]:
     """What the documents for users say, who know only the receipt."""
     return kept_of(
         [
-            {
-                "variables": [*stage.variables],
-                "within": [*stage.within],
-                "linked": [*stage.linked],
-                "method": "pram",
-                "invariance": stage.invariance,
-            }
+            {name: [*getattr(stage, name)] for name in ("variables", "within", "linked")}
+            | {"method": "pram", "invariance": stage.invariance}
             for stage in stages
         ]
     )

@@ -28,17 +28,13 @@ def problems(draw: st.DrawFn) -> tuple[Dense, Real]:
     return design, counts
 
 
-def slope_at(design: Dense, counts: Real, pi: Real) -> Real:
-    P, seen = design.matrix(), counts > 0
-    return (counts[seen] / counts.sum() / (P[seen] @ pi)) @ P[seen]
-
-
 @often
 @given(problems())
 def test_conditions_of_optimality(problem: tuple[Dense, Real]) -> None:
     design, counts = problem
     found = maximise([design], [counts])
-    slope = slope_at(design, counts, found.pi)
+    P, seen = design.matrix(), counts > 0
+    slope = (counts[seen] / counts.sum() / (P[seen] @ found.pi)) @ P[seen]
     assert found.gap <= 1e-9
     assert (found.pi >= 0).all()
     assert abs(found.pi.sum() - 1) <= 1e-12

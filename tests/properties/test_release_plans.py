@@ -39,14 +39,8 @@ def plans(draw: st.DrawFn) -> ReleasePlan:
     variable, other, within = draw(st.lists(names, min_size=3, max_size=3, unique=True))
     protect = [draw(protections(variable, within)), draw(protections(other, within))]
     forbid = {variable: draw(labels), within: draw(labels)}
-    return ReleasePlan.of(
-        protect,
-        rule=[{"forbid": forbid}],
-        keys=[variable],
-        match=draw(shares),
-        title=draw(names),
-        codebook={other + "x": draw(labels)},
-    )
+    more = {"match": draw(shares), "title": draw(names), "codebook": {other + "x": draw(labels)}}
+    return ReleasePlan.of(protect, rule=[{"forbid": forbid}], keys=[variable], **more)
 
 
 @given(plans())

@@ -41,7 +41,7 @@ def risk_by_records(
     rows = {key for chance in chances for key in chance} | {*own}
     alone = Counter(own)
     uniques = sum(_number(chances, row)[1] for row in rows)
-    true = sum(_true_unique(chances, own, i) for i, key in enumerate(own) if alone[key] == 1)
+    true = sum(chances[i].get(x, Fraction(0)) * _number(chances, x, i)[0] for i, x in enumerate(own) if alone[x] == 1)
     guesses = sum(max(_sums(chances, own, row).values()) for row in rows)
     told = [_told(chances, i, key) for i, key in enumerate(own)]
     return ByRecords(told, Fraction(uniques), Fraction(true), guesses / len(records))
@@ -95,14 +95,8 @@ def _told(chances: Sequence[dict[Record, Fraction]], i: int, own: Record) -> dic
     unconditional, in_range, strict = _risk(chances, i, own)
     every = max(_risk(chances, i, row)[2] for row in {*chances[i], own})
     kept = chances[i].get(own, Fraction(0))
-    return {
-        "unconditional": unconditional,
-        "after": every,
-        "in_range": in_range,
-        "strict": strict,
-        "any_release": every,
-        "kept": kept,
-    }
+    found = {"unconditional": unconditional, "after": every, "in_range": in_range, "strict": strict}
+    return found | {"any_release": every, "kept": kept}
 
 
 def _risk(chances: Sequence[dict[Record, Fraction]], i: int, row: Record) -> tuple[Fraction, Fraction, Fraction]:
@@ -113,10 +107,6 @@ def _risk(chances: Sequence[dict[Record, Fraction]], i: int, row: Record) -> tup
     inside = [risk for t, risk in given.items() if low <= t <= high]
     unconditional = sum((p * q / (t + 1) for t, q in enumerate(others)), Fraction(0))
     return unconditional, max(inside, default=Fraction(0)), max(given.values(), default=Fraction(0))
-
-
-def _true_unique(chances: Sequence[dict[Record, Fraction]], own: Sequence[Record], i: int) -> Fraction:
-    return chances[i].get(own[i], Fraction(0)) * _number(chances, own[i], i)[0]
 
 
 def _sums(chances: Sequence[dict[Record, Fraction]], own: Sequence[Record], row: Record) -> dict[Record, Fraction]:

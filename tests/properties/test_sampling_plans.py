@@ -60,11 +60,8 @@ def test_covariances_sum_to_zero_and_domains_may_bear_any_labels(rows: dict[str,
     assert np.allclose(found.covariance, found.covariance.T, rtol=1e-12, atol=1e-18)
     assert np.abs(found.covariance.sum(axis=0)).max() < 1e-12  # the shares sum to one
     assert np.linalg.eigvalsh(found.covariance).min() > -1e-12
-    texts = {
-        **rows,
-        "domain": np.array(["x", "y", "z"])[rows["domain"]],
-        "stratum": np.array(["n", "s"])[rows["stratum"]],
-    }
+    labels = {"domain": np.array(["x", "y", "z"])[rows["domain"]], "stratum": np.array(["n", "s"])[rows["stratum"]]}
+    texts = {**rows, **labels}
     one, other = (estimate_cells(Cells.of(**r), DESIGN) for r in (rows, texts))
     assert same(one, other)
     assert list(other.domains) == [("x", "y", "z")[d] for d in one.domains]

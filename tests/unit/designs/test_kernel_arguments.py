@@ -50,19 +50,11 @@ def good(name: str) -> list[Any]:
     """Arguments that fit."""
     out, bits = np.zeros(N, dtype=np.uint8), np.zeros((N, 1), dtype=np.uint8)
     guide = TABLE.guide.reshape(-1).copy()
+    tables = LISTED.columns, LISTED.thresholds, LISTED.guide, LISTED.reports
     return {
         "uniform": [codes(), words(), K, 2**63, out, unsettled()],
         "categorical": [codes(), words(), TABLE.thresholds.copy(), guide, TABLE.guide_bits, out, unsettled()],
-        "listed": [
-            codes(),
-            words(),
-            LISTED.columns.copy(),
-            LISTED.thresholds.copy(),
-            LISTED.guide.copy(),
-            LISTED.reports.copy(),
-            out,
-            unsettled(),
-        ],
+        "listed": [codes(), words(), *(table.copy() for table in tables), out, unsettled()],
         "subset": [codes(), words(5), K, 2, True, 2**63, bits, unsettled()],
         "unary": [codes(), words(4), K, 2**47, True, 2**44, False, bits, unsettled()],
         "tally_codes": [codes(), np.zeros(K, dtype=np.int64)],

@@ -20,13 +20,11 @@ from maskwell.errors import LabelError, MaskwellError, MatrixError, ParameterErr
 def test_sets_of_one_size_are_subset_selection(k: int, q: int, gamma: Fraction) -> None:
     subset = Subset.from_gamma(gamma, numbered(k), size=q)
     sets = list(combinations(range(k), q))
-    design = Patterns.of(gamma, sets, [subset.set_probability(frozenset(s), _outside(s, k)) for s in sets], numbered(k))
+    outside = [next(j for j in range(k) if j not in s) for s in sets]
+    weights = [subset.set_probability(frozenset(s), truth) for s, truth in zip(sets, outside, strict=True)]
+    design = Patterns.of(gamma, sets, weights, numbered(k))
     assert design.exact_matrix() == subset.exact_matrix()
     assert design.added_variance() == pytest.approx(subset.added_variance(), rel=1e-9)  # both are best at equal shares
-
-
-def _outside(chosen: tuple[int, ...], k: int) -> int:
-    return next(j for j in range(k) if j not in chosen)
 
 
 def test_weights_and_sets_that_do_not_fit_are_refused() -> None:

@@ -28,17 +28,11 @@ def check(improvement: OneSided) -> None:
     assert all(c >= 0 for row in C for c in row)
     assert [sum(column) for column in zip(*C, strict=True)] == [1] * improvement.design.m
     assert product(C, improvement.design.exact_matrix()) == improvement.original.exact_matrix()
-    assert (
-        hazard(improvement.design, [improvement.design.inputs.labels[improvement.sensitive]]).ratio == improvement.ratio
-    )
-    for shares in (
-        np.full(improvement.design.k, 1 / improvement.design.k),
-        np.arange(1, improvement.design.k + 1) / math.comb(improvement.design.k + 1, 2),
-    ):
-        before, after = (
-            np.nan_to_num(hazard(d, [d.inputs.labels[improvement.sensitive]], shares).by_report)
-            for d in (improvement.original, improvement.design)
-        )
+    k, sensitive = improvement.design.k, [improvement.design.inputs.labels[improvement.sensitive]]
+    assert hazard(improvement.design, sensitive).ratio == improvement.ratio
+    both = improvement.original, improvement.design
+    for shares in (np.full(k, 1 / k), np.arange(1, k + 1) / math.comb(k + 1, 2)):
+        before, after = (np.nan_to_num(hazard(design, sensitive, shares).by_report) for design in both)
         assert after.max() == pytest.approx(before.max())
         gain = fisher_information(improvement.design, shares) - fisher_information(improvement.original, shares)
         assert np.linalg.eigvalsh(gain).min() >= -1e-9 * np.abs(gain).max()

@@ -35,10 +35,7 @@ def test_sizes_at_and_beside_every_switch_point(k):
         square = 1 + Fraction(k * (k - 2 * q - 1), q * (q + 1))
         if square <= 1:
             continue
-        above, below = (
-            Fraction(str(float(square) ** 0.5 * (1 + 1e-9))),
-            Fraction(str(float(square) ** 0.5 * (1 - 1e-9))),
-        )
+        above, below = (Fraction(str(float(square) ** 0.5 * factor)) for factor in (1 + 1e-9, 1 - 1e-9))
         assert minimax_size(k, above) == q
         assert below <= 1 or minimax_size(k, below) == q + 1
 

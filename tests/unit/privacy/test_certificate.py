@@ -206,11 +206,7 @@ LIES: dict[str, tuple[str, tuple[Any, ...], Any]] = {
     "a version as a truth value": ("dense", ("version",), True),
     "another kind": ("subset", ("design", "kind"), "l-diverse"),
     "a kind nobody knows": ("subset", ("design", "kind"), "superset"),
-    "a demand in a language of its own": (
-        "mixture",
-        ("claims", "demand", "stated"),
-        {"language": "delta", "delta": "7"},
-    ),
+    "a demand in its own language": ("mixture", ("claims", "demand", "stated"), {"language": "delta", "delta": "7"}),
     "a demand not in lowest terms": ("dense", ("claims", "demand", "stated", "rho1"), "2/20"),
     "an integer with a leading zero": ("mixture", ("design", "exact", "truth"), "06"),
     "an entry not in lowest terms": ("improved", ("claims", "improves", "garbling"), "doubled entry"),
@@ -381,15 +377,8 @@ def test_short_files_that_ask_for_billions_are_refused_at_once() -> None:
     run = "import json, resource, sys; resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30,) * 2);"
     run += "from tests.support import certificates as made\nfor name, text in json.load(sys.stdin):"
     run += " print(name, made.maskwell_holds(text), made.page_holds(text), flush=True)"
-    ran = subprocess.run(
-        [sys.executable, "-c", run],
-        input=json.dumps(texts),
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=made.CHECKER.parents[2],
-        timeout=30,
-    )
+    options: Any = {"capture_output": True, "text": True, "cwd": made.CHECKER.parents[2], "timeout": 30}
+    ran = subprocess.run([sys.executable, "-c", run], input=json.dumps(texts), check=False, **options)
     assert ran.stdout.splitlines() == [f"{name} False False" for name, _ in texts], ran.stderr
     assert ran.returncode == 0
 

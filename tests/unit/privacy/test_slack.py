@@ -49,17 +49,11 @@ def test_decimals_are_told_from_fractions_and_have_slack_up_to_the_edge() -> Non
 
 DESIGNS = {
     "a matrix of floats": (Dense.of([[0.7, 0.2], [0.3, 0.8]]), Dense.of([["7/10", "1/5"], ["3/10", "4/5"]])),
-    "one decimal among fractions": (
-        Dense.of([["0.5", "1/3"], ["1/2", "2/3"]]),
-        Dense.of([["1/2", "1/3"], ["1/2", "2/3"]]),
-    ),
+    "one decimal": (Dense.of([["0.5", "1/3"], ["1/2", "2/3"]]), Dense.of([["1/2", "1/3"], ["1/2", "2/3"]])),
     "rows": (Dense.from_rows([[0.7, 0.3], [0.2, 0.8]]), Dense.from_rows([["7/10", "3/10"], ["1/5", "4/5"]])),
     "uniform": (Uniform.of(0.5, ABC), Uniform.of("1/2", ABC)),
     "mixture": (Mixture.of("0.5", ["1/4", "1/4", 0], ABC), Mixture.of("1/2", ["1/4", "1/4", 0], ABC)),
-    "mixture by its fixed part": (
-        Mixture.of("1/2", ["0.25", "1/4", 0], ABC),
-        Mixture.of("1/2", ["1/4", "1/4", 0], ABC),
-    ),
+    "fixed part": (Mixture.of("1/2", ["0.25", "1/4", 0], ABC), Mixture.of("1/2", ["1/4", "1/4", 0], ABC)),
     "subset": (Subset.of("0.75", 1, ABC), Subset.of("3/4", 1, ABC)),
     "unary": (Unary.of("1/2", "0.25", ABC), Unary.of("1/2", "1/4", ABC)),
     "warner": (warner(0.7), warner("7/10")),
@@ -87,18 +81,10 @@ def test_designs_and_demands_inherit_decimals() -> None:
     assert typed.with_labels(ABC.__class__.of(["x", "y"])).decimals
     assert not any(design.decimals for design in (Kronecker.of([coin, coin]), Composed.of(coin, coin)))
     steps, lines = Steps.of(["0.2"], ["1/2", 1]), Lines.of([(0, 0), ("1/4", 1), (1, 1)])
-    given = [
-        Demand.from_epsilon("0.5"),
-        Demand.from_rho("1/10", 0.5),
-        Demand.from_beta(2.0),
-        Demand.from_curves(upper=steps),
-    ]
-    exact = [
-        Demand.from_epsilon(1),
-        Demand.from_rho("1/10", "1/2"),
-        Demand.from_beta("2"),
-        Demand.from_curves(upper=lines),
-    ]
+    given = [Demand.from_epsilon("0.5"), Demand.from_rho("1/10", 0.5), Demand.from_beta(2.0)]
+    given.append(Demand.from_curves(upper=steps))
+    exact = [Demand.from_epsilon(1), Demand.from_rho("1/10", "1/2"), Demand.from_beta("2")]
+    exact.append(Demand.from_curves(upper=lines))
     assert all(demand.decimals and demand.to_dict()["decimals"] for demand in given)
     assert not any(demand.decimals for demand in exact)
     assert not Demand.from_curves(upper=Smooth.of(lambda p: p**0.5)).decimals, "its lower bound is certain already"
