@@ -25,8 +25,7 @@ def shares(shared: Path) -> dict[str, Real]:
 
 
 @pytest.mark.parametrize(
-    ("weighted", "naive", "corrected", "attentive"),
-    [(False, 0.1950, 0.1054, 0.7729), (True, 0.1921, 0.1097, None)],
+    ("weighted", "naive", "corrected", "attentive"), [(False, 0.1950, 0.1054, 0.7729), (True, 0.1921, 0.1097, None)]
 )
 def test_shares_corrected_for_inattention(
     shares: dict[str, Real], weighted: bool, naive: float, corrected: float, attentive: float | None

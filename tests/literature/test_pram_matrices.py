@@ -146,11 +146,7 @@ def test_edit_rules(pram_vectors: Cases) -> None:
     forbidden[tuple(np.array(case["input"]["forbidden_cells"]).T)] = True
     within = blockwise(np.tile([0, 1], 2), table.ravel(), lambda v: mw.microdata.matrices.method1(v, theta))
     close(within.matrix(), case, "P_x_slowest")
-    close(
-        expected_failures(within, table.ravel(), forbidden.ravel()),
-        case,
-        "expected_edit_failures_within",
-    )
+    close(expected_failures(within, table.ravel(), forbidden.ravel()), case, "expected_edit_failures_within")
     alone = mw.microdata.matrices.method1(table.sum(axis=1), theta).matrix() @ table
     close(alone[forbidden].sum(), case, "expected_edit_failures_margin_only")
     held = table.ravel()[unprotected_states(within, table.ravel())].sum()

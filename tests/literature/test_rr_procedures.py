@@ -15,11 +15,7 @@ import maskwell as mw
 
 MATRICES = [f"P{i:02}" for i in range(1, 14)]
 REFUSED = [f"B{i:02}" for i in range(1, 13)]
-FAMILIES = {
-    "simmons_known": "simmons",
-    "forced_response": "forced",
-    "chow_urn": "chow",
-}
+FAMILIES = {"simmons_known": "simmons", "forced_response": "forced", "chow_urn": "chow"}
 WORDS = {"T": "t", "reps": "draws", "p_truth": "truth", "p_yes": "yes", "p_no": "no"}
 Case = dict[str, Any]
 

@@ -38,10 +38,7 @@ GUIDELINE = columns(
 )
 
 
-@together(
-    ["rows", "scores"],
-    [(BOOK, [0, 0, 0, 0, 4, 2, 6, 8]), (GUIDELINE, [0, 0, 6, 0, 12, 0, 6, 10, 0, 0])],
-)
+@together(["rows", "scores"], [(BOOK, [0, 0, 0, 0, 4, 2, 6, 8]), (GUIDELINE, [0, 0, 6, 0, 12, 0, 6, 10, 0, 0])])
 def test_examples_of_sdcmicro(rows: list[Row], scores: list[float]) -> None:
     """Its tests "book example" and "sdc guideline"."""
     assert scored(rows)[1] == scores
@@ -52,10 +49,7 @@ def test_shares_of_keys_as_sdcmicro_has_them() -> None:
     assert [*found.shares.values()] == [0.5, 0.375, 0.375]
 
 
-@together(
-    ["keys", "score"],
-    [("urbrur,roof,walls,water,sex", 2), ("urbrur,roof,walls,water,electcon,relat,sex", 180)],
-)
+@together(["keys", "score"], [("urbrur,roof,walls,water,sex", 2), ("urbrur,roof,walls,water,electcon,relat,sex", 180)])
 def test_the_first_record_of_testdata2(shared: Path, keys: str, score: float) -> None:
     with (shared / "data" / "sdc_testdata2.csv").open(encoding="utf-8", newline="") as lines:
         rows = [tuple(row[key] for key in keys.split(",")) for row in csv.DictReader(lines)]

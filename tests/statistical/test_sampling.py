@@ -89,10 +89,7 @@ def test_streams_of_one_source_are_independent() -> None:
 SLIGHTLY_WRONG: dict[str, tuple[Design, Design]] = {
     "uniform": (Uniform.from_gamma("4.2", ABC), Uniform.from_gamma(4, ABC)),
     "uniform of many": (Uniform.from_gamma("5.3", numbered(16)), Uniform.from_gamma(5, numbered(16))),
-    "mixture": (
-        Mixture.of("0.6", ["0.21", "0.1", "0.09"], ABC),
-        Mixture.of("0.6", ["0.2", "0.1", "0.1"], ABC),
-    ),
+    "mixture": (Mixture.of("0.6", ["0.21", "0.1", "0.09"], ABC), Mixture.of("0.6", ["0.2", "0.1", "0.1"], ABC)),
     "dense": (Dense.of([["0.71", "0.2"], ["0.29", "0.8"]]), Dense.of([["0.7", "0.2"], ["0.3", "0.8"]])),
     "subset": (Subset.from_gamma("3.15", numbered(5), size=2), Subset.from_gamma(3, numbered(5), size=2)),
     "rappor": (Unary.rappor_from_gamma("4.2", ABC), Unary.rappor_from_gamma(4, ABC)),

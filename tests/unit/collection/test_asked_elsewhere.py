@@ -250,8 +250,7 @@ def test_pyxform_takes_the_form(field: Survey, device: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "design, why",
-    [("epsilon = 1", "no dice of a handy size"), ('family = "oue", epsilon = 1', "its reports are sets")],
+    "design, why", [("epsilon = 1", "no dice of a handy size"), ('family = "oue", epsilon = 1', "its reports are sets")]
 )
 def test_a_design_that_no_device_carries_out_is_refused(design: str, why: str) -> None:
     with pytest.raises(ParameterError, match=why) as raised:

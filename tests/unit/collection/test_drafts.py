@@ -86,10 +86,7 @@ def test_a_file_that_says_more_than_a_form_is_no_form(before: str, after: str) -
 TRANSLATED: dict[str, Any] = {
     **FORM,
     "languages": ["en", "de"],
-    "questions": [
-        *FORM["questions"][:2],
-        {**FORM["questions"][2], "after": {"question": 0, "answers": ["here"]}},
-    ],
+    "questions": [*FORM["questions"][:2], {**FORM["questions"][2], "after": {"question": 0, "answers": ["here"]}}],
     "wording": {
         "de": {
             "title": "Arbeit",

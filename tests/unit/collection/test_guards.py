@@ -182,9 +182,7 @@ def test_no_command_prints_a_password(tmp_path: Path, monkeypatch: pytest.Monkey
         delete X --confirm; revoke X; password ann --password abcdefghij; backup -o b; restore backup.db; owner X ann"""
     commands = [["survey", *line.split()] for line in lines.split(";")] + [["serve"]]
     strange = [HIDDEN.replace("+psycopg", ""), f"postgresql://ann:{SECRET}@x:y/z", f"mysql://a:p@{SECRET}@h/d"]
-    strange += [
-        f"postgresql+psycopg://127.0.0.1:1/x?user=ann&password={SECRET}",
-    ]
+    strange += [f"postgresql+psycopg://127.0.0.1:1/x?user=ann&password={SECRET}"]
     for words in commands:
         for more in ([], ["--json"]):
             done = run(*words, "--database", HIDDEN, *more, status=2)

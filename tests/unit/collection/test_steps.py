@@ -168,8 +168,7 @@ def damage(store: Store, stored: StoredSurvey, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"),
-    [("count", "counts are not"), ("content", "counts are not"), ("lost", "and 99 were taken")],
+    ("kind", "words"), [("count", "counts are not"), ("content", "counts are not"), ("lost", "and 99 were taken")]
 )
 def test_a_check_tells_what_differs(store: Store, kind: str, words: str) -> None:
     stored = opened(store)

@@ -198,9 +198,7 @@ REFUSED: dict[type[MaskwellError], list[tuple[Call, str]]] = {
         (lambda: table().difference({"b": "a"}, given="a", between=("a", "maybe")), "'maybe'"),
         (lambda: estimate_unknown([1, 0]), "at least two"),
     ],
-    UnknownCategoryError: [
-        (lambda: baskets(np.eye(4), 4).support(["soap"]), "no item is called 'soap'"),
-    ],
+    UnknownCategoryError: [(lambda: baskets(np.eye(4), 4).support(["soap"]), "no item is called 'soap'")],
     InputError: [
         (lambda: baskets(np.eye(4)[:1], 4), "1 basket: standard errors need at least two"),
         (lambda: baskets(np.zeros((200, 2)), 2).confidence(["i0"], ["i1"]), "within 2 standard errors of 0"),

@@ -135,12 +135,7 @@ CASES: dict[str, tuple[Any, Plan, Design, list[int]]] = {
         JAR,
         TRUTH,
     ),
-    "poisson": (
-        poisson(CHANCES),
-        lambda s: {"inclusion": [CHANCES[i] for i in s], "poisson": True},
-        JAR,
-        TRUTH[:4],
-    ),
+    "poisson": (poisson(CHANCES), lambda s: {"inclusion": [CHANCES[i] for i in s], "poisson": True}, JAR, TRUTH[:4]),
     "syg": (iter(PAIRS.items()), lambda s: {"joint_inclusion": JOINT[np.ix_(s, s)], "method": "syg"}, JAR, TRUTH),
     "ht": (iter(PAIRS.items()), lambda s: {"joint_inclusion": JOINT[np.ix_(s, s)], "method": "ht"}, JAR, TRUTH),
     "draws": (ordered(DRAWS, 2), lambda s: {"draw_probabilities": [DRAWS[i] for i in s]}, JAR, TRUTH),
