@@ -1,7 +1,5 @@
 """Rows that used different designs."""
 
-from __future__ import annotations
-
 import pytest
 from tests.support.quiet import quiet
 
@@ -30,18 +28,7 @@ def two_groups() -> list[Assignment]:
     return [Assignment.of("y", COIN, [("group", "1")]), Assignment.of("y", CARD, [("group", "2")])]
 
 
-def test_each_row_is_read_with_its_own_design() -> None:
-    columns = {"y": pa.array(["yes", "same", "different", "no"]), "group": pa.array([1, 2, 2, 1])}
-    found = reader(two_groups())
-    kept, sample, code = found.read(columns, 4, 1)
-    assert kept.all()
-    assert sample.tolist() == [0, 1, 1, 0]
-    assert code.tolist() == [0, 0, 1, 1]
-    assert found.samples.labels == ["group = 1", "group = 2"]
-    assert [design.m for design in found.samples.designs] == [2, 2]
-
-
-def test_several_columns_make_joint_codes_of_each_sample() -> None:
+def test_several_columns_make_joint_codes_or_tell_groups() -> None:
     assignments = [
         Assignment.of("y", COIN, [("group", "1")]),
         Assignment.of("y", TRIAL, [("group", "2")]),
@@ -50,14 +37,9 @@ def test_several_columns_make_joint_codes_of_each_sample() -> None:
     columns = {"y": pa.array(["no", "2", "0"]), "place": pa.array(["c", "b", "a"]), "group": pa.array(["1", "2", "2"])}
     found = reader(assignments)
     _, sample, code = found.read(columns, 3, 1)
-    assert sample.tolist() == [0, 1, 1]
-    assert code.tolist() == [1 * 3 + 2, 2 * 3 + 1, 0]
+    assert sample.tolist() == [0, 1, 1] and code.tolist() == [1 * 3 + 2, 2 * 3 + 1, 0]
     assert [design.m for design in found.samples.designs] == [6, 9]
-    assert found.samples.columns == ["y", "place"]
-    assert found.samples.group_columns == ["group"]
-
-
-def test_groups_told_by_two_columns() -> None:
+    assert found.samples.columns == ["y", "place"] and found.samples.group_columns == ["group"]
     assignments = [
         Assignment.of("y", COIN, [("mode", "web"), ("wave", "1")]),
         Assignment.of("y", CARD, [("mode", "web"), ("wave", "2")]),
@@ -70,34 +52,6 @@ def test_groups_told_by_two_columns() -> None:
     columns["wave"] = pa.array([1.0, 2.0, 2.0])
     with quiet(ParameterError, match="the values of mode, wave in data row 13", values="mode = phone, wave = 2"):
         reader(assignments).read(columns, 3, 11)
-
-
-def test_rows_without_a_report_or_a_group() -> None:
-    columns = {"y": pa.array(["yes", None, "same", "no"]), "group": pa.array([1, 1, 2, None])}
-    kept, sample, code = reader(two_groups(), "drop").read(columns, 4, 1)
-    assert kept.tolist() == [True, False, True, False]
-    assert (sample.tolist(), code.tolist()) == ([0, 1], [0, 0])
-    found = reader(two_groups())
-    kept, _, _ = found.read(columns, 4, 1)
-    assert not kept.any()
-    with pytest.raises(MissingValueError, match="'group': 1 of 4 values is missing, the first in data row 4"):
-        raise_first(found.problems, 4)
-
-
-def test_a_report_of_another_groups_design_is_unknown() -> None:
-    columns = {"y": pa.array(["yes", "yes"]), "group": pa.array([1, 2])}
-    found = reader(two_groups())
-    found.read(columns, 2, 1)
-    with quiet(UnknownCategoryError, match="in data row", values="'yes'"):
-        raise_first(found.problems, 2)
-
-
-def test_a_group_that_no_design_names_is_unknown() -> None:
-    columns = {"y": pa.array(["yes", "same"]), "group": pa.array([1, 3])}
-    found = reader(two_groups())
-    found.read(columns, 2, 1)
-    with pytest.raises(UnknownCategoryError, match="'group'"):
-        raise_first(found.problems, 2)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +70,26 @@ def test_assignments_that_contradict_each_other(assignments: list[Assignment], w
         variables_of(assignments)
 
 
-def test_sets_are_refused() -> None:
+def test_rows_without_a_known_report_or_group() -> None:
+    columns = {"y": pa.array(["yes", None, "same", "no"]), "group": pa.array([1, 1, 2, None])}
+    kept, sample, code = reader(two_groups(), "drop").read(columns, 4, 1)
+    assert kept.tolist() == [True, False, True, False]
+    assert (sample.tolist(), code.tolist()) == ([0, 1], [0, 0])
+    found = reader(two_groups())
+    kept, _, _ = found.read(columns, 4, 1)
+    assert not kept.any()
+    with pytest.raises(MissingValueError, match="'group': 1 of 4 values is missing, the first in data row 4"):
+        raise_first(found.problems, 4)
+    columns = {"y": pa.array(["yes", "yes"]), "group": pa.array([1, 2])}
+    found = reader(two_groups())
+    found.read(columns, 2, 1)
+    with quiet(UnknownCategoryError, match="in data row", values="'yes'"):
+        raise_first(found.problems, 2)
+    columns = {"y": pa.array(["yes", "same"]), "group": pa.array([1, 3])}
+    found = reader(two_groups())
+    found.read(columns, 2, 1)
+    with pytest.raises(UnknownCategoryError, match="'group'"):
+        raise_first(found.problems, 2)
     sets = Subset.from_gamma(3, Categories.numbered(4), size=2)
     with pytest.raises(ReportError, match="reports sets"):
         reader([Assignment.of("y", sets)])

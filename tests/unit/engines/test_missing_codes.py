@@ -1,7 +1,5 @@
 """Codes that stand for a missing value, in every kind of table: as if the values had been left empty."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +33,11 @@ def test_codes_count_as_empty_wherever_they_stand(tmp_path: Path) -> None:
     for table in tables(tmp_path):
         for codes in (["NA", 99], {"y": ["NA", "99"]}, "y=NA,99"):
             found = estimate_with(table, {"y": DESIGN}, missing="drop", missing_codes=codes)
-            assert found.pi_hat == pytest.approx(shares)
-            assert (found.rows, found.dropped) == (60, 20)
+            assert found.pi_hat == pytest.approx(shares) and (found.rows, found.dropped) == (60, 20)
         fit = regress_with(table, "y ~ age", {"y": DESIGN}, missing="drop", missing_codes=["NA", "98,99"])
         np.testing.assert_allclose(fit.estimates, fitted.estimates, atol=1e-8)
-        assert mw.tally(table, {"y": DESIGN}, missing="drop", missing_codes="NA,99")["y"].values.tolist() == [
-            20,
-            10,
-            10,
-        ]
+        counted = mw.tally(table, {"y": DESIGN}, missing="drop", missing_codes="NA,99")["y"]
+        assert counted.values.tolist() == [20, 10, 10]
 
 
 def test_randomizing_leaves_other_columns_as_they_are(tmp_path: Path) -> None:
@@ -52,11 +46,9 @@ def test_randomizing_leaves_other_columns_as_they_are(tmp_path: Path) -> None:
     kept = [age for age, y in zip(CODED["age"], EMPTY["y"], strict=True) if y is not None]
     for table in tables(tmp_path)[:5]:
         out = mw.randomize(table, {"y": DESIGN}, **how)
-        assert np.asarray(out["age"]).tolist() == kept
-        assert type(out) is type(table)
+        assert np.asarray(out["age"]).tolist() == kept and type(out) is type(table)
     done = mw.randomize(str(tmp_path / "coded.csv"), {"y": DESIGN}, str(tmp_path / "out.csv"), **how)
-    assert (done.rows, done.dropped) == (40, 20)
-    assert pd.read_csv(tmp_path / "out.csv")["age"].tolist() == kept
+    assert (done.rows, done.dropped) == (40, 20) and pd.read_csv(tmp_path / "out.csv")["age"].tolist() == kept
 
 
 def test_a_folder_is_randomized_file_by_file(tmp_path: Path) -> None:
@@ -93,14 +85,6 @@ def test_small_numbers_of_a_full_dictionary() -> None:
     assert counts.values.sum() == 2
 
 
-def test_without_a_word_what_to_do_codes_are_refused_as_empty_values_are() -> None:
-    with pytest.raises(MissingValueError, match="category"):
-        estimate_with(CODED, {"y": DESIGN}, missing_codes=["NA", 99])
-    with pytest.raises(MissingValueError) as caught:
-        regress_with(CODED, "y ~ 1", {"y": DESIGN}, missing_codes=["NA", 99])
-    assert "category" not in str(caught.value) and "drop" in str(caught.value)  # a regression has none for them
-
-
 @together(
     ("codes", "words"),
     [
@@ -115,6 +99,11 @@ def test_codes_that_are_none(codes: Any, words: str) -> None:
         estimate_with(CODED, {"y": DESIGN}, missing_codes=codes)
 
 
-def test_codes_only_of_columns_that_are_randomized() -> None:
+def test_codes_need_a_word_what_to_do_and_columns_that_are_randomized() -> None:
+    with pytest.raises(MissingValueError, match="category"):
+        estimate_with(CODED, {"y": DESIGN}, missing_codes=["NA", 99])
+    with pytest.raises(MissingValueError) as caught:
+        regress_with(CODED, "y ~ 1", {"y": DESIGN}, missing_codes=["NA", 99])
+    assert "category" not in str(caught.value) and "drop" in str(caught.value)  # a regression has none for them
     with pytest.raises(MaskwellError, match="'age', which is not randomized"):
         mw.randomize(CODED, {"y": DESIGN}, missing_codes={"age": [99]})

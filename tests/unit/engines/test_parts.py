@@ -3,8 +3,6 @@
 Parts are sent as Spark sends them, pickled; one of them is empty. No cluster is needed for that.
 """
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 
@@ -129,15 +127,12 @@ def test_parts_put_together_are_the_whole(kind: str) -> None:
         assert told(call, InParts(table)) == told(call, Rows.of(table)), name
 
 
-def test_cells_of_parts_add_up_with_their_weights() -> None:
+def test_cells_and_ranges_of_parts_are_those_of_all() -> None:
     whole = mw.engines.count_tables(Rows.of(TABLES["missing"]), [["drugs", "region"]], weights="weight")[0]
     parts = mw.engines.count_tables(InParts(TABLES["missing"]), [["drugs", "region"]], weights="weight")[0]
     assert parts.labels() == whole.labels() and (parts.counts == whole.counts).all()
     assert (parts.weights == whole.weights).all() and (parts.squares == whole.squares).all()
     assert CellTable.total([whole]) is whole
-
-
-def test_the_range_of_replicate_weights_is_that_of_all_parts() -> None:
     plan, columns = ColumnRoles(weights="weight", replicates="repw"), [Assignment(("drugs",), DRUGS)]
     extreme = changed(repw1=(5, 500), repw2=(250, 700))  # in the first part, and in the last
     whole, parts = (tally_survey(Rows.of(one), columns, plan) for one in (MemoryTable(extreme), InParts(extreme)))

@@ -1,7 +1,5 @@
 """A reader in a process of its own: what it answers, refuses and does when it crashes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -46,17 +44,6 @@ def test_a_crash_is_an_error(path: str) -> None:
     assert tally_file(Rows.of(path), [Assignment.of("y", COIN)]).rows == 200_000
 
 
-def test_a_process_is_used_again_unless_it_is_in_the_middle_of_a_file(path: str) -> None:
-    tally_file(Rows.of(path), [Assignment.of("y", COIN)])
-    (waiting,) = labelled._IDLE
-    tally_file(Rows.of(path), [Assignment.of("y", COIN)])
-    assert [waiting] == labelled._IDLE
-    with open_source(path) as source:
-        next(source.batches())
-    assert labelled._IDLE == []
-    assert not waiting.is_usable()
-
-
 def test_a_fork_starts_its_own(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tally_file(Rows.of(path), [Assignment.of("y", COIN)])
     (waiting,) = labelled._IDLE
@@ -99,10 +86,17 @@ def test_without_an_interpreter_to_start(interpreter: str | None, path: str, mon
         pass
 
 
-def test_a_process_that_died_while_it_waited_is_forgotten(path: str) -> None:
+def test_a_process_is_used_again_unless_it_died_or_is_in_the_middle_of_a_file(path: str) -> None:
     tally_file(Rows.of(path), [Assignment.of("y", COIN)])
     died = labelled._IDLE[-1]
     died._process.kill()
     died._process.wait()
     assert tally_file(Rows.of(path), [Assignment.of("y", COIN)]).rows == 200_000
     assert died not in labelled._IDLE
+    tally_file(Rows.of(path), [Assignment.of("y", COIN)])
+    (waiting,) = labelled._IDLE
+    tally_file(Rows.of(path), [Assignment.of("y", COIN)])
+    assert [waiting] == labelled._IDLE
+    with open_source(path) as source:
+        next(source.batches())
+    assert labelled._IDLE == [] and not waiting.is_usable()

@@ -1,7 +1,5 @@
 """Reports that are tuples of answers, each answer in a column of its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +10,9 @@ from maskwell.engines import Rows
 
 pa = pytest.importorskip("pyarrow")
 
-import maskwell as mw
 from maskwell.core import Categories
-from maskwell.designs import Dense, Kronecker
-from maskwell.engines.assignments import Answers, Assignment, answers_in
+from maskwell.designs import Kronecker
+from maskwell.engines.assignments import Answers, Assignment
 from maskwell.engines.column_codes import raise_first
 from maskwell.engines.report_counts import tally_file, tally_groups
 from maskwell.engines.survey_columns import ReportReader
@@ -27,21 +24,11 @@ TWICE = repeated([warner("0.7"), warner("0.6")])
 SOME = Categories.of([("yes", "1"), ("no", "1"), ("no", "2")])
 
 
-def test_tuples_come_apart_and_together() -> None:
+def test_tuples_come_apart_into_columns() -> None:
     answers = Answers(SOME)
     assert [place.labels for place in answers.places] == [("yes", "no"), ("1", "2")]
     codes = np.array([2, 0, 1, 2])
     assert answers.join(answers.split(codes)).tolist() == codes.tolist()
-
-
-def test_how_many_answers_a_report_holds() -> None:
-    assert answers_in(TWICE) == 2
-    assert answers_in(warner("0.7")) == 1
-    assert answers_in(Dense.of(np.eye(2), outputs=Categories.of([("a",), ("a", "b")]))) == 1
-    assert answers_in(mw.design("oue", categories=Categories.numbered(4), epsilon=1)) == 1
-
-
-def test_columns_of_a_design_with_two_answers() -> None:
     assert Assignment.of("first, second", TWICE).columns == ("first", "second")
     assert Assignment.of("both", TWICE).parts == ((TWICE, ("both",)),)
     with pytest.raises(ParameterError, match="a report of 2 answers is given 3 columns"):
@@ -52,7 +39,7 @@ def test_columns_of_a_design_with_two_answers() -> None:
         Assignment.of("a,b,c,d", product)
 
 
-def test_rows_are_counted_by_all_their_answers(tmp_path: Path) -> None:
+def test_rows_are_counted_by_all_their_answers_and_another_column(tmp_path: Path) -> None:
     path = str(tmp_path / "r.csv")
     Path(path).write_text("a,b\nyes,yes\nyes,no\nno,yes\nyes,no\nno,\n", encoding="utf-8")
     assigned = [Assignment.of("a,b", TWICE)]
@@ -62,9 +49,6 @@ def test_rows_are_counted_by_all_their_answers(tmp_path: Path) -> None:
     assert grouped.samples[0].counts.values.tolist() == [1, 2, 1, 0]
     with pytest.raises(MissingValueError, match="column 'b': 1 of 5 values is missing, the first in data row 5"):
         tally_file(Rows.of(path), assigned)
-
-
-def test_two_answers_beside_another_column(tmp_path: Path) -> None:
     path = str(tmp_path / "r.csv")
     Path(path).write_text("a,b,c,n\nyes,no,no,2\nno,yes,yes,3\n", encoding="utf-8")
     assigned = [Assignment.of("a,b", TWICE), Assignment.of("c", warner("0.7"))]
@@ -75,7 +59,7 @@ def test_two_answers_beside_another_column(tmp_path: Path) -> None:
     )
 
 
-def test_answers_that_make_no_report_are_named() -> None:
+def test_answers_that_make_no_report_are_named_and_one_column_is_told_how(tmp_path: Path) -> None:
     reader = ReportReader(SOME, ["x", "y"], "error")
     assert reader.read([pa.array(["yes", "no", "yes"]), pa.array(["2", "2", "2"])], 1) is None
     told = "columns 'x, y': 2 of 3 values are no report, the first in data row 1"
@@ -85,9 +69,6 @@ def test_answers_that_make_no_report_are_named() -> None:
     assert again.read([pa.array(["yes"]), pa.array(["3"])], 1) is None
     with quiet(UnknownCategoryError, match="column 'y': 1 of 1 values is no category in data row 1", values="'3'"):
         raise_first(again.problems, 1)
-
-
-def test_one_column_for_two_answers_is_told_how_to_name_them(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     path.write_text("a,b\nyes,yes\n", encoding="utf-8")
     with pytest.raises(UnknownCategoryError) as caught:

@@ -1,7 +1,5 @@
 """Rows in random order: none lost, every order alike, memory bounded by buckets on disk; and a writer in a thread."""
 
-from __future__ import annotations
-
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
@@ -37,8 +35,7 @@ def shuffled(batches: list[list[int]], tmp_path: Path, random: object = SECURE) 
 def test_every_row_comes_once(tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_batches, "BUCKET_BYTES", size)
     found = shuffled([list(range(100)), list(range(100, 137)), []], tmp_path)
-    assert sorted(found) == list(range(137))
-    assert found != list(range(137))
+    assert sorted(found) == list(range(137)) and found != list(range(137))
     assert not list(tmp_path.iterdir()), "temporary files are gone"
 
 
@@ -54,9 +51,7 @@ def test_all_orders_are_equally_likely(tmp_path: Path, size: int, each: int, mon
     assert sum((n - each) ** 2 / each for n in times.values()) < 72.2
 
 
-def test_dictionaries_that_change_from_batch_to_batch_wait_in_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dictionaries_that_change_from_batch_to_batch_wait_in_files(tmp_path, monkeypatch) -> None:
     """Row groups of a Parquet file have dictionaries of their own."""
     monkeypatch.setattr(row_batches, "BUCKET_BYTES", 1 << 10)
     schema = pa.schema([("g", pa.dictionary(pa.int32(), pa.string())), ("v", pa.int64())])
@@ -78,9 +73,6 @@ def test_long_texts_go_to_files_though_they_were_not_foreseen(tmp_path: Path, mo
     assert not list(tmp_path.iterdir()), "nor in a file with a name, which a kill would leave"
     assert sorted(x for batch in rows.batches() for x in batch.column(0).to_pylist()) == list(range(1000))
     rows.close()
-
-
-# ---- a sink in a thread of its own
 
 
 class Recording:
@@ -106,18 +98,6 @@ def batch_of(number: int, rows: int = 1) -> Any:
 
 def writers() -> list[str]:
     return [thread.name for thread in enumerate_threads() if thread.name.startswith("maskwell-writer")]
-
-
-def test_rows_come_in_their_order_from_one_other_thread() -> None:
-    sink = Recording()
-    sink.may_go.set()
-    with in_background(sink) as behind:
-        for number in range(50):
-            behind.write(batch_of(number))
-    assert sink.seen == [*range(50)]
-    assert len(sink.threads) == 1
-    assert sink.threads != {get_ident()}
-    assert not writers()
 
 
 def test_batches_of_a_whole_group_may_wait_while_the_group_before_is_written() -> None:
@@ -152,8 +132,7 @@ def test_an_error_in_the_thread_is_raised_once_and_nothing_is_written_after_it()
         for number in range(100):
             behind.write(batch_of(number))
         sink.may_go.set()
-    assert sink.seen == [0]
-    assert not writers()
+    assert sink.seen == [0] and not writers()
 
 
 def test_what_waits_is_not_written_when_the_rows_end_with_an_error() -> None:

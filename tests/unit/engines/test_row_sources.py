@@ -1,7 +1,5 @@
 """Files: kinds, atomic writing, reports as Arrow arrays, columns as codes."""
 
-from __future__ import annotations
-
 import os
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -13,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskwell.core import Categories, SeededRandom
-from maskwell.core.categories import Encoded
-from maskwell.designs import Blocks, Kronecker, Subset, Uniform
-from maskwell.engines import Rows
+from maskwell.designs import Blocks, Subset, Uniform
 from maskwell.errors import DataFileError, ParameterError, ReportError
 
 pa = pytest.importorskip("pyarrow")
@@ -24,15 +20,12 @@ pq = pytest.importorskip("pyarrow.parquet")
 from maskwell.core.atomic import atomic_file
 from maskwell.engines.arrow_arrays import bits_from_array, masks_from_bits, texts_from_bits
 from maskwell.engines.assignments import Assignment
-from maskwell.engines.column_codes import common_rows
 from maskwell.engines.column_randomizer import ColumnRandomizer, How
 from maskwell.engines.randomized_data import randomize_file
-from maskwell.engines.report_counts import tally_file
 from maskwell.engines.row_sources import ENGINES, ending_of, engine_of, open_sink, open_source
 
 ABC = Categories.of(["a", "b", "c"])
 KARY = Uniform.from_gamma(3, ABC)
-COIN = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
 
 
 @pytest.mark.parametrize("name", ["a", "a.txt", "csv", "a.csv.zip", "a.parquet.gz", ""])
@@ -40,9 +33,6 @@ def test_an_ending_that_tells_nothing(name: str) -> None:
     with pytest.raises(DataFileError) as caught:
         ending_of(name)
     assert ".parquet" in caught.value.hint
-
-
-# ---- every engine: what is written is read back
 
 
 @pytest.mark.parametrize("ending", [ending for ending in ENGINES if ending != ".sas7bdat"])  # which is read only
@@ -66,14 +56,6 @@ def test_rows_come_back(tmp_path: Path, ending: str, rows: int) -> None:
     assert all(names == ["t"] for names in columns)
 
 
-def test_the_stream_format_of_arrow_is_read(tmp_path: Path) -> None:
-    table = pa.table({"y": ["a", "b", "c"] * 10})
-    with pa.ipc.new_stream(tmp_path / "s.arrow", table.schema) as writer:
-        writer.write_table(table, max_chunksize=7)
-    counted = tally_file(Rows.of(str(tmp_path / "s.arrow")), [Assignment.of("y", KARY)])
-    assert counted.counts.values.tolist() == [10, 10, 10]
-
-
 def test_dictionaries_that_change_between_row_groups(tmp_path: Path) -> None:
     path, schema = tmp_path / "d.parquet", pa.schema([("y", pa.dictionary(pa.int8(), pa.string()))])
     with pq.ParquetWriter(path, schema) as writer:
@@ -87,28 +69,18 @@ def test_dictionaries_that_change_between_row_groups(tmp_path: Path) -> None:
         assert dictionary.to_pylist() == ["a", "b", "c"], "the dictionary is the design's, whatever the truth was"
 
 
-# ---- atomic files
-
-
-def test_a_link_is_followed(tmp_path: Path) -> None:
+def test_a_link_is_followed_and_a_folder_may_vanish(tmp_path: Path) -> None:
     (tmp_path / "real").write_text("before", encoding="utf-8")
     (tmp_path / "link").symlink_to(tmp_path / "real")
     with atomic_file(str(tmp_path / "link"), force=True) as file:
         file.write(b"after")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "real").read_text(encoding="utf-8") == "after"
-
-
-def test_a_folder_that_vanishes(tmp_path: Path) -> None:
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "real").read_text(encoding="utf-8") == "after"
     folder = tmp_path / "f"
     folder.mkdir()
     with pytest.raises(DataFileError, match="cannot write"), atomic_file(str(folder / "o")) as file:  # noqa: PT012
         file.write(b"x")
         next(folder.iterdir()).unlink()
         folder.rmdir()
-
-
-# ---- reports as Arrow arrays
 
 
 @given(st.integers(1, 40), st.integers(0, 30), st.integers(0, 5))
@@ -136,50 +108,14 @@ def test_columns_that_are_no_sets_of_three(values: Any) -> None:
         bits_from_array(values, 3)
 
 
-def test_batches_shrink_when_reports_are_long() -> None:
+def test_columns_of_one_design_and_batches_of_long_reports() -> None:
+    assert Assignment.of("sex, drugs", KARY).columns == ("sex, drugs",)
+    with pytest.raises(ParameterError, match="block design"):
+        Assignment.of("y", Blocks.of({"north": KARY, "south": KARY}))
     design = Subset.from_gamma(3, Categories.numbered(10_000), size=10)
     schema = pa.schema([("y", pa.int64())])
     column = ColumnRandomizer(Assignment.of("y", design), schema, "f", SeededRandom(1), How(texts_only=True))
     assert column.rows_at_once * design.k < 5_000_000
-
-
-# ---- columns as codes
-
-
-def test_rows_common_to_all_columns() -> None:
-    first = Encoded(np.array([0, 1, 2]), 1, np.array([True, True, False, True]), ABC)
-    second = Encoded(np.array([2, 1, 0]), 1, np.array([False, True, True, True]), ABC)
-    third = Encoded(np.array([0, 1, 2, 2]), 0, None, ABC)
-    kept, codes = common_rows([first, second, third], 4)
-    assert kept is not None
-    assert kept.tolist() == [False, True, False, True]
-    assert [one.tolist() for one in codes] == [[1, 2], [2, 0], [1, 2]]
-
-
-def test_products_of_products_are_taken_apart() -> None:
-    nested = Kronecker.of([Kronecker.of([COIN, KARY]), COIN])
-    assigned = Assignment.of("x, y, z", nested)
-    assert assigned.columns == ("x", "y", "z")
-    assert [leaf.k for leaf in assigned.leaves] == [2, 3, 2]
-
-
-def test_a_comma_in_the_name_of_one_column() -> None:
-    assert Assignment.of("sex, drugs", KARY).columns == ("sex, drugs",)
-
-
-def test_block_designs_need_more_than_a_column() -> None:
-    with pytest.raises(ParameterError, match="block design"):
-        Assignment.of("y", Blocks.of({"north": KARY, "south": KARY}))
-
-
-def test_draws_are_those_of_the_design(tmp_path: Path) -> None:
-    """What a file gets is what the design draws for the same values and the same words."""
-    values = ["a", "b", "c", "c"] * 5000
-    pq.write_table(pa.table({"y": values}), tmp_path / "a.parquet")
-    randomize_file(
-        str(tmp_path / "a.parquet"), str(tmp_path / "o.parquet"), [Assignment.of("y", KARY)], random=SeededRandom(3)
-    )
-    assert pq.read_table(tmp_path / "o.parquet")["y"].to_pylist() == KARY.randomize(values, random=SeededRandom(3))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")

@@ -1,7 +1,5 @@
 """What can be told of Spark without it: what is missing, what is refused, and that it is not imported."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -31,14 +29,11 @@ class Frame:
         """Never called."""
 
 
-def test_without_pyspark_one_line_says_what_to_install(monkeypatch) -> None:
+def test_without_pyspark_or_java_one_line_says_what_to_install(monkeypatch, tmp_path) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     with pytest.raises(MissingExtraError, match="a Spark table needs pyspark, which is not installed") as told:
         spark_session()
     assert told.value.hint == "pip install 'maskwell[spark]'"
-
-
-def test_without_java_one_line_says_what_to_install(monkeypatch, tmp_path) -> None:
     pyspark: Any = ModuleType("pyspark")
     pyspark.sql = ModuleType("pyspark.sql")
     pyspark.sql.SparkSession = None

@@ -1,7 +1,5 @@
 """Supports, confidences and mining against brute force, in exact arithmetic, and by properties that must hold."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import chain, combinations, product
 
@@ -93,16 +91,6 @@ def _parts(places):
         yield [a for i, a in enumerate(places) if mask >> (len(places) - 1 - i) & 1]
 
 
-def test_pairs_are_the_supports_of_pairs() -> None:
-    held = np.random.default_rng(9).integers(0, 2, (777, 4))
-    baskets = ReportedBaskets.of(packed(held), item_bits(DESIGN))
-    support, error = baskets.pair_supports()
-    assert np.allclose(support, support.T)
-    for a, b in product(range(4), repeat=2):
-        one = baskets.support([f"i{place}" for place in {a, b}])
-        assert (support[a, b], error[a, b]) == pytest.approx((one.support, one.standard_error), rel=1e-10)
-
-
 def test_confidence_is_a_ratio_of_means() -> None:
     """Its error is that of the linear form; the jackknife over baskets agrees within a hundredth."""
     random = np.random.default_rng(2)
@@ -120,15 +108,20 @@ def test_confidence_is_a_ratio_of_means() -> None:
     assert (rule.given, rule.then) == (("i0", "i2"), ("i1",))
 
 
-def test_counting_bits_without_the_processors_help() -> None:
-    """What NumPy before version 2 uses gives the same numbers."""
+def test_pairs_are_supports_of_pairs_and_bits_are_counted_without_the_processors_help() -> None:
+    held = np.random.default_rng(9).integers(0, 2, (777, 4))
+    baskets = ReportedBaskets.of(packed(held), item_bits(DESIGN))
+    support, error = baskets.pair_supports()
+    assert np.allclose(support, support.T)
+    for a, b in product(range(4), repeat=2):
+        one = baskets.support([f"i{place}" for place in {a, b}])
+        assert (support[a, b], error[a, b]) == pytest.approx((one.support, one.standard_error), rel=1e-10)
+    # What NumPy before version 2 uses gives the same numbers.
     words = np.random.default_rng(1).integers(0, 2**63, (3, 5), dtype=np.int64).astype(np.uint64)
     expected = [sum(int(word).bit_count() for word in row) for row in words]
     assert ones_in(words).tolist() == expected
     assert _BITS_OF_BYTE[words.view(np.uint8)].sum(axis=-1).tolist() == expected
 
-
-# ---- mining
 
 ITEMS = 9
 

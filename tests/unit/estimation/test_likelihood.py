@@ -1,7 +1,5 @@
 """Maximum likelihood estimates: boundary, uniqueness, errors, several paths to the same answer."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.support.arrays import Real
@@ -19,70 +17,27 @@ from maskwell.estimation.maximisation.maximum import maximise
 from maskwell.estimation.maximum_likelihood import estimate_by_likelihood, fisher_information, unit_covariance
 
 
-def test_inside_the_simplex_it_is_the_moment_estimate_with_its_covariance() -> None:
+def test_inside_the_simplex_it_is_the_moment_estimate_and_at_the_boundary_it_says_so() -> None:
     found = likeliest([30, 50, 20], JAR)
     np.testing.assert_allclose(found.pi_hat, estimate_of([30, 50, 20], JAR).pi_hat, atol=1e-12)
     np.testing.assert_allclose(found.covariance, JAR.covariance(found.pi_hat) / 100, atol=1e-12)
     np.testing.assert_allclose(found.sampling_variance + found.randomization_variance, found.variance, rtol=1e-12)
     assert (found.method, found.flags) == ("ml", ())
-
-
-def test_at_the_boundary_there_is_no_standard_error_and_a_word_about_it() -> None:
     found = likeliest([5, 60, 35], JAR)
-    assert np.isnan(found.standard_error[0])
-    assert (found.standard_error[1:] > 0).all()
+    assert np.isnan(found.standard_error[0]) and (found.standard_error[1:] > 0).all()
     assert np.isnan(found.covariance[0]).all()  # type: ignore[index]
     assert any("use profile intervals" in flag for flag in found.flags)
     assert any("boundary test" in flag for flag in found.flags)
-
-
-def test_what_was_not_seen_may_leave_several_answers() -> None:
-    wide = Dense.of([["0.8", "0.1", "0.1"], ["0.1", "0.5", "0.5"], ["0.1", "0.4", "0.4"]])
-    assert not maximise([wide], [np.array([0, 9, 4])]).unique
-    assert maximise([JAR], [np.array([30, 50, 20])]).unique
-    tie = Dense.of([["1/2", "1/2", "1/8"], ["1/4", "0", "1/8"], ["1/4", "1/2", "3/4"]])
-    corner = maximise([tie], [np.array([9, 0, 0])], start=np.array([1.0, 0.0, 0.0]))
-    assert (corner.pi[0], corner.unique) == (1, False)  # the second category would do as well
-    sparse = Dense.of([["0.5", "0.1", "0.3"], ["0.3", "0.1", "0.2"], ["0.2", "0.8", "0.5"]])
-    assert maximise([sparse], [np.array([3, 0, 0])]).unique  # one corner is best
-
-
-def test_sets_are_sent_to_moments_or_to_their_matrix() -> None:
-    design = Subset.from_gamma(3, Categories.numbered(4), size=2)
-    with pytest.raises(ReportError, match="no maximum likelihood") as caught:
-        estimate_by_likelihood(Counts(np.array([50, 40, 20, 10]), 60, design.fingerprint), design)
-    assert "moments" in caught.value.hint
-    pi = np.array([0.4, 0.3, 0.2, 0.1])
-    found = maximise([design], [1e6 * design.matrix() @ pi])
-    np.testing.assert_allclose(found.pi, pi, atol=1e-6)
-
-
-def test_cells_that_nobody_reported_are_empty() -> None:
-    part = Uniform.from_gamma(4, Categories.numbered(3))
-    design = Blocks.of({"a": part, "b": part, "c": part})
-    found = maximise([design], [np.array([30, 5, 9, 0, 0, 0, 8, 2, 1])])
-    assert found.pi[3:6].tolist() == [0, 0, 0]
-    np.testing.assert_allclose(found.pi[:3].sum(), 44 / 55)
-    assert found.unique
-    with pytest.raises(ReportError, match="no reports"):
-        maximise([design], [np.zeros(9)])
-
-
-# ---- held shares
 
 
 def test_a_held_share_stays_and_the_rest_is_best() -> None:
     counts = np.array([30, 50, 20])
     for t in (0.0, 0.1, 0.5, 1.0):
         found = maximise([JAR], [counts], fixed=(1, t))
-        assert found.pi[1] == t
-        assert found.gap <= 1e-10
+        assert found.pi[1] == t and found.gap <= 1e-10
         others = np.linspace(0, 1 - t, 2001)
         lam = JAR.matrix() @ np.stack([others, np.full(2001, t), 1 - t - others])
         assert found.log_likelihood >= (counts @ np.log(lam)).max() - 1e-9
-
-
-# ---- structure
 
 
 def sparse_counts(design: Design, n: int, seed: int) -> Real:
@@ -118,15 +73,20 @@ def test_structured_designs_agree_with_their_twins(name: str, n: int) -> None:
         assert max(own.gap, other.gap) <= 1e-10
 
 
-def test_diagonal_designs_are_never_written_out() -> None:
+def test_sets_are_refused_and_diagonal_designs_are_never_written_out() -> None:
+    design = Subset.from_gamma(3, Categories.numbered(4), size=2)
+    with pytest.raises(ReportError, match="no maximum likelihood") as caught:
+        estimate_by_likelihood(Counts(np.array([50, 40, 20, 10]), 60, design.fingerprint), design)
+    assert "moments" in caught.value.hint
+    pi = np.array([0.4, 0.3, 0.2, 0.1])
+    found = maximise([design], [1e6 * design.matrix() @ pi])
+    np.testing.assert_allclose(found.pi, pi, atol=1e-6)
     design = Uniform.from_gamma(20, Categories.numbered(100_000))
     counts = np.zeros(design.k)
     counts[:5] = [50, 40, 30, 20, 10]
     assert isinstance(log_likelihood([design], [counts]), Operators)
     found = maximise([design, design], [counts, counts])
-    assert found.gap <= 1e-10
-    assert found.unique
-    assert found.pi[5:].sum() == 0
+    assert found.gap <= 1e-10 and found.unique and found.pi[5:].sum() == 0
 
 
 @pytest.mark.parametrize("held", [None, (3, 0.02), (3, 1e-6)])
@@ -151,8 +111,6 @@ def test_columns_find_what_the_matrix_finds(monkeypatch: pytest.MonkeyPatch, hel
     assert not early.unique  # nothing is known of a maximum that was not reached
     assert expected.log_likelihood - slow.log_likelihood <= 150 * slow.gap + 1e-9
 
-
-# ---- information, and the covariance along every path
 
 PI = np.array([0.2, 0.5, 0.3])
 NAMED = Categories.numbered(3)
@@ -184,14 +142,28 @@ def test_too_large_to_work_out_is_an_upper_bound_and_says_so(monkeypatch: pytest
     whole = unit_covariance([tall], [1.0], pi)
     monkeypatch.setattr(maximum_likelihood, "COVARIANCE_LIMIT", 2)
     found = unit_covariance([tall], [1.0], pi)
-    assert (found.variance >= whole.variance - 1e-12).all()
-    assert "moment estimates" in found.flags[0]
+    assert (found.variance >= whole.variance - 1e-12).all() and "moment estimates" in found.flags[0]
 
 
-def test_a_report_that_does_not_occur_fixes_what_it_depends_on() -> None:
+def test_reports_that_do_not_occur_leave_cells_empty_or_several_answers() -> None:
+    wide = Dense.of([["0.8", "0.1", "0.1"], ["0.1", "0.5", "0.5"], ["0.1", "0.4", "0.4"]])
+    assert not maximise([wide], [np.array([0, 9, 4])]).unique
+    assert maximise([JAR], [np.array([30, 50, 20])]).unique
+    tie = Dense.of([["1/2", "1/2", "1/8"], ["1/4", "0", "1/8"], ["1/4", "1/2", "3/4"]])
+    corner = maximise([tie], [np.array([9, 0, 0])], start=np.array([1.0, 0.0, 0.0]))
+    assert (corner.pi[0], corner.unique) == (1, False)  # the second category would do as well
+    sparse = Dense.of([["0.5", "0.1", "0.3"], ["0.3", "0.1", "0.2"], ["0.2", "0.8", "0.5"]])
+    assert maximise([sparse], [np.array([3, 0, 0])]).unique  # one corner is best
+    part = Uniform.from_gamma(4, Categories.numbered(3))
+    design = Blocks.of({"a": part, "b": part, "c": part})
+    found = maximise([design], [np.array([30, 5, 9, 0, 0, 0, 8, 2, 1])])
+    assert found.pi[3:6].tolist() == [0, 0, 0]
+    np.testing.assert_allclose(found.pi[:3].sum(), 44 / 55)
+    assert found.unique
+    with pytest.raises(ReportError, match="no reports"):
+        maximise([design], [np.zeros(9)])
     mangat = Dense.of([["1", "0.3", "0"], ["0", "0.5", "0"], ["0", "0.2", "0.4"], ["0", "0", "0.6"]])
     found = unit_covariance([mangat], [1.0], np.array([0.6, 0.4, 0.0]))
-    assert found.covariance is not None
     assert found.covariance[2].tolist() == [0, 0, 0]
     alone = unit_covariance([Dense.of([["1", "0.3"], ["0", "0.5"], ["0", "0.2"]])], [1.0], np.array([0.6, 0.4]))
     np.testing.assert_allclose(found.covariance[:2, :2], alone.covariance, rtol=1e-9)

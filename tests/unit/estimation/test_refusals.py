@@ -1,7 +1,5 @@
 """Whatever cannot be estimated is refused in a sentence that names it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

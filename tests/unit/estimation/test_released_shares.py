@@ -1,7 +1,5 @@
 """Estimates from released files, checked on every outcome of small ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -61,8 +59,7 @@ def test_without_the_matrix_the_bound_is_never_too_small_on_average(make: Callab
                 estimated += float(chance * p) * estimate_unknown(m).contrast(a).standard_error ** 2
                 true += float(chance * p) * float(a @ (np.array(m) / n - SHARE)) ** 2
         most = (2 - 1 / n) * float(a**2 @ SHARE - (a @ SHARE) ** 2) / n
-        assert true <= most + 1e-12
-        assert estimated >= most - 1e-12
+        assert true <= most + 1e-12 and estimated >= most - 1e-12
         if make is constant:  # the bound is reached, and the estimate has just that expectation
             assert (true, estimated) == pytest.approx((most, most), abs=1e-12)
 
@@ -80,8 +77,7 @@ def test_blocks_bound_each_other_apart_and_keep_their_totals() -> None:
     whole = estimate_unknown([3, 2, 1, 2], blocks=[5, 5, 7, 7])
     assert whole.contrast([1, 1, 0, 0]).standard_error ** 2 == pytest.approx((8 / 7) ** 2 * (5 / 8 * 3 / 8) / 8)
     alone = estimate_unknown([110, 60, 1], target="file", blocks=[0, 0, 1])  # a category alone in its block is exact
-    assert alone.variance[2] == 0
-    assert alone.confidence_interval()[2].tolist() == [1 / 171, 1 / 171]
+    assert alone.variance[2] == 0 and alone.confidence_interval()[2].tolist() == [1 / 171, 1 / 171]
     assert alone.to_dict()["effective"][2] == "inf"
 
 
@@ -99,14 +95,11 @@ def test_variances_alone_are_the_diagonal(monkeypatch: pytest.MonkeyPatch) -> No
         np.testing.assert_allclose(np.diag(np.asarray(whole.covariance)), whole.variance)
 
 
-def test_a_part_below_zero_is_flagged_and_has_an_interval_all_the_same() -> None:
+def test_intervals_without_the_matrix_are_wilsons_and_parts_below_zero_are_flagged() -> None:
     found = known_matrix([31, 21, 0], exchange([30, 20, 2], Fraction(1)).matrix())
     assert direct_estimate.NEGATIVE in found.flags
     low, high = found.confidence_interval()[2]
     assert (low == 0, 0 < high < 0.2) == (True, True)
-
-
-def test_the_interval_without_the_matrix_is_wilsons() -> None:
     found = estimate_unknown([110, 60, 30], categories=["a", "b", "c"])
     n_e, z, p = 200 / (2 - 1 / 200), 1.959963984540054, 0.55
     centre, half = p + z**2 / (2 * n_e), z * np.sqrt(p * (1 - p) / n_e + z**2 / (4 * n_e**2))

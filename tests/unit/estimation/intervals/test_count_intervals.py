@@ -1,7 +1,5 @@
 """Intervals from the binomial count behind a share: coverage summed over all counts, edges, and the default."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 from pathlib import Path
@@ -31,9 +29,6 @@ SETS = Subset.from_gamma(3, Categories.numbered(4), size=2)
 THREE = Uniform.from_gamma(9, Categories.of(["a", "b", "c"]))
 
 
-# ---- two categories and two reports
-
-
 @pytest.mark.parametrize(("x", "n"), [(0, 20), (1, 20), (7, 20), (20, 20), (95, 500)])
 def test_both_are_those_of_scipy_for_open_answers(x: int, n: int) -> None:
     test = binomtest(x, n)
@@ -49,8 +44,7 @@ def test_exact_intervals_never_cover_less_than_they_say(design: Design, n: int) 
     for level in (0.8, 0.95):
         for share in np.linspace(0, 1, 21):
             coverage, there = exact_coverage(design, float(share), n, level=level, method="exact")
-            assert coverage >= level - 1e-9
-            assert there == pytest.approx(1, abs=1e-9)
+            assert coverage >= level - 1e-9 and there == pytest.approx(1, abs=1e-9)
 
 
 def test_reports_that_no_share_can_explain_are_flagged() -> None:
@@ -67,21 +61,9 @@ def test_reports_that_no_share_can_explain_are_flagged() -> None:
         np.testing.assert_allclose(found.to_array(), [[0, reach], [1 - reach, 1]])
         assert found.flags[0].startswith("inconsistent_with_design: ")
         low, high = estimate_of([499, 1], FORCED).intervals(0.95, method).to_array()[0]
-        assert 0.9 < low < high == 1
-        assert estimate_of([95, 405], FORCED).intervals(0.95, method).flags == ()
+        assert 0.9 < low < high == 1 and estimate_of([95, 405], FORCED).intervals(0.95, method).flags == ()
     uncut = estimate_of([20, 480], FORCED).intervals(0.95, "score", cut=False)
     assert (uncut.high[0] < 0, uncut.flags) == (True, ())
-
-
-def test_no_reports_of_one_kind() -> None:
-    for method in ("score", "exact"):
-        low, high = estimate_of([0, 50], TRIANGULAR).confidence_interval(0.95, method)[0]
-        assert 0 == low < high < 0.06  # one in four says yes whatever the truth: not one in fifty is no accident
-        low, high = estimate_of([50, 0], TRIANGULAR).confidence_interval(0.95, method)[0]
-        assert 0.9 < low < high == 1
-
-
-# ---- sums that check coverage, and the pages that show them
 
 
 def test_the_sums_that_check_coverage_are_those_of_scipy() -> None:
@@ -92,8 +74,7 @@ def test_the_sums_that_check_coverage_are_those_of_scipy() -> None:
     row, pair = OneCount("", DIRECT, 9, 0.3), AllCounts("", DIRECT, 9, (0.3, 0.7))
     inside = [x for x in range(10) if row.ends("exact")[x, 0] <= 0.3 <= row.ends("exact")[x, 1]]
     expected = pytest.approx(binom.pmf(inside, 9, 0.3).sum())
-    assert row.coverage("exact", 0.3) == expected
-    assert pair.coverage("exact", 0.3) == expected
+    assert row.coverage("exact", 0.3) == expected and pair.coverage("exact", 0.3) == expected
 
 
 CELL = re.compile(r"(?P<coverage>0\.\d{3})(?: \((?P<there>\d+) %\))?")
@@ -114,7 +95,7 @@ def test_the_page_about_intervals_shows_what_the_sums_give(root: Path) -> None:
             assert int(shown["there"] or 100) == pytest.approx(100 * there, abs=0.51)
 
 
-def test_the_page_about_coverage_shows_what_the_sums_give(root: Path) -> None:
+def test_the_page_about_coverage_shows_what_the_sums_give_and_where_wald_fails(root: Path) -> None:
     """Some lines again; python -m docs.coverage makes all of them."""
     page = (root / "docs/theory/coverage.md").read_text(encoding="utf-8")
     for row in (ONE_COUNT[0], ONE_COUNT[1], ONE_COUNT[4]):
@@ -122,13 +103,7 @@ def test_the_page_about_coverage_shows_what_the_sums_give(root: Path) -> None:
     assert all_line(ALL_COUNTS[1]) in page
     tables = (ONE_COUNT, ALL_COUNTS, INTERCEPTS, SIMULATED)
     assert len([line for line in page.splitlines() if line.startswith("| ")]) == sum(map(len, tables)) + len(tables)
-
-
-# ---- the level of the default
-
-
-def test_wald_fails_where_the_page_says_so() -> None:
-    """Published figures: .83, .68."""
+    # Published figures: .83, .68.
     assert ONE_COUNT[0].coverage("wald", 0.02) == pytest.approx(0.83, abs=0.005)
     assert ONE_COUNT[1].coverage("wald", 0.005) == pytest.approx(0.68, abs=0.005)
 
@@ -152,9 +127,6 @@ def test_the_default_has_two_ends_for_any_counts() -> None:
             assert (intervals[:, 1] - intervals[:, 0] > 0.01).all(), line
 
 
-# ---- the count behind a share
-
-
 def _variance(L: Real, P: Real, j: int, pi: Real) -> float:
     """Of the recovery of category j from one report: the definition."""
     lam = P @ pi
@@ -170,7 +142,6 @@ def test_the_count_has_the_variance_of_the_estimate_at_every_share(counts: list[
     P, L, n = JAR.matrix(), np.linalg.inv(JAR.matrix()), sum(counts)
     estimate = estimate_of(counts, JAR)
     behind, found = estimate.binomial_counts, estimate.confidence_interval(0.95, "score")
-    assert behind is not None
     near = np.clip(estimate.pi_hat, 0, 1)
     near = (n * near / near.sum() + 1 / 3) / (n + 1)
     for j in range(3):
@@ -224,7 +195,6 @@ def test_sets_have_intervals_of_their_counts() -> None:
     counts = SETS.tally(SETS.sample(np.arange(400) % 4))
     estimate = estimate_by_moments(counts, SETS)
     found, p, r = estimate.binomial_counts, float(SETS.include), float(SETS.other)
-    assert found is not None
     np.testing.assert_array_equal(found.x, counts.values)
     for method, scipy_name in (("score", "wilson"), ("exact", "exact")):
         ends = [binomtest(int(x), 400).proportion_ci(0.95, method=scipy_name) for x in counts.values]
@@ -239,14 +209,10 @@ def test_last_bits_of_the_inverse_leave_chances_between_0_and_1() -> None:
         design = Dense.of([[1, "1/20"], [0, "19/20"]])
         design.__dict__["_L"] = L * (1 + 1e-15 * np.reshape(signs, (2, 2)))
         chances = design.count_chances()
-        assert chances is not None
         assert all(((one >= 0) & (one <= 1)).all() for one in chances)
 
 
-# ---- which is the default
-
-
-def test_the_default_is_score_for_counts_and_exact_or_matched_for_small_ones() -> None:
+def test_the_default_is_score_wald_exact_or_matched() -> None:
     kary = Uniform.from_gamma(5, Categories.of(["a", "b", "c"]))
     cells = Kronecker.of([DIRECT, make_design("warner", p="0.8")])  # sex was asked openly: no cell is a count
     cases = [
@@ -260,9 +226,6 @@ def test_the_default_is_score_for_counts_and_exact_or_matched_for_small_ones() -
     ]
     assert [estimate_of(counts, design).default_interval for _, design, counts in cases] == [one for one, *_ in cases]
     assert estimate_by_moments(SETS.tally(SETS.sample(np.arange(400) % 4)), SETS).default_interval == "score"
-
-
-def test_a_plan_keeps_wald_unless_counts_are_small_or_alike() -> None:
     cases = [
         ("wald", THREE, ["a", "b", "c", "a"] * 100),
         ("score", THREE, ["a", "b", "b", "c"] * 40 + ["b", "c"] * 20),

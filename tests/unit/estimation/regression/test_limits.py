@@ -42,14 +42,6 @@ def test_exactly_as_many_reports_as_the_design_makes_give_no_standard_error():
     assert found.rows()[0]["interval_method"] == "profile" and "nan" not in str(found)
 
 
-def test_one_report_more_has_a_finite_maximum_and_some_more_a_standard_error():
-    found = fit_logistic(TWO, reports((9, 40), (20, 40)), WARNER, codes=True)
-    assert found.converged and found.flags == () and np.isfinite(found.covariance).all()
-    assert found.flat().all() and np.isnan(found.standard_error).all()  # its interval still has no end
-    found = fit_logistic(TWO, reports((16, 40), (20, 40)), WARNER, codes=True)
-    assert found.notes() == () and np.isfinite(found.standard_error).all()
-
-
 @pytest.mark.parametrize("p", ["0.8", "0.80000000000000016", "0.79999999999999984", "0.80001"])
 def test_the_verdict_does_not_hang_on_the_last_bit(p):
     """With 0.80001 there is a maximum at -11; the limit is as high, up to 1e-9 of the log-likelihood."""
@@ -75,7 +67,12 @@ def test_no_survey_with_a_fitted_chance_of_zero_passes_as_finite():
             assert math.isnan(found.shown[1])  # the ratio of two odds of zero
 
 
-def test_separation_gives_signs_only_where_the_data_do():
+def test_finite_maxima_and_signs_only_where_the_data_give_them():
+    found = fit_logistic(TWO, reports((9, 40), (20, 40)), WARNER, codes=True)
+    assert found.converged and found.flags == () and np.isfinite(found.covariance).all()
+    assert found.flat().all() and np.isnan(found.standard_error).all()  # its interval still has no end
+    found = fit_logistic(TWO, reports((16, 40), (20, 40)), WARNER, codes=True)
+    assert found.notes() == () and np.isfinite(found.standard_error).all()
     rng, x = np.random.default_rng(0), np.linspace(-1, 1, 60)
     found = fit_logistic(np.column_stack([x, rng.normal(size=60)]), (x < 0).astype(int), DIRECT, codes=True)
     assert np.isnan(found.shown[[0, 2]]).all() and found.shown[1] == math.inf

@@ -18,7 +18,7 @@ def fit(columns, **more):
     return fit_logistic(X[:, columns], CODES, WARNER, codes=True, plan=mw.Sampling(**more) if more else None)
 
 
-def test_the_likelihood_ratio_is_twice_the_difference_of_likelihoods():
+def test_likelihood_ratio_and_wald_of_smaller_models():
     larger, smaller = fit([0, 1, 2]), fit([0])
     test = larger.compare(smaller)
     ones = np.ones((1500, 1))
@@ -28,19 +28,8 @@ def test_the_likelihood_ratio_is_twice_the_difference_of_likelihoods():
     assert test.statistic == pytest.approx(2 * (high - low), abs=1e-6)
     assert (test.df, test.df_denominator, test.method, test.reason) == (2, None, "likelihood-ratio", "")
     assert test.p_value == pytest.approx(stats.chi2.sf(test.statistic, 2))
-    assert compare_nested(larger, smaller) == test
-    assert "likelihood ratio test, chi2(2) = " in repr(test)
-
-
-def test_wald_finds_the_coefficients_that_are_left_out():
-    larger, smaller = fit([0, 1, 2]), fit([0])
-    named = larger.wald_test(larger.terms[2:])
-    test = larger.compare(smaller, method="wald")
-    assert (test.statistic, test.df, test.p_value) == pytest.approx((named.statistic, 2, named.p_value))
-
-
-def test_a_smaller_model_need_not_be_a_part_of_the_columns():
-    """One slope for the sum of two predictors: the larger model has two slopes, and they are tested to be equal."""
+    assert compare_nested(larger, smaller) == test and "likelihood ratio test, chi2(2) = " in repr(test)
+    # One slope for the sum of two predictors: the larger model has two slopes, and they are tested to be equal.
     larger = fit([0, 1])
     smaller = fit_logistic(X[:, 0] + X[:, 1], CODES, WARNER, codes=True)
     by_hand = larger.wald_test(np.array([[0.0, 1.0, -1.0]]))

@@ -107,21 +107,6 @@ def test_it_recovers_coefficients_that_a_naive_use_of_reports_loses():
     assert abs(forgetful.estimates[2] - 0.4) > 4 * forgetful.standard_error[2]
 
 
-def test_what_cannot_be_fitted_is_refused():
-    z = np.array([0, 1] * 20)
-    y = np.array([0, 0, 1, 1] * 10)
-    with pytest.raises(InputError, match="zeros and ones"):
-        fit_predictor(y + 1, RandomizedPredictor(z, WARNER, codes=True))
-    with pytest.raises(InputError, match="family = 'probit'"):
-        fit_predictor(y, RandomizedPredictor(z, WARNER, codes=True), family="probit")
-    with pytest.raises(MissingValueError, match="1 of 40 values are missing"):
-        fit_predictor(
-            np.where(np.arange(40) == 3, np.nan, y), RandomizedPredictor(z, WARNER, codes=True), family="linear"
-        )
-    with pytest.raises(InputError, match="an outcome of shape"):
-        fit_predictor(y[1:], RandomizedPredictor(z, WARNER, codes=True), family="linear")
-
-
 CROSSWISE = mw.design("crosswise", q="0.15")
 
 
@@ -170,15 +155,8 @@ def test_a_regression_recovers_its_coefficients():
 def test_attention_may_be_the_same_for_all():
     rng = np.random.default_rng(3)
     z, anchor = inattentive(4000, 0.3, 0.7, rng)
-    found = fit_with_anchor(
-        np.empty((4000, 0)),
-        z,
-        CROSSWISE,
-        Anchor(anchor, CROSSWISE),
-        attention_predictors=False,
-        variance="sandwich",
-        codes=True,
-    )
+    how = {"attention_predictors": False, "variance": "sandwich", "codes": True}
+    found = fit_with_anchor(np.empty((4000, 0)), z, CROSSWISE, Anchor(anchor, CROSSWISE), **how)
     shares = estimate_with_anchor(z, CROSSWISE, Anchor(anchor, CROSSWISE), codes=True)
     assert found.predict()[0] == pytest.approx(shares.corrected, abs=1e-8)
     assert 1 / (1 + np.exp(-found.latent.estimates[0])) == pytest.approx(shares.attentive, abs=1e-8)
@@ -186,7 +164,19 @@ def test_attention_may_be_the_same_for_all():
     assert found.standard_error[0] * slope == pytest.approx(shares.standard_error[1], rel=1e-3)
 
 
-def test_anchors_that_do_not_fit_are_refused_or_flagged():
+def test_what_does_not_fit_is_refused_or_flagged():
+    z = np.array([0, 1] * 20)
+    y = np.array([0, 0, 1, 1] * 10)
+    with pytest.raises(InputError, match="zeros and ones"):
+        fit_predictor(y + 1, RandomizedPredictor(z, WARNER, codes=True))
+    with pytest.raises(InputError, match="family = 'probit'"):
+        fit_predictor(y, RandomizedPredictor(z, WARNER, codes=True), family="probit")
+    with pytest.raises(MissingValueError, match="1 of 40 values are missing"):
+        fit_predictor(
+            np.where(np.arange(40) == 3, np.nan, y), RandomizedPredictor(z, WARNER, codes=True), family="linear"
+        )
+    with pytest.raises(InputError, match="an outcome of shape"):
+        fit_predictor(y[1:], RandomizedPredictor(z, WARNER, codes=True), family="linear")
     z = np.array([0, 1] * 50)
     with pytest.raises(ReportError, match="100 reports and 99 anchor reports"):
         estimate_with_anchor(z, CROSSWISE, Anchor(z[1:], CROSSWISE), codes=True)

@@ -1,7 +1,5 @@
 """Samples that tell the shares only together, under a sampling plan, and domains of samples without one."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -33,16 +31,12 @@ def surveyed(plan: Sampling, **more: Any) -> Any:
     return estimate_survey(REPORTS, PAIRS, plan, samples=GROUP, **more)
 
 
-def test_samples_as_strata_agree_with_the_estimate_from_counts() -> None:
+def test_strata_and_a_jackknife_of_rows_agree_with_counts() -> None:
     found, counts = surveyed(Sampling(strata=GROUP, weights=np.full(1000, 3.0))), plainly()
-    assert found.categories == counts.categories
-    assert found.pi_hat == pytest.approx(counts.pi_hat)
+    assert found.categories == counts.categories and found.pi_hat == pytest.approx(counts.pi_hat)
     assert found.covariance == pytest.approx(counts.covariance)
     assert found.total == pytest.approx(3000 * counts.pi_hat)
     assert found.total_covariance == pytest.approx(3000**2 * counts.covariance)  # strata fix the sum of the weights
-
-
-def test_a_jackknife_of_rows_agrees_with_strata() -> None:
     rows = [0, 1, 0, 1, 1, 0, 0, 1, 1, 1]
     group = np.repeat(["a", "b"], 5)
     designs = dict(zip("ab", PAIRS.values(), strict=True))
@@ -52,15 +46,7 @@ def test_a_jackknife_of_rows_agrees_with_strata() -> None:
     rule = ReplicateRule("jkn", strata=tuple(group))
     jackknife = estimate_survey(labels, designs, Sampling(replicates=left, replicate_method=rule), samples=group)
     strata = estimate_survey(labels, designs, Sampling(strata=group), samples=group)
-    assert jackknife.covariance == pytest.approx(strata.covariance)
-    assert jackknife.degrees_of_freedom == 8
-
-
-def test_a_domain_with_one_of_the_samples_has_no_estimate() -> None:
-    found = surveyed(Sampling(), domains=np.where(np.arange(1000) < 300, "first", "rest"))
-    assert np.isnan(found.domains["first"].pi_hat).all()
-    assert "no estimate" in found.domains["first"].flags[0]
-    assert np.isfinite(found.domains["rest"].pi_hat).all()
+    assert jackknife.covariance == pytest.approx(strata.covariance) and jackknife.degrees_of_freedom == 8
 
 
 def test_the_estimate_is_unbiased_over_all_reports() -> None:
@@ -85,8 +71,7 @@ def test_spare_reports_are_weighed_as_without_a_plan() -> None:
     codes = [code for pair in counts for code, n in enumerate(pair) for _ in range(n)]
     group = np.repeat([0, 1, 2], [500, 600, 400])
     found = estimate_survey(codes, designs, Sampling(strata=group), samples=group)
-    assert found.pi_hat == pytest.approx(plain.pi_hat)
-    assert found.covariance == pytest.approx(plain.covariance)
+    assert found.pi_hat == pytest.approx(plain.pi_hat) and found.covariance == pytest.approx(plain.covariance)
     assert "two steps" in found.flags[0]
 
 
@@ -109,16 +94,6 @@ def test_a_denominator_is_refused_and_so_are_samples_that_tell_nothing_together(
     with pytest.raises(NotIdentifiableError):
         estimate_survey(REPORTS, {1: PAIRS[1], 2: PAIRS[1]}, Sampling(), samples=GROUP)
 
-
-def test_few_reports_outside_the_unit_interval_are_no_misfit() -> None:
-    labels, group = ["yes"] * 3 + ["no"] * 3, [1] * 3 + [2] * 3
-    found = estimate_survey(labels, PAIRS, Sampling(), samples=group)
-    assert found.pi_hat[0] == pytest.approx(1.5)
-    assert any("do not cut them" in flag for flag in found.flags)
-    assert not any("do not fit" in flag for flag in found.flags)
-
-
-# ---- domains of a sample without a plan are what files of their own would give
 
 COIN, OTHER = (Dense.of([[p, 1 - p], [1 - p, p]]) for p in (Fraction(7, 10), Fraction(4, 5)))
 
@@ -147,8 +122,14 @@ def test_totals_are_those_of_a_sample_with_replacement() -> None:
         assert one.total_covariance == pytest.approx(survey.domains[label].total_covariance)
 
 
-def test_a_domain_with_one_row_has_no_estimate() -> None:
+def test_domains_and_samples_that_tell_too_little_say_so() -> None:
+    found = surveyed(Sampling(), domains=np.where(np.arange(1000) < 300, "first", "rest"))
+    assert np.isnan(found.domains["first"].pi_hat).all() and "no estimate" in found.domains["first"].flags[0]
+    assert np.isfinite(found.domains["rest"].pi_hat).all()
+    labels, group = ["yes"] * 3 + ["no"] * 3, [1] * 3 + [2] * 3
+    found = estimate_survey(labels, PAIRS, Sampling(), samples=group)
+    assert found.pi_hat[0] == pytest.approx(1.5) and any("do not cut them" in flag for flag in found.flags)
+    assert not any("do not fit" in flag for flag in found.flags)
     found = estimate_simple(Cells.of([0, 1, 0], domain=["f", "f", "m"]), [COIN])
-    assert np.isnan(found.domains["m"].pi_hat).all()
-    assert "too few" in found.domains["m"].flags[0]
+    assert np.isnan(found.domains["m"].pi_hat).all() and "too few" in found.domains["m"].flags[0]
     assert found.domains["m"].n == 1

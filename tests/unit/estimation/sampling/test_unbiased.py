@@ -3,8 +3,6 @@
 Poisson samples may be empty; the estimate is then zero and is left out of the sums.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import combinations, product
@@ -82,7 +80,6 @@ def moments_of(
                 continue
             found = estimate(sample, reports)
             value, own = part(found), spread(found)
-            assert own is not None
             first, second = first + p * value, second + p * np.outer(value, value)
             guessed = guessed + p * own
     return np.asarray(first), np.asarray(second - np.outer(first, first)), np.asarray(guessed)
