@@ -6,14 +6,12 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from maskwell.engines import Rows, cell_counts, column_codes, count_tables
-from maskwell.engines.column_codes import LevelCoder
 from maskwell.errors import CountsError, MissingValueError, TooLargeError
-
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
 
 
 def table_of(rows: list[tuple[str | None, str, int]]) -> pa.Table:
@@ -65,27 +63,6 @@ def test_a_table_of_very_many_cells_is_given_up_for_smaller_ones(tmp_path, monke
         assert dict(zip(table.labels(), table.counts.tolist(), strict=True)) == expected
     whole = count_tables(str(path), asked, instead={("a", "b"): [("b",)]})
     assert [table.columns for table in whole] == [("a",), ("a", "b", "w"), ("b",)]
-
-
-@pytest.mark.parametrize("share", [2, 1000], ids=["listed to the end", "in an array after a while"])
-def test_cells_of_known_labels_are_counted_either_way(monkeypatch: pytest.MonkeyPatch, share: int) -> None:
-    """Where all labels are known, a list of many cells becomes an array; one with room for few cells stays a list."""
-    for name, small in {"DENSE_CELLS": 4, "KEPT_PIECES": 50, "DENSE_SHARE": share}.items():
-        monkeypatch.setattr(cell_counts, name, small)
-    data = rows(2000)
-    levels = {"a": [str(x) for x in range(12)], "b": [f"b{x}" for x in range(100)]}
-    coders = {name: LevelCoder(name, labels) for name, labels in levels.items()}
-    counter = cell_counts.CellCounter([*coders.values()], weighted=True)
-    for start in range(0, len(data), 100):
-        batch = table_of(data[start : start + 100]).to_batches()[0]
-        codes = {name: coder.codes(batch.column(name)) for name, coder in coders.items()}
-        counter.add(codes, len(batch), np.array(batch.column("w"), dtype=float))
-    table = counter.table()
-    counts = Counter((a, b) for a, b, _ in data)
-    weights = {cell: sum(w for a, b, w in data if (a, b) == cell) for cell in counts}
-    assert dict(zip(table.labels(), table.counts.tolist(), strict=True)) == counts
-    assert dict(zip(table.labels(), table.weights.tolist(), strict=True)) == pytest.approx(weights)
-    assert (counter.listed == 0) == (share > 2)
 
 
 def test_many_labels_are_counted_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

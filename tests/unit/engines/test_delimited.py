@@ -13,11 +13,10 @@ from csv import reader
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import csv
 from tests.support.fuzzing import numbers
-
-pa = pytest.importorskip("pyarrow")
-csv = pytest.importorskip("pyarrow.csv")
 
 from maskwell.engines import delimited, record_reader
 from maskwell.engines.delimited import DelimitedSource
@@ -34,7 +33,6 @@ def read(path: str | Path, ending: str = ".csv", only: list[int] | None = None) 
 
 
 def made(number: int, signs: bytes = b'a"",\n\r\x00') -> bytes:
-    """Two columns of random signs, most of them of importance to a reader."""
     draw = random.Random(number)
     return bytes(draw.choice(signs) for _ in range(draw.randrange(1, 40)))
 
@@ -158,11 +156,6 @@ def test_quotes_and_bytes_that_are_no_text_matter_where_they_are_read(tmp_path: 
         read(tmp_path / "a.csv")
 
 
-def test_standard_input_is_read_in_what_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,2\n3,4\n")))
-    assert read("-") == [("1", "2"), ("3", "4")]
-
-
 def test_blocks_that_are_parsed_at_once_come_in_order_and_rows_keep_their_numbers(tmp_path, monkeypatch) -> None:
     """Every other block takes longer to parse than the one behind it."""
     blocks, parsed = itertools.count(), delimited._parsed
@@ -200,7 +193,9 @@ def test_no_block_is_parsed_in_the_main_thread_where_arrow_may_lose_a_signal(tmp
     assert threading.main_thread() not in threads
 
 
-def test_closing_does_not_wait_for_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_is_read_in_what_arrives_and_closing_does_not_wait_for_it(monkeypatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,2\n3,4\n")))
+    assert read("-") == [("1", "2"), ("3", "4")]
     import os
 
     end, start = os.pipe()

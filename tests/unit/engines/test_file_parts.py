@@ -92,7 +92,7 @@ def test_partitions_become_columns(tmp_path):
     assert "2024" in repr(by_year)
 
 
-def test_only_the_columns_that_are_asked_for_are_read(tmp_path):
+def test_columns_that_are_asked_for_and_those_that_folders_name_too(tmp_path):
     for year in (1, 2):
         write(answers(10), tmp_path / f"year={year}" / "a.parquet")
     with open_source(str(tmp_path)) as source:
@@ -100,9 +100,6 @@ def test_only_the_columns_that_are_asked_for_are_read(tmp_path):
         assert first.schema.names == ["year"] and second.column("year").to_pylist() == ["2"] * 10
     with open_source(str(tmp_path)) as source:
         assert next(iter(source.batches([3, 1]))).schema.names == ["drugs", "year"]
-
-
-def test_a_column_in_the_file_is_stronger_than_the_name_of_its_folder(tmp_path):
     write(answers(5), tmp_path / "data" / "age=99" / "a.csv")
     assert rows_in(tmp_path / "data").column("age").to_pylist() == ["0", "1", "2", "3", "4"]
 
@@ -352,7 +349,6 @@ def test_an_empty_text_is_no_missing_value(tmp_path):
 
 
 def yearly(folder: Path, rows: dict[str, list[str]]) -> str:
-    """A folder with a file for each year, which may have no rows."""
     for year, answers in rows.items():
         place = folder / "in" / f"year={year}"
         place.mkdir(parents=True)

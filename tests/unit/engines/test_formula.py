@@ -97,7 +97,6 @@ def coded(text):
 
 
 def learned(text, frame):
-    """A formula coded for a DataFrame, whose texts are categories."""
     return Coding.learn(read_formula(text).right, predictors(frame))
 
 

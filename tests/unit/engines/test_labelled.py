@@ -1,30 +1,33 @@
-"""SPSS, Stata and SAS files: everything but the randomized columns comes through unchanged."""
+"""SPSS, Stata and SAS files: all but the randomized columns is unchanged; their reader is a process of its own."""
 
 import os
+import shutil
+import signal
+import subprocess
+import sys
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests.support.quiet import quiet
 
 import maskwell as mw
-from maskwell.core import SeededRandom
-from maskwell.engines import Rows
+from maskwell.core import Categories, SeededRandom
+from maskwell.designs import Uniform
+from maskwell.engines import Rows, labelled
 from maskwell.engines.assignments import Assignment
-from maskwell.errors import DataFileError, MissingExtraError, MissingValueError
-
-pa = pytest.importorskip("pyarrow")
-pd = pytest.importorskip("pandas")
-prs = pytest.importorskip("pyreadstat")
-
-
-from maskwell.engines import labelled
+from maskwell.engines.labelled import ReaderProcess
 from maskwell.engines.labelled_columns import ColumnLabels, Labels, read_column, written_column
 from maskwell.engines.randomized_data import randomize_file
 from maskwell.engines.report_counts import tally_file
 from maskwell.engines.row_sources import open_source
+from maskwell.errors import DataFileError, MissingExtraError, MissingValueError
+
+pd = pytest.importorskip("pandas")
+prs = pytest.importorskip("pyreadstat")
 
 BY_LABEL = mw.designs.Uniform.from_gamma(3, mw.Categories.of(["yes", "no"]))
 BY_CODE = mw.designs.Uniform.from_gamma(3, mw.Categories.of([1, 2]))
@@ -274,3 +277,78 @@ def test_a_file_that_the_library_left_cut_short_is_no_output(ending, share, tmp_
     with pytest.raises(DataFileError, match="only a part"):
         randomize_file(str(tmp_path / "in.csv"), str(tmp_path / f"out{ending}"), [Assignment.of("x", BY_LABEL)])
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+COIN = Uniform.from_gamma(3, Categories.of([0, 1]))
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    place = tmp_path_factory.mktemp("reader") / "a.sav"
+    prs.write_sav(pd.DataFrame({"y": [0.0, 1.0] * 100_000}), place)
+    return str(place)
+
+
+def test_a_crash_is_an_error(path: str) -> None:
+    with open_source(path) as source:
+        batches = source.batches()
+        next(batches)
+        os.kill(source._source._reader._process.pid, signal.SIGKILL)
+        with pytest.raises(DataFileError, match="is damaged: its reader crashed"):
+            list(batches)
+    assert tally_file(Rows.of(path), [Assignment.of("y", COIN)]).rows == 200_000
+
+
+def test_faults_of_ours_are_no_damage_and_a_fork_starts_its_own(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    process = ReaderProcess(labelled.__name__)
+    try:
+        with pytest.raises(RuntimeError, match="KeyError"):
+            list(process.ask({"called": path}))
+        with pytest.raises(DataFileError, match="cannot read"):
+            list(process.ask({"called": path, "path": __file__, "ending": ".sav", "read": "read_sav"}))
+    finally:
+        process.end()
+    tally_file(Rows.of(path), [Assignment.of("y", COIN)])
+    (waiting,) = labelled._IDLE
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    assert not waiting.is_usable()
+
+
+def test_no_module_of_the_folder_is_run(path: str, tmp_path: Path) -> None:
+    """A file of a stranger may come with a module named as one that the reader imports."""
+    given = str(shutil.copy(path, tmp_path))
+    for name in ("json.py", "pyreadstat.py", "struct.py"):
+        (tmp_path / name).write_text("open('ran', 'w')\n", encoding="utf-8")
+    asked = (
+        f"from maskwell.engines.row_sources import open_source\nwith open_source({given!r}) as s: print(s.schema.names)"
+    )
+    program = tmp_path / "elsewhere" / "program.py"
+    program.parent.mkdir()
+    program.write_text(asked, encoding="utf-8")
+    done = subprocess.run([sys.executable, program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "['y']\n", done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("interpreter", [None, "", "/no/such/python"])
+def test_without_an_interpreter_to_start(interpreter: str | None, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(labelled, "_IDLE", [])
+    monkeypatch.setattr(sys, "executable", interpreter)
+    with pytest.raises(DataFileError, match="are read by a Python of their own, which cannot start"), open_source(path):
+        pass
+
+
+def test_a_process_is_used_again_unless_it_died_or_is_in_the_middle_of_a_file(path: str) -> None:
+    tally_file(Rows.of(path), [Assignment.of("y", COIN)])
+    died = labelled._IDLE[-1]
+    died._process.kill()
+    died._process.wait()
+    assert tally_file(Rows.of(path), [Assignment.of("y", COIN)]).rows == 200_000
+    assert died not in labelled._IDLE
+    tally_file(Rows.of(path), [Assignment.of("y", COIN)])
+    (waiting,) = labelled._IDLE
+    tally_file(Rows.of(path), [Assignment.of("y", COIN)])
+    assert [waiting] == labelled._IDLE
+    with open_source(path) as source:
+        next(source.batches())
+    assert labelled._IDLE == [] and not waiting.is_usable()

@@ -19,7 +19,6 @@ EMPTY = {"y": ["never", "once", None, "often", None, "never"] * 10, "age": [20, 
 
 
 def tables(folder: Path) -> list[Any]:
-    """The same rows in every kind of table."""
     frame = pd.DataFrame(CODED)
     frame.to_csv(folder / "coded.csv", index=False)
     frame.to_parquet(folder / "coded.parquet")
@@ -40,7 +39,7 @@ def test_codes_count_as_empty_wherever_they_stand(tmp_path: Path) -> None:
         assert counted.values.tolist() == [20, 10, 10]
 
 
-def test_randomizing_leaves_other_columns_as_they_are(tmp_path: Path) -> None:
+def test_randomizing_leaves_other_columns_and_goes_file_by_file(tmp_path: Path) -> None:
     """A code of the answers is no code of the ages, which are only copied."""
     how: dict[str, Any] = {"missing": "drop", "missing_codes": ["NA", 99]}
     kept = [age for age, y in zip(CODED["age"], EMPTY["y"], strict=True) if y is not None]
@@ -49,9 +48,6 @@ def test_randomizing_leaves_other_columns_as_they_are(tmp_path: Path) -> None:
         assert np.asarray(out["age"]).tolist() == kept and type(out) is type(table)
     done = mw.randomize(str(tmp_path / "coded.csv"), {"y": DESIGN}, str(tmp_path / "out.csv"), **how)
     assert (done.rows, done.dropped) == (40, 20) and pd.read_csv(tmp_path / "out.csv")["age"].tolist() == kept
-
-
-def test_a_folder_is_randomized_file_by_file(tmp_path: Path) -> None:
     for name in ("first.csv", "second.csv"):
         (tmp_path / "in").mkdir(exist_ok=True)
         pd.DataFrame(CODED).to_csv(tmp_path / "in" / name, index=False)
@@ -62,7 +58,7 @@ def test_a_folder_is_randomized_file_by_file(tmp_path: Path) -> None:
         assert len(pd.read_csv(tmp_path / "out" / name)) == 40
 
 
-def test_a_code_that_is_a_category_of_the_design_is_refused() -> None:
+def test_codes_that_are_categories_are_refused_and_full_dictionaries_are_read() -> None:
     """Else reports would be left out by what they say, and the estimates be wrong."""
     numbers = mw.design("k-ary", categories=[1, 2, 99], gamma=9)
     table = {"y": [1, 2, 99] * 20, "age": [20, 30, 99] * 20}
@@ -74,10 +70,7 @@ def test_a_code_that_is_a_category_of_the_design_is_refused() -> None:
         regress_with(table, "y ~ age", {"y": numbers}, **asked)
     fit = regress_with(table, "y ~ age", {"y": numbers}, missing="drop", missing_codes="age=99")
     assert fit.dropped == 20
-
-
-def test_small_numbers_of_a_full_dictionary() -> None:
-    """A dictionary of 128 labels leaves no number of eight bits for a row without a value."""
+    # A dictionary of 128 labels leaves no number of eight bits for a row without a value.
     labels = ["NA", *map(str, range(127))]
     column = pa.DictionaryArray.from_arrays(pa.array([0, 127, None, 1], pa.int8()), pa.array(labels))
     design = mw.design("k-ary", categories=labels[1:], gamma=9)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from tests.support.together import together
 
@@ -17,8 +18,6 @@ from maskwell.engines.input_file import TextForm, encoding_of, separator_of
 from maskwell.engines.record_reader import RecordReader
 from maskwell.engines.row_sources import open_sink, open_source
 from maskwell.errors import DataFileError, ParameterError
-
-pa = pytest.importorskip("pyarrow")
 
 NAMES = ["ort", "größe", "lohn", "note"]
 
@@ -92,13 +91,6 @@ def test_the_ending_of_the_output_tells_tabs_from_commas(tmp_path: Path, source:
     assert (tmp_path / to).read_text() == f"x{sign}y\n1{sign}2\n"
 
 
-def test_small_blocks_and_bytes_that_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_reader, "BLOCK_BYTES", 64)
-    for encoding in ("utf-16", "cp1252"):
-        (tmp_path / "a.csv").write_bytes(text().encode(encoding))
-        assert read(str(tmp_path / "a.csv"))[0] == EXPECTED
-
-
 def test_what_is_given_counts(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes("name:x\nŁódź:1\n".encode("cp1250"))
     assert read(csv_file(str(tmp_path / "a.csv"), separator=":", encoding="windows-1250"))[0] == [["Łódź", "1"]]
@@ -147,19 +139,20 @@ def test_commas_and_points_that_may_part_thousands(tmp_path: Path, caplog: pytes
         assert "numbers such as 1.234 in 'x'" in caplog.text and "'z'" not in caplog.text
 
 
-def test_a_pause_within_the_first_line_hides_no_separator(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_encodings_and_separators_in_small_blocks_pauses_and_cut_bytes(tmp_path, monkeypatch) -> None:
+    assert encoding_of(b"abc") == encoding_of("ü".encode()[:1]) == "utf-8", "a character may be cut at the end"
+    assert encoding_of("Müller ä".encode() + b"\xff ") == "utf-8", "damaged UTF-8 is not called something else"
+    assert encoding_of("naïve €".encode("cp1252")) == "cp1252" and encoding_of(b"\x81 \xfc") == "iso8859-1"
+    monkeypatch.setattr(record_reader, "BLOCK_BYTES", 64)
+    for encoding in ("utf-16", "cp1252"):
+        (tmp_path / "a.csv").write_bytes(text().encode(encoding))
+        assert read(str(tmp_path / "a.csv"))[0] == EXPECTED
     pieces = iter([b"a", b";b\n1;", b"2\n", b""])
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     monkeypatch.setattr(RecordReader, "_from_standard_input", lambda *_: iter([next(pieces)]))
     source = DelimitedSource("-", ".csv")
     assert source.schema.names == ["a", "b"]
     source.close()
-
-
-def test_encodings() -> None:
-    assert encoding_of(b"abc") == encoding_of("ü".encode()[:1]) == "utf-8", "a character may be cut at the end"
-    assert encoding_of("Müller ä".encode() + b"\xff ") == "utf-8", "damaged UTF-8 is not called something else"
-    assert encoding_of("naïve €".encode("cp1252")) == "cp1252" and encoding_of(b"\x81 \xfc") == "iso8859-1"
 
 
 def test_a_column_with_commas_and_points_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,8 +107,6 @@ def test_intervals_without_the_matrix_are_wilsons_and_parts_below_zero_are_flagg
     np.testing.assert_allclose(found.confidence_interval()[0], expected, rtol=1e-12)
     shown = found.to_dict()
     assert [shown[name] for name in ("method", "interval_method", "design")] == ["direct", "wilson", "withheld"]
-    assert estimate_unknown([10, 0]).effective.tolist() == [
-        10 / 1.9,
-        10 / 1.9,
-    ]  # no record tells no more than the bound
+    # no record tells no more than the bound
+    assert estimate_unknown([10, 0]).effective.tolist() == [10 / 1.9, 10 / 1.9]
     assert estimate_unknown([10, 0], target="file").effective.tolist() == [10, 10]

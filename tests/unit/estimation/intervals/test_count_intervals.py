@@ -127,12 +127,6 @@ def test_the_default_has_two_ends_for_any_counts() -> None:
             assert (intervals[:, 1] - intervals[:, 0] > 0.01).all(), line
 
 
-def _variance(L: Real, P: Real, j: int, pi: Real) -> float:
-    """Of the recovery of category j from one report: the definition."""
-    lam = P @ pi
-    return float(lam @ L[j] ** 2 - (lam @ L[j]) ** 2)
-
-
 @pytest.mark.parametrize("counts", [[30, 50, 20], [1, 0, 40], [100, 5, 3]])
 def test_the_count_has_the_variance_of_the_estimate_at_every_share(counts: list[int]) -> None:
     """The dense twin: along the line from no one to everyone in category j, the others in ratios near the estimates.
@@ -148,7 +142,8 @@ def test_the_count_has_the_variance_of_the_estimate_at_every_share(counts: list[
         a, b, rest = float(behind.a[j]), float(behind.b[j]), near * (np.arange(3) != j)
 
         def variance(t: float, j: int = j, rest: Real = rest) -> float:
-            return _variance(L, P, j, (1 - t) * rest / rest.sum() + t * np.eye(3)[j])
+            lam = P @ ((1 - t) * rest / rest.sum() + t * np.eye(3)[j])
+            return float(lam @ L[j] ** 2 - (lam @ L[j]) ** 2)
 
         for t in (0, 0.2, 0.7, 1):
             lam = b + (a - b) * t
@@ -191,7 +186,7 @@ def test_matched_is_exact_where_one_count_tells_a_share(counts: list[int]) -> No
     np.testing.assert_allclose(estimate_of(counts, written).confidence_interval(0.9, "exact"), exact)
 
 
-def test_sets_have_intervals_of_their_counts() -> None:
+def test_sets_and_last_bits_leave_chances_of_counts_between_0_and_1() -> None:
     counts = SETS.tally(SETS.sample(np.arange(400) % 4))
     estimate = estimate_by_moments(counts, SETS)
     found, p, r = estimate.binomial_counts, float(SETS.include), float(SETS.other)
@@ -200,10 +195,7 @@ def test_sets_have_intervals_of_their_counts() -> None:
         ends = [binomtest(int(x), 400).proportion_ci(0.95, method=scipy_name) for x in counts.values]
         expected = np.clip([[(e.low - r) / (p - r), (e.high - r) / (p - r)] for e in ends], 0, 1)
         np.testing.assert_allclose(estimate.confidence_interval(0.95, method), expected, atol=1e-12)
-
-
-def test_last_bits_of_the_inverse_leave_chances_between_0_and_1() -> None:
-    """Forced responses count for sure: rounding must not make that more than one, or less than zero."""
+    # Forced responses count for sure: rounding must not make that more than one, or less than zero.
     L = np.linalg.inv([[1, 0.05], [0, 0.95]])
     for signs in product((-1, 1), repeat=4):
         design = Dense.of([[1, "1/20"], [0, "19/20"]])

@@ -145,7 +145,7 @@ def test_the_margin_of_a_product_is_the_estimate_of_the_margin(place: int, desig
         assert getattr(found, name) == pytest.approx(getattr(alone, name), abs=1e-14), name
 
 
-def test_the_wanted_answer_of_pairs_is_that_of_the_published_score() -> None:
+def test_wanted_answers_totals_and_domains_are_summed() -> None:
     p1, p2 = 0.6, 0.7
     codes = np.random.default_rng(5).choice(4, size=200, p=[0.2, 0.1, 0.15, 0.55])
     first, second = (codes < 2).astype(float), (codes % 2 == 0).astype(float)
@@ -154,9 +154,6 @@ def test_the_wanted_answer_of_pairs_is_that_of_the_published_score() -> None:
     assert told[0] == "own answer" and told[1].pi_hat[0] == pytest.approx(score.mean())
     assert told[1].standard_error[0] == pytest.approx(score.std(ddof=1) / np.sqrt(200))
     assert wanted_margin(estimate_of([30, 70], COIN), COIN) is None
-
-
-def test_totals_and_domains_are_summed_too() -> None:
     reports = [REPORTS[code] for code in np.random.default_rng(5).choice(4, size=60)]
     plan = mw.Sampling(weights=np.repeat([2.0, 3.0], 30))
     whole = estimate_survey(reports, TWICE, plan, domains=np.repeat(["a", "b"], 30))

@@ -63,28 +63,14 @@ def test_expected_information_of_a_mixture_is_the_mean_over_all_reports():
     mean = np.zeros((likelihood.p, likelihood.p))
     for y in range(WARNER.m):
         for z in range(KUK.m):
-            rows = MixtureRows(
-                Evidence.of(np.full(5, y), WARNER, codes=True), Evidence.of(np.full(5, z), KUK, codes=True)
-            )
+            first, second = ((y, WARNER), (z, KUK))
+            rows = MixtureRows(*(Evidence.of(np.full(5, one), d, codes=True) for one, d in (first, second)))
             for i in range(5):
                 alone = np.eye(5)[i]
                 one = Likelihood(rows, likelihood.matrices, likelihood.predictors, alone)
                 chance = np.exp(one.value(theta))
                 mean += chance * likelihood.weights[i] * one.derivatives(theta).information
     np.testing.assert_allclose(likelihood.expected(theta), mean, rtol=1e-8, atol=1e-10)
-
-
-def test_a_predictor_asked_directly_gives_the_ordinary_regression():
-    rng = np.random.default_rng(3)
-    x, w = rng.integers(0, 2, 500), rng.normal(size=500)
-    y = (rng.random(500) < 1 / (1 + np.exp(-(0.3 + 0.8 * (x == 0) - 0.5 * w)))).astype(int)
-    found = fit_predictor(y, RandomizedPredictor(x, DIRECT, codes=True), w, names=["w"])
-    ordinary = mw.estimation.regression.fit_logistic(np.column_stack([x == 0, w]), 1 - y, DIRECT, codes=True)
-    np.testing.assert_allclose(found.estimates, ordinary.estimates, atol=1e-8)
-    np.testing.assert_allclose(found.standard_error, ordinary.standard_error, rtol=1e-6)
-    assert found.terms == ("Intercept", "x[T.yes]", "w")
-    share = 1 / (1 + np.exp(-found.latent.estimates[0]))
-    assert share == pytest.approx((x == 0).mean())
 
 
 @pytest.mark.statistical
@@ -190,7 +176,6 @@ def test_what_does_not_fit_is_refused_or_flagged():
         estimate_with_anchor(z + 1, CROSSWISE, Anchor(z, CROSSWISE), codes=True)
     with pytest.raises(ParameterError, match="attention = 'half'"):
         fit_with_anchor(z * 1.0, z, CROSSWISE, Anchor(z, CROSSWISE), attention="half", codes=True)
-    odd = estimate_with_anchor(
-        np.zeros(100, int), CROSSWISE, Anchor(np.r_[np.zeros(99, int), 1], CROSSWISE), codes=True
-    )
+    alike = Anchor(np.r_[np.zeros(99, int), 1], CROSSWISE)
+    odd = estimate_with_anchor(np.zeros(100, int), CROSSWISE, alike, codes=True)
     assert any("outside (0, 1]" in flag for flag in odd.flags)

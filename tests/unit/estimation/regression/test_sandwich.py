@@ -19,7 +19,6 @@ def clustered():
 
 
 def scores(found, X, z, P):
-    """Gradient of the log-likelihood of each row, from the formula."""
     ones = np.column_stack([np.ones(len(X)), X])
     s = 1 / (1 + np.exp(-ones @ found.estimates))
     lam = P[z, 0] * s + P[z, 1] * (1 - s)
@@ -85,10 +84,8 @@ def test_strata_with_a_single_cluster_need_a_word():
     cluster, stratum = np.arange(300) // 10, np.where(np.arange(300) < 10, "lonely", "rest")
     with pytest.raises(InputError, match="1 of 2 strata have a single cluster"):
         fit_logistic(X, z, WARNER, codes=True, plan=Sampling(strata=stratum, clusters=cluster))
-    certain = fit_logistic(
-        X, z, WARNER, codes=True, plan=Sampling(strata=stratum, clusters=cluster, lonely="certainty")
-    )
-    centred = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(strata=stratum, clusters=cluster, lonely="centre"))
+    plans = (Sampling(strata=stratum, clusters=cluster, lonely=how) for how in ("certainty", "centre"))
+    certain, centred = (fit_logistic(X, z, WARNER, codes=True, plan=plan) for plan in plans)
     assert (centred.standard_error > certain.standard_error).all()
     with pytest.raises(ParameterError, match="lonely = 'average'"):
         fit_logistic(X, z, WARNER, codes=True, plan=Sampling(lonely="average"))
