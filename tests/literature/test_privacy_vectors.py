@@ -1,7 +1,5 @@
 """Published and worked-out numbers for matrices, designs and their covariances, through the public interface."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -28,7 +26,7 @@ def number(value: Any) -> float:
     return math.inf if value == "inf" else float(value)
 
 
-def test_matrices(vectors: dict[str, list[Vector]]) -> None:
+def test_matrices_and_the_structured_designs_behind_them(vectors: dict[str, list[Vector]]) -> None:
     assert len(vectors["matrices"]) == 12
     for v in vectors["matrices"]:
         design, tol = Dense.of(v["P"]), v["tol"]
@@ -39,9 +37,6 @@ def test_matrices(vectors: dict[str, list[Vector]]) -> None:
         assert design.rank() == v["rank"]
         assert len(reduce_rows_near(design.exact_matrix()).rows) == v["reduced_rows"]
         assert design.guess_probability(np.array(v["prior"])) == pytest.approx(v["guess_probability"], rel=tol)
-
-
-def test_structured_designs_are_the_printed_matrices(vectors: dict[str, list[Vector]]) -> None:
     by_name = {v["name"]: np.array(v["P"], dtype=float) for v in vectors["matrices"]}
     made: dict[str, Design] = {
         "gamma-diagonal k=3 gamma=4": Uniform.from_gamma(4, numbered(3)),
@@ -53,19 +48,6 @@ def test_structured_designs_are_the_printed_matrices(vectors: dict[str, list[Vec
     for name, design in made.items():
         rows = sorted(map(tuple, design.matrix()))
         np.testing.assert_allclose(rows, sorted(map(tuple, by_name[name])), atol=1e-12)
-
-
-def test_covariances(vectors: dict[str, list[Vector]]) -> None:
-    assert {v["design"] for v in vectors["covariances"]} == {"subset", "ldiv"}
-    for v in vectors["covariances"]:
-        categories, pi = numbered(v["k"]), np.array(v["pi"])
-        if v["design"] == "subset":
-            design: Design = Subset.from_gamma(v["gamma"], categories, size=v["q"])
-        else:
-            design = LocalDiversity.of(v["l"], categories)
-        np.testing.assert_allclose(design.covariance(pi), np.array(v["n_cov"]), rtol=1e-9, atol=1e-12)
-        assert design.added_variance(pi) == pytest.approx(v.get("V_R", v.get("V_plus")), rel=1e-9)
-        assert design.added_variance() == pytest.approx(design.added_variance(pi), rel=1e-9)
 
 
 def test_unary(vectors: dict[str, list[Vector]]) -> None:
@@ -85,14 +67,21 @@ def test_unary(vectors: dict[str, list[Vector]]) -> None:
         assert best.added_variance() == pytest.approx(v["V_R_minimax"], rel=tol)
 
 
-def test_switch_points_of_the_size(vectors: dict[str, list[Vector]]) -> None:
+def test_covariances_switch_points_and_composition(vectors: dict[str, list[Vector]]) -> None:
+    assert {v["design"] for v in vectors["covariances"]} == {"subset", "ldiv"}
+    for v in vectors["covariances"]:
+        categories, pi = numbered(v["k"]), np.array(v["pi"])
+        if v["design"] == "subset":
+            design: Design = Subset.from_gamma(v["gamma"], categories, size=v["q"])
+        else:
+            design = LocalDiversity.of(v["l"], categories)
+        np.testing.assert_allclose(design.covariance(pi), np.array(v["n_cov"]), rtol=1e-9, atol=1e-12)
+        assert design.added_variance(pi) == pytest.approx(v.get("V_R", v.get("V_plus")), rel=1e-9)
+        assert design.added_variance() == pytest.approx(design.added_variance(pi), rel=1e-9)
     for v in vectors["q_switch_points"]:
         switch = v["gamma_switch"]
         assert minimax_size(v["k"], switch * (1 + 1e-9)) == v["q"]
         assert minimax_size(v["k"], switch * (1 - 1e-9)) == v["q"] + 1
-
-
-def test_composition(vectors: dict[str, list[Vector]]) -> None:
     for v in vectors["composition"]:
         labels = Categories.of(["yes", "no"])
         first, second = (Uniform.from_gamma(v[name], labels) for name in ("gamma1", "gamma2"))
@@ -138,7 +127,7 @@ def stated(h: Vector) -> mw.Demand:
     return make(h[kind])
 
 
-def test_bounds_of_curves(vectors: dict[str, list[Vector]]) -> None:
+def test_bounds_of_curves_and_breach_regions(vectors: dict[str, list[Vector]]) -> None:
     assert len(vectors["B_of_h"]) == 11
     for v in vectors["B_of_h"]:
         demand = stated(v["h"])
@@ -149,9 +138,6 @@ def test_bounds_of_curves(vectors: dict[str, list[Vector]]) -> None:
         assert demand.attained is v["attained"], v["h"]
         if v.get("note"):
             assert not demand.allows(Fraction(9)) and demand.allows(Fraction(899, 100))
-
-
-def test_breach_regions(vectors: dict[str, list[Vector]]) -> None:
     assert len(vectors["regions"]) == 4
     for v in vectors["regions"]:
         gamma, tol = Fraction(v["gamma"]), v["tol"]

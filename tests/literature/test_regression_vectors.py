@@ -8,14 +8,13 @@ import pytest
 from tests.support.regression import DIRECT, plain_newton
 
 import maskwell as mw
+from maskwell.estimation import regression
 
 YES_NO = mw.Categories.of([1, 0])
 
 
 @pytest.fixture(scope="module")
 def read(shared):
-    """Columns of a data file, as lists of text."""
-
     def columns(name):
         path = Path(shared) / "data" / f"{name}.csv"
         if not path.exists():
@@ -32,22 +31,18 @@ def codes(column, first="1"):
 
 
 def write(path, table, rows):
-    """Some rows of a table as a CSV file."""
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([[*table], *([values[i] for values in table.values()] for i in rows)])
     return path
 
 
-def test_logistic_regression_of_a_randomized_outcome(rr_vectors):
+def test_logistic_regression_of_a_randomized_outcome_also_by_formula(rr_vectors):
     case = rr_vectors["R01"]
     given, expected, tol = case["input"], case["expected"], case["tol"]
-    found = mw.estimation.regression.fit_logistic(given["x"], given["z"], mw.designs.Dense.of(given["P"]), codes=True)
+    found = regression.fit_logistic(given["x"], given["z"], mw.designs.Dense.of(given["P"]), codes=True)
     np.testing.assert_allclose(found.params, expected["beta"], atol=tol)
     np.testing.assert_allclose(found.bse, expected["se_observed"], atol=tol)
     assert found.llf == pytest.approx(expected["loglik"], abs=tol)
-
-
-def test_the_same_by_formula(rr_vectors):
     case = rr_vectors["R01"]
     table = {"x": np.ravel(case["input"]["x"]), "y": np.where(np.array(case["input"]["z"]) == 0, "yes", "no")}
     design = mw.designs.Dense.of(case["input"]["P"], mw.Categories.of(["yes", "no"]), mw.Categories.of(["yes", "no"]))
@@ -59,9 +54,9 @@ def test_the_same_by_formula(rr_vectors):
 def test_a_randomized_predictor(rr_vectors):
     case = rr_vectors["X05"]
     given, expected, tol = case["input"], case["expected"], case["tol"]
-    found = mw.estimation.regression.fit_predictor(
+    found = regression.fit_predictor(
         given["y"],
-        mw.estimation.regression.RandomizedPredictor(given["z"], mw.designs.Dense.of(given["P"]), codes=True),
+        regression.RandomizedPredictor(given["z"], mw.designs.Dense.of(given["P"]), codes=True),
         given["w"],
         names=["w"],
     )
@@ -71,9 +66,6 @@ def test_a_randomized_predictor(rr_vectors):
     assert found.bse[1] == pytest.approx(expected["se_beta_x"], abs=tol)
     assert found.llf == pytest.approx(expected["loglik"], abs=tol)
     assert 1 / (1 + np.exp(-found.latent.estimates[0])) == pytest.approx(expected["pi_x"], abs=tol)
-
-
-# ---- real surveys
 
 
 def test_plagiarism_direct_and_crosswise(read, tmp_path):
@@ -102,12 +94,8 @@ def test_plagiarism_direct_and_crosswise(read, tmp_path):
 
 
 def _ethbe(name, p1, p2):
-    yes, no = {
-        "DQ": (1.0, 0.0),
-        "UQM": (p1 + (1 - p1) * p2, (1 - p1) * p2),
-        "Crosswise": (p1, 1 - p1),
-        "Forced": (p1 + p2, p2),
-    }[name]
+    asked = {"DQ": (1.0, 0.0), "Crosswise": (p1, 1 - p1), "Forced": (p1 + p2, p2)}
+    yes, no = (asked | {"UQM": (p1 + (1 - p1) * p2, (1 - p1) * p2)})[name]
     return mw.designs.Dense.of(np.array([[yes, no], [1 - yes, 1 - no]]))
 
 
@@ -121,9 +109,7 @@ def test_all_procedures_in_one_regression_give_one_effect(read):
     z = codes([table["RR_response"][i] for i in rows])
     X = np.array([[table["gender"][i] == "male"] for i in rows], dtype=float)
     student = [table["id"][i] for i in rows]
-    found = mw.estimation.regression.fit_logistic(
-        X, z, designs, groups=groups, codes=True, plan=mw.Sampling(clusters=student)
-    )
+    found = regression.fit_logistic(X, z, designs, groups=groups, codes=True, plan=mw.Sampling(clusters=student))
     P = np.concatenate([design.matrix() for design in designs])
     beta, _ = plain_newton(np.column_stack([np.ones(len(X)), X]), 2 * groups + z, P)
     np.testing.assert_allclose(found.params, beta, atol=1e-7)
@@ -136,7 +122,7 @@ def test_a_vote_asked_directly_and_indirectly(read):
     rows = [i for i, kind in enumerate(table["RRdesign"]) if kind == "-1"]
     z = codes([table["rrt"][i] for i in rows])
     X = np.array([[float(table[name][i]) for name in ("leftRight.c", "age.c")] for i in rows])
-    found = mw.estimation.regression.fit_logistic(
+    found = regression.fit_logistic(
         X, z, mw.designs.Dense.of([[1, 0], [0, 1]]), names=["leftRight.c", "age.c"], codes=True
     )
     beta, error = plain_newton(np.column_stack([np.ones(len(X)), X]), z, np.eye(2))

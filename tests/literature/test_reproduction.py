@@ -1,7 +1,5 @@
 """What two sources print is what maskwell computes, or an erratum explains why not; and the page says so."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -32,29 +30,6 @@ def failing(statements: Iterable[Statement]) -> list[Statement]:
     return [statement for statement in statements if not statement.holds]
 
 
-# ---- the tables
-
-
-def test_every_cell_of_table_1_agrees_but_two_that_were_cut_off() -> None:
-    cells = table_1()
-    assert len(cells) == 99
-    other = {(cell.gamma, cell.k): cell.number.verdict for cell in cells if cell.number.verdict != "agrees"}
-    assert other == {("5", 10): "cut off", ("30", 20): "cut off"}
-    assert {cell.number.erratum for cell in cells if cell.number.verdict == "cut off"} == {"E18"}
-
-
-def test_our_added_variances_are_the_least_over_all_sizes_in_fractions() -> None:
-    for cell in table_1():
-        least = least_variance(cell.k, Fraction(cell.gamma))
-        assert variance(cell.k, Fraction(cell.gamma), cell.size) == least
-        assert cell.number.ours == pytest.approx(float(least), rel=1e-12)
-
-
-def test_the_two_cells_are_proved_to_be_cut_off() -> None:
-    assert least_variance(10, Fraction(5)) == Fraction(1197, 128)  # 9.3515625
-    assert Fraction("1.76215") < least_variance(20, Fraction(30)) < Fraction("1.7622")
-
-
 def changed_in_the_last_digit(cell: VarianceCell, by: int) -> Number:
     whole, _, decimals = cell.number.printed.partition(".")
     digits = str(int(whole + decimals) + by).rjust(len(decimals) + 1, "0")
@@ -62,22 +37,23 @@ def changed_in_the_last_digit(cell: VarianceCell, by: int) -> Number:
     return Number("", "", text, cell.number.ours)
 
 
-@pytest.mark.parametrize("by", [-1, 1])
-def test_a_wrong_last_digit_would_be_noticed(by: int) -> None:
-    good = [cell for cell in table_1() if not cell.number.erratum]
-    assert [cell for cell in good if changed_in_the_last_digit(cell, by).verdict == "agrees"] == []
-
-
-def test_every_cell_of_table_2_agrees() -> None:
+def test_tables_agree_in_fractions_but_for_two_cells_that_were_cut_off() -> None:
+    cells = table_1()
+    assert len(cells) == 99
+    other = {(cell.gamma, cell.k): cell.number.verdict for cell in cells if cell.number.verdict != "agrees"}
+    assert other == {("5", 10): "cut off", ("30", 20): "cut off"}
+    assert {cell.number.erratum for cell in cells if cell.number.verdict == "cut off"} == {"E18"}
+    for cell in table_1():
+        least = least_variance(cell.k, Fraction(cell.gamma))
+        assert variance(cell.k, Fraction(cell.gamma), cell.size) == least
+        assert cell.number.ours == pytest.approx(float(least), rel=1e-12)
+    assert least_variance(10, Fraction(5)) == Fraction(1197, 128)  # 9.3515625
+    assert Fraction("1.76215") < least_variance(20, Fraction(30)) < Fraction("1.7622")
     cells = table_2()
-    assert len(cells) == 42
-    assert [cell for cell in cells if not cell.agrees] == []
+    assert len(cells) == 42 and [cell for cell in cells if not cell.agrees] == []
     assert sum(cell.match is None for cell in cells) == 12
     assert {cell.match is None for cell in cells if cell.diversity >= cell.k} == {True}
     assert [(c.k, c.diversity) for c in cells if c.match and len(c.match.sizes) > 1] == [(10, 5)]
-
-
-def test_our_matching_parities_are_the_smallest_in_fractions() -> None:
     for cell in table_2():
         if cell.match is None:
             continue
@@ -87,34 +63,17 @@ def test_our_matching_parities_are_the_smallest_in_fractions() -> None:
         assert least_variance(cell.k, gamma * Fraction(1_000_000_001, 10**9)) < wanted
 
 
-# ---- the text
-
-
-def test_every_number_in_the_text_agrees() -> None:
+def test_every_number_and_statement_of_text_and_figures_agrees() -> None:
     found = numbers()
-    assert len(found) == 33
-    assert [number for number in found if number.verdict != "agrees"] == []
-
-
-def test_every_statement_holds() -> None:
+    assert len(found) == 33 and [number for number in found if number.verdict != "agrees"] == []
     said = [*nayak_zhai.statements(), *chai_nayak.statements()]
-    assert len(said) == 45
-    assert failing(said) == []
-
-
-def test_what_the_text_says_of_the_figures_holds() -> None:
+    assert len(said) == 45 and failing(said) == []
     drawn = figures()
     assert [figure.number for figure in drawn] == [1, 2, 3, 4]
     assert failing(statement for figure in drawn for statement in figure.statements) == []
-
-
-def test_every_erratum_is_checked() -> None:
     found = errata()
     assert [erratum.key for erratum in found] == [f"E{n}" for n in range(1, 25)]
     assert [erratum.key for erratum in found if not erratum.holds] == []
-
-
-# ---- the tools, and the page
 
 
 @pytest.mark.parametrize(
@@ -133,20 +92,20 @@ def test_a_number_is_judged_by_its_printed_digits(printed: str, ours: float, ver
     assert Number("", "", printed, ours).verdict == verdict
 
 
-def test_a_difference_is_good_only_with_its_erratum() -> None:
+def test_a_wrong_last_digit_would_be_noticed_and_errata_are_needed() -> None:
+    for by in [-1, 1]:
+        good = [cell for cell in table_1() if not cell.number.erratum]
+        assert [cell for cell in good if changed_in_the_last_digit(cell, by).verdict == "agrees"] == []
     assert not Number("", "", "9.3515", 9.3515625).good
     assert Number("", "", "9.3515", 9.3515625, erratum="E18").good
     assert not Number("", "", "9.3514", 9.3515625, erratum="E18").good
 
 
-def test_what_is_shown_rounds_to_what_is_printed() -> None:
+def test_what_is_shown_rounds_to_what_is_printed_and_the_page_is_up_to_date() -> None:
     """No reader is led astray by a number that was rounded twice."""
     for number in [*numbers(), *(cell.number for cell in table_1())]:
         again = Number("", "", number.printed, Fraction(number.shown))
         assert again.verdict == number.verdict, number
-
-
-def test_the_page_is_up_to_date() -> None:
     assert PATH.read_text(encoding="utf-8") == page(), (
         "docs/theory/reproduction.md is old: run python -m docs.reproduction"
     )

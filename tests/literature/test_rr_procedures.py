@@ -1,7 +1,5 @@
 """Every published matrix and refusal, by :func:`maskwell.design` and the command line, and printed numbers."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -15,18 +13,13 @@ import maskwell as mw
 
 MATRICES = [f"P{i:02}" for i in range(1, 14)]
 REFUSED = [f"B{i:02}" for i in range(1, 13)]
-FAMILIES = {
-    "simmons_known": "simmons",
-    "forced_response": "forced",
-    "chow_urn": "chow",
-}
+FAMILIES = {"simmons_known": "simmons", "forced_response": "forced", "chow_urn": "chow"}
 WORDS = {"T": "t", "reps": "draws", "p_truth": "truth", "p_yes": "yes", "p_no": "no"}
 Case = dict[str, Any]
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to work in."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -43,7 +36,6 @@ def request_of(case: Case) -> tuple[str, dict[str, Any], int | None]:
 
 
 def typed(case: Case) -> list[str]:
-    """The same as it is typed."""
     family, given, k = request_of(case)
     words = ["design", family, *(["--k", str(k)] if k else [])]
     for name, value in given.items():
@@ -54,9 +46,6 @@ def typed(case: Case) -> list[str]:
 def made(case: Case) -> mw.Design:
     family, given, k = request_of(case)
     return mw.design(family, categories=mw.Categories.numbered(k) if k else None, **given)
-
-
-# ---- the published list
 
 
 @pytest.mark.parametrize("name", MATRICES)
@@ -76,13 +65,6 @@ def test_published_refusals(name: str, rr_vectors: dict[str, Case], here: Path) 
     refused(*typed(case), "-o", "d.json")
 
 
-def test_the_list_of_vectors_is_complete(rr_vectors: dict[str, Case]) -> None:
-    kinds = ("procedure_matrix", "procedure_error", "kronecker")
-    assert sorted(name for name, case in rr_vectors.items() if case["kind"] in kinds) == sorted(
-        [*MATRICES, *REFUSED, "P14"]
-    )
-
-
 def test_a_published_product(rr_vectors: dict[str, Case], here: Path) -> None:
     case = rr_vectors["P14"]
     for t, P in enumerate(case["input"]["P"]):
@@ -92,8 +74,12 @@ def test_a_published_product(rr_vectors: dict[str, Case], here: Path) -> None:
     assert np.abs(mw.load_design("both.json").matrix() - np.array(case["expected"]["P"])).max() <= case["tol"]
 
 
-def test_refused_points_can_be_allowed(rr_vectors: dict[str, Case]) -> None:
-    """All that are inside the range; 1.2 is no probability and 1.15 no sum of shares."""
+def test_the_list_of_vectors_is_complete_and_refused_points_can_be_allowed(rr_vectors: dict[str, Case]) -> None:
+    kinds = ("procedure_matrix", "procedure_error", "kronecker")
+    assert sorted(name for name, case in rr_vectors.items() if case["kind"] in kinds) == sorted(
+        [*MATRICES, *REFUSED, "P14"]
+    )
+    # All that are inside the range; 1.2 is no probability and 1.15 no sum of shares.
     outside = {"B02", "B04"}
     for name in REFUSED:
         family, given, k = request_of(rr_vectors[name])
@@ -105,18 +91,6 @@ def test_refused_points_can_be_allowed(rr_vectors: dict[str, Case]) -> None:
             continue
         design = mw.design(family, categories=categories, allow_unidentifiable=True, **given, **allowed)
         assert design.identifiable == (name == "B07")
-
-
-# ---- printed numbers
-
-
-def test_two_questions_together_are_a_kronecker_product() -> None:
-    """Source: [Adeshiyan2011, Example 3.2]."""
-    delta, gamma = Fraction(4, 5), Fraction(7, 10)
-    both = mw.designs.Kronecker.of([mw.design("warner", p=p) for p in (delta, gamma)])
-    first = [delta * gamma, delta * (1 - gamma), (1 - delta) * gamma, (1 - delta) * (1 - gamma)]
-    assert both.exact_matrix()[0] == first
-    assert both.outputs.labels == (("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no"))
 
 
 @pytest.mark.parametrize(
@@ -132,7 +106,13 @@ def test_worked_estimates(family: str, given: dict[str, Any], yes: int, n: int, 
     assert mw.design(family, **given).solve(np.array([yes, n - yes]) / n)[0] == pytest.approx(pi_hat, abs=5e-7)
 
 
-def test_two_dice_realise_the_forced_response_and_repeated_trials_destroy_protection() -> None:
+def test_printed_products_and_dice() -> None:
+    """Source: [Adeshiyan2011, Example 3.2]."""
+    delta, gamma = Fraction(4, 5), Fraction(7, 10)
+    both = mw.designs.Kronecker.of([mw.design("warner", p=p) for p in (delta, gamma)])
+    first = [delta * gamma, delta * (1 - gamma), (1 - delta) * gamma, (1 - delta) * (1 - gamma)]
+    assert both.exact_matrix()[0] == first
+    assert both.outputs.labels == (("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no"))
     sums = [a + b for a in range(1, 7) for b in range(1, 7)]
     yes, no = sum(s <= 4 for s in sums), sum(s >= 11 for s in sums)
     dice = mw.design("forced", truth=f"{36 - yes - no}/36", yes=f"{yes}/36", no=f"{no}/36")

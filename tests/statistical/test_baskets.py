@@ -8,8 +8,6 @@ the stated error what the fixed baskets do not vary, so the variance is compared
 chances are slightly wrong must fail both.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from itertools import chain, combinations
@@ -45,7 +43,6 @@ def drawn() -> list[np.ndarray]:
 
 
 def estimates(assumed: ItemBits) -> np.ndarray:
-    """Estimates of all sets in each run, read with the design that is assumed."""
     found = np.empty((RUNS, len(SETS)))
     for run, reports in enumerate(drawn()):
         baskets = ReportedBaskets.of(reports, assumed)
@@ -67,13 +64,10 @@ def unbiased(found: np.ndarray) -> np.ndarray:
     return np.abs(found.mean(axis=0) - share) < 5.6 * found.std(axis=0, ddof=1) / np.sqrt(RUNS)
 
 
-def test_supports_are_unbiased_with_the_variance_of_the_formula() -> None:
+def test_supports_are_unbiased_with_the_variance_of_the_formula_and_wrong_chances_are_seen() -> None:
     found = estimates(item_bits(bits(NAMES, probabilities=KEEP)))
     assert unbiased(found).all()
     ratio = found.var(axis=0, ddof=1) / [exact_variance(items) for items in SETS]
     assert (np.abs(ratio - 1) < 0.4).all()
-
-
-def test_slightly_wrong_chances_are_seen() -> None:
     wrong = item_bits(bits(NAMES, probabilities=[p + Fraction(1, 50) for p in KEEP]))
     assert not unbiased(estimates(wrong)).all()

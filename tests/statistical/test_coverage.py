@@ -4,8 +4,6 @@ Each test draws its estimates with a fixed seed. Over all seeds, a test of inter
 of the nominal level fails with a chance of at most 1e-6. The negative controls show that wrong errors are found.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
@@ -64,8 +62,7 @@ def test_forgetting_the_randomization_is_found(name: str) -> None:
         return Intervals(estimate.pi_hat - half, estimate.pi_hat + half, "naive", LEVEL)
 
     coverage = coverage_of(estimates(name), PROCEDURES[name][1], make=naive)
-    assert not coverage.is_nominal(LEVEL)
-    assert coverage.shares.max() < 0.9
+    assert not coverage.is_nominal(LEVEL) and coverage.shares.max() < 0.9
 
 
 @pytest.mark.parametrize(("p", "finds"), [("0.75", True), ("0.72", False)])
@@ -78,6 +75,5 @@ def test_another_design_than_the_one_used_is_found(p: str, finds: bool) -> None:
 
 def test_the_judge_knows_right_from_wrong() -> None:
     right, low = Coverage(np.array([3800, 3790]), 4000), Coverage(np.array([3800, 3600]), 4000)
-    assert right.is_nominal(0.95)
-    assert not low.is_nominal(0.95)
+    assert right.is_nominal(0.95) and not low.is_nominal(0.95)
     assert not Coverage(np.array([4000]), 4000).is_nominal(0.95)

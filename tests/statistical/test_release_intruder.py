@@ -5,8 +5,6 @@ that show it, the intruder picks one of the t whenever t of them turn up. Right 
 chance by a one-sided binomial test; over all looks together a false alarm has a chance of at most 1e-6.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -64,7 +62,6 @@ def looks_that_exceed(release: Release, stated: float) -> tuple[int, float]:
 @pytest.mark.parametrize("match", ["0.2", "0.3"])
 def test_no_look_finds_more_than_the_headline_says(method: str, match: str) -> None:
     release = released(match, method=method)
-    assert release.risk is not None
     if release.risk.headline["kept"]:
         assert release.risk.headline["risk"] <= float(match) + 1e-9
     assert looks_that_exceed(release, release.risk.headline["risk"])[0] == 0
@@ -75,6 +72,5 @@ def test_the_figure_of_who_looks_only_at_own_keys_is_exceeded() -> None:
     release = released("0.1", method="lowered", intruder="own-key-95")
     assert release.risk is not None and release.risk.after is not None and release.risk.headline["kept"]
     beyond, most = looks_that_exceed(release, release.risk.after.max_risk_in_range)
-    assert beyond > 0 and most > 0.25
-    assert release.risk.headline["worst"] >= most - 0.05
+    assert beyond > 0 and most > 0.25 and release.risk.headline["worst"] >= most - 0.05
     assert looks_that_exceed(release, release.risk.headline["worst"])[0] == 0

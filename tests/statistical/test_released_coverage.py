@@ -4,8 +4,6 @@ Each share is covered at least as often as 0.95 minus 4.9 standard errors of the
 million for each of them. Intervals that forget the randomization do not pass.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.support.releases import drawn, stage_within
@@ -30,7 +28,6 @@ def covered() -> np.ndarray:
         rows = [(str(label),) for label in rng.choice(list(PI), size=N, p=list(PI.values()))]
         stage = stage_within(rows, ["roof"], ["roof"], theta="0.9")
         inflation = inflation_of(stage, "roof")
-        assert inflation is not None
         released = {"roof": [roof for (roof,) in drawn(rows, ["roof"], [stage], seed=run)]}
         for told, factor in enumerate((rounded_up(inflation.worst), 1.0)):
             estimate = estimate_released(released, receipt_with(factor), ["roof"]).estimate

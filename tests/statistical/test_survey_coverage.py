@@ -8,8 +8,6 @@ negative controls show that a variance without the randomization correction, and
 found.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -55,14 +53,6 @@ def population(procedure: str) -> tuple[Array, Real]:
     return truth, np.bincount(truth, minlength=len(pi)) / SIZE
 
 
-def with_replacement(random: np.random.Generator) -> tuple[Array, dict[str, Any]]:
-    return random.integers(0, SIZE, 600), {}
-
-
-def without_replacement(random: np.random.Generator) -> tuple[Array, dict[str, Any]]:
-    return random.permutation(SIZE)[:1500], {"population": [SIZE]}
-
-
 def in_strata(random: np.random.Generator) -> tuple[Array, dict[str, Any]]:
     parts = [random.permutation(np.flatnonzero(h == STRATUM))[:n] for h, n in ((0, 500), (1, 400))]
     rows = np.concatenate(parts)
@@ -83,8 +73,8 @@ def by_chance(random: np.random.Generator) -> tuple[Array, dict[str, Any]]:
 
 
 PLANS: dict[str, tuple[Draw, Scheme]] = {
-    "simple": (with_replacement, Scheme()),
-    "finite": (without_replacement, Scheme()),
+    "simple": (lambda random: (random.integers(0, SIZE, 600), {}), Scheme()),
+    "finite": (lambda random: (random.permutation(SIZE)[:1500], {"population": [SIZE]}), Scheme()),
     "strata": (in_strata, Scheme()),
     "clusters": (in_clusters, Scheme()),
     "poisson": (by_chance, Scheme("poisson")),
@@ -92,13 +82,10 @@ PLANS: dict[str, tuple[Draw, Scheme]] = {
 
 
 def reported(truth: Array, P: Real, random: np.random.Generator) -> Array:
-    """One report for each true category."""
     return np.asarray((random.random(len(truth))[:, None] > np.cumsum(P, axis=0).T[truth]).sum(axis=1))
 
 
-def drawn_with(
-    plan: Draw, scheme: Scheme, design: Design, truth: Array, without: tuple[str, ...] = ()
-) -> Callable[[np.random.Generator], Estimate]:
+def drawn_with(plan, scheme, design, truth, without=()) -> Callable[[np.random.Generator], Estimate]:
     P = design.matrix()
 
     def draw(random: np.random.Generator) -> Estimate:

@@ -1,7 +1,5 @@
 """Stores of both kinds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Snippets, the page for tablets and forms: what is in them, and what is refused."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io
@@ -19,26 +17,27 @@ pytest.importorskip("sqlalchemy", reason="the service is not installed: pip inst
 
 from starlette.testclient import TestClient
 
+from maskwell.collection import embeds
 from maskwell.collection.accounts import Accounts
 from maskwell.collection.application import create_app
 from maskwell.collection.desk import Desk
-from maskwell.collection.embeds import (
-    PLATFORM_NAMES,
-    embed_text,
-    field_name,
-    limesurvey_code,
-    offline_page,
-    report_texts,
-)
 from maskwell.collection.forms import DEVICES, choice_names, form_bytes, form_names
 from maskwell.collection.settings import Settings
 from maskwell.collection.store import Store
 from maskwell.collection.stored_survey import StateError
 from maskwell.collection.studio import studio_routes
 from maskwell.collection.survey import Survey
-from maskwell.errors import MaskwellError, ParameterError
+from maskwell.errors import ParameterError
 
 FIELD = """
+question = [
+  { name = "part of the country", ask = "Where do you live?", answers = ["up north", "south"], open = true },
+  { name = "a", ask = "Did you?", answers = ["yes", "no"], design = { gamma = 3 } },
+  { name = "b", ask = "How often?", help = "Count every time.", answers = ["never", "once", "often"], \
+design = { gamma = 4 }, show_if = { "part of the country" = ["up north"] } },
+  { name = "c", ask = "Forced?", answers = ["yes", "no"], \
+design = { family = "forced", truth = "3/4", yes = "1/6", no = "1/12" } },
+]
 [survey]
 title = "Field work <&>"
 introduction = "Hello ${name}"
@@ -46,56 +45,19 @@ thanks = "Bye"
 languages = ["en", "de"]
 demand = { gamma = 200 }
 accept_no_protection = true
-[[question]]
-name = "part of the country"
-ask = "Where do you live?"
-answers = ["up north", "south"]
-open = true
-[[question]]
-name = "a"
-ask = "Did you?"
-answers = ["yes", "no"]
-design = { gamma = 3 }
-[[question]]
-name = "b"
-ask = "How often?"
-help = "Count every time."
-answers = ["never", "once", "often"]
-design = { gamma = 4 }
-show_if = { "part of the country" = ["up north"] }
-[[question]]
-name = "c"
-ask = "Forced?"
-answers = ["yes", "no"]
-design = { family = "forced", truth = "3/4", yes = "1/6", no = "1/12" }
 [wording.de]
 title = "Feldarbeit"
 introduction = "Hallo"
 thanks = "Auf Wiedersehen"
-[wording.de.question."part of the country"]
-ask = "Wo wohnen Sie?"
-answers = ["Norden", "Süden"]
-[wording.de.question.a]
-ask = "Haben Sie?"
-answers = ["ja", "nein"]
-[wording.de.question.b]
-ask = "Wie oft?"
-help = "Jedes Mal zählen."
-answers = ["nie", "einmal", "oft"]
-[wording.de.question.c]
-ask = "Doch?"
-answers = ["ja", "nein"]
+[wording.de.question]
+"part of the country" = { ask = "Wo wohnen Sie?", answers = ["Norden", "Süden"] }
+a = { ask = "Haben Sie?", answers = ["ja", "nein"] }
+b = { ask = "Wie oft?", help = "Jedes Mal zählen.", answers = ["nie", "einmal", "oft"] }
+c = { ask = "Doch?", answers = ["ja", "nein"] }
 """
 PLAIN = """
-[survey]
-title = "Plain"
-demand = {{ epsilon = 4 }}
-access = "{access}"
-[[question]]
-name = "cash"
-ask = "Cash?"
-answers = ["yes", "no"]
-design = {{ {design} }}
+question = [{{ name = "cash", ask = "Cash?", answers = ["yes", "no"], design = {{ {design} }} }}]
+survey = {{ title = "Plain", demand = {{ epsilon = 4 }}, access = "{access}" }}
 """
 
 
@@ -119,60 +81,50 @@ def opened(desk: Desk, survey: Survey) -> str:
     return code
 
 
-@pytest.mark.parametrize("platform", PLATFORM_NAMES)
+@pytest.mark.parametrize("platform", embeds.PLATFORM_NAMES)
 def test_a_snippet_holds_the_design_and_reaches_for_nothing(field: Survey, platform: str) -> None:
-    text = embed_text(field, "b", platform)
+    text = embeds.embed_text(field, "b", platform)
     design = field.by_name["b"].design
     assert design is not None and design.fingerprint in text
     assert not re.search(
         r"\bfetch\(\"?https?:|XMLHttpRequest|sendBeacon|WebSocket|^import |^export ", text, re.MULTILINE
     )
-    assert embed_text(field, "b", platform) == text
+    assert embeds.embed_text(field, "b", platform) == text
 
 
-def test_braces_are_left_to_the_platform(field: Survey) -> None:
+def test_snippets_hold_names_and_braces_for_other_programs(field: Survey) -> None:
     """Qualtrics reads ``${...}``, LimeSurvey ``{...}`` without a space; of both only their own fields are left."""
-    assert set(re.findall(r"\$\{[^}]*\}", embed_text(field, "a", "qualtrics"))) == {
+    assert set(re.findall(r"\$\{[^}]*\}", embeds.embed_text(field, "a", "qualtrics"))) == {
         "${e://Field/Q_Language}",
         "${e://Field/ResponseID}",
     }
-    fields = set(re.findall(r"\{\S[^}]*\}", embed_text(field, "a", "limesurvey")))
+    fields = set(re.findall(r"\{\S[^}]*\}", embeds.embed_text(field, "a", "limesurvey")))
     assert fields == {"{QID}", "{SGQ}", "{TOKEN}", "{SAVEDID}"}
-
-
-def test_only_sensitive_questions_have_snippets(field: Survey) -> None:
-    for name, why in (("nobody", "no question"), ("part of the country", "open")):
-        with pytest.raises(ParameterError, match=why) as raised:
-            embed_text(field, name, "qualtrics")
-        assert len(raised.value.hint or "") <= 100
-    with pytest.raises(ParameterError, match="no snippet"):
-        embed_text(field, "a", "paper")
-
-
-def test_names_for_other_programs(field: Survey) -> None:
-    assert field_name("Straße 7") == "Stra_e_7"
-    assert field_name("§§") == "q"
-    assert limesurvey_code("a rather long name of a question") == "aratherlongnameofaqu"
+    assert embeds.field_name("Straße 7") == "Stra_e_7" and embeds.field_name("§§") == "q"
+    assert embeds.limesurvey_code("a rather long name of a question") == "aratherlongnameofaqu"
     assert choice_names(["a b", "a-b", "A_b"]) == ["a_b", "a_b_2", "A_b_3"]
     assert form_names(field) == {"part of the country": "part_of_the_country", "a": "a", "b": "b", "c": "c"}
-    assert report_texts(field.by_name["b"]) == ["never", "once", "often"]
+    assert embeds.report_texts(field.by_name["b"]) == ["never", "once", "often"]
+    for name, why in (("nobody", "no question"), ("part of the country", "open")):
+        with pytest.raises(ParameterError, match=why) as raised:
+            embeds.embed_text(field, name, "qualtrics")
+        assert len(raised.value.hint or "") <= 100
+    with pytest.raises(ParameterError, match="no snippet"):
+        embeds.embed_text(field, "a", "paper")
 
 
-def test_the_page_is_one_file_whose_policy_names_its_script_and_style(field: Survey) -> None:
-    page = offline_page(field)
+def test_the_page_is_one_file_that_holds_what_the_service_hands_out(field: Survey) -> None:
+    page = embeds.offline_page(field)
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy is not None and "default-src 'none'; connect-src 'none'" in policy[1]
     for tag, text in re.findall(r'<(style|script type="module")>(.*?)</(?:style|script)>', page, re.DOTALL):
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         assert f"{tag.split()[0]}-src 'sha256-{digest}'" in policy[1]
     assert not re.search(r"<link|<img|src=|href=", page.split("<body>")[0])
-    assert "<title>Field work &lt;&amp;&gt;</title>" in page
-    assert offline_page(field) == page
-
-
-def test_the_page_holds_what_the_service_hands_out(field: Survey) -> None:
-    found = re.search(r'<script type="application/json" id="content">(.*?)</script>', offline_page(field), re.DOTALL)
-    assert found is not None
+    assert "<title>Field work &lt;&amp;&gt;</title>" in page and embeds.offline_page(field) == page
+    found = re.search(
+        r'<script type="application/json" id="content">(.*?)</script>', embeds.offline_page(field), re.DOTALL
+    )
     content = json.loads(found[1])
     assert Survey.from_dict(content["survey"]).fingerprint == field.fingerprint
     assert set(content) == {"survey", "wording", "reports"}
@@ -214,7 +166,7 @@ def test_a_form_asks_for_reports_only(field: Survey, device: str) -> None:
     assert form_bytes(field, device) == form_bytes(field, device)
 
 
-def test_a_form_skips_what_the_survey_skips_and_speaks_its_languages(field: Survey) -> None:
+def test_a_form_skips_what_the_survey_skips_and_its_dice_carry_out_the_design(field: Survey) -> None:
     form = sheets(form_bytes(field, "dice"))
     by_name: Mapping[str, Any] = {row["name"]: row for row in form["survey"] if row["type"] != "end_group"}
     assert by_name["b__asked"]["relevant"] == "(${part_of_the_country} = 'up_north')"
@@ -225,10 +177,7 @@ def test_a_form_skips_what_the_survey_skips_and_speaks_its_languages(field: Surv
     assert opening.endswith("up to 120 times as likely, or as unlikely, as it was before.")
     german = by_name["c__how"]["label::Deutsch (de)"]
     assert "**2 bis 4**: sagen Sie „ja“" in german and "**5 bis 10**: sagen Sie Ihre wahre Antwort" in german
-
-
-def test_dice_of_a_form_carry_out_the_design(field: Survey) -> None:
-    """One die for question b: truth on 1 to 3, each word on one face; the chances are those of gamma = 4."""
+    # One die for question b: truth on 1 to 3, each word on one face; the chances are those of gamma = 4.
     form = sheets(form_bytes(field, "dice"))
     how = next(row for row in form["survey"] if row["name"] == "b__how")["label::English (en)"]
     assert "**1 to 3**: say your true answer" in how
@@ -245,13 +194,11 @@ def test_pyxform_takes_the_form(field: Survey, device: str, tmp_path: Path) -> N
     path = tmp_path / "form.xlsx"
     path.write_bytes(form_bytes(field, device))
     made = convert(path)
-    assert made.warnings == []
-    assert "selected" not in made.xform and "jr:itext" in made.xform
+    assert made.warnings == [] and "selected" not in made.xform and "jr:itext" in made.xform
 
 
 @pytest.mark.parametrize(
-    "design, why",
-    [("epsilon = 1", "no dice of a handy size"), ('family = "oue", epsilon = 1', "its reports are sets")],
+    "design, why", [("epsilon = 1", "no dice of a handy size"), ('family = "oue", epsilon = 1', "its reports are sets")]
 )
 def test_a_design_that_no_device_carries_out_is_refused(design: str, why: str) -> None:
     with pytest.raises(ParameterError, match=why) as raised:
@@ -259,25 +206,10 @@ def test_a_design_that_no_device_carries_out_is_refused(design: str, why: str) -
     assert "'cash'" in raised.value.message and len(raised.value.hint or "") <= 100
 
 
-def test_a_form_needs_a_device(field: Survey) -> None:
-    with pytest.raises(ParameterError, match="no forms for 'spinner'"):
-        form_bytes(field, "spinner")
-
-
 def test_procedures_of_their_own_follow_the_sheet() -> None:
     form = sheets(form_bytes(plain(design='family = "crosswise", q = "1/6"'), "cards"))
     how = next(row for row in form["survey"] if row["name"] == "cash__how")["label::English (en)"]
     assert "printed sheet" in how and "card" not in how
-
-
-def test_the_desk_writes_each_file_once(desk: Desk, field: Survey, tmp_path: Path) -> None:
-    code = opened(desk, field)
-    desk.embed(code, "a", "qualtrics", tmp_path / "a.js")
-    desk.offline(code, tmp_path / "survey.html")
-    about = desk.form(code, "dice", tmp_path / "form.xlsx")
-    assert about["bytes"] == (tmp_path / "form.xlsx").stat().st_size
-    with pytest.raises(MaskwellError, match="exists"):
-        desk.offline(code, tmp_path / "survey.html")
 
 
 def test_drafts_and_invitations_stay_at_home(desk: Desk, tmp_path: Path) -> None:
@@ -304,9 +236,9 @@ def test_the_studio_hands_out_the_same_files(field: Survey, tmp_path: Path) -> N
         page = client.get(f"/studio/s/{code}").text
         assert "Where people already ask" in page and f"/studio/s/{code}/embed/limesurvey/a" in page
         assert "Where people already ask" not in client.get(f"/studio/s/{draft}").text
-        assert client.get(f"/studio/s/{code}/embed/surveyjs/a").text == embed_text(field, "a", "surveyjs")
+        assert client.get(f"/studio/s/{code}/embed/surveyjs/a").text == embeds.embed_text(field, "a", "surveyjs")
         offline = client.get(f"/studio/s/{code}/offline.html")
-        assert offline.text == offline_page(field)
+        assert offline.text == embeds.offline_page(field)
         assert offline.headers["content-disposition"].startswith("attachment")
         assert offline.headers["content-type"] == "application/octet-stream"
         assert client.get(f"/studio/s/{code}/form-dice.xlsx").content == form_bytes(field, "dice")

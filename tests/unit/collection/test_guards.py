@@ -1,7 +1,5 @@
 """What strangers cannot do to the service, and what it never prints."""
 
-from __future__ import annotations
-
 import json
 import logging
 import secrets
@@ -20,7 +18,7 @@ import uvicorn
 from starlette.testclient import TestClient
 from tests.support.collecting import REPORTS, SURVEY, database, opened, served, submission
 from tests.support.command_line import run
-from tests.unit.collection.test_trouble import no_file_beyond
+from tests.unit.collection.test_reading import no_file_beyond
 
 from maskwell.collection import application
 from maskwell.collection.accounts import TRIES, TRIES_FOR_NAME, TRIES_IN_ALL, AccessError, Accounts, Waits
@@ -70,11 +68,10 @@ def test_health_is_bad_where_nothing_can_be_written(tmp_path: Path, monkeypatch:
         assert client.get("/health").status_code == 200
         with no_file_beyond(0):
             assert client.get("/health").status_code == 503
-            refused = run(
-                "survey", "close", stored.code, "--database", f"sqlite:///{tmp_path / 'surveys.db'}", status=2
-            )
+            url = f"sqlite:///{tmp_path / 'surveys.db'}"
+            refused = run("survey", "close", stored.code, "--database", url, status=2)
             assert "nothing can be written" in refused.err or "can be read but not written" in refused.err
-            run("survey", "check", stored.code, "--database", f"sqlite:///{tmp_path / 'surveys.db'}")
+            run("survey", "check", stored.code, "--database", url)
         assert client.get("/health").status_code == 200
 
 
@@ -90,7 +87,6 @@ def test_health_is_good_while_somebody_else_writes(store: Store) -> None:
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[tuple[str, int]]:
-    """A service that listens."""
     client, _ = service(tmp_path)
     server = uvicorn.Server(uvicorn.Config(client.app, host="127.0.0.1", port=0, **OPTIONS))
     thread = threading.Thread(target=server.run, daemon=True)
@@ -103,7 +99,6 @@ def address(tmp_path: Path) -> Iterator[tuple[str, int]]:
 
 
 def answer_to(address: tuple[str, int], *parts: bytes, most: int = 1) -> tuple[bytes, int]:
-    """What comes back, and how many bytes were taken."""
     sent = 0
     with socket.create_connection(address, timeout=10) as connection:
         try:
@@ -119,20 +114,6 @@ def answer_to(address: tuple[str, int], *parts: bytes, most: int = 1) -> tuple[b
             return b"", sent
 
 
-def test_headers_without_measure_are_cut_off(address: tuple[str, int]) -> None:
-    megabyte = b"x" * (1 << 20)
-    with socket.create_connection(address, timeout=10) as connection:
-        connection.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\nX: ")
-        sent, began = 0, time.monotonic()
-        with suppress(OSError):  # reset, or a broken pipe
-            while sent < 52:
-                connection.sendall(megabyte)
-                sent += 1
-        assert sent < 20
-    assert time.monotonic() - began < 5
-    assert answer_to(address, b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n")[0].startswith(b"HTTP/1.1 200")
-
-
 @pytest.mark.parametrize(
     "request_",
     [
@@ -145,7 +126,27 @@ def test_headers_that_are_too_many_or_too_long_get_431(address: tuple[str, int],
     assert answer_to(address, request_)[0].split(b"\r\n")[0] == b"HTTP/1.1 431 Request Header Fields Too Large"
 
 
-def test_what_frames_a_body_is_bounded_too(address: tuple[str, int]) -> None:
+def test_web_sockets_and_several_requests_are_requests(address: tuple[str, int]) -> None:
+    asked = b"GET /health HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    assert answer_to(address, asked)[0].startswith(b"HTTP/1.1 200")
+    # A body of the largest size, again and again: what is counted is not the body.
+    body = json.dumps({"x": "y" * 60_000}).encode()
+    head = b"POST /api/surveys/a/reports HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: "
+    with socket.create_connection(address, timeout=10) as connection:
+        for _ in range(5):
+            connection.sendall(head + str(len(body)).encode() + b"\r\n\r\n" + body)
+            assert connection.recv(5000).startswith(b"HTTP/1.1 404")
+    megabyte = b"x" * (1 << 20)
+    with socket.create_connection(address, timeout=10) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\nX: ")
+        sent, began = 0, time.monotonic()
+        with suppress(OSError):  # reset, or a broken pipe
+            while sent < 52:
+                connection.sendall(megabyte)
+                sent += 1
+        assert sent < 20
+    assert time.monotonic() - began < 5
+    assert answer_to(address, b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n")[0].startswith(b"HTTP/1.1 200")
     head = b"POST /health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
     with socket.create_connection(address, timeout=10) as connection:
         connection.sendall(head)
@@ -155,21 +156,6 @@ def test_what_frames_a_body_is_bounded_too(address: tuple[str, int]) -> None:
                 connection.sendall(b"X: " + b"x" * (1 << 20))
                 sent += 1
         assert sent < 20
-
-
-def test_a_request_for_a_web_socket_is_a_request(address: tuple[str, int]) -> None:
-    asked = b"GET /health HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
-    assert answer_to(address, asked)[0].startswith(b"HTTP/1.1 200")
-
-
-def test_several_requests_in_one_connection_are_answered(address: tuple[str, int]) -> None:
-    """A body of the largest size, again and again: what is counted is not the body."""
-    body = json.dumps({"x": "y" * 60_000}).encode()
-    head = b"POST /api/surveys/a/reports HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: "
-    with socket.create_connection(address, timeout=10) as connection:
-        for _ in range(5):
-            connection.sendall(head + str(len(body)).encode() + b"\r\n\r\n" + body)
-            assert connection.recv(5000).startswith(b"HTTP/1.1 404")
 
 
 def test_no_command_prints_a_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,9 +168,7 @@ def test_no_command_prints_a_password(tmp_path: Path, monkeypatch: pytest.Monkey
         delete X --confirm; revoke X; password ann --password abcdefghij; backup -o b; restore backup.db; owner X ann"""
     commands = [["survey", *line.split()] for line in lines.split(";")] + [["serve"]]
     strange = [HIDDEN.replace("+psycopg", ""), f"postgresql://ann:{SECRET}@x:y/z", f"mysql://a:p@{SECRET}@h/d"]
-    strange += [
-        f"postgresql+psycopg://127.0.0.1:1/x?user=ann&password={SECRET}",
-    ]
+    strange += [f"postgresql+psycopg://127.0.0.1:1/x?user=ann&password={SECRET}"]
     for words in commands:
         for more in ([], ["--json"]):
             done = run(*words, "--database", HIDDEN, *more, status=2)
@@ -200,12 +184,11 @@ def test_the_start_names_the_database_without_its_password(tmp_path: Path) -> No
     with database("postgresql", tmp_path) as url:
         named = url.replace("://postgres:", f"://postgres:{SECRET}").replace("://postgres@", f"://postgres:{SECRET}@")
         ready = prepare(Settings(database=named))
-    assert SECRET in named
-    assert SECRET not in json.dumps(ready.to_dict()) + "\n".join(ready.lines())
+    assert SECRET in named and SECRET not in json.dumps(ready.to_dict()) + "\n".join(ready.lines())
     assert "***" in ready.lines()[-1]
 
 
-def test_a_kept_traceback_has_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kept_tracebacks_and_the_log_have_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any, **__: Any) -> Any:
         raise RuntimeError(f"cannot reach {HIDDEN}")
 
@@ -216,9 +199,6 @@ def test_a_kept_traceback_has_no_password(monkeypatch: pytest.MonkeyPatch) -> No
     path.unlink()
     assert "cannot reach postgresql+psycopg://ann:***@127.0.0.1:1/surveys" in kept
     assert SECRET not in kept + done.err
-
-
-def test_the_log_has_no_password() -> None:
     try:
         raise ValueError(HIDDEN)
     except ValueError:
@@ -240,8 +220,7 @@ def test_a_survey_of_the_terminal_gets_an_owner(tmp_path: Path) -> None:
     assert client.get(f"/studio/s/{code}").status_code == 200
     assert run("survey", "owner", code, "ada", *url, "--json").json()["owners"] == ["ada"]
     second = run("survey", "add", tmp_path / "s.toml", "--owner", "ada", *url, "--json").json()
-    assert second["owners"] == ["ada"]
-    assert "From here" in client.get("/studio").text
+    assert second["owners"] == ["ada"] and "From here" in client.get("/studio").text
     assert "there is no account" in run("survey", "add", tmp_path / "s.toml", "--owner", "eve", *url, status=2).err
 
 
@@ -278,13 +257,11 @@ def test_a_key_does_what_its_scope_says(tmp_path: Path) -> None:
     asks = {"results": ("GET", f"{one}/results"), "export": ("GET", f"{one}/export"), "manage": ("DELETE", one)}
     allowed = {"results": ["results"], "export": ["results", "export"], "manage": ["results", "export", "manage"]}
     account = accounts.find("ada")
-    assert account is not None
     for scope, able in allowed.items():
         key = accounts.make_key(account, "k", scope) if scope != "results" else accounts.make_key(account, "k")
         headers = {"Authorization": f"Bearer {key}"}
-        assert [
-            ask for ask, words in asks.items() if client.request(*words, headers=headers).status_code != 403
-        ] == able
+        done = [ask for ask, words in asks.items() if client.request(*words, headers=headers).status_code != 403]
+        assert done == able
         for path in ("/studio", "/studio/account", f"/studio/s/{stored.code}/export.csv"):
             assert client.get(path, headers=headers).status_code == 403
         assert client.post("/studio/key", headers=headers).status_code == 403
@@ -297,7 +274,6 @@ def test_a_key_is_made_with_the_least_scope(tmp_path: Path) -> None:
     accounts = Accounts(client.app.state.service.store)  # type: ignore[attr-defined]
     client.post("/studio/login", data={"name": "ada", "password": PASSWORD})
     session = accounts.session(client.cookies["maskwell"])
-    assert session is not None
     for scope in ({}, {"scope": "manage"}):
         client.post("/studio/key", data={"csrf": session.csrf, "name": f"k{len(scope)}", **scope})
     assert {key.name: key.scope for key in accounts.list_keys()} == {"k0": "results", "k1": "manage"}
@@ -321,7 +297,6 @@ class Clock:
 
 
 def guesses(waits: Waits, clock: Clock, seconds: int, name: Any, address: Any) -> int:
-    """How many wrong passwords are looked at, of ten in each second."""
     looked_at = 0
     for i in range(10 * seconds):
         clock.now += 0.1
@@ -333,7 +308,7 @@ def guesses(waits: Waits, clock: Clock, seconds: int, name: Any, address: Any) -
     return looked_at
 
 
-def test_many_addresses_together_guess_slowly() -> None:
+def test_many_addresses_or_many_names_together_guess_slowly() -> None:
     clock = Clock()
     waits = Waits(clock)
     with waits.one_try("home", "ada") as is_right:
@@ -347,9 +322,6 @@ def test_many_addresses_together_guess_slowly() -> None:
         is_right()
     with waits.one_try("elsewhere", "bob"):
         pass
-
-
-def test_many_names_together_are_guessed_slowly() -> None:
     clock = Clock()
     looked_at = guesses(Waits(clock), clock, 600, lambda i: f"name {i}", lambda i: f"address {i}")
     assert looked_at <= TRIES_IN_ALL + 600 + 1
@@ -368,21 +340,14 @@ def test_a_password_that_cannot_be_read_is_refused(tmp_path: Path, stdin: bytes,
     assert "warning" not in (done.out + done.err).lower()
 
 
+GROUPS = [f"group {i}" for i in range(12)]
 LONG = f"""
-[survey]
-title = "Ages"
-demand = {{ gamma = 3 }}
-[[question]]
-name = "age"
-ask = "How old are you?"
-answers = [{", ".join(f'"group {i}"' for i in range(12))}]
-open = true
-[[question]]
-name = "sources"
-ask = "Where from?"
-answers = ["job", "trade", "rent", "other"]
-design = {{ family = "subset", gamma = 3, size = 2 }}
-show_if = {{ age = [{", ".join(f'"group {i}"' for i in range(11))}] }}
+survey = {{ title = "Ages", demand = {{ gamma = 3 }} }}
+question = [
+  {{ name = "age", ask = "How old are you?", answers = {GROUPS}, open = true }},
+  {{ name = "sources", ask = "Where from?", answers = ["job", "trade", "rent", "other"], \
+design = {{ family = "subset", gamma = 3, size = 2 }}, show_if = {{ age = {GROUPS[:11]} }} }},
+]
 """
 
 

@@ -1,12 +1,9 @@
 """An import in either database: all rows or none, once."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import hashlib
 import io
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -36,19 +33,6 @@ def written(folder: Path, name: str, *rows: str) -> Path:
     return path
 
 
-def test_a_table_is_taken_once(store: Store, tmp_path: Path) -> None:
-    stored, desk = opened(store), Desk(store)
-    path = written(tmp_path, "rows.csv", HEADER, *[ROW] * 25)
-    assert desk.import_file(stored.code, path)["imported"] == 25
-    with pytest.raises(ReportError, match="imported before"):
-        desk.import_file(stored.code, path)
-    other = opened(store)
-    assert desk.import_file(other.code, path)["imported"] == 25  # another survey knows nothing of it
-    assert desk.import_file(stored.code, path, again=True)["imported"] == 25
-    assert (store.size(stored), store.size(other)) == (50, 25)
-    assert store.differences(stored) == store.differences(other) == []
-
-
 def test_a_changed_row_among_known_ones_takes_nothing(store: Store, tmp_path: Path) -> None:
     stored, desk = opened(store), Desk(store)
     rows = [f"{ROW},id {i}" for i in range(20)]
@@ -59,16 +43,7 @@ def test_a_changed_row_among_known_ones_takes_nothing(store: Store, tmp_path: Pa
         desk.import_file(stored.code, changed)
     assert store.size(stored) == 10
     whole = desk.import_file(stored.code, written(tmp_path, "after.csv", f"{HEADER},_uuid", *rows))
-    assert (whole["imported"], whole["known"]) == (10, 10)
-    assert store.differences(stored) == []
-
-
-def test_what_is_deleted_takes_its_marks_along(store: Store, tmp_path: Path) -> None:
-    stored, desk = opened(store), Desk(store)
-    desk.import_file(stored.code, written(tmp_path, "rows.csv", HEADER, ROW))
-    store.delete(stored.code)
-    with store.reader.connect() as connection:
-        assert connection.exec_driver_sql("SELECT count(*) FROM imports").scalar() == 0
+    assert (whole["imported"], whole["known"]) == (10, 10) and store.differences(stored) == []
 
 
 @pytest.mark.parametrize("ending", [".csv.gz", ".parquet", ".tsv"])
@@ -139,15 +114,12 @@ def test_rows_without_ids_are_known_again_in_another_container(store: Store, tmp
         other = _packed(path, path.read_text(encoding="utf-8"), _with_types(path), name)
         with pytest.raises(ReportError, match="these rows were imported before"):
             desk.import_file(stored.code, other)
-    assert store.size(stored) == 3
-    assert desk.import_file(stored.code, other, again=True)["imported"] == 3
+    assert store.size(stored) == 3 and desk.import_file(stored.code, other, again=True)["imported"] == 3
     assert store.size(stored) == 6
 
 
 @pytest.mark.parametrize("change", [lambda rows: rows[::-1], lambda rows: [*rows[:2], rows[2].replace("Ä", "A")]])
-def test_rows_count_with_their_order_and_their_other_columns(
-    store: Store, tmp_path: Path, change: Callable[[list[str]], list[str]]
-) -> None:
+def test_rows_count_with_their_order_and_their_other_columns(store, tmp_path, change) -> None:
     """The reports are in the database: a hash of them alone would let its thief confirm guesses of their order."""
     stored, desk = opened(store), Desk(store)
     desk.import_file(stored.code, written(tmp_path, "first.csv", BESIDE, *ASIDE))
@@ -155,7 +127,12 @@ def test_rows_count_with_their_order_and_their_other_columns(
     assert len({mark for (mark,) in _marks(store)}) == 2
 
 
-def test_a_kept_mark_is_slow_to_guess_and_differs_between_surveys(store: Store, tmp_path: Path) -> None:
+def test_marks_are_slow_to_guess_differ_between_surveys_and_go_when_these_are_deleted(store, tmp_path) -> None:
+    stored, desk = opened(store), Desk(store)
+    desk.import_file(stored.code, written(tmp_path, "rows.csv", HEADER, ROW))
+    store.delete(stored.code)
+    with store.reader.connect() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM imports").scalar() == 0
     path = written(tmp_path, "rows.csv", HEADER, ROW)
     for stored in (opened(store), opened(store)):
         Desk(store).import_file(stored.code, path)
@@ -169,7 +146,17 @@ def _marks(store: Store) -> list[tuple[bytes]]:
         return [(row[0],) for row in connection.exec_driver_sql("SELECT mark FROM imports")]
 
 
-def test_an_export_without_ids_is_known_again_as_well(store: Store, tmp_path: Path) -> None:
+def test_tables_and_exports_without_ids_are_taken_once(store: Store, tmp_path: Path) -> None:
+    stored, desk = opened(store), Desk(store)
+    path = written(tmp_path, "rows.csv", HEADER, *[ROW] * 25)
+    assert desk.import_file(stored.code, path)["imported"] == 25
+    with pytest.raises(ReportError, match="imported before"):
+        desk.import_file(stored.code, path)
+    other = opened(store)
+    assert desk.import_file(other.code, path)["imported"] == 25  # another survey knows nothing of it
+    assert desk.import_file(stored.code, path, again=True)["imported"] == 25
+    assert (store.size(stored), store.size(other)) == (50, 25)
+    assert store.differences(stored) == store.differences(other) == []
     stored, desk = opened(store), Desk(store)
     rows = [f"{ROW},2026-05-0{day}" for day in (1, 2)]
     path = written(tmp_path, "export.csv", f"{HEADER},submitdate", *rows)

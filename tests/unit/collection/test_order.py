@@ -1,7 +1,5 @@
 """What the files of the database tell about the order in which reports came: nothing, once they are tidy."""
 
-from __future__ import annotations
-
 import json
 import re
 import secrets
@@ -22,7 +20,7 @@ from maskwell.collection.report_cells import Parts, longest_content
 from maskwell.collection.store import Store
 from maskwell.collection.stored_survey import StoredSurvey, Submission, token_hash
 from maskwell.collection.survey import Survey
-from maskwell.collection.tables import holdings, invitations, reports, tallies
+from maskwell.collection.tables import holdings, reports, tallies
 
 SALT = bytes(16)
 PAGE = 4096
@@ -42,17 +40,9 @@ def filled(path: Path, sent: Sequence[tuple[bytes, dict[str, Any]]], at_once: in
     return store, stored
 
 
-LONG = """
-[survey]
-title = "Long"
-results = "live"
-demand = { epsilon = 500 }
-accept_no_protection = true
-""" + "".join(
-    f'[[question]]\nname = "q{i}"\nask = "?"\nanswers = [{", ".join(chr(34) + str(j) + chr(34) for j in range(100))}]\n'
-    'design = { family = "subset", gamma = 3 }\n'
-    for i in range(8)
-)
+ONE = '{{ name = "q{}", ask = "?", answers = {}, design = {{ family = "subset", gamma = 3 }} }}'
+LONG = 'survey = { title = "Long", results = "live", demand = { epsilon = 500 }, accept_no_protection = true }'
+LONG += f"\nquestion = [{', '.join(ONE.format(i, [*map(str, range(100))]) for i in range(8))}]"
 
 
 def test_long_reports_tell_no_order_either(tmp_path: Path) -> None:
@@ -72,8 +62,7 @@ def test_long_reports_tell_no_order_either(tmp_path: Path) -> None:
         raw = (tmp_path / name).read_bytes()
         contents.append([page for at in range(0, len(raw), PAGE) if b"0101010101" in (page := raw[at : at + PAGE])])
         store.close()
-    assert len(contents[0]) > 10
-    assert contents[0] == contents[1]
+    assert len(contents[0]) > 10 and contents[0] == contents[1]
 
 
 def some_reports(count: int) -> list[tuple[bytes, dict[str, Any]]]:
@@ -96,11 +85,9 @@ def test_the_file_is_the_same_whichever_way_reports_came(tmp_path: Path, at_once
         raw = (tmp_path / name).read_bytes()
         held = [raw[at : at + PAGE] for at in range(0, len(raw), PAGE)]
         contents[-1].append([page for page in held if HEX_LINE.search(page)])
-        assert (tmp_path / f"{name}-wal").stat().st_size == 0
-        assert store.size(stored) == 120
+        assert (tmp_path / f"{name}-wal").stat().st_size == 0 and store.size(stored) == 120
         store.close()
-    assert len(contents[0][2]) > 2
-    assert contents[0] == contents[1]
+    assert len(contents[0][2]) > 2 and contents[0] == contents[1]
 
 
 def test_no_rank_can_be_read_from_the_file(tmp_path: Path) -> None:
@@ -128,8 +115,7 @@ def test_no_rank_can_be_read_from_postgresql(tmp_path: Path) -> None:
         for one in made:
             store.accept([one])
         place = _places(store)
-        assert len({xmin for _, xmin in place.values()}) > 5
-        assert store.tidy()
+        assert len({xmin for _, xmin in place.values()}) > 5 and store.tidy()
         place = _places(store)
         assert len({xmin for _, xmin in place.values()}) == 1
         rank = [place[one.id.hex()][0] for one in made]
@@ -169,9 +155,7 @@ def test_somebody_who_reads_for_long_is_not_waited_for(tmp_path: Path) -> None:
     reading = store.records(stored)
     next(reading)
     store.accept([submission(stored)])
-    assert not store.tidy()
-    assert len([*reading]) == 0
-    assert store.tidy()
+    assert not store.tidy() and len([*reading]) == 0 and store.tidy()
     assert (tmp_path / "surveys.db-wal").stat().st_size == 0
     store.close()
 
@@ -202,9 +186,7 @@ def test_leaves_grow_to_where_they_would_have_been(keys: list[bytes], chance: An
 @given(st.lists(st.text("0123456789,abcdef ", max_size=50), unique=True, max_size=60))
 def test_a_leaf_keeps_its_lines_and_not_their_order(lines: list[str]) -> None:
     leaf = leaf_text(lines)
-    assert lines_of(leaf) == sorted(lines)
-    assert leaf == leaf_text(lines[::-1])
-    assert len(leaf) % 960 == 0
+    assert lines_of(leaf) == sorted(lines) and leaf == leaf_text(lines[::-1]) and len(leaf) % 960 == 0
 
 
 def test_nobody_outside_can_fill_one_leaf(store: Store) -> None:
@@ -214,8 +196,7 @@ def test_nobody_outside_can_fill_one_leaf(store: Store) -> None:
     store.accept([submission(stored, id=key) for key in ids])
     with store.engine.connect() as connection:
         sizes = [len(lines_of(leaf)) for leaf in connection.execute(sa.select(reports.c.lines)).scalars()]
-    assert sum(sizes) == 600
-    assert max(sizes) < 8 * 600 / len(sizes)
+    assert sum(sizes) == 600 and max(sizes) < 8 * 600 / len(sizes)
 
 
 def test_every_content_fits_into_what_was_planned_for_it() -> None:
@@ -240,7 +221,7 @@ def old_file(path: Path, count: int) -> tuple[list[Submission], int]:
             connection.exec_driver_sql(statement)
         connection.exec_driver_sql("INSERT INTO alembic_version VALUES ('0001')")
         connection.exec_driver_sql("INSERT INTO accounts VALUES (1, 'ann', 'x')")
-        document = _document(survey)
+        document = json.dumps(survey.to_dict())
         row = (7, "abc123", "open", survey.fingerprint, document, SURVEY, "2026-11-01")
         connection.exec_driver_sql("INSERT INTO surveys VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         connection.exec_driver_sql("INSERT INTO members VALUES (7, 1, 'owner')")
@@ -251,10 +232,6 @@ def old_file(path: Path, count: int) -> tuple[list[Submission], int]:
                 connection.exec_driver_sql(add, (number % 2, part, cell))
     engine.dispose()
     return made, 7
-
-
-def _document(survey: Survey) -> str:
-    return json.dumps(survey.to_dict())
 
 
 OLD = (
@@ -277,9 +254,7 @@ OLD = (
 )
 
 
-def test_an_update_that_was_killed_before_its_end_leaves_no_trace_after_the_next_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_update_that_was_killed_before_its_end_leaves_no_trace_after_the_next_start(tmp_path, monkeypatch) -> None:
     """The new tables are there, and old rows still stand in the file: what removed them is in the log alone."""
     made, _ = old_file(tmp_path / "surveys.db", 230)
     killed, following = (Store(f"sqlite:///{tmp_path / 'surveys.db'}") for _ in range(2))
@@ -297,8 +272,7 @@ def test_a_file_of_before_is_brought_up_to_date(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     stored = store.survey("abc123")
     assert dict(store.records(stored)) == {one.id: one.content for one in made}
-    assert store.differences(stored) == []
-    assert store.size(stored) == 230
+    assert store.differences(stored) == [] and store.size(stored) == 230
     assert [one.code for one in store.surveys(1)] == ["abc123"]  # its owner still sees it
     assert store.accept([made[0], submission(stored)]) == ["accepted", "accepted"]
     assert store.size(stored) == 231
@@ -307,7 +281,3 @@ def test_a_file_of_before_is_brought_up_to_date(tmp_path: Path) -> None:
     store.delete("abc123")
     assert store.survey(store.add_survey(Survey.from_toml(SURVEY))).id > number
     store.close()
-
-
-def test_the_tables_of_invitations_have_no_order_of_their_own() -> None:
-    assert [column.name for column in invitations.primary_key.columns] == ["survey", "token"]

@@ -1,7 +1,5 @@
 """What respondents read is true for every design that it is printed for: each sentence against a simulated intruder."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re
@@ -41,10 +39,7 @@ EVEN = {"strong": Fraction(4, 5), "moderate": Fraction(20, 21), "weak": Fraction
 """How sure somebody can become at most who thought a statement as likely as not, by the step of the texts."""
 
 
-def survey_with(
-    *designs: str, more: str = "", demand: str = "demand = { gamma = 1e30 }", languages: str = '["en"]'
-) -> str:
-    """A survey with one question for each design."""
+def survey_with(*designs, more="", demand="demand = { gamma = 1e30 }", languages='["en"]') -> str:
     head = f'[survey]\ntitle = "Work"\nlanguages = {languages}\n{demand}\n{more}\n'
     one = '[[question]]\nname = "q{}"\nask = "Paid in cash?"\nanswers = ["yes", "no"]\ndesign = {{ {} }}\n'
     return head + "".join(one.format(i, design) for i, design in enumerate(designs))
@@ -126,12 +121,6 @@ def test_every_step_is_true_for_an_intruder(person: str) -> None:
             assert largest_gain(rows, priors) <= factor  # "at most {factor} times as likely, or as unlikely"
 
 
-def test_the_intruder_would_notice_a_step_that_is_too_strong() -> None:
-    rows = joint_rows(k_ary("4.0001", 1, YES_NO))
-    assert surest(rows) > EVEN["strong"]
-    assert largest_gain(rows, [Fraction(1, 1000), Fraction(999, 1000)]) > Fraction("3.98")
-
-
 GRID = [Fraction(n) for n in (1, 2, 4, 20, 99, 100, 101, 999, 1000, 1234567, 485165196, 10**14, 10**15, 10**60)]
 GRID += [limit + sign * Fraction(1, 10**20) for limit in (4, 20, 100) for sign in (1, -1)]
 GRID += [Fraction(8, 3), Fraction(199, 2), Fraction(10001, 10000), Fraction(999999, 1000), Fraction(9995, 10)]
@@ -147,7 +136,10 @@ def in_node(program: str, given: Any) -> Any:
     return json.loads(done.stdout)
 
 
-def test_the_browser_has_the_same_steps_and_numbers() -> None:
+def test_numbers_are_told_alike_here_and_in_the_browser() -> None:
+    numbers = {one: factor_in(Fraction(485165196), texts) for one, texts in package_texts("page").items()}
+    spaced = "486\u202f000\u202f000"
+    assert numbers == {"en": "486,000,000", "de": spaced, "fr": spaced, "es": spaced}
     words = package_texts("page")["en"]
     given = [[str(one.numerator), str(one.denominator)] for one in GRID] + [["1", "0"]]
     said = in_node(
@@ -158,28 +150,18 @@ def test_the_browser_has_the_same_steps_and_numbers() -> None:
         given,
     )
     for factor, (step, number, belief) in zip([*GRID, INFINITE], said, strict=True):
-        assert step == strength_of(factor)
-        assert number == factor_in(factor, words)
+        assert step == strength_of(factor) and number == factor_in(factor, words)
         share = Fraction(100) if factor == INFINITE else 100 * Fraction(factor) / (1 + Fraction(factor))
         if belief.startswith(">"):
             assert step == "none" and share > 99
         else:
             assert share <= Fraction(belief) < share + 1
-
-
-def test_chances_of_100_people_are_0_and_100_only_where_they_are() -> None:
     given = [["0", "1"], ["1", "1"], ["1", "1000000"], ["999999", "1000000"], ["1", "3"], ["995", "1000"], ["1", "80"]]
     shown = in_node(
         "console.log(JSON.stringify(given.map((pair) => ofHundred(pair.map(BigInt), { decimal: ',', group: '.' }))));",
         given,
     )
     assert shown == ["0", "100", "<0,01", ">99,99", "33", "99,50", "1,3"]
-
-
-def test_large_numbers_are_grouped_in_every_language() -> None:
-    numbers = {one: factor_in(Fraction(485165196), texts) for one, texts in package_texts("page").items()}
-    spaced = "486\u202f000\u202f000"
-    assert numbers == {"en": "486,000,000", "de": spaced, "fr": spaced, "es": spaced}
 
 
 STEPPED = ("how_title", "how_draw", "how_sent", "how_protects", "belief_after", "promise_joint", "sensitive_note")
@@ -207,21 +189,16 @@ def test_texts_for_little_protection_reassure_nobody(language: str) -> None:
     assert re.search(SOOTHING[language], strong["how_protects_strong"], re.IGNORECASE)  # the words would be noticed
 
 
-def test_every_step_has_its_texts_and_the_page_takes_those() -> None:
+def test_every_step_has_its_texts_and_too_strong_ones_would_be_noticed() -> None:
+    rows = joint_rows(k_ary("4.0001", 1, YES_NO))
+    assert surest(rows) > EVEN["strong"]
+    assert largest_gain(rows, [Fraction(1, 1000), Fraction(999, 1000)]) > Fraction("3.98")
     scripts = static_text("respond.js") + static_text("embed.js")
     used = set(re.findall(r'sayTrue\("(\w+)"', scripts)) | set(re.findall(r'stepped\(words, "(\w+)"', scripts))
     assert used == set(STEPPED)
     for texts in package_texts("page").values():
         assert all(f"{key}_{step}" in texts or key in texts for key in STEPPED for step in STEPS)
         assert {f"{key}_none" in texts for key in STEPPED} == {True}
-
-
-def test_nobody_is_promised_that_nobody_will_learn() -> None:
-    folder = Path(maskwell.__file__).parent / "collection"
-    texts = [one.read_text() for one in folder.rglob("*") if one.suffix in (".json", ".toml", ".html", ".js")]
-    assert len(texts) > 15
-    for text in texts:
-        assert not re.search(r"nobody will learn|nobody can tell which|niemand erfährt", text)
 
 
 @pytest.mark.parametrize(
@@ -241,30 +218,22 @@ def test_a_survey_that_reveals_answers_must_say_so(asked: list[str]) -> None:
     assert "accept_no_protection = true" in (caught.value.hint or "")
     demand = "" if "mangat" in asked[0] else "demand = { gamma = 1e30 }"
     accepted = Survey.from_toml(survey_with(*asked, more="accept_no_protection = true", demand=demand))
-    assert accepted.strength == "none"
-    assert Survey.from_dict(accepted.to_dict()) == accepted
+    assert accepted.strength == "none" and Survey.from_dict(accepted.to_dict()) == accepted
     assert "Take part only if you would also answer openly." in check_words(accepted, ["en"])["promises"][0]
     snippet = embed_text(accepted, "q0", "surveyjs")
     assert '"strength":"none"' in snippet and "Take part only if you would also answer openly." in snippet
 
 
-def test_a_survey_at_the_limit_is_taken_and_its_document_is_as_before() -> None:
+def test_a_demand_is_kept_and_the_form_of_the_studio_holds_the_setting() -> None:
     survey = Survey.from_toml(survey_with("gamma = 10", "gamma = 10"))
     assert survey.parity == 100 and survey.strength == "weak"
     assert not {"accept_no_protection", "texts"} & set(survey.to_dict())
-
-
-def test_a_demand_is_kept_also_where_no_protection_is_accepted() -> None:
+    more = "accept_no_protection = true"
     with pytest.raises(PlanError, match="above the demand"):
-        Survey.from_toml(
-            survey_with("gamma = 900", more="accept_no_protection = true", demand="demand = { gamma = 5 }")
-        )
+        Survey.from_toml(survey_with("gamma = 900", more=more, demand="demand = { gamma = 5 }"))
     with pytest.raises(PlanError, match="above the demand") as caught:
-        Survey.from_toml(survey_with('family = "mangat", p = "0.7"', more="accept_no_protection = true"))
+        Survey.from_toml(survey_with('family = "mangat", p = "0.7"', more=more))
     assert "leave the demand out" in (caught.value.hint or "")
-
-
-def test_the_form_of_the_studio_holds_the_setting() -> None:
     form = {"title": "Work", "demand": {"word": "gamma", "value": "400"}, "accept": True}
     text = survey_text({**form, "questions": [{"ask": "Paid?", "answers": ["yes", "no"], "sensitive": True}]})
     read = form_of(text)
@@ -274,31 +243,10 @@ def test_the_form_of_the_studio_holds_the_setting() -> None:
 def arabic(change: Callable[[dict[str, Any]], None] = lambda _: None) -> str:
     """A survey in Arabic alone, with texts of the page that stand in for a translation."""
     texts = tomllib.loads(text_table("ar"))["wording"]["ar"]["page"]
-    texts = {
-        key: [f"ع {one}" for one in text] if isinstance(text, list) else f"ع {text}" for key, text in texts.items()
-    }
+    texts = {key: [f"ع {x}" for x in one] if isinstance(one, list) else f"ع {one}" for key, one in texts.items()}
     change(texts)
     table = "\n".join(f"{key} = {json.dumps(text, ensure_ascii=False)}" for key, text in texts.items())
     return survey_with("gamma = 3", languages='["ar"]') + f"[wording.ar.page]\n{table}\n"
-
-
-def test_a_language_without_texts_is_refused() -> None:
-    with pytest.raises(PlanError, match="the pages have no texts in 'ar', only in en, de, fr, es") as caught:
-        Survey.from_toml(survey_with("gamma = 3", languages='["ar"]'))
-    line = (caught.value.hint or "").partition("prints: ")[2]
-    printed = run(*line.split()[1:])
-    assert printed.status == 0 and printed.out == text_table("ar")
-
-
-def test_a_language_is_taken_with_all_its_texts() -> None:
-    survey = Survey.from_toml(arabic())
-    assert survey.texts["ar"]["page"]["direction"] == "rtl"
-    assert Survey.from_dict(survey.to_dict()) == survey
-    assert json.dumps("ع Draw my report")[1:-1] in embed_text(survey, "q0", "surveyjs")
-    assert check_words(survey, ["ar"])["language"] == "en"  # texts that it does not bring are in English, and say so
-    with pytest.raises(ParameterError, match="there are no texts for this in 'ar'") as caught:
-        offline_page(survey)
-    assert "maskwell survey texts ar --for offline" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize(
@@ -316,15 +264,24 @@ def test_a_language_that_is_not_complete_is_refused(change: Callable[[dict[str, 
         Survey.from_toml(arabic(change))
 
 
-def test_texts_of_the_package_are_not_replaced() -> None:
+def test_languages_are_complete_regional_or_refused() -> None:
+    with pytest.raises(PlanError, match="the pages have no texts in 'ar', only in en, de, fr, es") as caught:
+        Survey.from_toml(survey_with("gamma = 3", languages='["ar"]'))
+    line = (caught.value.hint or "").partition("prints: ")[2]
+    printed = run(*line.split()[1:])
+    assert printed.status == 0 and printed.out == text_table("ar")
     text = survey_with("gamma = 3") + '[wording.en.page]\nbegin = "Go"\n'
     with pytest.raises(PlanError, match="the pages have texts in 'en' already"):
         Survey.from_toml(text)
     with pytest.raises(PlanError, match="a text of the survey in its first language"):
         Survey.from_toml(survey_with("gamma = 3") + '[wording.en]\ntitle = "x"\n')
-
-
-def test_a_regional_code_has_the_texts_of_its_language() -> None:
+    survey = Survey.from_toml(arabic())
+    assert survey.texts["ar"]["page"]["direction"] == "rtl" and Survey.from_dict(survey.to_dict()) == survey
+    assert json.dumps("ع Draw my report")[1:-1] in embed_text(survey, "q0", "surveyjs")
+    assert check_words(survey, ["ar"])["language"] == "en"  # texts that it does not bring are in English, and say so
+    with pytest.raises(ParameterError, match="there are no texts for this in 'ar'") as caught:
+        offline_page(survey)
+    assert "maskwell survey texts ar --for offline" in (caught.value.hint or "")
     survey = Survey.from_toml(survey_with("gamma = 3", languages='["de-AT"]'))
     assert check_words(survey, [])["say"]["title"] == "Selbst nachprüfen"
     assert [direction_of(one) for one in ("ar", "he", "fa-IR", "ur", "de", "pt-BR")] == ["rtl"] * 4 + ["ltr"] * 2
@@ -342,16 +299,13 @@ def store_of(client: TestClient) -> Store:
     return store
 
 
-def test_the_page_for_sceptics_follows_the_languages_of_the_survey(client: TestClient) -> None:
+def test_the_page_for_sceptics_and_for_who_is_lost(client: TestClient) -> None:
     code = opened(store_of(client), SURVEY).code
     german = client.get(f"/s/{code}/check", headers={"Accept-Language": "de-AT,fr;q=0.5"}).text
     assert '<html lang="de" dir="ltr">' in german and "<h1>Selbst nachprüfen</h1>" in german
     assert "Es bleiben Zweifel." in german and "höchstens 19,1-mal so wahrscheinlich" in german
     assert "Check us" in client.get(f"/s/{code}/check", headers={"Accept-Language": "fr"}).text
     assert "Check us" in client.get(f"/s/{code}/check?language=en", headers={"Accept-Language": "de"}).text
-
-
-def test_a_respondent_who_is_lost_reads_of_no_command(client: TestClient) -> None:
     people = TestClient(page_templates.PagesForPeople(client.app))
     page = people.get("/s/nothing", headers={"Accept": "text/html"})
     assert page.status_code == 404 and "copy all of it" in page.text
@@ -381,15 +335,17 @@ def test_the_studio_says_when_figures_change(client: TestClient) -> None:
     assert "Protection: <b>moderate</b>" in live
 
 
-def test_texts_say_direct_and_not_open_of_a_question_whose_answer_is_sent() -> None:
-    """For surveys, an open question is one that is answered in the respondent's own words."""
+def test_texts_promise_no_more_than_is_kept_and_say_it_well() -> None:
+    folder = Path(maskwell.__file__).parent / "collection"
+    texts = [one.read_text() for one in folder.rglob("*") if one.suffix in (".json", ".toml", ".html", ".js")]
+    assert len(texts) > 15
+    for text in texts:
+        assert not re.search(r"nobody will learn|nobody can tell which|niemand erfährt", text)
+    # For surveys, an open question is one that is answered in the respondent's own words.
     words = {"en": "open question", "de": "offene Frage", "fr": "questions ouvertes", "es": "preguntas abiertas"}
     for group in ("page", "check", "form", "offline"):
         for language, word in words.items():
             assert word.lower() not in json.dumps(package_texts(group)[language], ensure_ascii=False).lower(), group
-
-
-def test_french_signs_are_not_parted_from_their_words() -> None:
-    """A line that begins with a colon or a question mark is an error in French: the space before it does not break."""
+    # A line that begins with a colon or a question mark is an error in French: the space before it does not break.
     for group in ("page", "check", "form", "offline"):
         assert not re.findall(r" [:;?!»]|« ", json.dumps(package_texts(group)["fr"], ensure_ascii=False)), group

@@ -1,21 +1,28 @@
-"""Databases that cannot be written: read where that is all that is asked for, and else refused in a line."""
-
-from __future__ import annotations
+"""Databases that cannot be read or written, or are away: refused in a line, told to respondents, and nothing half."""
 
 import ctypes
 import os
+import resource
+import secrets
 import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.support.collecting import BY_HAND, SURVEY, database, opened, submission
+from starlette.testclient import TestClient
+from tests.support.collecting import BY_HAND, REPORTS, SURVEY, database, opened, served, submission
 from tests.support.command_line import run
 
+from maskwell.collection import intake
+from maskwell.collection.desk import Desk
+from maskwell.collection.intake import Intake
 from maskwell.collection.store import Store
+from maskwell.collection.stored_survey import StoredSurvey
+from maskwell.errors import ParameterError
 
 URL = ("--database", "sqlite:///surveys.db")
 READING = ("list", "results CODE", "check CODE", "export CODE -o {out}/folder", "backup -o {out}/copy.db", "keys")
@@ -77,19 +84,15 @@ def test_a_copy_that_cannot_be_written_is_read(place: tuple[Path, str], folder: 
         for line in WRITING:
             refused = run(*words(line, code), status=2)
             assert "can be read but not written" in refused.err, refused.err
-    assert Path("surveys.db").read_bytes() == before
-    assert (out / "folder" / "reports.csv").exists()
+    assert Path("surveys.db").read_bytes() == before and (out / "folder" / "reports.csv").exists()
 
 
-def test_serving_a_copy_that_cannot_be_written_is_refused(place: tuple[Path, str]) -> None:
+def test_what_cannot_be_served_or_read_says_so(place: tuple[Path, str]) -> None:
     Path("surveys.db").chmod(0o444)
     Path.cwd().chmod(0o555)
     with bound_by_permissions():
         refused = run("serve", *URL, status=2)
     assert "can be read but not written" in refused.err
-
-
-def test_a_file_that_cannot_be_read_says_so(place: tuple[Path, str]) -> None:
     Path("surveys.db").chmod(0o000)
     with bound_by_permissions():
         for words in (["survey", "list"], ["survey", "keys"], ["serve"]):
@@ -128,15 +131,6 @@ def test_files_with_secrets_are_for_their_owner(tmp_path: Path, monkeypatch: pyt
     assert set(modes.values()) == {0o600}, modes
 
 
-def test_a_database_that_was_named_must_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert "no survey yet" in run("survey", "list").out
-    assert "there is no database" in run("survey", "list", *URL, status=2).err
-    monkeypatch.setenv("MASKWELL_DATABASE", "sqlite:///mistyped.db")
-    assert "mistyped.db" in run("survey", "list", status=2).err
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize(
     ("table", "lines"),
     [("reports", "'zz' || substr(lines, 3)"), ("reports", "replace(lines, ',', '')"), ("tallies", "'0 x' || char(10)")],
@@ -168,8 +162,7 @@ def test_a_damaged_file_is_not_called_missing(place: tuple[Path, str]) -> None:
 def test_a_backup_needs_a_path_in_utf_8(place: tuple[Path, str]) -> None:
     out, _ = place
     refused = run("survey", "backup", "-o", f"{out}/\udcff.db", *URL, status=2)
-    assert r"\udcff.db is not UTF-8" in refused.err
-    assert list(out.iterdir()) == []
+    assert r"\udcff.db is not UTF-8" in refused.err and list(out.iterdir()) == []
 
 
 def test_a_copy_is_read_whatever_its_folder_is_called(place: tuple[Path, str]) -> None:
@@ -184,19 +177,21 @@ def test_a_copy_is_read_whatever_its_folder_is_called(place: tuple[Path, str]) -
         listed = run("survey", "list", "--database", address).out
         run("survey", "backup", "-o", str(out / "100%41?.db"), "--database", address)
     folder.chmod(0o755)
-    assert "30 reports" in listed
-    assert (out / "100%41?.db").is_file()
+    assert "30 reports" in listed and (out / "100%41?.db").is_file()
 
 
-def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_databases_and_drivers_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "no survey yet" in run("survey", "list").out
+    assert "there is no database" in run("survey", "list", *URL, status=2).err
+    monkeypatch.setenv("MASKWELL_DATABASE", "sqlite:///mistyped.db")
+    assert "mistyped.db" in run("survey", "list", status=2).err and list(tmp_path.iterdir()) == []
     monkeypatch.setitem(sys.modules, "psycopg", None)
     refused = run("survey", "list", "--database", "postgresql+psycopg://user@127.0.0.1:1/name", status=2)
     assert "needs psycopg, which is not installed" in refused.err
 
 
-def test_what_a_command_wrote_is_in_the_file_of_the_database_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_command_wrote_is_in_the_file_of_the_database_itself(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.toml").write_text(SURVEY, encoding="utf-8")
     code = run("survey", "add", "s.toml", *URL).out.split()[1].rstrip(":")
@@ -240,3 +235,111 @@ def test_a_role_that_may_only_read_is_told_so(tmp_path: Path) -> None:
                 connection.exec_driver_sql(f"DROP OWNED BY {role}")
                 connection.exec_driver_sql(f"DROP ROLE {role}")
             store.close()
+
+
+@contextmanager
+def no_file_beyond(size: int) -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[tuple[TestClient, Store, StoredSurvey]]:
+    app = served(tmp_path)
+    store: Store = app.state.service.store
+    stored = opened(store)
+    with TestClient(app, raise_server_exceptions=False) as client:
+        yield client, store, stored
+
+
+def send(client: TestClient, stored: StoredSurvey, key: str) -> Any:
+    body = {"id": key, "survey": stored.survey.fingerprint, "reports": dict(REPORTS)}
+    return client.post(f"/api/surveys/{stored.code}/reports", json=body)
+
+
+def check_kept(store: Store, stored: StoredSurvey, count: int) -> None:
+    assert store.size(stored) == count and store.differences(stored) == []
+
+
+def test_a_full_disk_is_told_and_the_service_goes_on_when_there_is_space(service, tmp_path) -> None:
+    client, store, stored = service
+    assert send(client, stored, secrets.token_hex(16)).status_code == 200
+    key = secrets.token_hex(16)
+    with no_file_beyond(0):  # not even the log that was emptied meanwhile has room
+        answer = send(client, stored, key)
+    assert answer.status_code == 503 and answer.headers["retry-after"] == "5"
+    assert answer.json()["error"]["code"] == "database"
+    check_kept(store, stored, 1)
+    assert send(client, stored, key).status_code == 200
+    check_kept(store, stored, 2)
+
+
+def test_a_database_that_is_away_is_told_everywhere(service, monkeypatch) -> None:
+    client, store, stored = service
+
+    def away(*_: Any, **__: Any) -> Any:
+        raise sa.exc.OperationalError("SELECT 1", {}, Exception("Zebra"))
+
+    with monkeypatch.context() as patched:
+        for name in ("accept", "check", "survey"):
+            patched.setattr(store, name, away)
+        answers = [send(client, stored, secrets.token_hex(16)), client.get("/health")]
+        answers.append(client.get(f"/s/{stored.code}/survey.json"))
+    for answer in answers:
+        assert answer.status_code == 503 and answer.headers["retry-after"] == "5"
+        assert "Zebra" not in answer.text
+    assert send(client, stored, secrets.token_hex(16)).status_code == 200
+    assert client.get("/health").status_code == 200
+
+
+def test_health_is_bad_where_reports_fail_though_something_smaller_can_be_written(service, monkeypatch) -> None:
+    """The log of SQLite may have room for one more page on a full disk, and a report needs several."""
+    client, store, stored = service
+
+    def full(*_: Any, **__: Any) -> Any:
+        raise sa.exc.OperationalError("INSERT", {}, Exception("database or disk is full"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "accept", full)
+        assert send(client, stored, secrets.token_hex(16)).status_code == 503
+        assert client.get("/health").status_code == 503
+        patched.setattr(intake, "STILL_AWAY", 0)
+        assert send(client, stored, secrets.token_hex(16)).status_code == 503
+        # after a while without reports, what can be written decides
+        assert client.get("/health").status_code == 200
+    assert send(client, stored, secrets.token_hex(16)).status_code == 200
+    assert client.get("/health").status_code == 200
+
+
+def test_when_too_many_wait_respondents_are_told_to_come_back(service, monkeypatch) -> None:
+    client, _, stored = service
+    taking: Intake = client.app.state.service.intake  # type: ignore[attr-defined]
+    monkeypatch.setattr(taking, "_most_waiting", 0)
+    answer = send(client, stored, secrets.token_hex(16))
+    assert answer.status_code == 503 and answer.json()["error"]["code"] == "busy"
+    assert answer.headers["retry-after"] == "5"
+
+
+@pytest.mark.parametrize(
+    "address", ["a,a", "", "sqlitex:///a.db", "mysql://a/b", "sqlite:///nowhere/a.db", "sqlite:///."]
+)
+def test_a_desk_without_a_database_says_so(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ParameterError, match="the database cannot be opened"):
+        Desk.open(address)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_command_that_is_refused_makes_no_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither does one that only looks: a database is made where something is kept in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wrong.toml").write_text('title = "no survey"', encoding="utf-8")
+    refused = ("add wrong.toml", "restore wrong.toml", "results 3f0c2a91d4", "keys", "backup -o copy.db")
+    for line in refused:
+        run("survey", *line.split(), status=2)
+    assert run("survey", "list", "--json").json() == {"surveys": []}
+    assert [path.name for path in tmp_path.iterdir()] == ["wrong.toml"]

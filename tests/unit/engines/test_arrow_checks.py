@@ -1,7 +1,5 @@
 """What binary files claim is checked before anything touches their rows."""
 
-from __future__ import annotations
-
 import io
 import threading
 from collections.abc import Callable
@@ -9,25 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import maskwell as mw
 from maskwell.core import Categories
 from maskwell.designs import Uniform
-from maskwell.engines import Rows
-from maskwell.errors import DataFileError, MaskwellError, WrongTypeError
-
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
-
-from maskwell.engines import arrow_arrays, arrow_checks
+from maskwell.engines import Rows, arrow_arrays, arrow_checks
 from maskwell.engines.arrow_arrays import describe, without_traces
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.column_tables import open_table
 from maskwell.engines.randomized_data import randomize_file
-from maskwell.engines.report_counts import tally_file
 from maskwell.engines.row_sources import open_source
 from maskwell.engines.rows import MemoryRows
+from maskwell.errors import DataFileError, MaskwellError, WrongTypeError
 
 COIN = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
 
@@ -45,9 +39,12 @@ def _refused(path: Path, *, output: str = "o.parquet") -> MaskwellError:
         list(source.batches())
     with pytest.raises(MaskwellError):
         randomize_file(str(path), str(path.parent / output), [Assignment.of("y", COIN)])
-    assert not (path.parent / output).exists()
-    assert len(caught.value.message) - len(str(path)) < 93 - 20
+    assert not (path.parent / output).exists() and len(caught.value.message) - len(str(path)) < 93 - 20
     return caught.value
+
+
+def _int64(*values: int) -> bytes:
+    return np.array(values, dtype=np.int64).tobytes()
 
 
 def _int32(*values: int) -> bytes:
@@ -71,25 +68,10 @@ def test_offsets_that_point_elsewhere(tmp_path: Path, offsets: tuple[int, ...]) 
     assert "again" in error.hint
 
 
-def test_texts_that_are_not_utf8(tmp_path: Path) -> None:
-    for ending, data in ((".arrow", _stored(TEXTS)), (".parquet", _parquet(TEXTS))):
-        path = tmp_path / f"a{ending}"
-        path.write_bytes(data.replace(b"east", b"e\xff\xfet"))
-        assert _refused(path).message == f"{path}: some texts of column 't' are not UTF-8"
-
-
 def _parquet(table: Any, **options: Any) -> bytes:
     out = io.BytesIO()
     pq.write_table(table, out, compression="none", use_dictionary=False, write_statistics=False, **options)
     return out.getvalue()
-
-
-def test_dictionaries_with_too_few_values(tmp_path: Path) -> None:
-    codes = pa.array([0, 1, 2] * 9, pa.int32())
-    table = pa.table({"y": pa.DictionaryArray.from_arrays(codes, ["yes", "no", "?"])})
-    path = tmp_path / "a.arrow"
-    path.write_bytes(_stored(table).replace(_int32(0, 1, 2, 0), _int32(0, 1, 77, 0)))
-    assert "column 'y' points outside" in _refused(path).message
 
 
 @pytest.mark.parametrize(
@@ -104,6 +86,7 @@ def test_dictionaries_with_too_few_values(tmp_path: Path) -> None:
             _int32(1, 3),
             _int32(3, 1),
         ),
+        (pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), ["a", "b", "c"]), _int64(0, 1, 2), _int64(0, 1, 77)),
         (pa.array([1, 2, 3], pa.time32("s")), _int32(1, 2, 3), _int32(1, 1 << 30, 3)),
     ],
     ids=lambda value: str(value.type)[:12] if isinstance(value, pa.Array) else "",
@@ -114,12 +97,6 @@ def test_every_type_is_looked_at(tmp_path: Path, values: Any, old: bytes, new: b
     path = tmp_path / "a.arrow"
     path.write_bytes(data.replace(old, new))
     assert "is damaged: column 'x'" in _refused(path).message
-
-
-def test_a_column_that_is_not_read_may_be_damaged(tmp_path: Path) -> None:
-    path = tmp_path / "a.arrow"
-    path.write_bytes(_stored(TEXTS).replace(OFFSETS, _int32(0, 5, 10, 14, 1 << 20)))
-    assert tally_file(Rows.of(str(path)), [Assignment.of("y", COIN)]).rows == 4
 
 
 @pytest.mark.parametrize("kind", [pa.null(), pa.binary(0), pa.struct([])])
@@ -175,17 +152,7 @@ def test_rows_before_a_damaged_page_come_first(tmp_path: Path) -> None:
     with open_source(str(path)) as source:
         with pytest.raises(DataFileError, match="cannot read"):
             seen.extend(len(batch) for batch in source.batches())
-        assert seen == [rows, rows]
-        assert readers()
-    assert not readers()
-
-
-def test_no_thread_is_left_of_a_file_that_is_not_read_to_its_end(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"y": ["yes", "no"] * 200_000}), path)
-    with open_source(str(path)) as source:
-        batches = source.batches()
-        next(batches)
+        assert seen == [rows, rows] and readers()
     assert not readers()
 
 
@@ -197,8 +164,7 @@ def test_dictionaries_hold_what_occurs_in_its_order(late: int, lost: bool) -> No
     missing = np.arange(len(places)) < 2 if lost else None
     array = pa.DictionaryArray.from_arrays(pa.array(places, mask=missing), pa.array(["a", "b", "c", "d", "e"]))
     found = arrow_arrays.first_used(array)
-    assert found.type == array.type
-    assert found.to_pylist() == array.to_pylist()
+    assert found.type == array.type and found.to_pylist() == array.to_pylist()
     assert found.dictionary.to_pylist() == [*dict.fromkeys(value for value in array.to_pylist() if value is not None)]
 
 
@@ -211,23 +177,17 @@ def test_names_that_are_not_utf8(tmp_path: Path, store: Callable[[Any], bytes], 
     assert "not UTF-8" in _refused(path).message
 
 
-def test_types_within_types(tmp_path: Path) -> None:
+def test_texts_that_are_not_utf8_and_types_within_types(tmp_path: Path) -> None:
+    for ending, data in ((".arrow", _stored(TEXTS)), (".parquet", _parquet(TEXTS))):
+        path = tmp_path / f"a{ending}"
+        path.write_bytes(data.replace(b"east", b"e\xff\xfet"))
+        assert _refused(path).message == f"{path}: some texts of column 't' are not UTF-8"
     values = pa.array([1, 2])
     for _ in range(90):
         values = pa.StructArray.from_arrays([values], ["s"])
     path = tmp_path / "a.parquet"
     path.write_bytes(_parquet(pa.table({"y": ["yes", "no"], "s": values})))
     assert "levels deep" in _refused(path).message
-
-
-def test_a_nested_column_whose_name_is_asked_for(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    inner = pa.array([{"b": "yes"}] * 2)
-    path.write_bytes(_parquet(pa.Table.from_arrays([inner, pa.array(["yes", "no"])], ["a", "a.b"])))
-    counted = tally_file(Rows.of(str(path)), [Assignment.of("a.b", COIN)])
-    assert counted.counts.values.tolist() == [1, 1]
-    with pytest.raises(DataFileError, match="no column 'none'"):
-        tally_file(Rows.of(str(path)), [Assignment.of("none", COIN)])
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,17 @@
 """Counting a file in the cells of several tables, against a dictionary."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from pathlib import Path
 from random import Random
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from maskwell.engines import Rows, cell_counts, column_codes, count_tables
-from maskwell.engines.column_codes import LevelCoder
 from maskwell.errors import CountsError, MissingValueError, TooLargeError
-
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
 
 
 def table_of(rows: list[tuple[str | None, str, int]]) -> pa.Table:
@@ -32,9 +28,7 @@ def rows(n: int, seed: int = 5) -> list[tuple[str | None, str, int]]:
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("dense", [1 << 21, 4])
-def test_cells_are_those_of_a_dictionary(
-    tmp_path: Path, ending: str, dense: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cells_are_those_of_a_dictionary(tmp_path, ending, dense, monkeypatch) -> None:
     monkeypatch.setattr(cell_counts, "DENSE_CELLS", dense)
     monkeypatch.setattr(cell_counts, "KEPT_PIECES", 50)
     data = rows(3000)
@@ -48,16 +42,12 @@ def test_cells_are_those_of_a_dictionary(
     assert dict(zip(joint.labels(), joint.counts.tolist(), strict=True)) == counts
     weights = {cell: sum(w for a, b, w in data if (a, b) == cell) for cell in counts}
     squares = {cell: sum(w * w for a, b, w in data if (a, b) == cell) for cell in counts}
-    assert joint.weights is not None
-    assert joint.squares is not None
     assert dict(zip(joint.labels(), joint.weights.tolist(), strict=True)) == pytest.approx(weights)
     assert dict(zip(joint.labels(), joint.squares.tolist(), strict=True)) == pytest.approx(squares)
     assert joint.project(["b"]).counts.tolist() == single.counts.tolist()
 
 
-def test_a_table_of_very_many_cells_is_given_up_for_smaller_ones(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_of_very_many_cells_is_given_up_for_smaller_ones(tmp_path, monkeypatch) -> None:
     """What is counted in its place is right, also of the rows that came before."""
     for name, small in {"DENSE_CELLS": 4, "KEPT_PIECES": 50, "MOST_OPTIONAL": 100, "MERGED_CELLS": 8}.items():
         monkeypatch.setattr(cell_counts, name, small)
@@ -75,50 +65,18 @@ def test_a_table_of_very_many_cells_is_given_up_for_smaller_ones(
     assert [table.columns for table in whole] == [("a",), ("a", "b", "w"), ("b",)]
 
 
-@pytest.mark.parametrize("share", [2, 1000], ids=["listed to the end", "in an array after a while"])
-def test_cells_of_known_labels_are_counted_either_way(monkeypatch: pytest.MonkeyPatch, share: int) -> None:
-    """Where all labels are known, a list of many cells becomes an array; one with room for few cells stays a list."""
-    for name, small in {"DENSE_CELLS": 4, "KEPT_PIECES": 50, "DENSE_SHARE": share}.items():
-        monkeypatch.setattr(cell_counts, name, small)
-    data = rows(2000)
-    levels = {"a": [str(x) for x in range(12)], "b": [f"b{x}" for x in range(100)]}
-    coders = {name: LevelCoder(name, labels) for name, labels in levels.items()}
-    counter = cell_counts.CellCounter([*coders.values()], weighted=True)
-    for start in range(0, len(data), 100):
-        batch = table_of(data[start : start + 100]).to_batches()[0]
-        codes = {name: coder.codes(batch.column(name)) for name, coder in coders.items()}
-        counter.add(codes, len(batch), np.array(batch.column("w"), dtype=float))
-    table = counter.table()
-    counts = Counter((a, b) for a, b, _ in data)
-    weights = {cell: sum(w for a, b, w in data if (a, b) == cell) for cell in counts}
-    assert table.weights is not None
-    assert dict(zip(table.labels(), table.counts.tolist(), strict=True)) == counts
-    assert dict(zip(table.labels(), table.weights.tolist(), strict=True)) == pytest.approx(weights)
-    assert (counter.listed == 0) == (share > 2)
-
-
-def test_labels_come_in_their_natural_order(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text("x,y\n10,a\n9,a\nN,a\n,b\n")
-    (table,) = count_tables(str(path), [("x",)])
-    assert table.levels == (("9", "10", "N", None),)
-
-
-def test_a_column_that_is_no_category_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_labels_are_counted_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cell_counts, "MOST_LISTED", 20)
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"x": pa.array(range(200)), "y": pa.array(["u", "v"] * 100)}), path)
+    x, y = cell_counts.count_columns(Rows.of(path))
+    assert (len(x), x.n, y.counts.tolist()) == (20, 200, [100, 100])
     monkeypatch.setattr(column_codes, "MOST_LEVELS", 50)
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"x": pa.array(range(200))}), path)
     with pytest.raises(TooLargeError, match="'x' has more than 50 different values") as caught:
         count_tables(str(path), [("x",)])
     assert "classes" in caught.value.hint
-
-
-def test_all_columns_are_counted_even_those_with_many_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cell_counts, "MOST_LISTED", 20)
-    path = tmp_path / "x.parquet"
-    pq.write_table(pa.table({"x": pa.array(range(200)), "y": pa.array(["u", "v"] * 100)}), path)
-    x, y = cell_counts.count_columns(Rows.of(path))
-    assert (len(x), x.n, y.counts.tolist()) == (20, 200, [100, 100])
 
 
 @pytest.mark.parametrize(
@@ -129,14 +87,6 @@ def test_weights_that_cannot_be_any_are_refused(tmp_path: Path, weights: str, er
     path.write_text(f"x,w\na,1\nb,{weights}\n")
     with pytest.raises(error, match="data row 2"):
         count_tables(str(path), [("x",)], weights="w")
-
-
-def test_too_many_possible_combinations_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cell_counts, "LARGEST_KEY", 100)
-    path = tmp_path / "x.csv"
-    path.write_text("x,y\n" + "".join(f"{i},{i}\n" for i in range(30)))
-    with pytest.raises(TooLargeError, match="possible combinations"):
-        count_tables(str(path), [("x", "y")])
 
 
 @pytest.mark.parametrize("weights", [None, "w"])
@@ -155,11 +105,16 @@ def test_tables_that_outgrow_each_other_are_counted_apart(tmp_path: Path, weight
     assert dict(zip(found[1].labels(), found[1].counts.tolist(), strict=True)) == joint
 
 
-def test_a_table_of_many_columns_needs_no_room_before_it_is_counted(tmp_path: Path) -> None:
+def test_many_columns_need_no_room_and_too_many_combinations_are_refused(tmp_path, monkeypatch) -> None:
     names = [f"c{i}" for i in range(30)]
     (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + ",".join(["a"] * 30) + "\n")
     (table,) = count_tables(str(tmp_path / "wide.csv"), [names])
     assert table.counts.tolist() == [1]
+    monkeypatch.setattr(cell_counts, "LARGEST_KEY", 100)
+    path = tmp_path / "x.csv"
+    path.write_text("x,y\n" + "".join(f"{i},{i}\n" for i in range(30)))
+    with pytest.raises(TooLargeError, match="possible combinations"):
+        count_tables(str(path), [("x", "y")])
 
 
 def joined_one_by_one(tables: list[tuple[str, ...]], sizes: dict[str, int], most: int) -> list[tuple[str, ...]]:
@@ -176,16 +131,13 @@ def joined_one_by_one(tables: list[tuple[str, ...]], sizes: dict[str, int], most
     return larger
 
 
-def test_tables_are_joined_as_one_by_one() -> None:
+def test_tables_are_joined_as_one_by_one_into_few_possible_cells() -> None:
     random = Random(5)
     for _ in range(200):
         names = [f"c{i}" for i in range(random.randint(1, 12))]
         sizes = {name: random.choice([0, 1, 2, 3, 5, 10, 100, 10**6]) for name in names}
         tables = [tuple(random.sample(names, random.randint(1, min(4, len(names))))) for _ in range(15)]
         assert cell_counts.merged(tables, sizes) == joined_one_by_one(tables, sizes, cell_counts.MERGED_CELLS)
-
-
-def test_many_columns_together_have_few_possible_cells() -> None:
     names = [f"c{i}" for i in range(3000)]
     joined = cell_counts.merged([(name,) for name in names], dict.fromkeys(names, 3))
     assert sum(4 ** len(table) for table in joined) <= cell_counts.ALL_MERGED_CELLS

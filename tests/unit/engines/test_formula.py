@@ -64,26 +64,6 @@ def test_what_is_no_formula_is_refused_in_one_line(text, saying):
     assert "\n" not in caught.value.message and len(caught.value.message) <= 93 and len(caught.value.hint) <= 94
 
 
-def test_the_right_side_alone():
-    assert read_right_side("~ age + C(sex)")[1] == ("age", "sex")
-    assert read_right_side("1")[1] == ()
-
-
-def test_terms_with_a_column_can_be_left_out():
-    found = read_formula("y ~ x*age + sex").without(["x"])
-    assert [[factor.text for factor in term] for term in found] == [[], ["age"], ["sex"]]
-
-
-def test_coding_is_kept_for_other_rows():
-    table = pd.DataFrame({"age": [20.0, 30.0, 40.0], "region": ["b", "a", "c"]})
-    coding, values = learned("y ~ center(age) + region", table)
-    assert coding.names == ("Intercept", "center(age)", "region[T.b]", "region[T.c]")
-    np.testing.assert_allclose(values[:, 1], [-10, 0, 10])
-    np.testing.assert_allclose(coding.apply(predictors(table.tail(1))), [[1, 10, 0, 1]])
-    with pytest.raises(UnknownCategoryError, match="a category that the fit did not"):
-        coding.apply(predictors(pd.DataFrame({"age": [1.0], "region": ["z"]})))
-
-
 def test_a_coding_refuses_what_the_fit_did_not_hold():
     region = CategoryColumn(np.array([1, 0, 2]), ["a", "b", "c"])
     table = Predictors({"age": np.array([20.0, 30.0, 40.0]), "region": region}, 3)
@@ -116,7 +96,6 @@ def coded(text):
 
 
 def learned(text, frame):
-    """A formula coded for a DataFrame, whose texts are categories."""
     return Coding.learn(read_formula(text).right, predictors(frame))
 
 
@@ -230,40 +209,17 @@ def test_what_does_not_fit_the_rows_is_refused_without_their_values(text):
     assert caught.value.values and len(caught.value.message) <= 93
 
 
-def test_columns_may_be_called_like_functions():
+def test_names_are_those_of_columns_and_stay_as_they_are():
     coding, values = coded("y ~ log + log(log) + np.log(np) + I(np * `log`)")
     assert coding.names == ("Intercept", "log", "log(log)", "np.log(np)", "I(np * log)")
     np.testing.assert_allclose(values[:, 2:4], np.log(TABLE[["log", "np"]]))
-
-
-def test_names_are_not_changed_by_reading_them():
     coding, values = coded("y ~ a + I(\uff41 + 1)")  # a letter of another width is another column
     assert coding.names == ("Intercept", "a", "I(\uff41 + 1)")
     np.testing.assert_allclose(values[:, 2], TABLE["\uff41"] + 1)
     with pytest.raises(InputError, match="no function"):
         read_formula("y ~ \uff4cog(a)")
-
-
-def test_functions_remember_their_own_columns():
-    coding, values = coded("y ~ center(a) + center(b) + center(`two words`)")
-    np.testing.assert_allclose(values[:, 1:].mean(axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(coding.apply(predictors(TABLE.head(2))), values[:2])
-
-
-def test_true_and_false_are_worked_out_as_numbers():
-    np.testing.assert_array_equal(coded("y ~ exp(t)")[1][:, 1], np.exp(TABLE["t"].astype(float)))
-    np.testing.assert_array_equal(coded("y ~ exp10(b)")[1][:, 1], 10 ** TABLE["b"])
-
-
-def test_a_column_is_named_by_a_text_too():
     assert read_formula("y ~ Q('two words') + log(Q('a'))").columns == ("two words", "a")
     np.testing.assert_array_equal(coded("y ~ Q('two words')")[1][:, 1], TABLE["two words"])
-
-
-def test_columns_of_one_name_are_refused():
-    table = TABLE.assign(**{"a:b": TABLE["a"]})
-    with pytest.raises(InputError, match="two columns of the model would have the same name"):
-        learned("y ~ `a:b` + a:b", table)
 
 
 def test_the_model_matrix_is_bounded_before_it_is_made(monkeypatch):
@@ -280,10 +236,13 @@ def test_the_model_matrix_is_bounded_before_it_is_made(monkeypatch):
         Coding.learn(read_formula("y ~ a").right, predictors(TABLE), copies=100)
 
 
-def test_a_formula_is_a_text():
+def test_a_formula_is_a_text_whose_columns_have_names_of_their_own():
     for read in (read_formula, read_right_side):
         with pytest.raises(WrongTypeError, match="not int"):
             read(3)
+    table = TABLE.assign(**{"a:b": TABLE["a"]})
+    with pytest.raises(InputError, match="two columns of the model would have the same name"):
+        learned("y ~ `a:b` + a:b", table)
 
 
 def test_the_documents_list_all_functions():
@@ -292,12 +251,6 @@ def test_the_documents_list_all_functions():
     assert {*FUNCTIONS} <= words
     assert f"{MOST_TERMS:,} terms" in page and f"{MOST_COLUMNS:,} columns in all" in page
     assert f"{MOST_CHARACTERS:,} characters" in page and f"{MOST_OPERATORS} operators" in page
-
-
-def test_true_and_false_are_added_and_not_joined_by_or():
-    table = pd.DataFrame({"a": [1.0, 2.0, 3.0], "f": [True, True, False]})
-    _, values = learned("y ~ 0 + I(f + (a > 1)) + I(-f) + I(f - f)", table)
-    np.testing.assert_array_equal(values, [[1, -1, 0], [2, -1, 0], [1, 0, 0]])
 
 
 SPITEFUL = {
@@ -339,6 +292,14 @@ def test_a_row_without_a_category_is_not_taken_for_the_reference(text):
         learned(text, pd.DataFrame(SPITEFUL))
 
 
-def test_a_hat_is_a_power_as_in_r():
+def test_functions_remember_their_columns_and_truth_values_are_numbers():
+    coding, values = coded("y ~ center(a) + center(b) + center(`two words`)")
+    np.testing.assert_allclose(values[:, 1:].mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(coding.apply(predictors(TABLE.head(2))), values[:2])
+    np.testing.assert_array_equal(coded("y ~ exp(t)")[1][:, 1], np.exp(TABLE["t"].astype(float)))
+    np.testing.assert_array_equal(coded("y ~ exp10(b)")[1][:, 1], 10 ** TABLE["b"])
+    table = pd.DataFrame({"a": [1.0, 2.0, 3.0], "f": [True, True, False]})
+    _, values = learned("y ~ 0 + I(f + (a > 1)) + I(-f) + I(f - f)", table)
+    np.testing.assert_array_equal(values, [[1, -1, 0], [2, -1, 0], [1, 0, 0]])
     hat, stars = read_formula("y ~ I(cov.age^2)"), read_formula("y ~ I(cov.age ** 2)")
     assert repr(hat.right) == repr(stars.right) and hat.columns == ("cov.age",)

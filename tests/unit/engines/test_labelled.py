@@ -1,48 +1,39 @@
-"""SPSS, Stata and SAS files: everything but the randomized columns comes through unchanged."""
-
-from __future__ import annotations
+"""SPSS, Stata and SAS files: all but the randomized columns is unchanged; their reader is a process of its own."""
 
 import os
+import shutil
+import signal
+import subprocess
+import sys
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests.support.quiet import quiet
 
 import maskwell as mw
-from maskwell.core import SeededRandom
-from maskwell.engines import Rows
+from maskwell.core import Categories, SeededRandom
+from maskwell.designs import Uniform
+from maskwell.engines import Rows, labelled
 from maskwell.engines.assignments import Assignment
-from maskwell.errors import DataFileError, MissingExtraError, MissingValueError, UnknownCategoryError
-
-pa = pytest.importorskip("pyarrow")
-pd = pytest.importorskip("pandas")
-prs = pytest.importorskip("pyreadstat")
-
-
-from maskwell.engines import labelled
+from maskwell.engines.labelled import ReaderProcess
 from maskwell.engines.labelled_columns import ColumnLabels, Labels, read_column, written_column
 from maskwell.engines.randomized_data import randomize_file
 from maskwell.engines.report_counts import tally_file
-from maskwell.engines.row_sources import BATCH_ROWS, open_source
+from maskwell.engines.row_sources import open_source
+from maskwell.errors import DataFileError, MissingExtraError, MissingValueError
+
+pd = pytest.importorskip("pandas")
+prs = pytest.importorskip("pyreadstat")
 
 BY_LABEL = mw.designs.Uniform.from_gamma(3, mw.Categories.of(["yes", "no"]))
 BY_CODE = mw.designs.Uniform.from_gamma(3, mw.Categories.of([1, 2]))
-COMPARED = [
-    "column_names",
-    "column_labels",
-    "variable_value_labels",
-    "missing_ranges",
-    "missing_user_values",
-    "original_variable_types",
-    "variable_measure",
-    "variable_display_width",
-    "readstat_variable_types",
-    "file_label",
-    "notes",
-]
+COMPARED = ["column_names", "column_labels", "variable_value_labels", "missing_ranges", "missing_user_values"]
+COMPARED += ["original_variable_types", "variable_measure", "variable_display_width", "readstat_variable_types"]
+COMPARED += ["file_label", "notes"]
 
 
 def _frame(rows: int = 6) -> Any:
@@ -121,28 +112,6 @@ def test_everything_else_is_kept(tmp_path: Path, make: Any, ending: str, column:
     assert after[column].tolist() == [codes[label] for label in expected.tolist()]
 
 
-@pytest.mark.parametrize("design", [BY_LABEL, BY_CODE], ids=["by label", "by code"])
-def test_reports_are_counted_by_label_or_by_code(tmp_path: Path, design: Any) -> None:
-    for path in (_sav(tmp_path / "a.sav"), _dta(tmp_path / "a.dta")):
-        counted = tally_file(Rows.of(path), [Assignment.of("drugs", design)])
-        assert counted.counts.values.tolist() == [3, 3]
-
-
-def test_missing_codes_are_missing_values(tmp_path: Path) -> None:
-    ages = mw.designs.Uniform.from_gamma(3, mw.Categories.of([17, 34, 51, 99]))
-    for path, expected in ((_sav(tmp_path / "a.sav"), [1, 1, 1, 1]), (_dta(tmp_path / "a.dta"), [1, 1, 1, 0])):
-        with pytest.raises(MissingValueError, match="missing"):
-            tally_file(Rows.of(path), [Assignment.of("age", ages)])
-        counted = tally_file(Rows.of(path), [Assignment.of("age", ages)], missing="drop")
-        assert counted.counts.values.tolist() == expected
-
-
-def test_a_label_that_no_one_knows(tmp_path: Path) -> None:
-    wrong = mw.designs.Uniform.from_gamma(3, mw.Categories.of(["yes", "sometimes"]))
-    with quiet(UnknownCategoryError, match="column 'drugs': .* first in data row", values="'no'"):
-        tally_file(Rows.of(_sav(tmp_path / "a.sav")), [Assignment.of("drugs", wrong)])
-
-
 def test_dates_and_numbers_in_other_kinds_of_files(tmp_path: Path) -> None:
     """A file without labels gets dates as dates and missing codes as nothing, and one says what is lost."""
     import pyarrow.parquet as pq
@@ -175,15 +144,6 @@ def test_from_one_kind_to_another(tmp_path: Path) -> None:
     assert _read(back)[1].variable_value_labels["drugs"] == {1.0: "yes", 2.0: "no"}
 
 
-def test_a_file_without_labels_becomes_a_labelled_one(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("id,y\n1,yes\n2,no\n3,yes\n", encoding="utf-8")
-    for ending in (".sav", ".dta", ".xpt"):
-        output = str(tmp_path / f"b{ending}")
-        randomize_file(str(tmp_path / "a.csv"), output, [Assignment.of("y", BY_LABEL)])
-        assert set(_read(output)[0]["y"]) <= {"yes", "no"}
-        assert tally_file(Rows.of(output), [Assignment.of("y", BY_LABEL)]).rows == 3
-
-
 def test_reports_that_differ_from_the_categories(tmp_path: Path) -> None:
     """Kuk's device reports how many cards were red: other values, so that the labels do not go with them."""
     kuk = mw.design("kuk", theta1="7/10", theta2="1/5", draws=3).with_labels(
@@ -192,8 +152,7 @@ def test_reports_that_differ_from_the_categories(tmp_path: Path) -> None:
     output = str(tmp_path / "b.sav")
     randomize_file(_sav(tmp_path / "a.sav"), output, [Assignment.of("drugs", kuk)])
     after, about = _read(output)
-    assert set(after["drugs"]) <= {"none", "one", "two", "all"}
-    assert "drugs" not in about.variable_value_labels
+    assert set(after["drugs"]) <= {"none", "one", "two", "all"} and "drugs" not in about.variable_value_labels
     assert about.column_names_to_labels["drugs"] == "Have you used drugs?"
     assert tally_file(Rows.of(output), [Assignment.of("drugs", kuk)]).rows == 6
 
@@ -209,19 +168,8 @@ def test_missing_values_that_are_a_category_come_back(tmp_path: Path) -> None:
     after, about = _read(output)
     assert about.variable_value_labels["y"] == {1.0: "yes", 2.0: "no"}
     counted = tally_file(Rows.of(output), [Assignment.of("y", design)], missing="category").counts.values
-    assert counted.tolist() == [
-        int((after["y"] == 1).sum()),
-        int((after["y"] == 2).sum()),
-        int(after["y"].isna().sum()),
-    ]
-
-
-def test_set_reports_are_texts(tmp_path: Path) -> None:
-    subset = mw.designs.Subset.from_gamma(3, mw.Categories.of(["yes", "no"]), size=1)
-    output = str(tmp_path / "b.sav")
-    randomize_file(_sav(tmp_path / "a.sav"), output, [Assignment.of("drugs", subset)])
-    assert set(_read(output)[0]["drugs"]) <= {"10", "01"}
-    assert tally_file(Rows.of(output), [Assignment.of("drugs", subset)]).rows == 6
+    here = [(after["y"] == 1).sum(), (after["y"] == 2).sum(), after["y"].isna().sum()]
+    assert counted.tolist() == here
 
 
 def test_labels_of_texts(tmp_path: Path) -> None:
@@ -259,13 +207,6 @@ def test_bad_files_get_one_clear_error(tmp_path: Path, ending: str) -> None:
         tally_file(Rows.of(str(tmp_path / f"none{ending}")), [Assignment.of("y", BY_LABEL)])
 
 
-def test_a_file_that_was_cut_short(tmp_path: Path) -> None:
-    whole = Path(_sav(tmp_path / "a.sav", 3000)).read_bytes()
-    (tmp_path / "b.sav").write_bytes(whole[:-2000])
-    with pytest.raises(DataFileError, match="cannot read"):
-        tally_file(Rows.of(str(tmp_path / "b.sav")), [Assignment.of("drugs", BY_LABEL)])
-
-
 def test_what_cannot_be_written(tmp_path: Path) -> None:
     path = _sav(tmp_path / "a.sav")
     with pytest.raises(DataFileError, match="can be read, not written") as caught:
@@ -279,26 +220,27 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     assert not (tmp_path / "d.sav").exists()
 
 
-def test_only_the_columns_that_are_needed_are_read(tmp_path: Path) -> None:
+def test_missing_codes_and_columns_that_are_needed(tmp_path: Path) -> None:
+    ages = mw.designs.Uniform.from_gamma(3, mw.Categories.of([17, 34, 51, 99]))
+    for path, expected in ((_sav(tmp_path / "a.sav"), [1, 1, 1, 1]), (_dta(tmp_path / "a.dta"), [1, 1, 1, 0])):
+        with pytest.raises(MissingValueError, match="missing"):
+            tally_file(Rows.of(path), [Assignment.of("age", ages)])
+        counted = tally_file(Rows.of(path), [Assignment.of("age", ages)], missing="drop")
+        assert counted.counts.values.tolist() == expected
     with open_source(_sav(tmp_path / "a.sav"), coded=["drugs"]) as source:
         (batch,) = source.batches([1, 2])
-        assert batch.schema.names == ["drugs", "age"]
-        assert batch.column(0).to_pylist() == ["yes", "no"] * 3
+        assert batch.schema.names == ["drugs", "age"] and batch.column(0).to_pylist() == ["yes", "no"] * 3
         assert source.done() == 1
 
 
-def test_long_files_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = 2 * BATCH_ROWS + 5
-    path = str(tmp_path / "a.sav")
-    prs.write_sav(pd.DataFrame({"y": np.resize([1.0, 2.0], rows), "i": np.arange(rows, dtype=float)}), path)
-    with open_source(path) as source:
-        batches = list(source.batches())
-    assert [len(batch) for batch in batches] == [BATCH_ROWS, BATCH_ROWS, 5]
-    assert batches[1].column(1).to_pylist()[:2] == [BATCH_ROWS, BATCH_ROWS + 1]
-
-
-def test_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Where pyreadstat is not installed, the message says how to get it."""
+def test_sas_files_are_read_like_the_others_by_what_may_have_to_be_installed(monkeypatch, tmp_path) -> None:
+    """pyreadstat cannot write .sas7bdat, so that an SPSS file stands for one here."""
+    monkeypatch.setitem(labelled.READERS, ".sas7bdat", "read_sav")
+    path = Path(_sav(tmp_path / "a.sav")).rename(tmp_path / "a.sas7bdat")
+    assert tally_file(Rows.of(str(path)), [Assignment.of("drugs", BY_LABEL)]).counts.values.tolist() == [3, 3]
+    done = randomize_file(str(path), str(tmp_path / "b.xpt"), [Assignment.of("drugs", BY_LABEL)])
+    assert "value labels" in done.lost[0]
+    # Where pyreadstat is not installed, the message says how to get it.
     path = _sav(tmp_path / "a.sav")
     monkeypatch.setattr(labelled, "is_installed", lambda _: False)
     with pytest.raises(MissingExtraError, match="needs pyreadstat") as caught:
@@ -306,16 +248,7 @@ def test_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     assert caught.value.hint == "pip install 'maskwell[labelled]'"
 
 
-def test_a_sas_file_is_read_like_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """pyreadstat cannot write .sas7bdat, so that an SPSS file stands for one here."""
-    monkeypatch.setitem(labelled.READERS, ".sas7bdat", "read_sav")
-    path = Path(_sav(tmp_path / "a.sav")).rename(tmp_path / "a.sas7bdat")
-    assert tally_file(Rows.of(str(path)), [Assignment.of("drugs", BY_LABEL)]).counts.values.tolist() == [3, 3]
-    done = randomize_file(str(path), str(tmp_path / "b.xpt"), [Assignment.of("drugs", BY_LABEL)])
-    assert "value labels" in done.lost[0]
-
-
-def test_letters_of_missing_values_survive() -> None:
+def test_letters_of_missing_values_survive_and_what_is_lost_is_said() -> None:
     about = ColumnLabels(tagged=("a", "z"))
     read = read_column([1.0, "a", None, "z"], about, ".dta", spoken=False, exact=True)
     assert read.null_count == 1
@@ -323,9 +256,6 @@ def test_letters_of_missing_values_survive() -> None:
     assert series.tolist()[:2] == [1.0, "a"] and series.tolist()[3] == "z" and kept.tagged == ("a", "z")
     plain = read_column([1.0, "a", None], about, ".dta", spoken=False, exact=False)
     assert plain.to_pylist() == [1.0, None, None]
-
-
-def test_what_is_lost_in_words() -> None:
     column = ColumnLabels(label="Age", values={1.0: "one"}, missing=((9.0, 9.0),), measure="scale")
     labels = Labels(".sav", {"age": column}, notes=("n",), response_sets=True)
     assert labels.lost_in(".sav") == ("a .sav file does not keep multiple response sets of the .sav file",)
@@ -335,9 +265,7 @@ def test_what_is_lost_in_words() -> None:
 
 @pytest.mark.parametrize("ending", [".sav", ".dta", ".xpt"])
 @pytest.mark.parametrize("share", [0, 0.3, 0.9])
-def test_a_file_that_the_library_left_cut_short_is_no_output(
-    ending: str, share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_the_library_left_cut_short_is_no_output(ending, share, tmp_path, monkeypatch) -> None:
     real = labelled._write
 
     def cut(frame: Any, path: Path, *rest: Any) -> None:  # as on a full disk, which pyreadstat does not always notice
@@ -349,3 +277,78 @@ def test_a_file_that_the_library_left_cut_short_is_no_output(
     with pytest.raises(DataFileError, match="only a part"):
         randomize_file(str(tmp_path / "in.csv"), str(tmp_path / f"out{ending}"), [Assignment.of("x", BY_LABEL)])
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+COIN = Uniform.from_gamma(3, Categories.of([0, 1]))
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    place = tmp_path_factory.mktemp("reader") / "a.sav"
+    prs.write_sav(pd.DataFrame({"y": [0.0, 1.0] * 100_000}), place)
+    return str(place)
+
+
+def test_a_crash_is_an_error(path: str) -> None:
+    with open_source(path) as source:
+        batches = source.batches()
+        next(batches)
+        os.kill(source._source._reader._process.pid, signal.SIGKILL)
+        with pytest.raises(DataFileError, match="is damaged: its reader crashed"):
+            list(batches)
+    assert tally_file(Rows.of(path), [Assignment.of("y", COIN)]).rows == 200_000
+
+
+def test_faults_of_ours_are_no_damage_and_a_fork_starts_its_own(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    process = ReaderProcess(labelled.__name__)
+    try:
+        with pytest.raises(RuntimeError, match="KeyError"):
+            list(process.ask({"called": path}))
+        with pytest.raises(DataFileError, match="cannot read"):
+            list(process.ask({"called": path, "path": __file__, "ending": ".sav", "read": "read_sav"}))
+    finally:
+        process.end()
+    tally_file(Rows.of(path), [Assignment.of("y", COIN)])
+    (waiting,) = labelled._IDLE
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    assert not waiting.is_usable()
+
+
+def test_no_module_of_the_folder_is_run(path: str, tmp_path: Path) -> None:
+    """A file of a stranger may come with a module named as one that the reader imports."""
+    given = str(shutil.copy(path, tmp_path))
+    for name in ("json.py", "pyreadstat.py", "struct.py"):
+        (tmp_path / name).write_text("open('ran', 'w')\n", encoding="utf-8")
+    asked = (
+        f"from maskwell.engines.row_sources import open_source\nwith open_source({given!r}) as s: print(s.schema.names)"
+    )
+    program = tmp_path / "elsewhere" / "program.py"
+    program.parent.mkdir()
+    program.write_text(asked, encoding="utf-8")
+    done = subprocess.run([sys.executable, program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "['y']\n", done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("interpreter", [None, "", "/no/such/python"])
+def test_without_an_interpreter_to_start(interpreter: str | None, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(labelled, "_IDLE", [])
+    monkeypatch.setattr(sys, "executable", interpreter)
+    with pytest.raises(DataFileError, match="are read by a Python of their own, which cannot start"), open_source(path):
+        pass
+
+
+def test_a_process_is_used_again_unless_it_died_or_is_in_the_middle_of_a_file(path: str) -> None:
+    tally_file(Rows.of(path), [Assignment.of("y", COIN)])
+    died = labelled._IDLE[-1]
+    died._process.kill()
+    died._process.wait()
+    assert tally_file(Rows.of(path), [Assignment.of("y", COIN)]).rows == 200_000
+    assert died not in labelled._IDLE
+    tally_file(Rows.of(path), [Assignment.of("y", COIN)])
+    (waiting,) = labelled._IDLE
+    tally_file(Rows.of(path), [Assignment.of("y", COIN)])
+    assert [waiting] == labelled._IDLE
+    with open_source(path) as source:
+        next(source.batches())
+    assert labelled._IDLE == [] and not waiting.is_usable()

@@ -1,7 +1,5 @@
 """Codes that stand for a missing value, in every kind of table: as if the values had been left empty."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,6 @@ EMPTY = {"y": ["never", "once", None, "often", None, "never"] * 10, "age": [20, 
 
 
 def tables(folder: Path) -> list[Any]:
-    """The same rows in every kind of table."""
     frame = pd.DataFrame(CODED)
     frame.to_csv(folder / "coded.csv", index=False)
     frame.to_parquet(folder / "coded.parquet")
@@ -35,31 +32,22 @@ def test_codes_count_as_empty_wherever_they_stand(tmp_path: Path) -> None:
     for table in tables(tmp_path):
         for codes in (["NA", 99], {"y": ["NA", "99"]}, "y=NA,99"):
             found = estimate_with(table, {"y": DESIGN}, missing="drop", missing_codes=codes)
-            assert found.pi_hat == pytest.approx(shares)
-            assert (found.rows, found.dropped) == (60, 20)
+            assert found.pi_hat == pytest.approx(shares) and (found.rows, found.dropped) == (60, 20)
         fit = regress_with(table, "y ~ age", {"y": DESIGN}, missing="drop", missing_codes=["NA", "98,99"])
         np.testing.assert_allclose(fit.estimates, fitted.estimates, atol=1e-8)
-        assert mw.tally(table, {"y": DESIGN}, missing="drop", missing_codes="NA,99")["y"].values.tolist() == [
-            20,
-            10,
-            10,
-        ]
+        counted = mw.tally(table, {"y": DESIGN}, missing="drop", missing_codes="NA,99")["y"]
+        assert counted.values.tolist() == [20, 10, 10]
 
 
-def test_randomizing_leaves_other_columns_as_they_are(tmp_path: Path) -> None:
+def test_randomizing_leaves_other_columns_and_goes_file_by_file(tmp_path: Path) -> None:
     """A code of the answers is no code of the ages, which are only copied."""
     how: dict[str, Any] = {"missing": "drop", "missing_codes": ["NA", 99]}
     kept = [age for age, y in zip(CODED["age"], EMPTY["y"], strict=True) if y is not None]
     for table in tables(tmp_path)[:5]:
         out = mw.randomize(table, {"y": DESIGN}, **how)
-        assert np.asarray(out["age"]).tolist() == kept
-        assert type(out) is type(table)
+        assert np.asarray(out["age"]).tolist() == kept and type(out) is type(table)
     done = mw.randomize(str(tmp_path / "coded.csv"), {"y": DESIGN}, str(tmp_path / "out.csv"), **how)
-    assert (done.rows, done.dropped) == (40, 20)
-    assert pd.read_csv(tmp_path / "out.csv")["age"].tolist() == kept
-
-
-def test_a_folder_is_randomized_file_by_file(tmp_path: Path) -> None:
+    assert (done.rows, done.dropped) == (40, 20) and pd.read_csv(tmp_path / "out.csv")["age"].tolist() == kept
     for name in ("first.csv", "second.csv"):
         (tmp_path / "in").mkdir(exist_ok=True)
         pd.DataFrame(CODED).to_csv(tmp_path / "in" / name, index=False)
@@ -70,7 +58,7 @@ def test_a_folder_is_randomized_file_by_file(tmp_path: Path) -> None:
         assert len(pd.read_csv(tmp_path / "out" / name)) == 40
 
 
-def test_a_code_that_is_a_category_of_the_design_is_refused() -> None:
+def test_codes_that_are_categories_are_refused_and_full_dictionaries_are_read() -> None:
     """Else reports would be left out by what they say, and the estimates be wrong."""
     numbers = mw.design("k-ary", categories=[1, 2, 99], gamma=9)
     table = {"y": [1, 2, 99] * 20, "age": [20, 30, 99] * 20}
@@ -82,23 +70,12 @@ def test_a_code_that_is_a_category_of_the_design_is_refused() -> None:
         regress_with(table, "y ~ age", {"y": numbers}, **asked)
     fit = regress_with(table, "y ~ age", {"y": numbers}, missing="drop", missing_codes="age=99")
     assert fit.dropped == 20
-
-
-def test_small_numbers_of_a_full_dictionary() -> None:
-    """A dictionary of 128 labels leaves no number of eight bits for a row without a value."""
+    # A dictionary of 128 labels leaves no number of eight bits for a row without a value.
     labels = ["NA", *map(str, range(127))]
     column = pa.DictionaryArray.from_arrays(pa.array([0, 127, None, 1], pa.int8()), pa.array(labels))
     design = mw.design("k-ary", categories=labels[1:], gamma=9)
     counts = mw.tally(pa.table({"y": column}), {"y": design}, missing="drop", missing_codes="NA")["y"]
     assert counts.values.sum() == 2
-
-
-def test_without_a_word_what_to_do_codes_are_refused_as_empty_values_are() -> None:
-    with pytest.raises(MissingValueError, match="category"):
-        estimate_with(CODED, {"y": DESIGN}, missing_codes=["NA", 99])
-    with pytest.raises(MissingValueError) as caught:
-        regress_with(CODED, "y ~ 1", {"y": DESIGN}, missing_codes=["NA", 99])
-    assert "category" not in str(caught.value) and "drop" in str(caught.value)  # a regression has none for them
 
 
 @together(
@@ -115,6 +92,11 @@ def test_codes_that_are_none(codes: Any, words: str) -> None:
         estimate_with(CODED, {"y": DESIGN}, missing_codes=codes)
 
 
-def test_codes_only_of_columns_that_are_randomized() -> None:
+def test_codes_need_a_word_what_to_do_and_columns_that_are_randomized() -> None:
+    with pytest.raises(MissingValueError, match="category"):
+        estimate_with(CODED, {"y": DESIGN}, missing_codes=["NA", 99])
+    with pytest.raises(MissingValueError) as caught:
+        regress_with(CODED, "y ~ 1", {"y": DESIGN}, missing_codes=["NA", 99])
+    assert "category" not in str(caught.value) and "drop" in str(caught.value)  # a regression has none for them
     with pytest.raises(MaskwellError, match="'age', which is not randomized"):
         mw.randomize(CODED, {"y": DESIGN}, missing_codes={"age": [99]})

@@ -1,28 +1,30 @@
-"""Tables in parts: what parts give one by one and put together is what the whole gives, messages included.
+"""Tables in parts, and what can be told of Spark without it: what is missing, what is refused, nothing is imported.
 
-Parts are sent as Spark sends them, pickled; one of them is empty. No cluster is needed for that.
+What parts give one by one and put together is what the whole gives, messages included. Parts are sent as Spark sends
+them, pickled; one of them is empty. No cluster is needed for that.
 """
 
-from __future__ import annotations
-
 import pickle
+import sys
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
-
-pa = pytest.importorskip("pyarrow")
-
 from tests.support.surveys import tabulate_with
 
 import maskwell as mw
+from maskwell import errors
 from maskwell.core import CellTable
-from maskwell.engines import Rows
+from maskwell.engines import Rows, spark_randomizer, spark_session
 from maskwell.engines.assignments import Assignment
+from maskwell.engines.column_randomizer import KeptDraws
+from maskwell.engines.column_tables import TableInFile
 from maskwell.engines.report_counts import tally_survey
-from maskwell.engines.rows import MemoryTable
+from maskwell.engines.rows import MemoryRows, MemoryTable
+from maskwell.engines.spark_frames import PartitionRows, SparkTable
 from maskwell.engines.survey_columns import ColumnRoles
-from maskwell.errors import MaskwellError
 
 N = 300
 RANDOM = np.random.default_rng(3)
@@ -80,8 +82,6 @@ class InParts(MemoryTable):
 
 
 class Nothing:
-    """A part without rows."""
-
     style = None
 
     def __init__(self, schema: Any) -> None:
@@ -98,15 +98,13 @@ class Nothing:
 
 
 def told(call: Any, data: Any) -> Any:
-    """The result, or the error with everything that it says."""
     try:
         return call(data)
-    except MaskwellError as error:
+    except errors.MaskwellError as error:
         return type(error), str(error), error.values
 
 
 def changed(**cells: tuple[int, Any]) -> Any:
-    """The table with other values in some rows."""
     rows = {name: [*column] for name, column in ROWS.items()}
     for name, (row, value) in cells.items():
         rows[name][row] = value
@@ -129,18 +127,133 @@ def test_parts_put_together_are_the_whole(kind: str) -> None:
         assert told(call, InParts(table)) == told(call, Rows.of(table)), name
 
 
-def test_cells_of_parts_add_up_with_their_weights() -> None:
+def test_cells_and_ranges_of_parts_are_those_of_all() -> None:
     whole = mw.engines.count_tables(Rows.of(TABLES["missing"]), [["drugs", "region"]], weights="weight")[0]
     parts = mw.engines.count_tables(InParts(TABLES["missing"]), [["drugs", "region"]], weights="weight")[0]
     assert parts.labels() == whole.labels() and (parts.counts == whole.counts).all()
     assert (parts.weights == whole.weights).all() and (parts.squares == whole.squares).all()
     assert CellTable.total([whole]) is whole
-
-
-def test_the_range_of_replicate_weights_is_that_of_all_parts() -> None:
     plan, columns = ColumnRoles(weights="weight", replicates="repw"), [Assignment(("drugs",), DRUGS)]
     extreme = changed(repw1=(5, 500), repw2=(250, 700))  # in the first part, and in the last
     whole, parts = (tally_survey(Rows.of(one), columns, plan) for one in (MemoryTable(extreme), InParts(extreme)))
     assert whole.ratios is not None and parts.ratios is not None
     assert (whole.ratios == parts.ratios).all() and whole.ratios[1].min() > 90
     assert np.allclose(whole.products, parts.products, rtol=1e-12, atol=0) and whole.products.max() > 0
+
+
+PLAN = {"release": {"demonstration": True}, "protect": [{"variables": ["answer"], "method": "method1", "theta": "1/2"}]}
+DESIGN = mw.design("warner", p="0.8")
+
+
+class Frame:
+    __module__ = "pyspark.sql.classic.dataframe"
+    columns = ("id", "answer")
+
+    def mapInArrow(self) -> None:  # noqa: N802 (as Spark has it)
+        """Never called."""
+
+
+def test_without_pyspark_or_java_one_line_says_what_to_install(monkeypatch, tmp_path) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(errors.MissingExtraError, match="a Spark table needs pyspark, which is not installed") as told:
+        spark_session()
+    assert told.value.hint == "pip install 'maskwell[spark]'"
+    pyspark: Any = ModuleType("pyspark")
+    pyspark.sql = ModuleType("pyspark.sql")
+    pyspark.sql.SparkSession = None
+    monkeypatch.setitem(sys.modules, "pyspark", pyspark)
+    monkeypatch.setitem(sys.modules, "pyspark.sql", pyspark.sql)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    with pytest.raises(errors.MissingExtraError, match="runs on Java, which is not on the path") as told:
+        spark_session()
+    assert "install Java 17" in told.value.hint and len(told.value.hint) <= 100
+
+
+@pytest.mark.parametrize("strange", [{"master": 2}, {"settings": "fast"}, {"settings": {"spark.ui.enabled": False}}])
+def test_strange_arguments_start_nothing(strange: dict[str, Any]) -> None:
+    with pytest.raises(errors.WrongTypeError, match=f"{next(iter(strange))} must be"):
+        spark_session(**strange)
+
+
+def test_what_is_not_done_on_spark_is_refused_before_anything_is_computed(tmp_path) -> None:
+    before = "pyspark" in sys.modules
+    calls = [
+        lambda frame: mw.release(frame, PLAN),
+        lambda frame: mw.randomize(frame, {"answer": DESIGN}),
+        lambda frame: mw.randomize(frame, {"answer": DESIGN}, random=mw.SeededRandom(1)),
+    ]
+    for call in calls:
+        with pytest.raises(errors.ParameterError, match="Spark") as told:
+            call(Frame())
+        assert all(len(line) <= 106 for line in str(told.value).splitlines())
+    assert ("pyspark" in sys.modules) == before
+
+
+def test_the_rows_of_a_partition_have_one_schema() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    expected = arrow.schema([arrow.field("n", arrow.int64(), metadata={"maskwell": "{}"})])
+    pieces = [arrow.RecordBatch.from_pydict({"n": column}) for column in ([1, 2], [3], ["four"])]
+    rows = PartitionRows(iter(pieces[:2]), expected)
+    assert rows.schema.field("n").metadata == {b"maskwell": b"{}"}
+    assert [batch.to_pydict() for batch in rows.batches([0])] == [{"n": [1, 2]}, {"n": [3]}]
+    with pytest.raises(errors.DataFileError, match="some rows have columns of other types"):
+        [*PartitionRows(iter(pieces), expected).batches()]
+    assert PartitionRows(iter([]), expected).empty
+
+
+class Files:
+    def __init__(self, *names: str) -> None:
+        self.names = {*names}
+
+    def exists(self, place: str) -> bool:
+        return place in self.names
+
+    def delete(self, place: str, _: bool) -> None:
+        self.names.discard(place)
+
+    def rename(self, place: str, other: str) -> bool:
+        self.names = {*self.names - {place}, other}
+        return True
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_what_got_the_name_while_spark_was_writing_is_replaced_by_force_only(force: bool) -> None:
+    folder = object.__new__(spark_randomizer._Folder)
+    folder._files = files = Files("new", "beside")
+    folder._place, folder._beside, folder.output, folder.unfinished = "new", "beside", "new", "beside"
+    if force:
+        folder.finish(force=True)
+    else:
+        with pytest.raises(errors.ParameterError, match="new exists"):
+            folder.finish(force=False)
+    assert files.names == {"new"}  # in any case no draws are left beside it
+
+
+@pytest.mark.parametrize("steady", [False, True])
+def test_persons_that_spark_may_number_anew_are_refused(steady: bool) -> None:
+    """Draws that are kept by a key are kept for a person: a row number of Spark is none."""
+    plan = SimpleNamespace(deterministic=lambda: steady)
+    queries = SimpleNamespace(queryExecution=lambda: SimpleNamespace(optimizedPlan=lambda: plan))
+    frame = SimpleNamespace(select=lambda _: SimpleNamespace(_jdf=queries))
+    if steady:
+        spark_randomizer._check_steady(frame, ["id", "answer"])
+        return
+    with pytest.raises(errors.ParameterError, match="other values of id or answer"):
+        spark_randomizer._check_steady(frame, ["id", "answer"])
+
+
+def test_columns_that_are_too_large_or_not_there_are_named() -> None:
+    rows = MemoryRows({"answer": ["yes"] * 100, "id": [*range(100)]})
+    assert len(TableInFile("the table", rows, most_bytes=1_000).columns(["id"])["id"]) == 100
+    with pytest.raises(errors.TooLargeError, match="take more than 700 bytes") as told:
+        TableInFile("the table", rows, most_bytes=700).columns(["id"])
+    assert "sample" in told.value.hint
+    arrow = pytest.importorskip("pyarrow")
+    table = SparkTable(Frame())
+    table.__dict__["schema"] = arrow.schema([("id", arrow.int64()), ("answer", arrow.string())])
+    design = mw.design("warner", p="0.7")
+    for columns, person in (("nope", "id"), ("answer", "nobody")):
+        key = mw.KeyedRandom.of(bytes(range(32)), "survey")
+        with pytest.raises(errors.DataFileError, match=r"has no column '(nope|nobody)'"):
+            spark_randomizer.randomize_spark(table, [Assignment.of(columns, design)], random=KeptDraws(key, person))

@@ -1,14 +1,11 @@
 """Reports of a file, counted by groups and by sampling units."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
 
 from maskwell.core import Categories, Cells
 from maskwell.designs import Dense, Uniform
@@ -79,16 +76,13 @@ def test_sums_are_those_of_a_loop(rows: tuple[str, dict[str, np.ndarray]], monke
     assert [design.fingerprint for design in tally.designs] == [COIN.fingerprint, CARD.fingerprint]
 
 
-def test_groups_are_counted_each_with_its_design(rows: tuple[str, dict[str, np.ndarray]]) -> None:
+def test_groups_population_and_replicates_are_kept(rows: tuple[str, dict[str, np.ndarray]]) -> None:
     path, columns = rows
     tally = tally_file(Rows.of(path), BOTH)
     for sample, group in zip(tally.samples, (1, 2), strict=True):
         own = columns["y"][columns["g"] == group]
         assert sample.counts.values.tolist() == [int((own == "yes").sum()), int((own == "no").sum())]
         assert sample.label == f"g = {group}"
-
-
-def test_population_and_replicates_are_kept(rows: tuple[str, dict[str, np.ndarray]]) -> None:
     path, columns = rows
     plan = ColumnRoles(weights="w", strata="h", population=("size",), replicates="r")
     cells = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], plan).cells
@@ -97,34 +91,6 @@ def test_population_and_replicates_are_kept(rows: tuple[str, dict[str, np.ndarra
     assert sizes == {"north": 5000, "south": 6000, "west": 7000}
     whole = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], ColumnRoles(population=(802.0,))).cells
     assert (whole.population == 802).all()
-
-
-def test_chances_are_turned_into_weights(tmp_path: Path) -> None:
-    path = str(tmp_path / "f.csv")
-    Path(path).write_text("y,p\nyes,0.25\nno,0.5\n", encoding="utf-8")
-    cells = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], ColumnRoles(inclusion="p")).cells
-    assert dict(zip(cells.report.tolist(), cells.weight.tolist(), strict=True)) == {0: 4.0, 1: 2.0}
-
-
-def test_domains_of_two_columns(rows: tuple[str, dict[str, np.ndarray]]) -> None:
-    path, columns = rows
-    cells = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], ColumnRoles(by=("sex", "g"))).cells
-    counted: dict[tuple[object, ...], int] = {}
-    for label, n in zip(cells.domain.labels[cells.domain.codes].tolist(), cells.n.tolist(), strict=True):
-        counted[tuple(label)] = counted.get(tuple(label), 0) + n
-    pairs = list(zip(columns["sex"].tolist(), columns["g"].tolist(), strict=True))
-    assert counted == {pair: pairs.count(pair) for pair in set(pairs)}
-
-
-def test_rows_left_out_leave_their_weights_out(tmp_path: Path) -> None:
-    path = str(tmp_path / "f.csv")
-    Path(path).write_text("y,w,h,n\nyes,1,a,3\n,2,a,5\nno,4,b,7\n", encoding="utf-8")
-    card = [Assignment.of("y", CARD)]
-    tally = tally_survey(Rows.of(path), card, ColumnRoles(weights="w", strata="h"), missing="drop", counts="n")
-    assert (tally.rows, tally.dropped) == (3, 1)
-    assert tally.cells.n.tolist() == [3, 7]
-    with pytest.raises(MissingValueError, match="1 of 3 values is missing"):
-        tally_survey(Rows.of(path), card, ColumnRoles(weights="w"))
 
 
 @pytest.mark.parametrize(
@@ -166,24 +132,25 @@ def test_bad_columns(tmp_path: Path, content: str, plan: ColumnRoles, error: typ
         tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], plan)
 
 
-def test_weights_and_chances_are_one_too_many() -> None:
-    with pytest.raises(ParameterError, match="both weights and inclusion"):
-        ColumnRoles(weights="w", inclusion="p")
-
-
 def test_a_directly_asked_column_reports_the_truth(tmp_path: Path) -> None:
     path = tmp_path / "f.csv"
     path.write_text("age,one\n10,a\n9,a\n,a\n10,a\n", encoding="utf-8")
     design = direct_design(Rows.of(str(path)), "age")
-    assert design.inputs.labels == (9, 10)
-    assert design.matrix().tolist() == [[1, 0], [0, 1]]
+    assert design.inputs.labels == (9, 10) and design.matrix().tolist() == [[1, 0], [0, 1]]
     with pytest.raises(DataFileError, match="1 different values"):
         direct_design(Rows.of(str(path)), "one")
     with pytest.raises(ParameterError, match="two passes"):
         direct_design(Rows.of("-"), "age")
 
 
-def test_rows_without_a_domain_are_left_out_like_those_without_a_report(tmp_path: Path) -> None:
+def test_rows_without_a_report_or_a_domain_are_left_out_with_their_weights(tmp_path: Path) -> None:
+    path = str(tmp_path / "f.csv")
+    Path(path).write_text("y,w,h,n\nyes,1,a,3\n,2,a,5\nno,4,b,7\n", encoding="utf-8")
+    card = [Assignment.of("y", CARD)]
+    tally = tally_survey(Rows.of(path), card, ColumnRoles(weights="w", strata="h"), missing="drop", counts="n")
+    assert (tally.rows, tally.dropped) == (3, 1) and tally.cells.n.tolist() == [3, 7]
+    with pytest.raises(MissingValueError, match="1 of 3 values is missing"):
+        tally_survey(Rows.of(path), card, ColumnRoles(weights="w"))
     path = tmp_path / "rows.csv"
     path.write_text("y,sex,town,w\nyes,f,a,1\nno,,a,2\n,m,b,4\nno,m,,8\nyes,m,b,16\n", encoding="utf-8")
     plan = ColumnRoles(weights="w", by=("sex", "town"))
@@ -206,12 +173,17 @@ def test_populations_are_one_or_more(size: str, tmp_path: Path) -> None:
         tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], ColumnRoles(population=("size",)))
 
 
-def test_ratios_of_replicate_weights_are_those_of_rows_not_of_lines(tmp_path: Path) -> None:
+def test_weights_come_from_chances_or_are_given_and_ratios_of_replicates_from_rows(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="both weights and inclusion"):
+        ColumnRoles(weights="w", inclusion="p")
+    path = str(tmp_path / "f.csv")
+    Path(path).write_text("y,p\nyes,0.25\nno,0.5\n", encoding="utf-8")
+    cells = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], ColumnRoles(inclusion="p")).cells
+    assert dict(zip(cells.report.tolist(), cells.weight.tolist(), strict=True)) == {0: 4.0, 1: 2.0}
     path = tmp_path / "rows.csv"
     path.write_text("y,w,r1,r2\nyes,2,0,2\nyes,2,4,2\nno,3,3,0\nno,3,3,6\n", encoding="utf-8")
     plan = ColumnRoles(weights="w", replicates="r")
     found = tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], plan)
-    assert found.ratios is not None
     assert found.ratios.tolist() == [[1, 1], [2, 2]]
 
 
@@ -221,7 +193,7 @@ def file_of(tmp_path: Path, text: str) -> str:
     return str(path)
 
 
-def test_a_group_with_a_design_and_no_row_is_named(tmp_path: Path) -> None:
+def test_groups_strata_and_domains_without_a_report_are_named(tmp_path: Path) -> None:
     path = file_of(tmp_path, "y,g,h\nyes,1,a\nno,1,a\nno,1,b\n")
     for tally in (
         lambda: tally_file(Rows.of(path), BOTH),
@@ -229,17 +201,10 @@ def test_a_group_with_a_design_and_no_row_is_named(tmp_path: Path) -> None:
     ):
         with pytest.raises(MaskwellError, match="no row with a report has g = 2, for which there is a design"):
             tally()
-
-
-def test_a_stratum_that_is_dropped_altogether_is_named(tmp_path: Path) -> None:
     path = file_of(tmp_path, "y,h,N\nyes,a,10\nno,a,10\n,b,20\n,b,20\n,a,10\n")
     plan = ColumnRoles(strata="h", population=("N",))
     with pytest.raises(MissingValueError, match="no row of h = b has a report"):
         tally_survey(Rows.of(path), [Assignment.of("y", COIN)], plan, missing="drop")
-
-
-def test_domains_that_are_dropped_altogether_are_told(tmp_path: Path) -> None:
     path = file_of(tmp_path, "y,h\nyes,a\nno,a\n,b\n,a\n")
     found = tally_survey(Rows.of(path), [Assignment.of("y", COIN)], ColumnRoles(by=("h",)), missing="drop")
-    assert found.empty_domains == ("b",)
-    assert found.cells.domain.labels.tolist() == ["a"]
+    assert found.empty_domains == ("b",) and found.cells.domain.labels.tolist() == ["a"]

@@ -1,7 +1,5 @@
 """CSV files as they come: separators, encodings and decimal commas are found out or given, and come out so."""
 
-from __future__ import annotations
-
 import io
 import logging
 import random
@@ -9,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from tests.support.together import together
 
@@ -19,8 +18,6 @@ from maskwell.engines.input_file import TextForm, encoding_of, separator_of
 from maskwell.engines.record_reader import RecordReader
 from maskwell.engines.row_sources import open_sink, open_source
 from maskwell.errors import DataFileError, ParameterError
-
-pa = pytest.importorskip("pyarrow")
 
 NAMES = ["ort", "größe", "lohn", "note"]
 
@@ -63,15 +60,12 @@ def test_every_form_is_found_out(tmp_path: Path, separator: str, decimal: str, e
     path = tmp_path / "a.csv"
     path.write_bytes(text(separator, decimal, newline).encode(encoding))
     values, style = read(str(path))
-    assert values == EXPECTED
-    assert style.separator == separator
+    assert values == EXPECTED and style.separator == separator
     assert {*style.commas} == ({"lohn"} if decimal == "," else set())
 
 
 @together(["separator", "decimal", "encoding", "newline"], [form for form in FORMS if form[2] in ("utf-8", "cp1252")])
-def test_a_file_is_written_as_it_was_read(
-    tmp_path: Path, separator: str, decimal: str, encoding: str, newline: str
-) -> None:
+def test_a_file_is_written_as_it_was_read(tmp_path, separator, decimal, encoding, newline) -> None:
     content = text(separator, decimal, newline).encode(encoding)
     (tmp_path / "a.csv").write_bytes(content)
     with (
@@ -95,13 +89,6 @@ def test_the_ending_of_the_output_tells_tabs_from_commas(tmp_path: Path, source:
         for batch in rows_in.batches():
             sink.write(batch)
     assert (tmp_path / to).read_text() == f"x{sign}y\n1{sign}2\n"
-
-
-def test_small_blocks_and_bytes_that_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_reader, "BLOCK_BYTES", 64)
-    for encoding in ("utf-16", "cp1252"):
-        (tmp_path / "a.csv").write_bytes(text().encode(encoding))
-        assert read(str(tmp_path / "a.csv"))[0] == EXPECTED
 
 
 def test_what_is_given_counts(tmp_path: Path) -> None:
@@ -152,20 +139,20 @@ def test_commas_and_points_that_may_part_thousands(tmp_path: Path, caplog: pytes
         assert "numbers such as 1.234 in 'x'" in caplog.text and "'z'" not in caplog.text
 
 
-def test_a_pause_within_the_first_line_hides_no_separator(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_encodings_and_separators_in_small_blocks_pauses_and_cut_bytes(tmp_path, monkeypatch) -> None:
+    assert encoding_of(b"abc") == encoding_of("ü".encode()[:1]) == "utf-8", "a character may be cut at the end"
+    assert encoding_of("Müller ä".encode() + b"\xff ") == "utf-8", "damaged UTF-8 is not called something else"
+    assert encoding_of("naïve €".encode("cp1252")) == "cp1252" and encoding_of(b"\x81 \xfc") == "iso8859-1"
+    monkeypatch.setattr(record_reader, "BLOCK_BYTES", 64)
+    for encoding in ("utf-16", "cp1252"):
+        (tmp_path / "a.csv").write_bytes(text().encode(encoding))
+        assert read(str(tmp_path / "a.csv"))[0] == EXPECTED
     pieces = iter([b"a", b";b\n1;", b"2\n", b""])
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     monkeypatch.setattr(RecordReader, "_from_standard_input", lambda *_: iter([next(pieces)]))
     source = DelimitedSource("-", ".csv")
     assert source.schema.names == ["a", "b"]
     source.close()
-
-
-def test_encodings() -> None:
-    assert encoding_of(b"abc") == encoding_of("ü".encode()[:1]) == "utf-8", "a character may be cut at the end"
-    assert encoding_of("Müller ä".encode() + b"\xff ") == "utf-8", "damaged UTF-8 is not called something else"
-    assert encoding_of("naïve €".encode("cp1252")) == "cp1252"
-    assert encoding_of(b"\x81 \xfc") == "iso8859-1"
 
 
 def test_a_column_with_commas_and_points_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,22 +166,11 @@ def test_a_column_with_commas_and_points_is_refused(tmp_path: Path, monkeypatch:
     assert read(str(tmp_path / "b.csv"))[0] == [["1,5", "a"], ["2.5", "b"]], "not numbers throughout: left alone"
 
 
-def test_bytes_further_down_that_are_no_utf8_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_reader, "BLOCK_BYTES", 1 << 8)
-    (tmp_path / "a.csv").write_bytes(b"x,y\n" + b"1,a\n" * 200 + b"2,\xfc\n")
-    with pytest.raises(DataFileError, match="UTF") as refused:
-        read(str(tmp_path / "a.csv"))
-    assert "csv_file(path, encoding=" in refused.value.hint
-    assert read(csv_file(str(tmp_path / "a.csv"), encoding="latin-1"))[0][-1] == ["2", "ü"]
-
-
 @together(
     ["start", "separator"],
     [("sep=;\n", None), ("\ufeffsep=;\r\n", None), ("sep=;\n", ";"), ("SEP=;\n", None), ("", None)],
 )
-def test_a_first_line_for_excel_is_no_header(
-    tmp_path: Path, start: str, separator: str | None, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_first_line_for_excel_is_no_header(tmp_path, start, separator, caplog, monkeypatch) -> None:
     monkeypatch.setattr(input_file, "_SAID", {})
     caplog.clear()
     (tmp_path / "a.csv").write_text(f"{start}a;b\n1;x\n2;y\n", encoding="utf-8", newline="")
@@ -217,13 +193,19 @@ def test_it_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture, monke
     assert second.endswith("has decimal commas")
 
 
-def test_a_character_that_the_encoding_lacks_is_refused(tmp_path: Path) -> None:
+def test_bytes_further_down_and_characters_that_the_encoding_lacks_are_refused(tmp_path, monkeypatch) -> None:
     (tmp_path / "a.csv").write_bytes(text().encode("cp1252"))
     _, style = read(str(tmp_path / "a.csv"))
     batch = pa.record_batch({"x": ["Łódź"]})
     with (tmp_path / "b.csv").open("wb") as file, pytest.raises(DataFileError, match="does not know"):  # noqa: SIM117
         with open_sink(file, "b.csv", batch.schema, style=style) as sink:
             sink.write(batch)
+    monkeypatch.setattr(record_reader, "BLOCK_BYTES", 1 << 8)
+    (tmp_path / "a.csv").write_bytes(b"x,y\n" + b"1,a\n" * 200 + b"2,\xfc\n")
+    with pytest.raises(DataFileError, match="UTF") as refused:
+        read(str(tmp_path / "a.csv"))
+    assert "csv_file(path, encoding=" in refused.value.hint
+    assert read(csv_file(str(tmp_path / "a.csv"), encoding="latin-1"))[0][-1] == ["2", "ü"]
 
 
 @together(

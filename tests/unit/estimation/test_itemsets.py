@@ -1,7 +1,5 @@
 """Supports, confidences and mining against brute force, in exact arithmetic, and by properties that must hold."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import chain, combinations, product
 
@@ -20,7 +18,6 @@ ONE_ZERO = Categories.of((1, 0))
 
 
 def unequal(chances) -> Kronecker:
-    """A product of bits with P(1 | 1) = s and P(0 | 0) = t."""
     leaves = [Dense.of([[s, 1 - t], [1 - s, t]], ONE_ZERO, ONE_ZERO) for s, t in chances]
     return Kronecker.of(leaves).with_provenance(items=[f"i{place}" for place in range(len(leaves))])
 
@@ -93,16 +90,6 @@ def _parts(places):
         yield [a for i, a in enumerate(places) if mask >> (len(places) - 1 - i) & 1]
 
 
-def test_pairs_are_the_supports_of_pairs() -> None:
-    held = np.random.default_rng(9).integers(0, 2, (777, 4))
-    baskets = ReportedBaskets.of(packed(held), item_bits(DESIGN))
-    support, error = baskets.pair_supports()
-    assert np.allclose(support, support.T)
-    for a, b in product(range(4), repeat=2):
-        one = baskets.support([f"i{place}" for place in {a, b}])
-        assert (support[a, b], error[a, b]) == pytest.approx((one.support, one.standard_error), rel=1e-10)
-
-
 def test_confidence_is_a_ratio_of_means() -> None:
     """Its error is that of the linear form; the jackknife over baskets agrees within a hundredth."""
     random = np.random.default_rng(2)
@@ -120,8 +107,15 @@ def test_confidence_is_a_ratio_of_means() -> None:
     assert (rule.given, rule.then) == (("i0", "i2"), ("i1",))
 
 
-def test_counting_bits_without_the_processors_help() -> None:
-    """What NumPy before version 2 uses gives the same numbers."""
+def test_pairs_are_supports_of_pairs_and_bits_are_counted_without_the_processors_help() -> None:
+    held = np.random.default_rng(9).integers(0, 2, (777, 4))
+    baskets = ReportedBaskets.of(packed(held), item_bits(DESIGN))
+    support, error = baskets.pair_supports()
+    assert np.allclose(support, support.T)
+    for a, b in product(range(4), repeat=2):
+        one = baskets.support([f"i{place}" for place in {a, b}])
+        assert (support[a, b], error[a, b]) == pytest.approx((one.support, one.standard_error), rel=1e-10)
+    # What NumPy before version 2 uses gives the same numbers.
     words = np.random.default_rng(1).integers(0, 2**63, (3, 5), dtype=np.int64).astype(np.uint64)
     expected = [sum(int(word).bit_count() for word in row) for row in words]
     assert _BITS_OF_BYTE[words.view(np.uint8)].sum(axis=-1).tolist() == expected
@@ -131,7 +125,6 @@ ITEMS = 9
 
 
 def made_up(n: int, keep: str, items: int = ITEMS, seed: int = 1) -> ReportedBaskets:
-    """Reports of baskets with two bundles of items that go together."""
     random = np.random.default_rng(seed)
     truth = random.random((n, items)) < 0.08
     truth[:, :3] |= random.random((n, 1)) < 0.3
@@ -192,7 +185,7 @@ def test_rules_are_all_rules_of_the_frequent_sets() -> None:
     assert confidences == sorted(confidences, reverse=True)
 
 
-def test_the_margin_finds_sets_whose_parts_fall_below_the_threshold_by_chance() -> None:
+def test_the_margin_finds_sets_that_fall_below_by_chance_but_not_for_ever(monkeypatch) -> None:
     """Over 40 fixed seeds: without a margin some true sets of three are lost that the margin finds, and never more."""
     lost = 0
     for seed in range(40):
@@ -204,9 +197,6 @@ def test_the_margin_finds_sets_whose_parts_fall_below_the_threshold_by_chance() 
         assert without <= with_margin
         lost += len(with_margin - without)
     assert lost > 0
-
-
-def test_what_the_noise_keeps_in_the_search_is_not_counted_for_ever(monkeypatch) -> None:
     monkeypatch.setattr(itemset_mining, "MOST_CANDIDATES", 50)
     mined = mine_itemsets(made_up(300, "0.55", items=12), min_support=0.01)
     assert mined.searched == (12,)

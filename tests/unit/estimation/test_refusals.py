@@ -1,7 +1,5 @@
 """Whatever cannot be estimated is refused in a sentence that names it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -11,20 +9,9 @@ from tests.support.estimates import JAR, KUK, WARNER, estimate_of, likeliest
 from tests.support.together import together
 
 import maskwell as mw
-from maskwell import Categories, Counts
+from maskwell import Categories, Counts, errors
 from maskwell import design as make_design
 from maskwell.designs import Dense, Subset, Uniform, item_bits
-from maskwell.errors import (
-    InputError,
-    LabelError,
-    MaskwellError,
-    NotIdentifiableError,
-    ParameterError,
-    ReportError,
-    TooLargeError,
-    UnknownCategoryError,
-    WrongTypeError,
-)
 from maskwell.estimation import (
     LeftInverse,
     ReplicateRule,
@@ -74,14 +61,14 @@ def baskets(held: Any, items: int) -> ReportedBaskets:
     return ReportedBaskets.of(packed, item_bits(bits([f"i{a}" for a in range(items)], p="0.9")))
 
 
-REFUSED: dict[type[MaskwellError], list[tuple[Call, str]]] = {
-    WrongTypeError: [
+REFUSED: dict[type[errors.MaskwellError], list[tuple[Call, str]]] = {
+    errors.WrongTypeError: [
         (lambda: estimate_by_moments([30, 50, 20], JAR), "must be a Counts"),
         (lambda: Sample([3, 4], WARNER), "must be a Counts"),
         (lambda: Sample(Counts(np.array([1, 2]), 3, ""), "x"), "must be a Design"),
         (lambda: cross_tabulate_counts([1, 2], {(1,): YES_NO}), "not the name"),
     ],
-    ReportError: [
+    errors.ReportError: [
         (lambda: estimate_of([1, 0, 0], JAR), "at least two reports"),
         (lambda: estimate_by_moments(Counts(np.array([1, 1, 1]), 3, "sha256:other"), JAR), "another design"),
         (lambda: estimate_of([1, 1, 1], HOLES), "impossible"),
@@ -102,14 +89,14 @@ REFUSED: dict[type[MaskwellError], list[tuple[Call, str]]] = {
         (lambda: cross_tabulate_counts([[1, 2], [3]], {"a": YES_NO, "b": YES_NO}), "different lengths"),
         (lambda: baskets(np.ones((3, 5)), 4), "for baskets of 4 items"),
     ],
-    NotIdentifiableError: [
+    errors.NotIdentifiableError: [
         (lambda: estimate_of([1, 1], FLAT), "cannot be estimated"),
         (lambda: LeftInverse.of_scores(KUK, [1, 1, 1, 1]), "tell nothing"),
         (lambda: LeftInverse.of_scores(FLAT, [0, 1]), "cannot be estimated"),
         (lambda: estimate_samples([Sample.of([3, 4], SIMMONS), Sample.of([5, 4], SIMMONS)]), "rank 2 for 4"),
         (lambda: likeliest([3, 4], FLAT), "cannot be estimated"),
     ],
-    ParameterError: [
+    errors.ParameterError: [
         *((lambda level=level: intervals(level), "level") for level in (0, 1, 95, np.nan)),
         *((lambda m=m: intervals(0.95, m, seed=3), "no option of") for m in ("score", "exact")),
         *((lambda m=m: intervals(1 - 1e-13, m), "too near to 1") for m in METHODS if m != "bootstrap"),
@@ -178,13 +165,13 @@ REFUSED: dict[type[MaskwellError], list[tuple[Call, str]]] = {
         (lambda: ReplicateRule("jkn", strata=(0, 0, 0, 1)).factors(4), "one replicate"),
         (lambda: ReplicateRule("brr", rscales=(1.0,)).factors(4), "rscales for 4 replicates"),
     ],
-    LabelError: [
+    errors.LabelError: [
         (lambda: estimate_of([120, 180], YES_NO).mean(), "'yes'"),
         (lambda: cross_tabulate_counts(np.ones((2, 2), int), {("a", "b"): THREE}), "all their combinations"),
         (lambda: baskets(np.eye(4), 4).support(["i1", "i1"]), "named twice"),
         (lambda: baskets(np.eye(4), 4).confidence(["i1"], ["i1"]), "named twice"),
     ],
-    TooLargeError: [
+    errors.TooLargeError: [
         (lambda: estimate_of([1] * 2001, MANY).mean(), "covariances"),
         (
             lambda: intervals(
@@ -194,14 +181,12 @@ REFUSED: dict[type[MaskwellError], list[tuple[Call, str]]] = {
         ),
         (lambda: baskets(np.ones((3, 20)), 20).support([f"i{a}" for a in range(13)]), "a set of 13 items"),
     ],
-    MaskwellError: [
+    errors.MaskwellError: [
         (lambda: table().difference({"b": "a"}, given="a", between=("a", "maybe")), "'maybe'"),
         (lambda: estimate_unknown(Released.of([1, 0])), "at least two"),
     ],
-    UnknownCategoryError: [
-        (lambda: baskets(np.eye(4), 4).support(["soap"]), "no item is called 'soap'"),
-    ],
-    InputError: [
+    errors.UnknownCategoryError: [(lambda: baskets(np.eye(4), 4).support(["soap"]), "no item is called 'soap'")],
+    errors.InputError: [
         (lambda: baskets(np.eye(4)[:1], 4), "1 basket: standard errors need at least two"),
         (lambda: baskets(np.zeros((200, 2)), 2).confidence(["i0"], ["i1"]), "within 2 standard errors of 0"),
     ],
@@ -209,7 +194,7 @@ REFUSED: dict[type[MaskwellError], list[tuple[Call, str]]] = {
 
 
 @together(("error", "call", "said"), [(error, *row) for error, rows in REFUSED.items() for row in rows])
-def test_it_is_refused(error: type[MaskwellError], call: Call, said: str) -> None:
+def test_it_is_refused(error: type[errors.MaskwellError], call: Call, said: str) -> None:
     with pytest.raises(error, match=said) as raised:
         call()
     assert "\n" not in raised.value.message
@@ -217,12 +202,12 @@ def test_it_is_refused(error: type[MaskwellError], call: Call, said: str) -> Non
 
 def test_errors_hold_what_helps() -> None:
     flat = Dense.of([["1/2", "1/3", "1/4"], ["1/2", "2/3", "3/4"]])
-    with pytest.raises(NotIdentifiableError) as caught:
+    with pytest.raises(errors.NotIdentifiableError) as caught:
         estimate_samples([Sample.of([3, 4], flat), Sample.of([5, 5], flat)])
     np.testing.assert_allclose(flat.matrix() @ caught.value.objects["null_direction"], 0, atol=1e-12)
-    with pytest.raises(ParameterError, match="max_items") as raised:
+    with pytest.raises(errors.ParameterError, match="max_items") as raised:
         mine_itemsets(baskets(np.zeros((4, 5000)), 5000), min_support=0.5, max_items=6)
     assert raised.value.hint == "look for sets of at most 5 items"
-    with pytest.raises(ParameterError) as referred:
+    with pytest.raises(errors.ParameterError) as referred:
         intervals(0.95, "exact", counts=[30, 50, 20, 9], design=KUK)
     assert "matched" in referred.value.hint

@@ -1,7 +1,5 @@
 """Estimates from released files, checked on every outcome of small ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -61,8 +59,7 @@ def test_without_the_matrix_the_bound_is_never_too_small_on_average(make: Callab
                 estimated += float(chance * p) * estimate_unknown(Released.of(m)).contrast(a).standard_error ** 2
                 true += float(chance * p) * float(a @ (np.array(m) / n - SHARE)) ** 2
         most = (2 - 1 / n) * float(a**2 @ SHARE - (a @ SHARE) ** 2) / n
-        assert true <= most + 1e-12
-        assert estimated >= most - 1e-12
+        assert true <= most + 1e-12 and estimated >= most - 1e-12
         if make is constant:  # the bound is reached, and the estimate has just that expectation
             assert (true, estimated) == pytest.approx((most, most), abs=1e-12)
 
@@ -79,11 +76,8 @@ def test_blocks_bound_each_other_apart_and_keep_their_totals() -> None:
         np.testing.assert_allclose(found, moved(design.matrix(), counts) / sum(counts) ** 2, atol=1e-14)
     whole = estimate_unknown(Released.of([3, 2, 1, 2]), blocks=[5, 5, 7, 7])
     assert whole.contrast([1, 1, 0, 0]).standard_error ** 2 == pytest.approx((8 / 7) ** 2 * (5 / 8 * 3 / 8) / 8)
-    alone = estimate_unknown(
-        Released.of([110, 60, 1]), target="file", blocks=[0, 0, 1]
-    )  # one alone in a block is exact
-    assert alone.variance[2] == 0
-    assert alone.confidence_interval()[2].tolist() == [1 / 171, 1 / 171]
+    alone = estimate_unknown(Released.of([110, 60, 1]), target="file", blocks=[0, 0, 1])
+    assert alone.variance[2] == 0 and alone.confidence_interval()[2].tolist() == [1 / 171, 1 / 171]
     assert alone.to_dict()["effective"][2] == "inf"
 
 
@@ -91,7 +85,7 @@ def test_variances_alone_are_the_diagonal(monkeypatch: pytest.MonkeyPatch) -> No
     weighted = {"weights": [30.0, 15.5, 7.25], "squares": [90.0, 40.5, 20.25]}
     calls = [
         lambda: estimate_unknown(Released.of([11, 9, 3]), blocks=[0, 1, 0]),
-        lambda: estimate_unknown(Released.of([11, 9, 3], **weighted), blocks=[0, 0, 1]),  # type: ignore[arg-type]
+        lambda: estimate_unknown(Released.of([11, 9, 3]), blocks=[0, 0, 1], **weighted),  # type: ignore[arg-type]
     ]
     full = [call() for call in calls]
     monkeypatch.setattr(direct_estimate, "COVARIANCE_LIMIT", 2)
@@ -101,14 +95,11 @@ def test_variances_alone_are_the_diagonal(monkeypatch: pytest.MonkeyPatch) -> No
         np.testing.assert_allclose(np.diag(np.asarray(whole.covariance)), whole.variance)
 
 
-def test_a_part_below_zero_is_flagged_and_has_an_interval_all_the_same() -> None:
+def test_intervals_without_the_matrix_are_wilsons_and_parts_below_zero_are_flagged() -> None:
     found = known_matrix([31, 21, 0], exchange([30, 20, 2], Fraction(1)).matrix())
     assert direct_estimate.NEGATIVE in found.flags
     low, high = found.confidence_interval()[2]
     assert (low == 0, 0 < high < 0.2) == (True, True)
-
-
-def test_the_interval_without_the_matrix_is_wilsons() -> None:
     found = estimate_unknown(Released.of([110, 60, 30]), categories=["a", "b", "c"])
     n_e, z, p = 200 / (2 - 1 / 200), 1.959963984540054, 0.55
     centre, half = p + z**2 / (2 * n_e), z * np.sqrt(p * (1 - p) / n_e + z**2 / (4 * n_e**2))
@@ -116,8 +107,6 @@ def test_the_interval_without_the_matrix_is_wilsons() -> None:
     np.testing.assert_allclose(found.confidence_interval()[0], expected, rtol=1e-12)
     shown = found.to_dict()
     assert [shown[name] for name in ("method", "interval_method", "design")] == ["direct", "wilson", "withheld"]
-    assert estimate_unknown(Released.of([10, 0])).effective.tolist() == [
-        10 / 1.9,
-        10 / 1.9,
-    ]  # no record tells no more than the bound
+    # no record tells no more than the bound
+    assert estimate_unknown(Released.of([10, 0])).effective.tolist() == [10 / 1.9, 10 / 1.9]
     assert estimate_unknown(Released.of([10, 0]), target="file").effective.tolist() == [10, 10]

@@ -1,21 +1,22 @@
-"""Profile and bootstrap intervals: against brute force, at the boundary, with several samples, and their coverage."""
-
-from __future__ import annotations
+"""Profile, bootstrap, Wald, logit and simultaneous intervals: against brute force, at the boundary, and where none."""
 
 import json
+from dataclasses import replace
+from fractions import Fraction
 from inspect import signature
 
 import numpy as np
 import pytest
 from scipy.stats import bootstrap as reference
-from scipy.stats import chi2
+from scipy.stats import chi2, norm
 from tests.support.estimates import FORCED, JAR, WARNER, estimate_of, likeliest
+from tests.support.together import together
 
-from maskwell import Categories, Design
+from maskwell import Categories, Sampling
 from maskwell import design as make_design
 from maskwell.designs import Dense, Uniform
 from maskwell.errors import ParameterError
-from maskwell.estimation import Estimate, LeftInverse, Sample, estimate_samples, share_intervals
+from maskwell.estimation import Estimate, LeftInverse, Sample, estimate_samples, estimate_survey, share_intervals
 from maskwell.estimation.maximum_likelihood import likelihood_of
 
 KUK = make_design("kuk", theta1="0.7", theta2="0.2", draws=2)
@@ -35,8 +36,7 @@ def test_against_all_points_of_a_grid(counts: list[int]) -> None:
     found = estimate_of(counts, JAR).confidence_interval(0.95, "profile")
     kept = grid[2 * (values.max() - values) <= chi2.ppf(0.95, 1)]
     for j in range(3):
-        assert found[j, 0] <= kept[:, j].min() + 1e-9
-        assert found[j, 1] >= kept[:, j].max() - 1e-3
+        assert found[j, 0] <= kept[:, j].min() + 1e-9 and found[j, 1] >= kept[:, j].max() - 1e-3
         assert found[j] == pytest.approx([kept[:, j].min(), kept[:, j].max()], abs=1.5 / step)
 
 
@@ -59,7 +59,23 @@ def test_the_ends_lose_exactly_what_chi_squared_allows() -> None:
     np.testing.assert_allclose(*(two.confidence_interval(0.95, m) for m in ("profile", "wald")), atol=0.01)
 
 
-def test_ends_where_the_likelihood_is_zero_or_the_estimate_outside() -> None:
+def test_at_the_boundary_the_default_is_profile() -> None:
+    estimate = likeliest([5, 60, 35], JAR)
+    said = estimate.to_dict()
+    assert (estimate.default_interval, said["interval_method"]) == ("profile", "profile")
+    assert said["estimates"][0]["standard_error"] is None
+    assert said["estimates"][0]["interval"] == pytest.approx([0, 0.0463], abs=5e-5)
+    assert said["covariance"][0] == [None] * 3 and said["moments"][0] == pytest.approx(-0.1181, abs=5e-5)
+    json.dumps(said, allow_nan=False)
+    assert "profile intervals" in repr(estimate)
+    assert any("not defined" in flag for flag in estimate.intervals(0.95, "wald").flags)
+    drawn = estimate.intervals(0.95, "bootstrap", seed=1, replicates=200)
+    assert any("not valid: prefer profile" in flag for flag in drawn.flags) and (drawn.low >= 0).all()
+    with pytest.raises(ParameterError, match="no bca interval for an estimate by ml"):
+        estimate.intervals(0.95, "bootstrap", seed=1, ends="bca")
+
+
+def test_ends_and_defaults_inside_outside_and_at_zero() -> None:
     low, high = estimate_of([5, 60, 35], JAR).confidence_interval(0.95, "profile")[0]
     assert (low == 0, 0 < high < 0.1) == (True, True)
     direct, far = Dense.of([[1, 0, 0], [0, 1, 0], [0, 0, 1]]), np.exp(-chi2.ppf(0.95, 1) / 200)
@@ -68,33 +84,6 @@ def test_ends_where_the_likelihood_is_zero_or_the_estimate_outside() -> None:
     assert estimate_of([0, 100, 0], direct).confidence_interval(0.95, "profile")[1] == pytest.approx([far, 1], abs=1e-6)
     alike = estimate_of([2, 0], WARNER).intervals(0.95, "profile")  # two reports, all the same, hardly speak
     assert (alike.low[0], alike.high[0]) == (0, 1)
-
-
-@pytest.mark.parametrize(("counts", "design"), [([1, 2], WARNER), ([30, 50, 20], JAR), ([7, 5, 8], KUK)])
-def test_a_level_next_to_zero_gives_hardly_more_than_the_estimate(counts: list[int], design: Design) -> None:
-    low, high = estimate_of(counts, design).confidence_interval(1e-12, "profile").T
-    assert ((low <= high) & (high - low < 1e-3)).all()
-
-
-def test_at_the_boundary_the_default_is_profile() -> None:
-    estimate = likeliest([5, 60, 35], JAR)
-    said = estimate.to_dict()
-    assert (estimate.default_interval, said["interval_method"]) == ("profile", "profile")
-    assert said["estimates"][0]["standard_error"] is None
-    assert said["estimates"][0]["interval"] == pytest.approx([0, 0.0463], abs=5e-5)
-    assert said["covariance"][0] == [None] * 3
-    assert said["moments"][0] == pytest.approx(-0.1181, abs=5e-5)
-    json.dumps(said, allow_nan=False)
-    assert "profile intervals" in repr(estimate)
-    assert any("not defined" in flag for flag in estimate.intervals(0.95, "wald").flags)
-    drawn = estimate.intervals(0.95, "bootstrap", seed=1, replicates=200)
-    assert any("not valid: prefer profile" in flag for flag in drawn.flags)
-    assert (drawn.low >= 0).all()
-    with pytest.raises(ParameterError, match="no bca interval for an estimate by ml"):
-        estimate.intervals(0.95, "bootstrap", seed=1, ends="bca")
-
-
-def test_elsewhere_the_default_is_that_of_moments() -> None:
     inside, outside = likeliest([30, 50, 20], JAR), likeliest([80, 420], FORCED)
     assert (inside.default_interval, outside.default_interval) == ("score", "score")
     plain = estimate_of([30, 50, 20], JAR).confidence_interval()
@@ -153,17 +142,74 @@ def test_bca_ends_are_those_of_scipy() -> None:
     assert np.abs(found - plain).max() > 0.08 * error
 
 
-def test_a_chosen_left_inverse_is_used_again() -> None:
+def test_bootstraps_of_a_left_inverse_and_of_reports_that_do_not_vary() -> None:
     estimate = estimate_of([150, 150, 100], KUK, inverse=LeftInverse.best(KUK, [0.01, 0.99]))
     found = estimate.intervals(0.95, "bootstrap", seed=1, replicates=4000)
     assert ((found.low < estimate.pi_hat) & (estimate.pi_hat < found.high)).all()
     np.testing.assert_allclose(found.half_width, 1.96 * estimate.standard_error, rtol=0.08)
-
-
-def test_reports_that_do_not_vary() -> None:
     estimate = estimate_of([0, 50], WARNER)
     flat = estimate.intervals(0.95, "bootstrap", seed=1)
     np.testing.assert_allclose(flat.low, flat.high)
     none = estimate.intervals(0.95, "bootstrap", seed=1, ends="bca")
-    assert np.isnan(none.low).all()
-    assert none.flags == ("no bca interval where the reports do not vary",)
+    assert np.isnan(none.low).all() and none.flags == ("no bca interval where the reports do not vary",)
+
+
+def test_wald_and_simultaneous_intervals() -> None:
+    estimate = estimate_of([500, 300, 200], KARY)
+    factors = {"wald": norm.ppf(0.975), "bonferroni": norm.ppf(1 - 0.05 / 6), "scheffe": np.sqrt(chi2.ppf(0.95, 2))}
+    for method, factor in factors.items():
+        found = estimate.intervals(0.95, method)
+        np.testing.assert_allclose(found.half_width, factor * estimate.standard_error)
+        np.testing.assert_allclose(found.low, estimate.pi_hat - factor * estimate.standard_error)
+    still = estimate_of([18, 2, 0], Uniform.from_gamma(9, Categories.numbered(3))).intervals(method="wald")
+    assert np.isnan(still.low[2])  # the reports do not vary there, which is no reason to be sure
+    assert any("zero or not defined" in flag for flag in still.flags)
+    many = estimate_of([2] * 20_000, Uniform.from_gamma(400, Categories.numbered(20_000)))
+    assert np.isfinite(many.intervals(1 - 1e-12, "bonferroni").to_array()).all()
+
+
+def test_logit_stays_inside_is_wald_on_the_log_odds_and_says_where_there_is_none() -> None:
+    estimate = estimate_of([240, 20, 240], KARY)
+    found, inside = estimate.intervals(0.95, "logit"), [0, 2]
+    odds = np.log(found.to_array() / (1 - found.to_array()))[inside]
+    share = estimate.pi_hat[inside]
+    np.testing.assert_allclose(odds.mean(axis=1), np.log(share / (1 - share)))
+    spread = estimate.standard_error[inside] / (share * (1 - share))
+    np.testing.assert_allclose(odds[:, 1] - odds.mean(axis=1), norm.ppf(0.975) * spread)
+    assert np.isnan(found.low[1])
+    assert found.flags == ("no logit interval for 1 of 3 categories: it needs an estimate between 0 and 1",)
+    said = estimate.to_dict(interval="logit")
+    assert (said["estimates"][1]["interval"], said["interval_method"]) == ([None, None], "logit")
+    assert found.flags[0] in said["flags"]
+    json.dumps([said, found.to_dict()], allow_nan=False)
+
+
+def test_what_an_interval_lacks_is_said_also_without_a_quantile() -> None:
+    estimate = replace(estimate_of([50, 30, 20], KARY), variance=np.array([np.nan, 0.01, 0.01]))
+    for method in ("wald", "logit", "bonferroni", "scheffe"):
+        found = estimate.intervals(0.95, method)
+        assert np.isnan(found.low[0]) and any("not defined" in flag for flag in found.flags)
+    estimate = replace(estimate_of([120, 180], WARNER), basis=())
+    assert (estimate.default_interval, estimate.to_dict()["interval_method"]) == ("wald", "wald")
+    for method in ("score", "exact", "profile", "bootstrap"):
+        with pytest.raises(ParameterError, match="without the counts of reports"):
+            estimate.intervals(0.95, method)
+    # A domain within one cluster has no degrees of freedom.
+    place = np.array(["a", "a", "a", "b", "b", "b"])
+    plan = Sampling(weights=np.ones(6), clusters=[place])
+    found = estimate_survey(["yes", "no", "no"] * 2, WARNER, plan, domains=place).domains["a"].intervals(method="logit")
+    assert np.isnan(found.to_array()).all() and found.flags
+
+
+@together("p", ["0.6", "0.65", "0.7", "0.75", "0.8", "0.85", "0.9", "0.95"])
+def test_logit_says_the_same_of_both_categories_at_exactly_0_and_1(p: str) -> None:
+    """With as many yes as chance alone makes, the estimates are 0 and 1 but for the last bits."""
+    yes, design = int(600 * (1 - Fraction(p))), make_design("warner", p=p)
+    for counts in ([yes, 600 - yes], [600 - yes, yes]):
+        estimate = estimate_of(counts, design)
+        assert sorted(abs(estimate.pi_hat.round(12))) == [0, 1]
+        found = estimate.intervals(0.95, "logit")
+        assert np.isnan(found.to_array()).all()
+        assert found.flags == ("no logit interval for 2 of 2 categories: it needs an estimate between 0 and 1",)
+        assert not any("outside" in flag for flag in estimate.flags)
+    assert not np.isnan(estimate_of([yes + 1, 599 - yes], design).intervals(0.95, "logit").to_array()).any()

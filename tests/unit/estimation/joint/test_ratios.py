@@ -46,28 +46,6 @@ def _empty_cell():
     return mw.estimation.cross_tabulate_counts([[120, 90], [55, 235]], {"a": WARNER, "b": FORCED})
 
 
-def test_a_cell_below_zero_takes_the_most_likely_table():
-    table = _empty_cell()
-    assert (table.pi_hat <= 0).any()
-    found = table.odds_ratio()
-    assert found.method == "ml" and found.interval_method == "profile"
-    assert found.value == math.inf and math.isnan(found.standard_error)
-    low, high = found.confidence_interval()
-    assert 1 < low < math.inf and high == math.inf
-    assert any("zero or less" in flag for flag in found.flags) and any("infinite" in flag for flag in found.flags)
-    assert found.to_dict()["standard_error"] is None
-    swapped = mw.estimation.cross_tabulate_counts([[55, 235], [120, 90]], {"a": WARNER, "b": FORCED}).odds_ratio()
-    assert swapped.value == 0 and swapped.confidence_interval()[0] == 0
-    assert swapped.confidence_interval()[1] == pytest.approx(1 / low, rel=1e-4)
-
-
-def test_no_odds_ratio_without_counts():
-    table = _empty_cell()
-    found = mw.estimation.Table(replace(table.estimate, basis=()), table.layout).odds_ratio()
-    assert found.method == "none" and math.isnan(found.value) and math.isnan(found.confidence_interval()[0])
-    assert "no plain counts" in found.flags[0]
-
-
 def _profile_by_em(P, x, k, cells, phi, steps=3000):
     """The same maximum by EM: expected counts of the cells, then the four of them with their odds ratio held."""
     pi = np.full(k, 1 / k)
@@ -95,23 +73,27 @@ def test_the_profile_is_that_of_em(phi):
     assert np.allclose(profile._curvature(alpha, 0.7), numeric, atol=1e-6)
 
 
-def test_the_ends_of_a_profile_interval_lie_on_the_bound():
-    x = np.array([250, 190, 180, 380])
-    design = mw.designs.Kronecker.of([FORCED, WARNER])
-    best = maximise([design], [x])
-    value = float(np.log(best.pi) @ [1, -1, -1, 1])
-    profile = OddsProfile(TableLikelihood(design, x), (0, 1, 2, 3), value)
-    assert profile.log_likelihood(value) == pytest.approx(best.log_likelihood, abs=1e-7)
-    for end in profile.interval(0.95):
-        assert 2 * (best.log_likelihood - profile.log_likelihood(end)) == pytest.approx(chdtri(1, 0.05), abs=1e-4)
-
-
-def test_an_undefined_odds_ratio_says_so():
-    """No one says yes to the first question: every odds ratio is as likely as any other."""
+def test_an_odds_ratio_without_a_finite_estimate_says_so():
+    table = _empty_cell()
+    assert (table.pi_hat <= 0).any()
+    found = table.odds_ratio()
+    assert found.method == "ml" and found.interval_method == "profile"
+    assert found.value == math.inf and math.isnan(found.standard_error)
+    low, high = found.confidence_interval()
+    assert 1 < low < math.inf and high == math.inf
+    assert any("zero or less" in flag for flag in found.flags) and any("infinite" in flag for flag in found.flags)
+    assert found.to_dict()["standard_error"] is None
+    swapped = mw.estimation.cross_tabulate_counts([[55, 235], [120, 90]], {"a": WARNER, "b": FORCED}).odds_ratio()
+    assert swapped.value == 0 and swapped.confidence_interval()[0] == 0
+    assert swapped.confidence_interval()[1] == pytest.approx(1 / low, rel=1e-4)
+    table = _empty_cell()
+    found = mw.estimation.Table(replace(table.estimate, basis=()), table.layout).odds_ratio()
+    assert found.method == "none" and math.isnan(found.value) and math.isnan(found.confidence_interval()[0])
+    assert "no plain counts" in found.flags[0]
+    # No one says yes to the first question: every odds ratio is as likely as any other.
     table = mw.estimation.cross_tabulate_counts([[20, 30], [200, 250]], {"a": WARNER, "b": FORCED})
     found = table.odds_ratio()
-    assert math.isnan(found.log_odds_ratio)
-    assert found.confidence_interval() == (0.0, math.inf)
+    assert math.isnan(found.log_odds_ratio) and found.confidence_interval() == (0.0, math.inf)
     assert any("not defined" in flag for flag in found.flags)
 
 
@@ -123,14 +105,21 @@ def test_all_odds_ratios_of_a_sparse_table_are_quick(shape, n):
     table = mw.estimation.cross_tabulate_counts(x.reshape(shape), {"a": first, "b": second})
     start = time.process_time()
     every = [one.to_dict() for one in table.odds_ratios()]
-    assert time.process_time() - start < 1
-    assert "profile" not in {one["interval_method"] for one in every}
+    assert time.process_time() - start < 1 and "profile" not in {one["interval_method"] for one in every}
     alone = table.odds_ratio((0, shape[0] - 1), (0, shape[1] - 1))
     assert alone.interval_method == ("wald" if every[0]["interval_method"] == "wald" else "profile")
 
 
-def test_an_interval_without_end_needs_no_search(monkeypatch):
-    """Where nobody in one cell is nearly as likely as the best table, the odds ratio may be zero or infinite."""
+def test_ends_of_a_profile_lie_on_the_bound_or_need_no_search(monkeypatch):
+    x = np.array([250, 190, 180, 380])
+    design = mw.designs.Kronecker.of([FORCED, WARNER])
+    best = maximise([design], [x])
+    value = float(np.log(best.pi) @ [1, -1, -1, 1])
+    profile = OddsProfile(TableLikelihood(design, x), (0, 1, 2, 3), value)
+    assert profile.log_likelihood(value) == pytest.approx(best.log_likelihood, abs=1e-7)
+    for end in profile.interval(0.95):
+        assert 2 * (best.log_likelihood - profile.log_likelihood(end)) == pytest.approx(chdtri(1, 0.05), abs=1e-4)
+    # Where nobody in one cell is nearly as likely as the best table, the odds ratio may be zero or infinite.
     design, x = mw.designs.Kronecker.of([WARNER, WARNER]), np.array([3, 2, 2, 4])
     value = float(np.array([1, -1, -1, 1]) @ np.log(maximise([design], [x]).pi))
     profile = OddsProfile(TableLikelihood(design, x), (0, 1, 2, 3), value)
@@ -147,7 +136,6 @@ def _three_way(seed=2):
 
 
 def _delta(table, function):
-    """Standard errors of a function of the cells, by finite differences."""
     slopes = np.atleast_2d(approx_fprime(table.estimate.pi_hat, function, 1e-7))
     return np.sqrt(np.einsum("ij,jk,ik->i", slopes, table.estimate.covariance, slopes))
 
@@ -172,16 +160,6 @@ def test_shares_and_errors(given):
     for name in ("a", "b", "var_a", "cov_ab", "var_b"):
         got, expected = (getattr(t.conditional(given=given).ratios, name) for t in (large, table))
         assert np.allclose(got, expected, rtol=1e-9, atol=1e-15)
-
-
-def test_a_rare_given_category_is_unstable():
-    table = mw.estimation.cross_tabulate_counts([[108, 100], [392, 400]], {"a": WARNER, "b": FORCED})
-    found = table.conditional(given="a")
-    assert found.unstable.tolist() == [[True, True], [False, False]]
-    assert "unstable: the share of a = yes" in found.flags[0]
-    assert np.isinf(found.confidence_interval(method="fieller")[0]).all()
-    assert found.to_dict()["shares"][0]["unstable"] is True
-    assert "note: unstable" in repr(found)
 
 
 def test_fieller_is_where_the_difference_may_be_zero():
@@ -215,13 +193,18 @@ def test_a_difference_between_groups():
     assert repr(found).startswith("b = c among a = yes against no: difference")
 
 
-def test_shares_without_a_standard_error_say_so():
-    """Nobody reported yes to the first question: the most likely table has an empty row."""
+def test_rare_or_empty_given_categories_are_unstable():
+    table = mw.estimation.cross_tabulate_counts([[108, 100], [392, 400]], {"a": WARNER, "b": FORCED})
+    found = table.conditional(given="a")
+    assert found.unstable.tolist() == [[True, True], [False, False]]
+    assert "unstable: the share of a = yes" in found.flags[0]
+    assert np.isinf(found.confidence_interval(method="fieller")[0]).all()
+    assert found.to_dict()["shares"][0]["unstable"] is True and "note: unstable" in repr(found)
+    # Nobody reported yes to the first question: the most likely table has an empty row.
     table = mw.estimation.cross_tabulate_counts([[0, 0], [13, 37]], {"a": WARNER, "b": WARNER}, method="ml")
     found = table.conditional(given="a")
     assert np.isnan(found.standard_error).any()
-    assert any("have no standard error" in flag for flag in found.flags)
-    assert found.unstable[0].all()
+    assert any("have no standard error" in flag for flag in found.flags) and found.unstable[0].all()
     assert any("unstable" in flag for flag in found.flags)
 
 
@@ -264,37 +247,18 @@ def test_more_reports_than_categories_take_the_likelihood_ratio():
     assert default.method == "pearson" and "bootstrap" in default.flags[-1]
 
 
-def test_the_bootstrap_can_be_repeated_and_agrees():
+def test_bootstrap_and_wald_agree_with_the_others():
     table = _table()
     first, again = (table.independence(method="bootstrap", seed=7, replicates=199) for _ in range(2))
     assert first == again
     assert first.p_value == pytest.approx(table.independence(method="likelihood-ratio").p_value, abs=0.08)
     assert first.to_dict()["degrees_of_freedom"] is None
-
-
-def test_wald_is_near_the_others_and_zero_at_independence():
     table = _table()
     found = table.independence(method="wald")
     assert found.statistic == pytest.approx(table.independence().statistic, rel=0.15)
     even = _table(np.outer([30, 60], [10, 20, 30]))
     assert even.independence(method="wald").statistic == pytest.approx(0, abs=1e-12)
     assert even.independence().p_value == pytest.approx(1)
-
-
-def test_weighted_tables_take_rao_scott():
-    """With the covariance of a plain random sample the design effects are one and the correction does nothing."""
-    table = _table()
-    lam, n = X / X.sum(), 500
-    V = (np.diag(lam.ravel()) - np.outer(lam, lam)) / n
-    assert np.allclose(independence.design_effects(lam, V, n), 1)
-    plain = independence.corrected(("a", "b"), lam, V, n, None)
-    assert plain.statistic == pytest.approx(table.independence().statistic)
-    assert plain.p_value == pytest.approx(table.independence().p_value)
-    twice = independence.corrected(("a", "b"), lam, 2 * V, n, None)
-    assert twice.statistic == pytest.approx(plain.statistic / 2)
-    few = independence.corrected(("a", "b"), lam, V, n, 12.0)
-    assert few.p_value == pytest.approx(stats.f.sf(plain.statistic / 2, 2, 24))
-    assert repr(few).endswith("(Rao-Scott F 2.604, 2 and 24 degrees of freedom)")
 
 
 def test_rao_scott_from_an_estimate():
@@ -311,8 +275,21 @@ def test_rao_scott_from_an_estimate():
         mw.estimation.Table(replace(kuk.estimate, basis=()), kuk.layout).independence(method="rao-scott")
 
 
-def test_uneven_design_effects():
-    """Satterthwaite: with effects 1 and 3 the degrees of freedom are (1 + 3)^2 / (1 + 9)."""
+def test_weighted_tables_take_rao_scott_with_their_design_effects():
+    """With the covariance of a plain random sample the design effects are one and the correction does nothing."""
+    table = _table()
+    lam, n = X / X.sum(), 500
+    V = (np.diag(lam.ravel()) - np.outer(lam, lam)) / n
+    assert np.allclose(independence.design_effects(lam, V, n), 1)
+    plain = independence.corrected(("a", "b"), lam, V, n, None)
+    assert plain.statistic == pytest.approx(table.independence().statistic)
+    assert plain.p_value == pytest.approx(table.independence().p_value)
+    twice = independence.corrected(("a", "b"), lam, 2 * V, n, None)
+    assert twice.statistic == pytest.approx(plain.statistic / 2)
+    few = independence.corrected(("a", "b"), lam, V, n, 12.0)
+    assert few.p_value == pytest.approx(stats.f.sf(plain.statistic / 2, 2, 24))
+    assert repr(few).endswith("(Rao-Scott F 2.604, 2 and 24 degrees of freedom)")
+    # Satterthwaite: with effects 1 and 3 the degrees of freedom are (1 + 3)^2 / (1 + 9).
     lam, n = np.full((2, 3), 1 / 6), 600
     C = independence.interactions((2, 3))
     V = C @ np.diag([1.0, 3.0]) @ C.T / 6 / n
@@ -337,21 +314,15 @@ def test_shared_devices_are_refused():
     assert stats.chi2_contingency(x, correction=False).pvalue < 1e-6
 
 
-def test_reports_that_never_occur_and_small_counts():
+def test_empty_reports_and_small_counts_are_told_or_refused() -> None:
     found = _table(np.array([[3, 0, 9], [4, 0, 8]])).independence()
     assert found.degrees_of_freedom == 1
     assert "never occurred" in found.flags[0] and "below 5" in found.flags[1]
     alone = _table(np.array([[0, 0, 0], [40, 30, 8]])).independence()
     assert alone.p_value == 1 and "nothing to test" in alone.flags[-1]
-
-
-@pytest.mark.parametrize("method", ["wald", "rao-scott"])
-def test_tests_by_covariance_are_refused_where_there_is_none(method):
-    table = mw.estimation.cross_tabulate_counts([[0, 0], [13, 37]], {"a": WARNER, "b": WARNER}, method="ml")
-    with pytest.raises(ParameterError, match="no covariance"):
-        table.independence(method=method)
-
-
-def test_reports_that_never_occur_are_found_in_spite_of_rounding():
     with pytest.raises(ParameterError, match="never occurs"):
         _table([[3, 4], [3, 0]], (FORCED, WARNER)).independence(method="rao-scott")
+    for method in ["wald", "rao-scott"]:
+        table = mw.estimation.cross_tabulate_counts([[0, 0], [13, 37]], {"a": WARNER, "b": WARNER}, method="ml")
+        with pytest.raises(ParameterError, match="no covariance"):
+            table.independence(method=method)

@@ -43,7 +43,7 @@ def test_estimates_and_covariance_are_those_of_the_product_written_out(designs):
     assert np.allclose(table.standard_error.ravel() ** 2, np.diag(table.estimate.covariance))
 
 
-def test_a_margin_is_the_estimate_of_that_variable_alone():
+def test_margins_are_estimates_alone_and_variables_may_be_taken_in_any_order():
     x, designs = _counts((2, 3, 4)), {"a": WARNER, "b": THREE, "c": KUK}
     table = cross_tabulate_counts(x, designs)
     for axis, (name, design) in enumerate(designs.items()):
@@ -52,33 +52,18 @@ def test_a_margin_is_the_estimate_of_that_variable_alone():
         assert np.array_equal(margin.pi_hat, alone.pi_hat)
         assert np.array_equal(margin.covariance, alone.covariance)
         assert np.allclose(table.pi_hat.sum(axis=others), alone.pi_hat)
-
-
-def test_variables_may_be_taken_in_any_order():
     table = cross_tabulate_counts(_counts((2, 3, 2)), {"a": WARNER, "b": THREE, "sex": SEX})
     turned = table.collapse_to("sex", "a")
-    assert turned.names == ("sex", "a")
-    assert np.allclose(turned.pi_hat, table.pi_hat.sum(axis=1).T)
+    assert turned.names == ("sex", "a") and np.allclose(turned.pi_hat, table.pi_hat.sum(axis=1).T)
     sums = np.einsum("abcdef->cafd", table.estimate.covariance.reshape(2, 3, 2, 2, 3, 2)).reshape(4, 4)
     assert np.allclose(turned.estimate.covariance, sums)
-
-
-def test_margins_of_sums_of_cells_carry_their_covariance():
-    """Without the counts behind it an estimate is summed cell by cell; the parts of its variance are then not known."""
-    table = cross_tabulate_counts(_counts((2, 3)), {"a": WARNER, "b": THREE})
-    got, known = mw.estimation.Table(replace(table.estimate, basis=()), table.layout).margin("b"), table.margin("b")
-    assert np.allclose(got.pi_hat, known.pi_hat) and np.allclose(got.covariance, known.covariance)
-    assert np.isnan(got.randomization_variance).all()
-    assert any("not told apart" in flag for flag in got.flags)
-    assert list(got.categories) == list(known.categories)
 
 
 def test_a_million_cells():
     """Twenty yes-or-no questions: moments with standard errors, margins and conditional shares, no covariances."""
     x = np.random.default_rng(5).poisson(1.0, size=(2,) * 20)
     table = cross_tabulate_counts(x, {f"q{i}": WARNER for i in range(20)})
-    assert table.estimate.covariance is None
-    assert np.isfinite(table.standard_error).all()
+    assert table.estimate.covariance is None and np.isfinite(table.standard_error).all()
     pair = table.collapse_to("q3", "q17")
     assert np.allclose(pair.pi_hat, table.pi_hat.sum(axis=tuple(i for i in range(20) if i not in (3, 17))))
     with pytest.raises(TooLargeError, match="left out"):
@@ -131,12 +116,17 @@ def test_a_weighted_table():
     assert clustered.odds_ratio().interval_method == "wald"
 
 
-def test_most_likely_margins_say_when_the_cells_sum_to_others():
+def test_margins_carry_their_covariance_or_say_when_cells_sum_to_others():
+    """Without the counts behind it an estimate is summed cell by cell; the parts of its variance are then not known."""
+    table = cross_tabulate_counts(_counts((2, 3)), {"a": WARNER, "b": THREE})
+    got, known = mw.estimation.Table(replace(table.estimate, basis=()), table.layout).margin("b"), table.margin("b")
+    assert np.allclose(got.pi_hat, known.pi_hat) and np.allclose(got.covariance, known.covariance)
+    assert np.isnan(got.randomization_variance).all() and any("not told apart" in flag for flag in got.flags)
+    assert list(got.categories) == list(known.categories)
     designs = {"a": WARNER, "b": WARNER}
     flagged, plain = (cross_tabulate_counts([[4, 1], [1, 9]], designs, method=one) for one in ("ml", "moments"))
     assert abs(flagged.margin("a").pi_hat - flagged.pi_hat.sum(axis=1)).max() > 1e-3
-    assert OWN_MARGIN in flagged.margin("a").flags
-    assert OWN_MARGIN not in plain.margin("a").flags
+    assert OWN_MARGIN in flagged.margin("a").flags and OWN_MARGIN not in plain.margin("a").flags
     assert any(OWN_MARGIN[:40] in line for line in crosstab_report(flagged, 0.95))
     assert not any(OWN_MARGIN[:40] in line for line in crosstab_report(plain, 0.95))
 
@@ -155,20 +145,15 @@ def test_the_margin_of_a_product_is_the_estimate_of_the_margin(place: int, desig
         assert getattr(found, name) == pytest.approx(getattr(alone, name), abs=1e-14), name
 
 
-def test_the_wanted_answer_of_pairs_is_that_of_the_published_score() -> None:
+def test_wanted_answers_totals_and_domains_are_summed() -> None:
     p1, p2 = 0.6, 0.7
     codes = np.random.default_rng(5).choice(4, size=200, p=[0.2, 0.1, 0.15, 0.55])
     first, second = (codes < 2).astype(float), (codes % 2 == 0).astype(float)
     score = ((1 - p2) * first - (1 - p1) * second) / (p1 - p2)
     told = wanted_margin(estimate_of(np.bincount(codes, minlength=4), TWICE), TWICE)
-    assert told is not None
-    assert told[0] == "own answer"
-    assert told[1].pi_hat[0] == pytest.approx(score.mean())
+    assert told[0] == "own answer" and told[1].pi_hat[0] == pytest.approx(score.mean())
     assert told[1].standard_error[0] == pytest.approx(score.std(ddof=1) / np.sqrt(200))
     assert wanted_margin(estimate_of([30, 70], COIN), COIN) is None
-
-
-def test_totals_and_domains_are_summed_too() -> None:
     reports = [REPORTS[code] for code in np.random.default_rng(5).choice(4, size=60)]
     plan = mw.Sampling(weights=np.repeat([2.0, 3.0], 30))
     whole = estimate_survey(reports, TWICE, plan, domains=np.repeat(["a", "b"], 30))
@@ -184,14 +169,12 @@ def test_the_wanted_answer_of_two_samples_is_one_of_the_margins() -> None:
     counts = ([200, 400], [140, 260])
     plain = estimate_samples([Sample.of(n, d) for n, d in zip(counts, designs.values(), strict=True)])
     told = wanted_margin(plain, designs[1])
-    assert told is not None
     assert (told[0], tuple(told[1].categories)) == ("own answer", ("yes", "no"))
     assert told[1].pi_hat == pytest.approx(plain.pi_hat[:2])
     assert told[1].variance == pytest.approx(plain.variance[:2])
     group, sex = [1, 1, 2, 2] * 10, ["f"] * 20 + ["m"] * 20
     survey = estimate_survey(["yes", "no"] * 20, designs, mw.Sampling(), samples=group, domains=sex)
     told = wanted_margin(survey, designs[1])
-    assert told is not None
     women = told[1].domains["f"]  # type: ignore[attr-defined]
     assert women.pi_hat == pytest.approx(survey.domains["f"].pi_hat[:2])
     assert women.total_variance == pytest.approx(survey.domains["f"].total_variance[:2])
@@ -203,7 +186,6 @@ def test_margins_of_exactly_0_and_1_are_not_called_outside(ulps: int) -> None:
     joint = estimate_of([40, 50, 100, 110], BOTH)
     moved = replace(joint, pi_hat=joint.pi_hat + ulps * np.spacing(1.0), basis=())
     margin = margin_of(moved, 0)
-    assert sorted(abs(margin.pi_hat.round(12))) == [0, 1]
-    assert margin.flags == ()
+    assert sorted(abs(margin.pi_hat.round(12))) == [0, 1] and margin.flags == ()
     farther = margin_of(replace(moved, pi_hat=joint.pi_hat - 1e-6), 0)
     assert any("outside" in flag for flag in farther.flags)

@@ -63,28 +63,14 @@ def test_expected_information_of_a_mixture_is_the_mean_over_all_reports():
     mean = np.zeros((likelihood.p, likelihood.p))
     for y in range(WARNER.m):
         for z in range(KUK.m):
-            rows = MixtureRows(
-                Evidence.of(np.full(5, y), WARNER, codes=True), Evidence.of(np.full(5, z), KUK, codes=True)
-            )
+            first, second = ((y, WARNER), (z, KUK))
+            rows = MixtureRows(*(Evidence.of(np.full(5, one), d, codes=True) for one, d in (first, second)))
             for i in range(5):
                 alone = np.eye(5)[i]
                 one = Likelihood(rows, likelihood.matrices, likelihood.predictors, alone)
                 chance = np.exp(one.value(theta))
                 mean += chance * likelihood.weights[i] * one.derivatives(theta).information
     np.testing.assert_allclose(likelihood.expected(theta), mean, rtol=1e-8, atol=1e-10)
-
-
-def test_a_predictor_asked_directly_gives_the_ordinary_regression():
-    rng = np.random.default_rng(3)
-    x, w = rng.integers(0, 2, 500), rng.normal(size=500)
-    y = (rng.random(500) < 1 / (1 + np.exp(-(0.3 + 0.8 * (x == 0) - 0.5 * w)))).astype(int)
-    found = fit_predictor(y, RandomizedPredictor(x, DIRECT, codes=True), w, names=["w"])
-    ordinary = mw.estimation.regression.fit_logistic(np.column_stack([x == 0, w]), 1 - y, DIRECT, codes=True)
-    np.testing.assert_allclose(found.estimates, ordinary.estimates, atol=1e-8)
-    np.testing.assert_allclose(found.standard_error, ordinary.standard_error, rtol=1e-6)
-    assert found.terms == ("Intercept", "x[T.yes]", "w")
-    share = 1 / (1 + np.exp(-found.latent.estimates[0]))
-    assert share == pytest.approx((x == 0).mean())
 
 
 @pytest.mark.statistical
@@ -105,21 +91,6 @@ def test_it_recovers_coefficients_that_a_naive_use_of_reports_loses():
         y, RandomizedPredictor(z, WARNER, codes=True), w
     )  # x depends on w, and the model of x does not know it
     assert abs(forgetful.estimates[2] - 0.4) > 4 * forgetful.standard_error[2]
-
-
-def test_what_cannot_be_fitted_is_refused():
-    z = np.array([0, 1] * 20)
-    y = np.array([0, 0, 1, 1] * 10)
-    with pytest.raises(InputError, match="zeros and ones"):
-        fit_predictor(y + 1, RandomizedPredictor(z, WARNER, codes=True))
-    with pytest.raises(InputError, match="family = 'probit'"):
-        fit_predictor(y, RandomizedPredictor(z, WARNER, codes=True), family="probit")
-    with pytest.raises(MissingValueError, match="1 of 40 values are missing"):
-        fit_predictor(
-            np.where(np.arange(40) == 3, np.nan, y), RandomizedPredictor(z, WARNER, codes=True), family="linear"
-        )
-    with pytest.raises(InputError, match="an outcome of shape"):
-        fit_predictor(y[1:], RandomizedPredictor(z, WARNER, codes=True), family="linear")
 
 
 CROSSWISE = mw.design("crosswise", q="0.15")
@@ -170,15 +141,8 @@ def test_a_regression_recovers_its_coefficients():
 def test_attention_may_be_the_same_for_all():
     rng = np.random.default_rng(3)
     z, anchor = inattentive(4000, 0.3, 0.7, rng)
-    found = fit_with_anchor(
-        np.empty((4000, 0)),
-        z,
-        CROSSWISE,
-        Anchor(anchor, CROSSWISE),
-        attention_predictors=False,
-        variance="sandwich",
-        codes=True,
-    )
+    how = {"attention_predictors": False, "variance": "sandwich", "codes": True}
+    found = fit_with_anchor(np.empty((4000, 0)), z, CROSSWISE, Anchor(anchor, CROSSWISE), **how)
     shares = estimate_with_anchor(z, CROSSWISE, Anchor(anchor, CROSSWISE), codes=True)
     assert found.predict()[0] == pytest.approx(shares.corrected, abs=1e-8)
     assert 1 / (1 + np.exp(-found.latent.estimates[0])) == pytest.approx(shares.attentive, abs=1e-8)
@@ -186,7 +150,19 @@ def test_attention_may_be_the_same_for_all():
     assert found.standard_error[0] * slope == pytest.approx(shares.standard_error[1], rel=1e-3)
 
 
-def test_anchors_that_do_not_fit_are_refused_or_flagged():
+def test_what_does_not_fit_is_refused_or_flagged():
+    z = np.array([0, 1] * 20)
+    y = np.array([0, 0, 1, 1] * 10)
+    with pytest.raises(InputError, match="zeros and ones"):
+        fit_predictor(y + 1, RandomizedPredictor(z, WARNER, codes=True))
+    with pytest.raises(InputError, match="family = 'probit'"):
+        fit_predictor(y, RandomizedPredictor(z, WARNER, codes=True), family="probit")
+    with pytest.raises(MissingValueError, match="1 of 40 values are missing"):
+        fit_predictor(
+            np.where(np.arange(40) == 3, np.nan, y), RandomizedPredictor(z, WARNER, codes=True), family="linear"
+        )
+    with pytest.raises(InputError, match="an outcome of shape"):
+        fit_predictor(y[1:], RandomizedPredictor(z, WARNER, codes=True), family="linear")
     z = np.array([0, 1] * 50)
     with pytest.raises(ReportError, match="100 reports and 99 anchor reports"):
         estimate_with_anchor(z, CROSSWISE, Anchor(z[1:], CROSSWISE), codes=True)
@@ -200,7 +176,6 @@ def test_anchors_that_do_not_fit_are_refused_or_flagged():
         estimate_with_anchor(z + 1, CROSSWISE, Anchor(z, CROSSWISE), codes=True)
     with pytest.raises(ParameterError, match="attention = 'half'"):
         fit_with_anchor(z * 1.0, z, CROSSWISE, Anchor(z, CROSSWISE), attention="half", codes=True)
-    odd = estimate_with_anchor(
-        np.zeros(100, int), CROSSWISE, Anchor(np.r_[np.zeros(99, int), 1], CROSSWISE), codes=True
-    )
+    alike = Anchor(np.r_[np.zeros(99, int), 1], CROSSWISE)
+    odd = estimate_with_anchor(np.zeros(100, int), CROSSWISE, alike, codes=True)
     assert any("outside (0, 1]" in flag for flag in odd.flags)

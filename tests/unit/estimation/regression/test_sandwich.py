@@ -19,7 +19,6 @@ def clustered():
 
 
 def scores(found, X, z, P):
-    """Gradient of the log-likelihood of each row, from the formula."""
     ones = np.column_stack([np.ones(len(X)), X])
     s = 1 / (1 + np.exp(-ones @ found.estimates))
     lam = P[z, 0] * s + P[z, 1] * (1 - s)
@@ -40,16 +39,13 @@ def by_formula(found, X, z, P, weights, cluster, stratum):
     return np.linalg.inv(A) @ B @ np.linalg.inv(A)
 
 
-def test_weights_strata_and_clusters_as_the_formula_says(clustered):
+def test_formula_and_brute_jackknife_over_clusters_agree(clustered):
     X, z, cluster, weights = clustered
     stratum = cluster // 10
     found = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(weights=weights, strata=stratum, clusters=cluster))
     expected = by_formula(found, X, z, WARNER.matrix(), weights, cluster, stratum)
     np.testing.assert_allclose(found.covariance, expected, rtol=1e-6)
     assert found.degrees_of_freedom == 36 and found.variance == "sandwich (weights, 4 strata, 40 clusters)"
-
-
-def test_a_brute_jackknife_over_clusters_agrees(clustered):
     X, z, cluster, weights = clustered
     found = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(weights=weights, clusters=cluster))
     left = [
@@ -61,18 +57,6 @@ def test_a_brute_jackknife_over_clusters_agrees(clustered):
     np.testing.assert_allclose(found.standard_error, np.sqrt(np.diag(jackknife)), rtol=0.08)
     plain = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(weights=weights))
     assert found.standard_error[0] > 1.5 * plain.standard_error[0]  # clusters matter here, so the test can fail
-
-
-def test_a_finite_population_takes_off_sampling_but_not_randomization():
-    """A census: all that is left is the randomization."""
-    X, z = logistic_data(1500, [-0.3, 0.7])
-    endless = fit_logistic(X, z, WARNER, variance="sandwich", codes=True)
-    census = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(population=1500))
-    huge = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(population=10**9))
-    np.testing.assert_allclose(huge.covariance, endless.covariance, rtol=1e-5)
-    assert (census.standard_error < endless.standard_error).all()
-    assert (census.standard_error > 0.6 * endless.standard_error).all()
-    assert census.variance == "sandwich (finite population)"
 
 
 @pytest.mark.statistical
@@ -100,10 +84,8 @@ def test_strata_with_a_single_cluster_need_a_word():
     cluster, stratum = np.arange(300) // 10, np.where(np.arange(300) < 10, "lonely", "rest")
     with pytest.raises(InputError, match="1 of 2 strata have a single cluster"):
         fit_logistic(X, z, WARNER, codes=True, plan=Sampling(strata=stratum, clusters=cluster))
-    certain = fit_logistic(
-        X, z, WARNER, codes=True, plan=Sampling(strata=stratum, clusters=cluster, lonely="certainty")
-    )
-    centred = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(strata=stratum, clusters=cluster, lonely="centre"))
+    plans = (Sampling(strata=stratum, clusters=cluster, lonely=how) for how in ("certainty", "centre"))
+    certain, centred = (fit_logistic(X, z, WARNER, codes=True, plan=plan) for plan in plans)
     assert (centred.standard_error > certain.standard_error).all()
     with pytest.raises(ParameterError, match="lonely = 'average'"):
         fit_logistic(X, z, WARNER, codes=True, plan=Sampling(lonely="average"))
@@ -133,7 +115,16 @@ def test_bad_sampling_is_refused():
         fit_logistic(X, z, WARNER, variance="hc3", codes=True)
 
 
-def test_weights_follow_from_the_population_of_strata():
+def test_populations_make_weights_and_take_off_sampling_but_not_randomization():
+    """A census: all that is left is the randomization."""
+    X, z = logistic_data(1500, [-0.3, 0.7])
+    endless = fit_logistic(X, z, WARNER, variance="sandwich", codes=True)
+    census = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(population=1500))
+    huge = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(population=10**9))
+    np.testing.assert_allclose(huge.covariance, endless.covariance, rtol=1e-5)
+    assert (census.standard_error < endless.standard_error).all()
+    assert (census.standard_error > 0.6 * endless.standard_error).all()
+    assert census.variance == "sandwich (finite population)"
     X, z = logistic_data(400, [0.1, 0.5])
     stratum = np.repeat([0, 1], 200)
     sizes = np.where(stratum == 0, 2000, 400)
@@ -145,22 +136,11 @@ def test_weights_follow_from_the_population_of_strata():
     np.testing.assert_allclose(alike.estimates, fit_logistic(X, z, WARNER, codes=True).estimates, atol=1e-9)
 
 
-def test_a_sampling_plan_says_the_same(clustered):
-    X, z, cluster, weights = clustered
-    plan = Sampling(weights=weights, strata=cluster // 10, clusters=cluster)
-    found = fit_logistic(X, z, WARNER, plan=plan, codes=True)
-    columns = fit_logistic(
-        X, z, WARNER, codes=True, plan=Sampling(weights=weights, strata=cluster // 10, clusters=cluster)
-    )
-    np.testing.assert_allclose(found.covariance, columns.covariance)
+def test_chances_are_weights_and_independent_draws_are_refused(clustered):
+    X, z, _, weights = clustered
     inclusion = fit_logistic(X, z, WARNER, plan=Sampling(inclusion=1 / (4 * weights)), codes=True)
-    np.testing.assert_allclose(
-        inclusion.estimates, fit_logistic(X, z, WARNER, codes=True, plan=Sampling(weights=weights)).estimates, atol=1e-8
-    )
-    finite = fit_logistic(X, z, WARNER, plan=Sampling(population=3000), codes=True)
-    np.testing.assert_allclose(
-        finite.covariance, fit_logistic(X, z, WARNER, codes=True, plan=Sampling(population=3000)).covariance
-    )
+    weighted = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(weights=weights))
+    np.testing.assert_allclose(inclusion.estimates, weighted.estimates, atol=1e-8)
     with pytest.raises(TypeError, match=r"fit_logistic.*weihgts"):
         fit_logistic(X, z, WARNER, weihgts=weights, codes=True)
     with pytest.raises(ParameterError, match="does not take independent draws into account"):

@@ -1,7 +1,5 @@
 """Replicate weights: the methods agree where theory says so, and say what they need."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -45,15 +43,12 @@ def estimated(replicates: Array | None, rule: Any = None, **more: Any) -> Any:
     return estimate_survey(REPORTS, DESIGN, plan, **more)
 
 
-def test_jackknife_half_samples_and_ultimate_clusters_coincide_for_totals() -> None:
+def test_methods_coincide_for_totals_and_scales_can_be_given() -> None:
     clusters = estimated(None).total_covariance
     columns, strata = jackknife()
     assert estimated(columns, ReplicateRule("jkn", strata=tuple(strata))).total_covariance == pytest.approx(clusters)
     assert estimated(half_samples(), "brr").total_covariance == pytest.approx(clusters)
     assert estimated(half_samples(0.3), ReplicateRule("fay", rho=0.3)).total_covariance == pytest.approx(clusters)
-
-
-def test_scales_can_be_given_as_data_providers_state_them() -> None:
     columns, strata = jackknife()
     named = estimated(columns, ReplicateRule("jkn", strata=tuple(strata))).covariance
     for rule in (ReplicateRule("jkn", scale=1.0, rscales=(0.5,) * 4), ReplicateRule("other", scale=0.5)):
@@ -90,17 +85,13 @@ def test_degrees_of_freedom_follow_the_strata() -> None:
     assert ReplicateRule("brr").degrees_of_freedom(12) == 12  # nothing says how many strata there were
 
 
-def test_replicates_scaled_for_a_finite_population_get_the_correction() -> None:
+def test_a_finite_population_and_a_domain_without_weight_in_some_replicate() -> None:
     columns = half_samples()
     plain, finite = (estimated(columns, ReplicateRule("brr", finite=f)) for f in (False, True))
     U = np.linalg.inv(P).T[REPORTS]
     added = (U.T * WEIGHTS) @ U - np.diag(WEIGHTS @ U)
     assert finite.total_covariance - plain.total_covariance == pytest.approx(added)
     assert finite.covariance - plain.covariance == pytest.approx(added / WEIGHTS.sum() ** 2)
-
-
-def test_a_domain_without_weight_in_some_replicate_is_told() -> None:
     found = estimated(half_samples(), "brr", domains=CLUSTERS).domains[0]
-    assert np.isnan(found.variance).all()
-    assert any("no weight" in flag for flag in found.flags)
+    assert np.isnan(found.variance).all() and any("no weight" in flag for flag in found.flags)
     assert np.isfinite(found.total_variance).all()

@@ -1,22 +1,24 @@
-"""Survey estimates against formulas of textbooks, and at their edges."""
-
-from __future__ import annotations
+"""Survey estimates against formulas of textbooks and at their edges; samples that tell the shares only together."""
 
 import json
+from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.support.arrays import Real
+from tests.support.estimates import JAR, estimate_of, likeliest
 
 from maskwell import Categories, Sampling, SeededRandom
 from maskwell import design as make_design
 from maskwell.core import Cells, Reports
 from maskwell.core.groups import Factor
 from maskwell.designs import Dense, Kronecker, Subset, Unary
-from maskwell.errors import InputError, MaskwellError
-from maskwell.estimation import estimate_by_moments, estimate_survey
+from maskwell.errors import InputError, MaskwellError, NotIdentifiableError, ParameterError
+from maskwell.estimation import ReplicateRule, Sample, estimate_by_moments, estimate_samples, estimate_survey
 from maskwell.estimation.sampling import recovery
+from maskwell.estimation.sampling.report_shares import estimate_simple
 from maskwell.estimation.sampling.weighted_survey import estimate_cells
 
 WARNER = make_design("warner", p="7/10")
@@ -34,7 +36,7 @@ def recovered(reports: list[Any], p: float = 0.7) -> Real:
     return np.array([((z == YES) - (1 - p)) / (2 * p - 1) for z in reports])
 
 
-def test_equal_weights_without_a_population_are_the_moment_estimate() -> None:
+def test_equal_and_unequal_weights_without_a_population() -> None:
     reports = answers(80, 2)
     plain = estimate_by_moments(WARNER.tally(reports), WARNER)
     counted = estimate_cells(Cells.of([0, 1], count=[reports.count(YES), reports.count(NO)]), WARNER)
@@ -44,9 +46,6 @@ def test_equal_weights_without_a_population_are_the_moment_estimate() -> None:
     assert found.covariance == pytest.approx(plain.covariance, rel=1e-11)
     assert found.randomization_variance == pytest.approx(plain.randomization_variance, rel=1e-11)
     assert found.sampling_variance == pytest.approx(plain.sampling_variance, rel=1e-9)
-
-
-def test_ratio_of_weighted_rows() -> None:
     reports, w = answers(40, 3), np.random.default_rng(3).uniform(1, 5, 40)
     u = recovered(reports)
     share = (w @ u) / w.sum()
@@ -54,33 +53,6 @@ def test_ratio_of_weighted_rows() -> None:
     found = estimate_survey(reports, WARNER, Sampling(weights=w))
     assert found.pi_hat[0] == pytest.approx(share)
     assert found.variance[0] == pytest.approx(40 / 39 * ((e - e.mean()) ** 2).sum(), rel=1e-12)
-
-
-def test_clusters_in_strata() -> None:
-    random = np.random.default_rng(4)
-    reports, w = answers(60, 4), random.uniform(1, 5, 60)
-    strata, clusters = np.arange(60) % 3, random.integers(0, 4, 60)
-    y = w * recovered(reports)
-    expected = 0.0
-    for h in range(3):
-        t = np.array([y[(strata == h) & (clusters == c)].sum() for c in np.unique(clusters[strata == h])])
-        expected += len(t) / (len(t) - 1) * ((t - t.mean()) ** 2).sum()
-    found = estimate_survey(reports, WARNER, Sampling(weights=w, strata=strata, clusters=clusters))
-    assert found.total_variance[0] == pytest.approx(expected, rel=1e-12)
-    assert found.degrees_of_freedom == len(set(zip(strata, clusters, strict=True))) - 3
-
-
-def test_hajek_and_deville() -> None:
-    reports, chances = answers(30, 5), np.random.default_rng(5).uniform(0.1, 0.9, 30)
-    u, w = recovered(reports), 1 / chances
-    c = (1 - chances) * 30 / 29
-    middle = (c * w * u).sum() / c.sum()
-    expected = (c * (w * u - middle) ** 2).sum() + (w * (u**2 - u)).sum()
-    found = estimate_survey(reports, WARNER, Sampling(inclusion=chances, method="hajek-deville"))
-    assert found.total_variance[0] == pytest.approx(expected, rel=1e-12)
-    same = estimate_survey(reports, WARNER, Sampling(inclusion=np.full(30, 0.25), method="hajek-deville"))
-    simple = estimate_survey(reports, WARNER, Sampling(population=120))
-    assert same.total_covariance == pytest.approx(simple.total_covariance, rel=1e-12)
 
 
 def test_variances_alone_where_covariances_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,8 +75,7 @@ def test_variances_alone_where_covariances_are_left_out(monkeypatch: pytest.Monk
     monkeypatch.setattr(recovery, "BLOCK", 64)
     for plan, one in zip(plans, full, strict=True):
         found = estimate_survey(reports, pair, plan, domains=domain)
-        assert found.covariance is None
-        assert any("covariances are left out" in flag for flag in found.flags)
+        assert found.covariance is None and any("covariances are left out" in flag for flag in found.flags)
         for a, b in ((found, one), (found.domains[1], one.domains[1])):
             assert a.pi_hat == pytest.approx(b.pi_hat, rel=1e-10)
             assert a.variance == pytest.approx(b.variance, rel=1e-9), plan
@@ -126,8 +97,7 @@ def test_sets_and_their_codes_agree() -> None:
     e = weights[:, None] * (u - share) / weights.sum()
     t = np.array([e[clusters == c].sum(axis=0) for c in range(12)])
     assert found.covariance == pytest.approx(12 / 11 * (t - t.mean(axis=0)).T @ (t - t.mean(axis=0)))
-    assert found.n == 60
-    assert sum(one.n for one in found.domains.values()) == 60
+    assert found.n == 60 and sum(one.n for one in found.domains.values()) == 60
 
 
 def test_cells_and_rows_give_the_same() -> None:
@@ -144,17 +114,6 @@ def test_cells_and_rows_give_the_same() -> None:
     assert streamed.domains[2].covariance == pytest.approx(rows.domains[2].covariance, rel=1e-12)
 
 
-def test_an_empty_domain_is_not_a_number_and_says_so() -> None:
-    domain = Factor.from_codes(np.zeros(20, dtype=int), ["here", "nowhere"])
-    codes = WARNER.outputs.encode(answers(20, 22)).codes
-    found = estimate_cells(Cells.of(codes, domain=domain), WARNER).domains["nowhere"]
-    assert np.isnan(found.pi_hat).all()
-    assert found.n == 0
-    assert "no rows in this domain" in found.flags[0]
-    assert json.dumps(found.to_dict())
-    assert "NaN" not in json.dumps(found.to_dict())
-
-
 STRATA = ["a"] * 5 + ["b"]
 
 
@@ -165,38 +124,30 @@ def test_a_single_unit_is_refused_unless_an_option_says_what_to_do(more: dict[st
     assert "certainty" in raised.value.hint
     certain = estimate_survey(answers(6, 24), WARNER, Sampling(strata=STRATA, lonely="certainty", **more))
     centred = estimate_survey(answers(6, 24), WARNER, Sampling(strata=STRATA, lonely="centre", **more))
-    assert np.isfinite(certain.variance).all()
-    assert np.isfinite(centred.variance).all()
+    assert np.isfinite(certain.variance).all() and np.isfinite(centred.variance).all()
 
 
-def test_a_single_unit_compared_with_the_mean_of_all() -> None:
+def test_single_units_and_variances_below_zero() -> None:
     reports = [YES, NO, YES, NO, YES, NO]
     u = recovered(reports)
     found = estimate_survey(reports, WARNER, Sampling(strata=STRATA, lonely="centre"))
     expected = 5 / 4 * ((u[:5] - u[:5].mean()) ** 2).sum() + (u[5] - u.mean()) ** 2
     assert found.total_variance[0] == pytest.approx(expected)
-
-
-def test_a_variance_below_zero_is_flagged_and_another_form_offered() -> None:
     kuk = Dense.of([["0.09", "0.64"], ["0.42", "0.32"], ["0.49", "0.04"]])  # the middle report counts for a half
     found = estimate_survey([1, 1, 1, 1], kuk, Sampling(population=4))
-    assert (found.variance < 0).all()
-    assert np.isnan(found.standard_error).all()
+    assert (found.variance < 0).all() and np.isnan(found.standard_error).all()
     assert any("with-replacement" in flag for flag in found.flags)
     safe = estimate_survey([1, 1, 1, 1], kuk, Sampling(population=4, method="with-replacement"))
     assert (safe.variance >= 0).all()
 
 
-def test_functions_of_totals() -> None:
+def test_functions_of_totals_and_intervals_with_few_clusters() -> None:
     found = estimate_survey(answers(60, 25), WARNER, Sampling(population=300))
     ratio = found.function(lambda t: t[0] / t.sum())
     assert ratio.value == pytest.approx(found.pi_hat[0])
     assert ratio.standard_error == pytest.approx(found.standard_error[0], rel=1e-6)
     exact = found.function(lambda t: float(t[0] - t[1]), lambda _: np.array([1.0, -1.0]))
     assert exact.standard_error == pytest.approx(2 * found.total_standard_error[0])
-
-
-def test_intervals_use_t_where_clusters_are_few() -> None:
     found = estimate_survey(answers(40, 26), WARNER, Sampling(clusters=np.arange(40) // 10))
     low, high = found.confidence_interval(method="wald")[0]
     assert (high - low) / 2 == pytest.approx(3.182446 * found.standard_error[0], rel=1e-6)
@@ -226,13 +177,18 @@ def test_reports_and_designs_that_cannot_be(call: Any, words: str) -> None:
         call()
 
 
-def test_one_domain_is_a_domain_even_if_it_is_called_zero() -> None:
-    found = estimate_survey(answers(10, 30), WARNER, Sampling(), domains=[0] * 10)
-    assert list(found.domains) == [0]
-    assert not estimate_survey(answers(10, 30), WARNER, Sampling()).domains
-
-
-def test_a_second_stage_whose_population_is_not_known() -> None:
+def test_clusters_in_strata_and_a_second_stage_of_unknown_population() -> None:
+    random = np.random.default_rng(4)
+    reports, w = answers(60, 4), random.uniform(1, 5, 60)
+    strata, clusters = np.arange(60) % 3, random.integers(0, 4, 60)
+    y = w * recovered(reports)
+    expected = 0.0
+    for h in range(3):
+        t = np.array([y[(strata == h) & (clusters == c)].sum() for c in np.unique(clusters[strata == h])])
+        expected += len(t) / (len(t) - 1) * ((t - t.mean()) ** 2).sum()
+    found = estimate_survey(reports, WARNER, Sampling(weights=w, strata=strata, clusters=clusters))
+    assert found.total_variance[0] == pytest.approx(expected, rel=1e-12)
+    assert found.degrees_of_freedom == len(set(zip(strata, clusters, strict=True))) - 3
     reports = answers(12, 31)
     found = estimate_survey(reports, WARNER, Sampling(weights=[5] * 12, clusters=TWO, population=10))
     t1, t2 = (np.array([5 * recovered(reports)[level == c].sum() for c in np.unique(level)]) for level in TWO)
@@ -241,8 +197,18 @@ def test_a_second_stage_whose_population_is_not_known() -> None:
     assert found.total_variance[0] == pytest.approx(between + within)  # the second stage with replacement
 
 
-def test_units_that_were_sure_to_be_drawn() -> None:
-    """Hajek and Deville: a stratum of certain units has no spread, only its randomization."""
+def test_hajek_and_deville_also_with_units_that_were_sure_to_be_drawn() -> None:
+    reports, chances = answers(30, 5), np.random.default_rng(5).uniform(0.1, 0.9, 30)
+    u, w = recovered(reports), 1 / chances
+    c = (1 - chances) * 30 / 29
+    middle = (c * w * u).sum() / c.sum()
+    expected = (c * (w * u - middle) ** 2).sum() + (w * (u**2 - u)).sum()
+    found = estimate_survey(reports, WARNER, Sampling(inclusion=chances, method="hajek-deville"))
+    assert found.total_variance[0] == pytest.approx(expected, rel=1e-12)
+    same = estimate_survey(reports, WARNER, Sampling(inclusion=np.full(30, 0.25), method="hajek-deville"))
+    simple = estimate_survey(reports, WARNER, Sampling(population=120))
+    assert same.total_covariance == pytest.approx(simple.total_covariance, rel=1e-12)
+    # Hajek and Deville: a stratum of certain units has no spread, only its randomization.
     reports, chances = [YES, NO, YES, NO, YES], [0.5, 0.25, 0.5, 1.0, 1.0]
     plan = Sampling(inclusion=chances, strata=["a", "a", "a", "b", "b"], method="hajek-deville")
     u = recovered(reports)
@@ -253,9 +219,125 @@ def test_units_that_were_sure_to_be_drawn() -> None:
     assert np.isfinite(estimate_survey(reports[:4], WARNER, lone).variance).all()
 
 
-def test_a_domain_counts_the_clusters_and_strata_that_hold_its_rows() -> None:
+def test_domains_are_counted_by_their_rows_and_may_be_empty() -> None:
+    found = estimate_survey(answers(10, 30), WARNER, Sampling(), domains=[0] * 10)
+    assert list(found.domains) == [0] and not estimate_survey(answers(10, 30), WARNER, Sampling()).domains
     strata, clusters = [0] * 6 + [1] * 6, [0, 0, 1, 1, 2, 2] * 2
     north = ["n"] * 6 + ["s", "n"] * 3
     found = estimate_survey([YES, NO] * 6, WARNER, Sampling(strata=strata, clusters=clusters), domains=north)
     assert found.degrees_of_freedom == 4
     assert [found.domains[label].degrees_of_freedom for label in "ns"] == [4, 2]  # "s": three clusters of one stratum
+    domain = Factor.from_codes(np.zeros(20, dtype=int), ["here", "nowhere"])
+    codes = WARNER.outputs.encode(answers(20, 22)).codes
+    found = estimate_cells(Cells.of(codes, domain=domain), WARNER).domains["nowhere"]
+    assert np.isnan(found.pi_hat).all() and found.n == 0 and "no rows in this domain" in found.flags[0]
+    assert json.dumps(found.to_dict()) and "NaN" not in json.dumps(found.to_dict())
+
+
+PAIRS = {1: make_design("simmons", p="3/4"), 2: make_design("simmons", p="1/4")}
+COUNTS = ([200, 400], [140, 260])
+REPORTS = ["yes"] * 200 + ["no"] * 400 + ["yes"] * 140 + ["no"] * 260
+GROUP = np.repeat([1, 2], [600, 400])
+
+
+def plainly() -> Any:
+    return estimate_samples([Sample.of(n, design) for n, design in zip(COUNTS, PAIRS.values(), strict=True)])
+
+
+def surveyed(plan: Sampling, **more: Any) -> Any:
+    return estimate_survey(REPORTS, PAIRS, plan, samples=GROUP, **more)
+
+
+def test_the_estimate_is_unbiased_over_all_reports() -> None:
+    truth = [("yes", "yes"), ("no", "yes"), ("no", "no")] * 2  # the same in both samples
+    w, group = [1.0, 2.0, 1.5] * 2, ["a"] * 3 + ["b"] * 3
+    designs = dict(zip("ab", PAIRS.values(), strict=True))
+    chance = [designs[g].matrix()[:, designs[g].inputs.code(t)] for g, t in zip(group, truth, strict=True)]
+    mean = np.zeros(4)
+    for codes in product([0, 1], repeat=6):
+        labels = [designs["a"].outputs.labels[code] for code in codes]
+        found = estimate_survey(labels, designs, Sampling(weights=w), samples=group)
+        mean += float(np.prod([p[code] for p, code in zip(chance, codes, strict=True)])) * found.pi_hat
+    assert mean == pytest.approx([1 / 4.5, 3.5 / 4.5, 3 / 4.5, 1.5 / 4.5])
+
+
+def test_strata_a_jackknife_and_spare_reports_agree_with_counts() -> None:
+    found, counts = surveyed(Sampling(strata=GROUP, weights=np.full(1000, 3.0))), plainly()
+    assert found.categories == counts.categories and found.pi_hat == pytest.approx(counts.pi_hat)
+    assert found.covariance == pytest.approx(counts.covariance)
+    assert found.total == pytest.approx(3000 * counts.pi_hat)
+    assert found.total_covariance == pytest.approx(3000**2 * counts.covariance)  # strata fix the sum of the weights
+    rows = [0, 1, 0, 1, 1, 0, 0, 1, 1, 1]
+    group = np.repeat(["a", "b"], 5)
+    designs = dict(zip("ab", PAIRS.values(), strict=True))
+    labels = ["yes" if row == 0 else "no" for row in rows]
+    left = np.ones((10, 10)) + (group[:, None] == group) / 4
+    np.fill_diagonal(left, 0)
+    rule = ReplicateRule("jkn", strata=tuple(group))
+    jackknife = estimate_survey(labels, designs, Sampling(replicates=left, replicate_method=rule), samples=group)
+    strata = estimate_survey(labels, designs, Sampling(strata=group), samples=group)
+    assert jackknife.covariance == pytest.approx(strata.covariance) and jackknife.degrees_of_freedom == 8
+    columns = [[["0.6", "0.2", "0.2"], ["0.4", "0.8", "0.8"]], [["0.1", "0.7", "0.2"], ["0.9", "0.3", "0.8"]]]
+    columns.append([["0.3", "0.3", "0.9"], ["0.7", "0.7", "0.1"]])
+    designs = {g: Dense.of(one) for g, one in enumerate(columns)}
+    counts = [[150, 350], [250, 350], [230, 170]]
+    plain = estimate_samples([Sample.of(n, d) for n, d in zip(counts, designs.values(), strict=True)])
+    codes = [code for pair in counts for code, n in enumerate(pair) for _ in range(n)]
+    group = np.repeat([0, 1, 2], [500, 600, 400])
+    found = estimate_survey(codes, designs, Sampling(strata=group), samples=group)
+    assert found.pi_hat == pytest.approx(plain.pi_hat) and found.covariance == pytest.approx(plain.covariance)
+    assert "two steps" in found.flags[0]
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Sampling(population=5000),
+        Sampling(inclusion=np.full(1000, 0.5), poisson=True),
+        Sampling(strata=[0] + [1] * 999, lonely="certainty"),
+    ],
+)
+def test_plans_that_need_the_randomization_correction_are_refused(plan: Sampling) -> None:
+    with pytest.raises(ParameterError, match="never too small"):
+        surveyed(plan)
+
+
+COIN, OTHER = (Dense.of([[p, 1 - p], [1 - p, p]]) for p in (Fraction(7, 10), Fraction(4, 5)))
+
+
+def test_whole_and_domains_are_plain_estimates_with_their_totals() -> None:
+    cells = Cells.of([0, 1, 0, 1], count=[60, 90, 30, 120], domain=["f", "f", "m", "m"])
+    for method, alone in (("moments", estimate_of), ("ml", likeliest)):
+        found = estimate_simple(cells, [COIN], method=method)
+        for one, counts in ((found, [90, 210]), (found.domains["f"], [60, 90]), (found.domains["m"], [30, 120])):
+            plain = alone(counts, COIN)
+            assert one.pi_hat == pytest.approx(plain.pi_hat)
+            assert one.standard_error == pytest.approx(plain.standard_error, nan_ok=True)
+            assert one.default_interval == plain.default_interval
+            for interval in ("exact", "score", None):
+                ends = plain.confidence_interval(0.9, interval)
+                assert one.confidence_interval(0.9, interval) == pytest.approx(ends, nan_ok=True)
+    rng = np.random.default_rng(5)
+    cells = Cells.of(rng.integers(0, 3, 400), domain=rng.integers(0, 3, 400).tolist())
+    found, survey = estimate_simple(cells, [JAR]), estimate_cells(cells, JAR)
+    assert found.total_covariance == pytest.approx(survey.total_covariance)
+    for label, one in found.domains.items():
+        assert one.total == pytest.approx(survey.domains[label].total)
+        assert one.total_covariance == pytest.approx(survey.domains[label].total_covariance)
+
+
+def test_domains_samples_and_denominators_that_tell_too_little_say_so() -> None:
+    with pytest.raises(ParameterError, match="leave it out"):
+        surveyed(Sampling(weights=np.ones(1000)), denominator=2000)
+    with pytest.raises(NotIdentifiableError):
+        estimate_survey(REPORTS, {1: PAIRS[1], 2: PAIRS[1]}, Sampling(), samples=GROUP)
+    found = surveyed(Sampling(), domains=np.where(np.arange(1000) < 300, "first", "rest"))
+    assert np.isnan(found.domains["first"].pi_hat).all() and "no estimate" in found.domains["first"].flags[0]
+    assert np.isfinite(found.domains["rest"].pi_hat).all()
+    labels, group = ["yes"] * 3 + ["no"] * 3, [1] * 3 + [2] * 3
+    found = estimate_survey(labels, PAIRS, Sampling(), samples=group)
+    assert found.pi_hat[0] == pytest.approx(1.5) and any("do not cut them" in flag for flag in found.flags)
+    assert not any("do not fit" in flag for flag in found.flags)
+    found = estimate_simple(Cells.of([0, 1, 0], domain=["f", "f", "m"]), [COIN])
+    assert np.isnan(found.domains["m"].pi_hat).all() and "too few" in found.domains["m"].flags[0]
+    assert found.domains["m"].n == 1
