@@ -1,7 +1,5 @@
 """Fixtures for every test; the markers are declared in pyproject.toml."""
 
-from __future__ import annotations
-
 import gc
 from pathlib import Path
 from random import Random

@@ -5,8 +5,6 @@ target, kind of row and number of such rows. Drawn: the program's own draws, tho
 numbers, at a false-alarm rate of 1e-6 for each test.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction

@@ -5,8 +5,6 @@ and what the headline grants him: the matrices and the counts. He looks for ever
 many releases by the same plan. False alarms at a rate of 1e-6 for each test.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -5,8 +5,6 @@ with the keys of the target whose other columns go with them best. The other als
 weighs where a record with these keys may have come from. What they reach is held against what the release prints.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache

@@ -5,8 +5,6 @@ against the exact law of the release and against the program's own draws, record
 false alarms at a rate of 1e-6 for each test.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from fractions import Fraction

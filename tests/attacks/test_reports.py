@@ -5,8 +5,6 @@ how each text should be read from people whose truth he knows, and then guesses 
 kept only if nothing in the file tells more. False alarms at a rate of 1e-6 for each test.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -5,8 +5,6 @@ the same for the same truth and matrix, and independent for anything else. Every
 law; the reports come from the command line. False alarms at a rate of 1e-6 for each test.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 from collections.abc import Callable, Iterator, Sequence

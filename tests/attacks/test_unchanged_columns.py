@@ -5,8 +5,6 @@ A plan that lets him beat the headline must be refused, or must accept the colum
 him. False alarms at a rate of 1e-6 for each test.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections import Counter, defaultdict

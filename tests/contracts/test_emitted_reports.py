@@ -1,7 +1,5 @@
 """The whole report, as it is emitted, tells no more than the design allows; a report that tells more is caught."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """Every structure against its dense twin: one suite, all examples."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json

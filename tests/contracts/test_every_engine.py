@@ -5,8 +5,6 @@ report; counts must be equal, and estimates to the last digits of a sum of float
 ``GAPS``, is refused in the words that are promised there, and is listed on the page about Spark.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import re

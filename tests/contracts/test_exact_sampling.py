@@ -5,8 +5,6 @@ kernels with their real 32-bit words, where the leading bits decide; then words 
 the compiled kernels, the NumPy kernels and the definition must agree.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 from functools import partial

@@ -1,7 +1,5 @@
 """Labels everywhere: a code never stands for a label in silence, and what is refused says what to type instead."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

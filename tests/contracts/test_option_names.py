@@ -1,7 +1,5 @@
 """An option of one name has one meaning in all commands."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Arguments that once ended deep inside: each is refused in a sentence that names it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Whatever the road, the counts are those of the reports that the design draws from the same random words.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -5,8 +5,6 @@ values that are given and not found, are named below; whatever else has ``to_dic
 example here.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json

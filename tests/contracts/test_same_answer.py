@@ -1,7 +1,5 @@
 """Whatever holds the rows, the answer is the same, and so are the types of its labels."""
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ Either there is a result, or a MaskwellError: nothing from the depths of NumPy, 
 is left as it was. ``MASKWELL_FUZZ=20`` tries twenty times as many of the replacements.
 """
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """The client in JavaScript draws, names and judges designs as Python does, in Node and in a real browser."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A case that fails says how to run it again, alone."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every command with every option, given what no one should give it: the rule of ``tests.support.fuzzing`` holds."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

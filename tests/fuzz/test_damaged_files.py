@@ -1,7 +1,5 @@
 """Damaged Arrow, Parquet, SPSS, Stata and SAS files: no crash, and no byte in an output that is not in the file."""
 
-from __future__ import annotations
-
 import csv
 import datetime as dt
 import decimal

@@ -4,8 +4,6 @@ Every case follows the rule of ``tests/support/fuzzing.py``: a documented status
 no value of the file in a message.
 """
 
-from __future__ import annotations
-
 import gzip
 import random
 import shutil

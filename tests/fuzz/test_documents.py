@@ -4,8 +4,6 @@ Whatever a stranger's document holds, a reader gives a value or one of maskwell'
 asked of the value then. One case in many goes through the command, with the rule for every input.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import sys

@@ -1,7 +1,5 @@
 """Formulas from strangers: whatever they hold, nothing is run, and each is worked out or refused in one line."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -4,8 +4,6 @@ Every case is made from its number: a command, whether its output exists already
 come from a seed, so that a complete output is known to the byte. The next run names what was left over.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import re

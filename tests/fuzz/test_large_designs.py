@@ -1,7 +1,5 @@
 """Designs that are small to state and hard to audit: an answer, or one clear error, within the rule for every input."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Writes ``draws.json``: run ``python -m tests.golden.make_draws`` after a wanted change of version, and only then."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from functools import partial

@@ -1,7 +1,5 @@
 """The stored draws are what the library draws: formats and draws change only with a version."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Model matrices of 213 formulas as the library formulaic 1.2.2 coded them: names, numbers, and other rows later."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

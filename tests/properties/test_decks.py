@@ -1,7 +1,5 @@
 """Decks of random rational designs."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from hypothesis import assume, given

@@ -1,7 +1,5 @@
 """Properties that hold for every design, on designs that nobody chose."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

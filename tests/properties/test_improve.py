@@ -1,7 +1,5 @@
 """Improvement on designs that nobody chose: the result is always admissible, and always gives the original back."""
 
-from __future__ import annotations
-
 import math
 import random
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What holds for every interval, whatever the design and the counts."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st

@@ -4,8 +4,6 @@ The expected table is worked out here cell by cell, with the matrices of the sta
 the question. Plans have seeds, so that the chance of a table that is right by accident is settled once.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from itertools import chain, combinations, product
 from typing import Any

@@ -1,7 +1,5 @@
 """What holds for the most likely proportions of any design and any counts."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st

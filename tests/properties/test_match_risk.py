@@ -1,7 +1,5 @@
 """What holds for the chance of a correct match, whatever the counts and the matrix."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -4,8 +4,6 @@ Fractions are compared exactly; what was given as decimals or floats has a slack
 slack decides, every answer says so.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from fractions import Fraction

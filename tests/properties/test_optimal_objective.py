@@ -1,7 +1,5 @@
 """The stated optimum of random programs: the objective of the matrix that is returned, and that of another solver."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any, NamedTuple
 

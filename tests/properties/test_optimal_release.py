@@ -1,7 +1,5 @@
 """OptimalMatrix matrices of random counts under random bounds: kept exactly, or refused with a bound that works."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Properties of the order, on designs that nobody chose."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 

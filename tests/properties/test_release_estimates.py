@@ -1,7 +1,5 @@
 """Facts that hold for every file and every matrix that keeps its counts."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

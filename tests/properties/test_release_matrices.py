@@ -1,7 +1,5 @@
 """What holds for the matrices of every release: columns sum to one, counts stay on average, zeros stay zeros."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Plans: any that can be made comes back from its text and from its tables."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Risks of whole releases against their records in fractions: stages of all kinds, keys of all kinds."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence

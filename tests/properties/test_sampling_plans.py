@@ -1,7 +1,5 @@
 """What holds for survey estimates whatever the rows: merging, scaling, order, codes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A sparse design is the dense one without its zeros, for any matrix: entries, parity, algebra, draws and file."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Names for array kinds in tests."""
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pages printed and measured by a real browser, where there is one."""
 
-from __future__ import annotations
-
 import io
 import shutil
 from collections.abc import Iterator

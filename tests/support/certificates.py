@@ -1,7 +1,5 @@
 """Certificates of every kind of design, the checker of the documentation, and ways to change a certificate."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """A chi-square test that says how often it cries wolf."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.stats import chi2
 from tests.support.arrays import Array, Real

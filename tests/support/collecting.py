@@ -1,7 +1,5 @@
 """Surveys, databases and a service for the tests of collection."""
 
-from __future__ import annotations
-
 import atexit
 import secrets
 import shutil

@@ -1,7 +1,5 @@
 """Columns of a small CSV file as arrays, for figures that are worked out by hand."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

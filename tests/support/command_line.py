@@ -1,7 +1,5 @@
 """Run the command line in this process, and check that an error looks like every error."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cache

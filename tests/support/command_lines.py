@@ -5,8 +5,6 @@ that goes wrong must not reach beyond the folder. Devices are made there, where 
 are never named.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import random

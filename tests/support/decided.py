@@ -5,8 +5,6 @@
 prints them as JSON; ``tests/unit/test_trembling.py`` compares processes that compute differently.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What a drawing looks like, as far as a test can tell: words that touch, words that leave it, colours that stay."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import xml.etree.ElementTree as ET

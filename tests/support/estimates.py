@@ -1,7 +1,5 @@
 """Designs that tests of estimates share, and estimates from counts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from maskwell import design as make_design

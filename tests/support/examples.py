@@ -1,7 +1,5 @@
 """One registry of designs, of every structure, on which the contract suites run."""
 
-from __future__ import annotations
-
 from datetime import date
 from fractions import Fraction
 

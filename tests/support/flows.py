@@ -6,8 +6,6 @@ calls in order lead from one package to another, but for the lowest, and the nam
 Several commands are divided by ``--and``, an empty line between them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import io

@@ -4,8 +4,6 @@ The process listens to what Python reports about itself (``sys.addaudithook``): 
 programs that are started. While a formula is read and worked out, there must be none of these.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import signal

@@ -3,8 +3,6 @@
 It goes on after a failure. A case is made from its number alone, so that each failure says how to run it again.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import secrets

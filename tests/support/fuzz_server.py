@@ -7,8 +7,6 @@ ending could trip over, and the child skips taking the modules apart, which woul
 ``tests.support.fuzzing`` starts the process and speaks with it over a socket.
 """
 
-from __future__ import annotations
-
 import array
 import atexit
 import gc

@@ -7,8 +7,6 @@ by the program itself, many times, and the intruder's successes are counted.
 What is held against them is what people read: the percentage in the first sentence of a release.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

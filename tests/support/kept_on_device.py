@@ -1,7 +1,5 @@
 """What the respondent's page keeps in a browser, read by another script of the same place."""
 
-from __future__ import annotations
-
 from typing import Any
 
 KEPT = """async () => {

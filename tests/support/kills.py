@@ -5,8 +5,6 @@ tried and tried again. ``tests.support.fuzzing`` runs :func:`main` in place of t
 what happens and when, as in ``SIGKILL:7``. ``FSIZE:100`` lets no file grow beyond 100 bytes, in whatever library.
 """
 
-from __future__ import annotations
-
 import errno
 import io
 import os

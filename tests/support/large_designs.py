@@ -3,8 +3,6 @@
 Each is made as its file would be read, so that whatever a stranger may send is met here.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The chance of a correct match by the plainest way: every distribution in fractions, one record at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

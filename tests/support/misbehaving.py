@@ -1,7 +1,5 @@
 """A command that does what no command may, to see that the judge of the fuzz tests notices."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

@@ -1,7 +1,5 @@
 """Elements and words of a page."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}

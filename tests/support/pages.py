@@ -1,7 +1,5 @@
 """What a page of the documentation asks its reader to save."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

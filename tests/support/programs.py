@@ -1,7 +1,5 @@
 """``python FILE`` and ``python -c PROGRAM`` for :func:`tests.support.fuzzing.run_command`, which has imported much."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every public name: those of the door, and those at the faces of the rooms."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from typing import Any

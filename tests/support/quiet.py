@@ -1,7 +1,5 @@
 """Errors about data: what they must say, and what they must keep for those who ask."""
 
-from __future__ import annotations
-
 import re
 import traceback
 from collections.abc import Iterator

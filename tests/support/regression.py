@@ -1,7 +1,5 @@
 """Plain twins of the regressions: a few lines of NumPy that work from the formulas, and made-up data."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import maskwell as mw

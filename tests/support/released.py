@@ -1,7 +1,5 @@
 """Every released table of a small file, with its probability: what exact statements about releases are checked on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """Small releases made by hand: stages from counts, rows drawn with them, and the folder written."""
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from collections.abc import Hashable, Sequence

@@ -1,7 +1,5 @@
 """A real browser and a running service, for tests of what respondents see and send."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys

@@ -5,8 +5,6 @@ it. The first bad access ends the process, and with it the test. A small program
 unless it is caught, nothing else that is found to be in order would mean anything.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -7,8 +7,6 @@ A clone is set up as by its users, so this needs the package registry; what is n
 committed is not tested. As root, the last setting runs as a user with no rights; as another user, as that user.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

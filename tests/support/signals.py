@@ -1,7 +1,5 @@
 """Signals that whoever started the tests wants ignored: SIGHUP under nohup, SIGINT in the background of a shell."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A cluster of Spark on this machine, with two workers in processes of their own; tests that need one start it once."""
 
-from __future__ import annotations
-
 import gc
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Surveys from one flat list of options, for tests that go through many of them."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Many small cases in one test: a test of its own for each would take longer to start and to report than to run."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps

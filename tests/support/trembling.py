@@ -12,8 +12,6 @@ process and order, as on one processor of another kind. Integers and fractions s
 ``a ** b`` cannot be reached from outside.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import importlib.abc

@@ -5,8 +5,6 @@ an estimate. Constants below ``SLACK_LIKE`` are slack themselves. Comparisons th
 that was typed. The rooms below ``estimation`` compare exact fractions.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Every measurement is run by ``make bench`` and has its section on the page about speed."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

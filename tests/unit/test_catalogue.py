@@ -1,7 +1,5 @@
 """Every sentence of the catalogue is said somewhere, every code that is raised has one, and its fields are given."""
 
-from __future__ import annotations
-
 import ast
 import pickle
 import string

@@ -1,7 +1,5 @@
 """The judge of the fuzz tests is judged: what it must notice, and that its processes are those of the real command."""
 
-from __future__ import annotations
-
 import os
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Rules of the house that no other tool checks."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import json

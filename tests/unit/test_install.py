@@ -1,7 +1,5 @@
 """Setting up shows how far it is, on a terminal and in a log, and what pip said when it fails."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

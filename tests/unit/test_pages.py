@@ -1,7 +1,5 @@
 """The pages of the documentation: their formulas become MathML, and the citation names this version."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

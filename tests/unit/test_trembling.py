@@ -1,7 +1,5 @@
 """A trembling run computes differently in the last bits, alike wherever it is repeated; what is decided stays."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

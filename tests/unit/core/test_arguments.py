@@ -1,7 +1,5 @@
 """What functions say to arguments of the wrong kind: the kind that is needed, and a line that can be pasted."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

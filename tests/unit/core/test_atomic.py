@@ -1,7 +1,5 @@
 """Files that appear whole or not at all: who may read them, and what is left after a run was killed."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import stat

@@ -1,7 +1,5 @@
 """Cells: sums of rows that merge in any order, and their keys, also where a machine word does not hold them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Documents of every kind are read one way: whole, bounded, UTF-8, and only if all readers would read the same."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Draws from words: every word of a small width is tried, and the outcomes counted."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, pairwise

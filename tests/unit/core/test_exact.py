@@ -1,7 +1,5 @@
 """Numbers without rounding."""
 
-from __future__ import annotations
-
 import math
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction

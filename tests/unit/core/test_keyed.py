@@ -1,7 +1,5 @@
 """Draws kept by a key: the published construction, order and kinds of ids, that a key never shows, and its file."""
 
-from __future__ import annotations
-
 import copy
 import errno
 import hashlib

@@ -1,7 +1,5 @@
 """What an output may replace, what it is written into, and who wins where two write to the same place."""
 
-from __future__ import annotations
-
 import errno
 import os
 import socket

@@ -1,7 +1,5 @@
 """Numbers are printed alike whatever the last bits of a computation are."""
 
-from __future__ import annotations
-
 import math
 import struct
 from decimal import ROUND_HALF_UP, Decimal

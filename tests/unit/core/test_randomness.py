@@ -1,7 +1,5 @@
 """Where random words come from: known answers, and no word handed out twice."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Reports and their texts; counts: mergeable, whole, and of one design."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Texts that people read, by example: parts of messages, shares in percent, numbers and labels as they are typed."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Verdicts are the same whatever the last bits of a computation are."""
 
-from __future__ import annotations
-
 import math
 import operator
 from fractions import Fraction

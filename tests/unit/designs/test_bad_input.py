@@ -1,7 +1,5 @@
 """Bad input: one error of the right class that names the value and says what to do."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Baskets: what a product of bits says about each item, both parities, and its draws."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """What structured designs answer for a million categories: the same as the long way, in a few steps."""
 
-from __future__ import annotations
-
 import math
 import sys
 import tracemalloc

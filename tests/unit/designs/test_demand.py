@@ -1,7 +1,5 @@
 """Asked for a parity, a design never exceeds it and falls short by less than a billionth."""
 
-from __future__ import annotations
-
 import math
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction

@@ -3,8 +3,6 @@
 ``make sanitize`` runs this with AddressSanitizer, which ends the process at the first wrong access.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Any

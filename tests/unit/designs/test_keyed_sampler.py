@@ -1,7 +1,5 @@
 """Sampling by record: exact, whatever the order, the batches and the kernels."""
 
-from __future__ import annotations
-
 import pickle
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Designs of a size that people really use: nothing is written out, overflows, or is refused by accident."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import reduce
 

@@ -3,8 +3,6 @@
 A misread array can end the process, so each case runs in a process of its own.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

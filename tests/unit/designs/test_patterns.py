@@ -1,7 +1,5 @@
 """Admissible designs as sets with weights."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations
 from typing import Any

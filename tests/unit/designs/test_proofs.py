@@ -1,7 +1,5 @@
 """Proofs that one design is made from another, checked in fractions, and the garblings that they hold."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Linear algebra in fractions."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Merged rows of a matrix, and the one order of rows in which a design and its mirror image are alike."""
 
-from __future__ import annotations
-
 import random
 import sys
 from collections.abc import Callable

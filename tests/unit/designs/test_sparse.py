@@ -1,7 +1,5 @@
 """Sparse designs beyond the contract: every way to make one, draws equal to the dense twin's, and large ones."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import cache

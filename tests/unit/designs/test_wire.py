@@ -1,7 +1,5 @@
 """Design files: every emitted one fits the schema, no changed one is read."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

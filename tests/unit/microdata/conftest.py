@@ -1,7 +1,5 @@
 """Fixtures for the tests of releases."""
 
-from __future__ import annotations
-
 import pytest
 
 from maskwell.plots import Picture

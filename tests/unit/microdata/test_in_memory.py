@@ -1,7 +1,5 @@
 """Tables in memory, released in their own kind; and rules that name a few labels of an unchanged column."""
 
-from __future__ import annotations
-
 import csv
 import json
 import random

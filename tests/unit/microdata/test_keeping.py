@@ -1,7 +1,5 @@
 """What a plan asks for in numbers is kept by every record it covers, or the release is refused."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Recodes of a plan: as if the file had been recoded by hand before; nothing public tells what the columns held."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

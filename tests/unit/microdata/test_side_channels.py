@@ -1,7 +1,5 @@
 """Unchanged columns that identify records or give protected ones away: refused, accepted or named, in all rows."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

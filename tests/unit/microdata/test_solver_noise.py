@@ -1,7 +1,5 @@
 """Matrices and kept draws do not depend on the last bits, or on the choice, of a solver."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Respondents divided among strata and among samples."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

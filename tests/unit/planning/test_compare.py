@@ -1,7 +1,5 @@
 """Designs are compared at equal protection, or not by variance at all."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Improvement: what comes back for designs of every kind, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import math
 from fractions import Fraction

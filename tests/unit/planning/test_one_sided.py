@@ -1,7 +1,5 @@
 """Improvement when one category is sensitive."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """Which design tells more: every way of settling it, its proof, and what is left undecided."""
 
-from __future__ import annotations
-
 import math
 import random
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Respondents, margins, power and detectable differences with a given design."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Several questions under one demand: parities multiply, sums over combinations, and which way is better."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Devices tuned to a given protection."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

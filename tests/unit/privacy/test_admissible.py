@@ -1,7 +1,5 @@
 """Admissible or not, and why: the exact answer against the matrix written out, and the reasons in words."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

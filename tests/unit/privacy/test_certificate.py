@@ -1,7 +1,5 @@
 """Certificates: what they claim is so, both programs agree on them, and no change of a digit goes unnoticed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """The bound that curves put on parity: exact for tables, never unsafe for functions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Beliefs after a report, how far reports speak for sensitive categories, and jeopardy."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The one rule: exact for fractions, a slack of 1e-9 for decimals, none for bounds that must not be reached."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Decks, dice tables and spinners realise the design that they were made from, card by card."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import product

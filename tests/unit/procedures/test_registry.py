@@ -1,7 +1,5 @@
 """The table of procedures: what a program can build from it without knowing any of them."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import math

@@ -1,7 +1,5 @@
 """A wrong share of the innocuous trait."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Devices for several categories, and for sets of items."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Devices that need another sample, and those that tell more of a person than the sensitive answer."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

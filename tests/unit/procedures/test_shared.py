@@ -1,7 +1,5 @@
 """One draw for several questions."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

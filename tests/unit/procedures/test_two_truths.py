@@ -1,7 +1,5 @@
 """Devices for one sensitive category and its complement."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """What respondents are told is literally true of the design."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from tests.support.examples import numbered

@@ -1,7 +1,5 @@
 """What the sheets of a device say besides the rule itself."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from fractions import Fraction

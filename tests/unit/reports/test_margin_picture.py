@@ -1,7 +1,5 @@
 """The picture of a margin against the number of respondents."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

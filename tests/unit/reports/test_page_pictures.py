@@ -1,7 +1,5 @@
 """The pictures of the pages show what the code would draw today, as far as words tell."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import xml.etree.ElementTree as ET

@@ -1,7 +1,5 @@
 """The report for a disclosure board, and the same in a terminal: from a small release, as it would be made."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace

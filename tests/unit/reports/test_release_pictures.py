@@ -1,7 +1,5 @@
 """Pictures of a release from their parts: what they hold, what they say, and that words neither touch nor leave."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 

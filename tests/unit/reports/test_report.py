@@ -1,7 +1,5 @@
 """A report is one value, written for a terminal, for a notebook and for a page; numbers and labels in it."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """What is printed neither sounds more private than it is, nor changes with the last bit of a computation."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

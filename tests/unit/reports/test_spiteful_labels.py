@@ -1,7 +1,5 @@
 """Labels with signs that no drawing, page or metadata can hold, or that would be taken for something else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from xml.etree import ElementTree as ET
 

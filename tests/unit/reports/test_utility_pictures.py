@@ -1,7 +1,5 @@
 """Pictures of what a release does to associations and to precision."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Designs that are made of a matrix, of assumed shares or of other designs, by the same verb as all families."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Standard errors that are shown are never below what the device adds, and rows of pictures name their intervals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

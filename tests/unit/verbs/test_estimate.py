@@ -1,7 +1,5 @@
 """estimate and tabulate as calls of the library: what ``maskwell estimate`` tells, from any kind of table."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Counts that 64 bits do not hold are refused, never wrapped around; shares do not depend on the unit of weights."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

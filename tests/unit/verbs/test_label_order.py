@@ -1,7 +1,5 @@
 """The order of categories and domains: the one that a file, a table or a plan gives them, else their natural order."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``mine`` from Python: every kind of table, what a result answers, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

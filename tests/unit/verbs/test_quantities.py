@@ -1,7 +1,5 @@
 """Combined categories, contrasts, ratios, differences between groups, chosen rows: against sums done by hand."""
 
-from __future__ import annotations
-
 from itertools import product
 from math import factorial, prod
 from typing import Any

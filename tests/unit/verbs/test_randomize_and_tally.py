@@ -1,7 +1,5 @@
 """randomize and tally as calls of the library: any kind of table or file in, the same kind out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """publish: one verb for files and tables, into a folder or back into memory."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

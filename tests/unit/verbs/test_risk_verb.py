@@ -1,7 +1,5 @@
 """``risk`` as a call: tables in memory and files, before and after a release."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

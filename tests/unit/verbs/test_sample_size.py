@@ -1,7 +1,5 @@
 """One call says how many to ask with chosen designs; it asks the computation that fits what was given."""
 
-from __future__ import annotations
-
 import pytest
 
 import maskwell as mw

@@ -1,7 +1,5 @@
 """Tables of a released file: against formulas written out, against every outcome, and what is refused."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from itertools import product

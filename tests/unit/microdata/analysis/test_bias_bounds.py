@@ -1,7 +1,5 @@
 """Bounds of what randomization did to tables that it does not keep: against the worst that can happen."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Weighted tables of a released file, published matrices, missing values; which tables may be counted as they stand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product

@@ -1,7 +1,5 @@
 """The last look at a public folder: a clean one passes, and every kind of leak is found."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

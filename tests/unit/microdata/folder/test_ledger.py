@@ -1,7 +1,5 @@
 """The ledger of a data set: what it says of earlier releases, what they tell together, and that it never lies."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

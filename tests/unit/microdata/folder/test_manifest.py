@@ -1,7 +1,5 @@
 """A release folder appears whole or not at all, later changes are told, and nothing public tells an internal hash."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

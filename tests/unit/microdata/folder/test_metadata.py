@@ -1,7 +1,5 @@
 """Codebook, data package and DDI file: what they hold, and that nothing a label holds can break them."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

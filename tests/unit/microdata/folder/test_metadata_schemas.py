@@ -10,8 +10,6 @@ with the one dated 2014-01-28 that the R package rddi has, which differs in its 
 here that our schema accepts and refuse every one that it refuses.
 """
 
-from __future__ import annotations
-
 import gc
 import gzip
 import json

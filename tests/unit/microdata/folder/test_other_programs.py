@@ -1,7 +1,5 @@
 """What users of R and Stata get: matrices in plain decimals, and lines that give the numbers of the command."""
 
-from __future__ import annotations
-
 import csv
 import shutil
 import subprocess

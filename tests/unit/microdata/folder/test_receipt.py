@@ -1,7 +1,5 @@
 """Receipts: what they hold, what the public one never holds, reading them back; and matrices that tell the counts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

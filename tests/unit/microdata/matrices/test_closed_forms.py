@@ -1,7 +1,5 @@
 """Closed forms, and matrices within cells: edge cases, and what an invariant matrix tells."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The inverse-frequency method: theta for large and for small blocks, and blocks that are large enough."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from math import comb

@@ -1,7 +1,5 @@
 """Bounds, read exactly and checked once; and diagonals lowered until the risk is what it may be."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any

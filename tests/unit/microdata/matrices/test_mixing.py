@@ -1,7 +1,5 @@
 """Mixing by cell size: the matrix against its formula in fractions, its bound against exact risks and an intruder."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from typing import Any

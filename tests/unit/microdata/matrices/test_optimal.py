@@ -1,7 +1,5 @@
 """The optimal matrix: what it keeps, never does, and refuses; and from floats to integers that keep everything."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Whole flows, how they are drawn, and records that change by them."""
 
-from __future__ import annotations
-
 import pickle
 from fractions import Fraction
 from itertools import permutations

@@ -1,7 +1,5 @@
 """Plans to start from, made from files with columns of every type: they work as they are, and say what was guessed."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Hashable, Mapping
 from itertools import combinations

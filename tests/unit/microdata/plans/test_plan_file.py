@@ -1,7 +1,5 @@
 """Plans as files: what is read, what is written back, every way to get it wrong; and what their rules forbid."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """From sdcMicro: what pram was told, as a plan; its matrices, with rows as truths."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

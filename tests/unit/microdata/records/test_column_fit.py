@@ -1,7 +1,5 @@
 """How well other columns go with keys, against the same counted row by row."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations, pairwise
 from math import log

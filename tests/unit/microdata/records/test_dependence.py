@@ -1,7 +1,5 @@
 """What unchanged columns tell: counted in all rows, exactly where tables are small, in bounded memory where not."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections import Counter
 from decimal import Decimal

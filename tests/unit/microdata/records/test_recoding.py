@@ -1,7 +1,5 @@
 """Columns that become coarser as they are read: the same as by hand, in every kind of table, and nothing old stays."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 from pathlib import Path

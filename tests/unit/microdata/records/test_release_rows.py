@@ -1,7 +1,5 @@
 """One pass over the rows of a release: states found, draws made, missing values and other columns left alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any

@@ -3,8 +3,6 @@
 That all numbers follow from the records, whatever the stages, tests/properties/test_release_risk_by_records.py shows.
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

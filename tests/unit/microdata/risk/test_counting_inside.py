@@ -1,7 +1,5 @@
 """Unchanged columns inside whose cells records are counted: against every release of small files."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from itertools import product

@@ -1,7 +1,5 @@
 """The risk of a whole file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

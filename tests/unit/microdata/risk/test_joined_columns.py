@@ -1,7 +1,5 @@
 """The share of right picks of somebody who weighs other columns, against all files that can be released."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace

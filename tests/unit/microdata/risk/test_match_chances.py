@@ -1,7 +1,5 @@
 """The chance of a correct match: of one record, all cells, and the very file that is released, against fractions."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Two releases of one record: exact parities of all paths of its truth, against every word that the draws can read."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """The risk of keys and sensitive columns, also of those that hold randomized reports."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """Households with one draw, against an intruder who uses all that is public: releases of a small file are listed."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence

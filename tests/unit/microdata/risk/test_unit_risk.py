@@ -1,7 +1,5 @@
 """The risk of households and other units, against a slow twin and an intruder; and what shows who belongs together."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from dataclasses import replace

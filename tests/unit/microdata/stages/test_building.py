@@ -1,7 +1,5 @@
 """From plans and counts to stages: states, cells, rules, and the errors that name what is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import replace
 from datetime import date

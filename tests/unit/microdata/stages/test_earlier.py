@@ -1,7 +1,5 @@
 """Matrices of an earlier release on another file, and what a randomization achieves, measured on its matrix."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Hashable

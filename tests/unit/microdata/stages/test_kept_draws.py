@@ -1,7 +1,5 @@
 """Stages whose draws may be kept: what names them, and kept reports that are randomized once more."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a release is good for: distances, associations, inflation, expected tables, regressions; which one is better."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from itertools import product
 
