@@ -1,34 +1,19 @@
-"""Every error maskwell raises on purpose, in one tree.
+"""Every error maskwell raises on purpose, in one tree; each class says below what it is for.
 
 ::
 
     MaskwellError
-    ├── InputError (also ValueError)          something given is not allowed
-    │   ├── MatrixError                       not a transition matrix
-    │   │   └── OrientationError              rows sum to one instead of columns
-    │   ├── ParameterError                    a number outside its range
-    │   ├── LabelError                        duplicated or unusable category labels
-    │   │   └── UnknownCategoryError          a value that the categories do not hold
-    │   ├── MissingValueError                 missing values without a policy for them
-    │   ├── ReportError                       reports that do not belong to the design
-    │   ├── DesignFileError                   a design file that cannot be read or was changed
-    │   ├── CertificateError                  a file that is no certificate
-    │   ├── DataFileError                     a data file that cannot be read or written
-    │   ├── TooLargeError                     asked to write out something huge
-    │   ├── NotIdentifiableError              the design cannot give back the proportions
-    │   ├── CountsError                       counts or weights that cannot be any
-    │   ├── PlanError                         a release plan that cannot be read or contradicts itself
-    │   │   └── InfeasibleError               bounds that no matrix keeps together
-    │   ├── EditRuleError                     records that a rule of the plan forbids
-    │   ├── NotInvariantError                 a matrix that does not keep the counts it should keep
-    │   └── PublishError                      something that must not be published
-    ├── WrongTypeError (also TypeError)       a value of the wrong kind
-    └── MissingExtraError (also ImportError)  an optional part is not installed
+    ├── InputError (also ValueError)
+    │   ├── MatrixError, and below it OrientationError
+    │   ├── LabelError, and below it UnknownCategoryError
+    │   ├── PlanError, and below it InfeasibleError
+    │   └── ParameterError, MissingValueError, ReportError, DesignFileError, CertificateError, DataFileError,
+    │       TooLargeError, NotIdentifiableError, CountsError, EditRuleError, NotInvariantError, PublishError
+    ├── WrongTypeError (also TypeError)
+    └── MissingExtraError (also ImportError)
 
-Beside the tree stands ``LeftoverWarning`` (a UserWarning), for data that a killed run left behind.
-
-Each error says what was given and what is allowed (``message``) and what to do next (``hint``), names itself with a
-stable ``code`` for programs, and carries the offending objects in ``objects``.
+Each says what was given and what is allowed (``message``) and what to do next (``hint``), names itself with a stable
+``code`` for programs, and carries the offending objects in ``objects``.
 
 **Values of a data file are never part of a message or a hint**: they are confidential, and messages end up in logs.
 A message names the column and the row; the values stand in ``values`` (a text) and ``objects``, for those who ask.

@@ -6,11 +6,8 @@
     text = "the shares of {column!r} sum to {total:.3f}, not to 1"
     hint = "give shares of all categories, or leave out {option:shares}"
 
-Fields are those of ``str.format``; their values are given where the error is raised or the note is made. Two fields are
-always there and say the same in both languages: ``{option:missing|drop}`` is ``--missing drop`` to somebody at the
-command line and ``missing="drop"`` to somebody who writes Python, and ``{either:--rows|from_rows}`` gives one of two.
-
-Files are read when the first sentence is asked for, and of a file only the table of that sentence.
+Fields are those of ``str.format``. ``{option:missing|drop}`` is ``--missing drop`` to somebody at the command line and
+``missing="drop"`` to somebody who writes Python, and ``{either:--rows|from_rows}`` gives one of two.
 """
 
 from __future__ import annotations

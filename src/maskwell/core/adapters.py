@@ -1,9 +1,4 @@
-"""What the engines know of table libraries, handed in from above: the rooms of the mathematics import none.
-
-For each library there is how its adapter is loaded, which sees columns of the library as arrays and makes such columns
-again; that happens when the first column of the library is met. This file imports next to nothing, so that handing in
-costs nothing.
-"""
+"""How adapters of table libraries are loaded, handed in from above: the rooms of the mathematics import no library."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Arguments: the kinds of arrays that travel between rooms, and what functions say where one is of the wrong kind.
+"""The kinds of arrays that travel between rooms, and one sentence for each where an argument is of the wrong kind.
 
-There is one sentence for each kind, said before the work begins. Messages name the argument and the kind of thing that
-was given, never its value, which may be confidential. Numbers that come with data (counts, weights, chances of being
-drawn, populations) are checked and never mended.
+Messages name the argument and the kind of thing given, never its value, which may be confidential.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Files and folders that appear whole or not at all: written beside under another name, brought to disk, then renamed.
 
-Afterwards there is the whole output, what was there before, or nothing. A free name is taken without replacing what
-somebody else may have put there meanwhile; ``force`` replaces a regular file, and nothing else. Devices and pipes are
-written into, at the end and all at once. Until it has its name only its owner may look into an output. What a run left
-that was killed outright is found by the next one that writes to the same place (:mod:`maskwell.core.leftovers`).
+``force`` replaces a regular file and nothing else; devices and pipes are written into, at the end and all at once.
+What a killed run left is found by the next that writes to the same place (:mod:`maskwell.core.leftovers`).
 """
 
 from __future__ import annotations
@@ -134,10 +132,9 @@ def partial_folder(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def scratch_file(target: Path, name: str, write: Callable[[Path], None]) -> Iterator[Path]:
-    """A path that ``write`` puts true records in, for this process to read; they are gone when the process is.
+    """A path that ``write`` puts true records in: a file without a name, gone when the process is.
 
-    They lie in a file without a name, which the system frees however the process ends. What a kill leaves is a link to
-    it in a folder beside ``target``; only where there is no ``/proc`` the path is a file in that folder.
+    What a kill leaves is a link to it beside ``target``; only without ``/proc`` the path is a file in that folder.
     """
     with ExitStack() as stack:
         try:

@@ -1,8 +1,4 @@
-"""Categories: ordered distinct labels with codes 0..k-1, and columns of any library turned into codes and back.
-
-Lists, tuples and numpy arrays are handled here. Other libraries have an adapter (:mod:`maskwell.core.adapters`), which
-sees their columns as numpy arrays and makes such columns again.
-"""
+"""Categories: ordered distinct labels with codes 0..k-1, and columns of any library turned into codes and back."""
 
 from __future__ import annotations
 
@@ -46,11 +42,7 @@ SHOWN = 10
 
 @dataclass(frozen=True)
 class Encoded:
-    """A column turned into codes.
-
-    ``codes``: (n,) codes into ``categories``; ``n_missing``: how many rows had no value; ``kept``: which rows are left
-    when some were dropped (``missing="drop"``), None when all are.
-    """
+    """Codes of a column, how many rows had no value, and which are ``kept`` where some were dropped (None: all)."""
 
     codes: Codes
     n_missing: int
@@ -60,10 +52,7 @@ class Encoded:
 
 @dataclass(frozen=True, repr=False)
 class Categories:
-    """Ordered distinct labels, each with a code 0..k-1.
-
-    Labels may be of any hashable kind. Labels that compare equal in Python (1, 1.0 and True) are one label. The
-    integers 0..k-1 are kept as a ``range``, which costs nothing however many they are.
+    """Ordered distinct labels of any hashable kind, each with a code 0..k-1; 1, 1.0 and True are one label.
 
     >>> answers = Categories.of(["never", "once", "often"])
     >>> encoded = answers.encode(["often", "never", None], missing="drop")
@@ -85,22 +74,14 @@ class Categories:
 
     @classmethod
     def numbered(cls, k: int) -> Categories:
-        """Categories labelled 0..k-1.
-
-        >>> len(Categories.numbered(10**6))
-        1000000
-        """
+        """Categories labelled 0..k-1, kept as a ``range`` however many they are."""
         given: Any = k
         if not isinstance(given, int | np.integer) or isinstance(given, bool) or not 1 <= int(given) < 1 << 32:
             raise ParameterError("k-is-not-a-whole-number", k_shown=shown_short(k), value_sub=2**32 - 1, k=k)
         return cls(range(int(k)))
 
     def with_missing(self, label: Hashable = "missing") -> Categories:
-        """Copy with one more category, last, for missing values.
-
-        >>> Categories.of(["no", "yes"]).with_missing().labels
-        ('no', 'yes', 'missing')
-        """
+        """Copy with one more category, last, for missing values."""
         return Categories.of([*self.labels, label])
 
     def __getstate__(self) -> dict[str, Any]:
@@ -115,11 +96,7 @@ class Categories:
         return f"Categories({self._shown(36)})"
 
     def code(self, label: Hashable) -> int:
-        """Code of one label.
-
-        >>> Categories.of(["no", "yes"]).code("yes")
-        1
-        """
+        """Code of one label."""
         code = int(self._finder("O", "value")([label])[0])
         if code == len(self):
             raise UnknownCategoryError(

@@ -1,8 +1,4 @@
-"""How results show themselves: plain values for JSON, frames, tables for notebooks and papers, and pictures.
-
-Results live below the rooms that draw and print them. The door of the package registers where renderers are found, and
-a result asks for one by its name.
-"""
+"""How results show themselves. The door of the package registers where renderers are found; results ask by name."""
 
 from __future__ import annotations
 
@@ -46,11 +42,7 @@ class Inside(property, Generic[T]):
 
 
 class Result:
-    """A result that shows itself: in a notebook, as a frame, as a table for a paper, and as a picture.
-
-    A class gives ``to_dict``. The rest follows from its report, which is what the command of that name prints, and
-    from its picture; ``reports/renderers.py`` knows both.
-    """
+    """A result that shows itself: a class gives ``to_dict``, the rest follows from its report and its picture."""
 
     LINES: ClassVar[str] = ""
     """The entry of ``to_dict`` that has a line for each row of ``to_frame``; without one the result is one row."""

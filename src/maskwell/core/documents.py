@@ -1,8 +1,6 @@
 """Documents that somebody else wrote: read whole, up to a size, as UTF-8, and taken apart as JSON or TOML.
 
-What cannot be one is told in a line before any work is done: a file without an end, text that is not UTF-8, nesting
-without an end, a key that occurs twice, half a character, a number with a million digits. For what maskwell writes
-itself there are values in the form that JSON can hold, and fingerprints: a hash of the canonical JSON form.
+For what maskwell writes itself: values in the form that JSON can hold, and fingerprints of the canonical form.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Exact draws, one at a time, from a run of random words: the definition that every sampler must reproduce.
 
-A uniform number U in [0, 1) is read word by word, as the digits of a binary expansion, and only as far as needed: most
-draws are settled by the first words, and a tie with a threshold is settled by the next. So any fraction, with any
-denominator, is drawn with exactly its probability, without big numbers on the usual path. A choice among n equally
-likely values multiplies one word by n and rejects the few words that would favour some values.
-
-The width of a word is a parameter (32 bits in production), so that tests can try every word of a small width.
+A uniform number U in [0, 1) is read word by word, as the digits of a binary expansion, and only as far as needed: a tie
+with a threshold is settled by the next word. So any fraction is drawn with exactly its probability. The width of a word
+is a parameter (32 bits in production), so that tests can try every word of a small width.
 """
 
 from __future__ import annotations
@@ -71,10 +68,7 @@ def coin(probability: Fraction, words: WordReader) -> bool:
 
 
 def choice(count: int, words: WordReader) -> int:
-    """One of 0..count-1, each with exactly the same probability.
-
-    Source: after [Lemire2019], with rejection.
-    """
+    """One of 0..count-1, each with exactly the same probability. Source: after [Lemire2019], with rejection."""
     return choice_from(words.next(), count, words)
 
 
@@ -99,10 +93,7 @@ def interval(numerators: Sequence[int], denominator: int, words: WordReader) -> 
 
 
 def others(count: int, total: int, words: WordReader) -> set[int]:
-    """A set of ``count`` of 0..total-1, all sets equally likely.
-
-    Source: Floyd's method, after [Bentley1987].
-    """
+    """A set of ``count`` of 0..total-1, all sets equally likely. Source: Floyd's method, after [Bentley1987]."""
     chosen: set[int] = set()
     for last in range(total - count, total):
         pick = choice(last + 1, words)

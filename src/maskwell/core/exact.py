@@ -1,8 +1,4 @@
-"""Numbers without rounding: reading what a user typed, and bounds that err towards privacy.
-
-A probability that is sampled is always a :class:`~fractions.Fraction`. A demand may be irrational
-(``gamma = e**epsilon``); then the functions ending in ``_below`` return a fraction that never exceeds it.
-"""
+"""Numbers without rounding: reading what a user typed, and bounds (``_below``) that never exceed what was demanded."""
 
 from __future__ import annotations
 
@@ -35,10 +31,7 @@ _ROUND_DIGITS = 3  # of a number that people take for exact
 
 
 def as_fraction(value: Number, name: str = "number") -> Fraction:
-    """The exact fraction that a number stands for.
-
-    A float is read by its shortest decimal text, so that ``0.7`` means 7/10, as the person who typed it meant.
-    """
+    """The exact fraction that a number stands for; a float by its shortest decimal text, so that ``0.7`` means 7/10."""
     if type(value) is Fraction and type(value.numerator) is type(value.denominator) is int:
         return value  # the common case among a million; others may hold integers of NumPy
     if type(value) is int:
@@ -106,10 +99,7 @@ def _too_long(name: str, most: int = MOST_DIGITS) -> ParameterError:
 
 
 def safe_below(value: Number, name: str = "number") -> Fraction:
-    """A fraction that exceeds neither reading of a float: its decimal text or its binary value.
-
-    ``0.1`` is stored as a little more than one tenth, ``0.3`` as a little less; a privacy bound must hold for both.
-    """
+    """A fraction that exceeds neither reading of a float, its decimal text or its binary value."""
     return min(_readings(value, name))
 
 
@@ -129,10 +119,7 @@ def is_float(value: object) -> bool:
 
 
 class GivenDecimal(Fraction):
-    """A parameter that was given as a decimal or a float, and so may stand for a number nearby, as 0.3333 for 1/3.
-
-    It is the fraction of its decimal text; arithmetic makes plain fractions of it.
-    """
+    """A parameter given as a decimal or a float, which may stand for a number nearby, as 0.3333 for 1/3."""
 
     __slots__ = ()
 
@@ -178,11 +165,7 @@ def floor_to(value: Fraction, bits: int) -> Fraction:
 
 
 def resolution(gamma: Fraction, k: int) -> int:
-    """Bits to keep when rounding the probabilities of a design of parity ``gamma`` over ``k`` categories.
-
-    The relative loss of parity is at most about ``k * gamma / 2**bits``: below 1e-10 with this choice. Two words serve
-    until k or gamma is large.
-    """
+    """Bits to keep when rounding a design: it loses about ``k * gamma / 2**bits`` of its parity, below 1e-10 of it."""
     beyond = math.ceil(gamma).bit_length() + k.bit_length() - 28
     return 64 + 32 * -(-max(0, beyond) // 32)
 

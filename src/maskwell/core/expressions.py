@@ -1,7 +1,6 @@
-"""One reader for expressions that users type: in formulas, in designs such as ``warner(p=p1)``, in quantities.
+"""One reader for expressions that users type, as ``warner(p=p1)``: tokens, then a tree of five kinds of node.
 
-Text becomes tokens, tokens become a tree of the five kinds of node below. Nothing is evaluated, and no text reaches
-Python's own parser: what a name or a call means, and whether it is allowed, is decided by the module that asked.
+No text reaches Python's own parser; what a name or a call means is decided by the module that asked.
 """
 
 from __future__ import annotations

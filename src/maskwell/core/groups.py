@@ -1,8 +1,6 @@
 """Rows put into groups: by the labels of one column (Factor), or by the codes of several at once (Groups, keys).
 
-The labels of a factor come sorted, so that its codes do not depend on the order of the rows or of the batches. A key is
-one number for each combination of codes, in mixed radix, the first column slowest. A machine word holds keys below
-:data:`LARGEST_KEY`; what needs more is renumbered on the way, or counted in Python's integers (:func:`joint_keys`).
+A key is one number for each combination of codes, in mixed radix, the first column slowest.
 """
 
 from __future__ import annotations
@@ -176,10 +174,7 @@ def possible_cells(sizes: Iterable[int]) -> int:
 
 
 def joint_keys(columns: Sequence[Array], sizes: Sequence[int], rows: int, *, first: int = 0) -> Array:
-    """The key of each row; machine words where they hold all keys, else Python's integers.
-
-    ``first`` is the lowest code: -1 where that stands for a missing value, which ``sizes`` counts too.
-    """
+    """The key of each row; ``first`` is -1 where that code stands for a missing value, which ``sizes`` counts too."""
     keys = np.zeros(rows, dtype=np.int64 if possible_cells(sizes) <= LARGEST_KEY else object)
     for codes, size in zip(columns, sizes, strict=True):
         keys *= max(1, size)

@@ -108,13 +108,7 @@ class KeyedRandom:
         return KeyedStream(self, _checked_name(variable, "variable"), _checked_name(design, "design"))
 
     def commitment(self) -> str:
-        """Names the key for a log without telling it: equal for equal keys and data sets, in hexadecimal digits.
-
-        It is a value of HMAC under the key itself, so that only whoever holds the key can check it.
-
-        >>> len(KeyedRandom.of(bytes(range(32)), "labour-2025").commitment())
-        64
-        """
+        """Names the key for a log without telling it: only whoever holds the key can check this HMAC under it."""
         return self.subkey("commitment").hex()
 
     def derived(self, draws: Iterable[tuple[str, str]]) -> DerivedKeys:
@@ -154,11 +148,7 @@ class KeyedRandom:
 
 
 class DerivedKeys(KeyedRandom):
-    """The subkeys for the draws of some variables under their designs, for workers that make these draws.
-
-    Whoever has them can repeat these draws and no others: the key cannot be worked out from them, nor can the words of
-    another variable, another design or another data set.
-    """
+    """The subkeys that some draws need, for workers: neither the key nor other draws can be worked out from them."""
 
     def __init__(self, dataset: str, subkeys: Mapping[tuple[str, ...], bytes]) -> None:
         self.dataset, self._subkeys = dataset, dict(subkeys)
@@ -202,10 +192,7 @@ class KeyedStream:
 
 
 def _words(key: bytes, names: Array, states: Array, numbers: Array) -> Words:
-    """Blocks of words with these numbers for each name and state, shape (n, 4 numbers).
-
-    No two pairs (name, state | number) give the cipher one block.
-    """
+    """Blocks of words, shape (n, 4 numbers); no two pairs (name, state | number) give the cipher one block."""
     blocks = np.repeat(names.view("<u8")[:, None, :], len(numbers), axis=1)
     blocks[:, :, 0] ^= states[:, None]
     if len(numbers) > 1 or numbers.any():
@@ -216,10 +203,7 @@ def _words(key: bytes, names: Array, states: Array, numbers: Array) -> Words:
 
 
 def _encrypted(key: bytes, blocks: Array) -> Array:
-    """AES-256 of every block of 16 bytes on its own, shape (n, 16), a stretch at a time.
-
-    Blocks that differ stay different, and every block is used once: so the cipher is a pseudo-random function.
-    """
+    """AES-256 of each block of 16 bytes on its own, in place. Every block is used once: a pseudo-random function."""
     from cryptography.hazmat.primitives.ciphers import Cipher
     from cryptography.hazmat.primitives.ciphers.algorithms import AES
     from cryptography.hazmat.primitives.ciphers.modes import ECB
@@ -268,10 +252,9 @@ def checked_key(key: bytes | str) -> bytes:
 
 
 def new_key_file(path: str | Path) -> Path:
-    """Write a new key of 256 bits, as 64 hexadecimal digits, to a file that only its owner can read.
+    """Write a new key of 256 bits, in hexadecimal digits, to a file that only its owner can read.
 
-    It is on the disk, whole, when this returns; after an error there is none. An existing file is never replaced: the
-    draws of earlier releases could not be repeated any more.
+    It is on the disk, whole, when this returns. An existing file is never replaced: its draws would be lost.
     """
     from maskwell.core.atomic import OWNER_ONLY, atomic_file
 

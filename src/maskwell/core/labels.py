@@ -1,8 +1,6 @@
 """Labels: what is allowed, what counts as missing, their texts, their JSON form, and the codes of values among them.
 
-Codes are found by one finder per kind of column, each without a Python step per row where numpy can do it. A finder
-takes a block of values and returns codes, with ``k`` (one past the last code) for values it does not hold: missing and
-unknown values, which the caller tells apart.
+A finder takes a block of values and returns codes, with ``k`` (one past the last) for missing and unknown values.
 """
 
 from __future__ import annotations
@@ -205,11 +203,7 @@ def from_json(form: Any) -> Hashable:
 
 
 def sorted_levels(labels: Iterable[Hashable], given: Iterable[Hashable] = ()) -> list[Hashable]:
-    """Labels in an order that was given, and any others after them in their natural order.
-
-    In that order numbers come first, also those that a text is or begins with, by value; then texts, and a missing
-    label last.
-    """
+    """Labels in a given order, others after them: numbers (also those that texts begin with), texts, missing last."""
     return sorted(labels, key=level_key(given))
 
 

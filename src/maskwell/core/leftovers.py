@@ -1,7 +1,4 @@
-"""Unfinished outputs: their names, who is writing them, and those that a run left that was killed.
-
-One that nobody is writing to any more is thrown away, and each is named in a :class:`LeftoverWarning`.
-"""
+"""Outputs that a killed run left unfinished: thrown away, each named in a :class:`LeftoverWarning`."""
 
 from __future__ import annotations
 

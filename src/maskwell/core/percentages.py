@@ -1,8 +1,4 @@
-"""Shares and probabilities in percent: the one place that decides their digits and the side to which they are rounded.
-
-A bound is rounded to the safe side, so that no protection reads as stronger than it is: what an intruder can reach up,
-what is guaranteed down. Other figures are rounded to the nearest digit.
-"""
+"""Shares and probabilities in percent: bounds are rounded to the safe side, other figures to the nearest digit."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""Texts that people read: parts of messages, numbers as they are printed, and what somebody else wrote made harmless.
+"""Texts that people read: parts of messages, printed numbers, and what somebody else wrote made harmless.
 
-A message and its hint are one line each, of at most 100 columns after ``error:`` and ``hint:``. In a printed number the
-last bit of a computation decides nothing: values that close to half way are rounded away from zero, and bounds are not
-moved to the next number by less than the slack of :mod:`maskwell.core.verdicts`. A label of somebody else may hold an
-escape sequence, a tag, markup or a formula: data files keep it exactly, what people look at gets it from here.
+In a printed number the last bit of a computation decides nothing: values that close to half way are rounded away from
+zero, and bounds are not moved by less than the slack of :mod:`maskwell.core.verdicts`.
 """
 
 from __future__ import annotations
@@ -230,10 +228,7 @@ _FORMULA = "=+-@＝＋－＠\t\r\n"
 
 
 def visible(text: str) -> str:
-    """A text in which signs that a terminal would obey, or that nobody would see, are written as escapes.
-
-    What is left can stand in any XML or HTML file, once ``<`` and ``&`` are escaped.
-    """
+    """A text with escapes for signs that a terminal would obey or nobody would see; XML can hold them."""
     if text.isprintable():
         return text
     return _UNSEEN.sub(lambda m: m.group().encode("unicode_escape", "surrogatepass").decode("ascii"), text)

@@ -141,13 +141,7 @@ class Stream:
 
 
 class SecureRandom:
-    """Unpredictable words: the default. Every stream has a key of its own from the operating system.
-
-    So there is nothing to share, and nothing that threads, forked children or copies could repeat.
-
-    >>> SecureRandom().private
-    True
-    """
+    """Unpredictable words: the default. Every stream has a key of its own from the operating system."""
 
     private = True
 
@@ -160,14 +154,7 @@ class SecureRandom:
 
 
 class SeededRandom:
-    """Repeatable words for tests and simulation. **Not private**: whoever knows the seed can undo the randomization.
-
-    Two files that share a seed share their words, row by row, and tell truths to whoever compares them.
-
-    >>> a, b = SeededRandom(7).stream(), SeededRandom(7).stream()
-    >>> bool((a.words(0, 3, 2) == b.words(0, 3, 2)).all())
-    True
-    """
+    """Repeatable words for tests and simulation. **Not private**: whoever knows the seed can undo the randomization."""
 
     private = False
 

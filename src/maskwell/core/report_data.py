@@ -1,7 +1,4 @@
-"""Reports as they leave a design, canonical data that say what they are, and their counts, small and mergeable.
-
-Nothing in the form of a report depends on the truth beyond what the design allows: a report is one code or one mask.
-"""
+"""Reports as they leave a design (one code or one mask each), and their counts, small and mergeable."""
 
 from __future__ import annotations
 
@@ -24,10 +21,7 @@ Encoding = Literal["codes", "bits"]
 
 @dataclass(frozen=True)
 class SetReports:
-    """The output space of a design whose report is a set of categories.
-
-    ``size`` is the number of categories in every report, or ``None`` where it varies.
-    """
+    """Reports that are sets of categories; ``size`` is how many each holds, or ``None`` where it varies."""
 
     k: int
     size: int | None
@@ -74,11 +68,7 @@ class Reports:
         return {"design": self.fingerprint, "k": self.k, "encoding": self.encoding, "private": self.private, **extra}
 
     def texts(self) -> Array:
-        """Bit masks as texts of k characters, "1" where the category is in the set, first category first.
-
-        >>> Reports("", 3, "bits", np.array([[0b101]], dtype=np.uint8)).texts().tolist()
-        ['101']
-        """
+        """Bit masks as texts of k characters, "1" where the category is in the set, first category first."""
         return np.asarray(self.ascii_texts().astype(f"U{self.k}"))
 
     def ascii_texts(self) -> Array:
@@ -276,11 +266,7 @@ class Counts(Result):
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON.
-
-        >>> Counts(np.array([3, 1]), 4, "f").to_dict()["values"]
-        [3, 1]
-        """
+        """Everything as plain values, for JSON."""
         return {
             "maskwell": "counts",
             "version": VERSION,
@@ -292,11 +278,7 @@ class Counts(Result):
 
     @classmethod
     def from_dict(cls, form: Any) -> Counts:
-        """Counts from what :meth:`to_dict` gave.
-
-        >>> Counts.from_dict(Counts(np.array([3, 1]), 4, "f", private=False).to_dict()).private
-        False
-        """
+        """Counts from what :meth:`to_dict` gave."""
         if not isinstance(form, Mapping) or form.get("maskwell") != "counts" or set(form) != KEYS:
             raise ReportError("is-not-the-json-form-of", form_kind=kind_of(form))
         if form["version"] != VERSION:

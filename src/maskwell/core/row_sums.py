@@ -1,15 +1,13 @@
-"""What an estimate from a survey needs of its rows in place of the rows, and nothing else of them.
+"""What an estimate from a survey needs of its rows in place of the rows: one line for each combination that occurs.
 
-:class:`Cells` is a mergeable table with one line for each combination of stratum, clusters, domain, sample and report
-that occurs. Numbers of rows are exact, sums of weights as exact as sums of floats are. Without clusters a row is its
-own sampling unit and needs no line of its own. Clusters are nested: the same label in two strata, or in two clusters of
-the stage above, names two clusters.
+Numbers of rows are exact, sums of weights as exact as sums of floats are. Without clusters a row is its own sampling
+unit. Clusters are nested: the same label in two strata, or in two clusters of the stage above, names two clusters.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -31,6 +29,32 @@ Labels: TypeAlias = Any  # a column of labels, or a :class:`Factor` where codes 
 
 
 @dataclass(frozen=True, eq=False)
+class Weighting:
+    """How rows were weighted: where the weights come from, and what else is summed with them.
+
+    Attributes
+    ----------
+    given
+        Whether weights were given.
+    exponent
+        The power of two by which all weights are divided; 0 unless they are too small, or too large, to be squared.
+    chance
+        Shape (lines, 1): sums of inclusion probabilities; (lines, 0) where they were not given.
+    replicates
+        Shape (lines, R): sums of replicate weights.
+    """
+
+    given: bool
+    exponent: int
+    chance: Real
+    replicates: Real
+
+    def with_sums(self, of: Callable[[Real], Real]) -> Weighting:
+        """The same with other lines, made ``of`` these."""
+        return replace(self, chance=of(self.chance), replicates=of(self.replicates))
+
+
+@dataclass(frozen=True, eq=False)
 class Cells:
     """Sums of rows by stratum, clusters, domain, sample and report.
 
@@ -47,20 +71,14 @@ class Cells:
         Rows of each line.
     weight, square
         Sums of the weights and of their squares; both equal to ``n`` without weights.
-    chance
-        Shape (lines, 1): sums of inclusion probabilities; (lines, 0) where they were not given.
+    weighting
+        How the rows were weighted.
     population
         Shape (lines, stages): how many units each stage was drawn from. No columns where that is not known.
-    replicates
-        Shape (lines, R): sums of replicate weights.
     auxiliary
         Which row of ``auxiliary.labels`` (raw bytes of p floats) each line has; one label where there is none.
-    weighted
-        Whether weights were given.
     sets
         Whether the reports are sets.
-    exponent
-        The power of two by which all weights are divided; 0 unless they are too small, or too large, to be squared.
 
     >>> batch = Cells.of([0, 1, 1], weight=[2.0, 1.0, 3.0], stratum=["a", "a", "b"])
     >>> both = batch + batch
@@ -77,12 +95,9 @@ class Cells:
     n: Array
     weight: Real
     square: Real
-    chance: Real
+    weighting: Weighting
     population: Real
-    replicates: Real
-    weighted: bool
     sets: bool = False
-    exponent: int = 0
 
     @classmethod
     def of(
@@ -146,13 +161,15 @@ class Cells:
             n=np.broadcast_to(np.int64(1), n) if times is None else times.astype(np.int64),
             weight=np.empty(0) if w is None else _times(w, times),
             square=np.empty(0) if square is None else _times(square, times),
-            chance=np.empty((n, 0)) if chances is None else _times(chances, times)[:, None],
+            weighting=Weighting(
+                given=w is not None,
+                exponent=exponent,
+                chance=np.empty((n, 0)) if chances is None else _times(chances, times)[:, None],
+                replicates=np.empty((n, 0))
+                if replicates is None
+                else np.ldexp(numbers_of_rows(replicates, "replicate weights", n, columns=True), -exponent),
+            ),
             population=np.stack(sizes, axis=1) if sizes else np.empty((n, 0)),
-            replicates=np.empty((n, 0))
-            if replicates is None
-            else np.ldexp(numbers_of_rows(replicates, "replicate weights", n, columns=True), -exponent),
-            weighted=w is not None,
-            exponent=exponent,
         )
         return lines.grouped(single=times is None)
 
@@ -205,27 +222,36 @@ class Cells:
         if not batches:
             raise InputError("there-are-no-cells-to-add")
         _check_alike(batches)
-        largest = max(batch.exponent for batch in batches)
+        largest = max(batch.weighting.exponent for batch in batches)
         batches = [batch.with_exponent(largest) for batch in batches]
         fields: dict[str, Any] = {n: Factor.joined([getattr(c, n) for c in batches], n) for n in FACTORS}
         fields |= {name: np.concatenate([getattr(c, name) for c in batches]) for name in SUMS}
+        chance, replicates = (
+            np.concatenate([getattr(c.weighting, name) for c in batches]) for name in ("chance", "replicates")
+        )
+        fields["weighting"] = replace(batches[0].weighting, chance=chance, replicates=replicates)
         stages = zip(*(c.clusters for c in batches), strict=True)
         clusters = tuple(Factor.joined(stage, f"clusters of stage {s}") for s, stage in enumerate(stages, start=1))
         return replace(batches[0], clusters=clusters, **fields).grouped()
 
     def with_exponent(self, exponent: int) -> Cells:
         """The same sums of weights, divided by another power of two."""
-        shift = self.exponent - exponent
-        if shift == 0 or not self.weighted:
+        old = self.weighting
+        shift = old.exponent - exponent
+        if shift == 0 or not old.given:
             return self
-        scaled = {name: np.ldexp(getattr(self, name), shift) for name in ("weight", "replicates")}
-        return replace(self, **scaled, square=np.ldexp(self.square, 2 * shift), exponent=exponent)
+        weighting = replace(old, exponent=exponent, replicates=np.ldexp(old.replicates, shift))
+        weight, square = np.ldexp(self.weight, shift), np.ldexp(self.square, 2 * shift)
+        return replace(self, weight=weight, square=square, weighting=weighting)
 
     def take(self, lines: Array) -> Cells:
         """Some of the lines."""
         factors: dict[str, Any] = {name: getattr(self, name).take(lines) for name in FACTORS}
         sums: dict[str, Any] = {name: getattr(self, name)[lines] for name in SUMS}
-        return replace(self, clusters=tuple(c.take(lines) for c in self.clusters), **factors, **sums)
+        weighting = self.weighting.with_sums(lambda values: values[lines])
+        return replace(
+            self, clusters=tuple(c.take(lines) for c in self.clusters), weighting=weighting, **factors, **sums
+        )
 
     def grouped(self, *, single: bool = False) -> Cells:
         """Lines with the same codes put together; ``single`` where every line is one row."""
@@ -235,7 +261,7 @@ class Cells:
         self._check_population(groups)
         one = groups.row_of_each()
         n = groups.sizes if single else _whole(groups.sums(self.n))
-        weight = groups.sums(self.weight) if self.weighted else n.astype(np.float64)
+        weight = groups.sums(self.weight) if self.weighting.given else n.astype(np.float64)
         factors: dict[str, Any] = {name: getattr(self, name).take(one) for name in FACTORS}
         return replace(
             self,
@@ -244,10 +270,9 @@ class Cells:
             report=self.report[one].astype(np.int64),
             n=n,
             weight=weight,
-            square=groups.sums(self.square) if self.weighted else weight,
-            chance=groups.sums(self.chance),
+            square=groups.sums(self.square) if self.weighting.given else weight,
+            weighting=self.weighting.with_sums(groups.sums),
             population=self.population[one],
-            replicates=groups.sums(self.replicates),
         )
 
     def _check_population(self, groups: Groups) -> None:
@@ -259,7 +284,7 @@ class Cells:
 
 
 FACTORS = ("stratum", "domain", "sample", "auxiliary")
-SUMS = ("report", "n", "weight", "square", "chance", "population", "replicates")
+SUMS = ("report", "n", "weight", "square", "population")
 
 
 def _factor(values: Labels, name: str, n: int) -> Factor:
@@ -311,8 +336,9 @@ def _taken(column: Any, rows: Array) -> Any:
 
 def _check_alike(parts: Sequence[Cells]) -> None:
     def form(cells: Cells) -> tuple[Any, ...]:
-        shapes = (len(cells.clusters), *(t.shape[1] for t in (cells.chance, cells.population, cells.replicates)))
-        return (*shapes, cells.weighted, cells.sets, cells.auxiliary.labels.dtype)
+        how = cells.weighting
+        columns = (table.shape[1] for table in (how.chance, cells.population, how.replicates))
+        return (len(cells.clusters), *columns, how.given, cells.sets, cells.auxiliary.labels.dtype)
 
     if len({form(cells) for cells in parts}) > 1:
         raise InputError("these-batches-were-not-counted-alike")

@@ -1,18 +1,14 @@
 """Comparing a computed number with a limit: the last bit of a computation decides nothing.
 
-A sum taken in another order differs in its last bits, so a bare ``value <= limit`` would give one verdict here and
-another one there wherever the exact value equals the limit. Whatever is met or not, refused or released is decided
-here:
+Whatever is met or not, refused or released is decided here::
 
     tied       value = limit                              where both are integers or fractions
                |value - limit| <= 1e-9 scale              otherwise
     at_most    below or tied        below    <  and not tied
     at_least   above or tied        above    >  and not tied
 
-where ``scale`` is the larger size of the two numbers, or that of the numbers they were computed from if the caller
-gives it: a probability near zero that is one minus another one has the errors of one. A caller that must err chooses
-the comparison that counts a tie for the safe side. NaN is neither below, above nor tied. Fractions are not rounded
-before they are compared: keep a limit as the fraction that was typed, and the verdict is exact.
+where ``scale`` is the larger of the two, or of the numbers they were computed from. A caller that must err chooses the
+comparison that counts a tie for the safe side. NaN is neither below, above nor tied.
 """
 
 from __future__ import annotations

@@ -12,11 +12,7 @@ from maskwell.errors import ParameterError
 
 @dataclass(frozen=True)
 class Asked:
-    """A bound on parity.
-
-    ``exact`` never exceeds what was asked; ``rounded`` tells that it stands for an irrational number, so that the
-    probabilities of the design are rounded.
-    """
+    """A bound on parity that never exceeds what was asked; ``rounded`` where it stands for an irrational number."""
 
     name: str
     text: str

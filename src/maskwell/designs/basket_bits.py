@@ -1,14 +1,9 @@
-"""Baskets: sets of items, each item a bit that is kept or flipped on its own.
-
-A product of designs for 1 (the item is in the basket) and 0 (it is not) randomizes a basket of M items. Its 2^M cells
-are never numbered: whoever draws, counts or estimates asks for the bits, one item after the other. With
+"""Baskets: sets of items, each item a bit that is kept or flipped on its own; the 2^M cells are never numbered.
 
     s_a = Pr(report 1 | truth 1),   t_a = Pr(report 0 | truth 0)
 
-for item a, a report is at most ``max(s_a / (1 - t_a), t_a / (1 - s_a))`` times likelier with the item than without it,
-and a report of the whole basket at most the product of these times likelier from one basket than from another. The two
-are always told together: the first is what a respondent risks for one item when the others are known to nobody, the
-second for everything in the basket.
+A report is at most ``max(s_a / (1 - t_a), t_a / (1 - s_a))`` times likelier with item a than without it, and a report
+of the whole basket at most the product of these times likelier from one basket than from another.
 
 Source: [NayakZhangAdeshiyan2016, section 4], after Rizvi and Haritsa (2002); parity of unequal bits derived.
 """
@@ -147,10 +142,7 @@ def _kept(leaf: Design) -> tuple[Fraction, Fraction]:
 
 
 class BasketSampler:
-    """Randomizes baskets, in as many batches as they come: every item by its own factor of the product.
-
-    A basket is a row of bits: item a is bit ``a % 8`` (least significant first) of byte ``a // 8``.
-    """
+    """Randomizes baskets, in batches; item a is bit ``a % 8`` (least significant first) of byte ``a // 8`` of a row."""
 
     def __init__(self, bits: ItemBits, random: RandomSource | KeyedRandom | None = None, column: str = "") -> None:
         self._bits = bits

@@ -1,7 +1,6 @@
-"""Blocks: a design of its own within each cell of other, openly known variables.
+"""Blocks: a design of its own within each cell of other, openly known variables; the cell is reported as it is.
 
-The truth is a pair (cell, category); the cell is reported as it is. Seen as one matrix it is block-diagonal, and with
-two cells or more its parity is infinite, since the cell is disclosed. ``parity_within`` is what protects the category.
+With two cells or more parity is infinite; ``parity_within`` is what protects the category.
 
 Source: [Adeshiyan2011, chapter 4] (randomizing one variable within the categories of another).
 """

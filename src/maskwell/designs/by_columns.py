@@ -1,8 +1,6 @@
-"""A design of many states with few entries in each column: only the non-zeros are kept, as exact integers.
+"""Designs of many states with few entries in each column, as matrices of releases are; zeros are not kept.
 
-Matrices of releases are of this kind: many states, each of which can become only a few others. A report that a column
-does not list never comes from that truth. Linear algebra goes by components, blocks that share no truth and no report:
-those of one shape are worked on together, as a stack of small dense matrices.
+Linear algebra goes by components, blocks that share no truth and no report, as stacks of small dense matrices.
 
 Source: [ChaiNayak2018, section 1]; the left inverse for more reports than categories is [NayakZhai2019, eq. (6.3)].
 """
@@ -44,10 +42,7 @@ _TINY, _CLOSE = 1e-290, 1e-12  # floats whose ratio may not be a number; ratios 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ByColumns(CodedDesign):
-    """A design of many states with few entries in each column, kept in flat arrays (see ``column_arrays.py``).
-
-    Entry e of column j has the chance ``P[rows[e], j] = numerators[e] / denominators[j]``.
-    """
+    """Kept in flat arrays (``column_arrays.py``): entry e of column j is ``numerators[e] / denominators[j]``."""
 
     starts: Array
     rows: Array
@@ -149,11 +144,7 @@ class ByColumns(CodedDesign):
         return max(_ratio(row) for row in self._rows_exact(self._extremes()))
 
     def _extremes(self) -> Array:
-        """Entries that can be the largest or the smallest of the row whose ratio is largest.
-
-        Floats nearest to fractions keep their order, so that only ties and ratios that are close must be told apart
-        exactly; floats too small for a ratio tell nothing.
-        """
+        """Entries that may be the largest or smallest of the row of largest ratio: floats tell all but near ties."""
         low, high = np.full(self.m, np.inf), np.zeros(self.m)
         np.minimum.at(low, self.rows, self.values)
         np.maximum.at(high, self.rows, self.values)

@@ -1,8 +1,7 @@
 """Columns of a matrix by their non-zeros, in flat arrays: checked, in lowest terms, and as floats.
 
-Column j has the entries ``starts[j]`` to ``starts[j + 1]``: the rows where it is not zero, increasing, and integers in
-the ratio of its probabilities. Integers are kept in 64 bits where every column sums to less than ``2**63``, else as
-Python integers. The kernels draw from threshold tables, another form of the same columns.
+Column j has the entries ``starts[j]`` to ``starts[j + 1]``: rows, increasing, and integers in the ratio of its
+probabilities, in 64 bits where every column sums to less than ``2**63``, else Python integers.
 """
 
 from __future__ import annotations
@@ -208,10 +207,7 @@ def threshold64(numerator: int, denominator: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class ThresholdTable:
-    """For each column, increasing 64-bit thresholds and a guide that tells where to start looking.
-
-    ``guide[column, b]`` is the number of thresholds below every 64-bit number whose leading bits are ``b``.
-    """
+    """Increasing 64-bit thresholds by column; ``guide[column, b]`` counts those below all numbers of leading bits b."""
 
     thresholds: Array
     guide: Array
@@ -244,8 +240,7 @@ _PARTS = 4  # what is told of a column: its first and last entry, where its guid
 class ColumnTable:
     """The same for columns of different lengths that list only the reports which can occur.
 
-    ``columns[j]`` tells the first and the last entry of column j, where its guide starts, and how many leading bits
-    choose its line of the guide (0: there is none). The last entry of a column has no threshold: it takes the rest.
+    ``columns[j]``: first and last entry, start of the guide, and how many leading bits choose its line (0: no guide).
     """
 
     columns: Array
@@ -292,11 +287,7 @@ def _divided(rest: Array, divisors: Array) -> Array:
 
 
 def _guides(columns: Columns, thresholds: Array) -> tuple[Array, Array]:
-    """What is told of each column, and the guides of the long ones, one after the other.
-
-    A threshold is below the first number of line b when its leading bits are below b, so that a guide is a running
-    count of thresholds by their leading bits.
-    """
+    """What is told of each column, and the guides of the long ones: running counts by leading bits of thresholds."""
     told = np.zeros((len(columns.lengths), _PARTS), dtype=np.int64)
     told[:, 0], told[:, 1] = columns.starts[:-1], columns.starts[1:] - 1
     bits = np.where(columns.lengths > _GUIDED, np.frexp(columns.lengths)[1], 0)  # 2**bits above the length
@@ -334,11 +325,7 @@ class Stack(NamedTuple):
 
 
 def component_labels(columns: Columns, m: int) -> Labels:
-    """Truths and reports that are joined by entries that are not zero have one number, from 0 in order of truths.
-
-    Where there are as many reports as truths, report j is that of state j and has its number, so that every component
-    is square.
-    """
+    """The component of each truth and report, from 0 in order of truths; if square, report j is in that of truth j."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

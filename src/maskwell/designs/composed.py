@@ -117,10 +117,8 @@ class Composed(CodedDesign):
     def parity_bound(self) -> Parity:
         """What the parity cannot exceed: ``(g1 g2 + 1) / (g1 + g2)`` for steps of parity g1 and g2.
 
-        Derived. Up to a factor the entries of a row of C lie from 1 to g2, so a ratio of two entries of C P is largest
-        when they are g2 on a set U of middle reports and 1 elsewhere: ``(1 + (g2 - 1) x) / (1 + (g2 - 1) y)`` with x
-        and y the chances of U under two truths. P keeps ``x <= g1 y`` and ``1 - y <= g1 (1 - x)``, and the ratio is
-        largest at the corner ``x = g1 / (g1 + 1), y = 1 / (g1 + 1)``. Two binary optima reach it.
+        Derived: with x and y the chances under two truths of the middle reports where C is largest, the ratio is
+        ``(1 + (g2 - 1) x) / (1 + (g2 - 1) y)``, largest at ``x = g1 / (g1 + 1), y = 1 / (g1 + 1)``.
         """
         one, two = self.first.parity_exact(), self.then.parity_exact()
         if isinstance(one, float) or isinstance(two, float):

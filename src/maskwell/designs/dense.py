@@ -1,7 +1,4 @@
-"""Dense design: any transition matrix, kept as integers over one denominator for each column.
-
-Source: [ChaiNayak2018, section 1].
-"""
+"""Any transition matrix, as integers over one denominator for each column. Source: [ChaiNayak2018, section 1]."""
 
 from __future__ import annotations
 
@@ -107,10 +104,7 @@ class Dense(OwnLabels, WrittenOut):
         return self._ends(self._P.argmin(axis=1), min)
 
     def _ends(self, where: Array, most: Callable[..., Chance]) -> list[Chance]:
-        """The largest or the smallest chance of each report, whose float is that of the truth ``where``.
-
-        Floats nearest to fractions keep their order, so that only entries of the same float are told apart.
-        """
+        """The largest or smallest chance of each report; floats keep the order, so only equal floats are told apart."""
         ends = [(self.numerators[j][i], self.denominators[j]) for i, j in enumerate(where.tolist())]
         same = self._P[np.arange(self.m), where][:, None] == self._P
         for i in np.flatnonzero(same.sum(axis=1) > 1).tolist():
@@ -158,11 +152,7 @@ class Dense(OwnLabels, WrittenOut):
 
 
 def takes_two_values(rows: Iterable[Row], parity: Parity, *, decimals: bool) -> bool:
-    """Whether every row that can occur takes two values in the ratio of the parity; rows are exact, to any scale.
-
-    Proportional rows need not be merged: they take two values alike. Exactly, unless the design was given as decimals:
-    then each value may lie within 1e-8 of one of the two, relative to that one and to what lies between them.
-    """
+    """Whether every row that can occur takes two values in the ratio of the parity; within 1e-8 for given decimals."""
     some = (row for row in rows if any(row))
     if isinstance(parity, float):
         return all(sum(map(bool, row)) == 1 for row in some)

@@ -1,9 +1,7 @@
-"""Design: one randomized response, seen from all sides.
+"""Design: the transition matrix P with ``P[i, j] = Pr(report i | truth j)``, kept in structured form by subclasses.
 
-A design is the transition matrix P with ``P[i, j] = Pr(report i | truth j)``; columns sum to one. Subclasses keep it in
-structured form and never write it out where a formula does. The word *statistic* means what is counted of the reports:
-how often each report occurs (coded reports) or how many reports hold each category (set reports). ``apply`` turns true
-proportions into the expected statistic, ``solve`` turns an observed one back.
+The *statistic* is how often each report occurs (coded reports) or how many reports hold each category (set reports).
+``apply`` turns true proportions into the expected statistic, ``solve`` turns an observed one back.
 """
 
 from __future__ import annotations
@@ -116,10 +114,7 @@ class Design(ABC):
 
     @abstractmethod
     def parity_exact(self) -> Parity:
-        """The largest ratio of two entries in a row of P, as a fraction or ``math.inf``.
-
-        Source: [ChaiNayak2018, Def. 1.3].
-        """
+        """The largest ratio of two entries in a row of P, or ``math.inf``. Source: [ChaiNayak2018, Def. 1.3]."""
 
     def parity(self) -> float:
         """Parity as the nearest float."""
@@ -147,9 +142,8 @@ class Design(ABC):
 
     @abstractmethod
     def is_admissible(self) -> bool:
-        """Whether no design of the same parity tells more: every row takes two values, in the ratio of the parity.
+        """Whether no design of the same parity tells more; exact, but within 1e-8 for a design given as decimals.
 
-        Exactly; within 1e-8 for a design that was given as decimals.
         Source: [ChaiNayak2018, Theorems 4.2 and 4.3].
         """
 
@@ -172,10 +166,7 @@ class Design(ABC):
 
     @property
     def decimals(self) -> bool:
-        """Whether the design was given as decimals or floats, and so stands for probabilities nearby.
-
-        Then, and only then, comparisons of its parity have slack; see :mod:`maskwell.privacy.criteria`.
-        """
+        """Whether it was given as decimals or floats: only then comparisons have slack (``criteria.py``)."""
         return self.provenance.get("given") == DECIMALS
 
     @property
@@ -201,10 +192,7 @@ class Design(ABC):
         return self._exact_matrix()
 
     def transitions(self, *, limit: int = MATRIX_LIMIT) -> Transitions:
-        """The entries of P that are not zero: report, truth and probability, truth by truth.
-
-        Structures that know them do not write P out; others refuse a matrix of more than ``limit`` entries.
-        """
+        """Report, truth and probability of each non-zero, truth by truth; at most ``limit`` entries are written out."""
         self._check_size(limit)
         truths, reports = np.nonzero((P := self._matrix()).T)
         return Transitions(reports, truths, P[reports, truths])
@@ -254,10 +242,7 @@ class Design(ABC):
 
     @abstractmethod
     def count_chances(self) -> tuple[Real, Real] | None:
-        """Where one count of reports tells each share: the chance that a report counts if the share is 1, and if 0.
-
-        Shape (k,) each, the first the larger; None where some share is told by more than one count.
-        """
+        """Chances, (k,) each, that a report counts for a share of 1 and of 0; None if a share has several counts."""
 
     def covariance(self, pi: Real) -> Real:
         """``n Cov(pi_hat)`` at true proportions ``pi``, shape (k, k). Source: [NayakZhangAdeshiyan2016, eq. (1.3)]."""
@@ -338,10 +323,7 @@ class Design(ABC):
 
     @property
     def further_words(self) -> float | None:
-        """How many words beyond its own a row is expected to need at most; None where :meth:`draw_rows` reads no more.
-
-        They are given to :meth:`draw_rows` behind the first ``words_per_row``, in the order in which a draw asks.
-        """
+        """How many words beyond its own a row is expected to need at most; None where :meth:`draw_rows` reads none."""
         return None
 
     @abstractmethod

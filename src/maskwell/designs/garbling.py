@@ -1,9 +1,4 @@
-"""Garblings ``A = C P``: how reports of one design are made into reports of another, kept by their positive entries.
-
-C[i, u] is the chance of making report u of P into report i of A; its columns sum to one.
-
-Source: [ChaiNayak2018, Definition 4.1].
-"""
+"""Garblings ``A = C P``, by the positive entries of C. Source: [ChaiNayak2018, Definition 4.1]."""
 
 from __future__ import annotations
 
@@ -28,10 +23,7 @@ Column = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, repr=False)
 class Garbling:
-    """A transition matrix by its positive entries.
-
-    ``columns[u]`` lists pairs (i, n): report u becomes report i with probability n over the sum of all n of the column.
-    """
+    """For each u pairs (i, n): report u becomes i with probability n over the sum of all n of the column."""
 
     rows: int
     columns: tuple[Column, ...]

@@ -133,10 +133,7 @@ def _simplest(values: list[list[Any]], given: Columns) -> Columns:
 
 
 def _settled(values: list[list[Any]], given: Columns) -> Columns:
-    """Binary values of the floats; what is missing to one, at most 1e-9, goes to the largest entry of the column.
-
-    A column of fractions and integers must sum to one exactly: only decimals stand for others.
-    """
+    """Binary values of floats; what a column lacks to one, at most 1e-9, goes to its largest entry."""
     for j, (as_given, exact) in enumerate(zip(values, given, strict=True)):
         total = sum(exact, Fraction(0))
         if total != 1 and not any(map(is_decimal, as_given)):

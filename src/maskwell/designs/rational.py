@@ -84,11 +84,7 @@ def inverse(rows: Rows) -> Matrix:
 
 @dataclass(frozen=True)
 class Frame:
-    """Rows and columns of a matrix P on which it is invertible, as many as its rank, and that inverse.
-
-    The rows of P are combinations of the rows of the frame, and every vector of the row space is known from its
-    entries in the columns of the frame.
-    """
+    """Rows and columns of P, as many as its rank, on which it is invertible, and that inverse."""
 
     rows: tuple[int, ...]
     columns: tuple[int, ...]

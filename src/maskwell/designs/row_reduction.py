@@ -1,13 +1,9 @@
-"""Rows of a matrix that tell the same: merging them changes nothing.
+"""Rows of a matrix that tell the same: merging proportional ones changes nothing.
 
-Two reports whose rows are proportional lead to the same posterior from every prior, and a row of zeros is a report that
-never comes. Merging a group G of proportional rows into their sum gives
-
-    original = C merged,       C[i, G] = |row i| / |sum of G|  for i in G
+    original = C merged,       C[i, G] = |row i| / |sum of G|  for i in a group G
     merged   = C_star original,   C_star[G, i] = 1  for i in G
 
-Both C and C_star have columns that sum to one. **Canonical order** is the same design with reports and categories in an
-order that does not depend on who wrote it down.
+**Canonical order** is the same design in an order that does not depend on who wrote it down.
 
 Source: [ChaiNayak2018, Remark 4.1 and Theorem 4.1]; for the order [Adeshiyan2011, Remarks 2.2 and 2.4, section 3.2].
 """
@@ -173,13 +169,10 @@ def canonical_order(
 ) -> Canonical:
     """The design with its most incriminating report first.
 
-    Two categories: reports that never come are dropped, the others sorted by the ratio alpha_i / beta_i, largest first
-    (beta_i = 0 counts as infinite), ties by alpha_i. More categories: sorted by P[i, 1], largest first, ties by
-    P[i, 2], and so on.
+    Two categories: reports that never come are dropped, the others sorted by P[i, 1] / P[i, 2], largest first, ties by
+    P[i, 1]. More: sorted by P[i, 1], largest first, ties by P[i, 2], and so on. ``most_sensitive_first`` lists the
+    categories; ``merge`` adds up reports with proportional rows, which then bear the tuple of their labels.
 
-    where alpha and beta are the columns of P, and ``most_sensitive_first`` lists all categories in order of their
-    sensitivity; the order of the design if left out. ``merge`` adds up reports with proportional rows, which tell the
-    same; a merged report bears the tuple of their labels. (a, b) and (1 - a, 1 - b) come out alike, with a > b.
     Source: [Adeshiyan2011, Remarks 2.2 and 2.4]; for more categories section 3.2 there, whose printed order is that of
     categories instead of reports.
     """

@@ -36,10 +36,7 @@ BYTES_PER_THREAD = 1 << 23  # a thread is worth starting for this many random by
 
 
 class Sampler:
-    """Randomizes one column, in as many batches as it comes; row i gets the same words however it is cut.
-
-    ``threads`` is the most that may work on one batch; by default as many as there are processors, for large batches.
-    """
+    """Randomizes a column in batches, with the same words for row i however it is cut, on up to ``threads`` threads."""
 
     def __init__(self, design: Design, random: RandomSource, threads: int | None = None) -> None:
         if threads is not None and threads < 1:
@@ -182,10 +179,9 @@ def variable_name(columns: Sequence[str]) -> str:
 
 
 def _draw_rows(design: Design, codes: Array, words: Words, out: Array, further: Callable[[Array, int], Words]) -> Array:
-    """Reports of many rows, written into ``out``; returns the rows that :meth:`Design.draw` must settle.
+    """Draw reports into ``out``; returns the rows that :meth:`Design.draw` must settle.
 
-    ``further`` gives rows, by their numbers, so many blocks of four further words each. Rows that their first words do
-    not settle are drawn once more with these behind them: the words that a :class:`WordReader` hands out, in its order.
+    Rows that their first words do not settle are drawn again with ``further`` words behind these, in reading order.
     """
     expected = design.further_words
     at_once = expected is not None and expected > LIKELY

@@ -1,7 +1,5 @@
 """What all designs share whose report is a set of categories, symmetric in the categories.
 
-Four probabilities describe the counts V_i of reports that hold category i::
-
     p = Pr(truth is in the set)              a = Pr(truth and a given other are both in the set)
     r = Pr(a given other is in the set)      b = Pr(two given others are both in the set)
 

@@ -52,10 +52,9 @@ class Sparse(OwnLabels, ByColumns):
         inputs: Categories | None = None,
         outputs: Categories | None = None,
     ) -> Self:
-        """From flat columns: where each starts, shape (k + 1,), the row of each entry, and integers in their ratio.
+        """From flat columns: where each starts, shape (k + 1,), rising rows, and positive integers in their ratio.
 
-        Rows increase within a column, integers are positive. Labels default to 0, 1, 2, ...; without report labels
-        the reports are the states themselves.
+        Labels default to 0, 1, 2, ...; without report labels the reports are the states themselves.
         """
         inputs = Categories.numbered(max(1, len(starts) - 1)) if inputs is None else inputs
         outputs = inputs if outputs is None else outputs
@@ -92,12 +91,7 @@ class Sparse(OwnLabels, ByColumns):
 
     @classmethod
     def stacked(cls, parts: Sequence[Sparse], places: Sequence[Array], inputs: Categories | None = None) -> Self:
-        """Square designs on states of their own: those of part b are the states ``places[b]`` of the whole.
-
-        >>> pair = Sparse.of_matrix([["1/2", "1/2"], ["1/2", "1/2"]])
-        >>> Sparse.stacked([pair, Sparse.unchanged(Categories.numbered(1))], [[0, 2], [1]]).diagonal().tolist()
-        [0.5, 1.0, 0.5]
-        """
+        """Square designs on states of their own: those of part b are the states ``places[b]`` of the whole."""
         return cls.from_integers(*_assembled(parts, places), inputs)
 
     def exact_form(self) -> Mapping[str, Any]:

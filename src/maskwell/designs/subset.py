@@ -1,10 +1,10 @@
 """Sets of one size: subset selection, and local l-diversity as its limit.
 
-**Subset selection** names q categories. With probability ``p = q gamma / (q gamma + k - q)`` the set holds the truth
-and q - 1 random others, else q random others. Every set is gamma times more likely when it holds the truth.
+**Subset selection** names q categories: with probability ``p = q gamma / (q gamma + k - q)`` the truth and q - 1 random
+others, else q random others.
 
-**Local l-diversity** names the true category and l - 1 random others, so that **parity is infinite**: it is the limit
-as gamma grows. Repeated reports intersect to the truth: keep one answer for each respondent.
+**Local l-diversity** names the truth and l - 1 random others, so that **parity is infinite**. Repeated reports
+intersect to the truth: keep one answer for each respondent.
 
 Source: [NayakZhai2019, sections 3.2 and 4], after Chai and Nayak 2019.
 """

@@ -104,8 +104,7 @@ def _best_linear_means(k: int, p: Fraction, r: Fraction) -> tuple[float, float]:
 def binomial_bulk(n: int, p: float) -> tuple[Real, Real]:
     """Numbers of successes in n trials and their probabilities; what is left out weighs less than 1e-30.
 
-    By Bernstein's inequality a deviation t from the mean has a chance below ``2 exp(-t^2 / (2 n p (1-p) + 2 t / 3))``.
-    The ratio of neighbours gives the probabilities up to a factor, and their sum gives the factor.
+    Bernstein: a deviation t from the mean has a chance below ``2 exp(-t^2 / (2 n p (1-p) + 2 t / 3))``.
     """
     exponent = 72.0  # 2 exp(-72) is below 1e-30
     reach = exponent / 3 + math.sqrt((exponent / 3) ** 2 + 2 * exponent * n * p * (1 - p))

@@ -2,8 +2,7 @@
 
     P = ((gamma - 1) I + J) / (gamma + k - 1)
 
-It is drawn as a mixture: with probability ``truth = (gamma - 1) / (gamma + k - 1)`` report the truth, otherwise any of
-the k categories with equal chance.
+Drawn as a mixture: the truth with probability ``(gamma - 1) / (gamma + k - 1)``, otherwise any category.
 
 Source: [ChaiNayak2018, Theorem 4.4], where it is shown to have the largest trace among k x k designs of its parity.
 """

@@ -1,7 +1,5 @@
-"""Design files: JSON that Python, the browser and a database read alike.
+"""Design files: JSON with the exact integers as decimal text, and a fingerprint that a reader recomputes.
 
-A file holds the structure (``kind``), the labels, the exact integers as decimal text (so that no reader rounds them),
-how the design came about, and a fingerprint over everything but the last. A reader recomputes the fingerprint.
 A new structure is one file in this folder and one line in ``KINDS``.
 """
 
@@ -100,10 +98,7 @@ def _read(content: Content) -> Design:
 
 
 def _check_size(content: Any) -> None:
-    """Raise for designs within designs without an end, which every question about the whole would go down.
-
-    And for so many parts, labels, or chances of mixtures, that an audit would take minutes.
-    """
+    """Raise for endless designs within designs, and for so many labels or chances that an audit takes minutes."""
     level, parts, fixed, labels = [content], 0, 0, 0
     for _ in range(MOST_LEVELS):
         exacts, within = [], list[Any]()

@@ -425,7 +425,7 @@ def _sized(cells: Cells, plan: ColumnRoles) -> Cells:
     numbers = [size for size in plan.population if not isinstance(size, str)]
     if plan.strata is None or not numbers or cells.stratum.size == 1:
         return cells
-    if plan.clusters or not cells.weighted:
+    if plan.clusters or not cells.weighting.given:
         raise ParameterError("one-population-of-for-strata", number=numbers[0], size=cells.stratum.size)
     sizes: Real = np.bincount(cells.stratum.codes, weights=cells.weight, minlength=cells.stratum.size).astype(
         np.float64

@@ -203,11 +203,9 @@ def answer_of(demand: Mapping[str, Any], parity: Parity, *, decimals: bool) -> d
 
 
 def bound_of(demand: Mapping[str, Any]) -> tuple[dict[str, Any], Fraction]:
-    """The bound that follows from a stated demand, as claimed and as a number.
+    """The bound that follows from a stated demand, as claimed and as a number; ValueError where nothing is asked.
 
-    ``derived`` tells that the bound was worked out from what was stated; a function that only a program knows leaves it
-    as given. ``strict``: parity must stay below the bound; reaching the limit is a breach, and some prior reaches it.
-    ValueError for a demand that asks for nothing.
+    ``derived``: worked out from what was stated. ``strict``: parity must stay below it, as some prior reaches it.
     """
     stated = demand["stated"]
     derived = demand_from_stated(stated)

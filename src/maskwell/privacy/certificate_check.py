@@ -1,7 +1,6 @@
-"""Verifying a certificate: every claim is worked out anew from the exact integers, and nothing in it is trusted.
+"""Verifying a certificate: it holds exactly when it is, to the letter, what would be made anew from what it states.
 
-A certificate holds exactly when it is, to the letter, the one that would be made for the design, the demand and the
-garbling that it states. Whatever else is in the file is a check that fails, never an exception.
+Whatever else is in the file is a check that fails, never an exception.
 """
 
 from __future__ import annotations

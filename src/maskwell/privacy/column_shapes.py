@@ -1,7 +1,6 @@
 """Rows of P that are alike, in exact numbers: all that parity and admissibility depend on.
 
-Rows that are proportional tell the same and are added up. In a design that treats all categories alike the rows are all
-sets of one size; they are described together, by their sum over those sets, without binomial coefficients.
+Proportional rows are added up; rows that are all sets of one size are described together, by their sum.
 
 Source: merging is [ChaiNayak2018, Remark 4.1]; the sums over sets of one size are derived.
 """
@@ -159,10 +158,7 @@ def _alone(i: int, entries: Iterable[tuple[int, int, int]]) -> Shape:
 
 
 def _sets_of(size: int, k: int, held: Fraction, missed: Fraction) -> Shape:
-    """All sets of one size, named with the truth in it with chance ``held`` and without it with ``missed``.
-
-    Each set is named with chance ``held / C(k-1, size-1)`` or ``missed / C(k-1, size)``, and there are ``C(k, size)``.
-    """
+    """All sets of one size: each named with chance ``held / C(k-1, size-1)`` or ``missed / C(k-1, size)``."""
     low, high = missed * k / (k - size), held * k / size
     return Shape((), (), range(size, size + 1), (low, high), k if low else size)
 

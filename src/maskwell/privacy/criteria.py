@@ -11,18 +11,13 @@ curves        a posterior is above h_u or below h_l of the prior                
 ============  ===================================================================  =================================
 
 Where reaching the limit is a breach already (closed demands), parity must stay below the bound if that is attained.
-Average security, which bounds no parity, is in :mod:`.design_audit`.
 
 Source: [ChaiNayak2018, Theorems 1.2 and 3.1, eq. (1.6)], [NayakZhangAdeshiyan2016, Theorem 3.2].
 
-**Slack**: whether a value keeps to a limit is one rule that every command and every function follows. Fractions and
-integers are compared exactly. A number that was given as a decimal or a float stands for one nearby, as
-0.6666666666666666 does for 2/3. So where the design or the demand was given as decimals, parity meets a bound gamma if
-
-    parity <= gamma (1 + 1e-9)
-
-and where this slack decides, and not the numbers themselves, the answer and the certificate say so. A bound that must
-not be reached (a closed demand) is compared exactly always: with slack the breach itself would be allowed.
+**Slack**: fractions and integers are compared exactly. A decimal or a float stands for a number nearby, as
+0.6666666666666666 does for 2/3: where the design or the demand was given as decimals, parity meets a bound gamma if
+``parity <= gamma (1 + 1e-9)``, and where this decides, the answer and the certificate say so. A bound that must not be
+reached (a closed demand) has no slack, which would allow the breach itself.
 
 Source: derived; why it is so is in docs/adr/0017-decimals-and-fractions.md.
 """
@@ -69,10 +64,7 @@ class Verdict:
 
 
 def verdict(value: Parity, limit: Parity, *, decimals: bool, strict: bool = False) -> Verdict:
-    """Whether a value keeps to a limit, which it must not even reach if ``strict``.
-
-    ``decimals`` says that one of the two was given as decimals. An infinite limit asks for nothing.
-    """
+    """Whether a value keeps to a limit (stays below, if ``strict``); ``decimals``: one was given as decimals."""
     if isinstance(limit, float) or (value < limit if strict else value <= limit):
         return Verdict(meets=True)
     kept = decimals and not strict and not isinstance(value, float) and value <= limit * (1 + SLACK)
@@ -336,10 +328,7 @@ def in_every_language(gamma: Parity) -> dict[str, Any]:
 
 
 def average_security_bound(gamma: Parity) -> float:
-    """The largest average security phi of a design of that parity: ``2 gamma / (gamma + 1)``.
-
-    It goes one way only: no phi bounds any parity. Source: derived; reached by the best binary design.
-    """
+    """The largest average security of a design of that parity; no phi bounds parity. Source: derived."""
     return 2.0 if isinstance(gamma, float) else float(2 * gamma / (gamma + 1))
 
 

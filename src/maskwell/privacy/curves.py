@@ -115,10 +115,7 @@ def crossing(what: str, *, upper: bool) -> ParameterError:
 
 @dataclass(frozen=True)
 class Boundary(Curve):
-    """The curve of a bound on parity: ``odds(h(p)) = gamma odds(p)`` upwards, ``odds(p) / gamma`` downwards.
-
-    Source: [ChaiNayak2018, eq. (3.5)].
-    """
+    """``odds(h(p)) = gamma odds(p)`` upwards, ``odds(p) / gamma`` downwards. Source: [ChaiNayak2018, eq. (3.5)]."""
 
     gamma: Parity
     upward: bool
@@ -305,10 +302,7 @@ class Lines(Curve):
 
 
 def _line_bounds(start: tuple[Fraction, Fraction], end: tuple[Fraction, Fraction]) -> list[Bound]:
-    """Candidates for ``inf odds(h) / odds(p)`` on a line ``h = c + d p``, beside its corners.
-
-    At p -> 0 with h(0) = 0 the ratio tends to d, at p -> 1 with h(1) = 1 to 1 / d; on the diagonal it is 1 throughout.
-    """
+    """Candidates for ``inf odds(h) / odds(p)`` on ``h = c + d p``: d if h(0) = 0, 1 / d if h(1) = 1."""
     (p0, v0), (p1, v1) = start, end
     slope = (v1 - v0) / (p1 - p0)
     base = v0 - slope * p0

@@ -278,10 +278,7 @@ def audit(
     *,
     sensitive: Iterable[Hashable] = (),
 ) -> Audit:
-    """What a design promises, against a demand, a prior and sensitive categories if given.
-
-    Sensitive categories are named by their labels, or by their codes where no label is a whole number.
-    """
+    """What a design promises, against a demand, a prior and sensitive labels (or codes, if no label is a number)."""
     check_kind(Design, design=design)
     if demand is not None and not isinstance(demand, Demand | AverageSecurity):
         raise WrongTypeError("demand-is-no-demand", demand_shown=shown_short(demand), demand=demand)

@@ -38,8 +38,6 @@ from maskwell.errors import NotIdentifiableError, ParameterError
 def posterior(design: Design, prior: Real | None = None) -> Real:
     """Probabilities of the truths after each report, shape (m, k); NaN in the row of a report that cannot occur.
 
-    Rows are scaled by their largest entry first, so that rows of any size work.
-
     >>> from maskwell.designs import Dense
     >>> posterior(Dense.of([["0.8", "0.2"], ["0.2", "0.8"]]), np.array([0.05, 0.95])).round(6).tolist()
     [[0.173913, 0.826087], [0.012987, 0.987013]]

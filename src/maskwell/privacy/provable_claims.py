@@ -4,11 +4,7 @@ A design of finite parity gamma is admissible (no design of the same parity tell
 report that can occur C1 has parity gamma itself, and C2 takes two values, so that it is
 ``theta (1 + (gamma - 1) [j in S])``: the set S and the weight theta are its witness. Proportional rows are merged
 first. Without a bound on parity only the truth is admissible. Where all categories are treated alike, one witness
-stands for all sets of one size, with the sum over those sets.
-
-Designs made of steps, of open cells or of non-zeros go into a certificate as one matrix, which a short program can
-check; ``provenance["written_out"]`` names the design that it was made from. An improvement ``A = C P`` of an original A
-by a better design P is proved by the entries of C, whose columns sum to one.
+stands for all sets of one size. Designs of steps, open cells or non-zeros are certified as one matrix.
 
 Source: [ChaiNayak2018, Theorems 4.2 and 4.3, Definition 4.1]; products are derived: a row of a product of two rows that
 are not constant takes at least three values.

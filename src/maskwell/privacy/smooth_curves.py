@@ -44,8 +44,7 @@ class Smooth(Curve):
     jumps
         Priors where it jumps or bends, so that both sides are looked at.
     at_zero, at_one
-        The ratio of odds is at least this within 1e-9 of the end, where that is known: at every prior there, not only
-        in the limit. Without them nothing is known about these priors, and the bound says so.
+        The least ratio of odds within 1e-9 of the end, at every prior there; without them the bound leaves these out.
     rtol, cells
         Halving stops when the bracket is that narrow, or at so many cells.
 

@@ -1,9 +1,7 @@
-"""How far reports are protected, in four steps: a text for respondents belongs to a step and is true for all of it.
+"""How far reports are protected, in four steps of gamma, the largest likelihood ratio of all reports of one person.
 
-The steps are ranges of gamma, the largest likelihood ratio of all reports of one person together. Someone to whom a
-statement was as likely as not before can become sure of it up to gamma / (1 + gamma): 4 in 5 at most where protection
-is strong, 20 in 21 where it is moderate, 100 in 101 where it is weak. A gamma that equals a limit belongs to the
-stronger step. The page in the browser has the same limits (``static/pieces.js``), and a test compares the two.
+An even chance can become gamma / (1 + gamma): 4 in 5 at most where protection is strong, 20 in 21 where it is moderate,
+100 in 101 where it is weak. The page in the browser has the same limits (``static/pieces.js``), and a test compares.
 """
 
 from __future__ import annotations

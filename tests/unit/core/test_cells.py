@@ -32,7 +32,7 @@ def part(columns: dict[str, Any], chosen: np.ndarray[Any, Any]) -> dict[str, Any
 def listed(cells: Cells) -> list[tuple[Any, ...]]:
     factors = [cells.stratum, *cells.clusters, cells.domain, cells.sample]
     labels = [f.labels[f.codes].tolist() for f in factors]
-    sums = [cells.report, cells.n, cells.weight, cells.square, *cells.replicates.T, *cells.population.T]
+    sums = [cells.report, cells.n, cells.weight, cells.square, *cells.weighting.replicates.T, *cells.population.T]
     return list(zip(*labels, *(column.tolist() for column in sums), strict=True))
 
 

@@ -86,7 +86,7 @@ def test_groups_population_and_replicates_are_kept(rows: tuple[str, dict[str, np
     path, columns = rows
     plan = ColumnRoles(weights="w", strata="h", population=("size",), replicates="r")
     cells = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], plan).cells
-    assert cells.replicates.sum(axis=0) == pytest.approx([columns["r1"].sum(), columns["r2"].sum()])
+    assert cells.weighting.replicates.sum(axis=0) == pytest.approx([columns["r1"].sum(), columns["r2"].sum()])
     sizes = dict(zip(cells.stratum.labels[cells.stratum.codes].tolist(), cells.population[:, 0].tolist(), strict=True))
     assert sizes == {"north": 5000, "south": 6000, "west": 7000}
     whole = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], ColumnRoles(population=(802.0,))).cells

@@ -62,8 +62,8 @@ def test_shares_do_not_depend_on_the_unit_of_weights(exponent: int) -> None:
 def test_batches_with_weights_of_different_size_are_added() -> None:
     small, usual = Cells.of([0, 1], weight=[1e-200, 2e-200]), Cells.of([0, 1], weight=[1.0, 2.0])
     both = small + usual
-    assert (both.exponent, both.weight.tolist()) == (0, [1.0, 2.0])
-    assert (small + small).exponent == small.exponent < -600
+    assert (both.weighting.exponent, both.weight.tolist()) == (0, [1.0, 2.0])
+    assert (small + small).weighting.exponent == small.weighting.exponent < -600
 
 
 def test_weights_that_are_too_large_are_named_so() -> None:

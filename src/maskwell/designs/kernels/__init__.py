@@ -1,8 +1,4 @@
-"""Sampling and tally loops: a compiled module where one was built, the same in NumPy elsewhere.
-
-Both give the same reports from the same random words; ``COMPILED`` tells which one runs. Set the environment variable
-``MASKWELL_PLAIN=1`` to use NumPy although the compiled module is there.
-"""
+"""Sampling and tally loops: compiled where ``COMPILED``, else the same in NumPy (always with ``MASKWELL_PLAIN=1``)."""
 
 from __future__ import annotations
 

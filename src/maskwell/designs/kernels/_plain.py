@@ -1,9 +1,7 @@
 """The kernels in NumPy: what the compiled ones must reproduce, and what runs where there is no compiler.
 
-Every function writes reports into ``out`` and returns how many row numbers it wrote into ``unsettled``: rows whose
-words do not settle the report (a tie with a threshold, a rejected choice). The caller draws those exactly. Further
-words at the end of a row, which the compiled kernels go on to, are not read here.
-Two words ``a, b`` of a row read together are the number ``a + 2**32 * b``.
+Each writes reports into ``out`` and into ``unsettled`` the rows that the caller must draw exactly (a tie, a rejected
+choice), and returns how many those are. Two words ``a, b`` read together are the number ``a + 2**32 * b``.
 """
 
 from __future__ import annotations
@@ -28,10 +26,7 @@ def _two_words(words: Words) -> Array:
 
 
 def uniform(codes: Array, words: Words, k: int, threshold: int, out: Array, unsettled: Array) -> int:
-    """Keep the truth when the two words are below ``threshold``, else report category ``w0 * k >> 32``.
-
-    Low halves of ``w0 * k`` below ``2**32 % k`` are rejected, so that the high half is exactly uniform: [Lemire2019].
-    """
+    """The truth if two words are below ``threshold``, else ``w0 * k >> 32``, with rejection: [Lemire2019]."""
     high, top = words[:, 1], np.uint32(threshold >> 32)
     product = words[:, 0].astype(np.uint64) * np.uint64(k)
     kept = high < top
@@ -130,8 +125,7 @@ def unary(
 ) -> int:
     """Set bit j when the j-th 16-bit half is below its threshold: ``keep`` for the truth, ``flip`` elsewhere.
 
-    The thresholds are given to 48 bits; one that ends within the first 16 cannot tie. A single tie of a half is settled
-    by the word after the halves.
+    A threshold that ends within its first 16 of 48 bits cannot tie; the word after the halves settles a single tie.
     """
     halves = np.ascontiguousarray(words).view("<u2")[:, :k]
     rows, codes = np.arange(len(codes)), codes.astype(np.int64)

@@ -130,7 +130,7 @@ class ReplicateRule:
 
 def replicate_totals(recovery: Recovery, lines: Array) -> tuple[Real, Real]:
     """Totals and sums of weights of some lines under each set of replicate weights, shapes (R, k) and (R,)."""
-    cells, weights = recovery.cells, recovery.cells.replicates
+    cells, weights = recovery.cells, recovery.cells.weighting.replicates
     totals = np.zeros((weights.shape[1], recovery.k))
     sample = cells.sample.codes[lines]
     for code in np.unique(sample):
@@ -156,7 +156,7 @@ def rank_of_replicates(products: Real) -> int:
 
 def strata_of_replicates(cells: Cells) -> tuple[Any, ...]:
     """The label of the stratum of each replicate."""
-    apart = np.abs(cells.replicates - cells.weight[:, None]) > ROUNDING * cells.weight[:, None]
+    apart = np.abs(cells.weighting.replicates - cells.weight[:, None]) > ROUNDING * cells.weight[:, None]
     changed = np.zeros((cells.stratum.size, apart.shape[1]), dtype=np.int64)
     np.add.at(changed, cells.stratum.codes, apart.astype(np.int64))
     wrong = np.flatnonzero((changed > 0).sum(axis=0) != 1)

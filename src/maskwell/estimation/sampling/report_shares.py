@@ -136,7 +136,7 @@ class Together:
         cells = self.cells
         degrees = None if self.variance is None else self.variance.degrees_of_freedom(lines)
         if self.scheme.replicates is not None:
-            degrees = self.scheme.replicates.degrees_of_freedom(cells.replicates.shape[1], cells.stratum.size)
+            degrees = self.scheme.replicates.degrees_of_freedom(cells.weighting.replicates.shape[1], cells.stratum.size)
         return SurveyEstimate(
             categories=estimand.categories,
             pi_hat=values[0],
@@ -184,7 +184,7 @@ class _Shares:
 
     def replicated(self, L: Sequence[Real], lines: Array) -> tuple[Real, Real]:
         """Estimates (R, r) and sums of weights (R,) by replicate; L is kept: it does not matter to the first order."""
-        weights = self.cells.replicates
+        weights = self.cells.weighting.replicates
         thetas = np.zeros((weights.shape[1], len(L[0])))
         for code, design, left in zip(self.codes, self.designs, L, strict=True):
             own = lines[self.cells.sample.codes[lines] == code]

@@ -77,14 +77,14 @@ class Scheme:
         """Raise unless the cells hold what the method needs."""
         if self.method in ROWS_ONLY and cells.clusters:
             raise ParameterError("the-method-is-for-samples", method=self.method)
-        if self.method in ROWS_ONLY and not cells.weighted:
+        if self.method in ROWS_ONLY and not cells.weighting.given:
             of_draw = "the-method-needs-the-chance" if self.method == "pps" else "the-method-needs-the-chance-of"
             raise ParameterError(of_draw, method=self.method)
-        if self.method == "hajek-deville" and not cells.chance.shape[1]:
+        if self.method == "hajek-deville" and not cells.weighting.chance.shape[1]:
             raise ParameterError("hajek-deville-needs-inclusion-probabilities")
         if self.method == "hajek-deville" and self.lonely == "centre":
             raise ParameterError("hajek-deville-has-no-lonely-centre", lonely=self.lonely)
-        if self.replicates is not None and not cells.replicates.shape[1]:
+        if self.replicates is not None and not cells.weighting.replicates.shape[1]:
             raise ParameterError("there-are-no-replicate-weights")
         low = cells.weight / np.maximum(cells.n, 1)
         if self.method == "poisson" and below(low, 1).any() and cells.auxiliary.size == 1:
@@ -354,7 +354,7 @@ class _HajekDevilleVariance(_RowVariance):
     @classmethod
     def of(cls, cells: Cells, g: Real, lonely: Lonely = "error") -> _HajekDevilleVariance:
         (stage,) = stages_of(cells, with_replacement=True)
-        chance = np.bincount(stage.parent.of_line, weights=cells.chance[:, 0], minlength=stage.parent.count)
+        chance = np.bincount(stage.parent.of_line, weights=cells.weighting.chance[:, 0], minlength=stage.parent.count)
         certain = at_most(stage.drawn, chance)  # all units of the stratum were sure to be drawn
         alone = check_lonely(cells, replace(stage, population=np.where(certain, stage.drawn, np.inf)), 0, lonely)
         scale = stage.drawn / np.maximum(stage.drawn - 1, 1)
@@ -369,7 +369,9 @@ class _HajekDevilleVariance(_RowVariance):
     def open(self, scores: LineScores) -> Real:
         cells, strata = self.cells, self.stage.parent
         scale = self.scale[strata.of_line]
-        c = np.bincount(strata.of_line, weights=scale * (cells.n - cells.chance[:, 0]), minlength=strata.count)
+        c = np.bincount(
+            strata.of_line, weights=scale * (cells.n - cells.weighting.chance[:, 0]), minlength=strata.count
+        )
         sums = scores.sums(scale * (cells.weight - self.g * cells.n), strata.of_line, strata.count)
         inverse = np.divide(1, c, out=np.zeros_like(c), where=c > 0)
         squares = scores.squares(scale * (cells.square - cells.weight * self.g))
@@ -384,7 +386,7 @@ def weighted_cells(cells: Cells, scheme: Scheme) -> Cells:
     if scheme.method == "pps":
         (stage,) = stages_of(cells, with_replacement=True)
         factor = 1 / stage.drawn[stage.parent.of_line]
-    elif not cells.weighted and cells.population.shape[1]:
+    elif not cells.weighting.given and cells.population.shape[1]:
         factor = weight_factor(cells)
     else:
         return cells

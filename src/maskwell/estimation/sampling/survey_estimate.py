@@ -183,7 +183,7 @@ def plan_text(cells: Cells, scheme: Scheme) -> str:
     weights = "calibrated weights, " if cells.auxiliary.labels.dtype.kind == "V" else ""
     if scheme.replicates is not None:
         added = "; randomization correction added" if scheme.replicates.finite else ""
-        drawn = f"{cells.replicates.shape[1]} replicate weights ({scheme.replicates.method}){added}"
+        drawn = f"{cells.weighting.replicates.shape[1]} replicate weights ({scheme.replicates.method}){added}"
     elif scheme.method != "stages":
         drawn = DRAWN[scheme.method]
     elif cells.population.shape[1]:

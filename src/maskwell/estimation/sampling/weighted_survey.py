@@ -208,7 +208,7 @@ class _Survey:
             raise ReportError("these-cells-were-not-counted")
         scheme.check(cells)
         if scheme.replicates is not None:
-            empty = np.flatnonzero(cells.replicates[cells.is_row].sum(axis=0) == 0)
+            empty = np.flatnonzero(cells.weighting.replicates[cells.is_row].sum(axis=0) == 0)
             if len(empty):
                 number = int(empty[0]) + 1
                 raise ParameterError("replicate-has-the-weight-0", empty_number=number, replicates=empty.tolist())
@@ -252,7 +252,7 @@ def _estimate(
         if not 1 / _MOST_UNITS <= denominator <= _MOST_UNITS:  # its square must be a number, too
             said = f"denominator = {Printed(denominator):g} is out of range"
             raise ParameterError(said, hint="give the number of units in the population")
-        denominator = math.ldexp(denominator, -cells.exponent)
+        denominator = math.ldexp(denominator, -cells.weighting.exponent)
     if not all(reading.design.identifiable for reading in recovery.readings):
         if between:
             raise ParameterError("differences-between-groups-whose-samples-tell")
@@ -260,11 +260,11 @@ def _estimate(
             raise ParameterError("a-denominator-for-samples-that-tell", denominator=denominator)
         designs = tuple(reading.design for reading in recovery.readings)
         parts = (cells, designs, survey.variance, scheme, survey.calibrated, survey.text)
-        return Together(*parts).estimate().times_power(cells.exponent)
+        return Together(*parts).estimate().times_power(cells.weighting.exponent)
     whole, lines_of = _one(survey, np.arange(len(cells)), denominator), lines_of_domains(cells)
     domains = {d: _one(survey, lines, None) for d, lines in lines_of.items()}
     covariances = tuple(_between(survey, {d: (lines_of[d], f) for d, f in one.items()}, domains) for one in between)
-    return with_domains(whole, domains, between=covariances).times_power(cells.exponent)
+    return with_domains(whole, domains, between=covariances).times_power(cells.weighting.exponent)
 
 
 def _between(survey: _Survey, terms: Mapping[Any, tuple[Array, float]], domains: Mapping[Any, SurveyEstimate]) -> Real:
@@ -289,7 +289,7 @@ def _between(survey: _Survey, terms: Mapping[Any, tuple[Array, float]], domains:
 
 def _replicates_between(survey: _Survey, rule: ReplicateRule, terms: Mapping[Any, tuple[Array, float]]) -> Real:
     cells, k = survey.cells, survey.recovery.k
-    whole, made = np.zeros(k), np.zeros((cells.replicates.shape[1], k))
+    whole, made = np.zeros(k), np.zeros((cells.weighting.replicates.shape[1], k))
     correction = np.zeros((k, k))
     for lines, f in terms.values():
         (totals, sizes), size = replicate_totals(survey.recovery, lines), float(cells.weight[lines].sum())
@@ -391,4 +391,4 @@ def _replicate_variances(
     if rule.finite:
         added = survey.randomization(lines, cells.weight)
         v_total, v_share = v_total + added, v_share + added / base**2
-    return v_total, v_share, rule.degrees_of_freedom(cells.replicates.shape[1], cells.stratum.size)
+    return v_total, v_share, rule.degrees_of_freedom(cells.weighting.replicates.shape[1], cells.stratum.size)
