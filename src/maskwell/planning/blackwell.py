@@ -1,16 +1,6 @@
 """Is ``A = C P`` for some transition matrix C? A linear program finds a candidate for the proof, fractions check it.
 
-The program asks how much of the report of A could be replaced by pure chance:
-
-    greatest s  with  A = s W + D P,    W = a 1',  a_i = the mean of row i of A,
-                      D >= 0,  columns of D sum to 1 - s
-
-W is the design that draws its report from a, whatever the truth; it is a garbling of P, as ``1'P = 1'``. With the rows
-of A in the row space of P the program always has a solution, and P is sufficient for A exactly when s >= 0. If s > 0
-the garbling ``C = s W + D`` has no zeros, so that what rounding left of ``A - C P`` can be put right exactly on a few
-rows of P. If s < 0 the multipliers of the equations are a gain matrix in which A wins more than P.
-
-Source: [ChaiNayak2018, Definition 4.1]; this form of the program is derived.
+What the program asks, and why its answer is enough: docs/theory/order.md. Source: [ChaiNayak2018, Definition 4.1].
 """
 
 from __future__ import annotations

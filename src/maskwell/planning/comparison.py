@@ -1,9 +1,4 @@
-"""A fair comparison of two designs: never at unequal privacy.
-
-The order of Blackwell needs no equal privacy; added variance and Fisher's information I of one report do, so the less
-private design is first made as private as the other. Relative efficiency in a direction x is ``x' I_1 x / x' I_2 x``,
-between the extreme roots of ``det(I_1 - r I_2) = 0``; the first design is at least as good in every direction where
-``I_1 - I_2`` has no negative eigenvalue (the order of Loewner), at the shares that were looked at.
+"""A fair comparison of two designs, never at unequal privacy: docs/theory/fair-comparison.md.
 
 Source: [Adeshiyan2011, sections 2.3 and 2.7, Theorem 3.3], [ChaiNayak2018, section 4].
 """

@@ -1,11 +1,7 @@
 """Choosing a design for k categories and a privacy demand: the ranked table, and a recommendation with its reason.
 
-All designs that meet the demand are compared at the parity that it allows, by the variance V_R that randomization adds.
-Subset selection of the minimax size is recommended; or the gamma-diagonal design where it needs at most 5 % more
-respondents, because its report is one category. Designs that depend on assumed shares never are.
-
 Source: [NayakZhai2019, section 3.2] for the minimax design, [ChaiNayak2018, Theorem 4.4 and Proposition 4.1] for the
-gamma-diagonal one; the rule of 5 % is ours.
+gamma-diagonal one, which is taken where it needs at most 5 % more respondents: that rule is ours.
 """
 
 from __future__ import annotations

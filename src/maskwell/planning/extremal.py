@@ -1,19 +1,12 @@
 """Extremal designs: the most useful report of parity gamma when the true shares are thought to be known.
 
-Every design that cannot be improved is a list of sets S with weights theta_S, whose rows are the patterns
-``v_S = 1 + (gamma - 1) [j in S]``. A utility ``U(P) = sum_i mu(row i)``, mu convex and ``mu(c v) = c mu(v)``, is linear
-in the weights:
-
     maximise  sum_S theta_S mu(v_S)   subject to  sum_S theta_S v_S = 1,  theta >= 0
 
-over the ``2^k - 2`` sets that hold some and not all categories. The program is solved in floats, of which only the
-multipliers are read: they show which sets the best designs are made of, and any weights of these that make a design are
-best. The corner with the smallest mean of fixed numbers of the sets (:func:`set_numbers`) is taken, computed in
-integers, whatever the solver found; of four lists of such numbers, the first corner with most sets: it estimates most.
-``average=True`` mixes all corners that are equal by symmetry, which costs no utility.
+is solved in floats, of which only the multipliers are read: they show of which sets the best designs are made. The
+corner of these with the smallest mean of fixed numbers (:func:`set_numbers`) is taken, computed in integers, whatever
+the solver found; of four lists of such numbers, the first corner with most sets. The rest: docs/theory/best-designs.md.
 
-Source: after [Kairouz2016], as given in [ChaiNayak2018, section 4.2]; averaging is derived. All utilities but
-``guess``, the chance that the best guess of the truth is right, are f-divergences of the rows.
+Source: after [Kairouz2016], as given in [ChaiNayak2018, section 4.2]; averaging is derived.
 """
 
 from __future__ import annotations

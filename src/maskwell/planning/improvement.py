@@ -1,19 +1,9 @@
 """Improvement: from any design of bounded parity to an admissible one that tells all that it did, and more.
 
-For a design A of parity at most gamma there is an admissible design P of parity gamma with ``A = C P``. A row v with
-the distinct values x_1 < ... < x_L, and S_t the truths where it is at least x_t, is a sum of patterns,
-
-    v = sum_{t >= 2} w_t (1 + (gamma - 1) [j in S_t]) + constant,     w_t = (x_t - x_{t-1}) / (gamma - 1)
-
-and the constant ``(gamma x_1 - x_L) / (gamma - 1)`` is shared among the k single truths:
-
-    1 = sum_i (1 + (gamma - 1) [j = i]) / (gamma + k - 1)
-
 Everything is done in integers, rows over one denominator N, gamma = g / h, and weights over ``N (g - h) (g + (k - 1) h)
-/ h``; the equation is checked before it is handed out.
+/ h``; ``A = C P`` is checked before it is handed out. Both algorithms: docs/theory/improvement.md.
 
-Source: [ChaiNayak2018, Theorems 4.2 and 4.3, Corollary 4.1]; algorithm L follows Lemmas 4.2 to 4.4 there, with the
-multiplier of Lemma 4.2 in closed form and proportional rows merged; splitting by layers (algorithm D) is derived.
+Source: [ChaiNayak2018, Theorems 4.2 and 4.3, Corollary 4.1]; the algorithm by layers is derived, L follows the proofs.
 """
 
 from __future__ import annotations

@@ -1,20 +1,8 @@
-"""Improvement when only one category is sensitive, and the others need no protection.
+"""Improvement when only one category is sensitive, and the others need no protection: docs/theory/improvement.md.
 
-With the sensitive category first, let report r be the most incriminating one, against every other category l:
+The garbling of the better design P_* is ``C[i, 1] = P[i, 1]``, ``C[i, l] = (P[i, l] - a_l P[i, 1]) / (1 - a_l)``.
 
-    a_l = P[r, l] / P[r, 1] < 1,      a_l <= P[i, l] / P[i, 1]   for every report i that a member can give
-
-Then the design
-
-    P_* = 1    a_2    a_3   ...          and the garbling   C[i, 1] = P[i, 1]
-          0   1-a_2    0                                     C[i, l] = (P[i, l] - a_l P[i, 1]) / (1 - a_l)
-          0     0    1-a_3
-
-give ``P = C P_*``. P_* speaks for the sensitive category as strongly as P at most did, and protects nothing else: every
-other report gives its category away.
-
-Source: [Adeshiyan2011, Theorems 2.3 to 2.5] for two categories, Theorem 3.3 for more. The second half of its condition
-(3.17) follows from the first, and the number of reports may be any: derived.
+Source: [Adeshiyan2011, Theorems 2.3 to 2.5] for two categories, Theorem 3.3 for more; any number of reports: derived.
 """
 
 from __future__ import annotations

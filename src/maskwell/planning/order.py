@@ -1,18 +1,8 @@
 """Which of two designs tells more: the order of Blackwell, with a proof of the answer.
 
-P is *sufficient* for A when A could be made from P by randomizing its reports once more, ``A = C P``. That is settled
-by the cheap ways first, each with its proof in fractions.
+The ways to an answer, the cheap ones first, and their proofs: docs/theory/order.md.
 
-1. The same rows up to order, or one row in A: yes.
-2. Parity: a row of A with ``a_ij > eta a_il``, eta the parity of P. Acting on this report only, with a gain of 1/eta if
-   the truth is j and of -1 if it is l, never wins with P, whose rows have ``p_uj <= eta p_ul``.
-3. Rank: an x with ``P x = 0`` and ``A x != 0``. Gains ``sign((A x)_i) x`` win nothing with P and ``sum |A x|`` with A.
-4. Independent rows of P leave one candidate for C. Where ``C_iu < 0``, take x with ``P x = e_u``: gains -x on report i
-   win at most 0 with P and ``-C_iu`` with A.
-5. The linear program of :mod:`maskwell.planning.blackwell`; and where probabilities stand for others nearby, that of
-   the nearest garbling: a yes up to its residual, a no because every garbling is farther off, or neither.
-
-Source: [ChaiNayak2018, Definition 4.1]; 2 after Lemma 4.1 there; the gain matrices are derived.
+Source: [ChaiNayak2018, Definition 4.1, Lemma 4.1]; the gain matrices are derived.
 """
 
 from __future__ import annotations

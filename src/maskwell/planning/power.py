@@ -1,15 +1,6 @@
 """Planning a test with a given design: respondents, power, and the difference that can be found.
 
-The test asks whether share j is ``pi_0``, two-sided at level alpha. With ``v(t) = n Var(pi_hat_j)`` where share j is t
-and the other shares keep their proportions, and normal quantiles z,
-
-    n     = ceil(((z_{1-alpha/2} sqrt(v(pi_0)) + z_power sqrt(v(pi_1))) / (pi_1 - pi_0))^2)
-    power = Phi((|pi_1 - pi_0| sqrt(n) - z_{1-alpha/2} sqrt(v(pi_0))) / sqrt(v(pi_1)))
-
-Power is the chance to find a difference on the right side; finding one on the wrong side is no success. As v is a
-parabola in t, the smallest difference that is found with a given power solves a quadratic equation.
-
-Source: standard; variances from [Adeshiyan2011, eq. (3.5)].
+Formulas: docs/theory/costs.md. Source: standard; variances from [Adeshiyan2011, eq. (3.5)].
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""What one respondent contributes to the variance of an estimated share, in two parts.
-
-    n Var(pi_hat_j) = deff * pi_j (1 - pi_j)  +  (1 + cv^2) (E[U_j^2] - pi_j)
-                      sampling                   randomization
-
-where U_j is what one report adds to the estimate of share j. In a simple random sample ``deff = 1``, ``cv = 0``. In a
-complex one ``deff`` is the design effect of the same question asked openly, and ``cv`` the coefficient of variation of
-the weights. Clusters do not inflate the randomization part: respondents draw independently of each other.
+"""What one respondent contributes to the variance of an estimated share, in two parts: docs/theory/costs.md.
 
 Source: [Adeshiyan2011, eq. (3.5)], [NayakZhangAdeshiyan2016, eq. (1.3)] for the two parts; the form for complex samples
 is derived, and an approximation.

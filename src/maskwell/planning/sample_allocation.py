@@ -1,16 +1,6 @@
-"""How to divide respondents among samples of one population that use different designs.
+"""How to divide respondents among samples of one population that use different designs: docs/theory/costs.md.
 
-One report of sample g carries the information ``F_g = P_g' D^-1 P_g - 1 1'``, D the diagonal of ``P_g pi``. What is
-wanted is a combination ``c' pi`` of the shares; its best linear estimate has
-
-    Var = a' (sum_g n_g F_g)^- a,      a = c - (c' pi) 1
-
-which is convex in the n_g. For shares f_g of what is spent, with costs e_g, and ``d_g = y' F_g y / e_g``, ``y = (sum_g
-f_g F_g / e_g)^- a``, the step ``f_g := f_g sqrt(d_g) / sum`` lowers the variance, and the derivatives prove how far it
-is from the least one: at most by the factor ``max_g d_g / sum_g f_g d_g``.
-
-Source: derived; the step is the multiplicative algorithm of optimal experiments. For two samples of Simmons' device
-with unknown beta it ends after one step at the split of Greenberg et al. (1969).
+Source: derived; the step is the multiplicative algorithm of optimal experiments.
 """
 
 from __future__ import annotations

@@ -1,13 +1,6 @@
 """From variance to error and back: margins of estimated shares, and how many respondents they need.
 
-With ``v(pi) = n Var(pi_hat_j)`` and the normal quantile z of a level,
-
-    margin = z sqrt(v(pi) / n),      n = ceil(z^2 v(pi) / margin^2)
-
-for a given variance, or for a design at assumed or at all shares.
-
-Source: derived from the covariance [NayakZhangAdeshiyan2016, eq. (1.3)], [Adeshiyan2011, eq. (3.5)], intervals as
-``estimate`` gives them.
+Source: derived from the covariance [NayakZhangAdeshiyan2016, eq. (1.3)], [Adeshiyan2011, eq. (3.5)].
 """
 
 from __future__ import annotations

@@ -1,15 +1,8 @@
 """Best designs in closed form: which size of subset wastes least, and which l hides as much as which gamma.
 
-Among all designs of parity gamma, subset selection of the best size q adds least variance in the worst case; at equal
-shares no design adds less. With ``D = q gamma + k - q``
+Everything is decided in fractions, from the number that a privacy demand allows, never beyond what was asked.
 
-    V_R = (k-1)/k [ (k-1) D^2 / (q (k-q) (gamma-1)^2) - 1 ]
-
-which falls in q up to ``k / (1 + gamma)`` and rises after it. Size q beats q + 1 exactly when
-``gamma^2 > 1 + k (k - 2q - 1) / (q (q + 1))``. Everything is decided in fractions, from the number that a privacy
-demand allows, never beyond what was asked.
-
-Source: [NayakZhai2019, sections 3.2 and 4.3, eq. (3.3), Tables 1 and 2]; closed forms derived from eq. (3.3).
+Source: [NayakZhai2019, sections 3.2 and 4.3, eq. (3.3), Tables 1 and 2]; docs/theory/best-designs.md has the formulas.
 """
 
 from __future__ import annotations

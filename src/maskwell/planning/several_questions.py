@@ -1,10 +1,6 @@
 """Several questions under one demand: each with a device of its own, or one question about all of them together.
 
-What a person reports is protected as a whole: with a device for each of q questions the parities multiply, so that each
-may have the q-th root of what is allowed. One question about all combinations of answers may use all of it; the share
-of one answer is then a sum over combinations, ``n Var = var(c' U)`` with ones in c for those with that answer.
-
-Source: derived; for the product of parities [ChaiNayak2018, Def. 1.3].
+Formulas: docs/theory/costs.md. Source: derived; for the product of parities [ChaiNayak2018, Def. 1.3].
 """
 
 from __future__ import annotations

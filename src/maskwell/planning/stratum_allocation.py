@@ -1,15 +1,7 @@
 """Respondents divided among the parts of a survey: strata, or samples that use different designs; in whole numbers.
 
-``pi_hat = sum_h W_h pi_hat_h`` with known shares W_h of the population, a design and true shares of its own in each
-stratum. With ``c_h^2 = n_h Var(pi_hat_h)`` and a cost e_h for each respondent, the variance for a given cost, and the
-cost for a given variance, is least for
-
-    n_h  proportional to  W_h c_h / sqrt(e_h)
-
-Where the number of respondents is given, costs do not matter: the variance is least with all e_h = 1.
-
-Source: after Kim and Warde (2004), as given in [Adeshiyan2011, Remark 2.5], for Warner's device; other designs and
-costs are derived.
+Formulas: docs/theory/costs.md. Source: after Kim and Warde (2004), as given in [Adeshiyan2011, Remark 2.5], for
+Warner's device; other designs and costs are derived.
 """
 
 from __future__ import annotations

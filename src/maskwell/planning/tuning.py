@@ -1,16 +1,11 @@
 """Designs brought to a given protection: named devices by their one free parameter, any other by dilution.
 
-Named devices have closed forms from the one-sided ratio R and from the parity gamma that is asked for; other measures
-are solved by bisection in fractions. Whatever is rounded is rounded towards more privacy. A design of no family keeps
-its device, but only a share s of the respondents use it for their own answer, the others for a random category:
+Whatever is rounded is rounded towards more privacy. Closed forms: docs/theory/fair-comparison.md. Dilution, at share s:
 
     A' = s A + (1 - s) w 1',      w = A 1 / k,      s = min_i r w_i / (r w_i + e_i)
 
 over the rows beyond the value, where e_i is the excess of row i and r the room of a row of ones
-(:mod:`maskwell.privacy.measures`).
-
-Source: Lanke's equaliser in [Adeshiyan2011, section 2.3] for Warner's device, the principle of equal protection in
-sections 2.3 and 2.7 there; the others and the dilution are derived.
+(:mod:`maskwell.privacy.measures`). Source: Lanke's equaliser in [Adeshiyan2011, section 2.3]; the others are derived.
 """
 
 from __future__ import annotations
