@@ -11,6 +11,9 @@ from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.microdata.matrices import is_invariant, rates_for_match
 from maskwell.microdata.matrices.match_caps import method1_for_match
 from maskwell.microdata.matrices.mixing import GRID, BlockRates, _exchanged, _gathered, mixing_rate
+from maskwell.microdata.risk.identity_disclosure import cell_risks
+
+XIS = ("0.5", "0.4", "0.3", "0.2", "0.1")
 
 
 def written_out(counts: list[int], rates: list[Fraction], blocks: list[int]) -> list[list[Fraction]]:
@@ -98,3 +101,26 @@ def test_a_limit_of_many_digits_is_compared_exactly(limit: str | Fraction) -> No
     assert near.reached.all()
     assert np.allclose(near.rates, exact.rates, atol=0.05)
     assert method1_for_match([4, 5, 60, 70], limit).theta == method1_for_match([4, 5, 60, 70], "0.2").theta
+
+
+def random_counts(number: int) -> tuple[np.ndarray, list[int]]:
+    draw = np.random.default_rng(1000 + number)
+    counts = np.minimum(draw.geometric(draw.uniform(0.1, 0.7), 60), draw.integers(1, 40, 60))
+    return counts, draw.integers(0, 3, 60).tolist()
+
+
+@pytest.mark.parametrize("xi", XIS)
+@pytest.mark.parametrize("number", range(4))
+def test_no_look_and_no_release_breaks_the_bound(number: int, xi: str) -> None:
+    """The bound is one on exact risks: of the own cell and of the easiest look, over every number released."""
+    counts, within = random_counts(number)
+    mixed = rates_for_match(np.arange(60)[:, None], counts, xi, within=within)
+    assert mixed.reached.all()
+    risks = cell_risks(counts, mixed.design(counts))
+    assert risks.strict.max() <= float(Fraction(xi)) + 1e-9
+    assert risks.any_release.max() <= float(Fraction(xi)) + 1e-9
+    assert (
+        not mixed.steps[counts * Fraction(xi) >= 1].any() or (mixed.steps > 0).sum() > (counts * Fraction(xi) < 1).sum()
+    )
+    less = BlockRates(mixed.xi, mixed.blocks, np.maximum(mixed.steps * 9 // 10, 0), mixed.risk).design(counts)
+    assert cell_risks(counts, less).any_release.max() > float(Fraction(xi))  # a tenth less would not do
