@@ -19,8 +19,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "messages"
 
-TYPED: ContextVar[bool] = ContextVar("typed", default=False)
-"""Whether sentences are for somebody at the command line."""
+TYPED: ContextVar[bool] = ContextVar("typed", default=False)  # whether sentences are for somebody at the command line
 
 
 class Note(str):

@@ -28,5 +28,4 @@ class Adapter(Protocol):
         """Column of the library, with the index and name of ``like``, that holds bit masks as bytes."""
 
 
-LOADERS: dict[str, Callable[[], Adapter]] = {}
-"""How the adapter of each library is loaded, by the name of the library's root package."""
+LOADERS: dict[str, Callable[[], Adapter]] = {}  # loads the adapter of a library, by its root package

@@ -1,7 +1,4 @@
-"""The kinds of arrays that travel between rooms, and one sentence for each where an argument is of the wrong kind.
-
-Messages name the argument and the kind of thing given, never its value, which may be confidential.
-"""
+"""The kinds of arrays that travel between rooms, and one sentence, which shows no value, for one of another kind."""
 
 from __future__ import annotations
 
@@ -27,8 +24,7 @@ Array: TypeAlias = NDArray[Any]  # an array whose kind the context tells
 
 Real: TypeAlias = NDArray[np.float64]  # proportions, matrices, covariances
 
-Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
-"""Category codes 0..k-1 in the smallest unsigned type that holds them."""
+Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]  # codes 0..k-1 in the smallest unsigned type that holds them
 
 Bits: TypeAlias = NDArray[np.uint8]
 """Sets of categories, shape (n, ceil(k/8)): category j is bit j % 8, least significant first, of byte j // 8."""

@@ -190,9 +190,8 @@ class Categories:
     ) -> Any:
         """Labels with these codes, in the same kind of container and of the same type as ``like``.
 
-        A categorical, enum or dictionary comes back as one with these labels as its categories; index and name are
-        kept. Where the type of ``like`` cannot hold the labels (an integer column, text labels) the column gets the
-        type natural to the labels: text, integers, or objects (polars and Arrow: text) when they are mixed.
+        A categorical, enum or dictionary comes back with these labels as its categories; index and name are kept.
+        Where the type of ``like`` cannot hold the labels, the column gets the type natural to them.
 
         Parameters
         ----------

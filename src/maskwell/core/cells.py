@@ -36,8 +36,7 @@ class CellTable:
     columns
         Names of the classifying columns; the first is the slowest.
     levels
-        For each column its distinct labels, in their natural order or in one that was given; ``None`` (a missing value)
-        last where there is one.
+        For each column its distinct labels, in natural or given order; ``None`` (a missing value) last.
     codes
         Shape (cells, columns): which label each cell has, in lexicographic order of the rows.
     counts

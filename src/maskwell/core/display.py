@@ -120,8 +120,7 @@ def flat_lines(content: Mapping[str, Any], lines: str = "") -> list[dict[str, An
     return [_flat(row if isinstance(row, Mapping) else {"place": i, lines: row}) for i, row in enumerate(rows)]
 
 
-LABELS = ("category", "domain", "given", "items", "variables")
-"""Entries of plain values that are labels though they are lists."""
+LABELS = ("category", "domain", "given", "items", "variables")  # plain values that are labels though they are lists
 
 
 def _flat(line: Mapping[str, Any], above: str = "") -> dict[str, Any]:

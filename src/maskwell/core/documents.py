@@ -1,7 +1,4 @@
-"""Documents that somebody else wrote: read whole, up to a size, as UTF-8, and taken apart as JSON or TOML.
-
-For what maskwell writes itself: values in the form that JSON can hold, and fingerprints of the canonical form.
-"""
+"""Documents that somebody else wrote, taken apart as JSON or TOML; and the canonical form of what maskwell writes."""
 
 from __future__ import annotations
 
@@ -27,8 +24,7 @@ from maskwell.core.phrases import HALF
 from maskwell.errors import DataFileError, InputError
 
 STANDARD_INPUT = "-"  # what a command calls standard input, where it expects the name of a file
-LARGEST = 128 << 20
-"""Bytes of a document that is read: a matrix of 2,000 by 2,000 chances with 17 digits has 80 million."""
+LARGEST = 128 << 20  # bytes of a document: a matrix of 2,000 by 2,000 chances with 17 digits has 80 million
 
 LARGEST_BY_HAND = 16 << 20  # bytes of a table that people write themselves, of curves or strata
 LARGEST_TOML = 4 << 20  # bytes of a plan: the parser takes seconds for each million

@@ -1,7 +1,4 @@
-"""One reader for expressions that users type, as ``warner(p=p1)``: tokens, then a tree of five kinds of node.
-
-No text reaches Python's own parser; what a name or a call means is decided by the module that asked.
-"""
+"""One reader for expressions that users type, as ``warner(p=p1)``: tokens, then a tree; nothing is evaluated."""
 
 from __future__ import annotations
 

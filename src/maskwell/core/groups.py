@@ -1,7 +1,4 @@
-"""Rows put into groups: by the labels of one column (Factor), or by the codes of several at once (Groups, keys).
-
-A key is one number for each combination of codes, in mixed radix, the first column slowest.
-"""
+"""Rows put into groups: by the labels of one column (Factor), or by keys, one number for the codes of several."""
 
 from __future__ import annotations
 

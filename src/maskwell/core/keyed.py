@@ -1,8 +1,7 @@
 """Draws kept by a secret key: the same record, truth and design give the same random words, whatever the row.
 
-A release that is made again with new words tells more each time; with these it repeats itself where nothing changed.
-Where the truth or the design did change, the words are new: words that two truths shared would tell both of them.
-Whoever holds the key can repeat the draws, nobody else can tell them from new ones::
+A release that is made again repeats itself where nothing changed, and has new words where the truth or the design did:
+words that two truths shared would tell both. Nobody without the key can tell the draws from new ones::
 
     subkey(purpose, ...) = HMAC-SHA256(key, "maskwell keyed draws, version 2" | purpose | data set | ...)
 
@@ -12,17 +11,13 @@ Whoever holds the key can repeat the draws, nobody else can tell them from new o
     words 4b .. 4b + 3           =  AES-256 of (name xor (state | b)) under subkey("words", variable, design)
     spill words of refill r      =  AES-256 of (name xor (state | r)) under subkey("spill", variable, design)
 
-where ``state`` is the code of the true state in its design and ``design`` the fingerprint that says what codes and
-matrix are; ``state | b`` are two numbers of 64 bits, little-endian. Every part of a message is preceded by its length,
-so no two lists of parts are one message. Words are 32 bits, least significant byte first. Words of two records, two
-states of a record, two variables or two designs are independent of each other.
+where ``state`` is the code of the true state, ``design`` the fingerprint of codes and matrix, and ``state | b`` two
+numbers of 64 bits, little-endian. Every part of a message is preceded by its length, so no two lists of parts are one
+message. Words are 32 bits, least significant byte first; those of two records, states, variables or designs are
+independent of each other. No message shows a key.
 
 Source: [RFC2104, section 2], [RFC7693, abstract], [FIPS197]; the joint function of name and state is derived, see ADR
 0013.
-
-Ids of records: whole numbers or texts, in one form whatever kind of column they were kept in.
-
-Secret keys: checked, read from a file that only its owner can read, and made anew. No message shows a key.
 """
 
 from __future__ import annotations

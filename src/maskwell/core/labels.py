@@ -1,7 +1,4 @@
-"""Labels: what is allowed, what counts as missing, their texts, their JSON form, and the codes of values among them.
-
-A finder takes a block of values and returns codes, with ``k`` (one past the last) for missing and unknown values.
-"""
+"""Labels: what is allowed and what is missing, their texts and JSON form, and finders of the codes of values."""
 
 from __future__ import annotations
 

@@ -1,17 +1,13 @@
 """Where random words come from: AES in counter mode, keyed by the operating system unless a seed is asked for by name.
 
-A source hands out *streams*. A stream gives row ``i`` of a column always the same words, however the rows are cut into
-chunks, threads or files::
+A stream gives row ``i`` of a column the same words however rows are cut into chunks, threads or files::
 
     counter block (16 bytes, big-endian) =  number of the stream (8 bytes) | number of the block (8 bytes)
 
     blocks 0, 1, 2, ...             main words, rows one after the other, ``words_per_row`` each
     blocks 2**63 + row * 2**16 ...  spill words of that row: for the few draws that the main words do not settle
 
-Words are 32 bits, least significant byte first. A random order of rows is exactly fair: rows are sorted by random
-numbers, and equal numbers by further words.
-
-Source: [FIPS197], [NIST80038A, section 6.5]. AES with 256-bit keys from ``cryptography``.
+Words are 32 bits, least significant byte first. Source: [FIPS197], [NIST80038A, section 6.5], with 256-bit keys.
 """
 
 from __future__ import annotations

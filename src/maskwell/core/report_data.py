@@ -33,16 +33,11 @@ class Reports:
 
     Attributes
     ----------
-    fingerprint
-        Of the design that made them.
-    k
-        Number of input categories of that design.
+    fingerprint, k
+        Of the design that made them, and its number of input categories.
     encoding
-        ``"codes"``: ``data`` holds output codes, shape (n,). ``"bits"``: ``data`` holds bit masks, shape
-        (n, ceil(k/8)), type uint8; category j is bit ``j % 8`` (least significant first) of byte ``j // 8``, and the
-        unused bits of the last byte are zero.
-    data
-        The reports.
+        ``"codes"``: ``data`` holds output codes, shape (n,). ``"bits"``: bit masks, shape (n, ceil(k/8)), type uint8;
+        category j is bit ``j % 8`` (least significant first) of byte ``j // 8``, unused bits are zero.
     private
         False when they were drawn from a seeded source.
     """
@@ -209,12 +204,10 @@ class Counts(Result):
     ----------
     values
         Shape (m,) for coded reports, (k,) for set reports.
-    n
-        Number of reports.
-    fingerprint
-        Of the design that made them.
+    n, fingerprint
+        Number of reports, and the fingerprint of the design that made them.
     private
-        False when some of the reports are known to be drawn from a seeded source. A column of labels does not tell.
+        False when some are known to be drawn from a seeded source. A column of labels does not tell.
 
     >>> a = Counts(np.array([3, 1]), 4, "f")
     >>> sum([a, a, a]).values.tolist()

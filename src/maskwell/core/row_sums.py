@@ -30,18 +30,11 @@ Labels: TypeAlias = Any  # a column of labels, or a :class:`Factor` where codes 
 
 @dataclass(frozen=True, eq=False)
 class Weighting:
-    """How rows were weighted: where the weights come from, and what else is summed with them.
+    """How rows were weighted: whether weights were ``given``, and what else is summed of each line.
 
-    Attributes
-    ----------
-    given
-        Whether weights were given.
-    exponent
-        The power of two by which all weights are divided; 0 unless they are too small, or too large, to be squared.
-    chance
-        Shape (lines, 1): sums of inclusion probabilities; (lines, 0) where they were not given.
-    replicates
-        Shape (lines, R): sums of replicate weights.
+    All weights are divided by 2 to the ``exponent``, which is 0 unless they are too small or large to be squared.
+    ``chance`` are sums of inclusion probabilities, shape (lines, 1), and ``replicates`` of replicate weights, shape
+    (lines, R); no columns where they were not given.
     """
 
     given: bool
@@ -121,8 +114,8 @@ class Cells:
         ----------
         report
             Codes of the reports, shape (n,).
-        weight
-            Shape (n,); 1 for each row by default.
+        weight, count, chance
+            Shape (n,): weights, how many reports each row stands for (1 by default both), inclusion probabilities.
         stratum, domain, sample
             A column of labels each, or a :class:`Factor`.
         clusters
@@ -132,10 +125,6 @@ class Cells:
             within what the stage is drawn from (the stratum; then the cluster of the stage above).
         replicates
             Replicate weights, shape (n, R).
-        count
-            How many reports each row stands for; 1 by default.
-        chance
-            Inclusion probabilities.
         auxiliary
             Values that the weights were calibrated with, shape (n, p).
         """
@@ -308,8 +297,7 @@ def _whole(sums: Real) -> Array:
     return sums.astype(np.int64)
 
 
-SCALE = 300
-"""Weights are kept as they are unless the largest lies outside of 2^-300 to 2^300: squares of others are lost."""
+SCALE = 300  # weights are kept unless the largest lies outside of 2^-300 to 2^300: squares of others are lost
 
 
 def _exponent(weights: Real) -> int:

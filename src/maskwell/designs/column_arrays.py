@@ -305,8 +305,7 @@ def _guides(columns: Columns, thresholds: Array) -> tuple[Array, Array]:
 
 # ---- components
 
-SOLVE_LIMIT = 25 * 10**6
-"""Entries of all components written out, beyond which they are not solved: one of 5,000 states, say."""
+SOLVE_LIMIT = 25 * 10**6  # entries of all components written out, beyond which they are not solved: one of 5,000 states
 
 
 class Labels(NamedTuple):

@@ -34,8 +34,7 @@ MATRIX_LIMIT = 10**7
 SHORT_BITS = 64  # of a number whose digits cost nothing
 EXACT_LIMIT = 10**6
 LISTED_LIMIT = 10**9  # categories whose shares are listed, one by one
-RANK_LIMIT = 4 * 10**9
-"""Multiplications behind a rank that is worked out in passing, as for an audit: a matrix of about 1,500 by 1,500."""
+RANK_LIMIT = 4 * 10**9  # multiplications behind a rank worked out in passing, as for an audit: about 1,500 by 1,500
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -192,7 +191,7 @@ class Design(ABC):
         return self._exact_matrix()
 
     def transitions(self, *, limit: int = MATRIX_LIMIT) -> Transitions:
-        """Report, truth and probability of each non-zero, truth by truth; at most ``limit`` entries are written out."""
+        """Report, truth and probability of each non-zero, by truth; refuses to write a matrix above ``limit`` out."""
         self._check_size(limit)
         truths, reports = np.nonzero((P := self._matrix()).T)
         return Transitions(reports, truths, P[reports, truths])
@@ -242,7 +241,7 @@ class Design(ABC):
 
     @abstractmethod
     def count_chances(self) -> tuple[Real, Real] | None:
-        """Chances, (k,) each, that a report counts for a share of 1 and of 0; None if a share has several counts."""
+        """Chances, (k,) each, that a report counts for a share of 1, of 0; None if a share has several counts."""
 
     def covariance(self, pi: Real) -> Real:
         """``n Cov(pi_hat)`` at true proportions ``pi``, shape (k, k). Source: [NayakZhangAdeshiyan2016, eq. (1.3)]."""
@@ -353,9 +352,8 @@ class Design(ABC):
     ) -> Any:
         """Randomize a column of true labels; the reports come in the kind of container that was given.
 
-        Set reports come packed, eight categories to a byte: category j is bit ``j % 8``, least significant first, of
-        byte ``j // 8``. With ``sets="texts"`` they come as texts of k characters, "1" where the category was named,
-        first category first.
+        Set reports come packed: category j is bit ``j % 8``, least significant first, of byte ``j // 8``. With
+        ``sets="texts"`` they come as texts of k characters, "1" where the category was named, first category first.
         """
         encoded = self.inputs.encode(values, missing=missing)
         drawn = self.sample(encoded.codes, random=random)

@@ -1,8 +1,7 @@
 """Kronecker product: several variables, each randomized by a design of its own, independently.
 
-The first variable is slowest: the code of (x, y) is ``x * k_y + y``. The matrix is never written out: each linear
-operator works on one axis of a table at a time, the first axis is put last, then the next, until all are in order
-again. Neighbouring short axes are worked on together. Parity is the product of the parities.
+The code of (x, y) is ``x * k_y + y``. The matrix is never written out: each linear operator works on one axis of a
+table at a time, neighbouring short axes together. Parity is the product of the parities.
 
 Source: [Adeshiyan2011, Example 3.2 and section 3.3]; parity in closed form and the order of work are derived.
 """
@@ -187,7 +186,8 @@ class Kronecker(CodedDesign):
         columns = np.unravel_index(np.asarray(truths), [f.k for f in self.factors])
         products = np.ones((len(reports), len(truths)))
         for factor, i, j in zip(self.factors, rows, columns, strict=True):
-            products *= _repeated_entries(factor, i, j)
+            (some, to_row), (others, to_column) = (np.unique(one, return_inverse=True) for one in (i, j))
+            products *= factor.entries(some, others)[to_row][:, to_column]  # those that repeat are worked out once
         return products
 
     def backward(self, x: Real) -> Real:
@@ -250,13 +250,6 @@ class Kronecker(CodedDesign):
     def with_labels(self, inputs: Categories, outputs: Categories | None = None) -> Self:
         """Not for products: relabel the factors."""
         raise ParameterError("the-labels-of-a-product")
-
-
-def _repeated_entries(factor: CodedDesign, reports: Array, truths: Array) -> Real:
-    """Entries where reports and truths repeat: each one is worked out once."""
-    rows, to_row = np.unique(reports, return_inverse=True)
-    columns, to_column = np.unique(truths, return_inverse=True)
-    return factor.entries(rows, columns)[to_row][:, to_column]
 
 
 def product_of(parities: Iterable[Parity]) -> Parity:

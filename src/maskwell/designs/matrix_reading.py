@@ -14,8 +14,7 @@ from maskwell.core.exact import Number, as_fraction, common_denominator, is_deci
 from maskwell.core.phrases import MESSAGE, in_language, listed
 from maskwell.errors import MatrixError, OrientationError, ParameterError, TooLargeError
 
-DECIMALS = "decimals"
-"""Under ``given`` in a provenance: the numbers that define the design were given as decimals or floats."""
+DECIMALS = "decimals"  # under ``given`` in a provenance: the numbers that define the design were decimals or floats
 
 SUM_TOLERANCE = 1e-9
 DENSE_LIMIT = 4 * 10**6

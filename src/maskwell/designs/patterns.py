@@ -5,7 +5,6 @@ Report i stands for a set S_i, and every truth in the set gives it gamma times a
     P[i, j] = theta_i (gamma if j in S_i else 1),      sum_i theta_i (1 + (gamma - 1) [j in S_i]) = 1 for every j
 
 Every admissible design of parity gamma, zero and proportional rows merged away, has this form, and the reverse.
-
 Source: [ChaiNayak2018, Theorems 4.2 and 4.3]; the form is read off their conditions C1 and C2.
 """
 

@@ -14,8 +14,7 @@ _PRIME = 2**61 - 1  # one word: ranks are worked out modulo it first, then check
 
 Rows: TypeAlias = Sequence[Sequence[Fraction]]
 Matrix: TypeAlias = list[list[Fraction]]
-Equation: TypeAlias = tuple[Mapping[int, Fraction], Fraction]
-"""``sum_j a_j x_j = b`` as the non-zero ``a_j`` by j, and b."""
+Equation: TypeAlias = tuple[Mapping[int, Fraction], Fraction]  # ``sum_j a_j x_j = b``: the non-zero ``a_j`` by j, and b
 
 
 def transposed(rows: Rows) -> Matrix:

@@ -26,11 +26,9 @@ if TYPE_CHECKING:
 Part = TypeVar("Part")
 Done = TypeVar("Done")
 
-CHUNK_BYTES = 1 << 20
-"""Random bytes made at a time: enough that Python does not count, little enough for the cache shared by the cores."""
+CHUNK_BYTES = 1 << 20  # random bytes made at a time: Python does not count any more, and they fit into a cache
 
-LIKELY = 2
-"""Expected number of further words from which on they are given to all rows at once: few rows would do without."""
+LIKELY = 2  # further words expected from which on all rows are given them at once: few would do without
 
 BYTES_PER_THREAD = 1 << 23  # a thread is worth starting for this many random bytes: a few milliseconds of work
 

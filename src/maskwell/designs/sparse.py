@@ -172,7 +172,12 @@ def _assembled(parts: Sequence[Sparse], places: Sequence[Any]) -> tuple[Array, A
     parts = list_of(Sparse, parts, "parts")
     places = [as_whole_numbers(as_list(place, "places"), "places").ravel() for place in as_list(places, "places")]
     where = np.concatenate([np.zeros(0, dtype=np.int64), *places])
-    _check_places(parts, places, where)
+    if any(part.m != part.k for part in parts):
+        raise MatrixError("a-part-has-not-as-many")
+    if [part.k for part in parts] != [len(place) for place in places]:
+        raise MatrixError("a-part-has-not-one-place")
+    if (np.sort(where) != np.arange(len(where))).any():
+        raise MatrixError("the-places-are-not-the-states", where_count=len(where))
     sizes = np.array([part.k for part in parts])
     entries = np.array([len(part.rows) for part in parts])
     rows = where[np.concatenate([part.rows for part in parts]) + np.repeat(np.cumsum(sizes) - sizes, entries)]
@@ -183,12 +188,3 @@ def _assembled(parts: Sequence[Sparse], places: Sequence[Any]) -> tuple[Array, A
     at_home = np.empty_like(lengths)
     at_home[where] = lengths
     return np.concatenate([[0], np.cumsum(at_home)]), rows[order], narrowed(numerators[order])
-
-
-def _check_places(parts: Sequence[Sparse], places: Sequence[Any], where: Array) -> None:
-    if any(part.m != part.k for part in parts):
-        raise MatrixError("a-part-has-not-as-many")
-    if [part.k for part in parts] != [len(place) for place in places]:
-        raise MatrixError("a-part-has-not-one-place")
-    if (np.sort(where) != np.arange(len(where))).any():
-        raise MatrixError("the-places-are-not-the-states", where_count=len(where))

@@ -1,7 +1,4 @@
-"""Design files: JSON with the exact integers as decimal text, and a fingerprint that a reader recomputes.
-
-A new structure is one file in this folder and one line in ``KINDS``.
-"""
+"""Design files: JSON with exact integers as text and a fingerprint; a structure is a file and a line in ``KINDS``."""
 
 from __future__ import annotations
 
@@ -46,14 +43,11 @@ Content = Mapping[str, Any]
 MOST_LEVELS = 40  # designs within designs, as a product holds its factors and a composition its steps
 MOST_VALUES = 10**7  # numbers, labels and lists of a design file, so that reading it and auditing it takes seconds
 MOST_PARTS = 10**5  # designs within a design, at all levels together
-MOST_LABELS = 3 * 10**6
-"""Labels of all designs in a file; numbered categories have none. Each takes several times as long as a number."""
+MOST_LABELS = 3 * 10**6  # labels of all designs in a file; each takes several times as long as a number
 
-MOST_FIXED = 10**6
-"""Chances of all mixtures in a file: each is a fraction of its own, which takes several times as long as a number."""
+MOST_FIXED = 10**6  # chances of all mixtures in a file; each takes several times as long as a number
 
-LARGEST_OF_LONG = 12 << 20
-"""Characters of a file with integers of more than 300 digits: the time they take grows faster than their length."""
+LARGEST_OF_LONG = 12 << 20  # characters of a file with integers of more than 300 digits, which take time
 
 _LONG = re.compile(r'"[0-9]{301}')
 _TEXT_NOTES = {"demand", "family", "given", "method", "same_as", "samples", "wanted", "warning"}

@@ -4,12 +4,9 @@ A certificate is JSON::
 
     {"maskwell": "certificate", "version": 1, "design": ..., "claims": ..., "seal": "sha256:..."}
 
-The claims are exact: fractions as text, no floats. They are a function of what is given (the design, the demand as
-stated, and for an improvement the original design and the garbling), so that whoever works them out anew and finds the
-same text has checked them. Where a demand is met only within the slack for decimals, the claim ``slack`` says so. The
-seal is the SHA-256 of everything else; it shows a slip, while a forger can make a new one.
-
-A demand is worked out anew from exact text, as in ``{"language": "epsilon", "epsilon": "1"}``.
+The claims are exact (fractions as text) and a function of what is given (the design, the demand as stated, an original
+and its garbling), so that whoever works them out anew and finds the same text has checked them. ``slack`` says where a
+demand is met only within the slack for decimals. The seal is the SHA-256 of everything else; it shows a slip.
 
 Source: [ChaiNayak2018, Theorem 3.1] for parity and its bounds, Theorems 4.2 and 4.3 for admissibility.
 """
@@ -150,22 +147,14 @@ class Certificate(Result):
 def certify(design: Design, demand: Demand | None = None, *, improvement: Improves | None = None) -> Certificate:
     """Prove what a design promises: exact parity, the demand's bound, admissibility, and an improvement if it is one.
 
-    Designs made of steps or of open cells are certified by their matrix, see :mod:`.provable_claims`.
+    Designs made of steps or of open cells are certified by their matrix; TooLargeError where that is too large.
 
     Parameters
     ----------
     demand
-        What parity is held against. Its bound is worked out anew from the exact text in which it was stated. The
-        answer is that of :meth:`Demand.met_by`.
+        What parity is held against, worked out anew from the exact text in which it was stated.
     improvement
-        The design that this one replaces, with the garbling that shows it.
-
-    Raises
-    ------
-    TooLargeError
-        The design must be written out as a matrix, and that is too large.
-    CertificateError
-        The garbling does not lead from the design to the original.
+        The design that this one replaces, with the garbling that shows it; CertificateError where it does not.
     """
     check_kind(Design, design=design)
     check_kind(Demand | None, demand=demand)

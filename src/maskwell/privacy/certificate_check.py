@@ -1,7 +1,4 @@
-"""Verifying a certificate: it holds exactly when it is, to the letter, what would be made anew from what it states.
-
-Whatever else is in the file is a check that fails, never an exception.
-"""
+"""Verifying a certificate: it holds if it is, to the letter, what would be made anew; anything else fails a check."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Rows of P that are alike, in exact numbers: all that parity and admissibility depend on.
-
-Proportional rows are added up; rows that are all sets of one size are described together, by their sum.
+"""Rows of P that are alike, in exact numbers: proportional rows are added up, sets of one size described together.
 
 Source: merging is [ChaiNayak2018, Remark 4.1]; the sums over sets of one size are derived.
 """

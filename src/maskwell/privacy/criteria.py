@@ -303,12 +303,7 @@ class Demand:
 
 
 def posterior_range(gamma: Parity, prior: Fraction) -> tuple[Fraction, Fraction]:
-    """What a prior probability can become after a report.
-
-        p / (gamma - (gamma - 1) p)   to   gamma p / (1 + (gamma - 1) p)
-
-    Source: [ChaiNayak2018, eq. (3.5)].
-    """
+    """From ``p / (gamma - (gamma - 1) p)`` to ``gamma p / (1 + (gamma - 1) p)``. Source: [ChaiNayak2018, eq. (3.5)]."""
     if isinstance(gamma, float):
         return Fraction(0), Fraction(1)
     return prior / (gamma - (gamma - 1) * prior), gamma * prior / (1 + (gamma - 1) * prior)

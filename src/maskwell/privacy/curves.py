@@ -1,18 +1,11 @@
-"""Curves h_l and h_u of a privacy demand, and the parity that they allow.
+"""Curves h_l and h_u of a privacy demand, from h_l(p) to h_u(p) for every prior p, and the parity that they allow.
 
-A demand may say for every prior probability p what the posterior may be: from h_l(p) to h_u(p). It is met exactly when
-parity does not exceed
+A demand is met exactly when parity does not exceed
 
     B = min(B_u, B_l),   B_u = inf odds(h_u(p)) / odds(p),   B_l = inf odds(p) / odds(h_l(p)),   0 < p < 1
 
-where odds(x) = x / (1 - x). Each kind of curve finds its own part of B:
-
-===================  ============================================================================
-:class:`Steps`       exactly, from the ends of its pieces
-:class:`Lines`       exactly at the corners; inside a piece within 1e-15, never above
-:class:`Smooth`      a certain lower bound by bisection, for any nondecreasing function (:mod:`.smooth_curves`)
-:class:`Boundary`    gamma itself: the curve of a bound on parity
-===================  ============================================================================
+where odds(x) = x / (1 - x). :class:`Steps` find their part of B exactly, :class:`Lines` exactly at the corners and
+within 1e-15, never above, inside a piece; :mod:`.smooth_curves` has a certain lower bound for other functions.
 
 Source: [ChaiNayak2018, Definitions 2.2 and 3.1, Lemma 3.1, Theorem 3.1]; the split into B_u and B_l is derived from it.
 """
@@ -140,12 +133,10 @@ class Boundary(Curve):
 
 @dataclass(frozen=True)
 class Steps(Curve):
-    """A step function on [0, 1], in fractions.
+    """A step function on [0, 1], in fractions: it jumps at the rising ``edges`` strictly between 0 and 1.
 
     Attributes
     ----------
-    edges
-        Where it jumps, rising, strictly between 0 and 1.
     heights
         One value for each piece, one more than edges, never falling.
     closed_right

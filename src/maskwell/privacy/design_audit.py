@@ -4,8 +4,7 @@
 
     l1 = max over truths j, l of sum_i |P[i, j] - P[i, l]|,     phi = 1 + l1 / 2
 
-A yes-or-no guess about a person becomes at most phi times as reliable on average, while single reports may still reveal
-the answer for sure. A bound gamma on parity gives phi <= 2 gamma / (gamma + 1); no phi bounds parity.
+A bound gamma on parity gives phi <= 2 gamma / (gamma + 1); no phi bounds parity.
 
 Source: [NayakZhai2019, Definition 2.4, Theorems 2.1 and 3.1], after Boreale and Paolini.
 """
@@ -37,8 +36,7 @@ from maskwell.privacy.criteria import (
 from maskwell.privacy.posterior_probabilities import find_sensitive, hazard_of, posterior
 from maskwell.privacy.provable_claims import why_not
 
-CLOSE, ROUNDED = Fraction(1, 10**6), Fraction(1, 10**12)
-"""How near to the limit a float decides nothing, and how far off it may be for large designs."""
+CLOSE, ROUNDED = Fraction(1, 10**6), Fraction(1, 10**12)  # where a float decides nothing; its error for large designs
 
 NOT_RECOMMENDED = "not recommended: it holds on average, and single reports may still reveal the answer for sure"
 

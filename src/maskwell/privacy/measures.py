@@ -10,8 +10,7 @@ sensitive   R_S, the same for a set of sensitive categories             1       
 hazard      largest posterior probability of the sensitive set          the prior  1
 ==========  ==========================================================  =========  ========
 
-Every measure is a bound c on rows: row i keeps to it when its *excess* is 0 or less, and a row of pure chance, equal
-for all truths, lies below it by its *room*. That is all that is needed to see how far a design must be diluted.
+A row keeps to a bound when its *excess* is 0 or less; a row of pure chance lies below it by its *room*.
 
 Source: [Adeshiyan2011, eqs. (2.5), (2.17), (3.13)], Lanke's measure as given in section 2.3; [ChaiNayak2018, Def. 1.3].
 """

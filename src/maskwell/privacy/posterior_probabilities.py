@@ -3,10 +3,8 @@
     Pr(truth j | report i) = a_j P[i, j] / sum_l a_l P[i, l]
 
 where a is the prior. The *hazard* of report i for a set of sensitive categories is the posterior probability of the
-set, and ``R = max over reports i, sensitive j, other l of P[i, j] / P[i, l]`` bounds it whatever the prior: a set of
-prior s becomes at most ``1 / (1 + (1 - s) / (s R))``. R looks one way only: at what speaks for the sensitive set.
-
-**Jeopardy** is how far each answer of a yes-or-no design speaks for it:
+set; ``R = max over reports i, sensitive j, other l of P[i, j] / P[i, l]`` bounds it for a set of prior s by
+``1 / (1 + (1 - s) / (s R))``. **Jeopardy** is how far each answer of a yes-or-no design speaks for it:
 
     u = a / b,    v = (1 - b) / (1 - a),        a = Pr(yes | A),  b = Pr(yes | not A),  a > b
     b = (v - 1) / (u v - 1),    a = u b
@@ -105,8 +103,7 @@ def hazard(design: Design, sensitive: Iterable[Hashable], prior: Real | None = N
     """The hazard of the sensitive categories, given by their labels.
 
     >>> from maskwell.designs import Dense
-    >>> warner = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])
-    >>> danger = hazard(warner, [0], np.array([0.05, 0.95]))
+    >>> danger = hazard(Dense.of([["0.8", "0.2"], ["0.2", "0.8"]]), [0], np.array([0.05, 0.95]))
     >>> danger.ratio, round(danger.greatest / danger.prior, 6)   # "yes" makes it 3.5 times likelier
     (Fraction(4, 1), 3.478261)
     """

@@ -1,7 +1,6 @@
 """Any function as the curve of a demand: B between two numbers, of which the lower one is certain.
 
-No finite number of samples can find an infimum, and samples err on the unsafe side. But a demand's curves do not fall,
-so on a cell (a, b) of priors
+Curves do not fall, so on a cell (a, b) of priors
 
     odds(h_u(p)) / odds(p) >= odds(h_u(a)) / odds(b),      odds(p) / odds(h_l(p)) >= odds(a) / odds(h_l(b))
 
