@@ -1,7 +1,4 @@
-"""The designs that are weighed against each other for k categories and a demand, each with its estimator.
-
-Unary encodings, which are never admissible, are shown with each of three estimators: none is wasteful by a poor one.
-"""
+"""The designs that are weighed against each other for k categories and a demand; unary ones with three estimators."""
 
 from __future__ import annotations
 

@@ -23,13 +23,7 @@ from maskwell.core.verdicts import at_most, largest
 from maskwell.designs.design import Design, check_two
 from maskwell.errors import ParameterError
 from maskwell.notes import Note
-from maskwell.planning.candidates import (
-    Candidate,
-    gamma_diagonal,
-    matching_diversity,
-    minimax_subset,
-    unary_encodings,
-)
+from maskwell.planning.candidates import Candidate, gamma_diagonal, matching_diversity, minimax_subset, unary_encodings
 from maskwell.planning.extremal import LIMIT, extremal_design
 from maskwell.planning.respondent_variance import SIMPLE, Sampling
 from maskwell.planning.sample_size import (

@@ -81,10 +81,7 @@ def _quantile(level: float) -> float:
 
 
 def worst_share_variance(design: Design, sampling: Sampling = SIMPLE) -> float:
-    """The largest ``n Var(pi_hat_j)`` over all true shares, for a design that treats all categories alike.
-
-    It is the largest value along the line of one share from 0 to 1, on which the others do not matter. Source: derived.
-    """
+    """The largest ``n Var(pi_hat_j)`` over all true shares, for a design that treats all categories alike: derived."""
     certain = np.zeros(design.k)
     certain[0] = 1
     variances: Real = design.share_variance(certain)

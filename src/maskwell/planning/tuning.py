@@ -138,12 +138,7 @@ TUNABLE: dict[str, Tunable] = {
 
 
 def tuned(
-    family: str,
-    *,
-    value: Number,
-    measure: str | Measure = "ratio",
-    categories: Categories | None = None,
-    **kept: Any,
+    family: str, *, value: Number, measure: str | Measure = "ratio", categories: Categories | None = None, **kept: Any
 ) -> Design:
     """The member of a family with a given protection."""
     check_kind(str, family=family)

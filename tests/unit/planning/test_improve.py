@@ -139,6 +139,7 @@ def test_rounding_is_no_room_and_a_tiny_gamma_is_no_rounding() -> None:
     tiny = Fraction(1, 10**12)
     first = [(1 + tiny) / 2, (1 + tiny / 2) / 2, Fraction(1, 2)]
     design = Dense.of([first, [1 - p for p in first]])
+    found = improve(design)
     assert found.improved
     check(found)
 
