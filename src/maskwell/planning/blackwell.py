@@ -120,9 +120,6 @@ def nearest(P: Rows, A: Rows) -> tuple[Real, Real] | None:
     return result.x[:-1].reshape(r, m), G / (np.abs(G).max() or 1)
 
 
-# ---- from floats to proofs
-
-
 def good_order(P: Rows) -> list[int]:
     """Rows of P, those first that are far from depending on each other."""
     from scipy.linalg import qr

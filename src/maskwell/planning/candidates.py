@@ -123,12 +123,7 @@ class Diversity:
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """All designs for k categories, as lines over gamma.
-
-    >>> front = frontier(10, [2, 4, 8])
-    >>> front.lines[0].label, front.size.tolist()
-    ('minimax subset selection', [3, 2, 1])
-    """
+    """All designs for k categories, as lines over gamma."""
 
     k: int
     n: int | None

@@ -88,13 +88,7 @@ class Option:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Choice(Result):
-    """The ranked designs for a demand, and the one that is recommended.
-
-    >>> from maskwell.planning.design_choice import choose
-    >>> choice = choose(3, Demand.from_epsilon(1), n=1000)
-    >>> choice.recommended.label, round(choice.margin, 3)   # shares are known to eight points
-    ('gamma-diagonal', 0.08)
-    """
+    """The ranked designs for a demand, and the one that is recommended."""
 
     LINES = "designs"
 

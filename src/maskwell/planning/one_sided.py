@@ -29,15 +29,7 @@ Rows = list[list[Fraction]]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class OneSided(Replacement):
-    """What can be gained when only one category is sensitive.
-
-    >>> from maskwell.procedures.counted_draws import chow
-    >>> improvement = improve_one_sided(chow(5, 3, 2))
-    >>> improvement.ratio   # who says "yes" is a member with the same odds as before at worst
-    Fraction(10, 3)
-    >>> improvement.design.matrix().tolist()
-    [[1.0, 0.3], [0.0, 0.7]]
-    """
+    """What can be gained when only one category is sensitive: docs/theory/improvement.md has an example."""
 
     sensitive: int  # the code of the sensitive category
     report: int | None  # the most incriminating report; None where no report is so against every other category

@@ -302,9 +302,6 @@ def check_same_categories(first: Design, second: Design) -> None:
         )
 
 
-# ---- designs that need not be written out
-
-
 def _by_structure(P: Design, A: Design) -> Sufficiency | None:
     """Equal designs, and two uniform designs or with sets of one size of which one is the other diluted with chance."""
     if P.fingerprint == A.fingerprint:

@@ -130,13 +130,7 @@ class Respondents:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SamplePlan(Respondents, Result):
-    """How many respondents a design needs, or how exact its estimate will be.
-
-    >>> from maskwell.procedures.statement_cards import warner
-    >>> plan = plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05)
-    >>> plan.n, plan.direct_n   # the price of protection
-    (2156, 139)
-    """
+    """How many respondents a design needs, or how exact its estimate will be."""
 
     design: Design  # the design
     # the code of the category that is planned for: the one asked for, else the one that is hardest to estimate

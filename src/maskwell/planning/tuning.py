@@ -267,8 +267,6 @@ def _origin(design: Design, measure: Measure) -> _Search | None:
     return search if same.exact_matrix() == design.exact_matrix() else None
 
 
-# ---- two designs at the same protection
-
 READABLE = 20  # characters of a fraction that people can read
 
 

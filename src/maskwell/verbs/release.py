@@ -186,9 +186,6 @@ def _load() -> None:
         import matplotlib.figure  # noqa: F401
 
 
-# ---- before a release
-
-
 @dataclass(frozen=True, eq=False)
 class DryRun(Result):
     """What a plan would do to a file or a table, what other bounds would give and cost, and what its recodes save.
