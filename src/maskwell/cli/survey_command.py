@@ -282,7 +282,7 @@ def delete(code: str, database: str | None, *, confirm: bool) -> Said:
 @_command("keys", "maskwell survey keys")
 def keys(database: str | None) -> Said:
     """List the keys of programs: whose they are, when they were made and last used, when they expire."""
-    content = _desk(database, reads=True).keys()
+    content = {"keys": [key.to_dict() for key in _desk(database, reads=True).accounts.list_keys()]}
     lines = [
         f"{key['handle']}  {key['account']}: {key['name']}, scope {key['scope']}, made {key['made']}, "
         f"used {key['used'] or 'never'}, expires {key['expires']}"
@@ -295,7 +295,7 @@ def keys(database: str | None) -> Said:
 @click.argument("handle")
 def revoke(handle: str, database: str | None) -> Said:
     """End one key, by what maskwell survey keys prints before its name."""
-    content = _desk(database).revoke(handle)
+    content = _desk(database).accounts.revoke(handle).to_dict()
     return content, [f"revoked: {content['name']}, of {content['account']}"]
 
 
@@ -304,7 +304,8 @@ def revoke(handle: str, database: str | None) -> Said:
 @click.option("--password", metavar="WORD", help="The password (default: asked for, or read from standard input).")
 def password(name: str, password: str | None, database: str | None) -> Said:
     """Give an account a new password; all its sessions and keys end."""
-    content = _desk(database).set_password(name, _asked() if password is None else password)
+    desk, typed = _desk(database), _asked() if password is None else password
+    content = {"account": name, "ended": desk.accounts.reset_password(name, typed)}
     ended = "session or key" if content["ended"] == 1 else "sessions and keys"
     return content, [f"the password of {name} was changed; {content['ended']:,} {ended} ended"]
 

@@ -401,10 +401,7 @@ def _handle(token: bytes) -> str:
 
 
 class Waits:
-    """Who has to wait after wrong passwords, kept in memory and forgotten after an hour; addresses are not logged.
-
-    They are counted for a name from an address, which waits longer and longer, for the name, and for all names.
-    """
+    """Who has to wait after wrong passwords, counted for a name from an address, for the name, and for all."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -182,11 +182,7 @@ class Database:
 
     @contextmanager
     def _taking_turns(self) -> Iterator[None]:
-        """Wait for the other processes that write into the same file.
-
-        SQLite would let a process sleep, for up to a tenth of a second, and ask again; a lock of the system wakes the
-        next at once. Where it is missed, SQLite's own lock still holds.
-        """
+        """Wait for other processes by a lock of the system, which wakes the next at once; SQLite has its own, too."""
         turn = self._turn_file()
         with nullcontext() if turn is None else turn:
             if turn is not None:

@@ -45,19 +45,20 @@ class Desk:
 
     def add(self, path: str | Path, owner: str | None = None) -> dict[str, Any]:
         """Keep a survey file as a draft, of an account or of nobody yet."""
-        account = None if owner is None else self._accounts.known(owner)
+        account = None if owner is None else self.accounts.known(owner)
         survey, source = read_survey(path)
         return self._about(self.store.survey(self.store.add_survey(survey, source, owner=account)))
 
     def own(self, code: str, name: str) -> dict[str, Any]:
         """Make an account an owner of a survey: the studio shows it there."""
         stored = self.store.survey(code)
-        self._accounts.known(name)
-        self._accounts.share(stored, name, "owner")
+        self.accounts.known(name)
+        self.accounts.share(stored, name, "owner")
         return self._about(stored)
 
     @property
-    def _accounts(self) -> Accounts:
+    def accounts(self) -> Accounts:
+        """Accounts and keys in the same database."""
         return Accounts(self.store)
 
     def surveys(self) -> list[dict[str, Any]]:
@@ -187,18 +188,6 @@ class Desk:
         with atomic_file(Path(output), force=False, again="another name") as file:
             file.write(content)
         return {**self._about(stored), "output": str(output), "bytes": len(content)}
-
-    def keys(self) -> dict[str, Any]:
-        """All keys for programs, without the keys themselves."""
-        return {"keys": [key.to_dict() for key in self._accounts.list_keys()]}
-
-    def revoke(self, handle: str) -> dict[str, Any]:
-        """End one key."""
-        return self._accounts.revoke(handle).to_dict()
-
-    def set_password(self, name: str, password: str) -> dict[str, Any]:
-        """Give an account another password; its sessions and keys end."""
-        return {"account": name, "ended": self._accounts.reset_password(name, password)}
 
     def backup(self, output: str | Path) -> dict[str, Any]:
         """Write a copy of the whole database, one state of it, while the service runs; sessions are left out."""

@@ -241,13 +241,7 @@ def _label(survey: Survey, name: str, code: Any, number: int) -> str:
 
 
 def _export(
-    survey: Survey,
-    path: str | Path,
-    kind: str,
-    lines: Iterable[tuple[int, Line]],
-    header: list[str],
-    *,
-    is_sure: bool,
+    survey: Survey, path: str | Path, kind: str, lines: Iterable[tuple[int, Line]], header: list[str], *, is_sure: bool
 ) -> Export:
     columns = {question.name: _column(path, survey, question, kind, header) for question in survey.questions}
     ids = next((name for name in FORMATS[kind].ids if name in header), None)

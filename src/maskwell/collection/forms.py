@@ -1,7 +1,4 @@
-"""A survey as an XLSForm, for ODK and KoBo: an interviewer asks, the respondent draws a card or rolls dice.
-
-The form has no place for a true answer, and the device must carry the design out exactly.
-"""
+"""A survey as an XLSForm, for ODK and KoBo: the respondent draws; the form has no place for a true answer."""
 
 from __future__ import annotations
 

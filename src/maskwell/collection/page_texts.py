@@ -1,7 +1,4 @@
-"""The texts of the pages in every language: those of the package, and those of a survey file, ``[wording.xx.page]``.
-
-Texts that follow the protection have the step in their name, such as ``how_protects_weak``.
-"""
+"""The texts of the pages in every language: those of the package, and those of a survey file, ``[wording.xx.page]``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The content of a submission as text, a field for each question, and the cells that are counted when it comes.
-
-A survey of few possible contents is counted as a whole, else by questions and by pairs of them.
-"""
+"""The content of a submission as text, a field for each question, and the cells that are counted when it comes."""
 
 from __future__ import annotations
 

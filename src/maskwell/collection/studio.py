@@ -11,13 +11,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import BaseRoute, Route
 
 from maskwell.collection.accounts import SCOPES, AccessError, Role, Session
-from maskwell.collection.application import (
-    RESPONDENT_POLICY,
-    Service,
-    bearer_of,
-    read_body,
-    status_of,
-)
+from maskwell.collection.application import RESPONDENT_POLICY, Service, bearer_of, read_body, status_of
 from maskwell.collection.check_page import accepted_languages, check_words
 from maskwell.collection.desk import check_elsewhere
 from maskwell.collection.drafts import consequences, expected, form_of, survey_text

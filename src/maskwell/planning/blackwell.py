@@ -60,10 +60,7 @@ def _shapes(rows: Rows, frame: Frame) -> tuple[Real, Real]:
 
 
 def _solve(p: Real, q: Real, scaled: Real, a: Real, method: str) -> Any:
-    """Unknowns are ``x_iu = D_iu q_u / a_i``, between 0 and 1 - s, and s; q and a are the means of the rows.
-
-    The equations of the last row of A follow from the others.
-    """
+    """Unknowns are ``x_iu = D_iu q_u / a_i``, between 0 and 1 - s, and s; q and a are the means of the rows."""
     from scipy import sparse
     from scipy.optimize import linprog
 
@@ -121,9 +118,6 @@ def nearest(P: Rows, A: Rows) -> tuple[Real, Real] | None:
     weights = np.reshape(result.ineqlin.marginals[: r * k] - result.ineqlin.marginals[r * k :], (r, k))
     G = -weights / np.array([to_float(top) for top in most])[:, None]
     return result.x[:-1].reshape(r, m), G / (np.abs(G).max() or 1)
-
-
-# ---- from floats to proofs
 
 
 def good_order(P: Rows) -> list[int]:

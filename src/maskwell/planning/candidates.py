@@ -1,7 +1,4 @@
-"""The designs that are weighed against each other for k categories and a demand, each with its estimator.
-
-Unary encodings, which are never admissible, are shown with each of three estimators: none is wasteful by a poor one.
-"""
+"""The designs that are weighed against each other for k categories and a demand; unary ones with three estimators."""
 
 from __future__ import annotations
 
@@ -126,12 +123,7 @@ class Diversity:
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """All designs for k categories, as lines over gamma.
-
-    >>> front = frontier(10, [2, 4, 8])
-    >>> front.lines[0].label, front.size.tolist()
-    ('minimax subset selection', [3, 2, 1])
-    """
+    """All designs for k categories, as lines over gamma."""
 
     k: int
     n: int | None

@@ -23,13 +23,7 @@ from maskwell.core.verdicts import at_most, largest
 from maskwell.designs.design import Design, check_two
 from maskwell.errors import ParameterError
 from maskwell.notes import Note
-from maskwell.planning.candidates import (
-    Candidate,
-    gamma_diagonal,
-    matching_diversity,
-    minimax_subset,
-    unary_encodings,
-)
+from maskwell.planning.candidates import Candidate, gamma_diagonal, matching_diversity, minimax_subset, unary_encodings
 from maskwell.planning.extremal import LIMIT, extremal_design
 from maskwell.planning.respondent_variance import SIMPLE, Sampling
 from maskwell.planning.sample_size import (
@@ -94,13 +88,7 @@ class Option:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Choice(Result):
-    """The ranked designs for a demand, and the one that is recommended.
-
-    >>> from maskwell.planning.design_choice import choose
-    >>> choice = choose(3, Demand.from_epsilon(1), n=1000)
-    >>> choice.recommended.label, round(choice.margin, 3)   # shares are known to eight points
-    ('gamma-diagonal', 0.08)
-    """
+    """The ranked designs for a demand, and the one that is recommended."""
 
     LINES = "designs"
 

@@ -157,7 +157,6 @@ def by_lemmas(rows: Sequence[Row], level: Level) -> Logged:
 
 
 ALGORITHMS: dict[str, Callable[[Sequence[Row], Level], Logged]] = {"layers": by_layers, "lemmas": by_lemmas}
-"""Both ways of improving, by name."""
 
 
 ROUNDING = EXACT_SLACK
@@ -168,16 +167,7 @@ READABLE = 20  # characters of a gamma that is shown as it was typed
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Improvement(Replacement):
-    """An admissible design that tells all that the original did, with the proof.
-
-    >>> from maskwell.designs import Dense
-    >>> improvement = improve(Dense.of([["0.4", "0.3", "0.3"], ["0.3", "0.4", "0.2"], ["0.3", "0.3", "0.5"]]), gamma=3)
-    >>> improvement.design.outputs.labels
-    ('{0}', '{1}', '{2}', '{0, 1}')
-    >>> before, after = improvement.added_variances()
-    >>> round(before, 2), round(after, 2)   # the same protection, and less than a tenth of the added variance
-    (43.17, 3.86)
-    """
+    """An admissible design that tells all that the original did, with the proof; an example is at ``mw.improve``."""
 
     gamma: Parity  # the bound on parity; the parity of ``design``, unless nothing had to be done
     method: str  # "layers" or "lemmas"

@@ -15,14 +15,13 @@ from typing import Any
 
 from maskwell.core.arguments import check_kind
 from maskwell.core.categories import Categories
-from maskwell.core.exact import Number, Parity, check_probability, safe_above, safe_below, to_float, to_text
+from maskwell.core.exact import Number, Parity, safe_below, to_float, to_text
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
 from maskwell.designs.garbling import Garbling
 from maskwell.designs.row_reduction import equivalent
 from maskwell.errors import ParameterError
 from maskwell.planning.replacement import Replacement
-from maskwell.privacy.curves import odds_ratio
 from maskwell.privacy.posterior_probabilities import find_sensitive, hazard_of
 
 Rows = list[list[Fraction]]
@@ -30,15 +29,7 @@ Rows = list[list[Fraction]]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class OneSided(Replacement):
-    """What can be gained when only one category is sensitive.
-
-    >>> from maskwell.procedures.counted_draws import chow
-    >>> improvement = improve_one_sided(chow(5, 3, 2))
-    >>> improvement.ratio   # who says "yes" is a member with the same odds as before at worst
-    Fraction(10, 3)
-    >>> improvement.design.matrix().tolist()
-    [[1.0, 0.3], [0.0, 0.7]]
-    """
+    """What can be gained when only one category is sensitive: docs/theory/improvement.md has an example."""
 
     sensitive: int  # the code of the sensitive category
     report: int | None  # the most incriminating report; None where no report is so against every other category
@@ -164,19 +155,6 @@ def best_one_sided(ratio: Number, categories: Categories, *, sensitive: Hashable
     code = 0 if sensitive is None else categories.find(sensitive, "sensitive")
     a = [Fraction(1) if j == code else 1 / r for j in range(2)]
     return Dense.of(_star(a, code), categories).with_provenance(family="one-sided", parameters={"ratio": str(ratio)})
-
-
-def ratio_for(prior: Number, bound: Number) -> Fraction:
-    """The ratio that keeps the posterior of a member at most at ``bound`` where it was ``prior`` before.
-
-    r = c (1 - pi_0) / ((1 - c) pi_0)
-    """
-    check_probability(prior, "prior", open_=True)
-    check_probability(bound, "bound", open_=True)
-    low, high = safe_above(prior, "prior"), safe_below(bound, "bound")
-    if high <= low:
-        raise ParameterError("bound-is-not-above-prior", bound=bound, prior=prior)
-    return Fraction(odds_ratio(high, low))
 
 
 def label_of(design: Design, code: int) -> Any:

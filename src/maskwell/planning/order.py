@@ -40,10 +40,7 @@ _HOPELESS = -1e-6  # programs with less slack have no garbling; within rounding 
 
 @dataclass(frozen=True)
 class Question:
-    """Is P sufficient for A? Both without zero and proportional rows.
-
-    Differences up to ``allowed``, relative to the largest entry of the row of A, are rounding.
-    """
+    """Is P sufficient for A, both reduced? Differences up to ``allowed`` of the largest entry of a row are rounding."""
 
     P: Matrix
     A: Matrix
@@ -303,9 +300,6 @@ def check_same_categories(first: Design, second: Design) -> None:
             first=first,
             second=second,
         )
-
-
-# ---- designs that need not be written out
 
 
 def _by_structure(P: Design, A: Design) -> Sufficiency | None:

@@ -28,12 +28,7 @@ RAREST = 1e-12  # rarer false alarms than this are beyond the normal quantiles
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PowerPlan(Result):
-    """A two-sided test of one share: respondents, power and the difference that it finds.
-
-    >>> from maskwell.procedures.statement_cards import warner
-    >>> plan_test(warner("0.7"), pi=[0.1, 0.9], against=0.15, power=0.8).n   # is it 10 % or 15 %?
-    4439
-    """
+    """A two-sided test of one share: respondents, power and the difference that it finds."""
 
     design: Design  # design, category: the design, and the code of the category whose share is tested
     category: int

@@ -81,10 +81,7 @@ def _quantile(level: float) -> float:
 
 
 def worst_share_variance(design: Design, sampling: Sampling = SIMPLE) -> float:
-    """The largest ``n Var(pi_hat_j)`` over all true shares, for a design that treats all categories alike.
-
-    It is the largest value along the line of one share from 0 to 1, on which the others do not matter. Source: derived.
-    """
+    """The largest ``n Var(pi_hat_j)`` over all true shares, for a design that treats all categories alike: derived."""
     certain = np.zeros(design.k)
     certain[0] = 1
     variances: Real = design.share_variance(certain)
@@ -133,13 +130,7 @@ class Respondents:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SamplePlan(Respondents, Result):
-    """How many respondents a design needs, or how exact its estimate will be.
-
-    >>> from maskwell.procedures.statement_cards import warner
-    >>> plan = plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05)
-    >>> plan.n, plan.direct_n   # the price of protection
-    (2156, 139)
-    """
+    """How many respondents a design needs, or how exact its estimate will be."""
 
     design: Design  # the design
     # the code of the category that is planned for: the one asked for, else the one that is hardest to estimate

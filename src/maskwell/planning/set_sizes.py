@@ -126,9 +126,6 @@ def variance_table(ks: Iterable[int], gammas: Iterable[Number]) -> VarianceTable
     )
 
 
-# ---- local l-diversity of the same accuracy
-
-
 @dataclass(frozen=True)
 class Matching:
     """A parity at which subset selection adds as much variance as local l-diversity, and the sizes that do."""

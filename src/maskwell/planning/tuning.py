@@ -138,12 +138,7 @@ TUNABLE: dict[str, Tunable] = {
 
 
 def tuned(
-    family: str,
-    *,
-    value: Number,
-    measure: str | Measure = "ratio",
-    categories: Categories | None = None,
-    **kept: Any,
+    family: str, *, value: Number, measure: str | Measure = "ratio", categories: Categories | None = None, **kept: Any
 ) -> Design:
     """The member of a family with a given protection."""
     check_kind(str, family=family)
@@ -271,8 +266,6 @@ def _origin(design: Design, measure: Measure) -> _Search | None:
         return None
     return search if same.exact_matrix() == design.exact_matrix() else None
 
-
-# ---- two designs at the same protection
 
 READABLE = 20  # characters of a fraction that people can read
 

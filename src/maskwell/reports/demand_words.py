@@ -113,10 +113,6 @@ def _subset(design: Any) -> str:
     return f"You name {answers} chance {chance} {among}."
 
 
-def _diverse(design: Any) -> str:
-    return Note("how-l-diverse-works", size=design.size, k=design.k)
-
-
 def _unary(design: Any) -> str:
     keep, flip = _chance(design.keep, up=True), _chance(design.flip, up=False)
     return Note("how-unary-works", k=design.k, keep=keep, flip=flip)
@@ -125,7 +121,7 @@ def _unary(design: Any) -> str:
 HOW_IT_WORKS: dict[str, Callable[[Any], str]] = {
     "uniform": _uniform,
     "subset": _subset,
-    "l-diverse": _diverse,
+    "l-diverse": lambda design: Note("how-l-diverse-works", size=design.size, k=design.k),
     "unary": _unary,
 }
 

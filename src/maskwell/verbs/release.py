@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
@@ -96,9 +97,8 @@ def release(
     folder
         A folder that does not exist yet. It appears whole, when everything is written and checked, or not at all.
         Without it the released rows come back in the kind of table that was given (a table of Spark needs a folder). A
-        table in memory or of Spark is read twice, and therefore kept on the disk of the folder for as long as the work
-        lasts, in a file without a name: on Linux a process that is killed leaves nothing of the records, elsewhere a
-        folder for its owner alone.
+        table in memory or of Spark is kept on the disk of the folder for as long as the work lasts, without a name: on
+        Linux a process that is killed leaves nothing of the records, elsewhere a folder for its owner alone.
     random
         Where the draws come from: the operating system's generator by default. A seed only for a demonstration. All
         further options are for a folder.
@@ -108,8 +108,8 @@ def release(
         value changed. The plan must name the column with the ids.
     matrices
         The internal receipt of an earlier release with the same key, or its path. Its matrices are carried out again:
-        a matrix that is made anew from the counts of this file would give every record a new draw. Rules, bounds and
-        risk are looked at again; counts that the matrices kept in the earlier file are not kept in this one.
+        new ones would give every record a new draw. Rules, bounds and risk are looked at again; counts that the
+        matrices kept in the earlier file are not kept in this one.
     record_risks
         Whether the risk of every record is written, too, into ``folder/internal``.
     ledger
@@ -131,12 +131,11 @@ def release(
     Receipt (public) of 5 records: sex (counts kept)
     """
     asked, table = _plan_of(plan), Rows.of(data)
-    if folder is not None:
-        check_path(folder=folder)
     if folder is None:
         if any((key, matrices, ledger, record_risks, table.path is not None or not table.at_hand)):
             raise ParameterError("a-file-a-table-of-spark")
         return release_table(data, asked, random=random)
+    check_path(folder=folder)
     options: dict[str, Any] = {"random": random, "key": key, "matrices": matrices, "record_risks": record_risks}
     options |= {"ledger": ledger, "draw_anew": draw_anew, "progress": progress}
     if table.path is not None:
@@ -185,9 +184,6 @@ def _load() -> None:
     with quiet_matplotlib():
         import matplotlib.backends.backend_svg
         import matplotlib.figure  # noqa: F401
-
-
-# ---- before a release
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,8 +350,10 @@ def _method_of_fewest_changes(plan: ReleasePlan, tables: Mapping[tuple[str, ...]
     if math.isfinite(usual) and max(map(len, tables.values())) > MOST_COMPARED:
         return MIXING
     other = _expected_changes(plan, INVERSE_FREQUENCY, tables)
-    if other < usual and _is_kept(_with_method(plan, INVERSE_FREQUENCY), tables):
-        return INVERSE_FREQUENCY
+    if other < usual:
+        with suppress(InfeasibleError):
+            check_kept(assess_tables(dict(tables), _with_method(plan, INVERSE_FREQUENCY)))
+            return INVERSE_FREQUENCY
     if math.isinf(usual):
         build_stages(plan, tables)  # says why
     return MIXING
@@ -373,12 +371,3 @@ def _expected_changes(plan: ReleasePlan, method: str, tables: Mapping[tuple[str,
     except InfeasibleError:
         return math.inf
     return sum(stage.expected_changed() for stage in stages)
-
-
-def _is_kept(plan: ReleasePlan, tables: Mapping[tuple[str, ...], CellTable]) -> bool:
-    """Whether a release would keep what its plan asks for."""
-    try:
-        check_kept(assess_tables(dict(tables), plan))
-    except InfeasibleError:
-        return False
-    return True

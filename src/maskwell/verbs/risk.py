@@ -124,7 +124,11 @@ class RiskResult(Result):
 
     def to_dict(self, *, contributions: bool = False) -> dict[str, Any]:
         """Everything as plain values, as ``maskwell risk --json`` gives it."""
-        content = self.report.to_dict() | self._released_dict()
+        content = self.report.to_dict()
+        if self.released is not None and self._unknown:  # what the released file shows by itself
+            seen = assess_risk(self.released, self.report.keys).before
+            shown = {name: getattr(seen, name) for name in ("records", "cells", "k_anonymity", "uniques")}
+            content |= {"after": dict.fromkeys(self.before.to_dict()) | shown, "flags": list(self.flags)}
         if self.attributes:
             after = [one.to_dict() for one in self.attributes_released]
             content["sensitive"] = {"before": [one.to_dict() for one in self.attributes], "after": after}
@@ -138,14 +142,6 @@ class RiskResult(Result):
                 "levels": [one.to_dict() for one in self.level_contributions],
             }
         return content
-
-    def _released_dict(self) -> dict[str, Any]:
-        """What a released file shows by itself, where no receipt tells how it was made."""
-        if self.released is None or not self._unknown:
-            return {}
-        seen = assess_risk(self.released, self.report.keys).before
-        known = {"records": seen.records, "cells": seen.cells, "k_anonymity": seen.k_anonymity, "uniques": seen.uniques}
-        return {"after": dict.fromkeys(self.before.to_dict()) | known, "flags": list(self.flags)}
 
     def to_report(self, *, contributions: bool = False) -> Report:
         """What it says to people."""
@@ -211,7 +207,7 @@ def risk(
     unit
         Column that names the unit of a record, such as its household: then the risk of units is told, too.
     suda
-        Whether to look for special uniques, records that few of their keys tell apart, and to score them.
+        Whether to score special uniques, records that few of their keys tell apart.
     match
         A bound on the chance of a correct match; ``kept`` says whether no record is above it.
     intruder

@@ -1,8 +1,4 @@
-"""Designs whose parameters stand in columns of the data: ``warner(p=p1)`` where every row tells its own p.
-
-Such a text holds a procedure, its parameters, columns, numbers and ``+ - * /``. Nothing of it is run. Rows with the
-same parameters are a group of rows, and each group gets its design.
-"""
+"""Designs whose parameters stand in columns of the data, ``warner(p=p1)``: names and ``+ - * /``, nothing is run."""
 
 from __future__ import annotations
 

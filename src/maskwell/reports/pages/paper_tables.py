@@ -1,7 +1,4 @@
-"""Tables to paste into a paper: Markdown, LaTeX (booktabs), HTML that Word opens, and CSV.
-
-In LaTeX one that is too wide wraps its names and headings, spans both columns of a page, or is set as several tables.
-"""
+"""Tables to paste into a paper: Markdown, LaTeX (booktabs), HTML that Word opens, and CSV."""
 
 from __future__ import annotations
 
@@ -91,7 +88,8 @@ def to_markdown(table: Table) -> list[str]:
     cells = [[in_markdown(cell) for cell in row] for row in (table.header, *table.once())]
     widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
     rule = [f":{'-' * (w + 1)}" if place < table.names else f"{'-' * (w + 1)}:" for place, w in enumerate(widths)]
-    body = [_aligned(row, widths, table.names) for row in cells]
+    set_left = [str.ljust if place < table.names else str.rjust for place in range(len(widths))]
+    body = [[set_(cell, width) for set_, cell, width in zip(set_left, row, widths, strict=True)] for row in cells]
     lines = [f"| {' | '.join(body[0])} |", f"|{'|'.join(rule)}|", *(f"| {' | '.join(row)} |" for row in body[1:])]
     above = [in_markdown(table.caption), ""] if table.caption else []
     return [*above, *lines, *(line for note in table.notes for line in ("", in_markdown(note)))]
@@ -184,14 +182,11 @@ def _stacked(heading: str) -> str:
 
 
 def _latex_cell(text: str, *, wrapped: bool) -> str:
-    return f"\\raggedright {_breakable(text)}" if wrapped and text else in_latex(text)
-
-
-def _breakable(text: str) -> str:
-    """Text as LaTeX sets it, in which words longer than a narrow column may be broken."""
-    words = one_line(text).split(" ")
+    if not wrapped or not text:
+        return in_latex(text)
+    words = one_line(text).split(" ")  # words longer than a narrow column may be broken
     pieces = ([word] if len(word) < LONG_WORD else _PIECES.findall(word) for word in words)
-    return " ".join("\\allowbreak{}".join(map(in_latex, word)) for word in pieces)
+    return "\\raggedright " + " ".join("\\allowbreak{}".join(map(in_latex, word)) for word in pieces)
 
 
 def _letters(table: Table) -> list[int]:
@@ -281,15 +276,7 @@ STYLES: dict[str, Callable[[Table], list[str]]] = {"md": to_markdown, "latex": t
 
 
 def in_latex(text: str) -> str:
-    """Text as LaTeX sets it: special characters protected, a negative number with a proper minus.
-
-    A bracket or a star at the start would be read as an option of the line above.
-    """
+    """Text as LaTeX sets it; a bracket or a star at the start would be read as an option of the line above."""
     plain = "".join(_LATEX.get(character, character) for character in one_line(text))
     plain = f"{{{plain[0]}}}{plain[1:]}" if plain[:1] in ("[", "*") else plain
     return _NEGATIVE.sub(r"$-\1$", plain)
-
-
-def _aligned(cells: Sequence[str], widths: Sequence[int], names: int) -> list[str]:
-    both = enumerate(zip(cells, widths, strict=True))
-    return [cell.ljust(width) if place < names else cell.rjust(width) for place, (cell, width) in both]

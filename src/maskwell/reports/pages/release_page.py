@@ -19,7 +19,6 @@ from maskwell.microdata.kept_bounds import achieved, exempted, guessed
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.repeated_releases import path_parities
 from maskwell.microdata.risk.risk_report import FileRisk, RiskReport
-from maskwell.microdata.risk.unit_risk import UnitRisk
 from maskwell.microdata.stages.stage import Stage, kept_columns, share_step
 from maskwell.notes import Note
 from maskwell.reports.pictures.canvas import Picture
@@ -160,6 +159,10 @@ def _finding(release: AnyRelease) -> list[tuple[str, str]]:
     units = "The matrices, the true counts of records and units, and which records belong together, where that shows."
     said = words.assumptions(risk, release).replace(words.OF_UNITS, units)
     weighing = f" {words.weighing_in_words(risk)}" if risk.joined is not None else ""
+    found_together = ""
+    if risk.units is not None and risk.units.after is not None:  # the lead has their greatest chance
+        expected = _at_most(risk.units.after.expected_units)
+        found_together = Note("units-that-are-found", found=expected, units=risk.units.units)
     return [
         ("Who looks", f"someone who knows {in_words(risk.keys)} of a person, and that the person is in the file"),
         (
@@ -169,7 +172,7 @@ def _finding(release: AnyRelease) -> list[tuple[str, str]]:
         ("Whom they find", _found(risk, risk.after)),
         ("Weighing other columns", words.weighing_in_words(risk, whole=True)),
         ("In the whole file", _found_in_all(risk.before, risk.after)),
-        (f"With the same {plan.unit}", _found_of_units(risk.units)),
+        (f"With the same {plan.unit}", found_together),
         ("What they learn", f"{in_words(open_)} of whoever is found: not randomized" if open_ else ""),
     ]
 
@@ -197,13 +200,6 @@ def _found_in_all(before: FileRisk, after: FileRisk) -> str:
         return said
     fewer = _at_most(after.expected_reidentifications)
     return f"{said}; {fewer} by someone who does not know who is in the file (estimated with the weights)"
-
-
-def _found_of_units(units: UnitRisk | None) -> str:
-    """What becomes of whole households; the lead has their greatest chance."""
-    if units is None or units.after is None:
-        return ""
-    return Note("units-that-are-found", found=_at_most(units.after.expected_units), units=units.units)
 
 
 def _users_can(release: AnyRelease) -> list[str]:
@@ -277,6 +273,8 @@ def _facts(release: AnyRelease) -> list[tuple[str, str]]:
     plan = release.plan
     protected = [f"{columns_of(stage)}: {words.made_by(plan.protection_of(stage))}" for stage in release.stages]
     missing = "stay as they are" if plan.missing == "unchanged" else "are a category like others"
+    drawn = "new, from the operating system" if release.keyed is None else Note("draws-are-from-a-secret-key")
+    drawn = drawn if release.private else "repeatable, from a seed (demonstration only)"
     return [
         ("Keys an intruder may know", in_words(plan.keys) or "none named"),
         ("Sensitive columns", in_words(plan.sensitive) or "none named"),
@@ -287,14 +285,8 @@ def _facts(release: AnyRelease) -> list[tuple[str, str]]:
         ("Weights", plan.weights or "none"),
         ("Left out of the file", in_words(plan.unpublished) or "nothing"),
         ("Order of the records", "random" if release.shuffled else "as in the original file"),
-        ("Draws", _draws(release)),
+        ("Draws", drawn),
     ]
-
-
-def _draws(release: AnyRelease) -> str:
-    if not release.private:
-        return "repeatable, from a seed (demonstration only)"
-    return "new, from the operating system" if release.keyed is None else Note("draws-are-from-a-secret-key")
 
 
 def _figures(release: AnyRelease) -> dict[str, Picture | None]:

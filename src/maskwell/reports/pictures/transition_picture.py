@@ -286,7 +286,12 @@ def _draw(sheet: Sheet, flow: _Flow) -> None:
     (axes,) = sheet.plots(room)
     axes.set(xlim=(0, WIDTH), ylim=(room, 0), xticks=[], yticks=[])
     unit = (room - gap * (len(flow.reports) - 1)) / float(P.sum())
-    lefts, rights = (_stack(unit * P.sum(axis=axis), room) for axis in (0, 1))
+    starts = []
+    for heights in (unit * P.sum(axis=0), unit * P.sum(axis=1)):
+        free, between = room - float(heights.sum()), len(heights) - 1
+        first = 0.0 if between else free / 2
+        starts.append(first + np.concatenate([[0.0], np.cumsum(heights + free / max(between, 1))[:-1]]))
+    lefts, rights = starts
     _ribbons(axes, flow, unit, lefts, rights)
     for j, label in enumerate(flow.truths):
         height = unit * float(P[:, j].sum())
@@ -304,12 +309,6 @@ def _draw(sheet: Sheet, flow: _Flow) -> None:
     focus = shorten(visible(flow.truths[flow.focus]), 60)
     sheet.below.append(LegendEntry(f"Percentages: what is reported if the truth is “{focus}”", tone="muted"))
     sheet.below += [LegendEntry(flow.note, tone="muted")] if flow.note else []
-
-
-def _stack(heights: Real, room: float) -> Real:
-    gap = (room - float(heights.sum())) / max(len(heights) - 1, 1)
-    first = 0.0 if len(heights) > 1 else (room - float(heights.sum())) / 2
-    return first + np.concatenate([[0.0], np.cumsum(heights + gap)[:-1]])
 
 
 def _node(axes: Axes, x: float, top: float, height: float, tone: str) -> None:

@@ -39,10 +39,7 @@ ALL = "all"
 
 
 def table_in(estimate: Estimate, parts: Sequence[tuple[Design, tuple[str, ...]]]) -> Table | None:
-    """The table that an estimate holds, from each design and its columns; None where it is about one variable.
-
-    A design of several columns is a device that variables share where its categories are tuples of answers, else one.
-    """
+    """The table that an estimate holds, from each design and its columns; None where it is about one variable."""
     designs: dict[str | tuple[str, ...], Design] = {}
     for design, names in parts:
         tuples = all(isinstance(one, tuple) and len(one) == len(names) for one in design.inputs.labels[:SHOWN_ROWS])

@@ -196,17 +196,14 @@ def promise_note(design: Design) -> Notes:
     return Notes([" ".join(said)], word="in words", keeps_units=True)
 
 
-def typed_labels(labels: Iterable[object]) -> str:
-    """Labels as a shell takes them, after ``--categories``."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow([str(one) for one in labels])
-    return shlex.quote(text.getvalue())
-
-
 def typed_categories(categories: Categories) -> str:
     """The categories as a command takes them."""
     labels = categories.labels
-    return f"--k {len(labels)}" if isinstance(labels, range) else f"--categories {typed_labels(labels)}"
+    if isinstance(labels, range):
+        return f"--k {len(labels)}"
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow([str(one) for one in labels])
+    return f"--categories {shlex.quote(text.getvalue())}"
 
 
 def randomized_report(done: Mapping[str, Any], designs: Mapping[str, str]) -> Report:

@@ -266,7 +266,10 @@ def one_sided_report(gain: OneSided, path: str, output: str | None) -> Report:
 
 def _improvement(gain: Replacement, first: str, more: Iterable[Block], path: str, output: str | None) -> Report:
     """The answer, what both designs are, and more."""
-    return Report(_opening(first), [Facts(_both_designs(gain)), *more], next_step=_after_improve(gain, path, output))
+    audited = output if output is not None else path if gain.design is gain.original else None
+    keep = "keep it with -o better.json, then: maskwell audit better.json"
+    after = keep if audited is None else f"maskwell audit {shlex.quote(audited)}"
+    return Report(_opening(first), [Facts(_both_designs(gain)), *more], next_step=after)
 
 
 def _opening(text: str) -> Paragraph:
@@ -334,11 +337,3 @@ def _garbling(gain: Replacement) -> list[Block]:
 
 def _chance(value: float) -> str:
     return f"{Printed(value):.0f}" if value in (0.0, 1.0) else f"{Printed(value):.4f}"
-
-
-def _after_improve(gain: Replacement, path: str, output: str | None) -> str:
-    if output is not None:
-        return f"maskwell audit {shlex.quote(output)}"
-    if gain.design is gain.original:
-        return f"maskwell audit {shlex.quote(path)}"
-    return "keep it with -o better.json, then: maskwell audit better.json"

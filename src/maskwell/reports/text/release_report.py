@@ -102,7 +102,10 @@ def dry_run_report(
     remarks.append(
         Notes([Note("beaten-by-a-bound")] if any(i is not None for i in _beaten(points)) else [], word="beaten by")
     )
-    body = [*map_table(points), *remarks, *recode_table(recodes), GAP, *_changes(release)]
+    header = ["asked", "greatest risk", "records changed", "matches", "above", "inflation"]
+    rows = [_map_row(p, points, i) for p, i in zip(points, _beaten(points), strict=True)]
+    table = [Grid(header, [row[:-1] for row in rows], marks=[row[-1] for row in rows])] if rows else []
+    body = [*table, *remarks, *recode_table(recodes), GAP, *_changes(release)]
     more = "".join(f" {name} {shlex.quote(value)}" for name, value in (given or {}).items() if value is not None)
     command = f"maskwell release {shlex.quote(source)} --plan {shlex.quote(plan)}{more}"
     if refused is None:
@@ -135,15 +138,6 @@ def _would_not_be(release: AnyRelease, refused: InfeasibleError) -> list[Paragra
     above = words.above_in_words(after.records_above, release.rows, after.max_risk, float(bound))
     worst = sentence(f"{words.easiest(risk, release.labels)}.")
     return [sentence(f"The plan would be refused: {above}."), worst]
-
-
-def map_table(points: Sequence[RiskUtilityPoint]) -> list[Grid]:
-    """Risk and change of several bounds, one to a line."""
-    header = ["asked", "greatest risk", "records changed", "matches", "above", "inflation"]
-    rows = [_map_row(p, points, i) for p, i in zip(points, _beaten(points), strict=True)]
-    if not rows:
-        return []
-    return [Grid(header, [row[:-1] for row in rows], marks=[row[-1] for row in rows])]
 
 
 def recode_table(effects: Sequence[RecodeEffect]) -> list[Block]:

@@ -230,22 +230,23 @@ def unit_rows(units: UnitRisk | None) -> list[tuple[str, str, str]]:
 
 def riskiest(release: AnyRelease) -> list[list[str]]:
     """Cells whose records have the greatest risk after the release: labels of the keys, records, before, after."""
-    risk = release.risk
+    risk, rows = release.risk, []
     if risk is None or risk.after is None:
         return []
-    cells = ranked(risk.per_cell["after"])[:MOST_ROWS].tolist()
-    return [_risky_row(risk, cell, release.labels) for cell in cells]
-
-
-def _risky_row(risk: RiskReport, cell: int, labels: Labels | None) -> list[str]:
-    table, label = risk.table, risk.table.label(cell)
-    before, after = (float(risk.per_cell[when][cell]) for when in ("before", "after"))
-    named, others = (
-        name_of([label[table.place(name)] for name in columns], columns, labels)
-        for columns in (risk.keys, split_by(risk))
-    )
-    alike, chances = count(int(table.counts[cell])), [chance(before), chance(after)]
-    return [named, others, alike, f"{Printed(1 / before):,.0f}", *chances] if others else [named, alike, *chances]
+    for cell in ranked(risk.per_cell["after"])[:MOST_ROWS].tolist():
+        label, (before, after) = (
+            risk.table.label(cell),
+            (float(risk.per_cell[one][cell]) for one in ("before", "after")),
+        )
+        named, others = (
+            name_of([label[risk.table.place(name)] for name in columns], columns, release.labels)
+            for columns in (risk.keys, split_by(risk))
+        )
+        alike, chances = count(int(risk.table.counts[cell])), [chance(before), chance(after)]
+        rows.append(
+            [named, others, alike, f"{Printed(1 / before):,.0f}", *chances] if others else [named, alike, *chances]
+        )
+    return rows
 
 
 def split_by(risk: RiskReport) -> list[str]:
