@@ -201,7 +201,7 @@ def test_a_file_that_would_fill_the_memory_is_refused_at_once(client: Client) ->
 
 
 def test_keys_are_sorted_as_in_python(client: Client) -> None:
-    """A rare character is two parts in JavaScript, which come before some characters that Python puts first; the delete character is escaped."""
+    """A rare character is two parts in JavaScript, which come before some that Python puts first; delete is escaped."""
     content = hostile("uniform", {"denominator": "2", "truth": "1"}, ["a", "b"], ["a", "b"])
     covered = {key: value for key, value in content.items() if key not in ("provenance", "fingerprint")}
     covered["exact"] = {**covered["exact"], "\uff5e": "x", "\U0001f600": "y", "\uff5e\uff5e": "z", "\x7f": "\x7f"}

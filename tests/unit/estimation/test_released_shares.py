@@ -85,7 +85,7 @@ def test_variances_alone_are_the_diagonal(monkeypatch: pytest.MonkeyPatch) -> No
     weighted = {"weights": [30.0, 15.5, 7.25], "squares": [90.0, 40.5, 20.25]}
     calls = [
         lambda: estimate_unknown(Released.of([11, 9, 3]), blocks=[0, 1, 0]),
-        lambda: estimate_unknown(Released.of([11, 9, 3]), blocks=[0, 0, 1], **weighted),  # type: ignore[arg-type]
+        lambda: estimate_unknown(Released.of([11, 9, 3], **weighted), blocks=[0, 0, 1]),  # type: ignore[arg-type]
     ]
     full = [call() for call in calls]
     monkeypatch.setattr(direct_estimate, "COVARIANCE_LIMIT", 2)
