@@ -84,6 +84,10 @@ def improve_one_sided(design: Design, *, sensitive: Hashable | None = None) -> O
     sensitive
         The label of the one sensitive category; the first if left out.
 
+    >>> import maskwell as mw
+    >>> improvement = improve_one_sided(mw.design("chow", red=5, blue=3, draws=2))
+    >>> improvement.design.matrix().tolist()
+    [[1.0, 0.3], [0.0, 0.7]]
     """
     check_kind(Design, design=design)
     (chosen,) = (0,) if sensitive is None else find_sensitive(design, [sensitive])
