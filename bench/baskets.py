@@ -16,10 +16,9 @@ import numpy as np
 
 from bench.measure import best_seconds
 from bench.speed import Line
+from maskwell import SeededRandom
 from maskwell import design as make_design
-from maskwell.core import SeededRandom
-from maskwell.designs import item_bits
-from maskwell.designs.basket_bits import ItemBits
+from maskwell.designs.basket_bits import ItemBits, item_bits
 from maskwell.estimation.itemset_mining import mine_itemsets
 from maskwell.estimation.itemset_supports import ReportedBaskets
 

@@ -21,7 +21,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from maskwell.core import Categories
+from maskwell import Categories
 
 try:
     import narwhals as nw

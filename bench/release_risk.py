@@ -11,12 +11,13 @@ import numpy as np
 from bench.measure import best_seconds
 from bench.speed import Line
 from maskwell import Categories
-from maskwell.core import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.designs import Sparse, Uniform
-from maskwell.engines import count_tables
-from maskwell.microdata.matrices import inverse_frequency, method1
+from maskwell.engines.cell_counts import count_tables
+from maskwell.microdata.matrices import method1
+from maskwell.microdata.matrices.closed_forms import inverse_frequency
 from maskwell.microdata.matrices.matrix_patterns import blocks_of_cells
-from maskwell.microdata.risk import assess_risk
+from maskwell.microdata.risk.file_risk import assess_risk
 from maskwell.microdata.stages.stage import Stage
 
 ROWS = 10**6

@@ -10,7 +10,7 @@ from bench.measure import best_seconds
 from bench.speed import Line
 from maskwell import Sampling
 from maskwell import design as make_design
-from maskwell.core import Cells
+from maskwell.core.row_sums import Cells
 from maskwell.estimation import estimate_survey
 from maskwell.estimation.sampling.weighted_survey import estimate_cells
 

@@ -17,8 +17,9 @@ from scipy.special import gammaln, xlogy
 from scipy.stats import binom
 
 import maskwell as mw
-from maskwell.core import Categories, Cells
-from maskwell.designs import Dense, Design, Kronecker, Subset, Unary, Uniform
+from maskwell import Categories, Design
+from maskwell.core.row_sums import Cells
+from maskwell.designs import Dense, Kronecker, Subset, Unary, Uniform
 from maskwell.estimation.sampling.weighted_survey import estimate_cells
 
 Real = np.ndarray[Any, np.dtype[np.float64]]

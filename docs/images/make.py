@@ -17,35 +17,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maskwell import estimate, regress
-from maskwell.core import Categories, SeededRandom
+from maskwell import Categories, Demand, Release, ReleasePlan, SeededRandom, estimate, regress
 from maskwell.designs import Uniform
 from maskwell.estimation import estimate_by_moments
-from maskwell.microdata import Release, ReleasePlan, risk_utility_map
-from maskwell.planning import plan_sample
-from maskwell.plots import (
-    Picture,
-    plot_canonical,
-    plot_coefficients,
-    plot_demand,
-    plot_demands,
-    plot_family,
-    plot_flows,
-    plot_frontier,
-    plot_learned,
-    plot_margins,
-    plot_release_risk,
-    plot_revealed,
-    plot_risk_utility,
-    plot_variance,
-)
-from maskwell.privacy import Demand, Lines, Steps
-from maskwell.procedures import make_deck, make_device, make_spinner
+from maskwell.microdata.risk_utility import risk_utility_map
+from maskwell.planning.sample_size import plan_sample
+from maskwell.plots import Picture, plot_canonical, plot_family, plot_flows, plot_frontier, plot_variance
+from maskwell.privacy import Lines, Steps
+from maskwell.procedures.decks import make_deck
+from maskwell.procedures.dice_spinner import make_spinner
 from maskwell.procedures.forced_answers import forced
+from maskwell.procedures.realisation import make_device
 from maskwell.procedures.statement_cards import warner
 from maskwell.reports.device.legend_sheets import spinner_svg
 from maskwell.reports.device.paper_cards import Face, faces_of, sheets_of
+from maskwell.reports.pictures.demand_regions import plot_demand, plot_demands
+from maskwell.reports.pictures.estimate_picture import plot_learned
+from maskwell.reports.pictures.forest_plot import plot_coefficients
 from maskwell.reports.pictures.palette import TEXT_FONTS, colour
+from maskwell.reports.pictures.precision_picture import plot_margins
+from maskwell.reports.pictures.revelation import plot_revealed
+from maskwell.reports.pictures.risk_curves import plot_release_risk
+from maskwell.reports.pictures.risk_utility_map import plot_risk_utility
 from maskwell.reports.pictures.sheet import WIDTH
 from maskwell.verbs import dry_run
 

@@ -31,12 +31,12 @@ from tests.support.intruders import (
     seen_through,
 )
 
-from maskwell.core import Categories, SeededRandom
+from maskwell import Categories, ReleasePlan, SeededRandom
 from maskwell.designs import Uniform
 from maskwell.designs.wire import save_design
 from maskwell.errors import InfeasibleError
-from maskwell.microdata import ReleasePlan, release_table
 from maskwell.microdata.plans.protection import RELEASE_METHODS
+from maskwell.microdata.publication import release_table
 from maskwell.reports.text.release_report import release_report
 
 SLACK = Fraction(1, 10**9)

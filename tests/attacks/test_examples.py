@@ -24,8 +24,9 @@ from tests.end_to_end.test_documents import steps
 from tests.support.intruders import FALSE_ALARM, Record, drawn_rows, printed_figure
 from tests.support.pages import write_files
 
-from maskwell.core import SeededRandom
-from maskwell.microdata import assess_file, load_plan
+from maskwell import SeededRandom
+from maskwell.microdata import load_plan
+from maskwell.microdata.assessment import assess_file
 
 ROOT = Path(__file__).parents[2]
 

@@ -17,10 +17,8 @@ from tests.support.arrays import Array
 from tests.support.intruders import FALSE_ALARM, Record, assessed, drawn_rows, headline, printed_for
 
 import maskwell as mw
-from maskwell import verbs
-from maskwell.core import SeededRandom
+from maskwell import Release, ReleasePlan, SeededRandom, verbs
 from maskwell.errors import InfeasibleError
-from maskwell.microdata import Release, ReleasePlan
 from maskwell.microdata.stages.stage import Stage
 from maskwell.reports.text.release_report import release_report
 

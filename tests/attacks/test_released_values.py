@@ -16,8 +16,8 @@ import pytest
 from scipy.stats import binom
 from tests.support.intruders import FALSE_ALARM, Record, assessed, campaign, laws_of, rows_of
 
+from maskwell import ReleasePlan
 from maskwell.errors import MaskwellError
-from maskwell.microdata import ReleasePlan
 from maskwell.microdata.matrices import Bounds
 
 SLACK = Fraction(1, 10**9)

@@ -24,8 +24,7 @@ from scipy.stats import binom
 from tests.support.command_line import design_file, run
 from tests.support.intruders import FALSE_ALARM
 
-from maskwell.core import SeededRandom
-from maskwell.designs import Design, load_design
+from maskwell import Design, SeededRandom, load_design
 
 LABELS = ["no", "sometimes", "very often", "x"]
 PEOPLE = 24_000

@@ -34,8 +34,8 @@ from tests.support.intruders import (
 )
 from tests.support.together import together
 
+from maskwell import ReleasePlan
 from maskwell.errors import MaskwellError
-from maskwell.microdata import ReleasePlan
 
 SLACK = Fraction(1, 10**9)
 

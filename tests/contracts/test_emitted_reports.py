@@ -12,10 +12,11 @@ from tests.support.examples import ABC, DYADIC, EXAMPLES, LEADING_BITS, SETS, ex
 from tests.support.together import together
 from tests.support.words import Drawn, HandmadeRandom, law_of_reports, leading_patterns, unit_of
 
-from maskwell.core import Reports, SeededRandom
+from maskwell import Design, SeededRandom
 from maskwell.core.arguments import Array
 from maskwell.core.draws import WordReader, coin, others
-from maskwell.designs import Design, Subset, kernels
+from maskwell.core.report_data import Reports
+from maskwell.designs import Subset, kernels
 
 
 def parity_seen(laws: Sequence[tuple[Drawn, Fraction]]) -> Fraction | float:

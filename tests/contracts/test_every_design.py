@@ -17,8 +17,8 @@ from tests.support.quiet import quiet, told
 from tests.support.together import together
 from tests.support.twin import Twin
 
-from maskwell.core import Categories, SeededRandom
-from maskwell.designs import Dense, Design, kernels, sampler, wire
+from maskwell import Categories, Design, SeededRandom
+from maskwell.designs import Dense, kernels, sampler, wire
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import MaskwellError, NotIdentifiableError, ParameterError, ReportError, TooLargeError
 

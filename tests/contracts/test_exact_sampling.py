@@ -24,9 +24,9 @@ from tests.support.words import (
     unit_of,
 )
 
-from maskwell.core import Categories, SeededRandom
+from maskwell import Categories, Design, SeededRandom
 from maskwell.core.draws import WordReader
-from maskwell.designs import Design, LocalDiversity, Subset, Unary, Uniform, kernels, sampler
+from maskwell.designs import LocalDiversity, Subset, Unary, Uniform, kernels, sampler
 
 PATHS = ["compiled", "plain"]
 

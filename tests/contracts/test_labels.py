@@ -19,7 +19,8 @@ from maskwell.estimation.regression import (
     fit_predictor,
     fit_with_anchor,
 )
-from maskwell.planning import plan_sample, unit_variance
+from maskwell.planning import unit_variance
+from maskwell.planning.sample_size import plan_sample
 from maskwell.plots import plot_flows
 
 YES_NO = mw.design("warner", p="0.8")

@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 import maskwell as mw
+from maskwell.engines.cell_counts import count_tables
 from maskwell.errors import MaskwellError
 from maskwell.microdata.matrices import Bounds, lower_until, method1, optimal_matrix
 from maskwell.microdata.matrices.match_caps import method1_for_match
 from maskwell.microdata.matrices.matrix_algebra import blockwise
 from maskwell.microdata.matrices.matrix_checks import recover_counts
+from maskwell.planning.sample_allocation import allocate_samples
+from maskwell.reports.pictures.revelation import plot_revealed
 
 YES_NO = mw.Categories.of(["yes", "no"])
 COIN = mw.designs.Uniform.from_gamma(3, YES_NO)
@@ -33,7 +36,7 @@ def surveyed(denominator: float) -> Any:
 
 def counted(tables: Any, **options: Any) -> Any:
     Path("people.csv").write_text("sex,region\nf,north\nm,south\n", encoding="utf-8")
-    return mw.engines.count_tables("people.csv", tables, **options)
+    return count_tables("people.csv", tables, **options)
 
 
 @pytest.mark.parametrize(
@@ -58,10 +61,10 @@ def counted(tables: Any, **options: Any) -> Any:
         (lambda: method1([3, 2], "1/2", blocks=[[1], [2]]), "an element of blocks cannot be a label"),
         (lambda: recover_counts(method1([3, 2], "1/2"), [1, 2, 3]), "3 counts for 2 categories"),
         (
-            lambda: mw.planning.allocate_samples([COIN, COIN], [0.5, 0.5], wanted=0, n=100, costs=[HUGE, 1]),
+            lambda: allocate_samples([COIN, COIN], [0.5, 0.5], wanted=0, n=100, costs=[HUGE, 1]),
             "a cost is too large",
         ),
-        (lambda: mw.plots.plot_revealed(-1), "parity = -1 is below 1"),
+        (lambda: plot_revealed(-1), "parity = -1 is below 1"),
         (lambda: mw.Sampling(population=range(10**12)), "too many elements"),
         (lambda: mw.ReleasePlan.of(protect=range(10**12)), "must be a list"),
         (lambda: YES_NO.with_missing([1]), "label 3 is a list"),

@@ -20,9 +20,8 @@ import pyarrow.feather as pa_feather
 import pyarrow.parquet as pa_parquet
 from tests.support.together import together
 
-from maskwell import estimate, randomize, tally
-from maskwell.core import Categories, Counts, SeededRandom
-from maskwell.designs import Design, LocalDiversity, Subset, Unary, Uniform
+from maskwell import Categories, Counts, Design, SeededRandom, estimate, randomize, tally
+from maskwell.designs import LocalDiversity, Subset, Unary, Uniform
 from maskwell.engines import counts_from_arrow, counts_to_arrow
 from maskwell.errors import MissingValueError, ReportError, WrongTypeError
 from maskwell.estimation import estimate_by_moments

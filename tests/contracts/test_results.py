@@ -22,6 +22,9 @@ from maskwell.core.documents import json_form
 from maskwell.errors import WrongTypeError
 from maskwell.estimation.direct_estimate import Released, estimate_unknown
 from maskwell.estimation.regression import Anchor, estimate_with_anchor
+from maskwell.planning.power import plan_test
+from maskwell.planning.sample_size import plan_sample
+from maskwell.planning.stratum_allocation import allocate_strata
 from maskwell.plots import Picture
 
 pd = pytest.importorskip("pandas")
@@ -102,10 +105,10 @@ def examples() -> dict[str, Result]:
         estimate_with(released.data, receipt=released.receipt(), columns="job"),
         mw.audit(warner, mw.Demand.from_epsilon(1)),
         mw.choose(3, epsilon=1),
-        mw.planning.plan_sample(warner, n=1000),
-        mw.planning.plan_test(warner, pi=[0.1, 0.9], against=0.15, power=0.8),
+        plan_sample(warner, n=1000),
+        plan_test(warner, pi=[0.1, 0.9], against=0.15, power=0.8),
         mw.planning.plan_questions({"a": ["x", "y"], "b": ["x", "y", "z"]}, mw.Demand.from_epsilon(2)),
-        mw.planning.allocate_strata([mw.planning.Stratum(one, 0.5, warner, [0.2, 0.8]) for one in "ab"], n=100),
+        allocate_strata([mw.planning.Stratum(one, 0.5, warner, [0.2, 0.8]) for one in "ab"], n=100),
         mw.planning.extremal_design([0.5, 0.5], 3),
         mw.improve(dense, gamma=3),
         mw.improve(warner, sensitive=yes),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.support.command_line import design_file, refused, run
 
-from maskwell.designs import load_design
+from maskwell import load_design
 from maskwell.privacy.criteria import posterior_range
 
 

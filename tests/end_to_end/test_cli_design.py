@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.support.command_line import design_file, refused, run
 
-from maskwell.designs import load_design
+from maskwell import load_design
 
 
 def test_a_huge_number_of_reports_has_no_endless_digits() -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.support.command_line import refused, run
 from tests.support.releases import COLUMNS, ROWS, Written, fixed_stage, stage_within, written
 
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.designs import Uniform
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))

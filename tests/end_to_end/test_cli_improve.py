@@ -10,7 +10,8 @@ import pytest
 from tests.support.certificates import sealed_again
 from tests.support.command_line import design_file, refused, run
 
-from maskwell.designs import design_from_dict, load_design
+from maskwell import load_design
+from maskwell.designs import design_from_dict
 from maskwell.privacy import Certificate
 
 KEYS = {"improved", "design", "garbling", "garbling_exact", "parity", "parity_exact", "added_variance", "method"}

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.support.command_line import refused, run
 
-from maskwell.core import KeyedRandom
-from maskwell.microdata import Release, load_plan
+from maskwell import KeyedRandom, Release
+from maskwell.microdata import load_plan
 from maskwell.microdata.folder.receipt_contents import draws_told
 from maskwell.microdata.publication import release_into
 

@@ -38,7 +38,7 @@ def opened(store: Store, text: str) -> StoredSurvey:
 
 def many_questions(service_folder: Path) -> str:
     """Sensitive questions whose answers are words that no report has: if such a word is seen, a truth was seen."""
-    from maskwell.core import Categories
+    from maskwell import Categories
     from maskwell.designs import Dense
 
     design = Dense.of(

@@ -21,10 +21,10 @@ pytest.importorskip("sqlalchemy", reason="the service is not installed: pip inst
 
 from tests.support.kept_on_device import KEPT, kept_by
 
+from maskwell import Categories
 from maskwell.collection.desk import Desk
 from maskwell.collection.embeds import embed_text, offline_page
 from maskwell.collection.survey import Survey
-from maskwell.core import Categories
 from maskwell.designs import Dense
 from maskwell.designs.wire import dumps
 

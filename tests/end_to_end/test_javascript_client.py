@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from tests.golden.make_draws import golden_designs
 
 import maskwell as mw
+from maskwell import Design
 from maskwell.core.documents import fingerprint_of
 from maskwell.core.draws import WordReader
-from maskwell.designs import Dense, Design, Mixture, Sparse, Subset, Unary, Uniform
+from maskwell.designs import Dense, Mixture, Sparse, Subset, Unary, Uniform
 from maskwell.errors import MaskwellError
 
 ROOT = Path(__file__).parents[2]

@@ -10,13 +10,16 @@ from tests.support.respondent import printed_matrix
 from tests.support.together import together
 
 import maskwell as mw
-from maskwell.core import Categories, Reports
-from maskwell.designs import Dense, Design
+from maskwell import Categories, Design
+from maskwell.core.report_data import Reports
+from maskwell.designs import Dense
 from maskwell.errors import LabelError, ParameterError, TooLargeError
-from maskwell.procedures import make_device
 from maskwell.procedures.decks import report_labels
+from maskwell.procedures.joint_answers import repeated
+from maskwell.procedures.realisation import make_device
 from maskwell.procedures.registry import PROCEDURES
-from maskwell.reports import SheetOptions, device_page
+from maskwell.reports import SheetOptions
+from maskwell.reports.device.device_sheets import device_page
 
 THREE = Categories.of(["never", "once", "often"])
 EVADED = Categories.of(["evaded", "honest"])
@@ -270,7 +273,7 @@ def test_sets_that_would_read_the_same() -> None:
     [
         mw.design("bits", items=["bread", "milk"], gamma=9),
         mw.designs.Kronecker.of([mw.design("warner", p="3/4"), mw.design("k-ary", categories=THREE, gamma=2)]),
-        mw.procedures.repeated([mw.design("warner", p="3/4"), mw.design("forced", truth="1/2", yes="1/3", no="1/6")]),
+        repeated([mw.design("warner", p="3/4"), mw.design("forced", truth="1/2", yes="1/3", no="1/6")]),
     ],
     ids=["bits", "product", "repeated"],
 )

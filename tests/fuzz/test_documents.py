@@ -19,6 +19,7 @@ from tests.support.examples import EXAMPLES
 from tests.support.fuzzing import check_ended, files_in, numbers, run_command
 from tests.support.together import together
 
+from maskwell import Demand
 from maskwell.core.documents import fingerprint_of, from_json, read_document
 from maskwell.designs import wire
 from maskwell.engines.handwritten_files import read_curves, read_matrix
@@ -28,7 +29,6 @@ from maskwell.microdata.folder.receipt import receipt_from_dict
 from maskwell.microdata.plans.release_plan import read_plan
 from maskwell.microdata.stages.stage import acting, needed_columns
 from maskwell.planning.improvement import improve
-from maskwell.privacy import Demand
 from maskwell.privacy.certificate import certify
 from maskwell.privacy.certificate_check import verify_text
 from maskwell.privacy.design_audit import audit

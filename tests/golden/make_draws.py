@@ -10,9 +10,9 @@ import numpy as np
 from tests.support.examples import DYADIC, EXAMPLES
 from tests.support.words import HandmadeStream, edge_words
 
-from maskwell.core import SeededRandom
+from maskwell import Design, SeededRandom
 from maskwell.core.draws import WordReader
-from maskwell.designs import Design, wire
+from maskwell.designs import wire
 
 PATH = Path(__file__).with_name("draws.json")
 SEED = 20240501

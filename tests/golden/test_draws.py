@@ -8,7 +8,7 @@ import pytest
 from tests.golden.make_draws import PATH, golden_designs, shown
 from tests.support.together import together
 
-from maskwell.core import SeededRandom
+from maskwell import SeededRandom
 from maskwell.core.draws import WordReader
 from maskwell.designs import kernels, wire
 

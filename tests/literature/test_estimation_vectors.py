@@ -8,8 +8,7 @@ import pytest
 from tests.support.arrays import Array
 
 import maskwell as mw
-from maskwell import Sampling
-from maskwell.core import Categories
+from maskwell import Categories, Sampling
 from maskwell.designs import Dense
 from maskwell.estimation import (
     Estimate,

@@ -12,11 +12,16 @@ import pytest
 from tests.support.together import together
 
 import maskwell as mw
-from maskwell.core import CellTable
-from maskwell.engines import Rows
-from maskwell.microdata import ReleasePlan, assess_file, plan_from_sdcmicro
+from maskwell import ReleasePlan
+from maskwell.core.cells import CellTable
+from maskwell.engines.cell_counts import count_tables
+from maskwell.engines.rows import Rows
+from maskwell.microdata import plan_from_sdcmicro
+from maskwell.microdata.assessment import assess_file
 from maskwell.microdata.kept_bounds import check_match
 from maskwell.microdata.plans.release_plan import read_plan
+from maskwell.microdata.risk.file_risk import assess_risk
+from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.risk.special_unique_scores import SpecialUniques, special_uniques
 from maskwell.microdata.stages.stage import Stage
 from maskwell.microdata.stages.stage_building import build_stages
@@ -26,22 +31,22 @@ from maskwell.verbs import first_plan
 HOUSEHOLDS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 
 
-def risk_of(path: Path, keys: list[str], weights: str | None = None) -> mw.microdata.risk.RiskReport:
-    (table,) = mw.engines.count_tables(str(path), [keys], weights=weights)
-    return mw.microdata.risk.assess_risk(table, keys, weights=weights is not None)
+def risk_of(path: Path, keys: list[str], weights: str | None = None) -> RiskReport:
+    (table,) = count_tables(str(path), [keys], weights=weights)
+    return assess_risk(table, keys, weights=weights is not None)
 
 
 def test_the_eight_records_of_sdcmicro(shared: Path) -> None:
     keys = ["Key1", "Key2", "Key3", "Key4"]
-    report = risk_of(shared / "data" / "sdc_francdat.csv", keys, "w")
-    with (shared / "data" / "sdc_francdat.csv").open(encoding="utf-8", newline="") as lines:
+    path = shared / "data" / "sdc_francdat.csv"
+    report = risk_of(path, keys, "w")
+    with path.open(encoding="utf-8", newline="") as lines:
         rows = [tuple(row[key] for key in keys) for row in csv.DictReader(lines)]
     table = report.table
     of_row = [table.labels().index(row) for row in rows]
     assert table.counts[of_row].tolist() == [2, 2, 2, 1, 1, 1, 1, 2]
     assert table.mass[of_row].tolist() == [110, 84.5, 84.5, 17, 541, 8, 5, 110]
-    columns = dict(zip(keys, zip(*rows, strict=True), strict=True))
-    assert mw.microdata.risk.record_risks(report, columns)["before"].tolist() == [0.5, 0.5, 0.5, 1, 1, 1, 1, 0.5]
+    assert mw.risk(path, keys).record_risks()["before"].tolist() == [0.5, 0.5, 0.5, 1, 1, 1, 1, 0.5]
 
 
 def test_published_figures_of_households_and_adults(shared: Path) -> None:

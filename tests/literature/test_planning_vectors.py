@@ -17,9 +17,15 @@ from maskwell.planning import extremal_design, improve_one_sided, matching_gamma
 from maskwell.planning.comparison import efficiency_of
 from maskwell.planning.improvement import improve
 from maskwell.planning.order import sufficiency
+from maskwell.planning.power import plan_test
+from maskwell.planning.sample_allocation import allocate_samples
+from maskwell.planning.sample_size import plan_sample
 from maskwell.planning.set_sizes import matching_l, variance_table
+from maskwell.planning.stratum_allocation import allocate_strata
 from maskwell.planning.tuning import tuned
 from maskwell.privacy.measures import Measure
+from maskwell.procedures.decks import make_deck
+from maskwell.procedures.small_decks import bounded_deck
 
 Vector = dict[str, Any]
 
@@ -95,11 +101,11 @@ def test_decks_also_bounded_ones(rr_vectors: dict[str, dict[str, Any]]) -> None:
     cases = [case for case in rr_vectors.values() if case["kind"] == "deck"]
     assert {case["id"] for case in cases} == {"K01", "K02"}
     for case in cases:
-        deck = mw.procedures.make_deck(mw.designs.Dense.of(case["input"]["P"]))
+        deck = make_deck(mw.designs.Dense.of(case["input"]["P"]))
         assert deck.size == case["expected"]["size"], case["id"]
         assert deck.kinds == case["expected"]["distinct_cards"], case["id"]
     design = mw.designs.Uniform.from_epsilon(1, mw.Categories.numbered(3))
-    deck = mw.procedures.bounded_deck(design, 20)
+    deck = bounded_deck(design, 20)
     assert (deck.size, sorted(row[0] for row in deck.counts())) == (19, [4, 4, 11])
     assert round(float(deck.error), 5) == 0.00283
 
@@ -238,7 +244,7 @@ def of_kind(cases: dict[str, Vector], kind: str, how_many: int) -> list[tuple[di
 
 def test_sample_sizes_and_power(rr_vectors: dict[str, Vector]) -> None:
     for given, expected, tol in of_kind(rr_vectors, "sample_size", 2):
-        plan = mw.planning.plan_sample(
+        plan = plan_sample(
             mw.designs.Dense.of(given["P"]),
             pi=given["pi"],
             category=given["index"],
@@ -249,7 +255,7 @@ def test_sample_sizes_and_power(rr_vectors: dict[str, Vector]) -> None:
         close(plan.variance.total, expected["unit_variance"], tol)
     for given, expected, _ in of_kind(rr_vectors, "power_n", 1):
         pi = [given["pi0"], 1 - given["pi0"]]
-        plan = mw.planning.plan_test(
+        plan = plan_test(
             mw.designs.Dense.of(given["P"]), pi=pi, against=given["pi1"], power=given["power"], alpha=given["alpha"]
         )
         assert plan.n == expected["n"]
@@ -261,7 +267,7 @@ def test_samples_and_strata_are_divided(rr_vectors: dict[str, Vector]) -> None:
         own, other = given["pi"], given["beta"]
         pi = np.outer([own, 1 - own], [other, 1 - other]).ravel()
         wanted = [float(label[0] == "yes") for label in designs[0].inputs.labels]
-        found = mw.planning.allocate_samples(designs, pi, wanted=wanted, n=1000)
+        found = allocate_samples(designs, pi, wanted=wanted, n=1000)
         close(found.fractions[0], expected["fraction1"], tol)
         close(1000 * found.best_variance, expected["n_var"], tol)
     for given, expected, tol in of_kind(rr_vectors, "kim_warde_allocation", 1):
@@ -270,7 +276,7 @@ def test_samples_and_strata_are_divided(rr_vectors: dict[str, Vector]) -> None:
             mw.planning.Stratum(str(h), share, mw.design("kim-warde", p=p), [pi, 1 - pi])
             for h, (share, p, pi) in enumerate(rows)
         ]
-        found = mw.planning.allocate_strata(strata, n=given["n"])
+        found = allocate_strata(strata, n=given["n"])
         close(found.fractions, expected["fractions"], tol)
         close(found.best_variance, expected["var"], tol)
         assert found.n == given["n"] and found.counts == (344, 156)

@@ -12,15 +12,18 @@ from tests.support.released import known_matrix, moved
 from tests.support.releases import stage_of
 
 import maskwell as mw
+from maskwell import ReleasePlan
+from maskwell.core.cells import CellTable
 from maskwell.designs.dense import design_of
 from maskwell.errors import MaskwellError, NotIdentifiableError, OrientationError
 from maskwell.estimation import Sample
 from maskwell.estimation.direct_estimate import Released, estimate_unknown
-from maskwell.microdata import ReleasePlan, assess_file
+from maskwell.microdata.assessment import assess_file
 from maskwell.microdata.kept_bounds import check_kept
 from maskwell.microdata.matrices import is_invariant
 from maskwell.microdata.matrices.mixing import GRID, BlockRates, mixing_rate
 from maskwell.microdata.risk.arrivals import SparseArrivals
+from maskwell.microdata.risk.file_risk import assess_risk
 from maskwell.microdata.risk.identity_disclosure import cell_risks
 from maskwell.microdata.risk.released_counts import realised_risks
 from maskwell.microdata.utility.utility_measures import cramers_v, table_distance
@@ -151,10 +154,10 @@ def test_match_risk_and_that_of_a_row(pram_vectors: Cases) -> None:
 def test_file_risk(pram_vectors: Cases) -> None:
     for case in pram_vectors["file_risk"]:
         counts, P, expected, tol = case["input"]["counts"], case["input"]["P"], case["expected"], case["tol"]
-        table = mw.core.CellTable.of(["x"], {(i,): n for i, n in enumerate(counts)})
+        table = CellTable.of(["x"], {(i,): n for i, n in enumerate(counts)})
         states = table.labels()
         stage = stage_of(["x"], states, P, table.counts)
-        report = mw.microdata.risk.assess_risk(table, ["x"], [stage])
+        report = assess_risk(table, ["x"], [stage])
         assert report.before.uniques == expected["uniques_before"]
         assert report.before.expected_matches == expected["expected_correct_matches_before"]
         assert report.after.expected_uniques == pytest.approx(expected["expected_uniques_after"], abs=tol)

@@ -9,12 +9,13 @@ from tests.support.quiet import quiet
 
 import maskwell as mw
 from maskwell import errors
-from maskwell.microdata.matrices import Bounds, OptimalMatrix, lower_until, optimal_matrix
+from maskwell.microdata.matrices import Bounds, lower_until, optimal_matrix
 from maskwell.microdata.matrices import matrix_checks as checks
-from maskwell.microdata.matrices.closed_forms import binary_theta, theta_for_xi
+from maskwell.microdata.matrices.closed_forms import binary_theta, inverse_frequency, theta_for_xi
 from maskwell.microdata.matrices.match_caps import method1_for_match
 from maskwell.microdata.matrices.matrix_algebra import blockwise, conditional_matrix, two_stage
 from maskwell.microdata.matrices.matrix_patterns import thetas_for_blocks, unprotected_states
+from maskwell.microdata.matrices.optimal_flows import OptimalMatrix
 from maskwell.microdata.matrices.swap_flows import IntegerFlows
 
 Cases = dict[str, list[dict[str, Any]]]
@@ -96,7 +97,7 @@ def test_two_stages_and_margins_that_stay_exactly(pram_vectors: Cases) -> None:
 def test_inverse_frequency_its_theta_and_edit_rules(pram_vectors: Cases) -> None:
     (case,) = pram_vectors["inverse_frequency"]
     counts, theta = case["input"]["counts"], case["input"]["theta"]
-    close(mw.microdata.matrices.inverse_frequency(counts, theta).matrix(), case, "P")
+    close(inverse_frequency(counts, theta).matrix(), case, "P")
     found = thetas_for_blocks(counts, [0] * len(counts), case["expected"]["max_risk_strict"])
     assert float(found.theta[0]) == pytest.approx(theta, abs=2e-6)  # the risk that this theta has asks for this theta
     assert len(pram_vectors["inverse_frequency_theta"]) == 2

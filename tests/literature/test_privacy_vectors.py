@@ -11,8 +11,9 @@ import pytest
 from tests.support.examples import numbered
 
 import maskwell as mw
-from maskwell.core import Categories
-from maskwell.designs import Composed, Dense, Design, LocalDiversity, Subset, Unary, Uniform, item_bits
+from maskwell import Categories, Design
+from maskwell.designs import Composed, Dense, LocalDiversity, Subset, Unary, Uniform
+from maskwell.designs.basket_bits import item_bits
 from maskwell.designs.row_reduction import reduce_rows_near
 from maskwell.estimation.itemset_supports import ReportedBaskets
 from maskwell.planning import minimax_size

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
-from maskwell.procedures import bounded_deck, dice_table, make_deck, make_spinner
-from maskwell.procedures.decks import Deck, truth_or_fixed
+from maskwell.procedures.decks import Deck, make_deck, truth_or_fixed
+from maskwell.procedures.dice_spinner import dice_table, make_spinner
+from maskwell.procedures.small_decks import bounded_deck
 
 
 @st.composite

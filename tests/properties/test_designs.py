@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.twin import Twin, row_parity
 
-from maskwell.core import Categories
-from maskwell.designs import Composed, Dense, Design, Kronecker, Mixture, Subset, Unary, Uniform
+from maskwell import Categories, Design
+from maskwell.designs import Composed, Dense, Kronecker, Mixture, Subset, Unary, Uniform
 
 often = settings(deadline=None, derandomize=True, max_examples=30)
 Columns = list[list[Fraction]]

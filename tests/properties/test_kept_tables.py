@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell.core import CellTable
-from maskwell.microdata import ReleasePlan
+from maskwell import ReleasePlan
+from maskwell.core.cells import CellTable
 from maskwell.microdata.folder.receipt_contents import kept_of
 from maskwell.microdata.stages.stage import Stage, expected_table, is_kept, kept_columns, needed_columns
 from maskwell.microdata.stages.stage_building import build_stages

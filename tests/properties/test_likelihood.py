@@ -5,7 +5,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.support.arrays import Real
 
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.designs import Dense, Mixture
 from maskwell.estimation.maximisation.log_likelihood import Written, value
 from maskwell.estimation.maximisation.maximum import em_step, maximise, newton, squarem

@@ -16,20 +16,20 @@ import pytest
 from tests.support import certificates as made
 from tests.support.command_line import run
 
+from maskwell import Demand, Design
 from maskwell.core.exact import to_text
-from maskwell.designs import Dense, Design, Kronecker, Sparse, design_from_dict
+from maskwell.designs import Dense, Kronecker, Sparse, design_from_dict
 from maskwell.designs.wire import save_design
 from maskwell.errors import ParameterError
 from maskwell.planning.comparison import compare
 from maskwell.planning.improvement import improve
 from maskwell.planning.tuning import at_parity
-from maskwell.plots import plot_revealed
-from maskwell.privacy import Demand
 from maskwell.privacy.certificate import certify
 from maskwell.privacy.certificate_check import verify_text
 from maskwell.privacy.criteria import SLACK
 from maskwell.privacy.design_audit import audit
 from maskwell.reports.demand_words import explain
+from maskwell.reports.pictures.revelation import plot_revealed
 
 
 def at_its_bound(rng: np.random.Generator) -> tuple[np.ndarray, Fraction]:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from maskwell.errors import InfeasibleError
-from maskwell.microdata.matrices import Bounds, OptimalMatrix, optimal_matrix
+from maskwell.microdata.matrices import Bounds, optimal_matrix
+from maskwell.microdata.matrices.optimal_flows import OptimalMatrix
 
 SHARE = st.fractions(Fraction(1, 10), 1, max_denominator=40)
 NEAR = 1e-6

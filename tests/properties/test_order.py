@@ -6,7 +6,7 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.designs import Dense
 from maskwell.designs.proofs import verify_gain, verify_garbling
 from maskwell.designs.rational import Matrix, product

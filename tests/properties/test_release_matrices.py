@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell.core import SeededRandom
+from maskwell import SeededRandom
 from maskwell.designs import Sparse
 from maskwell.microdata.matrices import expected_changed, method1, method2, sequential_uniform
 from maskwell.microdata.matrices.matrix_algebra import chained, mixed

@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from maskwell.core import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.designs import Sparse
 from maskwell.microdata.risk import arrivals as module
-from maskwell.microdata.risk import assess_risk
+from maskwell.microdata.risk.file_risk import assess_risk
 from maskwell.microdata.stages.stage import Stage, state_categories
 
 Record = tuple[Hashable, ...]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskwell import Categories, Sampling
-from maskwell.core import Cells
+from maskwell.core.row_sums import Cells
 from maskwell.designs import Dense
 from maskwell.estimation import estimate_survey
 from maskwell.estimation.sampling.sample_stages import Scheme

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.designs import Dense, Sparse, wire
 
 often = settings(deadline=None, derandomize=True, max_examples=30)

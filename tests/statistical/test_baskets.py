@@ -15,9 +15,8 @@ from itertools import chain, combinations
 import numpy as np
 import pytest
 
-from maskwell.core import SeededRandom
-from maskwell.designs import item_bits
-from maskwell.designs.basket_bits import ItemBits
+from maskwell import SeededRandom
+from maskwell.designs.basket_bits import ItemBits, item_bits
 from maskwell.estimation.itemset_supports import ReportedBaskets
 from maskwell.procedures.category_encodings import bits
 

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 from tests.support.together import together
 
-from maskwell import Counts, Sampling, SeededRandom
-from maskwell.core import Categories
-from maskwell.designs import Dense, Design, Kronecker, Subset, Unary, Uniform
+from maskwell import Categories, Counts, Design, Sampling, SeededRandom
+from maskwell.designs import Dense, Kronecker, Subset, Unary, Uniform
 from maskwell.estimation import Estimate, Sample, estimate_by_moments, estimate_survey
 from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
 from maskwell.procedures.registry import make_design

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from maskwell.core import CellTable, SeededRandom
+from maskwell import Release, ReleasePlan, SeededRandom
 from maskwell.core.arguments import Array
+from maskwell.core.cells import CellTable
 from maskwell.designs.coded import CodedDesign
-from maskwell.microdata import Release, ReleasePlan
 from maskwell.microdata.assessment import assess_tables
 from maskwell.microdata.true_file import tables_of
 

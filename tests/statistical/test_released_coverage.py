@@ -9,7 +9,7 @@ import pytest
 from tests.support.releases import drawn, stage_within
 
 from maskwell.microdata import Receipt
-from maskwell.microdata.analysis import estimate_released
+from maskwell.microdata.analysis.release_estimates import estimate_released
 from maskwell.microdata.folder.receipt import Group
 from maskwell.microdata.folder.receipt_contents import rounded_up
 from maskwell.microdata.utility.utility_measures import inflation_of

@@ -8,8 +8,8 @@ from tests.support.arrays import Array
 from tests.support.chisquare import chi_square, fits
 from tests.support.examples import ABC, EXAMPLES, numbered
 
-from maskwell.core import SecureRandom, SeededRandom
-from maskwell.designs import Dense, Design, LocalDiversity, Mixture, Subset, Unary, Uniform, kernels
+from maskwell import Design, SecureRandom, SeededRandom
+from maskwell.designs import Dense, LocalDiversity, Mixture, Subset, Unary, Uniform, kernels
 from maskwell.microdata.matrices import sequential_uniform
 from maskwell.microdata.matrices.swap_flows import IntegerFlows, SwapSampler, whole_flows
 

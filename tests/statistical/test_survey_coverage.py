@@ -20,7 +20,7 @@ from tests.support.coverage import Errors, coverage_of, simulated
 
 from maskwell import Categories, Design
 from maskwell import design as make_design
-from maskwell.core import Cells
+from maskwell.core.row_sums import Cells
 from maskwell.designs import Uniform
 from maskwell.estimation import Estimate
 from maskwell.estimation.sampling.sample_stages import Scheme

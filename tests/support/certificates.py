@@ -12,11 +12,12 @@ from typing import Any
 
 from tests.support.examples import ABC, EXAMPLES, numbered
 
+from maskwell import Demand, Design
 from maskwell.core.documents import fingerprint_of
-from maskwell.designs import Dense, Design, Subset, Unary, design_from_dict
+from maskwell.designs import Dense, Subset, Unary, design_from_dict
 from maskwell.errors import CertificateError
 from maskwell.planning.improvement import improve
-from maskwell.privacy import Certificate, Demand
+from maskwell.privacy import Certificate
 from maskwell.privacy.certificate import certify, demand_from_stated
 from maskwell.privacy.certificate_check import verify_text
 from maskwell.privacy.provable_claims import Improves

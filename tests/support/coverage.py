@@ -11,7 +11,7 @@ from scipy.stats import binom, chi2
 from tests.support.arrays import Array, Real
 from tests.support.chisquare import FALSE_ALARM
 
-from maskwell.designs import Design
+from maskwell import Design
 from maskwell.estimation import Estimate, Sample, estimate_by_moments
 from maskwell.estimation.share_estimate import Intervals
 

@@ -10,16 +10,17 @@ import sys
 from fractions import Fraction
 from typing import Any
 
-from maskwell.core import CellTable
+from maskwell import ReleasePlan
+from maskwell.core.cells import CellTable
 from maskwell.designs import Dense
 from maskwell.errors import MaskwellError
 from maskwell.estimation import Sample, estimate_by_moments, goodness_of_fit
-from maskwell.microdata import ReleasePlan
 from maskwell.microdata.assessment import assess_tables
 from maskwell.microdata.matrices import Bounds, optimal_matrix
 from maskwell.microdata.true_file import tables_of
-from maskwell.planning import extremal_design, plan_sample
-from maskwell.reports import release_page
+from maskwell.planning import extremal_design
+from maskwell.planning.sample_size import plan_sample
+from maskwell.reports.pages.release_page import release_page
 
 KEPT = [Fraction(p, 20) for p in range(11, 20)]
 

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from maskwell import Design
 from maskwell import design as make_design
-from maskwell.designs import Dense, Design
+from maskwell.designs import Dense
 from maskwell.estimation import Estimate, Sample, estimate_by_moments
 from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
 

@@ -3,20 +3,8 @@
 from datetime import date
 from fractions import Fraction
 
-from maskwell.core import Categories
-from maskwell.designs import (
-    Blocks,
-    Composed,
-    Dense,
-    Design,
-    Kronecker,
-    LocalDiversity,
-    Mixture,
-    Sparse,
-    Subset,
-    Unary,
-    Uniform,
-)
+from maskwell import Categories, Design
+from maskwell.designs import Blocks, Composed, Dense, Kronecker, LocalDiversity, Mixture, Sparse, Subset, Unary, Uniform
 from maskwell.designs.patterns import Patterns
 
 YES_NO = Categories.of(["yes", "no"])

@@ -19,9 +19,9 @@ import numpy as np
 from scipy.stats import binom
 from tests.support.arrays import Array
 
-from maskwell.core import SeededRandom
+from maskwell import Release, ReleasePlan, SeededRandom
 from maskwell.engines.rows import MemoryRows
-from maskwell.microdata import Release, ReleasePlan, release_table
+from maskwell.microdata.publication import release_table
 from maskwell.microdata.records.row_releaser import release_batches, row_plan
 from maskwell.microdata.stages.stage import Stage
 from maskwell.reports.text.release_report import release_report

@@ -7,20 +7,8 @@ import random
 from collections.abc import Callable
 from fractions import Fraction
 
-from maskwell.core import Categories
-from maskwell.designs import (
-    Blocks,
-    Composed,
-    Dense,
-    Design,
-    Kronecker,
-    LocalDiversity,
-    Mixture,
-    Sparse,
-    Subset,
-    Unary,
-    Uniform,
-)
+from maskwell import Categories, Design
+from maskwell.designs import Blocks, Composed, Dense, Kronecker, LocalDiversity, Mixture, Sparse, Subset, Unary, Uniform
 from maskwell.designs.patterns import Patterns
 
 PRIME = 2**127 - 1

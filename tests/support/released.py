@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from tests.support.arrays import Real
 
-from maskwell.designs import Design
+from maskwell import Design
 from maskwell.estimation.direct_estimate import DirectEstimate, Released, estimate_moved
 
 

@@ -10,17 +10,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from maskwell.core import Categories, CellTable, SeededRandom
+from maskwell import Categories, Release, ReleasePlan, SeededRandom
+from maskwell.core.cells import CellTable
 from maskwell.designs import Dense, Sparse
 from maskwell.designs.coded import CodedDesign
-from maskwell.microdata import Assessment, Release, ReleasePlan
 from maskwell.microdata.folder.receipt import Group
 from maskwell.microdata.folder.release_folder import check_public, release_folder, write_internal, write_public
 from maskwell.microdata.matrices import method1
-from maskwell.microdata.release_values import AnyRelease, Draw, Origin, ReleasedColumn
+from maskwell.microdata.release_values import AnyRelease, Assessment, Draw, Origin, ReleasedColumn
 from maskwell.microdata.stages.stage import Stage
 from maskwell.microdata.true_file import TrueFile
-from maskwell.microdata.utility import UtilityReport
+from maskwell.microdata.utility.utility_report import UtilityReport
 
 Row = tuple[Hashable, ...]
 COLUMNS = ("region", "roof", "sex")

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from tests.support.arrays import Real
 
-from maskwell.designs import Design
+from maskwell import Design
 
 Rows = list[list[Fraction]]
 

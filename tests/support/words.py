@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from tests.support.arrays import Array
 
+from maskwell import Design
 from maskwell.core.draws import WordReader
 from maskwell.core.exact import common_denominator
-from maskwell.designs import Design
 
 Drawn = dict[Hashable, Fraction]
 

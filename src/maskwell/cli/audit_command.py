@@ -86,8 +86,8 @@ def _picture(design: Design, demand: Demand | AverageSecurity | None, path: str)
     """What a report reveals; security on average draws no region."""
     from pathlib import Path
 
-    from maskwell.plots import plot_revealed
     from maskwell.privacy.criteria import Demand, stands_for
+    from maskwell.reports.pictures.revelation import plot_revealed
 
     stated = demand if isinstance(demand, Demand) else None
     return plot_revealed(stands_for(design), demand=stated, name=Path(path).name, decimals=design.decimals)

@@ -135,6 +135,7 @@ def category_of(typed: str | None) -> str | None:
 
 
 def _picture(choice: Choice, name: str) -> Picture:
-    from maskwell.plots import plot_choice, plot_variance
+    from maskwell.reports.pictures.choice_picture import plot_choice
+    from maskwell.reports.pictures.precision_picture import plot_variance
 
     return plot_choice(choice) if name == "frontier" else plot_variance(mark=(choice.design.k, choice.gamma))

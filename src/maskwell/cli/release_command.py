@@ -62,14 +62,14 @@ def release(asked: Asked) -> None:
     DIR/public is what users get: the released file, a receipt for its analysis, a codebook and metadata. DIR/internal
     stays with you: the matrices and the report for the disclosure board.
     """
-    from maskwell.core.keyed import new_key_file
+    from maskwell.core.keyed import KeyedRandom
     from maskwell.microdata.plans.release_plan import load_plan
     from maskwell.reports.report import Paragraph, Report, line
 
     if asked.new_key is not None:
         if asked.new_key == "-" or any(getattr(asked, name) for name in NOT_WITH_NEW_KEY):
             raise ParameterError("new-key-makes-a-key-file")
-        new_key_file(asked.new_key)
+        KeyedRandom.new_file(asked.new_key)
         if asked.as_json:
             print_json({"key": asked.new_key})
             return
@@ -131,7 +131,7 @@ def _start(file: str, asked: Asked) -> None:
 def _try_out(file: str, plan: ReleasePlan, plan_file: str, asked: Asked) -> None:
     from maskwell.errors import InfeasibleError
     from maskwell.microdata.kept_bounds import check_kept
-    from maskwell.plots import plot_risk_utility
+    from maskwell.reports.pictures.risk_utility_map import plot_risk_utility
     from maskwell.reports.text.release_report import dry_run_report
     from maskwell.verbs.release import dry_run
 

@@ -43,12 +43,6 @@ class CellTable:
         Shape (cells,): records, all positive.
     weights, squares
         Shape (cells,): sums of the weights and of their squares, where there are weights.
-
-    >>> table = CellTable.of(["sex", "smokes"], {("f", "no"): 3, ("m", "no"): 2, ("m", "yes"): 1})
-    >>> table.labels(), table.counts.tolist()
-    ([('f', 'no'), ('m', 'no'), ('m', 'yes')], [3, 2, 1])
-    >>> table.project(["smokes"]).counts.tolist()   # five do not smoke
-    [5, 1]
     """
 
     columns: tuple[str, ...]

@@ -86,9 +86,28 @@ class KeyedRandom:
 
     @classmethod
     def from_file(cls, path: str | Path, dataset: str) -> KeyedRandom:
-        """From a file of hexadecimal digits that only its owner can read, as :func:`new_key_file` makes it."""
+        """From a file of hexadecimal digits that only its owner can read, as :meth:`new_file` makes it."""
         check_path(path=path)
         return cls(read_key_file(path), dataset)
+
+    @staticmethod
+    def new_file(path: str | Path) -> Path:
+        """Write a new key of 256 bits, in hexadecimal digits, to a file that only its owner can read.
+
+        It is on the disk, whole, when this returns. An existing file is never replaced: its draws would be lost.
+        """
+        from maskwell.core.atomic import OWNER_ONLY, atomic_file
+
+        check_path(path=path)
+        target = Path(path)
+        try:
+            _check_new(target)
+            with atomic_file(target, mode=OWNER_ONLY) as file:
+                file.write(f"{secrets.token_hex(_NEW_BYTES)}\n".encode())
+        except DataFileError:
+            _check_new(target)  # if somebody was faster
+            raise
+        return target
 
     def names(self, ids: Any) -> Array:
         """A block of 16 bytes for each record id, shape (n, 16); made once, they serve every variable.
@@ -244,25 +263,6 @@ def checked_key(key: bytes | str) -> bytes:
     if len(set(secret)) < _LEAST_DIFFERENT:
         raise ParameterError("a-key-of-different-bytes-can", secret_count=len(set(secret)))
     return secret
-
-
-def new_key_file(path: str | Path) -> Path:
-    """Write a new key of 256 bits, in hexadecimal digits, to a file that only its owner can read.
-
-    It is on the disk, whole, when this returns. An existing file is never replaced: its draws would be lost.
-    """
-    from maskwell.core.atomic import OWNER_ONLY, atomic_file
-
-    check_path(path=path)
-    target = Path(path)
-    try:
-        _check_new(target)
-        with atomic_file(target, mode=OWNER_ONLY) as file:
-            file.write(f"{secrets.token_hex(_NEW_BYTES)}\n".encode())
-    except DataFileError:
-        _check_new(target)  # if somebody was faster
-        raise
-    return target
 
 
 def read_key_file(path: str | Path) -> bytes:

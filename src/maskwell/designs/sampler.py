@@ -103,7 +103,7 @@ class KeyedSampler:
     The ids of all records must be different; that is for the caller to check, who sees them all.
 
     >>> from maskwell.designs import Uniform
-    >>> from maskwell.core import Categories
+    >>> from maskwell import Categories
     >>> design = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
     >>> sampler = KeyedSampler(design, KeyedRandom.of(bytes(range(32)), "labour-2025"), "smokes")
     >>> first, again = sampler.sample([0, 0, 1], [11, 12, 13]), sampler.sample([1, 0], [13, 12])

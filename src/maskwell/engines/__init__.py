@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from maskwell.core.adapters import Adapter
-    from maskwell.engines.cell_counts import count_tables as count_tables
     from maskwell.engines.counts_in_arrow import counts_from_arrow as counts_from_arrow
     from maskwell.engines.counts_in_arrow import counts_to_arrow as counts_to_arrow
     from maskwell.engines.input_file import csv_file as csv_file
-    from maskwell.engines.rows import Rows as Rows
     from maskwell.engines.spark_frames import spark_session as spark_session
 else:
     import lazy_loader
@@ -18,10 +16,8 @@ else:
     __getattr__, __dir__, __all__ = lazy_loader.attach(
         __name__,
         submod_attrs={
-            "cell_counts": ["count_tables"],
             "counts_in_arrow": ["counts_from_arrow", "counts_to_arrow"],
             "input_file": ["csv_file"],
-            "rows": ["Rows"],
             "spark_frames": ["spark_session"],
         },
     )

@@ -57,25 +57,7 @@ def count_tables(
     instead: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]] | None = None,
     progress: Progress | None = None,
 ) -> list[CellTable]:
-    """Count the cells of several tables.
-
-    Parameters
-    ----------
-    data
-        A file of any known kind, a table in memory or of Spark, or :class:`Rows`.
-    tables
-        For each table its columns. A missing value is a label of its own, ``None``, last.
-    weights
-        A column with the weight of each record.
-    beside
-        What follows other columns through the same rows, if anything.
-    declared
-        Whether codes that an SPSS file declares missing count as missing values; else they are labels like others.
-    instead
-        Tables that are given up where they have very many cells, each with those that are counted in its place.
-    progress
-        Told how far it is.
-    """
+    """Count the cells of tables, with None for a missing value; ``instead`` is counted where a table has very many."""
     check_kind(Flag, declared=declared)
     check_kind(Follower | None, beside=beside)
     check_kind(Callable | None, progress=progress)

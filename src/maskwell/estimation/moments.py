@@ -151,7 +151,7 @@ def estimate_by_moments(counts: Counts, design: Design, *, inverse: LeftInverse 
     With more reports than categories, ``inverse`` chooses among the unbiased linear estimates (:class:`LeftInverse`);
     without it, the one that is best at equal shares.
 
-    >>> from maskwell.core import Categories
+    >>> from maskwell import Categories
     >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]], Categories.of(["yes", "no"]))
     >>> result = estimate_by_moments(Counts(np.array([120, 180]), 300, warner.fingerprint), warner)

@@ -342,7 +342,7 @@ class Estimate(Result):
 
         ``values`` are the labels themselves where they are numbers.
 
-        >>> from maskwell.core import Categories
+        >>> from maskwell import Categories
         >>> from maskwell.designs import Uniform
         >>> from maskwell.estimation import Sample, estimate_by_moments
         >>> sample = Sample.of([500, 300, 200], Uniform.from_gamma(5, Categories.numbered(3)))

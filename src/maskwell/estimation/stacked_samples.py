@@ -130,7 +130,7 @@ def estimate_samples(samples: Sequence[Sample], *, method: str = "moments") -> E
     method
         ``moments`` (weighted least squares) or ``ml``.
 
-    >>> from maskwell.core import Categories
+    >>> from maskwell import Categories
     >>> from maskwell.designs import Dense
     >>> pairs = Categories.of([("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")])   # own, unrelated
     >>> designs = [Dense.of([[1, p, 1 - p, 0], [0, 1 - p, p, 1]], pairs) for p in (0.75, 0.25)]

@@ -160,28 +160,7 @@ class ReleasedTable:
 
 
 def release_table(data: Any, plan: ReleasePlan, *, random: RandomSource | None = None) -> ReleasedTable:
-    """Carry out a plan on a table of pandas, polars or Arrow, or on a dictionary of columns.
-
-    Parameters
-    ----------
-    data
-        The true table.
-    plan
-        What is to be done.
-    random
-        Where the draws come from: the operating system's generator by default. A seed only for a demonstration.
-
-    >>> from maskwell.microdata import Protection
-    >>> people = {"sex": ["f", "f", "m", "m", "m"], "region": ["north", "south", "north", "south", "south"]}
-    >>> plan = ReleasePlan.of([Protection.of(["sex"], "method1", within=["region"], theta="1/2")])
-    >>> released = release_table(people, plan)
-    >>> sorted(released.data["region"])   # nobody moves to another region
-    ['north', 'north', 'south', 'south', 'south']
-    >>> released
-    ReleasedTable: .data has 5 records; .release: Release of 5 records: sex randomized (method1)
-    >>> released.receipt().groups[0].within
-    ('region',)
-    """
+    """Carry out a plan on a table of pandas, polars or Arrow, or on a dictionary of columns."""
     check_kind(ReleasePlan, plan=plan)
     source = _source(random, plan)
     records, plan = prepared(MemoryTable(data), plan)

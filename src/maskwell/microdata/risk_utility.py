@@ -75,11 +75,7 @@ STRENGTHS = tuple(map(Fraction, ("1/4", "1/2", "3/4", "1")))
 def risk_utility_map(
     release: AnyRelease, progress: Callable[[int, float | None], None] | None = None
 ) -> list[RiskUtilityPoint]:
-    """What other bounds would give and cost, with that of the plan marked; nothing is written.
-
-    Where the matrices follow from a bound on a correct match, that bound varies; else the strength of the
-    randomization does. A bound that cannot be kept is a point with a note.
-    """
+    """What other bounds on a correct match, or strengths of the randomization, would give and cost."""
     check_kind(Callable | None, progress=progress)
     check_kind(AnyRelease, release=release)
     points = [point_of(release, label_of(release.plan), chosen=True)]
@@ -135,16 +131,8 @@ def recode_effects(
 ) -> list[RecodeEffect]:
     """What the recodes of a plan save: the plan, the plan without each of them, and without all.
 
-    Only recodes of columns that tell the risk count: keys, and columns that say how these are randomized. The file is
-    counted once more for each. A rule that names new categories of a column cannot be kept where the column is left as
-    it is, and is left out there.
-
-    Parameters
-    ----------
-    records
-        The path of the file, or the table, as it is: not recoded.
-    release
-        The plan as it was assessed on these records.
+    The file is counted once more for each. Only recodes of columns that affect the risk count. A rule that names new
+    categories of a column is left out where the column is not recoded.
     """
     check_kind(AnyRelease, release=release)
     check_kind(Callable | None, progress=progress)

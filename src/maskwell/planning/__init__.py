@@ -9,15 +9,11 @@ if TYPE_CHECKING:
     from maskwell.planning.one_sided import best_one_sided as best_one_sided
     from maskwell.planning.one_sided import improve_one_sided as improve_one_sided
     from maskwell.planning.order import order_of as order_of
-    from maskwell.planning.power import plan_test as plan_test
     from maskwell.planning.respondent_variance import unit_variance as unit_variance
-    from maskwell.planning.sample_allocation import allocate_samples as allocate_samples
-    from maskwell.planning.sample_size import plan_sample as plan_sample
     from maskwell.planning.set_sizes import matching_gamma as matching_gamma
     from maskwell.planning.set_sizes import minimax_size as minimax_size
     from maskwell.planning.several_questions import plan_questions as plan_questions
     from maskwell.planning.stratum_allocation import Stratum as Stratum
-    from maskwell.planning.stratum_allocation import allocate_strata as allocate_strata
 else:
     import lazy_loader
 
@@ -27,12 +23,9 @@ else:
             "extremal": ["extremal_design"],
             "one_sided": ["best_one_sided", "improve_one_sided"],
             "order": ["order_of"],
-            "power": ["plan_test"],
             "respondent_variance": ["unit_variance"],
-            "sample_allocation": ["allocate_samples"],
-            "sample_size": ["plan_sample"],
             "set_sizes": ["matching_gamma", "minimax_size"],
             "several_questions": ["plan_questions"],
-            "stratum_allocation": ["Stratum", "allocate_strata"],
+            "stratum_allocation": ["Stratum"],
         },
     )

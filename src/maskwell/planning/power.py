@@ -87,32 +87,7 @@ def plan_test(
     alpha: Number = 0.05,
     sampling: Sampling = SIMPLE,
 ) -> PowerPlan:
-    """Any two of the share to be found, the power and the number of respondents give the third.
-
-    Parameters
-    ----------
-    design
-        Any design from which shares can be estimated.
-    pi
-        All shares under the hypothesis.
-    against
-        The share of the category that is to be told from it. Without it, the nearest larger one that ``n`` respondents
-        find with ``power``, or the nearest smaller one where there is no larger one.
-    power, n
-        Chance to find the difference, and respondents.
-    category
-        The label of the category; without it, the first of two.
-    alpha
-        Chance of a false alarm, both sides together.
-    sampling
-        How the sample differs from a simple random one: :class:`~maskwell.planning.respondent_variance.Sampling`.
-
-    >>> from maskwell.procedures.statement_cards import warner
-    >>> round(plan_test(warner("0.7"), pi=[0.1, 0.9], n=2000, power=0.8).against, 3)   # what 2,000 can find
-    0.175
-    >>> round(plan_test(warner("0.7"), pi=[0.1, 0.9], n=2000, against=0.15).power, 2)
-    0.47
-    """
+    """Any two of the share to be found, the power and the number of respondents give the third."""
     check_kind(Design, design=design)
     check_kind(Sampling, sampling=sampling)
     question = _Question.of(design, pi, category, alpha, sampling)

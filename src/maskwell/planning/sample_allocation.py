@@ -39,33 +39,7 @@ def allocate_samples(
 ) -> Allocation:
     """The division among samples that gives the least variance of one number.
 
-    Parameters
-    ----------
-    designs
-        One for each sample, over the same categories; one alone need not be identifiable.
-    pi
-        True shares to plan for, shape (k,). Where categories are pairs and reports depend on margins only, so does the
-        division.
-    wanted
-        The code of a category, or coefficients c of shape (k,), such as 1 for all pairs whose first part is yes.
-    n, margin, level
-        All respondents, or the half width of the interval that is wanted; and its level.
-    costs
-        Of one respondent of each sample. They decide about the division for a margin; with n they are only added up.
-
-    Raises
-    ------
-    NotIdentifiableError
-        All samples together cannot estimate what is wanted.
-
-    >>> from maskwell.core import Categories
-    >>> from maskwell.designs import Dense
-    >>> pairs = Categories.of([("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")])   # own, unrelated
-    >>> samples = [Dense.of([[1, p, 1 - p, 0], [0, 1 - p, p, 1]], pairs) for p in (0.75, 0.25)]
-    >>> pi = np.outer([0.2, 0.8], [0.4, 0.6]).ravel()
-    >>> allocation = allocate_samples(samples, pi, wanted=[1, 1, 0, 0], n=1000)
-    >>> allocation.counts   # the sample that asks more often is worth more
-    (731, 269)
+    ``wanted`` is the code of a category, or coefficients of shape (k,). Costs decide about the division for a margin.
     """
     if (n is None) == (margin is None):
         raise ParameterError("one-of-n-and-margin-says", n=n, margin=margin)

@@ -177,28 +177,7 @@ def plan_sample(
     level: Number = 0.95,
     sampling: Sampling = SIMPLE,
 ) -> SamplePlan:
-    """Respondents for a margin, or the margin of so many respondents, with a design that is chosen already.
-
-    Parameters
-    ----------
-    design
-        Any design from which shares can be estimated.
-    pi
-        True shares to plan for; without them, those at which the estimate is least exact.
-    n, margin, level
-        The number of respondents, or the half width of the interval that is wanted; and its level.
-    category
-        The label of the category of interest; without it, the one that is hardest to estimate.
-    sampling
-        How the sample differs from a simple random one: :class:`~maskwell.planning.respondent_variance.Sampling`.
-
-    >>> from maskwell.procedures.statement_cards import warner
-    >>> plan_sample(warner("0.7"), margin=0.05).n   # whatever the share is
-    2401
-    >>> clustered = Sampling.of(deff=2)   # clusters hardly matter: devices decide
-    >>> plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05, sampling=clustered).n
-    2294
-    """
+    """Respondents for a margin, or the margin of so many respondents, with a design that is chosen already."""
     if (n is None) == (margin is None):
         said = "neither n nor margin is given" if n is None else "n and margin are both given"
         raise ParameterError(said, hint="give one of them: the other one is worked out")

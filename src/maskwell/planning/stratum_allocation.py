@@ -264,25 +264,7 @@ def allocate_strata(
     level: Number = 0.95,
     sampling: Sampling = SIMPLE,
 ) -> Allocation:
-    """The division among strata that gives the least variance, with two respondents or more in each.
-
-    Parameters
-    ----------
-    strata
-        At least one. Their shares sum to 1, up to the rounding of decimals, which is noted; or all are whole numbers,
-        how many people each has.
-    n, margin, budget, level
-        One of the first three: all respondents, the half width of the interval that is wanted, or what may be spent.
-        Costs decide about the division for a margin or a budget; with n they are only added up.
-    sampling
-        How the sample differs from a simple random one: :class:`~maskwell.planning.respondent_variance.Sampling`.
-
-    >>> from maskwell.procedures.statement_cards import warner
-    >>> parts = [Stratum("town", 0.6, warner("0.7"), [0.2, 0.8]), Stratum("land", 0.4, warner("0.8"), [0.4, 0.6])]
-    >>> allocation = allocate_strata(parts, n=500)
-    >>> allocation.counts, round(allocation.variance, 6)   # the weaker device needs more than its share
-    ((344, 156), 0.002243)
-    """
+    """The division among strata that gives the least variance, with two respondents or more in each."""
     check_kind(Sampling, sampling=sampling)
     parts = _Strata.of(list_of(Stratum, strata, "strata"), sampling, priced=n is None)
     sizes = {"n": n, "margin": margin, "budget": budget}

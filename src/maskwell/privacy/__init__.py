@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from maskwell.privacy.certificate import Certificate as Certificate
-    from maskwell.privacy.certificate_check import load_certificate as load_certificate
-    from maskwell.privacy.criteria import Demand as Demand
     from maskwell.privacy.curves import Lines as Lines
     from maskwell.privacy.curves import Steps as Steps
     from maskwell.privacy.design_audit import AverageSecurity as AverageSecurity
@@ -22,8 +20,6 @@ else:
         __name__,
         submod_attrs={
             "certificate": ["Certificate"],
-            "certificate_check": ["load_certificate"],
-            "criteria": ["Demand"],
             "curves": ["Lines", "Steps"],
             "design_audit": ["AverageSecurity"],
             "posterior_probabilities": ["hazard", "jeopardy", "posterior"],

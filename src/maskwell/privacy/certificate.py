@@ -109,7 +109,7 @@ VERSION = 1
 class Certificate(Result):
     """A proof object: ``content`` is what its file holds.
 
-    >>> from maskwell.core import Categories
+    >>> from maskwell import Categories
     >>> from maskwell.designs import Uniform
     >>> coin = Uniform.from_gamma(3, Categories.of(["yes", "no"]))
     >>> proof = certify(coin, Demand.from_rho("0.1", "0.5"))

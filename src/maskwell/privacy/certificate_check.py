@@ -11,15 +11,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from maskwell.core.arguments import check_kind, check_path
+from maskwell.core.arguments import check_kind
 from maskwell.core.display import Result
-from maskwell.core.documents import fingerprint_of, from_json, from_json_noting, read_document
+from maskwell.core.documents import fingerprint_of, from_json_noting, read_document
 from maskwell.core.exact import Parity, from_text, parity_text, to_text, told_apart
 from maskwell.core.phrases import fault_of
 from maskwell.designs.design import Design
 from maskwell.designs.wire import design_from_dict
 from maskwell.errors import CertificateError, MaskwellError
-from maskwell.privacy.certificate import RULES, VERSION, Certificate, answer_of, bound_of
+from maskwell.privacy.certificate import RULES, VERSION, answer_of, bound_of
 from maskwell.privacy.column_shapes import columns_sum_to_one, parity_of_rows
 from maskwell.privacy.provable_claims import Improves, proof_of, provable, provable_rows, why_not
 
@@ -44,7 +44,7 @@ class Verified(Result):
     ``meets`` is the proved answer to the demand, None without one or when a check failed; ``slack_used`` says that it
     is yes only within the slack for decimals (:mod:`.criteria`).
 
-    >>> from maskwell.core import Categories
+    >>> from maskwell import Categories
     >>> from maskwell.designs import Uniform
     >>> from maskwell.privacy.certificate import certify
     >>> proof = certify(Uniform.from_gamma(3, Categories.of(["yes", "no"]))).to_dict()
@@ -100,24 +100,11 @@ def verify_text(text: str, *, design: Design | None = None) -> Verified:
 
 def verify_file(path: str | Path, *, design: Design | None = None) -> Verified:
     """The same for a file."""
-    return _read_and_verified(path, design)[1]
-
-
-def _read_and_verified(path: str | Path, design: Design | None = None) -> tuple[str, Verified]:
     text = read_document(path, error=CertificateError, hint="check the path of the certificate")
     try:
-        return text, verify_text(text, design=design)
+        return verify_text(text, design=design)
     except CertificateError as error:
         raise CertificateError(f"{path}: {error.message}", hint=error.hint) from error
-
-
-def load_certificate(path: str | Path) -> Certificate:
-    """A certificate from its file, after checking everything in it; CertificateError when something does not hold."""
-    check_path(path=path)
-    text, verified = _read_and_verified(path)
-    if not verified.ok:
-        raise CertificateError("does-not-hold", path=path, words=verified.failed[0].words, checks=verified.checks)
-    return Certificate(from_json(text))
 
 
 MOST_DECIMALS = 1_000_000  # numbers with a point in a certificate. All that is proved is integers in texts.

@@ -113,7 +113,7 @@ REPETITIONS = (2, 3, 5, 10)
 class Audit(Result):
     """What a design promises, and whether it meets a demand.
 
-    >>> from maskwell.core import Categories
+    >>> from maskwell import Categories
     >>> from maskwell.designs import Uniform
     >>> result = audit(Uniform.from_gamma(3, Categories.of(["yes", "no"])), Demand.from_epsilon(1))
     >>> result.parity_exact, result.meets

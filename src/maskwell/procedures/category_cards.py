@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from maskwell.core.arguments import Flag, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, check_probability
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import check_two
 from maskwell.designs.mixture import Mixture
-from maskwell.errors import ParameterError
 from maskwell.procedures import design_builders as builders
 from maskwell.procedures.procedure import Share
 
@@ -150,56 +147,6 @@ def bourke_dalenius(categories: Categories, weights: Sequence[Number], *, allow_
         settled=settled,
         warning=builders.NO_PROTECTION if max(w) == 1 else "",
     )
-
-
-def permutation_deck(
-    categories: Categories,
-    weights: Sequence[Number],
-    orders: Sequence[Sequence[Hashable]],
-    *,
-    allow_unidentifiable: bool = False,
-) -> Dense:
-    """The same with any orders: draw a card and report the place, 1 to k, of your category on it.
-
-        P = sum_r w_r Pi_r,   Pi_r[i, j] = 1 where card r lists category j at place i
-
-    where ``weights`` are the shares w_r of the cards and ``orders`` the k ``categories`` as each card lists them.
-    Source: after Bourke and Dalenius (1976), named in [Adeshiyan2011, section 3.1]; P derived from the instruction.
-
-    >>> answers = Categories.of(["never", "late", "in time"])
-    >>> deck = permutation_deck(answers, ["3/4", "1/4"], [["never", "late", "in time"], ["in time", "late", "never"]])
-    >>> [str(x) for x in deck.exact_matrix()[1]]   # both cards list it second: whoever was late is found out
-    ['0', '1', '0']
-    """
-    check_kind(Flag, allow_unidentifiable=allow_unidentifiable)
-    check_two(categories)
-    cards = [_places(categories, order) for order in builders.check_list(orders, "orders")]
-    w, settled = builders.check_shares(builders.one_for_each(weights, "weights", len(cards), of="cards"))
-    k = len(categories)
-    P = [
-        [sum((share for share, card in zip(w, cards, strict=True) if card[i] == j), Fraction(0)) for j in range(k)]
-        for i in range(k)
-    ]
-    design = Dense.of(P, categories, Categories.of(range(1, k + 1)))
-    return builders.named(
-        design,
-        "permutation-deck",
-        {"weights": w, "orders": [" ".join(str(place) for place in card) for card in cards]},
-        needs="cards whose orders and weights tell the categories apart, such as one card above 1/2",
-        allow_unidentifiable=allow_unidentifiable,
-        settled=settled,
-        warning=builders.one_source(design),
-    )
-
-
-def _places(categories: Categories, order: Sequence[Hashable]) -> list[int]:
-    """The codes of the categories in the order of a card."""
-    codes = [categories.code(label) for label in builders.check_list(order, "order")]
-    if sorted(codes) != list(range(len(categories))):
-        raise ParameterError(
-            "a-card-lists-of-categories", codes_count=len(set(codes)), categories_count=len(categories)
-        )
-    return codes
 
 
 def bourke_dalenius_cards(parameters: Mapping[str, Any], k: int) -> list[Share]:

@@ -162,21 +162,8 @@ def make_deck(design: Design, *, most: int = MOST_CARDS) -> Deck:
         N = lcm of the denominators of P;   N P[i, j] cards send truth j to report i
 
     where for each truth j the reports lie along positions 1..N, report i on N P[i, j] consecutive ones in row order,
-    and card t takes what lies at position t. There are at most k (m - 1) + 1 kinds of cards. Every card shows an
-    instruction for every truth, so that a glimpse of it tells nothing about its holder.
-    Source: derived; the sum of the maps is P.
-
-    Parameters
-    ----------
-    design
-        Any design of at most 10,000 entries.
-    most
-        Refuse larger decks; :func:`~maskwell.procedures.small_decks.bounded_deck` rounds instead.
-
-    >>> from maskwell.procedures.statement_cards import warner
-    >>> deck = make_deck(warner("0.7"))
-    >>> deck.size, deck.kinds   # 3 cards "say yes", 4 "say the truth", 3 "say no"
-    (10, 3)
+    and card t takes what lies at position t. There are at most k (m - 1) + 1 kinds of cards. A glimpse of a card tells
+    nothing about its holder. Source: derived; the sum of the maps is P.
     """
     columns, most = columns_of(design), as_count(most, "most")
     size = common_denominator(chain.from_iterable(columns))

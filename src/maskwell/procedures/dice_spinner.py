@@ -90,21 +90,7 @@ def dice_table(deck: Deck, *, dice: int | None = None, faces: int = 6) -> DiceTa
 
         S = faces ** dice outcomes,   floor(S / N) for each of the N cards,   expected rolls S / (N floor(S / N))
 
-    where outcomes are ordered (throw the dice one after the other, or tell them apart by colour). Dice of two faces are
-    coins. Source: derived.
-
-    Parameters
-    ----------
-    dice
-        How many; as few as can be by default.
-    faces
-        Of each die, from 2.
-
-    >>> from maskwell.procedures import make_deck
-    >>> from maskwell.procedures.statement_cards import warner
-    >>> table = dice_table(make_deck(warner("0.7")))
-    >>> table.dice, str(table.expected_rolls)   # ten cards from 36 outcomes: six of them roll again
-    (2, '6/5')
+    where outcomes are ordered, and ``dice`` are as few as can be by default. Source: derived.
     """
     check_kind(Deck, deck=deck)
     faces = _in_range(faces, "faces", 2, MOST_FACES)
@@ -234,17 +220,7 @@ class Spinner:
 
 
 def make_spinner(deck: Deck) -> Spinner:
-    """The spinner of a deck.
-
-    Borders are given to a tenth of a degree; where that is not exact, ``warnings`` says so. A real pointer stops where
-    friction makes it: cards and dice are the safer devices. Source: derived.
-
-    >>> from maskwell.procedures import make_deck
-    >>> from maskwell.procedures.statement_cards import warner
-    >>> spinner = make_spinner(make_deck(warner("0.7")))
-    >>> [int(sector.degrees) for sector in spinner.sectors]   # yes, the truth, no
-    [108, 144, 108]
-    """
+    """The spinner of a deck, with borders to a tenth of a degree."""
     check_kind(Deck, deck=deck)
     if deck.kinds > MOST_SECTORS:
         raise TooLargeError("a-spinner-of-sectors-at-most", kinds=deck.kinds, most_sectors=MOST_SECTORS, deck=deck)

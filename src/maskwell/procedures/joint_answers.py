@@ -35,19 +35,10 @@ def shared(
 
         P = sum_r w_r (M_1r x M_2r x ...)
 
-    where ``weights`` are w_r, the chances of the outcomes r of the device, and ``outcomes`` holds for each of them one
-    design M_tr for each question t: what happens to the answer of that question when the device shows r. The first
-    question is slowest. ``shared_device`` must be said: with a draw of its own for every question the design is the
-    product :meth:`~maskwell.designs.kronecker.Kronecker.of`, and an estimate by the wrong one of the two is wrong.
+    where ``weights`` are w_r, the probabilities of the outcomes r of the device, and ``outcomes`` has for each of them
+    one design M_tr for each question t. The first question is slowest. ``shared_device`` must be said: with a draw of
+    its own for every question the design is a product, and an estimate by the wrong one of the two is wrong.
     Source: derived from the instruction; separate draws are [Adeshiyan2011, Example 3.2].
-
-    One Warner card for two questions, P = p I + (1 - p) (F x F), where F swaps yes and no:
-
-    >>> from maskwell.procedures.statement_cards import warner
-    >>> truth, opposite = warner(1), warner(0)
-    >>> both = shared(["3/4", "1/4"], [[truth, truth], [opposite, opposite]], shared_device=True)
-    >>> [str(x) for x in both.exact_matrix()[0]], both.parity()   # yes to both: the answers agree, for sure
-    (['3/4', '0', '0', '1/4'], inf)
     """
     check_kind(Flag, shared_device=shared_device, allow_unidentifiable=allow_unidentifiable)
     if not shared_device:
@@ -113,13 +104,7 @@ def repeated(designs: Iterable[CodedDesign]) -> Dense:
         P[(i, j), x] = P_1[i, x] P_2[j, x]
 
     where P_1, P_2, ... are the matrices of the ``designs``, all over the same categories; the first report is slowest.
-    Each further answer tells more: parities multiply at most. Unlike a Kronecker product, the truth is one.
-    Source: derived; reports are independent once the truth is known.
-
-    >>> from maskwell.procedures.statement_cards import warner
-    >>> twice = repeated([warner("3/4"), warner("3/4")])
-    >>> twice.outputs.labels[0], twice.parity_exact()   # asked twice: yes and yes is nine times likelier from members
-    (('yes', 'yes'), Fraction(9, 1))
+    Parities multiply at most. Source: derived; reports are independent once the truth is known.
     """
     parts = check_coded(designs, "repeated answers")
     different = [part for part in parts if part.inputs != parts[0].inputs]

@@ -106,26 +106,7 @@ def make_device(
     dice: int | None = None,
     faces: int = 6,
 ) -> Device:
-    """The device for a design: exact, or rounded to at most so many cards.
-
-    Parameters
-    ----------
-    medium
-        "cards", "dice" or "spinner".
-    most
-        Round to at most so many cards; by default the device is exact, and more than 1000 cards are refused.
-    not_less_private
-        Round only to decks that tell no more than the design (:func:`~maskwell.procedures.small_decks.bounded_deck`).
-    general
-        Print a line for each truth on every card, also where a named procedure has cards of its own.
-    dice, faces
-        Of a dice table; as few dice as can be by default.
-
-    >>> from maskwell.procedures.statement_cards import warner
-    >>> device = make_device(warner("0.7"))
-    >>> device.deck, device.general.kinds   # seven cards with the statement and three with its opposite
-    (Deck(size=10, kinds=2, form='warner', exact=True), 3)
-    """
+    """The device for a design: exact, or rounded to at most so many cards; see :func:`maskwell.device`."""
     check_kind(Design, design=design)
     check_kind(str, medium=medium)
     check_kind(Flag, not_less_private=not_less_private, general=general)

@@ -34,31 +34,10 @@ def bounded_deck(
         C = columns of d P rounded by largest remainder,   d = 1..most;   the smallest max abs(C / d - P)
 
     where ties go to the smaller deck, and decks are passed over from which fewer shares could be estimated than from
-    the design. The deck keeps the design that it realises, C / d, and **that one must be used in estimation**: with the
-    one that was asked for, estimates would be biased. For one binary probability this is ``limit_denominator``.
-
-    Rounding changes the privacy too, to either side: ``Deck.parities`` tells both, and a probability that is rounded to
-    zero makes the parity infinite.
+    the design. The deck keeps the design that it realises, C / d: with the one that was asked for, estimates would be
+    biased. For one binary probability this is ``limit_denominator``. ``not_less_private`` takes only decks of at most
+    the parity of the design in which no report rules out a further truth; ``sizes`` only these numbers of cards.
     Source: derived.
-
-    Parameters
-    ----------
-    most
-        Cards at most.
-    not_less_private
-        Take only decks whose parity is at most that of the design, and in which no report rules out a truth that it
-        does not rule out in the design.
-    sizes
-        Take only these numbers of cards (up to ``most``), such as the divisors of 3600 for a spinner.
-
-    >>> from maskwell.core import Categories
-    >>> from maskwell.designs import Uniform
-    >>> design = Uniform.from_epsilon(1, Categories.of(["never", "once", "often"]))
-    >>> deck = bounded_deck(design, 20)
-    >>> deck.size, [row[0] for row in deck.counts()], round(float(deck.error), 5)   # 11 of 19 cards let "never" stand
-    (19, [11, 4, 4], 0.00283)
-    >>> deck.less_private, bounded_deck(design, 20, not_less_private=True).size   # 11/4 is above e, 8/3 is not
-    (True, 14)
     """
     check_kind(Design, design=design)
     check_kind(Flag, not_less_private=not_less_private)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from maskwell.core.arguments import as_mapping
 from maskwell.core.exact import Number, check_probability
 from maskwell.designs.dense import Dense
 from maskwell.procedures.design_builders import of_two_reports
@@ -42,20 +41,6 @@ def kim_warde(p: Number, *, allow_unidentifiable: bool = False) -> Dense:
     design = warner(p, allow_unidentifiable=allow_unidentifiable)
     share = design.exact_matrix()[0][0]
     return design.with_provenance(family="kim-warde", same_as=f"warner --p {share}")
-
-
-def kim_warde_strata(p: Mapping[Hashable, Number]) -> dict[Hashable, Dense]:
-    """The designs of all strata.
-
-    ``p`` maps each stratum to the share of its cards that say "I belong to A".
-    Source: [Adeshiyan2011, Remark 2.5], after Kim and Warde (2004).
-
-    >>> decks = kim_warde_strata({"town": "0.7", "country": "0.8"})
-    >>> {stratum: str(design.parity_exact()) for stratum, design in decks.items()}   # townspeople are better protected
-    {'town': '7/3', 'country': '4'}
-    """
-    as_mapping(p, "p")
-    return {stratum: kim_warde(share) for stratum, share in p.items()}
 
 
 def equivalent_warner(t: Number, p: Number) -> Fraction:

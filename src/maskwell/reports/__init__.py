@@ -6,16 +6,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from maskwell.reports.device.device_sheets import SheetOptions as SheetOptions
-    from maskwell.reports.device.device_sheets import device_page as device_page
-    from maskwell.reports.device.device_sheets import device_texts as device_texts
-    from maskwell.reports.pages.release_page import release_page as release_page
 else:
     import lazy_loader
 
     __getattr__, __dir__, __all__ = lazy_loader.attach(
         __name__,
         submod_attrs={
-            "device.device_sheets": ["SheetOptions", "device_page", "device_texts"],
-            "pages.release_page": ["release_page"],
+            "device.device_sheets": ["SheetOptions"],
         },
     )

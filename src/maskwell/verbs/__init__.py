@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from maskwell.verbs.release import DryRun as DryRun
     from maskwell.verbs.release import dry_run as dry_run
     from maskwell.verbs.release import first_plan as first_plan
 else:
@@ -17,6 +16,6 @@ else:
     __getattr__, __dir__, __all__ = lazy_loader.attach(
         __name__,
         submod_attrs={
-            "release": ["DryRun", "dry_run", "first_plan"],
+            "release": ["dry_run", "first_plan"],
         },
     )

@@ -74,7 +74,7 @@ def randomize(
         A table of the kind that was given; for a file what was done to it, as ``maskwell randomize --json`` prints it.
 
     >>> import maskwell as mw
-    >>> from maskwell.core import SeededRandom
+    >>> from maskwell import SeededRandom
     >>> design = mw.design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=1)
     >>> answers = {"id": [1, 2, 3, 4], "drugs": ["never", "often", "once", "never"]}
     >>> randomize(answers, {"drugs": design}, random=SeededRandom(1))["id"]   # as it was; reports in "drugs"

@@ -204,7 +204,7 @@ class Shares(Result):
     def plot(self, **options: Any) -> Picture:
         """The estimates with their intervals, those of the domains below each other.
 
-        ``options`` are those of ``maskwell.plots.plot_learned``, with title, colours, size and ax.
+        ``options`` as in :func:`maskwell.plot`.
         """
         from maskwell.reports.pictures.canvas import styled
         from maskwell.reports.pictures.estimate_picture import plot_learned

@@ -13,6 +13,7 @@ import pytest
 from tests.support.collecting import SURVEY, new_store, opened, submission
 from tests.support.together import together
 
+from maskwell import Counts
 from maskwell import design as make_design
 from maskwell.collection.desk import read_survey
 from maskwell.collection.drafts import consequences, form_of, survey_text, unit_variance
@@ -25,13 +26,12 @@ from maskwell.collection.results import (
 )
 from maskwell.collection.store import Store
 from maskwell.collection.survey import Survey
-from maskwell.core import Counts
 from maskwell.designs import Dense, wire
 from maskwell.errors import PlanError
 from maskwell.estimation import estimate_by_moments
 from maskwell.estimation.outside_estimates import Flag
 from maskwell.notes import Note
-from maskwell.planning import plan_sample
+from maskwell.planning.sample_size import plan_sample
 
 FORM: dict[str, Any] = {
     "title": "Work",

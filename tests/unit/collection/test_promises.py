@@ -18,6 +18,7 @@ from tests.support.collecting import SURVEY, opened, served, submission
 from tests.support.command_line import run
 
 import maskwell
+from maskwell import Categories, Design
 from maskwell.collection import page_templates
 from maskwell.collection.accounts import Accounts
 from maskwell.collection.check_page import check_words
@@ -26,9 +27,8 @@ from maskwell.collection.embeds import embed_text, offline_page
 from maskwell.collection.page_texts import factor_in, package_texts, static_text, text_table
 from maskwell.collection.store import Store
 from maskwell.collection.survey import Survey
-from maskwell.core import Categories
 from maskwell.core.languages import direction_of
-from maskwell.designs import Dense, Design
+from maskwell.designs import Dense
 from maskwell.errors import ParameterError, PlanError
 from maskwell.privacy.strength import LIMITS, strength_of
 from maskwell.procedures.registry import make_design

@@ -11,6 +11,8 @@ import pytest
 
 import maskwell as mw
 from maskwell.core.arguments import MADE_BY, MATRIX
+from maskwell.core.cells import CellTable
+from maskwell.core.row_sums import Cells
 from maskwell.errors import (
     InputError,
     MaskwellError,
@@ -19,7 +21,10 @@ from maskwell.errors import (
     UnknownCategoryError,
     WrongTypeError,
 )
+from maskwell.planning.sample_size import plan_sample
 from maskwell.privacy.posterior_probabilities import posterior_of
+from maskwell.procedures.decks import make_deck
+from maskwell.procedures.realisation import make_device
 
 COLUMNS_SUM = [[0.75, 0.5], [0.25, 0.5]]
 KINDS: dict[str, Callable[[Any], Any]] = {"list": list, "NumPy": np.array, "frame": pd.DataFrame}
@@ -33,9 +38,9 @@ TAKE_DESIGNS: dict[str, Callable[[Any], Any]] = {
     "posterior_of": lambda given: posterior_of(given, 0),
     "hazard": lambda given: mw.privacy.hazard(given, [0]),
     "audit": mw.audit,
-    "make_deck": mw.procedures.make_deck,
-    "make_device": mw.procedures.make_device,
-    "plan_sample": lambda given: mw.planning.plan_sample(given, n=100),
+    "make_deck": make_deck,
+    "make_device": make_device,
+    "plan_sample": lambda given: plan_sample(given, n=100),
 }
 
 
@@ -101,9 +106,9 @@ WRONG: dict[str, Callable[[], Any]] = {
     "masked codes": lambda: COIN.sample(np.ma.masked_array([0, 1], [False, True])),
     "masked weights": lambda: mw.Sampling(weights=np.ma.masked_array([1.0, 2.0], [False, True])),
     "a set of strata": lambda: mw.Sampling(weights=[1.0, 2.0], strata={"a", "b"}),
-    "half a record": lambda: mw.core.CellTable.of(["sex"], {("f",): 1.5}),  # type: ignore[dict-item]
-    "a negative count": lambda: mw.core.CellTable.of(["sex"], {("f",): -1}),
-    "half a report": lambda: mw.core.Cells.of([0, 1], count=[1.5, 1]),
+    "half a record": lambda: CellTable.of(["sex"], {("f",): 1.5}),  # type: ignore[dict-item]
+    "a negative count": lambda: CellTable.of(["sex"], {("f",): -1}),
+    "half a report": lambda: Cells.of([0, 1], count=[1.5, 1]),
     "a path that is a number": lambda: mw.load_design(0),  # type: ignore[arg-type]
     "a path with NUL": lambda: mw.load_design("a\0b"),
     "an endless list": lambda: mw.designs.Dense.of(range(10**12)),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support.quiet import quiet, told
 from tests.support.together import together
 
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.core.categories import natural_array
 from maskwell.core.labels import is_missing, texts
 from maskwell.errors import (

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from tests.support.quiet import quiet
 
-from maskwell.core import Cells
 from maskwell.core import groups as keys
 from maskwell.core.arguments import Array
 from maskwell.core.groups import Factor
+from maskwell.core.row_sums import Cells
 from maskwell.errors import InputError, MissingValueError, ReportError, WrongTypeError
 
 

@@ -9,19 +9,17 @@ from typing import Any
 import pytest
 from tests.support.quiet import told
 
+from maskwell import load_design
 from maskwell.core import documents
 from maskwell.core.documents import DEEPEST, from_json, from_toml, read_document
-from maskwell.designs import load_design
 from maskwell.engines.handwritten_files import read_curves, read_matrix
 from maskwell.errors import DataFileError, InputError, MaskwellError
 from maskwell.microdata import load_plan, load_receipt
-from maskwell.privacy import load_certificate
 from maskwell.privacy.certificate_check import verify_file
 
 READERS = {
     "design": load_design,
-    "certificate": load_certificate,
-    "verified": verify_file,
+    "certificate": verify_file,
     "plan": load_plan,
     "receipt": load_receipt,
     "curves": read_curves,

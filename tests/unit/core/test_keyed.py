@@ -20,7 +20,8 @@ from tests.support.arrays import Array
 from tests.support.chisquare import fits
 from tests.support.quiet import told
 
-from maskwell.core import KeyedRandom, atomic, new_key_file
+from maskwell import KeyedRandom
+from maskwell.core import atomic
 from maskwell.core.keyed import checked_key, read_key_file
 from maskwell.errors import DataFileError, MaskwellError, MissingValueError, ParameterError, WrongTypeError
 
@@ -248,12 +249,12 @@ posix = pytest.mark.skipif(os.name != "posix", reason="permissions of another ki
 
 
 def test_a_new_key_has_256_bits_only_its_owner_reads_it_and_white_space_is_no_part_of_it(tmp_path: Path) -> None:
-    path = new_key_file(tmp_path / "labour.key")
+    path = KeyedRandom.new_file(tmp_path / "labour.key")
     assert re.fullmatch(r"[0-9a-f]{64}\n", path.read_text())
     if os.name == "posix":
         assert path.stat().st_mode & 0o777 == 0o600
     assert read_key_file(path) == bytes.fromhex(path.read_text().strip())
-    assert new_key_file(tmp_path / "other.key").read_text() != path.read_text()
+    assert KeyedRandom.new_file(tmp_path / "other.key").read_text() != path.read_text()
     path = tmp_path / "labour.key"
     path.write_bytes(b" " + bytes(range(16)).hex().upper().encode() + b"\r\n\n")
     path.chmod(0o600)
@@ -265,20 +266,20 @@ def test_a_new_key_has_256_bits_only_its_owner_reads_it_and_white_space_is_no_pa
 def test_the_mode_does_not_depend_on_the_mask_of_the_process(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        path = new_key_file(tmp_path / "labour.key")
+        path = KeyedRandom.new_file(tmp_path / "labour.key")
     finally:
         os.umask(before)
     assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_key_is_never_replaced_and_a_missing_place_is_named(tmp_path: Path) -> None:
-    path = new_key_file(tmp_path / "labour.key")
+    path = KeyedRandom.new_file(tmp_path / "labour.key")
     before = path.read_text()
     with pytest.raises(DataFileError, match="never replaced"):
-        new_key_file(path)
+        KeyedRandom.new_file(path)
     assert path.read_text() == before
     with pytest.raises(DataFileError, match="there is no folder"):
-        new_key_file(tmp_path / "nowhere" / "labour.key")
+        KeyedRandom.new_file(tmp_path / "nowhere" / "labour.key")
     with pytest.raises(DataFileError, match="cannot read the key file"):
         read_key_file(tmp_path / "absent.key")
 
@@ -297,9 +298,9 @@ def test_a_key_that_could_not_be_written_does_not_block_the_next_try(
         where = {"write": (secrets, "token_hex"), "fsync": (os, "fsync"), "rename": (atomic, "_is_renamed")}[step]
         patch.setattr(*where, full)
         with pytest.raises(DataFileError, match="No space left"):
-            new_key_file(path)
+            KeyedRandom.new_file(path)
     assert [*tmp_path.iterdir()] == []
-    assert len(read_key_file(new_key_file(path))) == 32
+    assert len(read_key_file(KeyedRandom.new_file(path))) == 32
 
 
 @posix
@@ -309,14 +310,14 @@ def test_a_key_is_made_beside_nothing_that_exists(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "folder", tmp_path / "dangling", tmp_path / "pipe", Path(os.devnull)):
         with pytest.raises(DataFileError, match="never replaced"):
-            new_key_file(path)
+            KeyedRandom.new_file(path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dangling", "folder", "pipe"]
 
 
 @posix
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620])
 def test_a_key_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
-    path = new_key_file(tmp_path / "labour.key")
+    path = KeyedRandom.new_file(tmp_path / "labour.key")
     path.chmod(mode)
     with pytest.raises(DataFileError, match=f"{mode:04o}") as raised:
         read_key_file(path)
@@ -327,7 +328,7 @@ def test_a_key_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> Non
 
 @posix
 def test_what_holds_no_key_is_refused(tmp_path: Path) -> None:
-    path = new_key_file(tmp_path / "labour.key")
+    path = KeyedRandom.new_file(tmp_path / "labour.key")
     os.mkfifo(tmp_path / "pipe", 0o600)
     (tmp_path / "folder").mkdir(0o700)
     for other in (tmp_path / "pipe", tmp_path / "folder", Path("/dev/zero")):

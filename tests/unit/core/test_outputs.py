@@ -317,7 +317,7 @@ def save(request: pytest.FixtureRequest) -> Callable[[Path], object]:
     from maskwell import Categories, certify
     from maskwell.designs import Uniform
     from maskwell.designs.wire import save_design
-    from maskwell.plots import plot_revealed
+    from maskwell.reports.pictures.revelation import plot_revealed
 
     design = Uniform.from_gamma(3, Categories.numbered(4))
     return {

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 from tests.support.quiet import told
 
-from maskwell.core import SecureRandom, SeededRandom
+from maskwell import SecureRandom, SeededRandom
 from maskwell.core.randomness import SECURE, Stream, random_order
 from maskwell.errors import MaskwellError, ParameterError, WrongTypeError
 
@@ -148,7 +148,7 @@ def test_a_stream_cannot_be_copied(copied: Any, source: Any) -> None:
 
 
 def test_a_sampler_cannot_be_copied() -> None:
-    from maskwell.core import Categories
+    from maskwell import Categories
     from maskwell.designs import Uniform
 
     with pytest.raises(WrongTypeError):
@@ -169,7 +169,7 @@ def test_threads_never_get_the_same_stream() -> None:
 
 def test_threads_sample_as_one_would() -> None:
     """Many threads, one design, each with its own seed: the same reports as one after the other."""
-    from maskwell.core import Categories
+    from maskwell import Categories
     from maskwell.designs import Dense, Uniform
 
     design = Dense.of(Uniform.from_gamma(3, Categories.numbered(12)).exact_matrix())

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.quiet import told
 
-from maskwell.core import Counts, Reports
-from maskwell.core.report_data import split_sets
+from maskwell import Counts
+from maskwell.core.report_data import Reports, split_sets
 from maskwell.errors import ReportError
 
 

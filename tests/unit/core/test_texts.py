@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell.core import Categories, exact, labels, percentages, phrases
+from maskwell import Categories
+from maskwell.core import exact, labels, percentages, phrases
 from maskwell.core.keyed import read_ids
 from maskwell.core.randomness import _tied
 

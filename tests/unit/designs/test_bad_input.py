@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.support.examples import ABC, JAR, KARY, WARNER, YES_NO, numbered
 
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.designs import Blocks, Composed, Dense, Kronecker, LocalDiversity, Mixture, Subset, Unary, Uniform
 from maskwell.errors import (
     InputError,

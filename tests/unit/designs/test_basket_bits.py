@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import maskwell as mw
-from maskwell.core import Categories, SeededRandom
-from maskwell.designs import Dense, Kronecker, Uniform, item_bits
-from maskwell.designs.basket_bits import find_item_bits
+from maskwell import Categories, SeededRandom
+from maskwell.designs import Dense, Kronecker, Uniform
+from maskwell.designs.basket_bits import find_item_bits, item_bits
 from maskwell.errors import LabelError, ParameterError, TooLargeError, WrongTypeError
 from maskwell.procedures.category_encodings import bits
 

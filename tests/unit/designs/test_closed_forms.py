@@ -12,24 +12,13 @@ import numpy as np
 import pytest
 from tests.support.examples import numbered
 
-from maskwell.designs import (
-    Blocks,
-    Composed,
-    Design,
-    Kronecker,
-    LocalDiversity,
-    Mixture,
-    Subset,
-    Unary,
-    Uniform,
-    subset,
-)
+from maskwell import Demand, Design
+from maskwell.designs import Blocks, Composed, Kronecker, LocalDiversity, Mixture, Subset, Unary, Uniform, subset
 from maskwell.designs.design import big
 from maskwell.designs.subset import binomial
 from maskwell.designs.unary import ESTIMATORS
 from maskwell.errors import TooLargeError
 from maskwell.planning.order import sufficiency
-from maskwell.privacy import Demand
 from maskwell.privacy.design_audit import audit
 
 MILLION = 10**6

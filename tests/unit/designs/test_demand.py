@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.support.quiet import told
 
-from maskwell.core import Categories
-from maskwell.designs import Design, Subset, Unary, Uniform
+from maskwell import Categories, Design
+from maskwell.designs import Subset, Unary, Uniform
 from maskwell.errors import ParameterError, WrongTypeError
 
 LOSS = Fraction(1, 10**9)

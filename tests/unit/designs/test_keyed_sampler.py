@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.support.examples import EXAMPLES
 
-from maskwell.core import Categories, KeyedRandom
+from maskwell import Categories, KeyedRandom
 from maskwell.core.arguments import Array, Words
 from maskwell.core.draws import WordReader
 from maskwell.designs import Uniform, kernels, sampler

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.support.examples import numbered
 
-from maskwell.core import Categories, SeededRandom
+from maskwell import Categories, SeededRandom
 from maskwell.designs import Composed, Dense, Kronecker, Uniform, kronecker, wire
 from maskwell.designs.kronecker import along_axes
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.examples import EXAMPLES
 
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.designs import Dense
 from maskwell.designs.proofs import is_transition, verify_garbling
 from maskwell.designs.rational import product

@@ -10,7 +10,7 @@ import pytest
 from tests.support.quiet import told
 from tests.support.words import HandmadeRandom, edge_words
 
-from maskwell.core import Categories, SeededRandom
+from maskwell import Categories, SeededRandom
 from maskwell.core.documents import fingerprint_of
 from maskwell.designs import Dense, Sparse, column_arrays, kernels, sparse
 from maskwell.designs.column_arrays import leading_bits, threshold64

@@ -11,7 +11,7 @@ from tests.support.examples import DYADIC, EXAMPLES
 from tests.support.quiet import told
 from tests.support.together import together
 
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.designs import Uniform, wire
 from maskwell.errors import DesignFileError
 

@@ -12,15 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import maskwell as mw
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.designs import Uniform
-from maskwell.engines import Rows, arrow_arrays, arrow_checks
+from maskwell.engines import arrow_arrays, arrow_checks
 from maskwell.engines.arrow_arrays import describe, without_traces
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.column_tables import open_table
 from maskwell.engines.randomized_data import randomize_file
 from maskwell.engines.row_sources import open_source
-from maskwell.engines.rows import MemoryRows
+from maskwell.engines.rows import MemoryRows, Rows
 from maskwell.errors import DataFileError, MaskwellError, WrongTypeError
 
 COIN = Uniform.from_gamma(3, Categories.of(["yes", "no"]))

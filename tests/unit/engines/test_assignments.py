@@ -7,15 +7,15 @@ import pyarrow as pa
 import pytest
 from tests.support.quiet import quiet
 
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.designs import Dense, Kronecker, Subset, Uniform
-from maskwell.engines import Rows
 from maskwell.engines.assignments import Answers, Assignment, Samples, variables_of
 from maskwell.engines.column_codes import raise_first
 from maskwell.engines.report_counts import tally_file
+from maskwell.engines.rows import Rows
 from maskwell.engines.survey_columns import ReportReader, SampleReader
 from maskwell.errors import MissingValueError, ParameterError, ReportError, UnknownCategoryError
-from maskwell.procedures import repeated
+from maskwell.procedures.joint_answers import repeated
 from maskwell.procedures.statement_cards import warner
 
 YES_NO = Categories.of(["yes", "no"])

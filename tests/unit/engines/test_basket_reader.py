@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 import maskwell as mw
-from maskwell import errors
-from maskwell.core import SeededRandom
-from maskwell.engines import Rows
+from maskwell import SeededRandom, errors
+from maskwell.designs.basket_bits import item_bits
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.basket_reader import basket_columns, read_baskets
+from maskwell.engines.rows import Rows
 from maskwell.procedures.category_encodings import bits
 
 ITEMS = ["bread", "milk", "7"]
@@ -122,7 +122,7 @@ def test_missing_and_other_wrong_input_is_refused(tmp_path) -> None:
 
 
 def test_columns_are_found_where_nobody_names_them() -> None:
-    items = mw.designs.item_bits(DESIGN)
+    items = item_bits(DESIGN)
     assert basket_columns(Rows.of({"7": [1], "milk": [0], "x": [2], "bread": [1]}), items) == ("bread", "milk", "7")
     assert basket_columns(Rows.of({"x": [1], "items": ["milk"]}), items) == ("items",)
     made = mw.randomize(pa.table({"bought": LISTS, "items": TEXTS}), {"bought": DESIGN})

@@ -10,7 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from maskwell.engines import Rows, cell_counts, column_codes, count_tables
+from maskwell.engines import cell_counts, column_codes
+from maskwell.engines.cell_counts import count_tables
+from maskwell.engines.rows import Rows
 from maskwell.errors import CountsError, MissingValueError, TooLargeError
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.support.quiet import quiet
 from tests.support.together import together
 
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.core.adapters import LOADERS
 from maskwell.errors import InputError, MissingValueError, UnknownCategoryError, WrongTypeError
 

@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import maskwell as mw
-from maskwell.core import SeededRandom, atomic
+from maskwell import SeededRandom
+from maskwell.core import atomic
 from maskwell.engines import arrow_files, column_randomizer, record_reader
 from maskwell.engines.row_sources import ENGINES, open_source
 from maskwell.errors import DataFileError, ParameterError, UnknownCategoryError

@@ -15,15 +15,16 @@ import pytest
 from tests.support.quiet import quiet
 
 import maskwell as mw
-from maskwell.core import Categories, SeededRandom
+from maskwell import Categories, SeededRandom
 from maskwell.designs import Uniform
-from maskwell.engines import Rows, labelled
+from maskwell.engines import labelled
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.labelled import ReaderProcess
 from maskwell.engines.labelled_columns import ColumnLabels, Labels, read_column, written_column
 from maskwell.engines.randomized_data import randomize_file
 from maskwell.engines.report_counts import tally_file
 from maskwell.engines.row_sources import open_source
+from maskwell.engines.rows import Rows
 from maskwell.errors import DataFileError, MissingExtraError, MissingValueError
 
 pd = pytest.importorskip("pandas")

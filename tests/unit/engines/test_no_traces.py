@@ -10,8 +10,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 
-from maskwell import Categories, SeededRandom
-from maskwell.core import KeyedRandom
+from maskwell import Categories, KeyedRandom, SeededRandom
 from maskwell.designs import Subset, Uniform
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.column_randomizer import KeptDraws, Persons

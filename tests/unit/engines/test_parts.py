@@ -16,13 +16,14 @@ from tests.support.surveys import tabulate_with
 
 import maskwell as mw
 from maskwell import errors
-from maskwell.core import CellTable
-from maskwell.engines import Rows, spark_randomizer, spark_session
+from maskwell.core.cells import CellTable
+from maskwell.engines import spark_randomizer, spark_session
 from maskwell.engines.assignments import Assignment
+from maskwell.engines.cell_counts import count_tables
 from maskwell.engines.column_randomizer import KeptDraws
 from maskwell.engines.column_tables import TableInFile
 from maskwell.engines.report_counts import tally_survey
-from maskwell.engines.rows import MemoryRows, MemoryTable
+from maskwell.engines.rows import MemoryRows, MemoryTable, Rows
 from maskwell.engines.spark_frames import PartitionRows, SparkTable
 from maskwell.engines.survey_columns import ColumnRoles
 
@@ -128,8 +129,8 @@ def test_parts_put_together_are_the_whole(kind: str) -> None:
 
 
 def test_cells_and_ranges_of_parts_are_those_of_all() -> None:
-    whole = mw.engines.count_tables(Rows.of(TABLES["missing"]), [["drugs", "region"]], weights="weight")[0]
-    parts = mw.engines.count_tables(InParts(TABLES["missing"]), [["drugs", "region"]], weights="weight")[0]
+    whole = count_tables(Rows.of(TABLES["missing"]), [["drugs", "region"]], weights="weight")[0]
+    parts = count_tables(InParts(TABLES["missing"]), [["drugs", "region"]], weights="weight")[0]
     assert parts.labels() == whole.labels() and (parts.counts == whole.counts).all()
     assert (parts.weights == whole.weights).all() and (parts.squares == whole.squares).all()
     assert CellTable.total([whole]) is whole

@@ -7,11 +7,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from maskwell.core import Categories, Cells
+from maskwell import Categories
+from maskwell.core.row_sums import Cells
 from maskwell.designs import Dense, Uniform
-from maskwell.engines import Rows, report_counts
+from maskwell.engines import report_counts
 from maskwell.engines.assignments import Assignment, direct_design
 from maskwell.engines.report_counts import tally_file, tally_survey
+from maskwell.engines.rows import Rows
 from maskwell.engines.survey_columns import ColumnRoles, population_of
 from maskwell.errors import DataFileError, MaskwellError, MissingValueError, ParameterError, UnknownCategoryError
 

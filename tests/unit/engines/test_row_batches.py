@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell.core import Categories, SeededRandom
+from maskwell import Categories, SeededRandom
 from maskwell.core.atomic import atomic_file
 from maskwell.core.randomness import SECURE
 from maskwell.designs import Blocks, Subset, Uniform

@@ -6,9 +6,10 @@ from itertools import chain, combinations, product
 import numpy as np
 import pytest
 
-from maskwell.core import Categories, SeededRandom
+from maskwell import Categories, SeededRandom
 from maskwell.core.verdicts import at_least
-from maskwell.designs import Dense, Kronecker, item_bits
+from maskwell.designs import Dense, Kronecker
+from maskwell.designs.basket_bits import item_bits
 from maskwell.estimation import itemset_mining
 from maskwell.estimation.itemset_mining import mine_itemsets
 from maskwell.estimation.itemset_supports import _BITS_OF_BYTE, ReportedBaskets, mean_of_products

@@ -5,9 +5,9 @@ import pytest
 from tests.support.arrays import Real
 from tests.support.estimates import JAR, KUK, WARNER, estimate_of, likeliest
 
+from maskwell import Categories, Counts, Design, SeededRandom
 from maskwell import design as make_design
-from maskwell.core import Categories, Counts, SeededRandom
-from maskwell.designs import Blocks, Composed, Dense, Design, Kronecker, Mixture, Subset, Uniform
+from maskwell.designs import Blocks, Composed, Dense, Kronecker, Mixture, Subset, Uniform
 from maskwell.designs.coded import CodedDesign
 from maskwell.errors import ReportError
 from maskwell.estimation import Sample, estimate_by_moments, estimate_samples, maximum_likelihood

@@ -11,7 +11,8 @@ from tests.support.together import together
 import maskwell as mw
 from maskwell import Categories, Counts, errors
 from maskwell import design as make_design
-from maskwell.designs import Dense, Subset, Uniform, item_bits
+from maskwell.designs import Dense, Subset, Uniform
+from maskwell.designs.basket_bits import item_bits
 from maskwell.estimation import (
     LeftInverse,
     ReplicateRule,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import maskwell as mw
-from maskwell.core import SeededRandom
+from maskwell import Release, ReleasePlan, SeededRandom
 from maskwell.designs.sampler import forget_tables
 from maskwell.errors import (
     DataFileError,
@@ -21,8 +21,8 @@ from maskwell.errors import (
     UnknownCategoryError,
     WrongTypeError,
 )
-from maskwell.microdata import Release, ReleasePlan, assess_file, release_table
-from maskwell.microdata.publication import release_into
+from maskwell.microdata.assessment import assess_file
+from maskwell.microdata.publication import release_into, release_table
 
 pytest.importorskip("pyarrow")
 

@@ -9,9 +9,9 @@ import pytest
 from tests.support.together import together
 
 import maskwell as mw
-from maskwell.core import CellTable, SeededRandom
+from maskwell import Release, ReleasePlan, SeededRandom
+from maskwell.core.cells import CellTable
 from maskwell.errors import InfeasibleError
-from maskwell.microdata import Release, ReleasePlan, release_table
 from maskwell.microdata.assessment import Judge, assess_tables
 from maskwell.microdata.kept_bounds import (
     bound_is_kept,
@@ -22,9 +22,10 @@ from maskwell.microdata.kept_bounds import (
     exempted,
     is_kept_as_drawn,
 )
+from maskwell.microdata.publication import release_table
 from maskwell.microdata.risk.intruders import INTRUDERS
 from maskwell.microdata.true_file import tables_of
-from maskwell.reports import release_page
+from maskwell.reports.pages.release_page import release_page
 from maskwell.reports.text.release_report import dry_run_report, refusal, release_report
 from maskwell.reports.text.release_words import promises
 

@@ -11,10 +11,10 @@ import pytest
 from tests.support.together import together
 
 import maskwell as mw
-from maskwell.core import SeededRandom
+from maskwell import ReleasePlan, SeededRandom
 from maskwell.errors import PlanError
-from maskwell.microdata import ReleasePlan, assess_file, release_table
-from maskwell.microdata.publication import release_into
+from maskwell.microdata.assessment import assess_file
+from maskwell.microdata.publication import release_into, release_table
 from maskwell.reports.text.release_report import recode_table
 from maskwell.verbs import dry_run
 
@@ -213,7 +213,7 @@ def test_labels_of_an_spss_file_may_stand_in_a_plan(tmp_path: Path) -> None:
 
 
 def test_other_recodes_than_those_of_an_earlier_release_or_of_dropped_columns_are_refused(tmp_path: Path) -> None:
-    key = mw.core.KeyedRandom(bytes(range(32)), "people")
+    key = mw.KeyedRandom(bytes(range(32)), "people")
     source = written(tmp_path, {**people(), "pid": list(range(400))})
     plan = {**PLAN, "release": {**PLAN["release"], "id": "pid", "dataset": "people"}}
     matrices = str(released(source, plan, tmp_path / "first", key=key) / "internal/receipt.json")

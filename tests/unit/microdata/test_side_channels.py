@@ -10,12 +10,14 @@ import pytest
 from tests.support.together import together
 
 import maskwell as mw
+from maskwell import Release, ReleasePlan
 from maskwell.engines import cell_counts
 from maskwell.errors import PlanError, PublishError
-from maskwell.microdata import Release, ReleasePlan, release_table, side_channels
+from maskwell.microdata import side_channels
 from maskwell.microdata.folder.receipt_contents import internal_receipt, public_receipt
 from maskwell.microdata.folder.release_folder import check_rows
 from maskwell.microdata.plans.release_plan import read_plan
+from maskwell.microdata.publication import release_table
 from maskwell.microdata.records import dependence, value_counts
 from maskwell.microdata.side_channels import SideChannel, check_side_channels
 from maskwell.verbs import first_plan

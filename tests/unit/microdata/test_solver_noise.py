@@ -10,8 +10,7 @@ import pytest
 import scipy.linalg
 import scipy.optimize
 
-from maskwell.core import KeyedRandom
-from maskwell.microdata import ReleasePlan
+from maskwell import KeyedRandom, ReleasePlan
 from maskwell.microdata.matrices import Bounds, lower_until, optimal_matrix
 from maskwell.microdata.matrices import flow_solver as solver
 from maskwell.microdata.publication import release_into

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.designs import Dense
 from maskwell.errors import MaskwellError, NotIdentifiableError, ParameterError
-from maskwell.planning import Stratum, allocate_samples, allocate_strata
-from maskwell.planning.sample_allocation import _Samples
-from maskwell.planning.stratum_allocation import whole_numbers
+from maskwell.planning import Stratum
+from maskwell.planning.sample_allocation import _Samples, allocate_samples
+from maskwell.planning.stratum_allocation import allocate_strata, whole_numbers
 from maskwell.procedures.statement_cards import warner
 
 TOWN, LAND = Stratum("town", 0.6, warner("0.7"), [0.2, 0.8]), Stratum("land", 0.4, warner("0.8"), [0.4, 0.6])

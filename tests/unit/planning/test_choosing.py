@@ -15,10 +15,11 @@ import maskwell as mw
 from maskwell import Categories, Demand, choose
 from maskwell.designs import LocalDiversity, Subset, Unary, Uniform
 from maskwell.errors import MaskwellError, ParameterError
-from maskwell.planning import minimax_size, plan_sample
+from maskwell.planning import minimax_size
 from maskwell.planning.candidates import frontier
 from maskwell.planning.design_choice import SIMPLER, recommend
 from maskwell.planning.respondent_variance import Sampling
+from maskwell.planning.sample_size import plan_sample
 from maskwell.planning.set_sizes import added_variance
 
 DEMANDS = st.one_of(

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.examples import numbered
 
-from maskwell.designs import Dense, Design, LocalDiversity, Subset, Unary, Uniform
+from maskwell import Design
+from maskwell.designs import Dense, LocalDiversity, Subset, Unary, Uniform
 from maskwell.errors import ParameterError
 from maskwell.estimation.maximum_likelihood import fisher_information, mutual_information
 from maskwell.planning.comparison import compare, default_grid, efficiency_of

@@ -10,8 +10,8 @@ import pytest
 from tests.support.examples import ABC, EXAMPLES, YES_NO, numbered
 from tests.support.twin import Twin
 
-from maskwell.core import SeededRandom
-from maskwell.designs import Composed, Dense, Design, Kronecker, LocalDiversity, Mixture, Subset, Unary, Uniform, wire
+from maskwell import Design, SeededRandom
+from maskwell.designs import Composed, Dense, Kronecker, LocalDiversity, Mixture, Subset, Unary, Uniform, wire
 from maskwell.designs.patterns import Patterns
 from maskwell.errors import MaskwellError, ParameterError, TooLargeError
 from maskwell.planning import improvement as module
@@ -111,7 +111,7 @@ def test_admissible_designs_need_not_be_identifiable_and_are_left() -> None:
 def test_rounding_is_no_room_and_a_tiny_gamma_is_no_rounding() -> None:
     """A design made from epsilon is rounded down by some 1e-19: nothing is to be gained from that."""
     design = Uniform.from_epsilon(1, ABC)
-    from maskwell.privacy import Demand
+    from maskwell import Demand
 
     gamma = Demand.from_epsilon(1).reachable
     assert gamma > design.parity_exact()

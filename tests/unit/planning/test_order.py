@@ -10,8 +10,8 @@ import pytest
 from tests.support.examples import ABC, EXAMPLES, YES_NO, numbered
 from tests.support.together import together
 
-from maskwell.core import Categories
-from maskwell.designs import Composed, Dense, Design, Kronecker, LocalDiversity, Subset, Uniform
+from maskwell import Categories, Design
+from maskwell.designs import Composed, Dense, Kronecker, LocalDiversity, Subset, Uniform
 from maskwell.designs.proofs import gain_margin, garbling_residual, is_transition, verify_gain, verify_garbling
 from maskwell.designs.rational import product
 from maskwell.errors import ParameterError

@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwell.core import Categories
+from maskwell import Categories, Design
 from maskwell.core.exact import Number
-from maskwell.designs import Dense, Design, Uniform
+from maskwell.designs import Dense, Uniform
 from maskwell.errors import MatrixError, NotIdentifiableError, ParameterError, TooLargeError
-from maskwell.planning import plan_sample, plan_test, unit_variance
+from maskwell.planning import unit_variance
+from maskwell.planning.power import plan_test
 from maskwell.planning.respondent_variance import Sampling, worst_shares
+from maskwell.planning.sample_size import plan_sample
 
 WARNER = Dense.of([["0.7", "0.3"], ["0.3", "0.7"]], Categories.of(["yes", "no"]))
 THREE = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "0.7"]])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.core.exact import to_float
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.support.examples import ABC, EXAMPLES, YES_NO, numbered
 from tests.support.together import together
 
-from maskwell.designs import Composed, Dense, Design, Kronecker, Mixture, Sparse, Subset, Unary, Uniform
+from maskwell import Design
+from maskwell.designs import Composed, Dense, Kronecker, Mixture, Sparse, Subset, Unary, Uniform
 from maskwell.errors import TooLargeError
 from maskwell.planning.improvement import improve
 from maskwell.privacy.column_shapes import columns_sum_to_one, parity_of_rows, shapes

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maskwell import Demand
 from maskwell.errors import ParameterError
-from maskwell.privacy import Demand, Lines, Smooth, Steps
+from maskwell.privacy import Lines, Smooth, Steps
 from maskwell.privacy.criteria import area_between, largest_shift, posterior_range
 from maskwell.privacy.curves import Boundary, odds_ratio
 

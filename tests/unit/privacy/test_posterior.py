@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.examples import numbered
 
-from maskwell.core import Categories
+from maskwell import Categories, Demand
 from maskwell.designs import Dense, Uniform
 from maskwell.errors import NotIdentifiableError, ParameterError, UnknownCategoryError
-from maskwell.privacy import AverageSecurity, Demand, hazard, jeopardy, posterior
+from maskwell.privacy import AverageSecurity, hazard, jeopardy, posterior
 from maskwell.privacy.criteria import average_security_bound, posterior_range
 from maskwell.privacy.design_audit import audit, average_security, wear_out
 from maskwell.privacy.posterior_probabilities import from_jeopardy, posterior_of

@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 from tests.support.examples import ABC, YES_NO, numbered
 
+from maskwell import Demand
 from maskwell.core.exact import is_decimal, parity_text, told_apart
 from maskwell.designs import Blocks, Composed, Dense, Kronecker, Mixture, Subset, Unary, Uniform
 from maskwell.errors import MatrixError
 from maskwell.planning.improvement import improve
-from maskwell.privacy import AverageSecurity, Demand, Lines, Smooth, Steps
+from maskwell.privacy import AverageSecurity, Lines, Smooth, Steps
 from maskwell.privacy.criteria import SLACK, Verdict, alike, stands_for, verdict
-from maskwell.procedures import bounded_deck
 from maskwell.procedures.category_encodings import bits
 from maskwell.procedures.forced_answers import forced
 from maskwell.procedures.registry import make_design
+from maskwell.procedures.small_decks import bounded_deck
 from maskwell.procedures.statement_cards import warner
 from maskwell.procedures.unrelated_questions import simmons
 from maskwell.reports.plain_words import factor_down, factor_up

@@ -6,13 +6,14 @@ from itertools import product
 
 import pytest
 
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.designs import Dense, Subset, Uniform
 from maskwell.errors import MatrixError, ParameterError, TooLargeError
-from maskwell.procedures import bounded_deck, dice_table, make_deck, make_device, make_spinner
-from maskwell.procedures.decks import Card, Deck, truthful
-from maskwell.procedures.realisation import best_deck, classical_deck, known_procedure
+from maskwell.procedures.decks import Card, Deck, make_deck, truthful
+from maskwell.procedures.dice_spinner import dice_table, make_spinner
+from maskwell.procedures.realisation import best_deck, classical_deck, known_procedure, make_device
 from maskwell.procedures.registry import make_design
+from maskwell.procedures.small_decks import bounded_deck
 
 THREE = Categories.of(["never", "once", "often"])
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.support.together import together
 
-from maskwell.core import Categories, SeededRandom
+from maskwell import Categories, SeededRandom
 from maskwell.designs import design_from_dict
 from maskwell.errors import LabelError, ParameterError
 from maskwell.procedures.procedure import Kind

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.designs import Mixture
-from maskwell.errors import LabelError, NotIdentifiableError, ParameterError
-from maskwell.procedures import permutation_deck
+from maskwell.errors import NotIdentifiableError, ParameterError
 from maskwell.procedures.category_cards import bourke_dalenius
 from maskwell.procedures.category_encodings import bits, kary
 from maskwell.procedures.design_builders import NO_PROTECTION
@@ -53,15 +52,13 @@ def test_jars_and_decks_that_reveal_or_tell_nothing_say_so() -> None:
 
 
 @given(weights)
-def test_the_cyclic_deck_is_one_of_permutations(cards: list[int]) -> None:
+def test_the_cyclic_deck_is_a_circulant_matrix(cards: list[int]) -> None:
     w, k = shares(cards), len(cards)
     P = bourke_dalenius(Categories.numbered(k), w, allow_unidentifiable=True)
     assert P.exact_matrix() == [[w[(i - j) % k] for j in range(k)] for i in range(k)]
     assert P.parity_exact() == max(w) / min(w)
     singular = np.linalg.svd(P.matrix(), compute_uv=False)
     assert np.allclose(np.sort(singular), np.sort(np.abs(np.fft.fft([float(x) for x in w]))), atol=1e-12)
-    orders = [[(place - shift) % k for place in range(k)] for shift in range(k)]
-    assert permutation_deck(Categories.numbered(k), w, orders, allow_unidentifiable=True) == P
 
 
 @pytest.mark.parametrize(
@@ -124,15 +121,3 @@ def test_a_total_demand_is_never_exceeded_and_nearly_met(M: int, gamma: Fraction
 def test_bad_bits_are_refused(build: Callable[[], Any]) -> None:
     with pytest.raises(ParameterError):
         build()
-
-
-def test_orders_that_are_none_or_tell_nothing() -> None:
-    with pytest.raises(ParameterError, match="2 of 3"):
-        permutation_deck(THREE, [1], [[0, 1, 1]])
-    with pytest.raises(LabelError):
-        permutation_deck(THREE, [1], [[0, 1, 3]])
-    with pytest.raises(ParameterError, match="2 weights for 1 cards"):
-        permutation_deck(THREE, ["1/2", "1/2"], [[0, 1, 2]])
-    with pytest.raises(NotIdentifiableError):
-        permutation_deck(TWO, ["1/2", "1/2"], [[0, 1], [1, 0]])
-    assert permutation_deck(THREE, [1], [[0, 1, 2]]).provenance["warning"] == NO_PROTECTION

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from maskwell.core import Categories
-from maskwell.designs import Dense, Design
+from maskwell import Categories, Design
+from maskwell.designs import Dense
 from maskwell.errors import InputError, LabelError, NotIdentifiableError, ParameterError
-from maskwell.procedures import repeated
 from maskwell.procedures.category_cards import abul_ela, greenberg, greenberg_statements
 from maskwell.procedures.design_builders import NO_PROTECTION, ONE_SOURCE
 from maskwell.procedures.forced_answers import cheating, lie_detector, liu_chow
+from maskwell.procedures.joint_answers import repeated
 from maskwell.procedures.registry import PROCEDURES, make_design
 from maskwell.procedures.statement_cards import kim_warde, mangat, singh_joarder, warner
 from maskwell.procedures.unrelated_questions import (

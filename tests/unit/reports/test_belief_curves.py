@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell.privacy import Demand, Steps
+from maskwell import Demand
+from maskwell.privacy import Steps
 from maskwell.reports.pictures.belief_square import BESIDE, Grid, Jump, Region
 
 inner = st.fractions(min_value=Fraction(1, 1000), max_value=Fraction(999, 1000), max_denominator=1000)

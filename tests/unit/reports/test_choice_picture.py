@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from tests.support.drawings import check_drawing
 
+from maskwell import Demand
 from maskwell.errors import ParameterError
 from maskwell.planning import minimax_size
 from maskwell.planning.design_choice import choose
 from maskwell.planning.set_sizes import added_variance
-from maskwell.plots import Picture, plot_choice, plot_frontier
-from maskwell.privacy import Demand
+from maskwell.plots import Picture, plot_frontier
+from maskwell.reports.pictures.choice_picture import plot_choice
 
 ONE = Demand.from_epsilon(1)
 

@@ -11,11 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.drawings import check_drawing, words_in
 
+from maskwell import Demand
 from maskwell.core.percentages import SPACE
 from maskwell.errors import ParameterError
-from maskwell.plots import Picture, plot_canonical, plot_demand, plot_demands, plot_family, plot_revealed
-from maskwell.privacy import Demand, Smooth, Steps
+from maskwell.plots import Picture, plot_canonical, plot_family
+from maskwell.privacy import Smooth, Steps
 from maskwell.privacy.criteria import area_between, largest_shift
+from maskwell.reports.pictures.demand_regions import plot_demand, plot_demands
+from maskwell.reports.pictures.revelation import plot_revealed
 
 RHO, BETA = Demand.from_rho("0.1", "0.5"), Demand.from_beta(4)
 STEPS = Demand.from_curves(

@@ -4,9 +4,10 @@ from fractions import Fraction
 
 from tests.support.examples import numbered
 
+from maskwell import Demand
 from maskwell.core.percentages import SPACE
 from maskwell.designs import Subset, Unary, Uniform
-from maskwell.privacy import Demand, Smooth, Steps
+from maskwell.privacy import Smooth, Steps
 from maskwell.reports.demand_words import explain
 
 

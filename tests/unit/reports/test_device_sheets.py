@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from maskwell.core import Categories
-from maskwell.designs import Design
-from maskwell.procedures import make_device
+from maskwell import Categories, Design
+from maskwell.procedures.realisation import make_device
 from maskwell.procedures.registry import make_design
-from maskwell.reports import SheetOptions, device_page, device_texts
-from maskwell.reports.device.device_sheets import sheet_notes
+from maskwell.reports import SheetOptions
+from maskwell.reports.device.device_sheets import device_page, device_texts, sheet_notes
 
 THREE = Categories.of(["never", "once", "often"])
 REVEALING = [

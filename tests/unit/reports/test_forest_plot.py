@@ -5,7 +5,7 @@ from tests.support.regression import DIRECT, THREE, WARNER, logistic_data
 import maskwell as mw
 from maskwell.errors import InputError
 from maskwell.estimation.regression import fit_logistic
-from maskwell.plots import plot_coefficients
+from maskwell.reports.pictures.forest_plot import plot_coefficients
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from tests.support.drawings import check_drawing
 
-from maskwell.core import Categories
-from maskwell.planning import plan_sample
+from maskwell import Categories
 from maskwell.planning.respondent_variance import Sampling
-from maskwell.plots import Picture, plot_margins
+from maskwell.planning.sample_size import plan_sample
+from maskwell.plots import Picture
 from maskwell.procedures.registry import make_design
+from maskwell.reports.pictures.precision_picture import plot_margins
 
 
 @cache

@@ -10,14 +10,15 @@ import pytest
 from tests.support.drawings import said, smallest_letters, words_of
 from tests.support.together import together
 
-from maskwell import Sampling
-from maskwell.core import Categories, Counts
-from maskwell.designs import Dense, Design, Subset, Unary, Uniform
+from maskwell import Categories, Counts, Design, Sampling
+from maskwell.designs import Dense, Subset, Unary, Uniform
 from maskwell.errors import DataFileError, MaskwellError, MissingExtraError, UnknownCategoryError, WrongTypeError
 from maskwell.estimation import Estimate, estimate_by_moments, estimate_survey
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
-from maskwell.plots import Picture, plot_flows, plot_learned, plot_revealed
+from maskwell.plots import Picture, plot_flows
 from maskwell.reports.pictures import estimate_picture
+from maskwell.reports.pictures.estimate_picture import plot_learned
+from maskwell.reports.pictures.revelation import plot_revealed
 
 ODD = ["<script>alert(1)</script>", "$x^2$ & 'y'", '"quoted"', "病気 🙂"]
 SVG = "{http://www.w3.org/2000/svg}"

@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 from tests.support.drawings import check_drawing, overlapping, said
 
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
-from maskwell.microdata import RiskUtilityPoint
+from maskwell.microdata.risk_utility import RiskUtilityPoint
 from maskwell.microdata.stages.stage import Stage
-from maskwell.plots import Picture, plot_matrix, plot_risk_utility
+from maskwell.plots import Picture
 from maskwell.reports.pictures.risk_curves import Cost, RiskSpread, draw_release_risk
-from maskwell.reports.pictures.transition_picture import WHOLE
+from maskwell.reports.pictures.risk_utility_map import plot_risk_utility
+from maskwell.reports.pictures.transition_picture import WHOLE, plot_matrix
 
 
 def spread_of(risk: list[float], records: list[int]) -> RiskSpread:

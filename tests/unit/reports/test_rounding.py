@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
+from maskwell import Demand
 from maskwell.core.percentages import percent
-from maskwell.privacy import Demand
 from maskwell.reports.demand_words import asked, kept
 from maskwell.reports.plain_words import average_promise, decimals_for, number
 from maskwell.reports.text.release_words import bound_value

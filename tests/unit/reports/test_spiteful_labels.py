@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import maskwell as mw
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.core.phrases import visible
 from maskwell.designs import Uniform
 from maskwell.estimation import estimate_by_moments

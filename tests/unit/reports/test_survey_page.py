@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from tests.support.outline import Outline
 
-from maskwell.core import Categories, Counts
-from maskwell.designs import Dense, Design, LocalDiversity, Subset, Unary, Uniform
+from maskwell import Categories, Counts, Demand, Design
+from maskwell.designs import Dense, LocalDiversity, Subset, Unary, Uniform
 from maskwell.errors import MissingExtraError
 from maskwell.estimation import estimate_by_moments
 from maskwell.plots import Picture
-from maskwell.privacy import Demand
 from maskwell.reports.pages.survey_page import PageContent, page
 from maskwell.reports.pictures import estimate_picture
 

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from tests.support.drawings import check_drawing
 
-from maskwell.core import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.designs import Dense
 from maskwell.errors import InputError
 from maskwell.microdata.stages.stage import Stage
-from maskwell.microdata.utility import UtilityReport, assess_utility
 from maskwell.microdata.utility.utility_measures import Association
-from maskwell.plots import Picture, plot_associations, plot_inflation
+from maskwell.microdata.utility.utility_report import UtilityReport, assess_utility
+from maskwell.plots import Picture
+from maskwell.reports.pictures.utility_pictures import plot_associations, plot_inflation
 
 BEFORE = CellTable.of(["roof", "income"], {("tile", "low"): 15, ("tile", "high"): 5, ("thatch", "low"): 10})
 AFTER = CellTable.of(["roof", "income"], {("tile", "low"): 14, ("tile", "high"): 4, ("thatch", "low"): 12})

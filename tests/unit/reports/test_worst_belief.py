@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maskwell import Demand
 from maskwell.core.exact import Parity
-from maskwell.privacy import Demand, Lines, Steps
+from maskwell.privacy import Lines, Steps
 from maskwell.privacy.criteria import posterior_range
 from maskwell.reports.pictures.belief_square import Region, Worst, find_worst
 

@@ -8,7 +8,8 @@ from tests.support.surveys import estimate_with
 from tests.support.together import together
 
 import maskwell as mw
-from maskwell.core import Cells, CellTable
+from maskwell.core.cells import CellTable
+from maskwell.core.row_sums import Cells
 from maskwell.errors import CountsError, MaskwellError
 from maskwell.estimation import Sample, cross_tabulate_counts
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import maskwell as mw
-from maskwell.core import SeededRandom
+from maskwell import SeededRandom
 from maskwell.errors import DataFileError, MaskwellError, ParameterError, UnknownCategoryError, WrongTypeError
 
 ITEMS = ["bread", "milk", "soap", "salt"]

@@ -11,8 +11,7 @@ pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 
 import maskwell as mw
-from maskwell import randomize, tally
-from maskwell.core import Categories, SeededRandom
+from maskwell import Categories, SeededRandom, randomize, tally
 from maskwell.designs import Kronecker, Subset, Uniform
 from maskwell.designs.wire import save_design
 from maskwell.errors import DataFileError, MissingValueError, ParameterError, UnknownCategoryError, WrongTypeError

@@ -10,7 +10,7 @@ from tests.support.releases import COLUMNS, ROWS, plan_of, release_of, stage_wit
 from tests.support.surveys import regress_with
 
 import maskwell as mw
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.designs import Uniform
 from maskwell.errors import DataFileError, InputError, MissingValueError, ParameterError, WrongTypeError
 from maskwell.microdata import Receipt

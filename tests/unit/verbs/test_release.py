@@ -10,8 +10,7 @@ import pytest
 
 import maskwell as mw
 from maskwell.errors import DataFileError, ParameterError
-from maskwell.microdata import Assessment
-from maskwell.microdata.release_values import Draw
+from maskwell.microdata.release_values import Assessment, Draw
 from maskwell.verbs import release as publish
 
 PLAN: dict[str, Any] = {

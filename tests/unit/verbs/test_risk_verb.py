@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwell import risk
+from maskwell import ReleasePlan, risk
 from maskwell.errors import DataFileError, ParameterError
-from maskwell.microdata import ReleasePlan, release_table
+from maskwell.microdata.publication import release_table
 
 PEOPLE: dict[str, list[Any]] = {
     "town": ["A", "A", "A", "B", "B", "B", None, "B"],

@@ -8,7 +8,7 @@ from tests.support.regression import plain_newton
 from tests.support.together import together
 
 import maskwell as mw
-from maskwell.engines import Rows
+from maskwell.engines.rows import Rows
 from maskwell.errors import InputError, MissingValueError, ParameterError
 from maskwell.verbs.row_designs import MOST_DESIGNS, designs_by_group, read_row_design
 

@@ -5,8 +5,11 @@ import pytest
 import maskwell as mw
 from maskwell import sample_size
 from maskwell.errors import ParameterError
-from maskwell.planning import Stratum, allocate_strata, plan_sample, plan_test
+from maskwell.planning import Stratum
+from maskwell.planning.power import plan_test
 from maskwell.planning.respondent_variance import Sampling
+from maskwell.planning.sample_size import plan_sample
+from maskwell.planning.stratum_allocation import allocate_strata
 from maskwell.procedures.statement_cards import warner
 
 CARD, OTHER, PI = warner("0.7"), warner("0.8"), ["0.1", "0.9"]

@@ -75,7 +75,7 @@ def fit_logistic(
     intercept
         Whether to add a constant, named "Intercept" and put first.
 
-    >>> from maskwell.core import Categories
+    >>> from maskwell import Categories
     >>> from maskwell.designs import Dense
     >>> warner = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]], Categories.of(["yes", "no"]))
     >>> age = np.repeat([0.0, 1.0], 500)
@@ -112,7 +112,7 @@ def fit_multinomial(
     Parameters as in :func:`fit_logistic`. Terms are named "category: column". Source: standard; derivatives derived.
 
     >>> import numpy as np
-    >>> from maskwell.core import Categories
+    >>> from maskwell import Categories
     >>> from maskwell.designs import Uniform
     >>> design = Uniform.of("1/2", Categories.of(["never", "once", "often"]))
     >>> reports = np.repeat(["never", "once", "often"] * 2, [280, 200, 120, 200, 200, 200])

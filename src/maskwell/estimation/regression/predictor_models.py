@@ -97,7 +97,7 @@ def fit_predictor(
         Of the columns of W, and as in :func:`fit_logistic`.
 
     >>> from maskwell.designs import Dense
-    >>> from maskwell.core import Categories
+    >>> from maskwell import Categories
     >>> warner = Dense.of([["0.9", "0.1"], ["0.1", "0.9"]], Categories.of(["yes", "no"]))
     >>> z = np.repeat(["yes", "no"], [420, 580])
     >>> y = np.repeat([1, 0, 1, 0], [250, 170, 210, 370])

@@ -109,43 +109,7 @@ def estimate_released(
     missing: str | None = None,
     progress: Progress | None = None,
 ) -> Analysis:
-    """Shares of a column, or of the combinations of several, behind a released file.
-
-    Parameters
-    ----------
-    data
-        The released file by its path, or a released table in memory.
-    receipt
-        Its receipt: the public one, or the internal one of the data holder, who has the matrices and so estimates in
-        place of bounds of the errors.
-    columns
-        Of the table, the first slowest.
-    by
-        Further columns: shares within each of their combinations are estimated too, as ``domains``.
-    weights
-        The column of survey weights; unless given, that of the receipt where weighted shares can be estimated: the
-        table was not randomized, or keeps sums of weights, or is solved for with its matrices. Where only counts are
-        kept, shares are those of the records, which is said.
-    target
-        "population": the file is a sample of it; "file": the shares of the original file itself.
-    missing
-        What to do with records without a value: "error", "drop", or "category". Unless given, an error, but a category
-        where the receipt says that missing values were randomized as one.
-
-    Raises
-    ------
-    ParameterError
-        The receipt does not allow this table; the message says why.
-
-    >>> from maskwell.microdata import release_table
-    >>> from maskwell.microdata import ReleasePlan
-    >>> people = {"sex": ["f", "m"] * 50, "region": ["north"] * 60 + ["south"] * 40}
-    >>> plan = ReleasePlan.of([{"variables": ["sex"], "within": ["region"], "method": "method1", "theta": "1/2"}])
-    >>> released = release_table(people, plan)
-    >>> regions = estimate_released(released.data, released.receipt(), ["region"])
-    >>> regions.estimate.pi_hat.tolist()   # nobody moved to another region
-    [0.6, 0.4]
-    """
+    """Shares of a column, or of the combinations of several, as the receipt of a released file allows."""
     check_kind(Callable | None, progress=progress)
     check_kind(Receipt, receipt=receipt)
     columns, domains = list_of(str, columns, "columns"), list_of(str, by, "by")

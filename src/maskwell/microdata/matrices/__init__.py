@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from maskwell.microdata.matrices.bounds import Bounds as Bounds
-    from maskwell.microdata.matrices.closed_forms import inverse_frequency as inverse_frequency
     from maskwell.microdata.matrices.closed_forms import method1 as method1
     from maskwell.microdata.matrices.closed_forms import method2 as method2
     from maskwell.microdata.matrices.closed_forms import sequential_uniform as sequential_uniform
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from maskwell.microdata.matrices.matrix_checks import expected_changed as expected_changed
     from maskwell.microdata.matrices.matrix_checks import is_invariant as is_invariant
     from maskwell.microdata.matrices.mixing import rates_for_match as rates_for_match
-    from maskwell.microdata.matrices.optimal_flows import OptimalMatrix as OptimalMatrix
     from maskwell.microdata.matrices.optimal_flows import optimal_matrix as optimal_matrix
 else:
     import lazy_loader
@@ -24,10 +22,10 @@ else:
         __name__,
         submod_attrs={
             "bounds": ["Bounds"],
-            "closed_forms": ["inverse_frequency", "method1", "method2", "sequential_uniform"],
+            "closed_forms": ["method1", "method2", "sequential_uniform"],
             "match_caps": ["lower_until"],
             "matrix_checks": ["check_publishable", "expected_changed", "is_invariant"],
             "mixing": ["rates_for_match"],
-            "optimal_flows": ["OptimalMatrix", "optimal_matrix"],
+            "optimal_flows": ["optimal_matrix"],
         },
     )

@@ -94,12 +94,7 @@ def inverse_frequency(
         p_jj = 1 - theta / v_j,    p_ij = theta / ((l - 1) v_j)   for i != j in the same block
 
     where ``l`` is the number of cells of the block that occur, and ``0 <= theta <= v_j`` for all of them in blocks of
-    two cells or more.
-
-    Source: derived from what the abstract of [NayakZhangYou2018] says of the method.
-
-    >>> inverse_frequency([1, 1, 2, 3, 5], "3/4").columns_exact(4)[4]   # of five records, three quarters of one leave
-    Fraction(17, 20)
+    two cells or more. Source: derived from what the abstract of [NayakZhangYou2018] says of the method.
     """
     amounts, flow = read_amounts(v, weighted=True), as_fraction(theta, "theta")
     inputs, numbers = labels_for(amounts, categories), patterns.block_numbers(blocks, len(amounts))

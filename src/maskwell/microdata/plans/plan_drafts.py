@@ -124,40 +124,11 @@ def starting_plan(
     method: str = MIXING,
     intruder: str = ANY_LOOK.name,
 ) -> str:
-    """The text of a plan for a file.
+    """The text of a plan for a file, from the counts of each column; each guess is marked in a comment.
 
-    The keys are the columns of few categories whose names are those of things that people know about each other, as
-    long as there are some four records for each combination; they are randomized together. What was guessed is said in
-    a comment.
-
-    Parameters
-    ----------
-    tables
-        The counts of each column of the file, one column a table.
-    path, plan
-        What the file and the plan are called.
-    telling
-        Columns that would identify records or give the keys away, and what, in words. They are not published.
-    unique
-        Columns that are known to be different for every record; tables of very long columns do not tell.
-    others
-        Columns that hold neither texts nor numbers nor dates, such as lists. They are not published.
-    unit
-        A column that may name households or other units, and why in words. The plan suggests it in a comment.
-    keys
-        What an intruder may know, where that is known; guessed otherwise.
-    match
-        The largest chance of a correct match.
-    method, intruder
-        The method that reaches it, and whom it is for.
-
-    >>> sex = CellTable.of(["sex"], {("f",): 50, ("m",): 50})
-    >>> region = CellTable.of(["region"], {("north",): 70, ("south",): 30})
-    >>> print(starting_plan([sex, region], path="people.csv").split("[[protect]]")[1])
-    <BLANKLINE>
-    variables = ["sex", "region"]
-    method = "mixing"  # rare combinations are mixed with each other, as much as match asks for
-    <BLANKLINE>
+    ``telling`` columns, with the reason in words, and ``others`` are not published; ``unique`` ones differ in every
+    record; ``unit`` is a column that may name households, and why. Keys are guessed where none are given: columns of
+    few categories with usual names, as long as there are some four records for each combination.
     """
     tables = list_of(CellTable, tables, "tables")
     check_kind(str, path=path, plan=plan)

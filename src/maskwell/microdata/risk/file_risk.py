@@ -48,39 +48,11 @@ def assess_risk(
     seen: Sequence[str] | None = None,
     parities: Mapping[str, Parity] | None = None,
 ) -> RiskReport:
-    """The risk that somebody who knows the key of a person finds the person's record.
+    """The risk that an intruder who knows the keys of a person identifies the record.
 
-    Unchanged columns are seen in the released file, and records can be counted inside their cells. Where ``N_xy`` of
-    the ``N_x`` records of a key are in cell y, whoever counts there finds one of them with ``N_xy / N_x`` times the
-    chance of somebody who knows y as well. Source: derived.
-
-    Parameters
-    ----------
-    table
-        Counts of the original file over the key and the columns of :func:`needed_columns`.
-    keys
-        Columns that an intruder knows.
-    stages
-        The randomizations of the release; none for the file as it is.
-    released
-        Counts of the released file over the key and the columns that are seen, where it is drawn.
-    threshold
-        A chance of a correct match; records above it are counted.
-    level
-        Probability of the range of released records with a key over which the largest chance is taken.
-    weights
-        Whether the weights of the table are sampling weights, from which the population is estimated.
-    intruder
-        Whom the threshold speaks of: one of :data:`~maskwell.microdata.risk.intruders.INTRUDERS`.
-    seen
-        Unchanged columns inside whose cells records are counted, too: by default those within which keys are drawn.
-    parities
-        Parity of the design of each key whose values are randomized reports. Then the risk is an upper bound.
-
-    >>> table = CellTable.of(["town", "job"], {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3})
-    >>> report = assess_risk(table, ["town", "job"])
-    >>> report.before.uniques, report.before.expected_matches   # one record in each of three cells can be found
-    (1, 3.0)
+    Unchanged columns (``seen``) let records be counted inside their cells: where ``N_xy`` of the ``N_x`` records of a
+    key are in cell y, an intruder who counts there identifies one of them with ``N_xy / N_x`` times the probability of
+    one who knows y as well. Source: derived. With ``parities`` of randomized keys the risk is an upper bound.
     """
     check_kind(RealNumber | None, threshold=threshold)
     threshold = None if threshold is None else as_real(threshold, "threshold")

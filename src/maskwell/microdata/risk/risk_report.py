@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_mapping, check_kind
+from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.core.display import Result
-from maskwell.core.groups import find_keys, number_cells
 from maskwell.core.verdicts import above
-from maskwell.errors import ParameterError, UnknownCategoryError
+from maskwell.errors import UnknownCategoryError
 from maskwell.microdata.risk.intruders import ANY_LOOK, MEASURES
 
 if TYPE_CHECKING:
@@ -222,34 +221,6 @@ class RiskReport(Result):
             **({} if self.units is None else {"units": self.units.to_dict()}),
             **({} if self.joined is None else {"joined_columns": self.joined.to_dict()}),
         }
-
-
-def record_risks(report: RiskReport, columns: Mapping[str, Sequence[Hashable]]) -> dict[str, Array]:
-    """The risks of single records, from their original labels.
-
-    Parameters
-    ----------
-    report
-        Of :func:`~maskwell.microdata.risk.file_risk.assess_risk`.
-    columns
-        For each column of ``report.table`` the labels of the records.
-
-    >>> from maskwell.microdata.risk import assess_risk
-    >>> report = assess_risk(CellTable.of(["job"], {("baker",): 1, ("clerk",): 4}), ["job"])
-    >>> record_risks(report, {"job": ["clerk", "baker"]})["before"].tolist()
-    [0.25, 1.0]
-    """
-    check_kind(RiskReport, report=report)
-    as_mapping(columns, "columns")
-    table = report.table
-    if any(name not in columns for name in table.columns):
-        raise ParameterError("a-column-of-the-report", columns=", ".join(table.columns))
-    known = [{label: code for code, label in enumerate(level)} for level in table.levels]
-    rows = zip(*(columns[name] for name in table.columns), strict=True)
-    listed = [[places.get(label, -1) for places, label in zip(known, row, strict=True)] for row in rows]
-    codes = np.array(listed, dtype=np.int64).reshape(-1, len(known))
-    cells = find_keys(*number_cells(table.sizes, table.codes, codes))
-    return risks_of_cells(report, np.where((codes < 0).any(axis=1), -1, cells))
 
 
 def risks_of_cells(report: RiskReport, cells: Array) -> dict[str, Array]:

@@ -276,24 +276,7 @@ def _in_short(terms: Sequence[str]) -> str:
 def compare_regressions(
     formula: str, original: Any, released: Any, *, designs: Mapping[str, Design] | None = None, missing: str = "drop"
 ) -> RegressionComparison:
-    """Fit one formula to the file and to the released file, taking released values as they are.
-
-    Parameters
-    ----------
-    formula
-        Such as ``"employed ~ age + C(region)"``.
-    original, released
-        Tables of pandas, polars or Arrow, dictionaries of columns, or paths of files.
-    designs
-        Designs of randomized columns, by name, to fit the released file with them as well: :func:`regress`.
-    missing
-        "drop" rows without a value, or "error".
-
-    >>> table = {"smokes": ["yes", "no", "no", "yes", "no", "no", "yes", "no"] * 20, "age": list(range(160))}
-    >>> comparison = compare_regressions("smokes ~ age", table, table)
-    >>> comparison.mean_overlap, comparison.flags   # the same file: nothing changed
-    (1.0, ())
-    """
+    """Fit one formula to a file and to its release: as released, and by :func:`regress` where ``designs`` are given."""
     check_kind(str, missing=missing)
     check_kind(Mapping | None, designs=designs)
     check_kind(str, formula=formula)

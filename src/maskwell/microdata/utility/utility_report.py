@@ -122,26 +122,7 @@ def assess_utility(
     *,
     changed: Mapping[str, float] | None = None,
 ) -> UtilityReport:
-    """What stages do to the variables of a file and to their associations, before and after the release is made.
-
-    Parameters
-    ----------
-    before, after
-        Tables of the file, and of the released file where there is one: of each column that is changed, with those
-        that tell how. Pairs are compared that lie together in a table.
-    stages
-        The randomizations.
-    changed
-        Share of the records whose value was changed, by column, where it was counted.
-
-    >>> from maskwell.designs import Dense
-    >>> states, P = [("a",), ("b",)], Dense.of([["3/4", "1/2"], ["1/4", "1/2"]])
-    >>> stage = Stage(variables=("x",), states=states, outputs=states, design=P, counts=np.array([20, 10]),
-    ...     cells=np.zeros(2, dtype=int), method="method1", invariance="counts", derived=True)
-    >>> report = assess_utility([CellTable.of(["x", "y"], {("a", "u"): 20, ("b", "v"): 10})], stages=[stage])
-    >>> round(report.variables["x"].expected_changed, 3), round(report.pairs[0].expected, 3)   # V was 1
-    (0.333, 0.25)
-    """
+    """What stages do to the variables of a file and to pairs of them, before and after the draw."""
     tables = list_of(CellTable, before, "before")
     released = None if after is None else list_of(CellTable, after, "after")
     stages = list_of(Stage, stages, "stages")

@@ -80,30 +80,12 @@ class SheetOptions:
 
 
 def device_page(device: Device, options: SheetOptions | None = None) -> str:
-    """The sheets as one HTML text, ready to be printed from a browser.
-
-    >>> from maskwell.procedures import make_device
-    >>> from maskwell.procedures.statement_cards import warner
-    >>> page = device_page(make_device(warner("0.7")), SheetOptions(question="Have you ever evaded taxes?"))
-    >>> page.count('<div class="face">')   # one for each of ten cards
-    10
-    """
+    """The sheets as one HTML text, ready to be printed from a browser."""
     return _printed(device, options)[0]
 
 
 def device_texts(device: Device, options: SheetOptions | None = None) -> dict[str, str]:
-    """Every sentence that the sheets of a device hold, to be edited or translated and given back as ``texts``.
-
-    Keys are the English sentences, values what is printed. A sentence that is about the device, such as how many cards
-    there are, changes with it: then list the sentences again.
-
-    >>> from maskwell.procedures import make_device
-    >>> from maskwell.procedures.statement_cards import warner
-    >>> texts = device_texts(make_device(warner("0.7")))
-    >>> texts["How to answer"] = "So antworten Sie"
-    >>> "So antworten Sie" in device_page(make_device(warner("0.7")), SheetOptions(texts=texts))
-    True
-    """
+    """Every sentence that the sheets of a device hold, to be edited or translated and given back as ``texts``."""
     return _printed(device, options)[1]
 
 

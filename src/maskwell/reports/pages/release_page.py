@@ -36,15 +36,7 @@ MOST_PAIRS = 16  # pairs of columns whose association a report draws
 
 
 def release_page(release: AnyRelease, *, signed: Sequence[tuple[str, str]] = ()) -> str:
-    """The whole page as text.
-
-    Parameters
-    ----------
-    release
-        A release that was carried out, with its risk and its utility.
-    signed
-        Names and SHA-256 hashes of the files that a signature under the page stands for.
-    """
+    """The whole page as text; ``signed`` are names and SHA-256 hashes of the files that it is signed for."""
     check_kind(AnyRelease, release=release)
     signed = [tuple(one) for one in list_of(tuple, signed, "signed")]
     figures = _figures(release)

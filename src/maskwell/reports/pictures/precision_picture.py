@@ -259,7 +259,7 @@ def plot_margins(plan: SamplePlan) -> Picture:
 
     The area between the two is the price of protection.
 
-    >>> from maskwell.planning import plan_sample
+    >>> from maskwell.planning.sample_size import plan_sample
     >>> from maskwell.procedures.statement_cards import warner
     >>> plot_margins(plan_sample(warner("0.7"), pi=[0.1, 0.9], margin=0.05)).rows[2]
     ['2,156', '0.05', '0.0127']

@@ -40,15 +40,7 @@ TOLD = 3  # reports of each truth that are told in words
 
 
 def plot_matrix(stage: Stage, *, labels: Labels | None = None) -> Picture:
-    """The matrix of one randomization: where the records of each state go.
-
-    Parameters
-    ----------
-    stage
-        As it is carried out; a state is the labels of the columns within which is randomized, then of the variables.
-    labels
-        What the values of the columns stand for, where a labelled file tells it.
-    """
+    """The matrix of one randomization: where the records of each state go."""
     check_kind(Labels | None, labels=labels)
     check_kind(Stage, stage=stage)
     whole = len(stage.states) <= WHOLE and len(stage.outputs) <= WHOLE

@@ -14,9 +14,9 @@ from tests.support.arrays import Real
 from tests.support.coverage import exact_coverage
 from tests.support.estimates import FORCED, JAR, WARNER, estimate_of
 
-from maskwell import Categories, Sampling
+from maskwell import Categories, Design, Sampling
 from maskwell import design as make_design
-from maskwell.designs import Dense, Design, Kronecker, Subset, Uniform
+from maskwell.designs import Dense, Kronecker, Subset, Uniform
 from maskwell.estimation import Sample, estimate_by_moments, estimate_samples, estimate_survey
 from maskwell.estimation.share_intervals import clopper_pearson, wilson
 

@@ -12,8 +12,9 @@ from tests.support.estimates import JAR, estimate_of, likeliest
 
 from maskwell import Categories, Sampling, SeededRandom
 from maskwell import design as make_design
-from maskwell.core import Cells, Reports
 from maskwell.core.groups import Factor
+from maskwell.core.report_data import Reports
+from maskwell.core.row_sums import Cells
 from maskwell.designs import Dense, Kronecker, Subset, Unary
 from maskwell.errors import InputError, MaskwellError, NotIdentifiableError, ParameterError
 from maskwell.estimation import ReplicateRule, Sample, estimate_by_moments, estimate_samples, estimate_survey

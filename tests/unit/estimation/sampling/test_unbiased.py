@@ -14,10 +14,10 @@ import pytest
 from tests.support.arrays import Real
 from tests.support.estimates import JAR
 
-from maskwell import Categories, Sampling
+from maskwell import Categories, Design, Sampling
 from maskwell import design as make_design
-from maskwell.core import Cells
-from maskwell.designs import Design, Subset
+from maskwell.core.row_sums import Cells
+from maskwell.designs import Subset
 from maskwell.estimation import estimate_survey
 from maskwell.estimation.sampling.recovery import LineScores, RecoveredScores, Recovery, readings_of
 from maskwell.estimation.sampling.sample_stages import MultistageVariance

@@ -22,15 +22,15 @@ from tests.support.releases import (
     written,
 )
 
-from maskwell.core import Categories, CellTable
+from maskwell import Categories
+from maskwell.core.cells import CellTable
 from maskwell.designs import Dense, Kronecker, Uniform
 from maskwell.errors import MissingValueError, NotIdentifiableError, ParameterError, TooLargeError
 from maskwell.estimation import Sample, estimate_by_moments
 from maskwell.estimation.direct_estimate import DirectEstimate, Released, estimate_unknown
 from maskwell.microdata import Receipt, load_receipt
-from maskwell.microdata.analysis import estimate_released
 from maskwell.microdata.analysis.matrix_estimates import composed, kept_with_matrices, solved
-from maskwell.microdata.analysis.release_estimates import _share_by_domain, _with_values
+from maskwell.microdata.analysis.release_estimates import _share_by_domain, _with_values, estimate_released
 from maskwell.microdata.analysis.table_routes import Route, assigned, route_of
 from maskwell.microdata.folder.receipt import receipt_from_dict
 from maskwell.microdata.folder.receipt_contents import dumps, internal_receipt, public_receipt

@@ -11,13 +11,13 @@ from scipy.stats import binom
 from tests.support.releases import ROWS, Row, group_of, plan_of, release_of, stage_within
 from tests.support.surveys import estimate_with
 
-from maskwell.core import CellTable
 from maskwell.core.arguments import Real
+from maskwell.core.cells import CellTable
 from maskwell.estimation.direct_estimate import Released, estimate_changed
 from maskwell.microdata import Receipt
-from maskwell.microdata.analysis import estimate_released
 from maskwell.microdata.analysis.bias_bounds import COUNTS, WEIGHTS, Distortion, Weights, moves_of, reach_of
 from maskwell.microdata.analysis.matrix_estimates import composed
+from maskwell.microdata.analysis.release_estimates import estimate_released
 from maskwell.microdata.folder.receipt import Group, receipt_from_dict
 from maskwell.microdata.folder.receipt_contents import public_receipt
 

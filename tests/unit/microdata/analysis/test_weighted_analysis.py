@@ -22,16 +22,18 @@ from tests.support.releases import (
     written,
 )
 
-from maskwell.core import Categories, CellTable
+from maskwell import Categories, ReleasePlan
+from maskwell.core.cells import CellTable
 from maskwell.designs import Uniform
 from maskwell.errors import MissingValueError, ParameterError
 from maskwell.estimation.direct_estimate import Released, estimate_unknown
-from maskwell.microdata import Receipt, ReleasePlan, load_receipt, release_table
-from maskwell.microdata.analysis import Analysis, estimate_released
+from maskwell.microdata import Receipt, load_receipt
 from maskwell.microdata.analysis.matrix_estimates import composed, solved
+from maskwell.microdata.analysis.release_estimates import Analysis, estimate_released
 from maskwell.microdata.analysis.table_routes import Route, assigned, route_of
 from maskwell.microdata.folder.receipt import Group, receipt_from_dict
 from maskwell.microdata.folder.receipt_contents import public_receipt
+from maskwell.microdata.publication import release_table
 from maskwell.microdata.stages.stage import Stage, is_kept
 
 UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))

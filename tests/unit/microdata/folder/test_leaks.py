@@ -23,10 +23,9 @@ from tests.support.releases import (
 )
 
 import maskwell as mw
-from maskwell.core import Categories
+from maskwell import Categories, Release
 from maskwell.designs import Uniform
 from maskwell.errors import PublishError
-from maskwell.microdata import Release
 from maskwell.microdata.folder.receipt_contents import dumps, internal_receipt, numbered
 from maskwell.microdata.folder.release_folder import check_public, write_public
 from maskwell.microdata.release_values import ReleasedColumn

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from tests.support.matching import told_risk
 
-from maskwell.core import KeyedRandom
+from maskwell import KeyedRandom, Release, ReleasePlan
 from maskwell.core.atomic import name_folder
 from maskwell.errors import DataFileError, MaskwellError, PublishError
-from maskwell.microdata import Release, ReleasePlan
 from maskwell.microdata.folder import ledger as ledgers
 from maskwell.microdata.folder import release_folder
 from maskwell.microdata.folder.ledger import ABANDONED, BEGUN, RELEASED, read_ledger

@@ -12,17 +12,17 @@ from xml.etree import ElementTree as ET
 import pytest
 from tests.support.releases import COLUMNS, ROWS, changed, plan_of, release_of, stage_within, write_csv, written
 
-from maskwell.core import CellTable
+from maskwell import Release, ReleasePlan
+from maskwell.core.cells import CellTable
 from maskwell.core.phrases import visible
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
-from maskwell.microdata import Release, ReleasePlan
 from maskwell.microdata.folder.readme import readme
 from maskwell.microdata.folder.receipt_contents import public_receipt
 from maskwell.microdata.folder.release_folder import write_risks
 from maskwell.microdata.folder.release_metadata import NAMESPACE, codebook_csv, codebook_of, datapackage, ddi_codebook
 from maskwell.microdata.publication import release_into
 from maskwell.microdata.release_values import ReleasedColumn
-from maskwell.microdata.risk import assess_risk
+from maskwell.microdata.risk.file_risk import assess_risk
 
 SPITEFUL = "a<b>&\"'\x01\u2028]]>"
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from tests.support.releases import COLUMNS, ROWS, Written, fixed_stage, stage_within, written
 
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.designs import Uniform
 from maskwell.errors import PublishError
 from maskwell.microdata import load_receipt
-from maskwell.microdata.analysis import estimate_released
+from maskwell.microdata.analysis.release_estimates import estimate_released
 from maskwell.microdata.folder.readme import matrix_tables, recipes
 from maskwell.microdata.folder.release_folder import check_public
 

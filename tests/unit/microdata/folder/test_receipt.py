@@ -15,10 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.releases import COLUMNS, ROWS, fixed_stage, plan_of, release_of, stage_within, written
 
-from maskwell.core import Categories, CellTable
+from maskwell import Categories, ReleasePlan
+from maskwell.core.cells import CellTable
 from maskwell.designs import Dense, Sparse, Uniform, sparse
 from maskwell.errors import DataFileError, ParameterError, PublishError
-from maskwell.microdata import ReleasePlan, load_receipt, release_table
+from maskwell.microdata import load_receipt
 from maskwell.microdata.assessment import assess_tables
 from maskwell.microdata.folder import receipt_contents
 from maskwell.microdata.folder.matrix_disclosure import check_matrix, told
@@ -36,6 +37,7 @@ from maskwell.microdata.folder.receipt_contents import (
 )
 from maskwell.microdata.matrices import method1, sequential_uniform
 from maskwell.microdata.plans.given_methods import Fixed
+from maskwell.microdata.publication import release_table
 from maskwell.microdata.stages.stage import Stage, state_categories
 from maskwell.microdata.true_file import tables_of
 from maskwell.microdata.utility.utility_measures import inflation_of

@@ -5,20 +5,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.designs import Dense, Sparse, Subset, Uniform
 from maskwell.errors import CountsError, MatrixError, NotInvariantError, ParameterError, PublishError
 from maskwell.microdata.matrices import (
     check_publishable,
     closed_forms,
-    inverse_frequency,
     is_invariant,
     matrix_checks,
     method1,
     method2,
     sequential_uniform,
 )
-from maskwell.microdata.matrices.closed_forms import binary_theta
+from maskwell.microdata.matrices.closed_forms import binary_theta, inverse_frequency
 from maskwell.microdata.matrices.matrix_algebra import blockwise, chained, conditional_matrix, mixed, two_stage
 from maskwell.microdata.matrices.matrix_checks import check_invariant, expected_failures, recover_counts
 

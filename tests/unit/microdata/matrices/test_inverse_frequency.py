@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from maskwell.errors import CountsError, ParameterError
-from maskwell.microdata.matrices import inverse_frequency
-from maskwell.microdata.matrices.closed_forms import theta_for_xi
+from maskwell.microdata.matrices.closed_forms import inverse_frequency, theta_for_xi
 from maskwell.microdata.matrices.matrix_checks import invariance_error
 from maskwell.microdata.matrices.matrix_patterns import (
     GRID,

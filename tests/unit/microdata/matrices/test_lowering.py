@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.quiet import quiet
 
-from maskwell.core import Categories
+from maskwell import Categories
 from maskwell.designs import Sparse
 from maskwell.errors import CountsError, InfeasibleError, ParameterError, WrongTypeError
 from maskwell.microdata.matrices import Bounds, lower_until, optimal_matrix

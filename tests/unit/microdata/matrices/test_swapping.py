@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from maskwell.core import Categories, SeededRandom
+from maskwell import Categories, SeededRandom
 from maskwell.core.randomness import random_order
 from maskwell.designs import Sparse
 from maskwell.errors import CountsError, NotInvariantError, UnknownCategoryError, WrongTypeError

@@ -9,11 +9,13 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from maskwell.core import CellTable
+from maskwell import ReleasePlan
+from maskwell.core.cells import CellTable
 from maskwell.errors import InfeasibleError, ParameterError, PlanError
-from maskwell.microdata import Protection, ReleasePlan, assess_file, starting_plan, true_file
+from maskwell.microdata import Protection, true_file
+from maskwell.microdata.assessment import assess_file
 from maskwell.microdata.kept_bounds import check_kept
-from maskwell.microdata.plans.plan_drafts import choose_keys, guess_column
+from maskwell.microdata.plans.plan_drafts import choose_keys, guess_column, starting_plan
 from maskwell.microdata.plans.release_plan import read_plan
 from maskwell.verbs import first_plan
 from maskwell.verbs import release as publish_module

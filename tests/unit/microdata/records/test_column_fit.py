@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from tests.support.together import together
 
-from maskwell.engines import count_tables
+from maskwell.engines.cell_counts import count_tables
 from maskwell.engines.rows import MemoryTable
 from maskwell.microdata.records import column_fit
 

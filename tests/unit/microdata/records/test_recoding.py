@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.support.together import together
 
-from maskwell.engines import Rows, count_tables
-from maskwell.engines.rows import MemoryTable
+from maskwell.engines.cell_counts import count_tables
+from maskwell.engines.rows import MemoryTable, Rows
 from maskwell.errors import ParameterError, WrongTypeError
 from maskwell.microdata.records.recoding import Recode, Recoding, recoded, recoding_of
 

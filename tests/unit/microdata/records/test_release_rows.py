@@ -9,11 +9,12 @@ import pytest
 from tests.support.quiet import quiet
 from tests.support.together import together
 
+from maskwell import ReleasePlan
 from maskwell.engines.arrow_arrays import SortedDictionary
 from maskwell.engines.column_codes import LevelCoder
 from maskwell.engines.labelled_columns import ColumnLabels
 from maskwell.errors import TooLargeError, WrongTypeError
-from maskwell.microdata import ReleasePlan, release_table
+from maskwell.microdata.publication import release_table
 from maskwell.microdata.records import row_releaser
 from maskwell.microdata.records.row_releaser import Draws, RowPlan, RowReleaser
 

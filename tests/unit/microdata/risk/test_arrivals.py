@@ -10,18 +10,20 @@ import pytest
 from tests.support.releases import stage_of
 from tests.support.together import together
 
-from maskwell.core import CellTable
+from maskwell import ReleasePlan
+from maskwell.core.cells import CellTable
 from maskwell.designs import Dense
 from maskwell.errors import TooLargeError
-from maskwell.microdata import ReleasePlan
 from maskwell.microdata.assessment import assess_tables
-from maskwell.microdata.risk import RiskReport, assess_risk, identity_disclosure
 from maskwell.microdata.risk import arrivals as arrivals_module
 from maskwell.microdata.risk import arrivals as module
+from maskwell.microdata.risk import identity_disclosure
 from maskwell.microdata.risk import kronecker_arrivals as product_module
 from maskwell.microdata.risk.arrivals import SparseArrivals, arrivals_of
+from maskwell.microdata.risk.file_risk import assess_risk
 from maskwell.microdata.risk.identity_disclosure import cell_risks, risks_of
 from maskwell.microdata.risk.kronecker_arrivals import KroneckerArrivals
+from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.stages.stage import Stage
 from maskwell.microdata.true_file import tables_of
 

@@ -8,10 +8,11 @@ import pytest
 from tests.support.intruders import Record, assessed, best_attack_on, best_attacks, laws_of, rows_of
 from tests.support.together import together
 
-from maskwell.core import CellTable, SeededRandom
+from maskwell import ReleasePlan, SeededRandom
+from maskwell.core.cells import CellTable
 from maskwell.errors import InfeasibleError
-from maskwell.microdata import ReleasePlan, release_table
-from maskwell.microdata.risk import assess_risk
+from maskwell.microdata.publication import release_table
+from maskwell.microdata.risk.file_risk import assess_risk
 from maskwell.microdata.stages.stage import unchanged_columns
 
 COLUMNS = ("sex", "income")

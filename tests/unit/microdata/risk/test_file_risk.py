@@ -8,13 +8,12 @@ import pytest
 from tests.support.releases import stage_of
 from tests.support.together import together
 
-from maskwell.core import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.designs import Sparse
-from maskwell.errors import CountsError, ParameterError, UnknownCategoryError
-from maskwell.microdata.risk import RiskReport, assess_risk, record_risks
-from maskwell.microdata.risk.file_risk import level_contributions, variable_contributions
+from maskwell.errors import CountsError, ParameterError
+from maskwell.microdata.risk.file_risk import assess_risk, level_contributions, variable_contributions
 from maskwell.microdata.risk.identity_disclosure import individual_risk
-from maskwell.microdata.risk.risk_report import percentile
+from maskwell.microdata.risk.risk_report import RiskReport, percentile
 from maskwell.microdata.stages.stage import Stage
 from maskwell.reports.text.release_words import headline
 
@@ -62,10 +61,6 @@ def test_before_and_after_a_release() -> None:
     other = CellTable.of(["sex", "town", "job"], {("f", *cell): n for cell, n in CELLS.items()})
     report = assess_risk(other, ["sex"], [stage(EXCHANGE)])
     assert codes_of(report) == ["no-key-is-randomized"] and report.after.max_risk == report.before.max_risk
-    report = assess_risk(TOWNS, ["town", "job"], [stage(EXCHANGE)])
-    found = record_risks(report, {"town": ["B", "A"], "job": ["smith", "baker"]})
-    assert found["before"].tolist() == [0.5, 1.0]
-    assert found["after"].tolist() == report.per_cell["after"][[3, 0]].tolist()
 
 
 def test_an_exchange_that_keeps_the_counts_exactly() -> None:
@@ -143,9 +138,6 @@ def test_contributions_of_variables_and_levels_and_percentiles() -> None:
     assert percentile(risk, counts, 0.96) == 1.0
 
 
-REPORT = assess_risk(TOWNS, ["town", "job"])
-
-
 @together(
     ("call", "error", "said"),
     [
@@ -154,13 +146,6 @@ REPORT = assess_risk(TOWNS, ["town", "job"])
         (lambda: assess_risk(TOWNS, ["job"], weights=True), ParameterError, "no weights"),
         (lambda: assess_risk(TOWNS, ["job"], intruder="nobody"), ParameterError, "any-look"),
         (lambda: assess_risk(CellTable.of(["job"], {}), ["job"]), CountsError, "no records"),
-        (lambda: record_risks(REPORT, {"town": ["B"]}), ParameterError, "town, job"),
-        (
-            lambda: record_risks(REPORT, {"town": ["B", "C"], "job": ["smith", "baker"]}),
-            UnknownCategoryError,
-            "record 2",
-        ),
-        (lambda: record_risks(REPORT, {"town": ["B"], "job": ["baker"]}), UnknownCategoryError, "record 1"),
     ],
 )
 def test_bad_input_is_named(call: Callable[[], object], error: type[Exception], said: str) -> None:

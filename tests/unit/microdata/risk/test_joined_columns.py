@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 
 import maskwell as mw
-from maskwell.core import SeededRandom
-from maskwell.engines import count_tables
+from maskwell import ReleasePlan, SeededRandom
+from maskwell.engines.cell_counts import count_tables
 from maskwell.engines.rows import MemoryTable
 from maskwell.errors import InfeasibleError
-from maskwell.microdata import ReleasePlan, assessment
+from maskwell.microdata import assessment
 from maskwell.microdata.records import column_fit
 from maskwell.microdata.risk import joined_columns
 

@@ -10,17 +10,19 @@ import pytest
 from tests.support.matching import enumerated_match, exact_risk, told_risk
 from tests.support.together import together
 
-from maskwell.core import Categories, CellTable
+from maskwell import Categories, ReleasePlan
 from maskwell.core.arguments import Real
+from maskwell.core.cells import CellTable
 from maskwell.designs import Dense
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.dense import design_of
-from maskwell.microdata import ReleasePlan
-from maskwell.microdata.matrices import inverse_frequency, method1
-from maskwell.microdata.risk import assess_risk, identity_disclosure, match_chances
+from maskwell.microdata.matrices import method1
+from maskwell.microdata.matrices.closed_forms import inverse_frequency
+from maskwell.microdata.risk import identity_disclosure, match_chances
 from maskwell.microdata.risk import released_counts as module
 from maskwell.microdata.risk.arrivals import SparseArrivals
 from maskwell.microdata.risk.binomial_sums import count_distributions, sums_of_terms
+from maskwell.microdata.risk.file_risk import assess_risk
 from maskwell.microdata.risk.identity_disclosure import cell_risks
 from maskwell.microdata.risk.released_counts import realised_risks
 from maskwell.microdata.stages.stage_building import build_stages

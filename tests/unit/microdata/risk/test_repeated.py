@@ -13,7 +13,7 @@ from tests.support.releases import stage_of
 from tests.support.together import together
 from tests.support.words import leading_patterns
 
-from maskwell.core import Categories, KeyedRandom
+from maskwell import Categories, KeyedRandom
 from maskwell.core.exact import Parity
 from maskwell.designs import Dense, Sparse, Uniform
 from maskwell.microdata.matrices.matrix_algebra import repeated

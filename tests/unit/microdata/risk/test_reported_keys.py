@@ -11,13 +11,14 @@ import pytest
 from tests.support.together import together
 
 import maskwell as mw
-from maskwell.core import Categories, CellTable
+from maskwell import Categories
+from maskwell.core.cells import CellTable
 from maskwell.designs import Dense, Sparse
 from maskwell.errors import CountsError, ParameterError
 from maskwell.estimation import Sample
 from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
-from maskwell.microdata.risk import assess_risk
 from maskwell.microdata.risk.attribute_disclosure import attribute_risk, reported_attribute
+from maskwell.microdata.risk.file_risk import assess_risk
 
 
 def best_match(P: np.ndarray, truths: list[int], towns: list[int], reports: list[int], person: int) -> np.ndarray:

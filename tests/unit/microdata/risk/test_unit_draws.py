@@ -13,20 +13,21 @@ import pytest
 from scipy.stats import binom
 from tests.support.together import together
 
-from maskwell import risk
-from maskwell.core import CellTable, KeyedRandom, SeededRandom
+from maskwell import KeyedRandom, Release, ReleasePlan, SeededRandom, risk
 from maskwell.core.arguments import Array, Real
+from maskwell.core.cells import CellTable
 from maskwell.engines.rows import MemoryTable
 from maskwell.errors import MaskwellError, ParameterError, PlanError
-from maskwell.microdata import Release, ReleasePlan, release_table
-from maskwell.microdata.analysis import estimate_released
+from maskwell.microdata.analysis.release_estimates import estimate_released
 from maskwell.microdata.assessment import assess
 from maskwell.microdata.folder.receipt import stage_from_dict
 from maskwell.microdata.folder.receipt_contents import stage_to_dict
-from maskwell.microdata.publication import release_into
+from maskwell.microdata.publication import release_into, release_table
 from maskwell.microdata.records.unit_rows import read_units
-from maskwell.microdata.risk import RiskReport, assess_risk, unit_draws
+from maskwell.microdata.risk import unit_draws
+from maskwell.microdata.risk.file_risk import assess_risk
 from maskwell.microdata.risk.identity_disclosure import cell_risks
+from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.risk.unit_draws import DrawnUnits, drawn_together
 from maskwell.microdata.utility.utility_measures import inflation_of
 

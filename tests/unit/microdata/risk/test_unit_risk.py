@@ -10,12 +10,12 @@ import pytest
 from scipy.stats import binom
 from tests.support.together import together
 
-from maskwell import risk
-from maskwell.core import CellTable, SeededRandom
+from maskwell import Release, ReleasePlan, SeededRandom, risk
+from maskwell.core.cells import CellTable
 from maskwell.engines.rows import MemoryTable
 from maskwell.errors import MaskwellError, MissingValueError, PlanError
-from maskwell.microdata import Release, ReleasePlan, release_table
 from maskwell.microdata.assessment import assess
+from maskwell.microdata.publication import release_table
 from maskwell.microdata.records.unit_rows import read_units
 from maskwell.microdata.true_file import prepared
 from maskwell.reports.text.release_report import dry_run_report

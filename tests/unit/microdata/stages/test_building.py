@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from tests.support.quiet import quiet
 
-from maskwell.core import CellTable
+from maskwell import ReleasePlan
+from maskwell.core.cells import CellTable
 from maskwell.designs import Sparse
 from maskwell.errors import EditRuleError, MaskwellError, OrientationError, PlanError, UnknownCategoryError
-from maskwell.microdata import ReleasePlan
 from maskwell.microdata.stages.stage import Stage
 from maskwell.microdata.stages.stage_building import build_stages
 from maskwell.microdata.true_file import count_external, tables_of

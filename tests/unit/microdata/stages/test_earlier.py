@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from tests.support.releases import stage_of
 
-from maskwell.core import CellTable
+from maskwell import Release, ReleasePlan
+from maskwell.core.cells import CellTable
 from maskwell.errors import EditRuleError, InfeasibleError, PlanError, UnknownCategoryError
-from maskwell.microdata import Protection, Release, ReleasePlan
+from maskwell.microdata import Protection
 from maskwell.microdata.assessment import assess_tables
 from maskwell.microdata.folder.receipt import stage_from_dict
 from maskwell.microdata.folder.receipt_contents import stage_to_dict

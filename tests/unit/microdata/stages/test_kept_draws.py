@@ -12,11 +12,11 @@ import pytest
 from tests.support import releases
 from tests.support.chisquare import fits
 
-from maskwell.core import Categories, CellTable, KeyedRandom, SeededRandom
+from maskwell import Categories, KeyedRandom, ReleasePlan, SeededRandom
+from maskwell.core.cells import CellTable
 from maskwell.designs import Composed, Dense, Sparse, Uniform
 from maskwell.designs.wire import save_design
 from maskwell.errors import InfeasibleError, PlanError
-from maskwell.microdata import ReleasePlan
 from maskwell.microdata.assessment import assess_tables
 from maskwell.microdata.folder.receipt import stage_from_dict
 from maskwell.microdata.folder.receipt_contents import stage_to_dict

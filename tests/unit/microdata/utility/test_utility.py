@@ -9,14 +9,20 @@ from tests.support.released import moved
 from tests.support.releases import stage_of
 from tests.support.together import together
 
-from maskwell.core import Categories, CellTable, SeededRandom
+from maskwell import Categories, SeededRandom
+from maskwell.core.cells import CellTable
 from maskwell.designs import Dense
 from maskwell.errors import ParameterError
-from maskwell.microdata import RiskUtilityPoint
-from maskwell.microdata.risk_utility import beaten_by
+from maskwell.microdata.risk_utility import RiskUtilityPoint, beaten_by
 from maskwell.microdata.stages.stage import expected_table
-from maskwell.microdata.utility import UtilityReport, assess_utility, compare_regressions
-from maskwell.microdata.utility.utility_measures import cramers_v, expected_variation, inflation_of, table_distance
+from maskwell.microdata.utility.utility_measures import (
+    compare_regressions,
+    cramers_v,
+    expected_variation,
+    inflation_of,
+    table_distance,
+)
+from maskwell.microdata.utility.utility_report import UtilityReport, assess_utility
 
 EXAMPLE = [["7/12", "1/2", "1/3"], ["1/3", "3/8", "1/3"], ["1/12", "1/8", "1/3"]]
 
