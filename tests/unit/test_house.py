@@ -154,7 +154,7 @@ def test_every_public_name_is_on_a_page_of_names(root: Path) -> None:
 
 def test_names_that_moved_lead_somewhere(root: Path) -> None:
     page = (root / "docs/reference/names-moved.md").read_text(encoding="utf-8")
-    moved = re.findall(r"^maskwell\.(\w+) -> maskwell\.([\w.]+)$", page, re.MULTILINE)
+    moved = re.findall(r"^maskwell\.([\w.]+) -> maskwell\.([\w.]+)$", page, re.MULTILINE)
     assert len({old for old, _ in moved}) == len(moved) > 100
     for _, new in moved:
         assert pkgutil.resolve_name(f"maskwell.{new}") is not None

@@ -29,8 +29,8 @@ def plot(value: Any, **options: Any) -> Picture:
         mined, a plan of a sample, a release, a risk or utility report; or a list of demands or of points of a
         risk-utility map.
     **options
-        Of the picture in ``maskwell.plots``; and for every picture ``title``, ``colours``, ``size`` and ``ax``, as in
-        ``Picture.with_style``.
+        Of the picture, as the page of pictures in the reference lists them; and for every picture ``title``,
+        ``colours``, ``size`` and ``ax``, as in ``Picture.with_style``.
 
     >>> import maskwell as mw
     >>> plot(mw.design("warner", p="0.75")).title

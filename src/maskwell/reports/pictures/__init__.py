@@ -1,1 +1,1 @@
-"""The pictures, one idea a file; :mod:`maskwell.plots` names them all."""
+"""The pictures, one idea a file; :func:`maskwell.plot` draws the one that suits a value."""
