@@ -76,8 +76,6 @@ def risk_utility_map(
     release: AnyRelease, progress: Callable[[int, float | None], None] | None = None
 ) -> list[RiskUtilityPoint]:
     """What other bounds on a correct match, or strengths of the randomization, would give and cost."""
-    check_kind(Callable | None, progress=progress)
-    check_kind(AnyRelease, release=release)
     points = [point_of(release, label_of(release.plan), chosen=True)]
     variants = [*_variants(release.plan)]
     for done, (label, plan) in enumerate(variants, 1):
@@ -134,8 +132,6 @@ def recode_effects(
     The file is counted once more for each. Only recodes of columns that affect the risk count. A rule that names new
     categories of a column is left out where the column is not recoded.
     """
-    check_kind(AnyRelease, release=release)
-    check_kind(Callable | None, progress=progress)
     columns = tuple(column for column in release.plan.recodes if column in closure(release.plan, release.plan.keys))
     variants: list[tuple[str, ...]] = [(column,) for column in columns]
     if len(columns) > 1:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
-from maskwell.core.arguments import as_count, as_whole, check_kind
+from maskwell.core.arguments import as_count, as_whole
 from maskwell.errors import ParameterError, TooLargeError
 from maskwell.notes import Note
 from maskwell.procedures.decks import Deck
@@ -92,7 +92,6 @@ def dice_table(deck: Deck, *, dice: int | None = None, faces: int = 6) -> DiceTa
 
     where outcomes are ordered, and ``dice`` are as few as can be by default. Source: derived.
     """
-    check_kind(Deck, deck=deck)
     faces = _in_range(faces, "faces", 2, MOST_FACES)
     count = _enough(deck.size, faces) if dice is None else _in_range(dice, "dice", 1, MOST_DICE)
     if faces**count < deck.size:
@@ -221,7 +220,6 @@ class Spinner:
 
 def make_spinner(deck: Deck) -> Spinner:
     """The spinner of a deck, with borders to a tenth of a degree."""
-    check_kind(Deck, deck=deck)
     if deck.kinds > MOST_SECTORS:
         raise TooLargeError("a-spinner-of-sectors-at-most", kinds=deck.kinds, most_sectors=MOST_SECTORS, deck=deck)
     return Spinner(deck)

@@ -28,7 +28,6 @@ def shared(
     weights: Sequence[Number],
     outcomes: Iterable[Iterable[CodedDesign]],
     *,
-    shared_device: bool,
     allow_unidentifiable: bool = False,
 ) -> Dense:
     """Several questions answered by one draw from one device.
@@ -36,13 +35,11 @@ def shared(
         P = sum_r w_r (M_1r x M_2r x ...)
 
     where ``weights`` are w_r, the probabilities of the outcomes r of the device, and ``outcomes`` has for each of them
-    one design M_tr for each question t. The first question is slowest. ``shared_device`` must be said: with a draw of
-    its own for every question the design is a product, and an estimate by the wrong one of the two is wrong.
+    one design M_tr for each question t. The first question is slowest. With a draw of its own for every
+    question the design is a product, and an estimate by the wrong one of the two is wrong.
     Source: derived from the instruction; separate draws are [Adeshiyan2011, Example 3.2].
     """
-    check_kind(Flag, shared_device=shared_device, allow_unidentifiable=allow_unidentifiable)
-    if not shared_device:
-        raise ParameterError("shared-device-false-every-question")
+    check_kind(Flag, allow_unidentifiable=allow_unidentifiable)
     outcome_parts = [check_coded(parts, "a shared device") for parts in check_list(outcomes, "outcomes")]
     shares, settled = check_shares(numbered(weights, "weights"))
     _check_fit(shares, outcome_parts)

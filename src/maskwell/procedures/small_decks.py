@@ -10,7 +10,7 @@ from itertools import chain
 
 import numpy as np
 
-from maskwell.core.arguments import Flag, Real, WholeNumber, as_count, check_kind, list_of
+from maskwell.core.arguments import Flag, Real, as_count, check_kind
 from maskwell.core.exact import common_denominator, to_text
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
@@ -41,7 +41,6 @@ def bounded_deck(
     """
     check_kind(Design, design=design)
     check_kind(Flag, not_less_private=not_less_private)
-    sizes = None if sizes is None else list_of(WholeNumber, sizes, "sizes")
     allowed = _sizes(most, sizes)
     columns = columns_of(design)
     if common_denominator(chain.from_iterable(columns)) in allowed:

@@ -246,7 +246,6 @@ def _shared(outcomes: Iterable[tuple[Number, Iterable[DesignOrPath]]], *, allow_
     return shared(
         [weight for weight, _ in pairs],
         [check_coded(_read_all(designs), "a shared device") for _, designs in pairs],
-        shared_device=True,
         allow_unidentifiable=allow_unidentifiable,
     )
 

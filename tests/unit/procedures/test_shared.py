@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from maskwell import Categories
 from maskwell.designs import Kronecker
 from maskwell.designs.coded import CodedDesign
-from maskwell.errors import InputError, NotIdentifiableError, ParameterError
+from maskwell.errors import InputError, NotIdentifiableError
 from maskwell.procedures.counted_draws import kuk
 from maskwell.procedures.forced_answers import forced
 from maskwell.procedures.joint_answers import shared
@@ -22,7 +22,7 @@ TRUTH, OPPOSITE = warner(1), warner(0)
 def one_card(p: Fraction | str, questions: int = 2, *, allow: bool = False) -> CodedDesign:
     p = Fraction(p)
     outcomes = [[TRUTH] * questions, [OPPOSITE] * questions]
-    return shared([p, 1 - p], outcomes, shared_device=True, allow_unidentifiable=allow)
+    return shared([p, 1 - p], outcomes, allow_unidentifiable=allow)
 
 
 @given(st.fractions(min_value=0, max_value=1, max_denominator=50))
@@ -49,7 +49,7 @@ def test_outcomes_that_are_themselves_random_or_rectangular() -> None:
     """A draw decides between two devices of the same reports; the second question always uses its own."""
     decks = [kuk("0.8", "0.2", 2), kuk("0.6", "0.4", 2)]
     own = forced("1/2", "1/4", "1/4")
-    design = shared(["1/2", "1/2"], [[deck, own] for deck in decks], shared_device=True)
+    design = shared(["1/2", "1/2"], [[deck, own] for deck in decks])
     mixed = sum(np.array(deck.matrix()) for deck in decks) / 2
     assert design.matrix() == pytest.approx(np.kron(mixed, own.matrix()))
     assert "warning" not in design.provenance
@@ -57,9 +57,6 @@ def test_outcomes_that_are_themselves_random_or_rectangular() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ParameterError, match="draw of its own") as caught:
-        shared(["3/4", "1/4"], [[TRUTH, TRUTH], [OPPOSITE, OPPOSITE]], shared_device=False)
-    assert "Kronecker" in caught.value.hint
     other = warner(1).with_labels(Categories.of(["ja", "nein"]))
     cases = [
         (["3/4"], [[TRUTH, TRUTH], [OPPOSITE, OPPOSITE]]),
@@ -71,7 +68,7 @@ def test_bad_input() -> None:
     ]
     for weights, outcomes in cases:
         with pytest.raises(InputError) as caught:
-            shared(weights, outcomes, shared_device=True)
+            shared(weights, outcomes)
         assert caught.value.hint
     with pytest.raises(NotIdentifiableError):
         one_card("1/2")

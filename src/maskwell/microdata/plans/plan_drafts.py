@@ -12,7 +12,7 @@ from textwrap import wrap
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind, check_option, list_of
+from maskwell.core.arguments import check_option, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, check_probability, to_decimal
 from maskwell.core.phrases import magnitude, one_line, shorten
@@ -130,12 +130,6 @@ def starting_plan(
     record; ``unit`` is a column that may name households, and why. Keys are guessed where none are given: columns of
     few categories with usual names, as long as there are some four records for each combination.
     """
-    tables = list_of(CellTable, tables, "tables")
-    check_kind(str, path=path, plan=plan)
-    check_kind(Mapping | None, telling=telling)
-    check_kind(tuple | None, unit=unit)
-    check_option("method", method, tuple(_MIXED))
-    unique, others = list_of(str, unique, "unique"), list_of(str, others, "others")
     bound = check_probability(match, "match", open_=True)
     counted = [*tables]
     bodies = any(_BODY.search(table.columns[0]) for table in counted)

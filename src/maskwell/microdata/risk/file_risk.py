@@ -11,14 +11,9 @@ import numpy as np
 
 from maskwell.core.arguments import (
     Array,
-    Flag,
     Real,
-    RealNumber,
-    as_real,
     check_counts,
-    check_kind,
     check_level,
-    list_of,
 )
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import Parity
@@ -54,20 +49,9 @@ def assess_risk(
     key are in cell y, an intruder who counts there identifies one of them with ``N_xy / N_x`` times the probability of
     one who knows y as well. Source: derived. With ``parities`` of randomized keys the risk is an upper bound.
     """
-    check_kind(RealNumber | None, threshold=threshold)
-    threshold = None if threshold is None else as_real(threshold, "threshold")
-    check_kind(Flag, weights=weights)
-    check_kind(Mapping | None, parities=parities)
-    seen = None if seen is None else list_of(str, seen, "seen")
-    check_kind(CellTable, table=table)
-    stages = list_of(Stage, stages, "stages")
-    check_kind(CellTable | None, released=released)
-    check_kind(str, intruder=intruder)
     against = intruder_named(intruder)
     check_level(level)
-    keys = tuple(dict.fromkeys(list_of(str, keys, "keys")))
-    if not keys:
-        raise ParameterError("no-keys-are-given")
+    keys = tuple(dict.fromkeys(keys))
     known = (*keys, *(unchanged_columns(stages, keys) if seen is None else seen))
     finer = table.project(needed_columns(stages, known))
     table = table.project(needed_columns(stages, keys))

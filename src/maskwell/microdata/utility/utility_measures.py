@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, check_kind
+from maskwell.core.arguments import Array, Real
 from maskwell.core.phrases import shorten
 from maskwell.core.verdicts import at_least, below, largest
 from maskwell.designs.design import Design
@@ -277,9 +277,6 @@ def compare_regressions(
     formula: str, original: Any, released: Any, *, designs: Mapping[str, Design] | None = None, missing: str = "drop"
 ) -> RegressionComparison:
     """Fit one formula to a file and to its release: as released, and by :func:`regress` where ``designs`` are given."""
-    check_kind(str, missing=missing)
-    check_kind(Mapping | None, designs=designs)
-    check_kind(str, formula=formula)
     assigned = [Assignment.of(name, design) for name, design in (designs or {}).items()]
     first, second = (
         fit_model_table(read_model_frame(data, formula, [], missing=missing, randomized_columns=False))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Real, check_kind, list_of
+from maskwell.core.arguments import Real
 from maskwell.core.cells import CellTable
 from maskwell.core.display import Result
 from maskwell.core.documents import json_form
@@ -123,10 +123,7 @@ def assess_utility(
     changed: Mapping[str, float] | None = None,
 ) -> UtilityReport:
     """What stages do to the variables of a file and to pairs of them, before and after the draw."""
-    tables = list_of(CellTable, before, "before")
-    released = None if after is None else list_of(CellTable, after, "after")
-    stages = list_of(Stage, stages, "stages")
-    check_kind(Mapping | None, changed=changed)
+    tables, released = [*before], None if after is None else [*after]
     names = {name: stage for stage in stages for name in stage.moved}
     variables = {
         name: _variable(name, stage, stages, tables, released, (changed or {}).get(name))

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.documents import version_text
 from maskwell.core.exact import rounded, to_decimal
 from maskwell.core.percentages import in_percent
@@ -37,8 +36,6 @@ MOST_PAIRS = 16  # pairs of columns whose association a report draws
 
 def release_page(release: AnyRelease, *, signed: Sequence[tuple[str, str]] = ()) -> str:
     """The whole page as text; ``signed`` are names and SHA-256 hashes of the files that it is signed for."""
-    check_kind(AnyRelease, release=release)
-    signed = [tuple(one) for one in list_of(tuple, signed, "signed")]
     figures = _figures(release)
     randomized = in_words([name for stage in release.stages for name in stage.moved])
     utility = release.utility

@@ -41,8 +41,6 @@ TOLD = 3  # reports of each truth that are told in words
 
 def plot_matrix(stage: Stage, *, labels: Labels | None = None) -> Picture:
     """The matrix of one randomization: where the records of each state go."""
-    check_kind(Labels | None, labels=labels)
-    check_kind(Stage, stage=stage)
     whole = len(stage.states) <= WHOLE and len(stage.outputs) <= WHOLE
     return _whole_matrix(stage, labels) if whole else _large(stage, labels)
 

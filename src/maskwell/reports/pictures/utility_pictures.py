@@ -115,7 +115,6 @@ def _v(v: float | None) -> str:
 
 def plot_inflation(utility: UtilityReport) -> Picture:
     """By which factor the variances of shares grow: the least and the most inflated category of each variable."""
-    check_kind(UtilityReport, utility=utility)
     known = drawn_variables(utility)
     if not known:
         raise InputError("no-inflation-is-known-of-any")

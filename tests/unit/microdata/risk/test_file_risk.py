@@ -141,7 +141,6 @@ def test_contributions_of_variables_and_levels_and_percentiles() -> None:
 @together(
     ("call", "error", "said"),
     [
-        (lambda: assess_risk(TOWNS, []), ParameterError, "no keys"),
         (lambda: assess_risk(TOWNS, ["sex"]), ParameterError, "no column 'sex'"),
         (lambda: assess_risk(TOWNS, ["job"], weights=True), ParameterError, "no weights"),
         (lambda: assess_risk(TOWNS, ["job"], intruder="nobody"), ParameterError, "any-look"),
