@@ -14,7 +14,6 @@ from maskwell.microdata.matrices import Bounds, lower_until, method1, optimal_ma
 from maskwell.microdata.matrices.match_caps import method1_for_match
 from maskwell.microdata.matrices.matrix_algebra import blockwise
 from maskwell.microdata.matrices.matrix_checks import recover_counts
-from maskwell.planning.sample_allocation import allocate_samples
 from maskwell.reports.pictures.revelation import plot_revealed
 
 YES_NO = mw.Categories.of(["yes", "no"])
@@ -60,10 +59,7 @@ def counted(tables: Any, **options: Any) -> Any:
         (lambda: method1(["1e-200", 1], "1/2"), "of too different sizes"),
         (lambda: method1([3, 2], "1/2", blocks=[[1], [2]]), "an element of blocks cannot be a label"),
         (lambda: recover_counts(method1([3, 2], "1/2"), [1, 2, 3]), "3 counts for 2 categories"),
-        (
-            lambda: allocate_samples([COIN, COIN], [0.5, 0.5], wanted=0, n=100, costs=[HUGE, 1]),
-            "a cost is too large",
-        ),
+        (lambda: mw.sample_size([mw.planning.Stratum("a", 1, COIN, [1, 0], HUGE)], margin=0.1), "a cost is too large"),
         (lambda: plot_revealed(-1), "parity = -1 is below 1"),
         (lambda: mw.Sampling(population=range(10**12)), "too many elements"),
         (lambda: mw.ReleasePlan.of(protect=range(10**12)), "must be a list"),

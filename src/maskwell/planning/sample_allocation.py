@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
@@ -17,7 +18,7 @@ from maskwell.core.exact import Number
 from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError
 from maskwell.planning.order import check_same_categories
-from maskwell.planning.stratum_allocation import FEWEST, Allocation, Division, check_costs, check_names
+from maskwell.planning.stratum_allocation import FEWEST, Allocation, Division, check_names
 
 MOST_STEPS = 20_000
 GAP = 1e-12
@@ -35,15 +36,11 @@ def allocate_samples(
     margin: Number | None = None,
     level: Number = 0.95,
     names: Sequence[str] | None = None,
-    costs: Sequence[Number] | None = None,
 ) -> Allocation:
-    """The division among samples that gives the least variance of one number.
-
-    ``wanted`` is the code of a category, or coefficients of shape (k,). Costs decide about the division for a margin.
-    """
+    """The least variance of one number among samples: ``wanted`` is a category's code, or coefficients, shape (k,)."""
     if (n is None) == (margin is None):
         raise ParameterError("one-of-n-and-margin-says", n=n, margin=margin)
-    samples = _Samples.of(list_of(Design, designs, "designs"), pi, wanted, costs, names, priced=n is None)
+    samples = _Samples.of(list_of(Design, designs, "designs"), pi, wanted, names)
     sure = check_level(level)
     return samples.allocation(samples.for_n_or_margin(n, margin, sure), sure, gap=samples.best[1])
 
@@ -62,10 +59,7 @@ class _Samples(Division):
         designs: Sequence[Design],
         pi: Sequence[float] | Real,
         estimand: int | Sequence[float] | Real,
-        costs: Sequence[Number] | None,
         names: Sequence[str] | None = None,
-        *,
-        priced: bool,
     ) -> _Samples:
         if not designs:
             raise ParameterError("no-design-is-given")
@@ -73,9 +67,6 @@ class _Samples(Division):
             check_same_categories(designs[0], design)
         shares = designs[0].check_distribution(as_floats(pi, "pi"))
         c = _coefficients(estimand, designs[0].k)
-        money = check_costs([1] * len(designs) if costs is None else costs)
-        if len(money) != len(designs):
-            raise ParameterError("costs-for-samples", money_count=len(money), designs_count=len(designs))
         rows = np.vstack([design.matrix() for design in designs])
         left = c - rows.T @ np.linalg.lstsq(rows.T, c, rcond=None)[0]
         if np.abs(left).max() > 1e-9 * np.abs(c).max():  # c is no combination of the rows of all designs
@@ -85,8 +76,8 @@ class _Samples(Division):
             a=c - c @ shares,
             names=_check_labels(names, len(designs)),
             designs=tuple(designs),
-            costs=money,
-            priced=priced,
+            costs=(Fraction(1),) * len(designs),
+            priced=False,
             plain=np.full(len(designs), 1 / len(designs)),
         )
 
