@@ -248,11 +248,6 @@ class ByColumns(CodedDesign):
         flat = np.asarray(x, dtype=np.float64).reshape(-1, self.k)
         return np.asarray((self._csc @ flat.T).T).reshape(*np.shape(x)[:-1], self.m)
 
-    def forward_squared(self, x: Real) -> Real:
-        """``(P * P) x`` along the last axis."""
-        flat = np.asarray(x, dtype=np.float64).reshape(-1, self.k)
-        return np.asarray((self._csc.power(2) @ flat.T).T).reshape(*np.shape(x)[:-1], self.m)
-
     def forward_adjoint(self, x: Real) -> Real:
         """``P' x`` along the last axis."""
         flat = np.asarray(x, dtype=np.float64).reshape(-1, self.m)

@@ -90,16 +90,6 @@ class CodedDesign(Design):
             widest = max(widest, *(float(np.abs(some - other).sum(axis=1).max()) for other in columns[start:]))
         return widest
 
-    def forward_squared(self, x: Real) -> Real:
-        """P with squared entries applied to the last axis of ``x``: what variances of counted reports are made of."""
-        self._check_size(ENTRY_LIMIT)
-        total, reports = np.zeros((*np.shape(x)[:-1], self.m)), np.arange(self.m)
-        batch = max(1, ENTRY_WORK // self.m)
-        for start in range(0, self.k, batch):
-            truths = np.arange(start, min(self.k, start + batch))
-            total += x[..., truths] @ (self.entries(reports, truths) ** 2).T
-        return total
-
     @abstractmethod
     def backward(self, x: Real) -> Real:
         """L applied to the last axis of ``x``: shape (..., m) to (..., k), where L P = I."""
@@ -308,10 +298,6 @@ class WrittenOut(CodedDesign):
     def forward(self, x: Real) -> Real:
         """``P x`` along the last axis."""
         return np.asarray(x @ self._P.T)
-
-    def forward_squared(self, x: Real) -> Real:
-        """``(P * P) x`` along the last axis."""
-        return np.asarray(x @ (self._P**2).T)
 
     def forward_adjoint(self, x: Real) -> Real:
         """``P' x`` along the last axis."""

@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Real, as_list, as_whole, check_kind
+from maskwell.core.arguments import Real, as_list, check_kind
 from maskwell.core.categories import Categories
-from maskwell.core.exact import Number, Parity, safe_below, to_float, to_text
+from maskwell.core.exact import Parity, to_float, to_text
 from maskwell.designs.dense import Dense
 from maskwell.designs.design import Design
 from maskwell.errors import NotIdentifiableError, ParameterError
@@ -49,18 +49,6 @@ def posterior(design: Design, prior: Real | None = None) -> Real:
     after = np.full(joint.shape, np.nan)
     np.divide(joint, total, out=after, where=total > 0)
     return after
-
-
-def posterior_of(design: Design, report: Hashable, prior: Real | None = None) -> Real:
-    """The same for one report, by its label, or by its code where no label is a whole number."""
-    after, outputs = posterior(design, prior), design.outputs
-    if isinstance(outputs, Categories):
-        beliefs = after[outputs.find(report, "report")]
-    else:
-        beliefs = after[as_whole(report, "report", high=design.m - 1)]
-    if np.isnan(beliefs).any():
-        raise ParameterError("report-cannot-occur-under-this-prior", report=report)
-    return np.asarray(beliefs)
 
 
 @dataclass(frozen=True)
@@ -186,18 +174,3 @@ def jeopardy(design: Design) -> Jeopardy:
         raise NotIdentifiableError("the-design-carries-no-information")
     a, b = (a, b) if a > b else (1 - a, 1 - b)
     return Jeopardy(a / b if b else math.inf, (1 - b) / (1 - a) if a < 1 else math.inf)
-
-
-def from_jeopardy(u: Number, v: Number, categories: Categories) -> Dense:
-    """The yes-or-no design in which a yes speaks u fold for the first category and a no v fold for the second."""
-    check_kind(Categories, categories=categories)
-    return Jeopardy(_above_one(u, "u"), _above_one(v, "v")).design(categories)
-
-
-def _above_one(value: Number, name: str) -> Parity:
-    if isinstance(value, float) and value == math.inf:
-        return math.inf
-    bound = safe_below(value, name)
-    if bound <= 1:
-        raise ParameterError("is-not-above-1", name=name, value=value)
-    return bound

@@ -80,7 +80,7 @@ def sample_size(
     one = _for_estimate if power is None and against is None else _for_test
     if isinstance(designs, Design | str | os.PathLike):
         return one(read_design(designs), asked)
-    check_kind(Sequence | Mapping, designs=designs)
+    check_kind(Design | Sequence | Mapping, designs=designs)
     names = [*map(str, designs)] if isinstance(designs, Mapping) else None
     several = [*(designs.values() if isinstance(designs, Mapping) else designs)]
     if not several:

@@ -21,10 +21,6 @@ from maskwell.errors import (
     UnknownCategoryError,
     WrongTypeError,
 )
-from maskwell.planning.sample_size import plan_sample
-from maskwell.privacy.posterior_probabilities import posterior_of
-from maskwell.procedures.decks import make_deck
-from maskwell.procedures.realisation import make_device
 
 COLUMNS_SUM = [[0.75, 0.5], [0.25, 0.5]]
 KINDS: dict[str, Callable[[Any], Any]] = {"list": list, "NumPy": np.array, "frame": pd.DataFrame}
@@ -35,12 +31,10 @@ TAKE_DESIGNS: dict[str, Callable[[Any], Any]] = {
     "compare": lambda given: mw.compare(given, given),
     "certify": mw.certify,
     "posterior": mw.privacy.posterior,
-    "posterior_of": lambda given: posterior_of(given, 0),
     "hazard": lambda given: mw.privacy.hazard(given, [0]),
     "audit": mw.audit,
-    "make_deck": make_deck,
-    "make_device": make_device,
-    "plan_sample": lambda given: plan_sample(given, n=100),
+    "device": mw.device,
+    "sample_size": lambda given: mw.sample_size(given, n=100),
 }
 
 

@@ -15,7 +15,6 @@ from maskwell.errors import NotIdentifiableError, ParameterError, UnknownCategor
 from maskwell.privacy import AverageSecurity, hazard, jeopardy, posterior
 from maskwell.privacy.criteria import average_security_bound, posterior_range
 from maskwell.privacy.design_audit import audit, average_security, wear_out
-from maskwell.privacy.posterior_probabilities import from_jeopardy, posterior_of
 
 WEIGHTS = st.lists(st.integers(1, 50), min_size=3, max_size=3)
 
@@ -61,8 +60,6 @@ def test_rows_of_any_size_and_reports_that_cannot_occur() -> None:
     identity = Uniform.of(1, numbered(2))
     after = posterior(identity, np.array([1.0, 0.0]))
     assert after[0].tolist() == [1, 0] and np.isnan(after[1]).all()
-    with pytest.raises(ParameterError, match="cannot occur"):
-        posterior_of(identity, 1, np.array([1.0, 0.0]))
     with pytest.raises(ValueError, match="distribution"):
         posterior(identity, np.array([0.5, 0.6]))
 
@@ -147,10 +144,6 @@ def test_there_and_back(a: Fraction, b: Fraction, pi: float) -> None:
 
 
 def test_the_ends_and_bad_input() -> None:
-    assert from_jeopardy(math.inf, math.inf, YES_NO).exact_matrix() == [[1, 0], [0, 1]]
-    assert from_jeopardy(math.inf, 4, YES_NO).exact_matrix()[0] == [Fraction(3, 4), 0]
-    with pytest.raises(ParameterError, match="u = 1 is not above 1"):
-        from_jeopardy(1, 2, YES_NO)
     with pytest.raises(ParameterError, match="two categories and two reports"):
         jeopardy(Dense.of([["0.2", "0.5"], ["0.3", "0.3"], ["0.5", "0.2"]]))
     with pytest.raises(NotIdentifiableError, match="no information"):
