@@ -101,8 +101,8 @@ def bibliography(root: Path) -> set[str]:
     return set(re.findall(r"^@\w+\{(\w+),", (root / "docs/references.bib").read_text(encoding="utf-8"), re.MULTILINE))
 
 
-MOST_NAMES = 40
-"""At the door."""
+MOST_NAMES, MOST_PUBLIC = 40, 124
+"""At the door, and at all faces together."""
 
 
 def imports_for_editors(root: Path, face: str) -> dict[str, str]:
@@ -140,6 +140,12 @@ def test_no_public_name_is_the_name_of_its_file(face: str, root: Path) -> None:
 def test_few_names_stand_at_the_door() -> None:
     assert len(dir(maskwell)) <= MOST_NAMES
     assert dir(maskwell) == sorted(maskwell.__all__)
+    assert sum(map(len, faces().values())) <= MOST_PUBLIC, "close a name that the door answers"
+
+
+def test_a_name_of_the_door_stands_there_alone() -> None:
+    offered = [name for names in faces().values() for name in names]
+    assert sorted(name for name in maskwell.__all__ if offered.count(name) > 1) == []
 
 
 def test_every_public_name_is_on_a_page_of_names(root: Path) -> None:
