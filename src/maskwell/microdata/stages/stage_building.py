@@ -347,7 +347,7 @@ class _Counted:
         raise PlanError(
             "does-not-keep" if external else "does-not-keep-the-of-this",
             where=self.where,
-            method="a matrix from the counts of another file" if external else self.protection.method,
+            method=self.protection.method,
             words="sums of weights" if to_keep == "weights" else "counts",
         )
 

@@ -199,7 +199,7 @@ def test_counts_of_another_file_make_a_matrix_that_tells_nothing_of_this_one_and
     shift = matrix(stage) @ stage.counts - stage.counts
     np.testing.assert_allclose(shift, [-0.65, 1.45, -0.80], atol=1e-9)
     assert isinstance(stage.design, Sparse)
-    with pytest.raises(PlanError, match="another file does not keep the counts of this file"):
+    with pytest.raises(PlanError, match="another file does not keep this file's counts"):
         build_stages(ReleasePlan.of([{**protect, "invariance": "counts"}]), {("x",): table}, count_external(read))
     other = tmp_path / "last_year.csv"
     other.write_text("x\n" + "a\n" * 50 + "b\n" * 30)
