@@ -289,7 +289,7 @@ REFUSED: dict[str, tuple[list[str], Counts, dict[str, Any], type[MaskwellError],
     "a released combination without a linked label": (
         *(["x", "group"], {("1", "X"): 3, ("2", "Y"): 4}),
         {"protect": [{**UNIFORM, "linked": "group"}], "codebook": {"x": ["1", "2", "3"]}},
-        *(PlanError, "no record has a value of 'group'", "3"),
+        *(PlanError, "has no value of 'group'", "3"),
     ),
     "everything excluded": (["x"], AB, {"protect": [{**METHOD1, "exclude": ["a", "b"]}]}, PlanError, NO_RECORD, ""),
     "nothing but missing values": (
