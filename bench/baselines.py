@@ -10,7 +10,7 @@ CHUNK = 1 << 16
 
 
 def uniform_plain(codes: np.ndarray, k: int, gamma: float, rng: np.random.Generator) -> np.ndarray:
-    """Gamma-diagonal in two lines: keep with probability p, else one of all categories."""
+    """K-ary randomized response in two lines: keep with probability p, else one of all categories."""
     p = (gamma - 1) / (gamma - 1 + k)
     return np.where(rng.random(len(codes)) < p, codes, rng.integers(0, k, len(codes)))
 

@@ -64,7 +64,7 @@ def minimax() -> Line:
 
 def lines() -> Iterator[Line]:
     """All lines, in order."""
-    yield profile(Uniform.from_epsilon(2, Categories.numbered(30)), "gamma-diagonal k = 30", "1 s")
+    yield profile(Uniform.from_epsilon(2, Categories.numbered(30)), "k-ary randomized response k = 30", "1 s")
     yield profile(_dense(35, 30), "dense 35 x 30", "1 s")
     yield bootstrap()
     yield minimax()

@@ -34,7 +34,7 @@ def _designs() -> dict[str, Design]:
     categories = Categories.numbered(MILLION)
     coin, part = Uniform.from_gamma(3, Categories.numbered(2)), Uniform.from_gamma(3, Categories.numbered(10_000))
     return {
-        "gamma-diagonal": Uniform.from_epsilon(1, categories),
+        "k-ary randomized response": Uniform.from_epsilon(1, categories),
         "subset": Subset.from_epsilon(1, categories, size=minimax_size(MILLION, Demand.from_epsilon(1))),
         "RAPPOR": Unary.rappor_from_epsilon(1, categories),
         "optimised unary": Unary.oue_from_epsilon(1, categories),

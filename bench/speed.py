@@ -52,7 +52,7 @@ def random_bytes() -> Line:
     return Line("random bytes", f"AES-CTR {aes:.1f} GB/s", f"PCG64 {pcg:.2f} GB/s", "")
 
 
-def gamma_diagonal() -> Line:
+def k_ary() -> Line:
     """k = 16, epsilon = 1, from one-byte codes."""
     n, k = 10**7, 16
     design, codes, rng = Uniform.from_epsilon(1, Categories.numbered(k)), _codes(n, k), np.random.default_rng(1)
@@ -67,7 +67,7 @@ def gamma_diagonal() -> Line:
     share = seconds["bytes"] / seconds["ours"]
     plain, tuned = seconds["plain"] / seconds["ours"], seconds["tuned"] / seconds["ours"]
     return Line(
-        "randomize, gamma-diagonal k = 16",
+        "randomize, k-ary randomized response k = 16",
         f"{n / seconds['ours'] / 1e6:.0f} M rows/s",
         f"{share:.0%} of the speed of its random bytes; {plain:.1f} x plain NumPy/PCG64, {tuned:.1f} x tuned",
         "40 %; 5 x",
@@ -232,7 +232,7 @@ def help_time() -> Line:
 def lines() -> Iterator[Line]:
     """All lines, in order."""
     yield random_bytes()
-    yield gamma_diagonal()
+    yield k_ary()
     yield dense()
     yield sparse(20, 5, "50 M rows/s")
     yield sparse(10**6, 5, "")

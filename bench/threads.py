@@ -14,7 +14,7 @@ from maskwell.designs import Dense, Subset, Unary, Uniform
 def main() -> None:
     P = np.random.default_rng(2).dirichlet(np.ones(256), 256).T
     designs = {
-        "gamma-diagonal k = 16": (Uniform.from_epsilon(1, Categories.numbered(16)), 3 * 10**7),
+        "k-ary randomized response k = 16": (Uniform.from_epsilon(1, Categories.numbered(16)), 3 * 10**7),
         "dense 256 x 256": (Dense.of(P), 10**7),
         "subset k = 64": (Subset.from_epsilon(1, Categories.numbered(64), size=17), 2 * 10**6),
         "unary k = 64": (Unary.oue_from_epsilon(1, Categories.numbered(64)), 2 * 10**6),

@@ -260,7 +260,7 @@ def _of_the_best() -> list[Statement]:
         ),
         Statement(
             "Theorem 4.4",
-            "the γ-diagonal design has the largest trace, kγ/(γ+k−1)",
+            "k-ary randomized response has the largest trace, kγ/(γ+k−1)",
             "k = 3, γ = 2; bound by linear program",
             f"trace {trace:.4g}, no design above {bound:.4g}",
             math.isclose(trace, 1.5) and math.isclose(bound, 1.5, rel_tol=1e-9),
@@ -276,7 +276,7 @@ def _of_the_best() -> list[Statement]:
             "section 4.2",
             "for known π the best design comes from a linear program; often it is this one",
             "π = (.5, .3, .2), γ = 3, mutual information",
-            f"γ-diagonal, {informed.value:.7f} nats",
+            f"k-ary randomized response, {informed.value:.7f} nats",
             informed.design == mw.designs.Uniform.from_gamma(3, numbered(3)),
         ),
         Statement(

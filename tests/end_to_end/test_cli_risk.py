@@ -1,9 +1,12 @@
 """``maskwell risk``: who is found in a file, and in its release."""
 
 import csv
+import errno
 import json
+import os
 import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -132,6 +135,28 @@ def test_pictures_and_records(released: Path) -> None:
     assert len(rows) == 308 and float(rows[0]["before"]) == 1
     assert float(rows[0]["after"]) == pytest.approx(content["after"]["max_risk"])
     refused("risk", "people.csv", "--keys", "town,job", "--records", "r.csv", saying="r.csv")
+
+
+def test_pictures_and_records_are_written_together_or_not_at_all(
+    released: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = os.replace, list[Any]()
+
+    def full(*args: Any) -> None:
+        calls.append(args)
+        if len(calls) == 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(*args)
+
+    outputs = [Path("both.svg"), Path("both.csv")]
+    for one in outputs:
+        one.write_bytes(b"old")
+    monkeypatch.setattr(os, "replace", full)
+    line = ["risk", "people.csv", "--keys", "town,job", *RECEIPT, "--plot", "both.svg", "--records", "both.csv"]
+    assert "No space left" in run(*line, "--force", status=2).err
+    assert len(calls) == 3 and [one.read_bytes() for one in outputs] == [b"old", b"old"]
+    run(*line, "--force")
+    assert all(len(one.read_bytes()) > 100 for one in outputs)
 
 
 def test_bad_input_is_named(released: Path) -> None:

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from maskwell import release as publish
 from maskwell.cli.main import main as command_line
-from maskwell.core import atomic
+from maskwell.core import atomic, renames
 
 STEPS = ("rename", "replace", "link", "unlink", "mkdir", "rmdir", "fsync", "fchmod", "chmod")
 NEED_SPACE = {"open", "write", "mkdir", "fsync", "link", "rename"}
@@ -50,7 +50,7 @@ def main() -> None:
     for step in STEPS:
         setattr(os, step, _watched(step, getattr(os, step), strike))
     io.open = _watched_open(io.open, strike)  # type: ignore[assignment]  # what Path.open and Path.write_text call
-    atomic._is_renamed = _watched("rename", atomic._is_renamed, strike)
+    renames._is_renamed = _watched("rename", renames._is_renamed, strike)
     atomic._new_file = lambda place: _new_file(place, strike)
     try:
         with _no_file_beyond(int(moment)) if what == "FSIZE" else nullcontext():

@@ -70,6 +70,26 @@ def test_values_are_given_for_every_field(root: Path) -> None:
     assert missing == []
 
 
+WIDTH, NUMBERED, VALUE = 100, "[[protect]] number 1", "xxxxxx"
+"""Characters of a line of an error, what names a table of a plan in it, and what stands for each value."""
+
+
+def test_errors_of_a_table_of_a_plan_are_lines_of_a_terminal(root: Path) -> None:
+    """As they are shown, with short values: the table is named by the sentence, or before it."""
+    long = []
+    for place, code, call in said(root):
+        entry, of_a_table = catalogue(root)[code], place.startswith("protection.py")
+        if not ast.unparse(call.func).endswith("PlanError") or not (of_a_table or "{where}" in entry["text"]):
+            continue
+        before = "error: " if "{where}" in entry["text"] else f"error: {NUMBERED}: "
+        for line in (before + entry["text"], "hint: " + entry.get("hint", "")):
+            parts = string.Formatter().parse(line)
+            values = {None: "", "where": NUMBERED}
+            shown = "".join(literal + values.get(name, VALUE) for literal, name, *_ in parts)
+            long += [(len(shown), code, shown)] if len(shown) > WIDTH else []
+    assert long == []
+
+
 def test_no_sentence_for_python_names_an_option_of_the_command_line(root: Path) -> None:
     wrong = []
     for code, entry in catalogue(root).items():

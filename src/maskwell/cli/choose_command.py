@@ -50,8 +50,8 @@ class Asked:
 def choose(asked: Asked) -> None:
     """Choose a design for a privacy demand: all designs ranked, one recommended, and how many respondents it needs.
 
-    Subset selection of the best size adds least variance. The gamma-diagonal design is recommended where it needs at
-    most 5 % more respondents, because a report is one category.
+    Subset selection of the best size adds least variance. K-ary randomized response is recommended where it
+    needs at most 5 % more respondents, because a report is one category.
 
     With --answers, repeated: several questions for each person under one demand, each with a device of its own or all
     of them as one question.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import Any
 
 import click
@@ -49,7 +48,7 @@ def risk(asked: Asked) -> int:
     With --receipt the same is said of the release: what is expected, and with --released what came out. With --design
     it says what an intruder infers from randomized reports; without, values are taken as true.
     """
-    from maskwell.core.atomic import atomic_file, check_output
+    from maskwell.core.atomic import check_output
     from maskwell.reports.report import Report
     from maskwell.verbs.risk import risk as risk_of
 
@@ -67,16 +66,11 @@ def risk(asked: Asked) -> int:
     picture = opt.plot_content(asked.plot, result.plot)
     content = result.to_dict(contributions=asked.contributions) if asked.as_json else {}
     report = Report() if asked.as_json else result.to_report(contributions=asked.contributions)
-    written: dict[str, str] = {}
-    with ExitStack() as files:  # the picture gets its name only when the records are written
-        for name, (path, drawn) in picture.items():
-            plotted = files.enter_context(atomic_file(path, force=asked.force, inputs=inputs))
-            plotted.write(drawn)
-            plotted.flush()
-            written[name] = path
-        if asked.records is not None:
-            result.write_records(asked.records, force=asked.force)
-            written["records_file"] = asked.records
+    if asked.records is None:
+        written = opt.write_plot(picture, force=asked.force, inputs=inputs)
+    else:
+        result.write_records(asked.records, force=asked.force, beside=dict(picture.values()))
+        written = {name: path for name, (path, _) in picture.items()} | {"records_file": asked.records}
     if asked.as_json:
         print_json(content | written)
     else:

@@ -32,11 +32,11 @@ from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from maskwell.collection.database import AWAY
-from maskwell.collection.intake import TOKEN, BusyError, Intake, from_small_json, read_submission
+from maskwell.collection.intake import TOKEN, BusyError, Intake, read_submission
 from maskwell.collection.settings import Settings
 from maskwell.collection.store import Store
 from maskwell.collection.stored_survey import NoSurveyError, StoredSurvey, Verdict
-from maskwell.core.documents import from_json
+from maskwell.core.documents import from_json, from_small_json
 from maskwell.errors import MaskwellError, ReportError
 
 T = TypeVar("T")

@@ -236,16 +236,7 @@ class Desk:
             return _summary(target)
 
     def _about(self, stored: StoredSurvey) -> dict[str, Any]:
-        survey = stored.survey
-        return {
-            "code": stored.code,
-            "title": survey.title[survey.languages[0]],
-            "state": stored.state,
-            "reports": self.store.size(stored),
-            "owners": self.store.owners(stored),
-            "fingerprint": survey.fingerprint,
-            "path": f"/s/{stored.code}",
-        }
+        return {**self.store.about(stored, owners=self.store.owners(stored)), "path": f"/s/{stored.code}"}
 
 
 def read_survey(path: str | Path) -> tuple[Survey, str]:

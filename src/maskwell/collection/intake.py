@@ -6,7 +6,6 @@ One thread of each process writes, and an acknowledgement follows the transactio
 from __future__ import annotations
 
 import asyncio
-import json
 import queue
 import re
 import threading
@@ -36,22 +35,6 @@ class BusyError(ReportError):
     """More reports wait than are written in a few seconds."""
 
     code = "busy"
-
-
-def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError("a key is repeated")
-    return members
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
-# What a body of a few kilobytes says: quicker than ``core.documents.from_json``, whose further faults (numbers without
-# bounds, half characters) cannot stand in a submission, as every value is compared with what it may be.
-from_small_json = json.JSONDecoder(object_pairs_hook=_no_repeats, parse_constant=_no_constant).decode
 
 
 def read_submission(stored: StoredSurvey, body: Any) -> Submission:

@@ -208,15 +208,8 @@ class Programs:
         return self.accounts.visible(session, request.path_params["code"], *roles)[0]
 
     def _about(self, stored: StoredSurvey) -> dict[str, Any]:
-        survey = stored.survey
-        return {
-            "code": stored.code,
-            "title": survey.title[survey.languages[0]],
-            "state": stored.state,
-            "reports": self.service.store.size(stored),
-            "fingerprint": survey.fingerprint,
-            "address": f"{self.service.settings.address}/s/{stored.code}",
-        }
+        service = self.service
+        return {**service.store.about(stored), "address": f"{service.settings.address}/s/{stored.code}"}
 
 
 async def _field(request: Request, name: str, largest: int = LARGEST_BODY) -> Any:

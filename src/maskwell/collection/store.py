@@ -338,6 +338,18 @@ class Store(Database):
             chosen = sa.select(holdings.c.size).where(holdings.c.survey == stored.id)
             return int(connection.execute(chosen).scalar_one())
 
+    def about(self, stored: StoredSurvey, **more: Any) -> dict[str, Any]:
+        """What is said of a survey wherever it is listed."""
+        survey = stored.survey
+        return {
+            "code": stored.code,
+            "title": survey.title[survey.languages[0]],
+            "state": stored.state,
+            "reports": self.size(stored),
+            **more,
+            "fingerprint": survey.fingerprint,
+        }
+
     def counted(self, stored: StoredSurvey) -> int:
         """How many of them are counted: all, or fewer where the survey shows its results in steps."""
         with self.reader.connect() as connection:

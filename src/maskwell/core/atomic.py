@@ -7,7 +7,6 @@ What a killed run left is found by the next that writes to the same place (:mod:
 from __future__ import annotations
 
 import errno
-import functools
 import os
 import shutil
 import stat
@@ -23,14 +22,12 @@ from typing import BinaryIO, cast
 from maskwell.core.arguments import Flag, check_kind, check_path
 from maskwell.core.leftovers import clear_leftovers, is_locked, partial_name, throw_away
 from maskwell.core.phrases import in_language
+from maskwell.core.renames import rename_new, sync, sync_folder
 from maskwell.errors import DataFileError, InputError
 
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what the system says where there is no room
 TRIES = 10
 OWNER_ONLY = 0o600
-_HERE = -100  # AT_FDCWD: paths start from the working folder
-_NO_REPLACE = 1
-_UNKNOWN = {errno.ENOSYS, errno.EINVAL, errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP}
 _UMASK = threading.Lock()
 
 
@@ -59,7 +56,7 @@ def atomic_files(
     mode: int = 0o666,
     again: str | None = None,
 ) -> Iterator[list[BinaryIO]]:
-    """The same for several files: the first gets its name only when all of them are complete and on the disk."""
+    """The same for several files: all get their names, or none, once all of them are complete and on the disk."""
     check_outputs(paths, force=force, inputs=inputs, again=again)
     owner = os.getpid()
     with ExitStack() as stack:
@@ -70,9 +67,7 @@ def atomic_files(
                 return
             for output in outputs:
                 output.settle(like, mode)
-            streams_first = sorted(outputs, key=lambda one: isinstance(one, _Partial))  # they fail more easily
-            for output in streams_first:
-                output.finish(force=force, again=again)
+            _name_all(outputs, force=force, again=_again(again))
         except OSError as error:
             if isinstance(error, BrokenPipeError) and "-" in paths:
                 raise
@@ -159,15 +154,15 @@ def _link(path: Path, handle: int) -> None:
 def name_folder(partial: Path, target: Path, *, over_empty: bool = False) -> None:
     """Bring a partial folder to the disk, then give it its name; nothing but an empty folder is replaced."""
     for place in sorted(partial.rglob("*")):
-        _sync(place)
-    _sync(partial)
+        sync(place)
+    sync(partial)
     if over_empty and target.is_dir():
         if os.name == "nt":
             target.rmdir()
         partial.rename(target)  # fails unless it is empty
     else:
         rename_new(partial, target)
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def allowed_mode(most: int) -> int:
@@ -220,7 +215,7 @@ def check_output(
     if _is_shown_already(status):
         raise DataFileError("the-output-is-where-messages", path=path)
     if stat.S_ISREG(status.st_mode) and not force:
-        raise _exists(path, again)
+        raise _exists(path, _again(again))
 
 
 def _found(path: Path) -> os.stat_result | None:
@@ -261,9 +256,13 @@ def _is_same(a: Path, b: Path) -> bool:
         return os.path.realpath(a) == os.path.realpath(b)
 
 
-def _exists(path: str | Path, again: str | None) -> DataFileError:
-    again = again or in_language("--force", "force=True")
+def _exists(path: str | Path, again: str) -> DataFileError:
     return DataFileError("the-output-exists", path_shown=path, again=again, path=str(path))
+
+
+def _again(again: str | None) -> str:
+    """What has an output replaced that exists."""
+    return again or in_language("--force", "force=True")
 
 
 def _cannot_write(path: str, error: OSError) -> DataFileError:
@@ -296,7 +295,11 @@ class _Spool:
     def settle(self, like: str | Sequence[str] | None, mode: int) -> None:
         self.file.seek(0)
 
-    def finish(self, *, force: bool, again: str | None) -> None:
+    def finish(self, naming: _Naming) -> None:
+        self._copy()
+        naming.back.callback(naming.stay.append, "standard output" if self.path == "-" else str(self.path))
+
+    def _copy(self) -> None:
         if self.path == "-":
             shutil.copyfileobj(self.file, sys.stdout.buffer, 1 << 20)
             sys.stdout.buffer.flush()
@@ -315,26 +318,73 @@ class _Partial:
     path: str | Path
     target: Path
     file: BinaryIO
+    old: Path
+    """Another name for the file that is replaced, until all outputs have their names."""
 
     def settle(self, like: str | Sequence[str] | None, mode: int) -> None:
         self.file.flush()
         _open_up(self.file, self.target, like, mode)
         os.fsync(self.file.fileno())
 
-    def finish(self, *, force: bool, again: str | None) -> None:
+    def finish(self, naming: _Naming) -> None:
+        made = os.fstat(self.file.fileno())
         if os.name == "nt":
             self.file.close()  # an open file cannot be renamed there; elsewhere it keeps its lock until it has its name
-        place = Path(self.file.name)
-        if force:
-            if os.path.lexists(self.target) and not stat.S_ISREG(self.target.lstat().st_mode):
-                raise OSError("something else than a file has taken its name")
+        place, replaces = Path(self.file.name), naming.force and os.path.lexists(self.target)
+        if replaces and not stat.S_ISREG(self.target.lstat().st_mode):
+            raise OSError("something else than a file has taken its name")
+        if replaces and naming.several:
+            self._keep_old()
+        naming.back.callback(self._take_back, naming, made, replaces=replaces)
+        if naming.force:
             place.replace(self.target)
         else:
             try:
                 rename_new(place, self.target)
             except FileExistsError as error:
-                raise _exists(self.path, again) from error
-        _sync_folder(self.target.parent)
+                raise _exists(self.path, naming.again) from error
+        sync_folder(self.target.parent)
+
+    def _keep_old(self) -> None:
+        try:
+            os.link(self.target, self.old)
+        except OSError as error:  # without links it stays replaced, and that is said
+            if error.errno in FULL_DISK:
+                raise
+
+    def _take_back(self, naming: _Naming, made: os.stat_result, *, replaces: bool) -> None:
+        try:
+            if os.path.lexists(self.target) and os.path.samestat(self.target.lstat(), made):
+                self.old.replace(self.target) if replaces else self.target.unlink()
+                sync_folder(self.target.parent)
+        except OSError:
+            naming.stay.append(str(self.path))
+
+
+@dataclass(frozen=True)
+class _Naming:
+    """Outputs that are given their names together: how to take back those that have theirs, and which had to stay."""
+
+    force: bool
+    again: str
+    several: bool
+    back: ExitStack
+    stay: list[str]
+
+
+def _name_all(outputs: Sequence[_Spool | _Partial], *, force: bool, again: str) -> None:
+    """Give all outputs their names, or none; the error says what could not be taken back."""
+    naming = _Naming(force, again, len(outputs) > 1, ExitStack(), [])
+    try:
+        with naming.back:
+            for output in sorted(outputs, key=lambda one: isinstance(one, _Partial)):  # streams fail more easily
+                output.finish(naming)
+            naming.back.pop_all()
+    except (OSError, DataFileError) as error:
+        if not naming.stay:
+            raise
+        written, fault = " and ".join(naming.stay), _reason(error) if isinstance(error, OSError) else error.message
+        raise DataFileError("only-some-outputs-were-written", written=written, fault=fault, again=again) from error
 
 
 @contextmanager
@@ -353,7 +403,7 @@ def _opened(path: str | Path) -> Iterator[_Spool | _Partial]:
 def _partial_file(path: str | Path) -> Iterator[_Partial]:
     target = Path(os.path.realpath(path))
     clear_leftovers(target)
-    owner, tried = os.getpid(), list[Path]()
+    owner, tried, old = os.getpid(), list[Path](), partial_name(target)
     file: BinaryIO | None = None
     try:
         for _ in range(TRIES):
@@ -364,12 +414,12 @@ def _partial_file(path: str | Path) -> Iterator[_Partial]:
             file.close()  # somebody took it for a leftover in the moment before it was locked
         else:
             raise OSError("temporary files disappear")
-        yield _Partial(path, target, file)
+        yield _Partial(path, target, file, old)
     finally:
         if os.getpid() == owner:
             if file is not None and os.name == "nt":
                 file.close()  # there, an open file cannot be thrown away
-            throw_away(tried)
+            throw_away([*tried, old])
         elif file is not None:  # in a copy made by a fork, what is still to be written is the other one's business
             with Path(os.devnull).open("wb") as nowhere:
                 os.dup2(nowhere.fileno(), file.fileno())
@@ -410,66 +460,3 @@ def _status(path: str | Path) -> os.stat_result | None:
     except (OSError, ValueError):
         return None
     return status if stat.S_ISREG(status.st_mode) else None
-
-
-# ---- giving them their names
-
-
-def rename_new(place: Path, target: Path) -> None:
-    """Give a file or folder its name; a FileExistsError where something has it, even since a moment ago."""
-    if _is_renamed(place, target):
-        return
-    if os.name != "nt" and not place.is_dir():
-        try:
-            os.link(place, target)
-        except FileExistsError:
-            raise
-        except OSError:  # a file system without links
-            pass
-        else:
-            place.unlink()
-            return
-    if os.path.lexists(target):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
-    place.rename(target)
-
-
-def _is_renamed(place: Path, target: Path) -> bool:
-    """Ask the system for what the standard library has no word for; False where it does not know it either."""
-    call = _renameat2()
-    if call is None or call(_HERE, os.fsencode(place), _HERE, os.fsencode(target), _NO_REPLACE) == 0:
-        return call is not None
-    import ctypes
-
-    code = ctypes.get_errno()
-    if code in _UNKNOWN:
-        return False
-    raise OSError(code, os.strerror(code), str(target))
-
-
-@functools.cache
-def _renameat2() -> Callable[..., int] | None:
-    try:
-        import ctypes
-
-        function = ctypes.CDLL(None, use_errno=True).renameat2
-    except (ImportError, OSError, AttributeError, TypeError):
-        return None
-    function.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
-    return cast(Callable[..., int], function)
-
-
-def _sync(place: Path) -> None:
-    if os.name == "nt" and place.is_dir():
-        return  # Windows gives no handle of a folder
-    handle = os.open(place, os.O_RDONLY if place.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _sync_folder(place: Path) -> None:
-    """Bring a new name to the disk, where the system lets us; the output is complete in any case."""
-    with suppress(OSError):
-        _sync(place)

@@ -1,4 +1,4 @@
-"""Uniform (gamma-diagonal, k-ary) design: every wrong report is equally likely, gamma times less than the truth.
+"""K-ary randomized response: every wrong report is equally likely, gamma times less than the truth.
 
     P = ((gamma - 1) I + J) / (gamma + k - 1)
 
@@ -31,7 +31,7 @@ from maskwell.errors import ParameterError
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Uniform(TruthOrFixed):
-    """The gamma-diagonal design.
+    """K-ary randomized response (GRR, k-RR).
 
     >>> design = Uniform.from_gamma(3, Categories.of(["yes", "no"]))   # Warner's device, three cards in four
     >>> design.matrix().tolist()

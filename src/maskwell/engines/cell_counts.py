@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from maskwell.core.arguments import Array, Flag, Real, as_list, check_kind, list_of
-from maskwell.core.atomic import atomic_file
+from maskwell.core.atomic import atomic_files
 from maskwell.core.cells import CellTable
 from maskwell.core.groups import LARGEST_KEY, KeyFinder, joint_keys, possible_cells, separate_codes
 from maskwell.core.labels import sorted_levels
@@ -370,8 +370,12 @@ def write_cell_values(
     identity: str | None = None,
     declared: bool = True,
     force: bool = False,
+    beside: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Write for each record of a file the values of its cell, with its id or else its number, from 1."""
+    """Write for each record of a file the values of its cell, with its id or else its number, from 1.
+
+    The files ``beside`` it are written with it, or none.
+    """
     arrow = require()
     with Rows.of(path).open_stored(table.columns) as source:
         finder = RowCells(source, path, table, declared=declared)
@@ -379,9 +383,11 @@ def write_cell_values(
         schema = arrow.schema([named, *(arrow.field(name, arrow.float64()) for name in values)])
         rows = 0
         with (
-            atomic_file(output, force=force, inputs=[path], like=path) as file,
+            atomic_files([output, *(beside or {})], force=force, inputs=[path], like=path) as (file, *others),
             open_sink(file, output, schema) as sink,
         ):
+            for other, content in zip(others, (beside or {}).values(), strict=True):
+                other.write(content)
             for batch in source.batches():
                 cells = finder.find(batch)
                 ids = np.arange(rows + 1, rows + len(batch) + 1) if identity is None else batch.column(identity)

@@ -47,11 +47,6 @@ class Candidate:
         return cast(Unary, self.design).share_variance_of(self.estimator, pi)
 
     @property
-    def spoken(self) -> str:
-        """The label as part of a sentence."""
-        return "the gamma-diagonal design" if self.family == "k-ary" else self.label
-
-    @property
     def wire_bits(self) -> int:
         """Bits of a report as it is stored and sent: whole bytes."""
         return 8 * int(np.asarray(self.design.empty_reports(1)).nbytes)
@@ -60,9 +55,9 @@ class Candidate:
         return f"Candidate({self.label!r}, {self.design!r})"
 
 
-def gamma_diagonal(categories: Categories, demand: Demand) -> Candidate:
+def k_ary(categories: Categories, demand: Demand) -> Candidate:
     """One category is reported."""
-    return Candidate("k-ary", "gamma-diagonal", "k-ary", _make("k-ary", categories, demand))
+    return Candidate("k-ary", "k-ary randomized response", "k-ary", _make("k-ary", categories, demand))
 
 
 def minimax_subset(categories: Categories, demand: Demand) -> Candidate:
@@ -152,9 +147,7 @@ def frontier(
     if not demands:
         raise ParameterError("no-demand-was-given")
     labels = Categories.numbered(k)
-    columns = [
-        (minimax_subset(labels, one), gamma_diagonal(labels, one), *unary_encodings(labels, one)) for one in demands
-    ]
+    columns = [(minimax_subset(labels, one), k_ary(labels, one), *unary_encodings(labels, one)) for one in demands]
     lines = tuple(_line(list(column), k, respondents) for column in zip(*columns, strict=True))
     exact = [gamma_of(demand) for demand in demands]
     sizes = np.array([minimax_size(k, gamma) for gamma in exact])

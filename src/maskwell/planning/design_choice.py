@@ -1,7 +1,7 @@
 """Choosing a design for k categories and a privacy demand: the ranked table, and a recommendation with its reason.
 
 Source: [NayakZhai2019, section 3.2] for the minimax design, [ChaiNayak2018, Theorem 4.4 and Proposition 4.1] for the
-gamma-diagonal one, which is taken where it needs at most 5 % more respondents: that rule is ours.
+k-ary randomized response, which is taken where it needs at most 5 % more respondents: that rule is ours.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from maskwell.core.verdicts import at_most, largest
 from maskwell.designs.design import Design, check_two
 from maskwell.errors import ParameterError
 from maskwell.notes import Note
-from maskwell.planning.candidates import Candidate, gamma_diagonal, matching_diversity, minimax_subset, unary_encodings
+from maskwell.planning.candidates import Candidate, k_ary, matching_diversity, minimax_subset, unary_encodings
 from maskwell.planning.extremal import LIMIT, extremal_design
 from maskwell.planning.respondent_variance import SIMPLE, Sampling
 from maskwell.planning.sample_size import (
@@ -259,7 +259,7 @@ def _lines(
 ) -> tuple[list[Option], list[str]]:
     """All lines, ranked, those that cannot be compared last; and what else must be said."""
     prior = None if shares is None else aim.at
-    diagonal, subset = gamma_diagonal(categories, demand), minimax_subset(categories, demand)
+    diagonal, subset = k_ary(categories, demand), minimax_subset(categories, demand)
     best = diagonal if minimax_size(len(categories), demand) == 1 else subset
     candidates = [*dict.fromkeys([diagonal, best]), *unary_encodings(categories, demand)]
     extremal, notes = (None, []) if shares is None else _extremal(shares, demand, categories, candidates)
@@ -292,7 +292,7 @@ def _note(candidate: Candidate, best: Candidate) -> str:
     if candidate.family == "extremal":
         return "optimal for the assumed shares only"
     if candidate.estimator is not None:
-        return f"its reports with no or all bits tell nothing; {best.spoken} adds less variance"
+        return f"its reports with no or all bits tell nothing; {best.label} adds less variance"
     return "adds the least variance in the worst case" if candidate is best else ""
 
 
@@ -307,7 +307,7 @@ def _extremal(
     alike = (one for one in known if (one.design.kind, one.design.outputs) == (design.kind, design.outputs))
     same = next(alike, None)
     if same is not None:
-        return None, [f"the extremal design for the assumed shares is {same.spoken}"]
+        return None, [f"the extremal design for the assumed shares is {same.label}"]
     return Candidate("extremal", "extremal, for these shares", "extremal", design), []
 
 

@@ -23,7 +23,7 @@ from maskwell.designs.design import Design
 from maskwell.errors import ParameterError
 from maskwell.estimation.binomial_counts import Part
 from maskwell.notes import Note
-from maskwell.planning.candidates import gamma_diagonal
+from maskwell.planning.candidates import k_ary
 from maskwell.planning.design_choice import choose
 from maskwell.planning.sample_size import check_margin, check_n, margin_of, needed_n
 from maskwell.planning.set_sizes import gamma_of
@@ -150,22 +150,22 @@ def plan_questions(
 
 
 def _separate(questions: Sequence[Categories], gamma: Fraction) -> tuple[Design, ...]:
-    """Gamma-diagonal designs with the root of gamma, rounded down, so that the product is no more than gamma."""
+    """K-ary randomized response with the root of gamma, rounded down, so that the product is no more than gamma."""
     root = root_below(gamma, len(questions), resolution(gamma, max(map(len, questions))))
     if root <= 1:
         raise ParameterError(
             "gamma-for-questions-leaves-nothing", gamma=Printed(to_float(gamma)), questions_count=len(questions)
         )
-    return tuple(gamma_diagonal(one, Demand.from_gamma(root)).design for one in questions)
+    return tuple(k_ary(one, Demand.from_gamma(root)).design for one in questions)
 
 
 def _together(labels: Mapping[str, Categories], demand: Demand) -> Design | None:
-    """The better of two designs for all combinations, gamma-diagonal or recommended; None where these are too many."""
+    """For all combinations, k-ary randomized response or a better design; None where these are too many."""
     count = prod(map(len, labels.values()))
     if count > COMBINATIONS:
         return None
     combinations = Categories.of(list(product(*(one.labels for one in labels.values()))))
-    designs = [gamma_diagonal(combinations, demand).design, choose(count, demand, categories=combinations).design]
+    designs = [k_ary(combinations, demand).design, choose(count, demand, categories=combinations).design]
     best = min(designs, key=lambda one: max(_of_sums(one, tuple(labels.values()))))
     return best.with_provenance(variables=list(labels))
 

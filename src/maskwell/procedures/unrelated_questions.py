@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, check_probability
@@ -37,15 +38,7 @@ def simmons(p: Number, beta: Number | None = None, *, allow_unidentifiable: bool
         return builders.one_of_two(
             chances, builders.with_unrelated(), "simmons", p, samples=SIMMONS_SAMPLES, **builders.of_pairs(SENSITIVE)
         )
-    beta = check_probability(beta, "beta")
-    return builders.of_two_reports(
-        p + (1 - p) * beta,
-        (1 - p) * beta,
-        "simmons",
-        {"p": p, "beta": beta},
-        needs="p above 0",
-        allow_unidentifiable=allow_unidentifiable,
-    )
+    return _with_known_share("simmons", p, beta, allow_unidentifiable=allow_unidentifiable)
 
 
 def soberanis_cruz(p: Number, beta: Number, *, allow_unidentifiable: bool = False) -> Dense:
@@ -56,15 +49,15 @@ def soberanis_cruz(p: Number, beta: Number, *, allow_unidentifiable: bool = Fals
     answers with p = 0.7 and beta = 0.5.
     """
     p, beta = check_probability(p, "p"), check_probability(beta, "beta")
-    return builders.of_two_reports(
-        p + (1 - p) * beta,
-        (1 - p) * beta,
-        "soberanis-cruz",
-        {"p": p, "beta": beta},
-        needs="p above 0",
-        allow_unidentifiable=allow_unidentifiable,
-        same_as=f"simmons --p {p} --beta {beta}",
-    )
+    same = f"simmons --p {p} --beta {beta}"
+    return _with_known_share("soberanis-cruz", p, beta, allow_unidentifiable=allow_unidentifiable, same_as=same)
+
+
+def _with_known_share(family: str, p: Fraction, beta: Number, **notes: Any) -> Dense:
+    """The sensitive question, or one whose share of yes is known."""
+    known = check_probability(beta, "beta")
+    chances, given = (p + (1 - p) * known, (1 - p) * known), {"p": p, "beta": known}
+    return builders.of_two_reports(*chances, family, given, needs="p above 0", **notes)
 
 
 def devore(p: Number, *, allow_unidentifiable: bool = False) -> Dense:

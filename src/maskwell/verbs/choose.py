@@ -53,7 +53,7 @@ def choose(
 
     >>> choice = choose(categories=["never", "once", "often"], epsilon=1)
     >>> choice.design.inputs.labels, choice.recommended.label
-    (('never', 'once', 'often'), 'gamma-diagonal')
+    (('never', 'once', 'often'), 'k-ary randomized response')
     """
     labels = read_categories(categories, k)
     if labels is None:

@@ -111,11 +111,14 @@ class RiskResult(Result):
         """The risks of every record, in the order of the file; columns as in ``report.per_cell``."""
         return risks_of_cells(self.report, cells_of_records(self.rows, self.report.table))
 
-    def write_records(self, output: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the risks of every record of a file to a file of its kind."""
+    def write_records(
+        self, output: str | os.PathLike[str], *, force: bool = False, beside: Mapping[str, bytes] | None = None
+    ) -> None:
+        """Write the risks of every record of a file to a file of its kind, and files ``beside`` it with it or none."""
         if self.rows.path is None:
             raise ParameterError("the-table-is-in-memory")
-        write_cell_values(self.rows.path, os.fspath(output), self.report.table, self.report.per_cell, force=force)
+        told, output = self.report, os.fspath(output)
+        write_cell_values(self.rows.path, output, told.table, told.per_cell, force=force, beside=beside)
 
     @property
     def _unknown(self) -> bool:

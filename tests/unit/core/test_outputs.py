@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from maskwell.core import atomic
+from maskwell.core import renames
 from maskwell.core.atomic import atomic_file, atomic_files, check_outputs, name_folder, partial_folder, write_files
 from maskwell.errors import DataFileError, MaskwellError
 
@@ -140,7 +140,7 @@ def no_links(*_: Any) -> None:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every way to rename without replacing."""
     if request.param != "system call":
-        monkeypatch.setattr(atomic, "_renameat2", lambda: None)
+        monkeypatch.setattr(renames, "_renameat2", lambda: None)
     if request.param == "neither":
         monkeypatch.setattr(os, "link", no_links)
     return str(request.param)
@@ -196,12 +196,12 @@ def test_a_file_and_then_its_folder_are_brought_to_the_disk(tmp_path: Path, monk
         steps.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file")
         real(handle)
 
-    def renamed(*args: Any, real: Callable[..., bool] = atomic._is_renamed) -> bool:
+    def renamed(*args: Any, real: Callable[..., bool] = renames._is_renamed) -> bool:
         steps.append("name")
         return real(*args)
 
     monkeypatch.setattr(os, "fsync", synced)
-    monkeypatch.setattr(atomic, "_is_renamed", renamed)
+    monkeypatch.setattr(renames, "_is_renamed", renamed)
     write(tmp_path / "out")
     assert steps == ["file", "name", "folder"]
     steps.clear()
@@ -229,6 +229,86 @@ def test_a_disk_that_is_full_at_the_last_moment(tmp_path: Path, monkeypatch: pyt
         write_files({"first": (str(old), b"new"), "second": (str(tmp_path / "second"), b"new")}, force=True)
     assert "make room" in caught.value.hint
     assert old.read_bytes() == b"old" and names(tmp_path) == ["old"]
+
+
+def fails_at(name: str, number: int, code: int, patch: pytest.MonkeyPatch) -> None:
+    """Let the system refuse one call, counted from 1, of those that give names; later ones may take them back."""
+    real, calls = getattr(os, name), list[Any]()
+
+    def called(*args: Any, **options: Any) -> Any:
+        calls.append(args)
+        if len(calls) == number:
+            raise OSError(code, os.strerror(code))
+        return real(*args, **options)
+
+    patch.setattr(os, name, called)
+
+
+OLD_ONES = {"a": b"old a", "b": b"old b"}
+TWO = ({}, {"a": b"old a"}, {"b": b"old b"}, OLD_ONES)
+
+
+@pytest.mark.parametrize("old", TWO, ids=["none replaced", "first", "second", "both"])
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_where_the_second_output_gets_no_name_the_first_is_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: dict[str, bytes], code: int
+) -> None:
+    for name, content in old.items():
+        (tmp_path / name).write_bytes(content)
+    with monkeypatch.context() as patch:
+        fails_at("replace", 2, code, patch)
+        with pytest.raises(DataFileError, match=os.strerror(code)) as caught:
+            write_files({name: (str(tmp_path / name), b"new") for name in "ab"}, force=True)
+    assert ("nothing was written" in caught.value.hint) == (code == errno.ENOSPC)
+    assert {place.name: place.read_bytes() for place in tmp_path.iterdir()} == old
+    write_files({name: (str(tmp_path / name), b"new") for name in "ab"}, force=True)
+    assert {place.name: place.read_bytes() for place in tmp_path.iterdir()} == dict.fromkeys("ab", b"new")
+    assert {(tmp_path / name).stat().st_nlink for name in "ab"} == {1}
+
+
+@pytest.mark.usefixtures("way")
+def test_new_outputs_appear_together_or_not_at_all(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in "abc"]
+    with pytest.raises(DataFileError, match="b exists"), atomic_files(paths):
+        paths[1].write_bytes(b"somebody else's")
+    assert names(tmp_path) == ["b"] and paths[1].read_bytes() == b"somebody else's"
+
+
+def test_an_output_that_cannot_be_taken_back_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, content in OLD_ONES.items():
+        (tmp_path / name).write_bytes(content)
+    fails_at("replace", 2, errno.ENOSPC, monkeypatch)
+    monkeypatch.setattr(os, "link", no_links)  # so that the old file cannot be kept
+    with pytest.raises(DataFileError, match=r"No space left.* already written: .*/a\n") as caught:
+        write_files({name: (str(tmp_path / name), b"new") for name in "ab"}, force=True)
+    assert "nothing was written" not in caught.value.hint and "force=True" in caught.value.hint
+    assert {place.name: place.read_bytes() for place in tmp_path.iterdir()} == {"a": b"new", "b": b"old b"}
+
+
+def test_what_a_pipe_got_is_named_where_the_file_beside_it_gets_no_name(tmp_path: Path) -> None:
+    pipe, file = tmp_path / "pipe", tmp_path / "file"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with (
+            pytest.raises(DataFileError, match=r"already written: .*pipe\n"),
+            atomic_files([file, pipe]) as (_, stream),
+        ):
+            write(file, meanwhile=lambda: stream.write(b"all of it"))  # somebody else's
+        assert os.read(reader, 100) == b"all of it" and names(tmp_path) == ["file", "pipe"]
+    finally:
+        os.close(reader)
+
+
+def test_pages_of_a_picture_are_saved_together_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from maskwell import plots
+
+    picture = plots.plot_revealed(3)
+    monkeypatch.setattr(type(picture), "contents", lambda _, path: {f"{path}": b"1", f"{path}-2": b"2"})
+    fails_at("replace", 2, errno.ENOSPC, monkeypatch)
+    with pytest.raises(DataFileError, match="No space left"):
+        picture.save(tmp_path / "p.svg")
+    assert names(tmp_path) == []
 
 
 def test_two_outputs_need_two_names(tmp_path: Path) -> None:

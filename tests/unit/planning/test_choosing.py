@@ -131,7 +131,7 @@ def test_the_extremal_design_is_listed_for_assumed_shares_unless_it_is_there_alr
     assert named["extremal"].rank == 2
     assert named["extremal"].added_variance == pytest.approx(8.5)
     assert "assumed shares only" in named["extremal"].note
-    assert "gamma-diagonal" in choose(3, 3, pi=["0.5", "0.3", "0.2"]).notes[0]
+    assert "k-ary randomized response" in choose(3, 3, pi=["0.5", "0.3", "0.2"]).notes[0]
     assert "subset selection of size 2" in choose(6, Demand.from_epsilon("0.7"), pi=[Fraction(1, 6)] * 6).notes[0]
     assert "14" in choose(20, 3, pi=[Fraction(1, 20)] * 20).notes[0]
 

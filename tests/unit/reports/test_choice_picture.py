@@ -45,7 +45,7 @@ def test_lines_hold_the_error_of_one_share() -> None:
 def test_the_table_says_what_beats_what() -> None:
     rows = {row[0]: row for row in plot_frontier(10, demand=ONE).rows}
     assert rows["minimax subset selection"][-1] == ""
-    assert rows["gamma-diagonal"][-1] == ""
+    assert rows["k-ary randomized response"][-1] == ""
     beaten = [row for row in rows.values() if row[-1]]
     assert len(beaten) == 6
     assert {row[-1] for row in beaten} == {"minimax subset selection"}
@@ -53,9 +53,9 @@ def test_the_table_says_what_beats_what() -> None:
 
 def test_one_design_under_two_names_is_one_line() -> None:
     rows = plot_frontier(3, demand=ONE).rows
-    assert rows[0][0] == "gamma-diagonal"
+    assert rows[0][0] == "k-ary randomized response"
     assert "minimax subset selection" not in {row[0] for row in rows}
-    assert {row[-1] for row in rows[1:]} == {"gamma-diagonal"}
+    assert {row[-1] for row in rows[1:]} == {"k-ary randomized response"}
 
 
 def test_the_recommended_design_is_told_with_its_reason() -> None:

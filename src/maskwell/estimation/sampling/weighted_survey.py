@@ -29,7 +29,6 @@ from maskwell.estimation.outside_estimates import chance_given_truth
 from maskwell.estimation.sampling.recovery import (
     Calibrated,
     LineScores,
-    Reading,
     RecoveredScores,
     Recovery,
     readings_of,
@@ -42,32 +41,26 @@ from maskwell.estimation.sampling.survey_estimate import SurveyEstimate, empty_d
 from maskwell.estimation.share_estimate import diagonal
 
 
-def cells_of_rows(
-    reports: Any,
-    design: Design | Mapping[Any, Design],
-    plan: Sampling,
-    *,
-    domains: Any = None,
-    samples: Any = None,
-    inverse: LeftInverse | None = None,
-) -> tuple[Cells, tuple[Reading, ...]]:
-    """The cells of the rows of a sample, and how the reports of each of its samples are read."""
-    if not isinstance(design, Mapping):
-        if samples is not None:
-            raise InputError("samples-are-told-apart-but-there")
-        readings = readings_of([design], inverse)
-        if not isinstance(design, CodedDesign):
-            bits = reports_of(design, reports) if isinstance(reports, Reports) else split_sets(reports, design.k)
-            design.tally(Reports(design.fingerprint, design.k, "bits", bits))  # refuses sets that it never reports
-            if plan.joint_inclusion is not None:
-                raise ReportError("set-reports-with-pairwise-probabilities")
-            held = np.unpackbits(bits, axis=1, count=design.k, bitorder="little")
-            return Cells.of_sets(held, domain=domains, **plan.columns(len(held))), readings
-        if isinstance(reports, Reports):
-            codes = np.asarray(check_codes(reports_of(design, reports)), dtype=np.int64)
-        else:
-            codes = np.asarray(codes_of(design.outputs, reports), dtype=np.int64)
-        return Cells.of(codes, domain=domains, **plan.columns(len(codes))), readings
+def _cells_of_design(reports: Any, design: Design, plan: Sampling, domains: Any) -> Cells:
+    """The cells of rows that all used one design."""
+    if not isinstance(design, CodedDesign):
+        bits = reports_of(design, reports) if isinstance(reports, Reports) else split_sets(reports, design.k)
+        design.tally(Reports(design.fingerprint, design.k, "bits", bits))  # refuses sets that it never reports
+        if plan.joint_inclusion is not None:
+            raise ReportError("set-reports-with-pairwise-probabilities")
+        held = np.unpackbits(bits, axis=1, count=design.k, bitorder="little")
+        return Cells.of_sets(held, domain=domains, **plan.columns(len(held)))
+    found = (
+        check_codes(reports_of(design, reports)) if isinstance(reports, Reports) else codes_of(design.outputs, reports)
+    )
+    codes = np.asarray(found, dtype=np.int64)
+    return Cells.of(codes, domain=domains, **plan.columns(len(codes)))
+
+
+def _cells_of_samples(
+    reports: Any, design: Mapping[Any, Design], plan: Sampling, domains: Any, samples: Any
+) -> tuple[Cells, list[Design]]:
+    """The cells of rows of several samples, and the design that each sample used."""
     if samples is None:
         raise InputError("designs-and-no-samples", design_count=len(design))
     group = Factor.of(samples, "samples")
@@ -78,9 +71,8 @@ def cells_of_rows(
         raise LabelError(
             "no-row-of-the-samples-which", unused=listed(map(repr, unused), len(unused), 40), samples=unused
         )
-    readings = readings_of(used, inverse)
     codes = _codes_by_sample(used, reports, group)
-    return Cells.of(codes, domain=domains, sample=group, **plan.columns(len(codes))), readings
+    return Cells.of(codes, domain=domains, sample=group, **plan.columns(len(codes))), used
 
 
 def designs_of(labels: Sequence[Any], designs: Mapping[Any, Design]) -> list[Design]:
@@ -160,14 +152,19 @@ def estimate_survey(
     check_kind(Sampling, plan=plan)
     check_kind(LeftInverse | None, inverse=inverse)
     check_kind(RealNumber | None, denominator=denominator)
-    cells, readings = cells_of_rows(reports, design, plan, domains=domains, samples=samples, inverse=inverse)
+    if isinstance(design, Mapping):
+        cells, used = _cells_of_samples(reports, design, plan, domains, samples)
+    elif samples is None:
+        cells, used = _cells_of_design(reports, design, plan, domains), [design]
+    else:
+        raise InputError("samples-are-told-apart-but-there")
     scheme = plan.scheme
     if scheme.replicates is not None and scheme.replicates.rank is None and plan.replicates is not None:
         weights = None if plan.weights is None else as_array(plan.weights, "weights").astype(np.float64)
         replicates = as_array(plan.replicates, "replicate weights").astype(np.float64)
         rank = rank_of_replicates(products_of_replicates(replicates, weights))
         scheme = replace(scheme, replicates=replace(scheme.replicates, rank=rank))
-    return _estimate(Recovery(cells, readings), scheme, denominator)
+    return _estimate(Recovery(cells, readings_of(used, inverse)), scheme, denominator)
 
 
 def estimate_cells(

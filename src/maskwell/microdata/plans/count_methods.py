@@ -28,7 +28,6 @@ from maskwell.microdata.plans.method import (
     Method,
     OpenStates,
     above,
-    demand_option,
     kept_option,
     option,
     up_to_one,
@@ -59,7 +58,7 @@ class Method1(CountMethod):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method2(CountMethod):
+class Method2(given.ByDemand, CountMethod):
     """A first matrix, undone on average by a second one."""
 
     name: ClassVar[str] = "method2"
@@ -70,11 +69,6 @@ class Method2(CountMethod):
     diagonal: Fraction | None = option(up_to_one)
     orientation: str | None = option(read.choice(*given.ORIENTATIONS))
     categories: tuple[tuple[str, ...], ...] | None = given.categories_option()
-    gamma: Fraction | None = demand_option("gamma")
-    epsilon: Fraction | None = demand_option("epsilon")
-    beta: Fraction | None = demand_option("beta")
-    bayes_factor: Fraction | None = demand_option("bayes_factor")
-    rho: tuple[Fraction, Fraction] | None = demand_option("rho")
     invariance: str | None = kept_option()
 
     @classmethod
@@ -168,7 +162,7 @@ class Mixing(CountMethod):
     name: ClassVar[str] = "mixing"
     bounds: ClassVar[tuple[str, ...]] = ("match",)
     match: ClassVar[bool] = True
-    needs_match: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("match",)
     by_counts: ClassVar[bool] = True
     at_once: ClassVar[bool] = True
     weighs_others: ClassVar[bool] = True
@@ -192,7 +186,7 @@ class Lowered(CountMethod):
     name: ClassVar[str] = "lowered"
     bounds: ClassVar[tuple[str, ...]] = Bounds.names()
     match: ClassVar[bool] = True
-    needs_match: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ("match",)
     moves: ClassVar[bool] = True
     capped: ClassVar[bool] = True
     by_counts: ClassVar[bool] = True
@@ -220,7 +214,7 @@ class Optimal(Lowered):
     """The fewest changes under all the bounds, by linear programming."""
 
     name: ClassVar[str] = "optimal"
-    needs_match: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ()
     by_counts: ClassVar[bool] = False
 
     invariance: str | None = kept_option()

@@ -238,17 +238,22 @@ class DesignFile(GivenMethod):
 
 
 @dataclass(frozen=True, kw_only=True)
-class UniformByDemand(GivenMethod):
-    """The truth with one chance, every other category with another, by a demand on privacy."""
-
-    name: ClassVar[str] = "uniform"
-    one_of: ClassVar[tuple[str, ...]] = tuple(DEMANDS)
+class ByDemand(Method):
+    """A method that may follow from a demand on privacy."""
 
     gamma: Fraction | None = demand_option("gamma")
     epsilon: Fraction | None = demand_option("epsilon")
     beta: Fraction | None = demand_option("beta")
     bayes_factor: Fraction | None = demand_option("bayes_factor")
     rho: tuple[Fraction, Fraction] | None = demand_option("rho")
+
+
+@dataclass(frozen=True, kw_only=True)
+class UniformByDemand(ByDemand, GivenMethod):
+    """The truth with one chance, every other category with another, by a demand on privacy."""
+
+    name: ClassVar[str] = "uniform"
+    one_of: ClassVar[tuple[str, ...]] = tuple(DEMANDS)
 
     def promises(self) -> dict[str, Fraction]:
         """The demand is a bound on the parity, where it is an exact number."""

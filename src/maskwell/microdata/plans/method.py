@@ -92,10 +92,8 @@ class Method:
     bounds: ClassVar[tuple[str, ...]] = ()
     # Options or bounds of which exactly one is given; none where the bound on the match stands in for it
     one_of: ClassVar[tuple[str, ...]] = ()
-    needs: ClassVar[tuple[str, ...]] = ()  # Options that must be given
-    # Whether the bound match of the whole release serves where nothing else is given, and whether it must be
-    match: ClassVar[bool] = False
-    needs_match: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ()  # Options that must be given; match may be that of the whole release
+    match: ClassVar[bool] = False  # Whether the bound match of the whole release serves where nothing else is given
     derived: ClassVar[bool] = True  # Whether the matrix is worked out from counts, and so reveals them
     moves: ClassVar[bool] = False  # Whether it can keep a rule about the moves of a variable
     capped: ClassVar[bool] = False  # Whether single categories may have a bound of their own
@@ -136,7 +134,7 @@ class Method:
         options = {key: table.take(key, reader) for key, reader in readers.items() if key in table}
         bounds = {key: table.take(key, read.number) for key in cls.bounds if key in table}
         for key in cls.needs:
-            if key not in options:
+            if key not in options and key != "match":
                 raise cls.lacks(key, table.where)
         named = [key for key in cls.one_of if key in options or key in bounds]
         if len(named) > 1 or (cls.one_of and not named and not cls.match):
@@ -295,6 +293,7 @@ DEMANDS: Mapping[str, Reader[Any]] = {
     "bayes_factor": above(1, strictly=True),
     "rho": _rho,
 }
+
 _BOUNDED = 'for bounds use method = "optimal", or "lowered" for the chance of a match'
 _AS_IT_IS = "its matrix is used as it is, in every record: write it into the matrix"
 _NEEDED = {

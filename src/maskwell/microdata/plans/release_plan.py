@@ -437,7 +437,7 @@ def _check_numbers(plan: ReleasePlan) -> None:
                 i=i,
                 name=method.name,
             )
-        if method.needs_match and plan.match_of(protection) is None:
+        if "match" in method.needs and plan.match_of(protection) is None:
             raise PlanError("protect-number-method-has-no-match", i=i, name=method.name)
 
 

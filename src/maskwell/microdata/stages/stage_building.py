@@ -325,7 +325,7 @@ class _Counted:
         """The bounds of the protection, with the match of the whole release and with caps by place."""
         protection, caps = self.protection, dict[int, Fraction]()
         alone = self.method.follows_match and not protection.bounds.asked() and not protection.caps
-        whole = alone or self.method.needs_match
+        whole = alone or "match" in self.method.needs
         match = self.plan.match_of(protection) if whole else protection.bounds.match
         if protection.caps:  # of a single variable
             levels = [label[0] for label in labels]
@@ -347,7 +347,7 @@ class _Counted:
         raise PlanError(
             "does-not-keep" if external else "does-not-keep-the-of-this",
             where=self.where,
-            method="a matrix from the counts of another file" if external else self.protection.method,
+            method=self.protection.method,
             words="sums of weights" if to_keep == "weights" else "counts",
         )
 

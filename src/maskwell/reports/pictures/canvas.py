@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from maskwell.core.arguments import Array, as_list, as_mapping, as_real, check_kind, check_option
-from maskwell.core.atomic import atomic_file
+from maskwell.core.atomic import write_files
 from maskwell.core.extras import missing_extra
 from maskwell.core.phrases import visible, visible_lines
 from maskwell.errors import DataFileError, LabelError, ParameterError
@@ -184,9 +184,7 @@ class Picture:
 
         Pages after the first are in the same ``.pdf``, or in files with a number: ``shares-2.png``.
         """
-        for name, content in self.contents(path).items():
-            with atomic_file(Path(name), force=True) as file:
-                file.write(content)
+        write_files({name: (name, content) for name, content in self.contents(path).items()}, force=True)
         return Path(path)
 
     def _repr_png_(self) -> bytes | None:

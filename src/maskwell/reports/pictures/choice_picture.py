@@ -112,7 +112,7 @@ def _frontier_at(k: int, demand: Demand | None, n: Number) -> tuple[Frontier, in
 
 
 def _distinct(lines: Sequence[FrontierLine]) -> list[FrontierLine]:
-    """Subset selection left out where it always names one category: then it is the gamma-diagonal design."""
+    """Subset selection left out where it always names one category: then it is k-ary randomized response."""
     subset, diagonal, *others = lines
     same = np.allclose(subset.added_variance, diagonal.added_variance, rtol=SAME)
     return [diagonal, *others] if same else [subset, diagonal, *others]
@@ -160,7 +160,7 @@ def _in_words(curves: Frontier, scene: Scene, demand: Demand | None) -> str:
 
 HEIGHT = 240
 MOST_TICKS = 6
-SHORT = {"minimax subset selection": "minimax subset", "gamma-diagonal": "γ-diagonal"}
+SHORT = {"minimax subset selection": "minimax subset", "k-ary randomized response": "k-ary"}
 HUGE_POWER = 100  # of ten, beyond which a digit before it says nothing
 NEAR = 0.04  # part of the scale below which an arrow would say nothing
 

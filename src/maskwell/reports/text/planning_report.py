@@ -48,7 +48,7 @@ def choice_report(choice: Choice, path: str | None, demand: str) -> Report:
 
 def _choice_answer(choice: Choice, path: str | None) -> str:
     saved = "" if path is None else f" (saved to {path})"
-    first = f"Recommended for {choice.demand.text}: {choice.recommended.candidate.spoken}{saved}."
+    first = f"Recommended for {choice.demand.text}: {choice.recommended.label}{saved}."
     if choice.n is None:
         return first
     which = "each share" if choice.category is None else f"the share of {_named(choice.category)}"

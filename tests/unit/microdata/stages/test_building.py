@@ -199,7 +199,7 @@ def test_counts_of_another_file_make_a_matrix_that_tells_nothing_of_this_one_and
     shift = matrix(stage) @ stage.counts - stage.counts
     np.testing.assert_allclose(shift, [-0.65, 1.45, -0.80], atol=1e-9)
     assert isinstance(stage.design, Sparse)
-    with pytest.raises(PlanError, match="another file does not keep the counts of this file"):
+    with pytest.raises(PlanError, match="another file does not keep this file's counts"):
         build_stages(ReleasePlan.of([{**protect, "invariance": "counts"}]), {("x",): table}, count_external(read))
     other = tmp_path / "last_year.csv"
     other.write_text("x\n" + "a\n" * 50 + "b\n" * 30)
@@ -289,7 +289,7 @@ REFUSED: dict[str, tuple[list[str], Counts, dict[str, Any], type[MaskwellError],
     "a released combination without a linked label": (
         *(["x", "group"], {("1", "X"): 3, ("2", "Y"): 4}),
         {"protect": [{**UNIFORM, "linked": "group"}], "codebook": {"x": ["1", "2", "3"]}},
-        *(PlanError, "no record has a value of 'group'", "3"),
+        *(PlanError, "has no value of 'group'", "3"),
     ),
     "everything excluded": (["x"], AB, {"protect": [{**METHOD1, "exclude": ["a", "b"]}]}, PlanError, NO_RECORD, ""),
     "nothing but missing values": (

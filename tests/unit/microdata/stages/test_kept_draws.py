@@ -164,7 +164,7 @@ def test_a_second_step_needs_the_same_reports(tmp_path: Path) -> None:
     rows = [["1/2", 0, 0], ["1/2", "1/2", 0], [0, "1/2", 1]]
     file = str(tmp_path / "design.json")
     save_design(Dense.of(rows, Categories.of(["a", "b", "c"]), Categories.of(["c", "b", "a"])), file)
-    with pytest.raises(PlanError, match="whose reports are its categories, in the same order"):
+    with pytest.raises(PlanError, match="whose reports are its categories, in order"):
         built(method="design", file=file, again="1/2")
     with pytest.raises(PlanError, match="keeps none"):
         planned(method="sequential", draws="fresh", again="1/2")
