@@ -16,8 +16,7 @@ DESC = "{http://www.w3.org/2000/svg}desc"
 def fixture_pages(root: Path) -> dict[str, Any]:
     """The pictures as the program of the pages makes them, by name."""
     spec = importlib.util.spec_from_file_location("make_images", root / "docs/images/make.py")
-    assert spec is not None
-    assert spec.loader is not None
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return dict(module.pages())

@@ -2,6 +2,7 @@ import csv
 import io
 
 import pytest
+from tests.support.quiet import refused
 
 from maskwell.errors import ParameterError
 from maskwell.reports.pages.paper_tables import Table, in_latex
@@ -65,8 +66,7 @@ def test_only_a_minus_in_front_of_a_number_is_a_minus(text, shown):
 def test_unknown_styles_and_ragged_rows_are_refused():
     with pytest.raises(ParameterError, match="format = 'pdf'"):
         Table(["a"], []).lines("pdf")
-    with pytest.raises(ParameterError, match="a row of 1 cells under 2 headings"):
-        Table(["a", "b"], [["1"]])
+    refused(ParameterError, "a row of 1 cells under 2 headings", Table, ["a", "b"], [["1"]])
 
 
 def test_wide_and_long_tables_are_parted_and_nothing_is_lost():

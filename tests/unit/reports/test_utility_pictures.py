@@ -3,14 +3,13 @@
 import math
 from functools import cache
 
-import numpy as np
 import pytest
 from tests.support.drawings import check_drawing
+from tests.support.quiet import refused
+from tests.support.releases import stage_of
 
 from maskwell.core import CellTable
-from maskwell.designs import Dense
 from maskwell.errors import InputError
-from maskwell.microdata.stages.stage import Stage
 from maskwell.microdata.utility import UtilityReport, assess_utility
 from maskwell.microdata.utility.utility_measures import Association
 from maskwell.plots import Picture, plot_associations, plot_inflation
@@ -19,23 +18,11 @@ BEFORE = CellTable.of(["roof", "income"], {("tile", "low"): 15, ("tile", "high")
 AFTER = CellTable.of(["roof", "income"], {("tile", "low"): 14, ("tile", "high"): 4, ("thatch", "low"): 12})
 
 
-def stage() -> Stage:
-    states = [("thatch",), ("tile",)]
-    return Stage(
-        variables=("roof",),
-        states=states,
-        outputs=states,
-        design=Dense.of([["1/2", "1/4"], ["1/2", "3/4"]]),
-        counts=np.array([10, 20]),
-        cells=np.zeros(2, dtype=np.int64),
-        method="method1",
-        invariance="counts",
-        derived=True,
-    )
+STAGE = stage_of(["roof"], [("thatch",), ("tile",)], [["1/2", "1/4"], ["1/2", "3/4"]], [10, 20])
 
 
 def utility(*, released: bool = True) -> UtilityReport:
-    return assess_utility([BEFORE], [AFTER] if released else None, [stage()])
+    return assess_utility([BEFORE], [AFTER] if released else None, [STAGE])
 
 
 def many() -> UtilityReport:
@@ -82,7 +69,5 @@ def test_those_that_lose_most_come_first_and_the_rest_is_told() -> None:
 
 def test_nothing_to_draw_is_an_error() -> None:
     nothing = UtilityReport({})
-    with pytest.raises(InputError, match="association"):
-        plot_associations(nothing)
-    with pytest.raises(InputError, match="inflation"):
-        plot_inflation(nothing)
+    refused(InputError, "association", plot_associations, nothing)
+    refused(InputError, "inflation", plot_inflation, nothing)

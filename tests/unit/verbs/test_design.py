@@ -18,8 +18,7 @@ def test_a_matrix_is_given_itself_or_by_its_file(tmp_path: Path) -> None:
     from_file = mw.design("matrix", matrix=path)
     assert from_file.inputs.labels == ("yes", "no")
     named = mw.design("matrix", matrix=MATRIX, categories=["yes", "no"], reports=["red", "blue"])
-    assert named.fingerprint == from_file.fingerprint
-    assert named.provenance["family"] == "matrix"
+    assert named.fingerprint == from_file.fingerprint and named.provenance["family"] == "matrix"
 
 
 def test_an_extremal_design_takes_a_demand_in_any_language() -> None:

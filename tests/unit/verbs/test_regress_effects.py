@@ -24,13 +24,9 @@ def table():
 
 
 FORMULAS = [
-    "age",
-    "age + region",
-    "age * region + I(age**2)",
-    "log(age) + C(code)",
-    "poly(age, 2) * C(region, Sum)",
+    "age", "age + region", "age * region + I(age**2)", "log(age) + C(code)", "poly(age, 2) * C(region, Sum)",
     "bs(age, df=4) + flag",
-]
+]  # fmt: skip
 
 
 def by_hand(fitted, table, name, dummy):

@@ -56,8 +56,7 @@ def test_what_a_column_restores_is_what_leaving_each_record_out_gives(values: in
     right, usual = right_by_hand(column, target)
     assert restored(found).share == pytest.approx(right, abs=1e-12)
     assert restored(found).without == pytest.approx(usual, abs=1e-12)
-    assert found.values == len(set(column))
-    assert found.rows == 400
+    assert found.values == len(set(column)) and found.rows == 400
 
 
 def test_chance_is_no_dependence_and_rare_or_missing_values_are_seen() -> None:
@@ -74,8 +73,7 @@ def test_chance_is_no_dependence_and_rare_or_missing_values_are_seen() -> None:
     target[:60] = 3
     column = np.where(target == 3, 9, RANDOM.integers(0, 5, 5_000)).tolist()
     found = restored(facts_of(column, target.tolist()))
-    assert found.gain < 0.1
-    assert found.rare == 1
+    assert found.gain < 0.1 and found.rare == 1
     target[100:160] = 3
     assert restored(facts_of(column, target.tolist())).rare == pytest.approx(0.5)
     # Two fifths have an income of their own, and nobody else to be compared with.
@@ -91,8 +89,7 @@ def test_the_size_of_a_household_is_counted() -> None:
     target = np.repeat(sizes, sizes)
     order = RANDOM.permutation(len(column))
     found = facts_of(column[order].tolist(), target[order].tolist())
-    assert restored(found, "size").share == 1
-    assert restored(found).share == 1
+    assert restored(found, "size").share == 1 and restored(found).share == 1
     assert found.in_groups[1] == (sizes == 1).sum()
     assert found.share_below(5) == pytest.approx((sizes[sizes < 5]).sum() / sizes.sum())
     place = [i for size in sizes for i in range(size)]  # in the household, where the order of the file is kept
@@ -174,8 +171,7 @@ def test_long_columns_are_estimated_in_bounded_memory(monkeypatch: pytest.Monkey
         assert all(table.kept <= 4_096 for table in counter._alone["u"].cells.values())
     (found,) = counter.facts()
     values, counts = np.unique(column, return_counts=True)
-    assert not found.exact
-    assert found.values == pytest.approx(len(values), rel=0.1)
+    assert not found.exact and found.values == pytest.approx(len(values), rel=0.1)
     assert found.share_below(3) == pytest.approx(counts[counts < 3].sum() / n, abs=0.1)
     assert restored(found).share == 1
     assert restored(found).without == pytest.approx(0.55 if frequent else 0.25, abs=0.1)

@@ -94,8 +94,7 @@ def test_the_best_of_several_intruders_is_told_also_of_matrices_that_were_read_a
     for trust in ((1.0,), (0.0,), (1.0, 0.0)):  # nothing of what was learned, too
         monkeypatch.setattr(joined_columns, "TRUST", trust)
         found.append(simulated(stage))
-    assert found[0] != found[1]
-    assert found[2].right == max(found[0].right, found[1].right)
+    assert found[0] != found[1] and found[2].right == max(found[0].right, found[1].right)
     assert found[2].right_surest == max(found[0].right_surest, found[1].right_surest)
     assert found[2] == simulated(stage)  # the same file is judged alike every time
     # Their released states are not the same object as the true ones.
