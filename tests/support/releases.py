@@ -14,12 +14,13 @@ from maskwell.core import Categories, CellTable, SeededRandom
 from maskwell.designs import Dense, Sparse, Uniform
 from maskwell.designs.coded import CodedDesign
 from maskwell.microdata import Assessment, Receipt, Release, ReleasePlan, load_receipt
+from maskwell.microdata.assessment import assess_tables
 from maskwell.microdata.folder.receipt import Group
 from maskwell.microdata.folder.release_folder import check_public, release_folder, write_internal, write_public
 from maskwell.microdata.matrices import method1
 from maskwell.microdata.release_values import AnyRelease, Draw, Origin, ReleasedColumn
 from maskwell.microdata.stages.stage import Stage
-from maskwell.microdata.true_file import TrueFile
+from maskwell.microdata.true_file import TrueFile, tables_of
 from maskwell.microdata.utility import UtilityReport
 
 Row = tuple[Hashable, ...]
@@ -54,6 +55,11 @@ class Written:
     def receipts(self) -> tuple[Receipt, Receipt]:
         """The public one and the internal one."""
         return load_receipt(self.public / "receipt.json"), load_receipt(self.folder / "internal" / "receipt.json")
+
+
+def assessed(table: CellTable, plan: ReleasePlan, path: str = "people.csv", **more: Any) -> Assessment:
+    """What is known of a plan and the counts of a file, before anything is drawn."""
+    return assess_tables({columns: table.project(columns) for columns in tables_of(plan)}, plan, path, **more)
 
 
 def stage_of(

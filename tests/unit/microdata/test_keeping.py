@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support import releases
 from tests.support.quiet import refused
 from tests.support.together import together
 
@@ -38,8 +39,7 @@ def assessed(protect: dict[str, Any], cells: dict[Any, int] | None = None, **rel
 
 
 def planned(plan: ReleasePlan, cells: dict[Any, int]) -> Release:
-    table = CellTable.of(["region", "x"], cells)
-    return assess_tables({columns: table.project(columns) for columns in tables_of(plan)}, plan, "people.csv")
+    return releases.assessed(CellTable.of(["region", "x"], cells), plan)
 
 
 BOUNDS = [
@@ -78,12 +78,18 @@ def test_bounds_that_a_single_value_does_not_break(bounds: dict[str, str]) -> No
     check_kept(assessed({"method": "optimal", "within": ["region"], **bounds}, cells))
 
 
-def test_a_refused_plan_is_told_in_the_first_line_when_tried_out() -> None:
+def test_a_refused_plan_is_told_in_the_first_line_and_caps_take_the_place_of_a_bound() -> None:
     release = assessed({"method": "optimal", "within": ["region"], "posterior": "0.6"})
     lines = dry_run_report(release, [], source="a", plan="b")
     first = " ".join(" ".join(lines[:2]).split())
     assert first.startswith("The plan would be refused: [[protect]] number 1: posterior = 0.6 is broken (1): 3 records")
     assert refusal(release) is not None and lines[-1].startswith("Next: change the plan")
+    cells = {("n", "a"): 40, ("n", "b"): 30, ("n", "c"): 30}
+    release = assessed({"method": "optimal", "posterior_own": "0.6", "caps": {"a": "0.9", "b": "0.5"}}, cells)
+    check_kept(release)
+    found = {(one.name, one.label): one for one in bounds_kept(release)}
+    assert {label for _, label in found} == {None, "a", "b"} and all(one.kept for one in found.values())
+    assert found["posterior_own", None].value <= 0.6 + 1e-9 and found["posterior_own", "b"].value <= 0.5 + 1e-9
 
 
 def test_missing_values_that_stay_break_a_bound_unless_they_are_exempt() -> None:
@@ -107,15 +113,6 @@ def test_missing_values_that_stay_break_a_bound_unless_they_are_exempt() -> None
     release_table(table, ReleasePlan.of([{**protect, "exempt": ["missing"]}], missing="unchanged"))
 
 
-def test_caps_take_the_place_of_the_bound_and_are_checked_themselves() -> None:
-    cells = {("n", "a"): 40, ("n", "b"): 30, ("n", "c"): 30}
-    release = assessed({"method": "optimal", "posterior_own": "0.6", "caps": {"a": "0.9", "b": "0.5"}}, cells)
-    check_kept(release)
-    found = {(one.name, one.label): one for one in bounds_kept(release)}
-    assert {label for _, label in found} == {None, "a", "b"} and all(one.kept for one in found.values())
-    assert found["posterior_own", None].value <= 0.6 + 1e-9 and found["posterior_own", "b"].value <= 0.5 + 1e-9
-
-
 def test_a_bound_on_the_match_of_one_protection_is_measured_or_refused() -> None:
     """The west has one cell of three: whoever knows the region finds its records with one chance in three."""
     for given in ({"xi": "0.3"}, {"match": "0.3"}):
@@ -131,8 +128,10 @@ def test_a_bound_on_the_match_of_one_protection_is_measured_or_refused() -> None
         check_bounds(assessed({"method": "inverse-frequency", "xi": "0.5"}, cells))
 
 
-def test_bounds_within_a_randomized_column_are_for_the_records_that_come_there() -> None:
-    """Records change their region first: those that a cell then holds are others, some with a value it never had."""
+def test_bounds_within_a_randomized_column_are_for_records_that_come_there_caps_too() -> None:
+    """Records change their region first: those that a cell then holds are others, some with a value it never had. A
+    record of the south that comes to the north keeps its value there, and nobody else has it.
+    """
     region = {"variables": "region", "method": "method1", "theta": "0.8"}
     within = {"variables": "x", "within": ["region"], "method": "optimal", "posterior": "0.95"}
     cells = {("n", "a"): 40, ("n", "b"): 10, ("s", "a"): 20, ("s", "b"): 70}
@@ -156,6 +155,14 @@ def test_bounds_within_a_randomized_column_are_for_the_records_that_come_there()
     said = exempted(planned(ReleasePlan.of([first, later]), even))
     assert any("are for region as before a later [[protect]]" in one for one in said)
     assert not exempted(planned(ReleasePlan.of([later, first]), even))
+    cells = {("n", "a"): 10, ("n", "b"): 10, ("s", "a"): 10, ("s", "c"): 10}
+    moved = {"variables": "region", "method": "method1", "theta": "0.5"}
+    capped = {"variables": "x", "within": "region", "method": "optimal", "caps": {"a": "0.5", "c": "0.5"}}
+    a, c = bounds_kept(planned(ReleasePlan.of([moved, capped]), cells))
+    assert (a.label, a.arriving, c.label, c.arriving) == ("a", 0, "c", pytest.approx(5))
+    assert c.value == 1 and not c.kept
+    only = ReleasePlan.of([moved, {**capped, "caps": {"c": "0.5"}}])
+    refused(InfeasibleError, "come to cells of region without them", check_bounds, planned(only, cells))
 
 
 # ---- the intruder that a limit is for
@@ -227,18 +234,6 @@ def test_bounds_are_for_records_whatever_they_weigh(bound: dict[str, str]) -> No
         return
     caught = refused(InfeasibleError, "is broken", release_table, WEIGHED, weights)
     assert 'invariance = "counts"' in caught.hint
-
-
-def test_a_cap_is_broken_by_values_that_come_to_cells_without_them() -> None:
-    """A record of the south that comes to the north keeps its value there, and nobody else has it."""
-    cells = {("n", "a"): 10, ("n", "b"): 10, ("s", "a"): 10, ("s", "c"): 10}
-    moved = {"variables": "region", "method": "method1", "theta": "0.5"}
-    capped = {"variables": "x", "within": "region", "method": "optimal", "caps": {"a": "0.5", "c": "0.5"}}
-    a, c = bounds_kept(planned(ReleasePlan.of([moved, capped]), cells))
-    assert (a.label, a.arriving, c.label, c.arriving) == ("a", 0, "c", pytest.approx(5))
-    assert c.value == 1 and not c.kept
-    only = ReleasePlan.of([moved, {**capped, "caps": {"c": "0.5"}}])
-    refused(InfeasibleError, "come to cells of region without them", check_bounds, planned(only, cells))
 
 
 @together("n", [47, 48, 49, 50, 98, 99, 103, 107])

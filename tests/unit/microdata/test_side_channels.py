@@ -63,7 +63,7 @@ def households(n: int = 600) -> dict[str, Any]:
     return {name: np.asarray(column)[order].tolist() for name, column in data.items()}
 
 
-def test_a_finer_column_gives_a_coarser_one_away() -> None:
+def test_finer_columns_give_coarser_ones_away_and_coarser_ones_show_changes() -> None:
     error = refusal(["group"])
     assert error.message == "group can be worked out from age (right for 100 % of records, 25 % without it)"
     assert error.hint == 'add drop = ["age"] to [release], or accept = ["age"] if it may be published'
@@ -74,18 +74,6 @@ def test_a_finer_column_gives_a_coarser_one_away() -> None:
     assert warned(["group"], drop=["age"]) == "" and "sex" not in warned(["group"], accept=["age"])
     data = {"x": ["a", "b"] * 9, "y": list(range(18))}
     assert warned(["x"], data) == ""
-
-
-@pytest.mark.parametrize("rows", [400, 25_000])
-def test_one_exception_or_a_late_row_silences_nothing(rows: int) -> None:
-    """The exception comes first, and in a long file the dependence is looked at beyond the first rows."""
-    ages = [str(20 + i % 40) for i in range(rows)]
-    data = {"age": ages, "group": ["9", *(a[0] for a in ages[1:])]}
-    (found,) = refusal(["group"], data).objects["found"]  # type: ignore[attr-defined]
-    assert (found["column"], found["of"]) == ("age", "group") and 0.99 < found["share"] < 1
-
-
-def test_a_coarser_column_shows_what_changed_unless_it_is_linked() -> None:
     found = warned(["age"])
     assert "group follows from age for 100 % of records; name group in linked, or drop it" in found
     # nothing is said of a column that follows and is linked, nor of keys, whose risk is measured
@@ -95,6 +83,15 @@ def test_a_coarser_column_shows_what_changed_unless_it_is_linked() -> None:
     assert released(["group"], data, drop=["age"], keys=["x", "group"]).side_channels == ()
     found = released(["group"], keys=["age", "group"], drop=["sex"]).side_channels
     assert [(one.column, one.of, one.refused) for one in found] == [("age", "group", False)]
+
+
+@pytest.mark.parametrize("rows", [400, 25_000])
+def test_one_exception_or_a_late_row_silences_nothing(rows: int) -> None:
+    """The exception comes first, and in a long file the dependence is looked at beyond the first rows."""
+    ages = [str(20 + i % 40) for i in range(rows)]
+    data = {"age": ages, "group": ["9", *(a[0] for a in ages[1:])]}
+    (found,) = refusal(["group"], data).objects["found"]  # type: ignore[attr-defined]
+    assert (found["column"], found["of"]) == ("age", "group") and 0.99 < found["share"] < 1
 
 
 IDS = [list(range(400)), [f"person {i}" for i in range(400)], (RANDOM.random(400) * 1e6).tolist()]
@@ -211,7 +208,8 @@ def test_bounds_say_how_much_may_be_restored(share: float, bounds: dict[str, str
         assert "unchanged columns give protected ones away" in warned(["x"], data, bounds=bounds)
 
 
-def test_an_accepted_column_is_published_named_and_in_the_risk() -> None:
+def test_an_accepted_column_is_published_with_the_risk_of_who_knows_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ages of twenty records each within two groups: who knows the age as well finds one of twenty at best."""
     data = households()
     drop = ["pid", "pb030", "rb030"]
     release = released(["hsize", "sex"], data, keys=["hsize", "sex"], drop=drop, accept=["hid", "region"])
@@ -224,10 +222,6 @@ def test_an_accepted_column_is_published_named_and_in_the_risk() -> None:
     assert internal["risk"]["side_channels"]["max_risk"] == 1.0
     assert {one["column"] for one in internal["side_channels"] if one["accepted"]} == {"hid"}
     assert "side_channels" not in public_receipt(release)
-
-
-def test_the_risk_of_who_knows_more_is_exact_or_bounded_by_the_smallest_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ages of twenty records each within two groups: who knows the age as well finds one of twenty at best."""
     data = {"age": [i % 40 for i in range(800)], "group": ["ab"[i % 2] for i in range(800)]}
     release = released(["group"], data, keys=["group"], accept=["age"])
     risk = release.side_channel_risk

@@ -10,7 +10,8 @@ from maskwell.reports.pictures.belief_square import Jump, Region
 inner = st.fractions(min_value=Fraction(1, 1000), max_value=Fraction(999, 1000), max_denominator=1000)
 
 
-def test_a_value_held_at_one_prior_only_is_a_point_between_two_open_ends() -> None:
+def test_a_value_at_one_prior_only_is_a_point_and_a_mirrored_jump_keeps_its_side() -> None:
+    """One minus 0.9 falls short of 0.1, where this curve already holds its higher value."""
     alone = Steps.of(["0.5"], ["0.6", "1"], points=[("0.5", "0.8")])
     curve = Region.of(Demand.from_curves(upper=alone)).upper
     held, approached = curve.ends()
@@ -20,10 +21,6 @@ def test_a_value_held_at_one_prior_only_is_a_point_between_two_open_ends() -> No
     assert np.isnan(value).sum() == 2
     place = int(np.flatnonzero(at == 0.5)[0])
     assert np.isnan([value[place - 1], value[place + 1]]).all()
-
-
-def test_a_mirrored_jump_keeps_the_side_that_holds() -> None:
-    """One minus 0.9 falls short of 0.1, where this curve already holds its higher value."""
     lower = Steps.of(["0.1"], [0, "0.05"], closed_right=[False])
     (jump,) = Region.canonical(Demand.from_curves(lower=lower)).upper.jumps
     assert jump == Jump(0.9, 0.95, 0.95, 1.0)

@@ -88,15 +88,12 @@ def test_nothing_betrays_which_deck_was_used() -> None:
     assert "The person draws one" not in words(make_design("chow", red=6, blue=4, draws=2))
 
 
-def test_the_parity_of_a_rounded_device_is_stated_and_promised() -> None:
+def test_a_rounded_device_states_its_parity_and_is_not_confused_with_the_one_asked_for() -> None:
     design = make_design("k-ary", categories=THREE, epsilon=1)
     text = words(design, most=20, design_file="r.json")
     assert "Parity 11/4" in text and "Parity asked for 2.71828" in text
     assert "at most a factor of 2.75" in text and "between 26.6 % and 73.4 %" in text.replace("\u00a0", " ")
     assert "--design answer=r.json" in text
-
-
-def test_a_rounded_design_that_was_not_kept_is_not_confused_with_the_one_asked_for() -> None:
     text = words(make_design("k-ary", categories=THREE, epsilon=1), most=20, design_file=None)
     assert "not kept yet: make these sheets again with --realised realised.json" in text
     assert "--design answer=realised.json" in text

@@ -48,22 +48,19 @@ def pictures() -> list[Picture]:
     ]
 
 
-def test_the_curve_goes_through_the_plan() -> None:
+def test_the_curve_of_margins_goes_through_the_plan_that_is_told() -> None:
     plan = plan_sample(make_design("warner", p="0.7"), pi=[0.1, 0.9], n=2156)
     data = plot_margins(plan).data
     assert np.interp(2156, data["n"], data["margin"]) == pytest.approx(plan.margin, rel=1e-3)
     assert np.interp(2156, data["n"], data["direct_margin"]) == pytest.approx(plan.direct_margin, rel=1e-3)
     assert (np.diff(data["margin"]) < 0).all()
-
-
-def test_it_is_told() -> None:
     assert (
         "2,156 respondents give 0.05, asked directly 0.0127"
         in plot_margins(plan_sample(make_design("warner", p="0.7"), pi=[0.1, 0.9], margin=0.05)).text
     )
 
 
-def test_lines_hold_the_least_added_variance_and_its_size() -> None:
+def test_lines_hold_the_least_added_variance_and_every_marked_change_is_a_change() -> None:
     data = plot_variance(ks=[7, 40], gammas=[3, 12]).data
     for i, gamma in enumerate((3, 12), 1):
         for k, variance, size in zip(data[f"k_{i}"], data[f"variance_by_k_{i}"], data[f"size_by_k_{i}"], strict=True):
@@ -73,9 +70,6 @@ def test_lines_hold_the_least_added_variance_and_its_size() -> None:
     assert (x[0], x[-1]) == (3, 12)
     best = [min(added_variance(40, float(g), q) for q in range(1, 40)) for g in x[::40]]
     np.testing.assert_allclose(data["variance_by_gamma_2"][::40], best)
-
-
-def test_every_marked_change_is_a_change() -> None:
     data = plot_variance(ks=[10, 40], gammas=[2, 12]).data
     assert data["changes_by_k_1"][:, 0].tolist() == [switch_k(2, q) for q in range(1, 7)]
     assert data["changes_by_gamma_1"][:, 0].tolist() == [switch_gamma(10, q) for q in (1, 2)]
@@ -83,14 +77,11 @@ def test_every_marked_change_is_a_change() -> None:
     assert [sizes[k] for k in data["changes_by_k_1"][:, 0].tolist()] == [2, 3, 4, 5, 6, 7]
 
 
-def test_the_variance_is_tabled_and_told() -> None:
+def test_the_variance_is_tabled_and_told_and_a_plan_beyond_the_scale_not_drawn() -> None:
     picture = plot_variance(ks=[10], gammas=[5, 20])
     assert picture.columns == ("k", "γ = 5", "γ = 20")
     assert picture.rows == [["10", "9.35 (q = 2)", "1.2 (q = 1)"]]
     assert "with 10 categories 9.35 (q = 2) at gamma 5, 1.2 (q = 1) at gamma 20" in picture.text
-
-
-def test_a_plan_beyond_the_scale_is_told_not_drawn() -> None:
     picture = plot_variance(mark=(50, 10**400))
     assert "γ = 1.00e+400" in picture.text and "beyond the scale" in picture.text
     assert not any(line.get_marker() == "D" for axes in picture.figure().axes for line in axes.lines)
@@ -125,19 +116,21 @@ def test_lines_hold_the_error_of_one_share() -> None:
     assert 1.0 in data["epsilon"].round(12) and (np.diff(data["error"], axis=1) < 0).all()
 
 
-def test_the_table_says_what_beats_what() -> None:
+def test_the_table_says_what_beats_what_and_two_names_of_a_design_are_one_line() -> None:
     rows = {row[0]: row for row in plot_frontier(10, demand=ONE).rows}
     assert rows["minimax subset selection"][-1] == "" and rows["gamma-diagonal"][-1] == ""
     beaten = [row for row in rows.values() if row[-1]]
     assert len(beaten) == 6
     assert {row[-1] for row in beaten} == {"minimax subset selection"}
-
-
-def test_one_design_under_two_names_is_one_line() -> None:
     rows = plot_frontier(3, demand=ONE).rows
     assert rows[0][0] == "gamma-diagonal"
     assert "minimax subset selection" not in {row[0] for row in rows}
     assert {row[-1] for row in rows[1:]} == {"gamma-diagonal"}
+    points = plot_frontier(3, demand=Demand.from_rho("0.1", "0.5")).figure().axes[1]
+    arrows = [text for text in points.texts if getattr(text, "arrow_patch", None) is not None]
+    assert len(arrows) == 6
+    best = min(float(line.get_xdata()[0]) for line in points.lines if line.get_marker() == "o")
+    assert all(arrow.xy[0] == pytest.approx(best) for arrow in arrows)
 
 
 def test_the_recommended_design_is_told_with_its_reason() -> None:
@@ -147,14 +140,6 @@ def test_the_recommended_design_is_told_with_its_reason() -> None:
     assert picture.text == plot_frontier(10, demand=ONE, n=1000).text
     assert "equal shares" in plot_choice(choose(3, ONE, pi=["0.5", "0.3", "0.2"])).text
     assert "no bound on parity" in picture.text
-
-
-def test_dominated_points_have_arrows_and_others_none() -> None:
-    points = plot_frontier(3, demand=Demand.from_rho("0.1", "0.5")).figure().axes[1]
-    arrows = [text for text in points.texts if getattr(text, "arrow_patch", None) is not None]
-    assert len(arrows) == 6
-    best = min(float(line.get_xdata()[0]) for line in points.lines if line.get_marker() == "o")
-    assert all(arrow.xy[0] == pytest.approx(best) for arrow in arrows)
 
 
 @pytest.mark.parametrize("demand", [Demand.from_gamma(1), Demand.from_curves()])

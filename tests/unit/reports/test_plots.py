@@ -55,7 +55,7 @@ def test_flows_refuse_a_truth_that_is_not_there(truth: int) -> None:
     refused(UnknownCategoryError, "truth", plot_flows, Uniform.from_gamma(3, Categories.numbered(4)), truth=truth)
 
 
-def test_learned_holds_the_interval_and_its_parts() -> None:
+def test_learned_holds_the_interval_and_its_parts_and_draws_its_ends() -> None:
     estimate = estimate_of([400, 350, 250])
     truth = np.array([0.5, 0.3, 0.2])
     picture = plot_learned(estimate, truth=truth, level=0.9, interval="wald")
@@ -66,9 +66,6 @@ def test_learned_holds_the_interval_and_its_parts() -> None:
     np.testing.assert_allclose(picture.data["sampling_half_width"] ** 2 + added, half**2)
     np.testing.assert_array_equal(picture.data["truth"], truth)
     assert "reported" not in picture.data and "true share" in picture.columns
-
-
-def test_learned_draws_the_ends_of_an_interval_that_is_not_symmetric() -> None:
     estimate = estimate_of([270, 730])
     picture = plot_learned(estimate)
     interval = np.column_stack([picture.data["low"], picture.data["high"]])
@@ -90,7 +87,7 @@ def domains_of(design: Uniform, groups: list[str]) -> SurveyEstimate:
     return estimate_survey(reports, design, plan, domains=np.repeat(groups, 40))
 
 
-def test_learned_draws_a_line_for_each_domain() -> None:
+def test_learned_draws_a_line_for_each_domain_and_groups_their_categories() -> None:
     estimate = domains_of(Uniform.from_gamma(5, Categories.of(["evaded", "honest"])), ["east", "west"])
     picture = plot_learned(estimate, by="region", level=0.9)
     assert [row[0] for row in picture.rows] == ["all", "east", "west"] and picture.columns[0] == "region"
@@ -100,9 +97,6 @@ def test_learned_draws_a_line_for_each_domain() -> None:
     assert "90 % Wald and score interval" in said(picture)
     low, high = 100 * estimate.domains["west"].confidence_interval(0.9)[0]
     assert f"west 50.0 ({low:.1f} to {high:.1f}) percent" in picture.text
-
-
-def test_learned_groups_the_categories_of_domains() -> None:
     estimate = domains_of(Uniform.from_gamma(5, Categories.of(["a", "b", "c"])), ["east", "west"])
     picture = plot_learned(estimate, by="region")
     assert [row[:2] for row in picture.rows] == [[g, c] for g in ("all", "east", "west") for c in "abc"]
@@ -190,15 +184,14 @@ def test_saving_refuses_what_it_cannot_write(tmp_path: Path) -> None:
     refused(DataFileError, "there is no folder", picture.save, tmp_path / "nowhere" / "a.svg")
 
 
-def test_data_and_words_need_no_drawing_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_needs_no_drawing_library_for_its_words_and_a_parity_not_a_design(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     picture = plot_revealed(Fraction(3))
     assert picture.text
     caught = refused(MissingExtraError, "", picture.svg)
     assert caught.hint == "pip install 'maskwell[report]'"
-
-
-def test_a_design_where_its_parity_is_wanted_is_told() -> None:
     with pytest.raises(WrongTypeError, match="is no number") as raised:
         plot_revealed(Uniform.from_gamma(3, Categories.numbered(2)))  # type: ignore[arg-type]
     assert "design.parity_exact()" in raised.value.hint

@@ -3,9 +3,12 @@
 from maskwell.reports.report import GAP, Facts, Grid, Notes, Paragraph, Report, line, table_lines
 
 
-def test_a_label_with_a_line_break_stays_on_its_line() -> None:
+def test_a_label_with_a_line_break_and_a_number_with_its_unit_stay_on_their_line() -> None:
     lines = table_lines(["label", "n", "of"], [["on two\nlines", "1", "a\tb"]])
     assert lines == ["  label         n   of", "  on two lines  1  a b"]
+    text = "word " * 18 + "it is 46.3\u00a0% now"
+    assert Paragraph(text, keeps_units=True).to_text()[1] == "  46.3 % now"
+    assert Paragraph(text).to_text()[1] == "  46.3\u00a0% now"
 
 
 REPORT = Report(
@@ -23,7 +26,7 @@ REPORT = Report(
 )
 
 
-def test_a_terminal_shows_the_answer_first_and_the_next_step_last() -> None:
+def test_a_terminal_shows_the_answer_first_and_the_next_step_last_whatever_is_added() -> None:
     assert list(REPORT) == [
         "a < b, for <people>.",
         "  parity     3",
@@ -38,9 +41,6 @@ def test_a_terminal_shows_the_answer_first_and_the_next_step_last() -> None:
         "Next: maskwell audit d.json",
     ]
     assert REPORT[0] == REPORT.to_text()[0] and len(REPORT) == 11
-
-
-def test_what_is_added_stands_before_the_next_step() -> None:
     more = REPORT.with_line("Picture: a.svg").with_notes(["seen"])
     assert more[-3:] == ["Picture: a.svg", "note: seen", "Next: maskwell audit d.json"]
     assert len(REPORT) == 11
@@ -53,9 +53,3 @@ def test_markdown_and_html_say_the_same_and_escape_every_label() -> None:
     assert "<p>a &lt; b, for &lt;people&gt;.</p>" in html
     assert '<tr><th scope="row">yes</th><td>0.25</td><td></td></tr>' in html
     assert "<dt>parity</dt><dd>3</dd>" in html and '<p class="notice">Note: few *reports*</p>' in html
-
-
-def test_numbers_stay_with_their_units_where_asked_for() -> None:
-    text = "word " * 18 + "it is 46.3\u00a0% now"
-    assert Paragraph(text, keeps_units=True).to_text()[1] == "  46.3 % now"
-    assert Paragraph(text).to_text()[1] == "  46.3\u00a0% now"

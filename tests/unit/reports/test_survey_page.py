@@ -51,16 +51,13 @@ def uniform_page(**more: object) -> str:
     return page(content_of(design, [300, 300, 200, 200], 1000, **told))
 
 
-def test_the_page_is_whole_and_in_order() -> None:
+def test_the_page_is_whole_and_asks_nobody_for_anything() -> None:
     found = Outline(usual_page())
     assert [name for name, _ in found.opened if re.fullmatch(r"h\d", name)] == ["h1"] + ["h2"] * 6
     assert len(found.named("main")) == len(found.named("title")) - len(found.named("figure")) == 1
     assert found.named("html") == [{"lang": "en"}]
     identifiers = [attributes["id"] for _, attributes in found.opened if "id" in attributes]
     assert len(identifiers) == len(set(identifiers))
-
-
-def test_the_page_asks_nobody_for_anything() -> None:
     text = usual_page()
     assert not re.search(r"(?:https?:)?//[a-z0-9]", re.sub(r"</?[a-z]+>", "", text), re.IGNORECASE)
     assert "@import" not in text

@@ -58,16 +58,13 @@ def test_associations_are_those_of_the_files() -> None:
     assert math.isnan(early.data["after"][0]) and early.rows[0][3] == "–"
 
 
-def test_those_that_lose_most_come_first_and_the_rest_is_told() -> None:
+def test_those_that_lose_most_come_first_and_nothing_to_draw_is_an_error() -> None:
     pairs = (Association(("a", "b"), 0.5, 0.49), Association(("a", "c"), 0.3, 0.1))
     assert plot_associations(UtilityReport({}, pairs)).rows[0][0] == "a × c"
     picture = plot_associations(many())
     assert "24 more pairs lose less; they are on further pages" in picture.text
     assert len(picture.pages) == 3 and len(picture.rows) == 40  # 16, 16 and 8 lines
     assert "not all of them are drawn" in plot_associations(many(), most=16).text
-
-
-def test_nothing_to_draw_is_an_error() -> None:
     nothing = UtilityReport({})
     refused(InputError, "association", plot_associations, nothing)
     refused(InputError, "inflation", plot_inflation, nothing)

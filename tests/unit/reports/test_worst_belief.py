@@ -39,15 +39,12 @@ def test_a_limit_that_is_only_approached_is_said_to_be_and_falls_have_their_own_
     assert str(worst_of(Fraction(9), demand)) == APPROACHED[falls, closed]
 
 
-def test_between_jumps_the_belief_is_easy_to_read() -> None:
+def test_between_jumps_the_belief_is_easy_to_read_and_what_is_met_has_no_worst_case() -> None:
     found = worst_of(Fraction(9), Demand.from_epsilon(1))
     assert found is not None and found.before.denominator <= 1000
     assert str(worst_of(Fraction(10**400), Demand.from_epsilon(1))) == (
         "from 1 % a report can lead up to 100 %, where the demand allows no more than 2.6 %"
     )
-
-
-def test_what_is_met_has_no_worst_case() -> None:
     assert worst_of(Fraction(2), Demand.from_gamma(2)) is None
     assert worst_of(Fraction(9), Demand.from_rho("0.1", "0.5", closed=True)) is None  # reached, not passed
 

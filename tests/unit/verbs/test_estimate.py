@@ -11,6 +11,7 @@ import pytest
 from tests.support.command_line import run
 from tests.support.quiet import refused
 from tests.support.surveys import estimate_with, tabulate_with
+from tests.support.together import together
 
 import maskwell as mw
 from maskwell.errors import MaskwellError, ParameterError, UnknownCategoryError, WrongTypeError
@@ -77,39 +78,30 @@ def test_a_released_file_is_estimated_by_its_receipt() -> None:
     assert one.to_frame()["variable"].unique().tolist() == ["answer"]
 
 
-WRONG: dict[str, tuple[type[MaskwellError], dict[str, Any]]] = {
-    "no column": (ParameterError, {"designs": None}),
-    "a design alone": (WrongTypeError, {"designs": WARNER}),
-    "designs as a list": (WrongTypeError, {"designs": [WARNER]}),
-    "weights that are reports": (ParameterError, {"designs": {"answer": WARNER}, "weights": "answer"}),
-    "a level of 2": (MaskwellError, {"designs": {"answer": WARNER}, "level": 2}),
-}
+ANSWER, COUNTS = {"answer": WARNER}, {"yes": 3, "no": 2}
+NO_ROWS = "with counts, which have no rows"
+WRONG: list[tuple[type[MaskwellError], str, Any, Any, dict[str, Any]]] = [
+    (ParameterError, "", ROWS, None, {}),
+    (WrongTypeError, "", ROWS, WARNER, {}),
+    (WrongTypeError, "", ROWS, [WARNER], {}),
+    (ParameterError, "", ROWS, ANSWER, {"weights": "answer"}),
+    (MaskwellError, "", ROWS, ANSWER, {"level": 2}),
+    (ParameterError, "replicates without replicate_method", ROWS, ANSWER, {"replicates": "rep"}),
+    (UnknownCategoryError, "does not have", {"yes": 3, "perhaps": 2}, WARNER, {}),
+    *((ParameterError, NO_ROWS, COUNTS, WARNER, one) for one in ({"by": "s"}, {"weights": "w"}, {"missing": "drop"})),
+    *(
+        (ParameterError, f"{name} = '{word}'", ROWS, ANSWER, {"strata": "s", name: word})
+        for name, word in {"method": "mle", "missing": "omit", "target": "sample", "lonely": "leave"}.items()
+    ),
+]
 
 
-@pytest.mark.parametrize(("kind", "given"), WRONG.values(), ids=WRONG)
-def test_what_is_refused(kind: type[MaskwellError], given: dict[str, Any]) -> None:
-    refused(kind, "", estimate_with, ROWS, **given)
-
-
-def test_counts_of_unknown_reports_are_refused() -> None:
-    refused(UnknownCategoryError, "does not have", mw.estimate, {"yes": 3, "perhaps": 2}, WARNER)
-
-
-def test_messages_speak_python() -> None:
-    with pytest.raises(ParameterError, match="replicates without replicate_method"):
-        mw.estimate(ROWS, {"answer": WARNER}, sampling=mw.Sampling(replicates="rep"))
-
-
-@pytest.mark.parametrize(
-    ("name", "word"), [("method", "mle"), ("missing", "omit"), ("target", "sample"), ("lonely", "leave")]
-)
-def test_a_word_that_means_nothing_is_not_passed_over(name: str, word: str) -> None:
-    refused(ParameterError, f"{name} = '{word}'", estimate_with, ROWS, {"answer": WARNER}, strata="s", **{name: word})
-
-
-@pytest.mark.parametrize("options", [{"by": "region"}, {"weights": "w"}, {"missing": "drop"}])
-def test_counts_have_no_rows(options: dict[str, Any]) -> None:
-    refused(ParameterError, "with counts, which have no rows", estimate_with, {"yes": 3, "no": 2}, WARNER, **options)
+@together(("kind", "said", "data", "designs", "options"), WRONG)
+def test_what_is_refused(
+    kind: type[MaskwellError], said: str, data: Any, designs: Any, options: dict[str, Any]
+) -> None:
+    """A word that means nothing is not passed over, and messages speak Python."""
+    refused(kind, said, estimate_with, data, designs, **options)
 
 
 @pytest.mark.parametrize("given", [np.arange(3), pd.DataFrame({"a": [1, 2]}), pd.Series([1, 2]), pl.Series([1, 2])])

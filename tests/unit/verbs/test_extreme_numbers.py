@@ -31,12 +31,15 @@ def test_plain_counts_are_summed_without_wrapping(values: list[int]) -> None:
         cross_tabulate_counts([[BIG, BIG], [BIG, BIG]], {"a": WARNER, "b": WARNER})
 
 
-def test_cells_are_summed_without_wrapping() -> None:
+def test_cells_are_summed_without_wrapping_and_weights_too_large_are_named_so() -> None:
     refused(CountsError, "add up", CellTable.of, ["sex"], {("f",): 2**52, ("m",): 2**52, ("d",): 1})
     refused(CountsError, "add up", Cells.of, [0, 1, 0, 1], count=[2**51, 2**52, 2**52, 1])
     half = Cells.of([0, 1], count=[2**52, 1])
     with pytest.raises(CountsError, match="add up"):
         _ = half + half
+    for weight in (2**62, 3 * 2**62, 1e200):
+        with pytest.raises(MaskwellError, match=r"too large|more than 64 bits"):
+            mw.estimate({"y": ["yes", "no", "no"], "w": [weight] * 3}, {"y": WARNER}, sampling=mw.Sampling(weights="w"))
 
 
 def weighted(scale: float, **options: Any) -> Any:
@@ -61,9 +64,3 @@ def test_batches_with_weights_of_different_size_are_added() -> None:
     both = small + usual
     assert (both.weighting.exponent, both.weight.tolist()) == (0, [1.0, 2.0])
     assert (small + small).weighting.exponent == small.weighting.exponent < -600
-
-
-def test_weights_that_are_too_large_are_named_so() -> None:
-    for weight in (2**62, 3 * 2**62, 1e200):
-        with pytest.raises(MaskwellError, match=r"too large|more than 64 bits"):
-            mw.estimate({"y": ["yes", "no", "no"], "w": [weight] * 3}, {"y": WARNER}, sampling=mw.Sampling(weights="w"))

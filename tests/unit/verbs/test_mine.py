@@ -44,7 +44,7 @@ def test_bits_lists_and_files_tell_the_same_as_a_column_of_baskets(tmp_path) -> 
     assert [one.support for one in found.itemsets] == [one.support for one in FOUND.itemsets]
 
 
-def test_a_result_answers_further_questions() -> None:
+def test_a_result_answers_further_questions_and_has_a_picture() -> None:
     assert FOUND.support([]).support == 1
     both = FOUND.support(["milk", "soap"])
     pairs, errors = FOUND.pair_supports()
@@ -55,9 +55,6 @@ def test_a_result_answers_further_questions() -> None:
     frame = FOUND.to_frame()
     assert list(frame.columns) == ["items", "support", "standard_error"] and len(frame) == len(FOUND.itemsets)
     assert "itemset" in repr(FOUND) and "<table " in FOUND._repr_html_()
-
-
-def test_the_picture_has_every_interval_and_the_threshold() -> None:
     picture = mw.plot(FOUND)
     assert "bread + soap" in picture.text and "600 baskets" in picture.text
     assert (picture.data["low"] < picture.data["estimate"]).all() and "<svg" in picture.svg()
@@ -66,12 +63,18 @@ def test_the_picture_has_every_interval_and_the_threshold() -> None:
     assert nothing.to_report()[0].startswith("0 itemsets are in at least 100 % of baskets")
 
 
-def test_rows_without_a_basket_are_left_out_where_asked() -> None:
+def test_rows_without_a_basket_are_left_out_where_asked_of_a_survey_too() -> None:
     data = {"items": [*REPORTS, None]}
     refused(MaskwellError, "1 of 601 values is missing", mw.mine, data, DESIGN)
     found = mw.mine(data, DESIGN, missing="drop", min_support=0.1)
     assert (found.n, found.rows, found.dropped) == (600, 601, 1)
     assert "note: 1 of 601 rows had no basket and was left out" in list(found.to_report())
+    lost = {**SAMPLED, "items": [None, *REPORTS[1:]]}
+    survey = mw.Survey(lost, {"items": DESIGN}, mw.Sampling(weights="w"), missing="drop")
+    found = survey.itemsets(min_support=0.1)
+    rest = {name: column[1:] for name, column in SAMPLED.items()}
+    assert found.dropped == 1
+    assert found.itemsets == mw.mine(rest, DESIGN, mw.Sampling(weights="w"), min_support=0.1).itemsets
 
 
 KARY = mw.design("k-ary", categories=mw.Categories.of(["a", "b"]), epsilon=1)
@@ -209,15 +212,6 @@ def test_equal_weights_change_nothing() -> None:
     assert [(one.given, one.then) for one in weighted.rules] == [(one.given, one.then) for one in plain.rules]
     for one, other in zip(plain.pair_supports(), weighted.pair_supports(), strict=True):
         assert other == pytest.approx(one)
-
-
-def test_a_survey_of_baskets_and_its_missing_rows() -> None:
-    lost = {**SAMPLED, "items": [None, *REPORTS[1:]]}
-    survey = mw.Survey(lost, {"items": DESIGN}, mw.Sampling(weights="w"), missing="drop")
-    found = survey.itemsets(min_support=0.1)
-    rest = {name: column[1:] for name, column in SAMPLED.items()}
-    assert found.dropped == 1
-    assert found.itemsets == mw.mine(rest, DESIGN, mw.Sampling(weights="w"), min_support=0.1).itemsets
 
 
 @pytest.mark.parametrize(

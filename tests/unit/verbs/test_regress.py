@@ -194,7 +194,7 @@ def _nearly_flat(**options: Any) -> Any:
     return regress_with({"y": y, "x": x}, "y ~ x", {"y": mw.design("warner", p="0.3")}, **options)
 
 
-def test_a_likelihood_that_stays_flat_to_infinity_gives_no_standard_error_in_print() -> None:
+def test_a_likelihood_flat_to_infinity_gives_no_standard_error_unless_asked_for() -> None:
     """Standard errors of dozens were printed without a note."""
     found = _nearly_flat()
     assert np.isinf(found.confidence_interval(0.95)).any()
@@ -203,6 +203,14 @@ def test_a_likelihood_that_stays_flat_to_infinity_gives_no_standard_error_in_pri
     assert "no finite estimate" not in report
     rows = [line.split() for line in report.splitlines() if line.strip().startswith(("Intercept", "x "))]
     assert [row[2] for row in rows] == ["—", "—"]
+    found = _nearly_flat()
+    assert found.bse.isna().all() and found.tvalues.isna().all() and found.cov_params().isna().all(axis=None)
+    assert found.pvalues.notna().all()  # by the likelihood ratio
+    refused(InputError, "has no standard error", found.wald_test, "x")
+    found = _nearly_flat(interval="wald")
+    rows = found.to_dict()["coefficients"]
+    assert all(row["standard_error"] > 1 for row in rows)
+    assert not any("falls so little" in note for note in found.notes())
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
@@ -220,20 +228,6 @@ def test_programs_read_the_same_of_a_flat_likelihood_as_people(level: float) -> 
     assert [line.split()[2:4] for line in lines if line.startswith(("Intercept ", "x "))] == [["—", "—"]] * 2
     assert "falls so little towards infinity" in " ".join(lines)
     assert regression_table(found, level, exact=True).rows[0][2] == ""
-
-
-def test_what_rests_on_a_missing_standard_error_is_missing_too() -> None:
-    found = _nearly_flat()
-    assert found.bse.isna().all() and found.tvalues.isna().all() and found.cov_params().isna().all(axis=None)
-    assert found.pvalues.notna().all()  # by the likelihood ratio
-    refused(InputError, "has no standard error", found.wald_test, "x")
-
-
-def test_wald_intervals_that_are_asked_for_keep_their_standard_errors() -> None:
-    found = _nearly_flat(interval="wald")
-    rows = found.to_dict()["coefficients"]
-    assert all(row["standard_error"] > 1 for row in rows)
-    assert not any("falls so little" in note for note in found.notes())
 
 
 # ---- released files
@@ -263,15 +257,12 @@ def test_what_is_kept_is_fitted_as_it_stands() -> None:
     assert untouched.covariance == pytest.approx(weighted.covariance)
 
 
-def test_a_part_of_a_released_file_is_said() -> None:
+def test_a_known_matrix_is_a_design_and_a_part_of_a_released_file_is_said() -> None:
     receipt = receipt_of(stage_within(ROWS, COLUMNS, ["sex"], ["region"]))
     part = {name: values[::2] for name, values in TABLE.items()}
     for table, said in ((TABLE, False), (part, True)):
         flags = regress_with(table, "sex ~ region", receipt=receipt).flags
         assert any("is of 120 records, the file has 60" in flag for flag in flags) == said
-
-
-def test_a_known_matrix_is_a_design() -> None:
     from tests.support.releases import fixed_stage
 
     design = Uniform.from_gamma(5, Categories.of(["f", "m"]))

@@ -94,11 +94,14 @@ def test_a_reference_changes_the_coefficients_and_nothing_else(table, formula, r
         np.testing.assert_allclose(chosen.predict(rows), plain.predict(rows), atol=1e-6)
 
 
-def test_a_coefficient_against_the_reference_is_a_difference(table):
+def test_a_coefficient_against_the_reference_is_a_difference_and_given_once(table):
     plain, chosen = fit(table, "y ~ level"), fit(table, "y ~ level", reference="high")
     turn = np.array([[1, 0, 1], [0, 0, -1], [0, 1, -1]])  # intercept, low, mid against high
     np.testing.assert_allclose(chosen.estimates, turn @ plain.estimates, atol=1e-8)
     np.testing.assert_allclose(chosen.covariance, turn @ plain.covariance @ turn.T, atol=1e-8)
+    refused(ParameterError, "two references for the column 'level'", References.typed, ["level=low", "level=mid"])
+    with pytest.raises(ParameterError, match="two references for the column 'level'"):
+        fit(table, "y ~ level", reference=References.typed(["low", "mid"]))
 
 
 def test_the_reference_of_the_outcome(table):
@@ -136,12 +139,6 @@ def test_a_reference_that_does_not_fit(table, formula, reference, kind, saying):
     assert saying in caught.message and caught.hint
     assert len(caught.message) <= 93 and len(caught.hint) <= 94
     assert "mid" not in caught.hint  # categories of the data are told on demand only
-
-
-def test_a_reference_given_twice(table):
-    refused(ParameterError, "two references for the column 'level'", References.typed, ["level=low", "level=mid"])
-    with pytest.raises(ParameterError, match="two references for the column 'level'"):
-        fit(table, "y ~ level", reference=References.typed(["low", "mid"]))
 
 
 @together("written", ["log(cov.age)", "I(cov.age / 10)", "{cov.age**2}", "bs(cov.age, df=4)", "center(cov.age):level"])

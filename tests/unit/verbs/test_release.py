@@ -62,16 +62,10 @@ def test_a_file_and_a_frame_are_released_alike(tmp_path: Path) -> None:
     assert [s.design.fingerprint for s in from_file.stages] == [s.design.fingerprint for s in from_frame.stages]
 
 
-def test_a_folder_in_no_folder_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_a_folder_is_needed_and_looked_at_before_any_row_is_read(tmp_path: Path) -> None:
     refused(DataFileError, "there is no folder", mw.release, people(), PLAN, tmp_path / "missing" / "out")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_needs_a_folder(tmp_path: Path) -> None:
     refused(ParameterError, "need a folder", mw.release, tmp_path / "people.csv", PLAN)
-
-
-def test_the_folder_is_looked_at_before_any_row_is_read() -> None:
     plan = {"protect": [{"variables": ["sex"], "method": "sequential"}]}
     refused(mw.MaskwellError, "File name too long", mw.release, "absent.csv", plan, "x" * 300)
     for data in ("absent.csv", {"sex": ["f", "m"]}):

@@ -13,15 +13,13 @@ from maskwell.procedures.statement_cards import warner
 CARD, PI = warner("0.7"), ["0.1", "0.9"]
 
 
-def test_strata_divide_respondents() -> None:
+def test_strata_divide_respondents_and_a_level_is_that_of_the_test_too() -> None:
     strata = [Stratum("north", "0.4", CARD, [0.1, 0.9]), Stratum("south", "0.6", CARD, [0.2, 0.8])]
     assert sample_size(strata, n=400).to_dict() == allocate_strata(strata, n=400).to_dict()
     refused(ParameterError, "pi has no meaning here", sample_size, strata, n=400, pi=PI)
-
-
-def test_a_level_is_that_of_the_test_too() -> None:
     planned = plan_test(CARD, pi=[0.1, 0.9], against="0.15", power="0.8", alpha="0.1")
     assert sample_size(CARD, power="0.8", against="0.15", pi=PI, level="0.9").to_dict() == planned.to_dict()
+    refused(ParameterError, "no design to ask with", sample_size, [], n=100)
 
 
 def test_what_is_known_of_the_sample() -> None:
@@ -61,7 +59,3 @@ def test_errors_speak_of_parameters(asked: dict[str, object], message: str, hint
     with pytest.raises(ParameterError) as error:
         sample_size(CARD, **asked)  # type: ignore[arg-type]
     assert error.value.message.startswith(message) and error.value.hint.startswith(hint)
-
-
-def test_a_survey_needs_a_design() -> None:
-    refused(ParameterError, "no design to ask with", sample_size, [], n=100)

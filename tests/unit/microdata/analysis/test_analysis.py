@@ -222,7 +222,8 @@ def test_kept_counts_and_swaps_are_biased_by_weight(tmp_path: Path) -> None:
     assert estimate_released(made.data, made.receipts[0], ["roof"], weights="w").route.kind == "bounded"
 
 
-def test_missing_values_and_a_part_of_the_file_are_told(tmp_path: Path) -> None:
+def test_missing_values_are_told_as_is_a_part_of_the_file_and_labels_found_by_text(tmp_path: Path) -> None:
+    """A receipt with numbers and a file of texts, or the other way round."""
     made = written(tmp_path / "r", [roof()])
     public, _ = made.receipts
     assert not any("a part of" in flag for flag in estimate_released(made.data, public, ["roof"]).estimate.flags)
@@ -237,6 +238,13 @@ def test_missing_values_and_a_part_of_the_file_are_told(tmp_path: Path) -> None:
     write_csv(made.public / "data.csv", COLUMNS, [row for row in made.rows if row[2] == "f"])
     flags = estimate_released(made.data, public, ["roof"]).estimate.flags
     assert any(f"120 records, the file has {sum(row[2] == 'f' for row in made.rows)}" in flag for flag in flags)
+    design = Uniform.from_gamma(3, Categories.of([1, 2]))
+    rows = [(*row[:2], 1 if row[2] == "f" else 2) for row in ROWS]
+    stage = fixed_stage(rows, COLUMNS, "sex", design)
+    receipt = Receipt(audience="public", groups=(group_of(stage),), rows=120, weights=None, demonstration=False)
+    write_csv(tmp_path / "data.csv", COLUMNS, rows)
+    found = estimate_released(str(tmp_path / "data.csv"), receipt, ["sex"]).estimate
+    assert found.pi_hat.sum() == pytest.approx(1)
 
 
 def test_records_without_a_value_of_another_column_are_not_left_out() -> None:
@@ -269,14 +277,3 @@ def test_a_missing_value_that_was_randomized_is_a_category(tmp_path: Path) -> No
     found = assigned(route_of(public, ["sex"]))
     assert found is not None and found[0][1].inputs.labels == ("f", "m", "missing")
     refused(ParameterError, "randomized like any other", estimate_released, made.data, public, ["sex"], missing="drop")
-
-
-def test_labels_are_found_by_their_text(tmp_path: Path) -> None:
-    """A receipt with numbers and a file of texts, or the other way round."""
-    design = Uniform.from_gamma(3, Categories.of([1, 2]))
-    rows = [(*row[:2], 1 if row[2] == "f" else 2) for row in ROWS]
-    stage = fixed_stage(rows, COLUMNS, "sex", design)
-    receipt = Receipt(audience="public", groups=(group_of(stage),), rows=120, weights=None, demonstration=False)
-    write_csv(tmp_path / "data.csv", COLUMNS, rows)
-    found = estimate_released(str(tmp_path / "data.csv"), receipt, ["sex"]).estimate
-    assert found.pi_hat.sum() == pytest.approx(1)

@@ -179,7 +179,7 @@ def receipt(*groups: tuple[str, str]) -> Receipt:
     return receipt_from_dict(public_receipt(release_of(stages, plan_of(stages))))
 
 
-def test_the_route_of_each_kind_of_table_also_of_units() -> None:
+def test_routes_of_tables_of_units_swaps_linked_columns_and_biased_counts() -> None:
     found = receipt(("roof", "region"), ("sex", ""))
     assert route_of(found, ["region"]).kind == "open" and route_of(found, ["region", "roof"]).kind == "kept"
     assert route_of(found, ["sex"]).kind == "kept" and route_of(found, ["roof", "sex"]).kind == "bounded"
@@ -192,13 +192,10 @@ def test_the_route_of_each_kind_of_table_also_of_units() -> None:
     units = replace(found, groups=tuple(replace(group, each="unit") for group in found.groups))
     assert route_of(units, ["roof"]).by_unit
     unknown = replace(units, groups=tuple(replace(group, inflation={}) for group in units.groups))
-    refused = [(units, ["region", "sex"], False), (units, ["roof"], True), (unknown, ["roof"], False)]
-    for told, columns, weighted in refused:
+    asked = [(units, ["region", "sex"], False), (units, ["roof"], True), (unknown, ["roof"], False)]
+    for told, columns, weighted in asked:
         refused(ParameterError, "one draw for all records of a unit", route_of, told, columns, weighted=weighted)
     assert route_of(units, ["region"]).kind == "open"
-
-
-def test_swaps_are_exact_linked_columns_follow_and_biased_counts_are_not_direct() -> None:
     swap = Group(variables=("roof",), within=(), linked=(), method="swap", invariance="counts")
     fixed = Group(variables=("sex",), within=(), linked=(), method="pram", invariance="none")
     found = Receipt(audience="public", groups=(swap, fixed), rows=9, weights=None, demonstration=False)

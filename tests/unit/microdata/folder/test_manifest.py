@@ -37,13 +37,24 @@ def failed(*args: object, **options: object) -> list[str]:
     return [check.name for check in mw.verify(*args, **options).failed]  # type: ignore[arg-type]
 
 
-def test_a_release_holds_as_it_was_written(released: Path) -> None:
+def test_a_release_holds_as_written_and_its_page_to_sign_has_hashes_nothing_public_has(released: Path) -> None:
     signed = sha256_of(released / "out/internal/manifest.json")
     options = {"source": released / "people.csv", "plan": mw.ReleasePlan.from_dict(PLAN), "sha256": signed.upper()}
     verified = mw.verify(released / "out", **options)
     assert verified.ok and verified.to_dict()["holds"]
     assert [check.name for check in verified.checks][-3:] == ["source", "plan", "signed hash"]
     assert mw.verify(str(released / "out/public")).ok
+    content = json.loads((released / "out/internal/manifest.json").read_text())
+    internal = [one["sha256"] for one in content["files"] if one["file"].startswith("internal/")]
+    secret = [*internal, *(one["sha256"] for one in content["source"]), content["plan"]]
+    texts = [path.read_text() for path in (released / "out/public").iterdir()]
+    assert len(secret) >= 4
+    assert not [one for one in secret for text in texts if one in text]
+    page = (released / "out/internal/report.html").read_text()
+    content = json.loads((released / "out/internal/manifest.json").read_text())
+    hashes = {one["file"]: one["sha256"] for one in [*content["files"], *content["source"]]}
+    for digest in (hashes["people.csv"], content["plan"], hashes["public/data.csv"], hashes["public/receipt.json"]):
+        assert digest in page
 
 
 @pytest.mark.skipif(which("sha256sum") is None, reason="no sha256sum here")
@@ -80,22 +91,7 @@ def test_what_is_changed_is_told(what: str, released: Path, tmp_path: Path) -> N
     assert failed(out) == names
 
 
-def test_whoever_changes_the_list_too_is_caught_by_the_signed_hash_alone(out: Path) -> None:
-    manifest = out / "internal/manifest.json"
-    signed, content = sha256_of(manifest), json.loads(manifest.read_text())
-    (out / "public/data.csv").write_text("sex,region\n")
-    changed = {name: sha256_of(out / name) for name in ("public/data.csv",)}
-    sums = (out / "public/SHA256SUMS").read_text().splitlines()
-    sums = [f"{changed['public/data.csv']}  data.csv" if line.endswith("data.csv") else line for line in sums]
-    (out / "public/SHA256SUMS").write_text("\n".join(sums) + "\n")
-    changed["public/SHA256SUMS"] = sha256_of(out / "public/SHA256SUMS")
-    for file in content["files"]:
-        file["sha256"] = changed.get(file["file"], file["sha256"])
-    manifest.write_text(json.dumps(content))
-    assert failed(out) == [] and failed(out, sha256=signed) == ["signed hash"]
-
-
-def test_another_source_or_plan_is_told_and_one_without_an_end_refused(
+def test_another_source_or_plan_is_told_and_whoever_changes_the_list_caught_by_its_hash(
     out: Path, released: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "people.csv"
@@ -109,20 +105,18 @@ def test_another_source_or_plan_is_told_and_one_without_an_end_refused(
     os.mkfifo(tmp_path / "pipe.csv")
     for source in ("/dev/zero", tmp_path / "pipe.csv"):
         refused(DataFileError, "is a device, a pipe or a folder, not a file", mw.verify, out, source=source)
-
-
-def test_the_page_to_sign_holds_the_hashes_and_nothing_public_one_of_anything_internal(released: Path) -> None:
-    content = json.loads((released / "out/internal/manifest.json").read_text())
-    internal = [one["sha256"] for one in content["files"] if one["file"].startswith("internal/")]
-    secret = [*internal, *(one["sha256"] for one in content["source"]), content["plan"]]
-    texts = [path.read_text() for path in (released / "out/public").iterdir()]
-    assert len(secret) >= 4
-    assert not [one for one in secret for text in texts if one in text]
-    page = (released / "out/internal/report.html").read_text()
-    content = json.loads((released / "out/internal/manifest.json").read_text())
-    hashes = {one["file"]: one["sha256"] for one in [*content["files"], *content["source"]]}
-    for digest in (hashes["people.csv"], content["plan"], hashes["public/data.csv"], hashes["public/receipt.json"]):
-        assert digest in page
+    manifest = out / "internal/manifest.json"
+    signed, content = sha256_of(manifest), json.loads(manifest.read_text())
+    (out / "public/data.csv").write_text("sex,region\n")
+    changed = {name: sha256_of(out / name) for name in ("public/data.csv",)}
+    sums = (out / "public/SHA256SUMS").read_text().splitlines()
+    sums = [f"{changed['public/data.csv']}  data.csv" if line.endswith("data.csv") else line for line in sums]
+    (out / "public/SHA256SUMS").write_text("\n".join(sums) + "\n")
+    changed["public/SHA256SUMS"] = sha256_of(out / "public/SHA256SUMS")
+    for file in content["files"]:
+        file["sha256"] = changed.get(file["file"], file["sha256"])
+    manifest.write_text(json.dumps(content))
+    assert failed(out) == [] and failed(out, sha256=signed) == ["signed hash"]
 
 
 def test_the_day_can_be_set_so_that_a_release_is_made_again_bit_for_bit(

@@ -37,7 +37,8 @@ def labelled() -> Release:
     return changed(release, columns=(*release.columns, *more))
 
 
-def test_the_codebook_has_all_categories_also_those_that_do_not_occur() -> None:
+def test_the_codebook_has_all_categories_and_no_label_that_no_record_has() -> None:
+    """A rare roof that was changed everywhere: its place in the codebook would tell that somebody has it."""
     book = codebook_of(labelled())
     entries = {entry.name: entry for entry in book}
     assert entries["roof"].categories == (("straw", None), ("tile", None), ("tin", "Tin & zinc"), ("slate", None))
@@ -49,10 +50,6 @@ def test_the_codebook_has_all_categories_also_those_that_do_not_occur() -> None:
     assert [row["value"] for row in rows if row["column"] == "roof"] == ["straw", "tile", "tin", "slate"]
     assert [row["value_label"] for row in rows if row["column"] == "age"] == ["young", visible(SPITEFUL)]
     assert sum(row["column"] == "w" for row in rows) == 1
-
-
-def test_a_label_that_no_released_record_has_is_not_told() -> None:
-    """A rare roof that was changed everywhere: its place in the codebook would tell that somebody has it."""
     stage = stage_within(ROWS, COLUMNS, ["roof"])
     drawn = {("roof",): CellTable.of(["roof"], {("tile",): 70, ("straw",): 50})}
     for codebook, told in (({}, ["tile", "straw"]), ({"roof": ["tin", "tile", "straw"]}, ["tin", "tile", "straw"])):

@@ -56,7 +56,9 @@ def every_key(content: Any) -> set[str]:
     return {key for value in content for key in every_key(value)} if isinstance(content, list) else set()
 
 
-def test_a_receipt_in_pieces_says_the_same_and_fits_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_receipt_in_pieces_fits_the_schema_which_refuses_internal_fields_in_public(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Long lists and matrices are written a stretch at a time, and nothing else differs."""
     monkeypatch.setattr(receipt_contents, "STRETCH", 2)
     monkeypatch.setattr(sparse, "_STRETCH", 2)
@@ -70,17 +72,14 @@ def test_a_receipt_in_pieces_says_the_same_and_fits_the_schema(monkeypatch: pyte
     jsonschema.Draft202012Validator.check_schema(schema())
     for make in (public_receipt, internal_receipt):
         VALIDATOR.validate(json.loads(dumps(make(release))))
-
-
-INTERNAL: list[dict[str, Any]] = [{"counts": [1, 2]}, {"source": "true.csv"}]
-INTERNAL_OF_GROUP = [{"theta": "0.5"}, {"design": {}, "states": [], "outputs": []}, {"clearance": "x"}]
-
-
-def test_the_schema_refuses_internal_fields_in_a_public_receipt() -> None:
     content = json.loads(dumps(public_receipt(release_of([roof()], plan_of([roof()])))))
     assert VALIDATOR.is_valid(content) and not any(VALIDATOR.is_valid({**content, **more}) for more in INTERNAL)
     (group,) = content["groups"]
     assert not any(VALIDATOR.is_valid({**content, "groups": [{**group, **more}]}) for more in INTERNAL_OF_GROUP)
+
+
+INTERNAL: list[dict[str, Any]] = [{"counts": [1, 2]}, {"source": "true.csv"}]
+INTERNAL_OF_GROUP = [{"theta": "0.5"}, {"design": {}, "states": [], "outputs": []}, {"clearance": "x"}]
 
 
 def test_a_withheld_matrix_leaves_no_trace_and_a_fixed_one_has_no_provenance() -> None:
@@ -159,7 +158,7 @@ def test_inflation_of_a_margin_is_that_of_the_whole_matrix() -> None:
     assert worst(stage, "roof") == pytest.approx(max(factors), rel=1e-12)
 
 
-def test_stages_come_back() -> None:
+def test_receipts_and_stages_come_back_unless_they_were_changed(tmp_path: Path) -> None:
     labels = [("a", None), ("a", 1), (date(2024, 5, 1), 2.5), (True, "x")]
     stage = Stage(
         **dict.fromkeys(("states", "outputs"), labels),
@@ -183,9 +182,6 @@ def test_stages_come_back() -> None:
     for name in ("counts", "weights", "squares", "cells"):
         assert getattr(back, name).tolist() == getattr(stage, name).tolist()
     assert (back.method, back.invariance, back.derived, back.notes) == ("method1", "weights", True, ("one",))
-
-
-def test_receipts_are_read_back_unless_they_were_changed(tmp_path: Path) -> None:
     made = written(tmp_path / "r", [roof(), sex()])
     public, internal = (load_receipt(made.folder / part / "receipt.json") for part in ("public", "internal"))
     assert [group.design is None for group in public.groups] == [True, False]
@@ -301,7 +297,7 @@ def blocks(parts: Sequence[Any], counts: Sequence[Sequence[int]]) -> Stage:
     return stage_of(P.tolist(), [n for own in counts for n in own])
 
 
-def test_one_matrix_of_the_file_is_found_among_others_and_in_many_small_cells() -> None:
+def test_matrices_of_many_states_and_of_the_file_among_others_are_found() -> None:
     other = [["0.9", "0.4"], ["0.1", "0.6"]]
     counts = [[620, 380], [500, 500], [300, 700]]
     assert not tells(blocks([other] * 3, counts))
@@ -313,9 +309,6 @@ def test_one_matrix_of_the_file_is_found_among_others_and_in_many_small_cells() 
     assert not tells(blocks([[["0.9", "0.2"], ["0.1", "0.8"]]] * 100, counts))
     total = np.sum(counts, axis=0)
     assert tells(blocks([rounded(method1(total, "0.9").matrix(), 4)] * 100, counts))
-
-
-def test_many_states_are_looked_at_too() -> None:
     counts = np.random.default_rng(1).integers(1, 200, 150)
     P = (0.5 * np.eye(150) + 0.5 * sequential_uniform(counts).matrix()).round(5)
     P[np.arange(150), np.arange(150)] += 1 - P.sum(axis=0)

@@ -24,7 +24,7 @@ from maskwell.microdata.matrices.matrix_algebra import blockwise, chained, condi
 from maskwell.microdata.matrices.matrix_checks import check_invariant, expected_failures, recover_counts
 
 
-def test_method_1_says_how_it_was_made_and_takes_the_chance_of_the_second_of_two() -> None:
+def test_method_1_says_how_it_was_made_and_method_2_takes_designs_of_other_kinds() -> None:
     design = method1([12, 8, 3], 0.5, categories=Categories.of(["a", "b", "c"]))
     assert design.provenance == {"method": "method1", "theta": "1/2", "invariance": "counts", "notes": []}
     assert design.inputs.labels == ("a", "b", "c")
@@ -33,14 +33,6 @@ def test_method_1_says_how_it_was_made_and_takes_the_chance_of_the_second_of_two
     assert method1([3, 7], binary_theta([3, 7], "3/7")).columns_exact(0) == {1: 1}
     refused(CountsError, "", binary_theta, [1, 2, 3], 0.5)
     refused(CountsError, "", binary_theta, [1, 0], 0.5)
-
-
-@pytest.mark.parametrize("theta", [-0.1, 1.2, 50])
-def test_theta_outside_its_range(theta: float) -> None:
-    refused(ParameterError, "outside 0 to 1", method1, [5, 3], theta)
-
-
-def test_method_2_takes_designs_of_other_kinds_and_drops_what_does_not_occur() -> None:
     counts = [40, 30, 20, 10]
     first = Uniform.from_gamma(3, Categories.numbered(4))
     np.testing.assert_allclose(method2(counts, first).matrix(), method2(counts, first.matrix()).matrix(), atol=1e-15)
@@ -52,7 +44,12 @@ def test_method_2_takes_designs_of_other_kinds_and_drops_what_does_not_occur() -
     refused(MatrixError, "", method2, [4, 6], [[0.5, 0.5], [0.4, 0.5]])
 
 
-def test_rounded_flows_are_exactly_invariant_and_near_the_formula() -> None:
+@pytest.mark.parametrize("theta", [-0.1, 1.2, 50])
+def test_theta_outside_its_range(theta: float) -> None:
+    refused(ParameterError, "outside 0 to 1", method1, [5, 3], theta)
+
+
+def test_rounded_flows_are_exactly_invariant_and_next_to_the_formula(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(5)
     counts = rng.integers(1, 10_000, 200)
     for design in (sequential_uniform(counts), method2(counts, Uniform.from_gamma(9, Categories.numbered(200)))):
@@ -61,16 +58,6 @@ def test_rounded_flows_are_exactly_invariant_and_near_the_formula() -> None:
         moved = [sum(exact[j].get(0, Fraction(0)) * int(counts[j]) for j in range(200))]
         assert moved == [counts[0]]  # not a rounding error away
         assert all(sum(column.values()) == 1 for column in exact[:5])
-
-
-def test_what_cannot_be_mixed_or_chained() -> None:
-    wide = Sparse.of_matrix([["1/2", "1/2", 1], ["1/2", "1/2", 0]])
-    refused(MatrixError, "no diagonal", mixed, wide, 0.5)
-    refused(MatrixError, "2 reports, the second 3", chained, wide, wide)
-    refused(ParameterError, "", mixed, sequential_uniform([2, 1]), 1.5)
-
-
-def test_rounding_changes_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = [512, 301, 87, 14, 1]
     R = Uniform.from_gamma(9, Categories.numbered(5))
     exact = [sequential_uniform(counts), method2(counts, R)]
@@ -81,7 +68,11 @@ def test_rounding_changes_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> No
         np.testing.assert_allclose(one.matrix(), two.matrix(), atol=1e-14)
 
 
-def test_parts_within_cells_that_fit_together() -> None:
+def test_what_cannot_be_mixed_chained_or_fitted_together() -> None:
+    wide = Sparse.of_matrix([["1/2", "1/2", 1], ["1/2", "1/2", 0]])
+    refused(MatrixError, "no diagonal", mixed, wide, 0.5)
+    refused(MatrixError, "2 reports, the second 3", chained, wide, wide)
+    refused(ParameterError, "", mixed, sequential_uniform([2, 1]), 1.5)
     parts = {"n": Uniform.from_gamma(3, Categories.of(["a", "b"])), "s": [[1, 0], [0, 1]]}
     design = conditional_matrix(parts, order="x")
     assert design.inputs.labels == (("a", "n"), ("a", "s"), ("b", "n"), ("b", "s"))

@@ -21,7 +21,8 @@ def zipf(k: int, *, seed: int = 1) -> list[int]:
     return [int(10_000 / (i + 1)) + int(x) for i, x in enumerate(extra)]
 
 
-def test_caps_of_single_states_and_bounds_at_their_limit() -> None:
+def test_caps_and_bounds_at_their_limit_and_sums_made_right_without_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A largest flow of SciPy did: another one, as of another version, gave the matrix another fingerprint."""
     found = optimal_matrix([30, 20, 10, 5], Bounds.of(posterior_own="0.9", caps={2: "0.2", 0: 1}))
     diagonal = [found.design.columns_exact(j)[j] for j in range(4)]
     assert diagonal[2] == Fraction(1, 5) and max(diagonal[1], diagonal[3]) <= Fraction(9, 10)
@@ -30,6 +31,11 @@ def test_caps_of_single_states_and_bounds_at_their_limit() -> None:
     found = optimal_matrix([12, 8, 3], Bounds.of(guess=12 / 23))
     assert found.optimum == pytest.approx(12 / 23)
     assert any("12/23" in note for note in found.notes)
+    import scipy.sparse.csgraph
+
+    monkeypatch.delattr(scipy.sparse.csgraph, "maximum_flow")
+    found = optimal_matrix([2, 100, 5, 100, 3, 1], Bounds.of(guess="0.8"), cost="ordinal")
+    assert found.achieved["guess"] <= 0.8 and found.invariance_error == 0
 
 
 LARGE = [{"guess": 0.5}, {"parity": 10}, {"parity": 10, "guess": 0.3}]
@@ -50,15 +56,6 @@ def test_many_states_as_few_states(asked: dict[str, Any]) -> None:
         flow_solver.TIED_FLOWS = before
     assert inside.optimum == pytest.approx(outside.optimum, abs=1e-7)
     assert invariance_error(inside.design, v) < 1e-15
-
-
-def test_no_library_decides_how_sums_are_made_right(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A largest flow of SciPy did: another one, as of another version, gave the matrix another fingerprint."""
-    import scipy.sparse.csgraph
-
-    monkeypatch.delattr(scipy.sparse.csgraph, "maximum_flow")
-    found = optimal_matrix([2, 100, 5, 100, 3, 1], Bounds.of(guess="0.8"), cost="ordinal")
-    assert found.achieved["guess"] <= 0.8 and found.invariance_error == 0
 
 
 # ---- refused
@@ -124,7 +121,7 @@ def test_sums_are_made_right(off: float) -> None:
     assert np.abs(found / asked.scale - EVEN).astype(float).max() < 1e-7
 
 
-def test_wrong_flows_are_seen_and_a_corner_is_found_exactly() -> None:
+def test_wrong_flows_are_seen_a_corner_found_exactly_and_a_lack_of_one_record() -> None:
     asked = program([12, 8, 4], guess="0.5")
     assert round_units(asked, to_grid(asked, np.diag([12.0, 8, 4]).ravel()), tight=0.0) is None
     built = program([12, 8, 4])
@@ -137,6 +134,12 @@ def test_wrong_flows_are_seen_and_a_corner_is_found_exactly() -> None:
     best = solve(built)
     found = corner(built, best.flows)
     assert keeps_bounds(*found)
+    pairs = [(0, 1), (1, 0), (0, 2), (2, 0)]
+    big = 10**15
+    assert short_states(program_for([2 * big, 20, 10, big], pairs, posterior_own="0.5")) is None
+    found = short_states(program_for([2 * big, 20, 10, big - 1], pairs, posterior_own="0.5"))
+    assert found is not None
+    assert [part.tolist() for part in found] == [[0], [3]]
 
 
 KEPT: list[dict[str, object]] = [{"posterior": "0.5"}, {"guess": "1/2"}, {"changed_at_most": "2/3"}]
@@ -182,12 +185,3 @@ def test_the_smallest_of_all_sets_with_the_largest_shortage_is_named(seed: int) 
     smallest = [s for s in sets if shortage(asked, s) == worst]
     assert tuple(found[0].tolist()) == smallest[0]
     assert all(set(smallest[0]) <= set(s) for s in smallest)
-
-
-def test_a_lack_of_one_record_among_many_is_found() -> None:
-    pairs = [(0, 1), (1, 0), (0, 2), (2, 0)]
-    big = 10**15
-    assert short_states(program_for([2 * big, 20, 10, big], pairs, posterior_own="0.5")) is None
-    found = short_states(program_for([2 * big, 20, 10, big - 1], pairs, posterior_own="0.5"))
-    assert found is not None
-    assert [part.tolist() for part in found] == [[0], [3]]

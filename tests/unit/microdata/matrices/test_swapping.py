@@ -14,7 +14,7 @@ from maskwell.microdata.matrices.swap_flows import IntegerFlows, SwapSampler, wh
 FLOWS = [[2, 1, 0], [1, 1, 1], [0, 1, 1]]
 
 
-def test_flows_of_categories_that_do_not_occur_and_of_rounded_matrices() -> None:
+def test_flows_of_rounded_matrices_are_used_up_by_batches_neither_more_nor_less() -> None:
     found = IntegerFlows.of([[2, 0, 1], [0, 0, 0], [1, 0, 0]], Categories.of(["a", "b", "c"]))
     assert found.counts.tolist() == [3, 0, 1]
     assert found.design().exact_matrix() == [[Fraction(2, 3), 0, 1], [0, 1, 0], [Fraction(1, 3), 0, 0]]
@@ -24,9 +24,6 @@ def test_flows_of_categories_that_do_not_occur_and_of_rounded_matrices() -> None
     )
     assert whole_flows(design, [2, 1], SeededRandom(1)).counts.tolist() == [2, 1]
     refused(NotInvariantError, "", whole_flows, design, [1, 2])
-
-
-def test_batches_use_up_the_flows_neither_more_nor_less() -> None:
     codes = np.repeat([0, 1, 2], [3, 3, 2])
     np.random.default_rng(1).shuffle(codes)
     whole = SwapSampler(IntegerFlows.of(FLOWS), SeededRandom(5)).sample(codes)

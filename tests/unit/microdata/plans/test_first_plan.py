@@ -29,13 +29,18 @@ def written(columns: Mapping[str, object], folder: Path) -> str:
     return str(path)
 
 
-def test_columns_of_which_nothing_can_be_said_are_not_published(tmp_path: Path) -> None:
+def test_columns_of_which_nothing_can_be_said_are_not_published_and_too_many_categories_told(tmp_path: Path) -> None:
     odd = {"tags": pa.array([["a", "b"]] * 40), "photo": pa.array([b"\xff"] * 40), "ba\nd\x01\u2028": [{"x": 1}] * 40}
     path = written({**odd, "sex": ["f", "m"] * 20, "region": ["n", "n", "s", "s"] * 10}, tmp_path)
     text = first_plan(path)
     plan = read_plan(text)
     assert {*plan.drop} == {*odd} and plan.keys == ("sex", "region")
     assert "Neither texts nor numbers nor dates" in text
+    text = starting_plan([column("sex", "f", "m"), distinct("code", 120_000, step=3)])
+    assert "Too many categories to randomize; group them" in text and "code (120,000 or more)" in text
+    with pytest.raises(PlanError, match="between 2 and 30 different values") as caught:
+        starting_plan([distinct("income", 100, step=3)], path="numbers.csv")
+    assert "group values into classes" in caught.value.hint
 
 
 def test_one_line_of_a_first_plan_sets_its_bound(tmp_path: Path) -> None:
@@ -197,7 +202,7 @@ def test_what_a_column_probably_is_and_which_are_keys() -> None:
     assert choose_keys([*map(guess_column, [column("odd", 1, 2), column("other", 1, 2)])]) == ["odd", "other"]
 
 
-def test_the_plan_can_be_read_and_fits_the_file() -> None:
+def test_the_plan_can_be_read_and_fits_the_file_with_sensitive_values_and_odd_names() -> None:
     tables = [
         column("sex", "f", "m"),
         column("region", "north", "south"),
@@ -214,9 +219,6 @@ def test_the_plan_can_be_read_and_fits_the_file() -> None:
     assert (plan.weights, plan.id, plan.drop, plan.match) == ("design_weight", "pid", ("email",), plan.match)
     assert "maskwell release people.csv --plan plan.toml" in text
     assert max(map(len, text.splitlines())) <= 100
-
-
-def test_sensitive_values_and_names_with_control_characters_make_a_plan_that_can_be_read() -> None:
     tables = [column(name, "a", "b", times=10) for name in ("sex", "region", "marital", "race")]
     text = starting_plan([*tables, column("smokes", *map(str, range(20)), times=1)])
     assert read_plan(text).sensitive == ("smokes",)
@@ -227,11 +229,3 @@ def test_sensitive_values_and_names_with_control_characters_make_a_plan_that_can
     text = starting_plan(tables, telling={"k" + odd: f"{odd} gives away sex"}, others=["l" + odd])
     assert {*read_plan(text).drop} == {"k" + odd, "l" + odd}
     assert read_plan(starting_plan([column("sex" + odd, "f", "m")])).keys == ("sex" + odd,)
-
-
-def test_too_many_categories_and_none_are_told_what_to_do() -> None:
-    text = starting_plan([column("sex", "f", "m"), distinct("code", 120_000, step=3)])
-    assert "Too many categories to randomize; group them" in text and "code (120,000 or more)" in text
-    with pytest.raises(PlanError, match="between 2 and 30 different values") as caught:
-        starting_plan([distinct("income", 100, step=3)], path="numbers.csv")
-    assert "group values into classes" in caught.value.hint

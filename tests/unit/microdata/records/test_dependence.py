@@ -129,7 +129,7 @@ def test_values_of_every_kind_are_told_apart(column: Any) -> None:
     assert (numbers[places][:300] == numbers[places][300:600]).all()
 
 
-def test_a_copy_of_an_id_stands_for_it_whatever_it_looks_like() -> None:
+def test_a_copy_of_an_id_stands_for_it_and_records_without_a_value_are_left_out() -> None:
     pid = [i // 2 for i in range(2_000)]
     copy = [f"{9 * (i // 2) + 5:06x}" for i in range(2_000)]
     other = RANDOM.permutation(pid).tolist()
@@ -139,9 +139,6 @@ def test_a_copy_of_an_id_stands_for_it_whatever_it_looks_like() -> None:
     nearly = copy.copy()
     nearly[5] = copy[90]
     assert facts_of(nearly, target, ids=["pid"], also={"pid": pid}).stands_for == ("pid",)
-
-
-def test_records_without_a_value_are_left_out_and_batches_number_alike() -> None:
     found = facts_of([None if i % 3 else i for i in range(3_000)], [0, 1] * 1_500)
     assert (found.rows, found.values, found.share_below(2)) == (1_000, 1_000, 1)
     assert DependenceCounter(["u"], ["v"]).facts() == []

@@ -112,7 +112,8 @@ def test_codes_that_stand_for_missing_values_stay_as_they_are_unless_such_a_valu
         assert work.release(given).to_pydict()["x"] == released
 
 
-def test_dictionary_columns_keep_their_kind_and_list_all_labels_however_many() -> None:
+def test_dictionary_columns_keep_their_kind_and_do_not_tell_whose_value_came_first() -> None:
+    """Arrow and polars keep values in the order of the file: records in random order would not hide who came first."""
     levels = {"x": ["low", "mid", "high"]}
     plain = pa.array(["mid", "low", "mid"]).dictionary_encode()
     ordered = pa.DictionaryArray.from_arrays(pa.array([1, 0, 1]), pa.array(levels["x"]), ordered=True)
@@ -126,6 +127,27 @@ def test_dictionary_columns_keep_their_kind_and_list_all_labels_however_many() -
     given = pa.DictionaryArray.from_arrays(pa.array([0, None, 127], type=pa.int8()), pa.array(labels))
     assert LevelCoder("x", labels).codes(given).tolist() == [0, -1, 127]
     assert LevelCoder("x", labels).codes(given.slice(1, 2)).tolist() == [-1, 127]
+    first = pa.array(["z", "m", "a", None, "z"]).dictionary_encode()
+    later = pa.array(["m", "y", "b"]).dictionary_encode()
+    ordered = pa.DictionaryArray.from_arrays(pa.array([1, 0]), pa.array(["low", "high"]), ordered=True)
+    work = releaser(pa.schema([("town", first.type)]), [], {})
+    released = [work.release(pa.record_batch([array], ["town"])).column(0) for array in (first, first, later)]
+    assert [array.to_pylist() for array in released] == [first.to_pylist(), first.to_pylist(), later.to_pylist()]
+    assert [array.dictionary.to_pylist() for array in released] == [[*"amz"], [*"amz"], [*"amzby"]]
+    assert SortedDictionary().sorted(ordered) is ordered
+    parts = (pa.array([*"zyzy"]).dictionary_encode(), pa.array([*"yama"]).dictionary_encode())
+    table = pa.table({"sex": [*"ffmmffmm"], "town": pa.chunked_array(parts)})
+    plan = ReleasePlan.of([{"variables": ["sex"], "method": "method1", "theta": "0.5"}])
+    town = release_table(table, plan).data.column("town")
+    assert [part.dictionary.to_pylist() for part in town.chunks] == [[*"amyz"]]
+    assert sorted(town.to_pylist()) == [*"aamyyyzz"]
+    labels = [[f"{part}{i:03}" for i in reversed(range(100))] for part in "ab"]
+    arrays = [pa.array(texts).dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string())) for texts in labels]
+    dictionary = SortedDictionary()
+    for texts, array in zip(labels, arrays, strict=True):
+        made = dictionary.sorted(array)
+        assert made.to_pylist() == texts and made.type == array.type
+        assert made.dictionary.to_pylist() == sorted(texts)
 
 
 @pytest.mark.skipif(not hasattr(pa, "string_view"), reason="an Arrow without views")
@@ -149,28 +171,3 @@ def test_labels_and_combinations_that_do_not_fit_are_refused_and_not_cut_or_mixe
 
 
 # ---- the order of dictionaries
-
-
-def test_dictionaries_do_not_tell_whose_value_came_first_or_later() -> None:
-    """Arrow and polars keep values in the order of the file: records in random order would not hide who came first."""
-    first = pa.array(["z", "m", "a", None, "z"]).dictionary_encode()
-    later = pa.array(["m", "y", "b"]).dictionary_encode()
-    ordered = pa.DictionaryArray.from_arrays(pa.array([1, 0]), pa.array(["low", "high"]), ordered=True)
-    work = releaser(pa.schema([("town", first.type)]), [], {})
-    released = [work.release(pa.record_batch([array], ["town"])).column(0) for array in (first, first, later)]
-    assert [array.to_pylist() for array in released] == [first.to_pylist(), first.to_pylist(), later.to_pylist()]
-    assert [array.dictionary.to_pylist() for array in released] == [[*"amz"], [*"amz"], [*"amzby"]]
-    assert SortedDictionary().sorted(ordered) is ordered
-    parts = (pa.array([*"zyzy"]).dictionary_encode(), pa.array([*"yama"]).dictionary_encode())
-    table = pa.table({"sex": [*"ffmmffmm"], "town": pa.chunked_array(parts)})
-    plan = ReleasePlan.of([{"variables": ["sex"], "method": "method1", "theta": "0.5"}])
-    town = release_table(table, plan).data.column("town")
-    assert [part.dictionary.to_pylist() for part in town.chunks] == [[*"amyz"]]
-    assert sorted(town.to_pylist()) == [*"aamyyyzz"]
-    labels = [[f"{part}{i:03}" for i in reversed(range(100))] for part in "ab"]
-    arrays = [pa.array(texts).dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string())) for texts in labels]
-    dictionary = SortedDictionary()
-    for texts, array in zip(labels, arrays, strict=True):
-        made = dictionary.sorted(array)
-        assert made.to_pylist() == texts and made.type == array.type
-        assert made.dictionary.to_pylist() == sorted(texts)

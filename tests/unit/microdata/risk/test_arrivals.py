@@ -8,14 +8,13 @@ from itertools import product
 import numpy as np
 import pytest
 from tests.support.quiet import refused
-from tests.support.releases import stage_of
+from tests.support.releases import assessed, stage_of
 from tests.support.together import together
 
 from maskwell.core import CellTable
 from maskwell.designs import Dense
 from maskwell.errors import TooLargeError
 from maskwell.microdata import ReleasePlan
-from maskwell.microdata.assessment import assess_tables
 from maskwell.microdata.risk import RiskReport, assess_risk, identity_disclosure
 from maskwell.microdata.risk import arrivals as arrivals_module
 from maskwell.microdata.risk import arrivals as module
@@ -24,7 +23,6 @@ from maskwell.microdata.risk.arrivals import SparseArrivals, arrivals_of
 from maskwell.microdata.risk.identity_disclosure import cell_risks, risks_of
 from maskwell.microdata.risk.kronecker_arrivals import KroneckerArrivals
 from maskwell.microdata.stages.stage import Stage
-from maskwell.microdata.true_file import tables_of
 
 SIZES = {"a": 2, "b": 3, "c": 3}
 
@@ -86,7 +84,7 @@ def people(seed: int, n: int = 4000) -> CellTable:
 
 def stages_of(table: CellTable, protect: dict[str, object]) -> tuple[Stage, ...]:
     plan = ReleasePlan.of([protect], keys=KEYS, match="0.3")
-    return assess_tables({columns: table.project(columns) for columns in tables_of(plan)}, plan).stages
+    return assessed(table, plan).stages
 
 
 def drawn(table: CellTable, stages: tuple[Stage, ...]) -> CellTable:

@@ -65,7 +65,8 @@ def test_before_and_after_a_release() -> None:
     assert found["after"].tolist() == report.per_cell["after"][[3, 0]].tolist()
 
 
-def test_an_exchange_that_keeps_the_counts_exactly() -> None:
+def test_an_exchange_keeps_counts_and_of_a_part_of_the_key_hides_no_more_than_is_known() -> None:
+    """Each of six towns takes one of the six records of every town: with the clerk at home there are six clerks."""
     flows = np.array([[0, 1, 0, 0], [1, 3, 0, 1], [0, 0, 2, 1], [0, 1, 1, 0]])
     P = (flows / flows.sum(axis=0)).tolist()
     report = assess_risk(TOWNS, ["town", "job"], [stage(P, method="swap")])
@@ -74,10 +75,6 @@ def test_an_exchange_that_keeps_the_counts_exactly() -> None:
     np.testing.assert_allclose(report.per_cell["after"], looks.max(axis=0))
     assert report.after.expected_uniques == 1
     assert report.per_cell["any_release"][0] == pytest.approx(1 / 5)  # the baker is one of the five clerks of A
-
-
-def test_an_exchange_of_a_part_of_the_key_hides_no_more_than_is_known() -> None:
-    """Each of six towns takes one of the six records of every town: with the clerk at home there are six clerks."""
     cells = {("a", "clerk"): 1, ("a", "cook"): 5} | {(town, "clerk"): 6 for town in "bcdef"}
     states = [(town,) for town in "abcdef"]
     exchange = stage_of(["town"], states, Sparse.of_matrix([["1/6"] * 6] * 6), np.full(6, 6), method="swap")
@@ -89,7 +86,8 @@ def test_an_exchange_of_a_part_of_the_key_hides_no_more_than_is_known() -> None:
     assert inside.after.max_risk == pytest.approx(1 / 36)
 
 
-def test_weights_estimate_the_population() -> None:
+def test_weights_estimate_the_population_and_sums_are_rounded_toward_a_larger_bound() -> None:
+    """One of 5,000 weights is a little smaller than the others: sums hardly tell it, and the bound must hold for it."""
     table = CellTable(TOWNS.columns, TOWNS.levels, TOWNS.codes, TOWNS.counts, np.array([17.0, 110, 84.5, 2]))
     report = assess_risk(table, ["town", "job"], [stage(EXCHANGE)], weights=True)
     expected = individual_risk(TOWNS.counts, np.array([17.0, 110, 84.5, 2]))
@@ -98,10 +96,6 @@ def test_weights_estimate_the_population() -> None:
     light = CellTable(TOWNS.columns, TOWNS.levels, TOWNS.codes, TOWNS.counts, np.array([17.0, 110, 84.5, 1]))
     codes = ["risk-of-a-sample", "weights-sum-to-less-than-records"]
     assert codes_of(assess_risk(light, ["town", "job"], weights=True)) == codes
-
-
-def test_sums_of_weights_are_rounded_toward_a_larger_bound() -> None:
-    """One of 5,000 weights is a little smaller than the others: sums hardly tell it, and the bound must hold for it."""
     for less in 10.0 ** np.linspace(-8, -3, 40):
         weights = np.full(5000, 100 / 3)
         weights[0] *= 1 - less

@@ -49,7 +49,7 @@ def test_the_bound_holds_against_an_intruder_who_knows_the_true_keys_of_everybod
             assert all(found[r] <= bound[keys[r]] + 1e-12 for r in range(4))
 
 
-def test_the_bound_is_reached_and_a_missing_report_hides_nobody() -> None:
+def test_a_bound_is_reached_and_what_cannot_be_reported_has_no_posterior() -> None:
     """Randomization does not make one missing: the only person without a report was said to be found with 21 %."""
     table = CellTable.of(["town", "job"], {("A", None): 1, ("A", "a"): 3, ("A", "b"): 3, ("B", None): 2})
     report = assess_risk(table, ["town", "job"], parities={"job": 4})
@@ -68,6 +68,11 @@ def test_the_bound_is_reached_and_a_missing_report_hides_nobody() -> None:
     assert found[0] == pytest.approx(1 / (1 + 2 / 16))
     assert report.before.max_risk == pytest.approx(found[0])
     assert report.before.guess_probability is report.before.expected_true_uniques is None  # true keys are not known
+    still = Dense.of([[1, 0], [0, 0], [0, 1]])
+    assert reported_attribute("x", Sample.of([2, 0, 2], still).counts, still).max_posterior == pytest.approx(1)
+    k = 20_000
+    design = Sparse.of_columns([{j: 3, j ^ 1: 1} for j in range(k)], Categories.numbered(k))
+    assert reported_attribute("x", Sample.of(np.ones(k, dtype=int), design).counts, design).guess == pytest.approx(0.75)
 
 
 DRUGS = {"town": ["A"] * 50 + ["B"] * 50, "drugs": ["yes"] * 16 + ["no"] * 34 + ["yes"] * 16 + ["no"] * 34}
@@ -200,11 +205,3 @@ def test_the_best_guess_from_a_report_beats_all_other_rules(seed: int) -> None:
     assert found.guess == pytest.approx(max(chances)) and found.guess_without_report == pytest.approx(pi.max())
     assert found.guess >= found.guess_without_report - 1e-12
     assert found.max_posterior == pytest.approx((P * pi / (P @ pi)[:, None]).max())
-
-
-def test_what_cannot_be_reported_has_no_posterior_and_a_large_design_needs_no_matrix() -> None:
-    still = Dense.of([[1, 0], [0, 0], [0, 1]])
-    assert reported_attribute("x", Sample.of([2, 0, 2], still).counts, still).max_posterior == pytest.approx(1)
-    k = 20_000
-    design = Sparse.of_columns([{j: 3, j ^ 1: 1} for j in range(k)], Categories.numbered(k))
-    assert reported_attribute("x", Sample.of(np.ones(k, dtype=int), design).counts, design).guess == pytest.approx(0.75)

@@ -87,7 +87,7 @@ def test_what_one_fixed_matrix_makes_is_not_made_forbidden_by_the_next() -> None
     stages_of(["age", "marital"], counts, {"protect": [younger, second], "rule": RULE})
 
 
-def test_excluded_categories_stay_and_strength_mixes_with_the_identity() -> None:
+def test_excluded_categories_stay_and_missing_values_are_states_where_the_plan_says_so() -> None:
     counts = {("a",): 12, ("b",): 8, ("refused",): 5}
     plan = {"protect": [{"variables": "x", "method": "method1", "theta": "1", "exclude": ["refused"]}]}
     (stage,) = stages_of(["x"], counts, plan)
@@ -97,6 +97,19 @@ def test_excluded_categories_stay_and_strength_mixes_with_the_identity() -> None
     protect = {"variables": "x", "method": "sequential", "strength": "1/2"}
     (stage,) = stages_of(["x"], {("a",): 12, ("b",): 8, ("c",): 3}, {"protect": [protect]})
     assert matrix(stage)[0, 0] == pytest.approx(0.5 + 0.5 * 0.625)
+    counts: dict[tuple[Hashable, ...], int] = {("a",): 5, ("b",): 4, (None,): 3}
+    protect = [{"variables": "x", "method": "method1", "theta": "1/2"}]
+    (stage,) = stages_of(["x"], counts, {"protect": protect})
+    assert stage.states == [("a",), ("b",)]
+    (stage,) = stages_of(["x"], counts, {"protect": protect, "missing": "category"})
+    assert stage.states == [("a",), ("b",), (None,)]
+    for there, book, absent in (
+        (True, ["true", "false"], False),
+        (date(2020, 1, 1), ["2020-01-01", "2021-01-01"], date(2021, 1, 1)),
+    ):
+        plan = {"protect": [{"variables": "x", "method": "uniform", "gamma": 3}], "codebook": {"x": book}}
+        (stage,) = stages_of(["x"], {(there,): 3}, plan)
+        assert stage.states == [(there,), (absent,)]
 
 
 def test_linked_columns_codebooks_and_weights_fit_or_are_refused() -> None:
@@ -117,23 +130,7 @@ def test_linked_columns_codebooks_and_weights_fit_or_are_refused() -> None:
     refused(PlanError, "c occurs, but with a weight of 0 only", build_stages, plan, {("x",): table})
 
 
-def test_missing_values_and_labels_that_do_not_occur_are_states_where_the_plan_says_so() -> None:
-    counts: dict[tuple[Hashable, ...], int] = {("a",): 5, ("b",): 4, (None,): 3}
-    protect = [{"variables": "x", "method": "method1", "theta": "1/2"}]
-    (stage,) = stages_of(["x"], counts, {"protect": protect})
-    assert stage.states == [("a",), ("b",)]
-    (stage,) = stages_of(["x"], counts, {"protect": protect, "missing": "category"})
-    assert stage.states == [("a",), ("b",), (None,)]
-    for there, book, absent in (
-        (True, ["true", "false"], False),
-        (date(2020, 1, 1), ["2020-01-01", "2021-01-01"], date(2021, 1, 1)),
-    ):
-        plan = {"protect": [{"variables": "x", "method": "uniform", "gamma": 3}], "codebook": {"x": book}}
-        (stage,) = stages_of(["x"], {(there,): 3}, plan)
-        assert stage.states == [(there,), (absent,)]
-
-
-def test_a_fixed_matrix_is_not_derived_and_keeps_its_order_of_categories() -> None:
+def test_a_fixed_matrix_keeps_its_order_and_each_cell_may_have_its_own(tmp_path: Path) -> None:
     rows = fixed(matrix=[["0.7", "0.3"], ["0.2", "0.8"]], orientation="rows", categories=["b", "a"])
     (stage,) = stages_of(["x"], {("a",): 3, ("b",): 4}, rows)
     assert (stage.derived, stage.invariance, stage.states) == (False, "none", [("b",), ("a",)])
@@ -142,9 +139,6 @@ def test_a_fixed_matrix_is_not_derived_and_keeps_its_order_of_categories() -> No
     with pytest.raises(OrientationError, match="rows sum to 1") as caught:
         stages_of(["x"], {("a",): 3, ("b",): 4}, fixed(matrix=[["0.8", "0.2"], ["0.3", "0.7"]]))
     assert 'orientation = "rows"' in caught.value.hint
-
-
-def test_one_matrix_for_each_cell_with_reports_in_their_own_order(tmp_path: Path) -> None:
     counts = {("n", "a"): 3, ("n", "b"): 4, ("s", "a"): 1, ("s", "b"): 2}
     north, south = [["0.8", "0.3"], ["0.2", "0.7"]], [["0.9", "0.4"], ["0.1", "0.6"]]
     more = {"within": "r", "matrix": {"n": north, "s": south, "w": south}, "categories": ["a", "b"]}

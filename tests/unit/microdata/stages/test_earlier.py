@@ -8,19 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support import releases
 from tests.support.quiet import refused
 from tests.support.releases import stage_of
 
 from maskwell.core import CellTable
 from maskwell.errors import EditRuleError, InfeasibleError, PlanError, UnknownCategoryError
 from maskwell.microdata import Protection, Release, ReleasePlan
-from maskwell.microdata.assessment import assess_tables
 from maskwell.microdata.folder.receipt import stage_from_dict
 from maskwell.microdata.folder.receipt_contents import stage_to_dict
 from maskwell.microdata.kept_bounds import achieved, check_kept, guessed
 from maskwell.microdata.matrices import Bounds
 from maskwell.microdata.stages.stage import Stage
-from maskwell.microdata.true_file import tables_of
 from maskwell.microdata.utility.utility_report import expected_share
 
 Cells = dict[tuple[Hashable, ...], int]
@@ -30,8 +29,7 @@ TWO: Cells = {("f", "a"): 20, ("f", "b"): 30, ("m", "a"): 12, ("m", "b"): 41}
 
 
 def assessed(counts: Cells, plan: ReleasePlan, earlier: Any = None, columns: Any = ("sex", "job")) -> Release:
-    table = CellTable.of(columns, counts)
-    return assess_tables({own: table.project(own) for own in tables_of(plan)}, plan, earlier=earlier)
+    return releases.assessed(CellTable.of(columns, counts), plan, earlier=earlier)
 
 
 def read_back(release: Release) -> list[Stage]:
@@ -50,7 +48,7 @@ def test_a_category_that_does_not_occur_any_more_stays_a_state(within: Any) -> N
     assert (stage.invariance, stage.derived) == ("external", True) and "not those of this one" in stage.notes[0]
 
 
-def test_labels_take_the_type_of_this_file_and_missing_values_their_state() -> None:
+def test_labels_take_the_type_of_this_file_and_linked_columns_are_as_before() -> None:
     plan = ReleasePlan.of([{"variables": "job", "method": "method1", "theta": "1/2"}])
     first = assessed({("f", 1): 3, ("f", 2): 5, ("m", 3): 2}, plan)
     (stage,) = assessed({("f", "1"): 3, ("m", "2"): 5}, plan, read_back(first)).stages
@@ -68,9 +66,6 @@ def test_labels_take_the_type_of_this_file_and_missing_values_their_state() -> N
     first = assessed({("f", "a"): 3, ("f", "b"): 5}, unchanged)
     (stage,) = assessed({("f", "a"): 4, ("f", None): 1}, unchanged, read_back(first)).stages
     assert stage.counts.tolist() == [4, 0]
-
-
-def test_linked_columns_and_rules_are_as_in_the_earlier_file() -> None:
     columns = ("job", "group")
     plan = ReleasePlan.of([{**METHOD1, "linked": "group"}])
     first = assessed({("a", "x"): 3, ("b", "x"): 5, ("c", "y"): 2}, plan, columns=columns)
@@ -136,11 +131,8 @@ BY_HAND = {"posterior": 0.75, "posterior_own": 0.75, "odds": 3, "guess": (15 + 5
 BY_HAND |= {"factor": 1.5, "changed_at_most": 1 / 3, "changed_at_least": 1 / 3}  # s1 given s1: 1/2 against 1/3
 
 
-def test_values_worked_out_by_hand() -> None:
+def test_every_bound_is_measured_cell_by_cell_as_by_hand() -> None:
     assert {bound: achieved(TWO_STATES, bound) for bound in BY_HAND} == pytest.approx(BY_HAND)
-
-
-def test_every_bound_is_measured_cell_by_cell() -> None:
     assert achieved(BLOCKS, "parity") == pytest.approx(3)
     assert achieved(BLOCKS, "posterior") == 1  # the cell with one state
     assert achieved(BLOCKS, "odds") == math.inf
@@ -158,8 +150,7 @@ FILE = {("a", "x"): 1, ("b", "y"): 30, ("c", "z"): 9, (None, "x"): 10}
 def release() -> Release:
     protections = [Protection.of(["u"], method="method1", theta=1), Protection.of(["v"], method="method1", theta=1)]
     plan = ReleasePlan.of(protections, keys=["u", "v"])
-    whole = CellTable.of(["u", "v"], FILE)
-    return assess_tables({columns: whole.project(columns) for columns in tables_of(plan)}, plan)
+    return releases.assessed(CellTable.of(["u", "v"], FILE), plan)
 
 
 def test_stages_meet_the_same_records_and_shares_are_of_all() -> None:

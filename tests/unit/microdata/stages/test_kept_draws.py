@@ -70,13 +70,10 @@ OTHERS = {
 }
 
 
-def test_whatever_a_draw_depends_on_names_the_stage() -> None:
+def test_whatever_a_draw_depends_on_names_the_stage_for_ever() -> None:
+    """By its description, written anew: another name would give all draws of a later release anew."""
     names = {stage.fingerprint for stage in OTHERS.values()} | {stage_of(["a", "b"]).fingerprint}
     assert len(names) == len(OTHERS) + 1
-
-
-def test_the_name_is_fixed_for_ever_and_counts_labels_by_their_text() -> None:
-    """By its description, written anew: another name would give all draws of a later release anew."""
     stage = stage_of(["a", 7, None], [["1/2", 0, 0], ["1/2", 1, 0], [0, 0, 1]])
     exact = {"columns": [["1", "1"], ["1"], ["1"]], "denominators": ["2", "1", "1"], "rows": [[0, 1], [1], [2]]}
     design = {"exact": exact, "kind": "sparse", "maskwell": "design", "version": 1}
@@ -141,7 +138,7 @@ def test_both_steps_are_their_product_exactly(protect: Any, again: str) -> None:
         assert is_invariant(twice.design, twice.counts)
 
 
-def test_a_match_must_hold_for_the_first_step_alone() -> None:
+def test_a_second_step_needs_the_same_reports_and_a_match_holds_for_the_first_alone(tmp_path: Path) -> None:
     """The second step wears out: many releases tell the kept report, whose risk is that of the first matrix."""
     rare = {**COUNTS, ("m", "d"): 3}
     weak = {"variables": "job", "method": "method1", "theta": "0.2"}
@@ -158,9 +155,6 @@ def test_a_match_must_hold_for_the_first_step_alone() -> None:
     )
     check_kept(assess_tables(tables(of_alone, rare), of_alone))
     refused(InfeasibleError, "of being matched", check_kept, assess_tables(tables(of_both, rare), of_both))
-
-
-def test_a_second_step_needs_the_same_reports(tmp_path: Path) -> None:
     rows = [["1/2", 0, 0], ["1/2", "1/2", 0], [0, "1/2", 1]]
     file = str(tmp_path / "design.json")
     save_design(Dense.of(rows, Categories.of(["a", "b", "c"]), Categories.of(["c", "b", "a"])), file)

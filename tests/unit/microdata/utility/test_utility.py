@@ -28,7 +28,7 @@ Y = stage_of(("y",), [("u",), ("v",)], [["0.85", "0.15"], ["0.15", "0.85"]], [45
 FILE = CellTable.of(["x", "y"], {("a", "u"): 36, ("a", "v"): 24, ("b", "u"): 9, ("b", "v"): 21})
 
 
-def test_expected_distance_of_the_example() -> None:
+def test_expected_distance_of_the_example_and_distances_of_tables() -> None:
     """Simulated, four standard errors of the mean of 20,000 distances: fails by accident once in 16,000 seeds."""
     random, counts = np.random.default_rng(5), np.array([12, 8, 3])
     P = Dense.of(EXAMPLE).matrix()
@@ -39,9 +39,6 @@ def test_expected_distance_of_the_example() -> None:
     assert usual == pytest.approx(0.1078, abs=5e-5)
     assert most == pytest.approx(0.1351, abs=5e-5)
     assert expected_variation(np.array([0.1, -0.1]), np.zeros(2)) == pytest.approx((0.1, 0.1))
-
-
-def test_distances_and_associations_of_tables() -> None:
     found = table_distance([8, 2, 0], [6, 2, 2])
     assert found.largest_relative_change == pytest.approx(0.25)  # only where there was something
     assert (found.largest_change, found.changed_most) == (pytest.approx(0.2), 0)
@@ -100,7 +97,7 @@ def test_linked_columns_follow_and_records_without_a_value_stay() -> None:
     assert report.worst_inflation is None
 
 
-def test_inflation_is_that_of_the_matrix_for_counts_and_weights() -> None:
+def test_inflation_is_that_of_the_matrix_also_of_swaps_and_singular_ones() -> None:
     counts = [12, 8, 3]
     stage = stage_of(("x",), ABC, EXAMPLE, counts)
     found = inflation_of(stage, "x")
@@ -117,9 +114,6 @@ def test_inflation_is_that_of_the_matrix_for_counts_and_weights() -> None:
     share = weights / 13
     spread = squares * (1 - share) ** 2 + (43 - squares) * share**2
     np.testing.assert_allclose(found.factors, 1 + found.added * 169 / spread)
-
-
-def test_inflation_of_swaps_fixed_and_singular_matrices() -> None:
     states: list[tuple[Hashable, ...]] = [("a",), ("b",)]
     swap = inflation_of(stage_of(("x",), states, [["1/2"] * 2] * 2, [5, 5], method="swap"), "x")
     assert swap.worst == 1
@@ -176,7 +170,7 @@ def test_open_regressions_are_those_of_statsmodels() -> None:
         assert linear.standard_error[place] == pytest.approx(ols.bse[term], rel=1e-3)
 
 
-def test_a_release_weakens_a_coefficient_and_its_design_puts_it_right() -> None:
+def test_a_release_weakens_a_coefficient_and_what_only_one_file_has_is_said() -> None:
     table = made_up()
     design = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])
     design = design.with_labels(Categories.of(["yes", "no"]))
@@ -194,9 +188,6 @@ def test_a_release_weakens_a_coefficient_and_its_design_puts_it_right() -> None:
     report = UtilityReport({}).with_regressions([found])
     assert report.flags == found.flags
     assert report.to_dict()["regressions"][0]["terms"][0]["term"] == found.terms[0].term
-
-
-def test_what_only_one_file_has() -> None:
     table = made_up(300)
     other = {**table, "group": ["w" if g == "v" else g for g in table["group"]]}
     found = compare_regressions("smokes ~ age + group", table, other)
