@@ -312,5 +312,5 @@ def test_what_one_draw_for_a_unit_needs(data: dict[str, Any], more: dict[str, An
     protect: list[dict[str, Any]] = [{"variables": ["roof"], "within": ["hsize"], "each": "unit", **how}]
     protect += [{"variables": also, "method": "method1", "theta": "0.5"}] if also else []
     asked = {key: value for key, value in asked.items() if value is not None}
-    caught = refused(PlanError, said, assess, MemoryTable(TRUE | data), ReleasePlan.of(protect, **asked))
+    caught = refused(PlanError, said, lambda: assess(MemoryTable(TRUE | data), ReleasePlan.of(protect, **asked)))
     assert max(len(caught.message), len(caught.hint)) <= 100

@@ -177,6 +177,6 @@ NO_UNITS += [({"unit": "roof"}, "randomized"), ({"unit": "household"}, "no colum
 @together(["more", "said"], NO_UNITS)
 def test_what_units_cannot_be_is_said(more: dict[str, Any], said: str) -> None:
     asked = {"keys": ["roof"], "match": "0.4", "unit": "hid", **more}
-    protect = [{"variables": ["roof"], "method": "mixing"}]
-    caught = refused(MaskwellError, said, assess, *prepared(MemoryTable(people()), ReleasePlan.of(protect, **asked)))
+    records, protect = MemoryTable(people()), [{"variables": ["roof"], "method": "mixing"}]
+    caught = refused(MaskwellError, said, lambda: assess(*prepared(records, ReleasePlan.of(protect, **asked))))
     assert len(caught.message) <= 100 and len(caught.hint) <= 100
