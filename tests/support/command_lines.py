@@ -217,12 +217,8 @@ NUMBERS = [
     18446744073709551616 0.1000000000000000055511151231257827 1000000 1000000000 0.9999999999999999999
     1.0000000000000000001 True None null 50% 0,5 '0.5' 1/3 2/3 7 14 15 20 100
     """),
-    "½",
-    "٣",
-    "²",
-    "π",
-    '"0.5"',
-]
+    "½", "٣", "²", "π", '"0.5"',
+]  # fmt: skip
 
 TEXTS = [
     *words_of("""
@@ -231,39 +227,11 @@ TEXTS = [
     Vote vote,vote region town income age id missing 0.5,0.5 0.2,0.3,0.5 1/3,1/3,1/3 0.5,nan 1e999,0 2,-1 first
     second both
     """),
-    "",
-    " ",
-    '"a,b",c',
-    '"a',
-    "a\nb",
-    "a\tb",
-    "a\rb",
-    "a,b\n",
-    "\x1b[2Jred\x1b[31m",
-    "\x07\x08",
-    "\x7f\x9b2J",
-    "\u202eab",
-    "\u2028",
-    "\ufeffa",
-    "\udcff\udcfe",
-    "é,ê",
-    "e\u0301",
-    "日本,中文",
-    "🙂",
-    "𝔘" * 30,
-    "x" * 300,
-    "x" * 5000,
-    ",".join("abcdefghijklmnopqrstuvwxyz"),
-    ",".join(map(str, range(3000))),
-    "(" * 500,
-    "[" * 500 + "]" * 500,
-    '{"a": 1}',
-    "; id",
-    "' OR 1=1 --",
-    "\\",
-    "\\n",
-    "vote ",
-]
+    "", " ", '"a,b",c', '"a', "a\nb", "a\tb", "a\rb", "a,b\n", "\x1b[2Jred\x1b[31m", "\x07\x08", "\x7f\x9b2J",
+    "\u202eab", "\u2028", "\ufeffa", "\udcff\udcfe", "é,ê", "e\u0301", "日本,中文", "🙂", "𝔘" * 30, "x" * 300,
+    "x" * 5000, ",".join("abcdefghijklmnopqrstuvwxyz"), ",".join(map(str, range(3000))), "(" * 500,
+    "[" * 500 + "]" * 500, '{"a": 1}', "; id", "' OR 1=1 --", "\\", "\\n", "vote ",
+]  # fmt: skip
 
 ASSIGNED = [
     *words_of("""
@@ -275,10 +243,8 @@ ASSIGNED = [
     first,second=repeated.json vote,drugs=repeated.json income=rappor.json vote=subset.json drugs=subset.json
     a,b,c=bits.json vote=loop vote=zero
     """),
-    'vote[town="a, b"]=warner.json',
-    'vote[town="a]=warner.json',
-    "\x1b[2J=warner.json",
-]
+    'vote[town="a, b"]=warner.json', 'vote[town="a]=warner.json', "\x1b[2J=warner.json",
+]  # fmt: skip
 
 OUTPUTS = [
     *words_of("""
@@ -286,15 +252,8 @@ OUTPUTS = [
     new.html new.toml new new. .new new.sas7bdat new.xyz new.CSV - . .. folder folder/ folder/new.csv
     folder/new.json missing/new.csv data.csv data.csv/new.csv warner.json pipe null full loop dangling link.csv
     """),
-    "néw.csv",
-    "ne\nw.csv",
-    "ne\x1b[2Jw.csv",
-    "\udcff.csv",
-    "",
-    " ",
-    "n" * 300 + ".csv",
-    "n" * 254,
-]
+    "néw.csv", "ne\nw.csv", "ne\x1b[2Jw.csv", "\udcff.csv", "", " ", "n" * 300 + ".csv", "n" * 254,
+]  # fmt: skip
 
 INPUTS = [
     *words_of("""
@@ -306,12 +265,8 @@ INPUTS = [
     noise noise.csv noise.parquet noise.csv.gz noise.sav deep deep.json wrong.csv odd.csv null zero zero.csv
     zero.json loop dangling data.CSV data
     """),
-    "",
-    " ",
-    "x" * 300,
-    "ne\x1b[2Jw.csv",
-    "\udcff.csv",
-]
+    "", " ", "x" * 300, "ne\x1b[2Jw.csv", "\udcff.csv",
+]  # fmt: skip
 
 WRITTEN = {"--output", "--certificate", "--plot", "--realised", "--new-key", "--records"}
 
@@ -612,15 +567,6 @@ def _with_any_word(words: list[str], path: tuple[str, ...], rng: random.Random) 
 
 
 _CHANGES = [
-    _with_option,
-    _with_option,
-    _with_option,
-    _with_other_value,
-    _with_other_value,
-    _with_other_value,
-    _without_word,
-    _changed_text,
-    _repeated,
-    _swapped,
-    _with_any_word,
-]
+    _with_option, _with_option, _with_option, _with_other_value, _with_other_value, _with_other_value, _without_word,
+    _changed_text, _repeated, _swapped, _with_any_word,
+]  # fmt: skip

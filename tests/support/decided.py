@@ -8,6 +8,7 @@ prints them as JSON; ``tests/unit/test_trembling.py`` compares processes that co
 import json
 import sys
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from maskwell import ReleasePlan
@@ -16,7 +17,7 @@ from maskwell.designs import Dense
 from maskwell.errors import MaskwellError
 from maskwell.estimation import Sample, estimate_by_moments, goodness_of_fit
 from maskwell.microdata.assessment import assess_tables
-from maskwell.microdata.matrices import Bounds, optimal_matrix
+from maskwell.microdata.matrices import Bounds, lower_until, optimal_matrix
 from maskwell.microdata.true_file import tables_of
 from maskwell.planning import extremal_design
 from maskwell.planning.sample_size import plan_sample
@@ -65,17 +66,36 @@ def categories() -> list[Any]:
     return [plan_sample(one, margin="0.05").category for one in designs]
 
 
+HARSH = [7, 7, 7, 7, 1, 1, 300, 52_000]
+LONG = [int(3_000 / (i + 1)) + i % 7 for i in range(33)]
+PROGRAMS: list[tuple[list[int], dict[str, Any], dict[str, Any]]] = [
+    ([12, 8, 3, 3], {"posterior_own": "0.6"}, {}),
+    ([5] * 9, {"posterior": "1/3"}, {"cost": "ordinal"}),
+    ([30, 20, 10, 5, 5], {"guess": "0.6", "changed_at_least": "0.45"}, {}),
+    (HARSH, {"parity": 12}, {}),
+    ([40, 7, 7, 12, 1, 1, 30], {"factor": 9, "parity": 30, "least_kept": "1/20"}, {}),
+    ([4, 9, 1, 6, 6, 2, 8], {"posterior_own": "0.4"}, {"band": 3, "cost": "ordinal"}),
+    (LONG, {"guess": "0.4"}, {}),
+    *(
+        (v, asked, {})
+        for v in ([30, 20, 10, 25], [40, 12, 12, 7, 3])
+        for asked in ({"posterior": "0.6"}, {"odds": "1.2"})
+    ),
+]
+
+
 def matrices() -> list[str]:
     """Matrices of linear programs, whose fingerprints go into kept draws."""
-    asked: list[dict[str, Any]] = [{"posterior": "0.6"}, {"guess": "0.7"}, {"parity": 10}, {"odds": "1.2"}]
-    counts = ([30, 20, 10, 25], [5, 5, 5, 5], [40, 12, 12, 7, 3])
-    return [optimal_matrix(v, Bounds.of(**one)).design.fingerprint for v in counts for one in asked]
+    best = [optimal_matrix(v, Bounds.of(**asked), **options) for v, asked, options in PROGRAMS]
+    return [found.design.fingerprint for found in (*best, lower_until([1, 2, 4, 10, 30], "0.4"))]
 
 
 def designs() -> list[str]:
-    """The most useful designs for shares, with and without equal ones."""
-    shares = (["1/3"] * 3, ["1/5"] * 5, ["1/2", "1/4", "1/4"], ["0.4", "0.3", "0.2", "0.1"])
-    return [extremal_design(pi, gamma).design.fingerprint for pi in shares for gamma in (3, 9)]
+    """The most useful designs for shares, with and without equal ones, at one prior or on average over all orders."""
+    shares = (["1/6"] * 6, ["1/2", *["1/8"] * 4], ["0.4", "0.3", "0.2", "0.1"])
+    measures = ("mutual-information", "chi-square", "total-variation", "guess")
+    asked = product(shares, ("1.05", 2, 30), measures, (False, True))
+    return [extremal_design(pi, gamma, utility=by, average=mean).design.fingerprint for pi, gamma, by, mean in asked]
 
 
 ALL = (releases, tests, intervals, categories, matrices, designs)

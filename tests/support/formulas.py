@@ -170,15 +170,8 @@ def predictors(frame: Any) -> Any:
 # --- the process in which they are tried ------------------------------------------------------------------------------
 
 QUIET_EVENTS = (
-    "object.",
-    "sys._getframe",
-    "gc.",
-    "time.sleep",
-    "marshal.",
-    "code.__new__",
-    "builtins.id",
-    "sys.settrace",
-)
+    "object.", "sys._getframe", "gc.", "time.sleep", "marshal.", "code.__new__", "builtins.id", "sys.settrace",
+)  # fmt: skip
 """Events that say nothing: attributes of frames, and the like."""
 
 

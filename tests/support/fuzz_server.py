@@ -26,20 +26,10 @@ from pathlib import Path
 from typing import Any
 
 LIBRARIES = (
-    "jinja2",
-    "matplotlib.backends.backend_agg",
-    "matplotlib.backends.backend_svg",
-    "matplotlib.pyplot",
-    "pandas",
-    "pyarrow.compute",
-    "pyarrow.csv",
-    "pyarrow.dataset",
-    "pyarrow.parquet",
-    "pyreadstat",
-    "scipy.optimize",
-    "scipy.sparse.linalg",
-    "scipy.stats",
-)
+    "jinja2", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "matplotlib.pyplot", "pandas",
+    "pyarrow.compute", "pyarrow.csv", "pyarrow.dataset", "pyarrow.parquet", "pyreadstat", "scipy.optimize",
+    "scipy.sparse.linalg", "scipy.stats",
+)  # fmt: skip
 """Imported where they are installed; not polars, which starts threads when it is imported."""
 
 STREAMS = 3

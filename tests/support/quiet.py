@@ -2,7 +2,7 @@
 
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,22 @@ def told(error: type[BaseException], match: str | None = None) -> Iterator[pytes
     with pytest.raises(error, match=match) as raised:
         yield raised
     assert raised.value.hint
+
+
+def refused(
+    error: type[BaseException] | tuple[type[BaseException], ...],
+    said: str,
+    call: Callable[..., object],
+    /,
+    *given: Any,
+    **options: Any,
+) -> Any:
+    """The error of a call that is refused in these words (a pattern), in one line, and with what to do next."""
+    with pytest.raises(error, match=said or None) as raised:
+        call(*given, **options)
+    if isinstance(raised.value, MaskwellError):
+        assert raised.value.hint and "\n" not in raised.value.message
+    return raised.value
 
 
 @contextmanager

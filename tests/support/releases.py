@@ -10,17 +10,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from maskwell import Categories, Release, ReleasePlan, SeededRandom
-from maskwell.core.cells import CellTable
-from maskwell.designs import Dense, Sparse
+from maskwell.core import Categories, CellTable, SeededRandom
+from maskwell.designs import Dense, Sparse, Uniform
 from maskwell.designs.coded import CodedDesign
+from maskwell.microdata import Assessment, Receipt, Release, ReleasePlan, load_receipt
+from maskwell.microdata.assessment import assess_tables
 from maskwell.microdata.folder.receipt import Group
 from maskwell.microdata.folder.release_folder import check_public, release_folder, write_internal, write_public
 from maskwell.microdata.matrices import method1
 from maskwell.microdata.release_values import AnyRelease, Assessment, Draw, Origin, ReleasedColumn
 from maskwell.microdata.stages.stage import Stage
-from maskwell.microdata.true_file import TrueFile
-from maskwell.microdata.utility.utility_report import UtilityReport
+from maskwell.microdata.true_file import TrueFile, tables_of
+from maskwell.microdata.utility import UtilityReport
 
 Row = tuple[Hashable, ...]
 COLUMNS = ("region", "roof", "sex")
@@ -49,6 +50,16 @@ class Written:
     @property
     def data(self) -> str:
         return str(self.public / "data.csv")
+
+    @property
+    def receipts(self) -> tuple[Receipt, Receipt]:
+        """The public one and the internal one."""
+        return load_receipt(self.public / "receipt.json"), load_receipt(self.folder / "internal" / "receipt.json")
+
+
+def assessed(table: CellTable, plan: ReleasePlan, path: str = "people.csv", **more: Any) -> Assessment:
+    """What is known of a plan and the counts of a file, before anything is drawn."""
+    return assess_tables({columns: table.project(columns) for columns in tables_of(plan)}, plan, path, **more)
 
 
 def stage_of(
@@ -94,37 +105,30 @@ def stage_within(
         v = np.array([counts[states[i]] for i in own])
         parts.append(method1(v, theta) if len(own) > 1 else Sparse.of_columns([{0: 1}], Categories.of(["x"])))
         where.append(np.array(own))
-    labels = Categories.of([s[0] if len(s) == 1 else s for s in states])
-    made = Stage(
-        variables=tuple(variables),
-        within=tuple(within),
-        states=states,
-        outputs=states,
-        design=Sparse.stacked(parts, where, labels),
-        counts=np.array([counts[s] for s in states]),
-        cells=np.array([cells.index(s[: len(within)]) for s in states]),
-        method="method1",
-        invariance="counts",
-        derived=True,
-    )
-    return replace(made, **changes)
+    design = Sparse.stacked(parts, where, Categories.of([s[0] if len(s) == 1 else s for s in states]))
+    made = stage_of(variables, states, design, [counts[s] for s in states], within=within)
+    return replace(made, cells=np.array([cells.index(s[: len(within)]) for s in states]), **changes)
 
 
 def fixed_stage(rows: Sequence[Row], columns: Sequence[str], variable: str, design: CodedDesign) -> Stage:
     """A design of one column that was fixed beforehand."""
     counts = Counter(row[columns.index(variable)] for row in rows)
-    states = [(label,) for label in design.inputs.labels]
-    return Stage(
-        variables=(variable,),
-        states=states,
-        outputs=[(label,) for label in design.outputs.labels],
-        design=design,
-        counts=np.array([counts[label] for (label,) in states]),
-        cells=np.zeros(len(states), dtype=int),
-        method="fixed",
-        invariance="none",
-        derived=False,
-    )
+    states, outputs = ([(label,) for label in names.labels] for names in (design.inputs, design.outputs))
+    made = stage_of([variable], states, design, [counts[label] for (label,) in states], outputs=outputs)
+    return replace(made, method="fixed", invariance="none", derived=False)
+
+
+UNIFORM = Uniform.from_gamma(3, Categories.of(["f", "m"]))
+
+
+def roof(**changes: Any) -> Stage:
+    """Method 1 for the roof, within the region."""
+    return stage_within(ROWS, COLUMNS, ["roof"], ["region"], **changes)
+
+
+def sex() -> Stage:
+    """The sex by a design that was fixed beforehand."""
+    return fixed_stage(ROWS, COLUMNS, "sex", UNIFORM)
 
 
 def drawn(rows: Sequence[Row], columns: Sequence[str], stages: Sequence[Stage], seed: int = 1) -> list[Row]:

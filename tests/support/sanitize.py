@@ -17,13 +17,10 @@ FOLDER = ROOT / "build" / "sanitize"
 KERNELS = Path("maskwell", "designs", "kernels")
 FLAGS = ("-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 TESTS = (
-    "tests/unit/designs",
-    "tests/golden",
-    "tests/contracts/test_exact_sampling.py",
-    "tests/contracts/test_every_design.py",
-    "tests/contracts/test_emitted_reports.py",
+    "tests/unit/designs", "tests/golden", "tests/contracts/test_exact_sampling.py",
+    "tests/contracts/test_every_design.py", "tests/contracts/test_emitted_reports.py",
     "tests/statistical/test_sampling.py",
-)
+)  # fmt: skip
 
 CONTROL = """\
 #include <Python.h>

@@ -236,7 +236,7 @@ def solver(_: str, function: Function) -> Any:
 # --- where they are put -----------------------------------------------------------------------------------------------
 
 ALGEBRA = {
-    solution: "solve lstsq",
+    solution: "solve lstsq lu_solve",
     plain: "inv pinv qr cholesky norm det slogdet cond null_space orth expm solve_triangular eig eigvals spsolve",
     spectrum: "eigh eigvalsh",
     singular: "svd svdvals",

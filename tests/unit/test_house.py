@@ -19,7 +19,7 @@ from tests.support.trembling import SEED
 import maskwell
 
 HEAVY = ["click", "jinja2", "matplotlib", "pandas", "polars", "pyarrow", "pyreadstat", "scipy"]
-FEWEST_TESTS = 6_000
+FEWEST_TESTS = 5_800
 CITATION = re.compile(r"\[([A-Z][A-Za-z]*\d{2,}[A-Za-z]?)(?:,[^\]]*)?\]")
 PRINTING_ROOMS = ("cli", "estimation", "microdata", "planning", "reports")
 ROUNDED = ("Printed", "round_up", "round_down")

@@ -51,14 +51,11 @@ def test_what_is_not_available_is_said():
     assert crosstab_content(few, 0.95)["independence"][0]["flags"]
 
 
-def test_a_shared_device_is_tested_by_what_is_valid():
+def test_json_has_everything_and_a_shared_device_is_tested_by_what_is_valid():
     rows = [[".7", 0, 0, ".3"], [0, ".7", ".3", 0], [0, ".3", ".7", 0], [".3", 0, 0, ".7"]]
     shared = mw.designs.Dense.of(rows, mw.Categories.of([(a, b) for a in ("yes", "no") for b in ("yes", "no")]))
     content = crosstab_content(_table([[60, 40], [40, 60]], {("a", "b"): shared}), 0.95)
     assert [test["method"] for test in content["independence"]] == ["wald"]
-
-
-def test_json_has_everything_that_two_variables_say():
     content = crosstab_content(_table([[60, 140], [100, 200]], {"smokes": WARNER, "drinks": FORCED}), 0.9)
     assert content["not_tested"] == []
     assert [one["given"] for one in content["conditionals"]] == [["smokes"], ["drinks"]]

@@ -45,8 +45,7 @@ def test_the_word_for_each_truth_is_told_where_it_is_another() -> None:
 def test_nobody_is_told_to_be_safe_where_a_report_reveals(family: str, parameters: dict[str, Any], saying: str) -> None:
     text = words(make_design(family, **parameters))
     assert saying in text
-    assert "We cannot work out who." not in text
-    assert "someone could learn your answer for sure" in text
+    assert "We cannot work out who." not in text and "someone could learn your answer for sure" in text
 
 
 BY_STRENGTH = {
@@ -77,31 +76,23 @@ def test_sheets_know_of_the_other_questions_of_a_survey() -> None:
 @pytest.mark.parametrize("how", [{}, {"medium": "dice"}, {"medium": "spinner"}])
 def test_interviewers_write_down_the_answer_and_nothing_else(how: dict[str, Any]) -> None:
     text = words(make_design("k-ary", categories=THREE, gamma=3), **how)
-    assert "Turn away. Never look" in text
-    assert "never tell or write down what you saw" in text
-    assert "make a note" not in text
-    assert "Nothing else." in text
+    assert "Turn away. Never look" in text and "never tell or write down what you saw" in text
+    assert "make a note" not in text and "Nothing else." in text
 
 
 def test_nothing_betrays_which_deck_was_used() -> None:
     text = words(make_design("kuk", theta1="0.8", theta2="0.2", draws=1))
-    assert "Draw a card: look, put it back, mix." in text
-    assert "Leave both decks as you found them." in text
+    assert "Draw a card: look, put it back, mix." in text and "Leave both decks as you found them." in text
     assert "Bring a screen." in text
     assert "The person draws one" not in words(make_design("chow", red=6, blue=4, draws=2))
 
 
-def test_the_parity_of_a_rounded_device_is_stated_and_promised() -> None:
+def test_a_rounded_device_states_its_parity_and_is_not_confused_with_the_one_asked_for() -> None:
     design = make_design("k-ary", categories=THREE, epsilon=1)
     text = words(design, most=20, design_file="r.json")
-    assert "Parity 11/4" in text
-    assert "Parity asked for 2.71828" in text
-    assert "at most a factor of 2.75" in text
-    assert "between 26.6 % and 73.4 %" in text.replace("\u00a0", " ")
+    assert "Parity 11/4" in text and "Parity asked for 2.71828" in text
+    assert "at most a factor of 2.75" in text and "between 26.6 % and 73.4 %" in text.replace("\u00a0", " ")
     assert "--design answer=r.json" in text
-
-
-def test_a_rounded_design_that_was_not_kept_is_not_confused_with_the_one_asked_for() -> None:
     text = words(make_design("k-ary", categories=THREE, epsilon=1), most=20, design_file=None)
     assert "not kept yet: make these sheets again with --realised realised.json" in text
     assert "--design answer=realised.json" in text
@@ -111,8 +102,7 @@ def test_a_rounded_design_that_was_not_kept_is_not_confused_with_the_one_asked_f
 def test_both_questions_are_printed_wherever_a_truth_is_a_pair(how: dict[str, Any]) -> None:
     design = make_design("simmons", p="0.7")
     text = words(design, **how)
-    assert "Question A Did you?" in text
-    assert "Question B" in text
+    assert "Question A Did you?" in text and "Question B" in text
     assert "your true answers to all questions" in text
     assert any("--innocuous" in note for note in sheet_notes(make_device(design, **how), SheetOptions()))
 

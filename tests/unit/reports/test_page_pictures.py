@@ -16,8 +16,7 @@ DESC = "{http://www.w3.org/2000/svg}desc"
 def fixture_pages(root: Path) -> dict[str, Any]:
     """The pictures as the program of the pages makes them, by name."""
     spec = importlib.util.spec_from_file_location("make_images", root / "docs/images/make.py")
-    assert spec is not None
-    assert spec.loader is not None
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return dict(module.pages())
@@ -37,3 +36,12 @@ def test_every_picture_is_shown_and_every_picture_shown_exists(root: Path, pages
     shown = {name for page in texts for name in re.findall(r"images/([\w-]+)\.svg", page.read_text(encoding="utf-8"))}
     drawn = {path.stem for path in (root / "docs/images").glob("*.svg")}
     assert shown == drawn == {*pages, "story"}
+
+
+def test_the_picture_of_the_readme_is_small_and_described(root: Path) -> None:
+    text = (root / "docs/images/story.svg").read_text(encoding="utf-8")
+    drawn = ET.fromstring(text)
+    assert len(text.encode()) < MOST_BYTES and drawn.get("aria-labelledby")
+    assert set(re.findall(r"https?://[^\"]+", text)) == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    identifiers = [element.get("id") for element in drawn.iter() if element.get("id")]
+    assert len(identifiers) == len(set(identifiers))

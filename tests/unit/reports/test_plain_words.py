@@ -1,11 +1,11 @@
 import math
 from fractions import Fraction
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell.core.percentages import SPACE, percent, percent_bound
+from maskwell.core.exact import rounded
+from maskwell.core.percentages import SPACE, percent_bound
 from maskwell.privacy.criteria import posterior_range
 from maskwell.reports import plain_words
 
@@ -37,6 +37,12 @@ def test_what_is_done_and_what_is_allowed_have_the_same_digits() -> None:
     )
 
 
+@given(st.fractions(min_value=Fraction(1, 10**30), max_value=10**30), st.integers(2, 12))
+def test_bounds_enclose_a_number_closely(value: Fraction, digits: int) -> None:
+    low, high = (Fraction(rounded(value, digits, up=up)) for up in (False, True))
+    assert low <= value <= high and high - low <= value * Fraction(10) ** (1 - digits)
+
+
 @given(shares)
 def test_bounds_enclose_the_share(share: Fraction) -> None:
     low, high = percent_bound(share, up=False), percent_bound(share, up=True)
@@ -48,16 +54,22 @@ def test_bounds_enclose_the_share(share: Fraction) -> None:
 def test_ranges_are_rounded_towards_less_privacy(parity: Fraction, prior: Fraction) -> None:
     low, high = posterior_range(parity, prior)
     _, least, most = plain_words.range_in_words(parity, prior)
-    assert Fraction(least) <= 100 * low
-    assert Fraction(most) >= 100 * high
+    assert Fraction(least) <= 100 * low and Fraction(most) >= 100 * high
 
 
-def test_a_promise_names_the_factor() -> None:
+def test_a_promise_names_the_factor_in_words_that_are_literally_true() -> None:
     assert "at most a factor of 2.719" in plain_words.promise(Fraction(271828, 100000))
     assert "factor" not in plain_words.promise(math.inf)
     assert "2.719 × 2.719 ≈ 7.39" in plain_words.repetition(Fraction(2718281, 1000000))
     assert "999 × 999 = 998,001." in plain_words.repetition(Fraction(999))
     assert "1,234 × 1,234 ≈ 1.53e+6." in plain_words.repetition(Fraction(1234))
+    said = [
+        plain_words.promise(Fraction(3)),
+        plain_words.promise(math.inf),
+        plain_words.concrete(Fraction(3), Fraction(1, 10)),
+    ]
+    assert not any(word in text.lower() for text in said for word in ("anonym", "safe", "secure"))
+    assert plain_words.range_in_words(Fraction(10) ** 400, Fraction(1, 10)) == ("10", "0", "100")
 
 
 @given(st.fractions(1, 100, max_denominator=1000), shares, shares, st.booleans())
@@ -67,31 +79,3 @@ def test_a_promise_about_one_suspicion_is_true_as_it_is_written(
     said = plain_words.rho_promise(parity, rho1, rho2 if agreed else None).replace(SPACE, " ")
     before, after = (Fraction(part.split()[-1]) / 100 for part in said.split(" %")[:2])
     assert before <= rho1 and posterior_range(parity, before)[1] <= after
-
-
-def test_no_promise_uses_words_that_are_not_literally_true() -> None:
-    said = [
-        plain_words.promise(Fraction(3)),
-        plain_words.promise(math.inf),
-        plain_words.concrete(Fraction(3), Fraction(1, 10)),
-    ]
-    assert not any(word in text.lower() for text in said for word in ("anonym", "safe", "secure"))
-
-
-@pytest.mark.parametrize(
-    ("share", "decimals", "shown"),
-    [
-        (0.5, 1, "50.0"),
-        (-0.0123, 1, "−1.2"),
-        (-0.00001, 1, "0.0"),
-        (math.nan, 1, "–"),
-        (math.inf, 1, "–"),
-        (1, 0, "100"),
-    ],
-)
-def test_percentages(share: float, decimals: int, shown: str) -> None:
-    assert percent(share, decimals) == shown
-
-
-def test_bounds_too_fine_to_show_are_rounded_towards_less_privacy() -> None:
-    assert plain_words.range_in_words(Fraction(10) ** 400, Fraction(1, 10)) == ("10", "0", "100")

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.support.drawings import said, smallest_letters, words_of
+from tests.support.quiet import refused
 from tests.support.together import together
 
 from maskwell import Categories, Counts, Design, Sampling
@@ -52,11 +53,10 @@ def pictures() -> list[Picture]:
 
 @pytest.mark.parametrize("truth", [-1, 4])
 def test_flows_refuse_a_truth_that_is_not_there(truth: int) -> None:
-    with pytest.raises(UnknownCategoryError, match="truth"):
-        plot_flows(Uniform.from_gamma(3, Categories.numbered(4)), truth=truth)
+    refused(UnknownCategoryError, "truth", plot_flows, Uniform.from_gamma(3, Categories.numbered(4)), truth=truth)
 
 
-def test_learned_holds_the_interval_and_its_parts() -> None:
+def test_learned_holds_the_interval_and_its_parts_and_draws_its_ends() -> None:
     estimate = estimate_of([400, 350, 250])
     truth = np.array([0.5, 0.3, 0.2])
     picture = plot_learned(estimate, truth=truth, level=0.9, interval="wald")
@@ -66,24 +66,18 @@ def test_learned_holds_the_interval_and_its_parts() -> None:
     added = 1.6448536269514722**2 * estimate.randomization_variance
     np.testing.assert_allclose(picture.data["sampling_half_width"] ** 2 + added, half**2)
     np.testing.assert_array_equal(picture.data["truth"], truth)
-    assert "reported" not in picture.data
-    assert "true share" in picture.columns
-
-
-def test_learned_draws_the_ends_of_an_interval_that_is_not_symmetric() -> None:
+    assert "reported" not in picture.data and "true share" in picture.columns
     estimate = estimate_of([270, 730])
     picture = plot_learned(estimate)
     interval = np.column_stack([picture.data["low"], picture.data["high"]])
     np.testing.assert_allclose(interval, estimate.confidence_interval(0.95, "score"))
     assert interval[0, 0] == 0 < estimate.pi_hat[0]
-    assert picture.columns[2:4] == ["from", "to"]
-    assert picture.rows[0][2:4] == ["0.0\u00a0%", "9.7\u00a0%"]
+    assert picture.columns[2:4] == ["from", "to"] and picture.rows[0][2:4] == ["0.0\u00a0%", "9.7\u00a0%"]
     assert "(0.0 to 9.7) percent" in picture.text
     bars = [patch.get_xy()[:, 0] for patch in picture.axes[0].patches]
     assert (min(bars[0]), max(bars[0])) == pytest.approx(tuple(interval[0]))
     wald = plot_learned(estimate, interval="wald")
-    assert wald.data["low"][0] < 0
-    assert "plus or minus" in wald.text
+    assert wald.data["low"][0] < 0 and "plus or minus" in wald.text
 
 
 def domains_of(design: Uniform, groups: list[str]) -> SurveyEstimate:
@@ -94,7 +88,7 @@ def domains_of(design: Uniform, groups: list[str]) -> SurveyEstimate:
     return estimate_survey(reports, design, plan, domains=np.repeat(groups, 40))
 
 
-def test_learned_draws_a_line_for_each_domain() -> None:
+def test_learned_draws_a_line_for_each_domain_and_groups_their_categories() -> None:
     estimate = domains_of(Uniform.from_gamma(5, Categories.of(["evaded", "honest"])), ["east", "west"])
     picture = plot_learned(estimate, by="region", level=0.9)
     assert [row[0] for row in picture.rows] == ["all", "east", "west"] and picture.columns[0] == "region"
@@ -104,9 +98,6 @@ def test_learned_draws_a_line_for_each_domain() -> None:
     assert "90 % Wald and score interval" in said(picture)
     low, high = 100 * estimate.domains["west"].confidence_interval(0.9)[0]
     assert f"west 50.0 ({low:.1f} to {high:.1f}) percent" in picture.text
-
-
-def test_learned_groups_the_categories_of_domains() -> None:
     estimate = domains_of(Uniform.from_gamma(5, Categories.of(["a", "b", "c"])), ["east", "west"])
     picture = plot_learned(estimate, by="region")
     assert [row[:2] for row in picture.rows] == [[g, c] for g in ("all", "east", "west") for c in "abc"]
@@ -162,8 +153,7 @@ def test_looks_are_those_that_were_asked_for() -> None:
     within = picture.with_style(ax=ax)
     assert within.figure() is ax.figure and [*within.axes] == ax.child_axes and within._repr_png_() is None
     for looks in ({"colours": {"nothing": "red"}}, {"colours": {"truth": "no colour"}}, {"size": 0}, {"ax": 3}):
-        with pytest.raises(MaskwellError):
-            picture.with_style(**looks)
+        refused(MaskwellError, "", picture.with_style, **looks)
 
 
 def test_every_picture_is_drawn_and_described() -> None:
@@ -191,22 +181,18 @@ def test_pictures_are_saved_by_their_ending(tmp_path: Path, ending: str, start: 
 
 def test_saving_refuses_what_it_cannot_write(tmp_path: Path) -> None:
     picture = plot_revealed(Fraction(3))
-    with pytest.raises(DataFileError, match=r"\.gif"):
-        picture.save(tmp_path / "a.gif")
-    with pytest.raises(DataFileError, match="there is no folder"):
-        picture.save(tmp_path / "nowhere" / "a.svg")
+    refused(DataFileError, r"\.gif", picture.save, tmp_path / "a.gif")
+    refused(DataFileError, "there is no folder", picture.save, tmp_path / "nowhere" / "a.svg")
 
 
-def test_data_and_words_need_no_drawing_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_needs_no_drawing_library_for_its_words_and_a_parity_not_a_design(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     picture = plot_revealed(Fraction(3))
     assert picture.text
-    with pytest.raises(MissingExtraError) as caught:
-        picture.svg()
-    assert caught.value.hint == "pip install 'maskwell[report]'"
-
-
-def test_a_design_where_its_parity_is_wanted_is_told() -> None:
+    caught = refused(MissingExtraError, "", picture.svg)
+    assert caught.hint == "pip install 'maskwell[report]'"
     with pytest.raises(WrongTypeError, match="is no number") as raised:
         plot_revealed(Uniform.from_gamma(3, Categories.numbered(2)))  # type: ignore[arg-type]
     assert "design.parity_exact()" in raised.value.hint

@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 from tests.support.drawings import overlapping, texts_outside
 from tests.support.outline import Outline
-from tests.support.releases import changed
+from tests.support.quiet import refused
+from tests.support.releases import assessed, changed
 
 from maskwell import Release, ReleasePlan
 from maskwell.core.cells import CellTable
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.errors import InputError
-from maskwell.microdata.assessment import assess_tables
+from maskwell.microdata import Release, ReleasePlan, RiskUtilityPoint
 from maskwell.microdata.folder.receipt_contents import advice_of, public_receipt
 from maskwell.microdata.folder.release_metadata import processing
 from maskwell.microdata.release_values import Draw, ReleasedColumn
 from maskwell.microdata.risk.unit_risk import UnitFigures, UnitRisk
-from maskwell.microdata.risk_utility import RiskUtilityPoint
-from maskwell.microdata.true_file import TrueFile, tables_of
-from maskwell.plots import Picture
-from maskwell.reports.pages.release_page import _stage_facts, lead, release_page
-from maskwell.reports.pictures.risk_curves import plot_release_risk
+from maskwell.microdata.true_file import TrueFile
+from maskwell.plots import Picture, plot_release_risk
+from maskwell.reports import release_page
+from maskwell.reports.pages.release_page import _stage_facts, lead
 from maskwell.reports.report import WIDTH
 from maskwell.reports.text.release_report import dry_run_report, release_report
 from maskwell.reports.text.release_words import bound_value, promises, riskiest, rule_in_words
@@ -50,9 +50,8 @@ def planned(**more: object) -> ReleasePlan:
 
 def release_of(plan: ReleasePlan | None = None, **more: object) -> Release:
     plan = plan or planned()
-    tables = {columns: FILE.project(columns) for columns in tables_of(plan)}
     columns = [ReleasedColumn(name, "text") for name in (*FILE.columns, "diary")]
-    made = assess_tables(tables, plan, "people.csv")
+    made = assessed(FILE, plan)
     draw = Draw(assessment=made, released_tables={}, columns=columns, risk=made.risk, utility=made.utility)
     return changed(Release.of(draw), **more)
 
@@ -82,7 +81,7 @@ def words_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Picture, "inline_svg", lambda *_, **__: "<svg></svg>")
 
 
-def test_the_page_is_whole_and_in_order(text: str) -> None:
+def test_the_page_is_whole_with_escaped_labels_and_needs_nothing_from_elsewhere(text: str) -> None:
     outline = Outline(text)
     assert outline.stack == []
     assert [tag for tag, _ in outline.opened if tag in ("h1", "h2")] == ["h1"] + ["h2"] * 12
@@ -91,14 +90,8 @@ def test_the_page_is_whole_and_in_order(text: str) -> None:
     used = set(re.findall(r'href="#([^"]+)"', text)) | set(re.findall(r"url\(#([^)]+)\)", text))
     named = {name for _, a in outline.opened for name in (a.get("aria-labelledby") or "").split()}
     assert used | named <= set(identifiers)
-
-
-def test_the_page_needs_nothing_from_elsewhere(text: str) -> None:
     assert "http" not in text and "@import" not in text
     assert not {"script", "link", "img", "iframe"} & {tag for tag, _ in Outline(text).opened}
-
-
-def test_labels_are_escaped(text: str) -> None:
     assert ODD not in text and "&lt;script&gt;" in text and "law &amp; order" in text
 
 
@@ -125,8 +118,7 @@ def test_the_page_says_what_a_board_must_know(release: Release, text: str) -> No
 
 def test_the_answers_count_who_is_found_and_name_all_that_is_done_to_columns(release: Release) -> None:
     risk, plan = release.risk, planned(drop=["name"], unit="house", recode={"diary": {"top": 3}})
-    assert risk is not None
-    assert risk.after is not None
+    assert risk is not None and risk.after is not None
     before, after = UnitFigures(1.0, 1.0, 9.0, 20.0), UnitFigures(0.75, 0.9, 7.4, 20.0, worst_risk=0.9, worst_bound=1.0)
     units = UnitRisk("house", 40, 6, before, after, alone=3, known_together=1.0)
     found = replace(
@@ -147,14 +139,23 @@ def test_the_answers_count_who_is_found_and_name_all_that_is_done_to_columns(rel
         assert said.replace("\u00a0", " ") in words, said
 
 
-def test_names_are_not_cut() -> None:
+def test_long_names_are_not_cut_and_fit_a_terminal_and_a_picture() -> None:
     """Long names of columns and labels stand whole in the answers."""
     long = "highest_level_of_education_that_was_completed_before_the_interview"
     table = CellTable.of(["sex", long], {("f", "x" * 70): 3, ("m", "x" * 70): 9, ("f", "y"): 8, ("m", "y"): 2})
     plan = ReleasePlan.of([{"variables": ["sex", long], "method": "method1", "theta": "0.5"}], keys=["sex", long])
-    made = assess_tables({columns: table.project(columns) for columns in tables_of(plan)}, plan, "people.csv")
+    made = assessed(table, plan)
     words = Outline(release_page(made)).words
     assert f"someone who knows sex and {long}" in words and "x" * 70 in lead(made) + words
+    names = [f"{'a_long_name_of_a_column_' * 3}{i}" for i in range(4)]
+    file = CellTable.of(names, counts())  # type: ignore[arg-type]
+    joint = {"variables": names[:3], "within": names[3:], "method": "inverse-frequency", "theta": "0.6"}
+    plan = ReleasePlan.of([joint], keys=names, match="0.9")
+    release = assessed(file, plan)
+    lines = [*release_report(release, "out"), *dry_run_report(release, [], source="people.csv", plan="p.toml")]
+    assert max(map(len, lines)) <= WIDTH
+    figure = plot_release_risk(release).figure()
+    assert overlapping(figure) == [] and texts_outside(figure) == []
 
 
 def test_a_bound_that_is_not_kept_is_not_hidden() -> None:
@@ -170,13 +171,10 @@ def test_a_bound_that_is_not_kept_is_not_hidden() -> None:
     assert dry[-1] == "Next: change the plan, then: maskwell release a --plan b --dry-run"
 
 
-def test_a_demonstration_is_marked() -> None:
+def test_a_demonstration_and_what_could_undo_the_protection_are_told_above_all() -> None:
     release = release_of(planned(demonstration=True), private=False)
     assert "A demonstration." in release_page(release)
     assert any("nothing is protected" in line for line in release_report(release, "out"))
-
-
-def test_what_could_undo_the_protection_is_told_above_all() -> None:
     release = release_of(told_by_order=("ten weights tell the region",), lost=("value labels",))
     words = Outline(release_page(release)).words
     assert "Something could undo the protection. Ten weights tell the region." in words
@@ -196,8 +194,7 @@ def test_without_keys_there_is_no_risk_to_show() -> None:
     words = Outline(release_page(release)).words
     assert "The plan names no keys" in words and "The plan names no bound" in words
     assert riskiest(release) == []
-    with pytest.raises(InputError, match="no risk"):
-        plot_release_risk(release)
+    refused(InputError, "no risk", plot_release_risk, release)
     assert "The plan names no keys" in release_report(release, "out")[0]
 
 
@@ -215,7 +212,7 @@ def test_a_picture_with_nothing_to_show_is_left_out(cells: dict[tuple[object, ..
         [{"variables": [name], "method": "method1", "theta": "0.5"} for name in variables], keys=["sex", "constant"]
     )
     table = CellTable.of(["sex", "constant"], cells)
-    release = assess_tables({columns: table.project(columns) for columns in tables_of(plan)}, plan, "people.csv")
+    release = assessed(table, plan)
     words = Outline(release_page(release)).words
     assert "What goes with what" not in words and "Where the records of sex go" in words
     assert re.findall(r"Figure (\d)\.", words) == [str(1 + i) for i in range(2 + len(variables))]
@@ -234,7 +231,7 @@ def test_records_with_the_same_keys_that_are_randomized_differently_are_told_apa
         "matrix": {"low": [["1", "0"], ["0", "1"]], "high": [["1/10", "0"], ["9/10", "1"]]},
     }
     plan = ReleasePlan.of([fixed], keys=["job"])
-    release = assess_tables({columns: table.project(columns) for columns in tables_of(plan)}, plan, "people.csv")
+    release = assessed(table, plan)
     first = [cell.replace("\u00a0", " ") for cell in riskiest(release)[0]]
     assert first[:5] == ["a", "low", "1", "2", "50 %"] and first[5] == "100 %"
     words = Outline(release_page(release)).words
@@ -266,18 +263,6 @@ def test_the_terminal_answers_first_and_fits(release: Release) -> None:
     assert dry[0].startswith("Nothing is written yet.") and "match 0.1: too much" in "\n".join(dry)
     assert dry[-1] == "Next: maskwell release people.csv --plan 'my plan.toml' -o released"
     assert max(map(len, [*done, *dry])) <= WIDTH
-
-
-def test_long_names_fit_a_terminal_and_a_picture() -> None:
-    names = [f"{'a_long_name_of_a_column_' * 3}{i}" for i in range(4)]
-    file = CellTable.of(names, counts())  # type: ignore[arg-type]
-    joint = {"variables": names[:3], "within": names[3:], "method": "inverse-frequency", "theta": "0.6"}
-    plan = ReleasePlan.of([joint], keys=names, match="0.9")
-    release = assess_tables({columns: file.project(columns) for columns in tables_of(plan)}, plan, "people.csv")
-    lines = [*release_report(release, "out"), *dry_run_report(release, [], source="people.csv", plan="p.toml")]
-    assert max(map(len, lines)) <= WIDTH
-    figure = plot_release_risk(release).figure()
-    assert overlapping(figure) == [] and texts_outside(figure) == []
 
 
 @pytest.mark.parametrize(
@@ -315,8 +300,7 @@ def test_page_terminal_and_documents_agree_on_what_stays_right() -> None:
     assert "Right on average: counts of region, sex. Not right as they stand, users need the matrix: income" in text
     groups = public_receipt(release)["groups"]
     done, advice = processing(groups), advice_of(groups, None)
-    assert "counts of region and sex are kept on average" in done[0]
-    assert "counts are not kept" in done[1]
+    assert "counts of region and sex are kept on average" in done[0] and "counts are not kept" in done[1]
     assert "biased" in advice[1]
     assert {name: about["invariant"] for name, about in release.to_dict()["variables"].items()} == {
         "region": True,

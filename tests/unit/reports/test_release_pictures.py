@@ -5,7 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.support import releases
 from tests.support.drawings import check_drawing, overlapping, said
+from tests.support.quiet import refused
 
 from maskwell import Categories
 from maskwell.designs import Dense
@@ -27,17 +29,8 @@ def stage_of(counts: list[int], labels: list[tuple[object, ...]] | None = None, 
     k, states = len(counts), labels or [(f"label {i}",) for i in range(len(counts))]
     move = [Fraction(theta) / n for n in counts]
     P = [[1 - move[j] if i == j else move[j] / (k - 1) for j in range(k)] for i in range(k)]
-    return Stage(
-        variables=("roof",) if len(states[0]) == 1 else ("region", "roof"),
-        states=states,  # type: ignore[arg-type]
-        outputs=states,  # type: ignore[arg-type]
-        design=Dense.of(P, inputs=Categories.numbered(k)),
-        counts=np.array(counts),
-        cells=np.zeros(k, dtype=np.int64),
-        method="inverse-frequency",
-        invariance="counts",
-        derived=True,
-    )
+    variables = ("roof",) if len(states[0]) == 1 else ("region", "roof")
+    return releases.stage_of(variables, states, Dense.of(P, inputs=Categories.numbered(k)), counts)  # type: ignore[arg-type]
 
 
 def point(label: str, risk: float, changed: float, *, chosen: bool = False) -> RiskUtilityPoint:
@@ -71,37 +64,25 @@ def test_words_neither_touch_nor_leave(which: str) -> None:
     check_drawing(PICTURES[which]())
 
 
-def test_a_bound_that_is_not_kept_is_told() -> None:
+def test_a_bound_that_is_not_kept_is_told_and_a_risk_at_it_is_not_above() -> None:
     picture = draw_release_risk(spread_of([1.0], [5]), spread_of([0.6, 0.1], [1, 4]), bound=0.5)
     assert "1 still is" in picture.text
     assert "1 record still above it" in said(picture)
-
-
-def test_a_risk_at_the_bound_is_not_above_it() -> None:
     spread = spread_of([1 / 3, 0.5 + 1e-14], [1, 1])
     assert (spread.above(0.5), spread.at_least(0.5), spread.at_least(1 / 3)) == (0, 1, 2)
+    refused(ParameterError, "no record", spread_of, [], [])
 
 
-def test_a_file_without_records_has_no_risk() -> None:
-    with pytest.raises(ParameterError, match="no record"):
-        spread_of([], [])
-
-
-def test_the_map_tells_what_beats_what() -> None:
+def test_the_map_tells_what_beats_what_and_names_bounds_that_cannot_be_kept() -> None:
     picture = plot_risk_utility([point("a", 0.5, 0.02, chosen=True), point("b", 0.6, 0.05)], bound=0.5)
     assert picture.rows[1][-1] == "a"
     assert "a: greatest risk 50\u00a0%, 2.0 percent of the records change, chosen" in picture.text
-    with pytest.raises(ParameterError, match="0 points"):
-        plot_risk_utility([])
-
-
-def test_a_bound_that_cannot_be_kept_is_named() -> None:
+    refused(ParameterError, "0 points", plot_risk_utility, [])
     never = RiskUtilityPoint(label="match 0.1", risk=np.nan, changed=np.nan, matches=np.nan, above=0, note="why")
     picture = plot_risk_utility([point("a", 0.5, 0.02), never])
     assert len(picture.rows) == 1 and picture.text.endswith("match 0.1: not possible.")
     assert overlapping(picture.figure()) == []
-    with pytest.raises(ParameterError, match="has a risk to draw"):
-        plot_risk_utility([never])
+    refused(ParameterError, "has a risk to draw", plot_risk_utility, [never])
 
 
 def test_of_a_large_matrix_the_chance_to_stay_is_drawn() -> None:

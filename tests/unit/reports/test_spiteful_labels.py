@@ -41,7 +41,8 @@ def test_pictures_are_valid_xml(draw: str, tmp_path: Path) -> None:
     assert picture.save(tmp_path / "p.png").stat().st_size > 0
 
 
-def test_pages_hold_labels_as_text() -> None:
+def test_pages_hold_labels_as_text_and_a_notebook_takes_none_for_a_formula() -> None:
+    """MathJax would set "$10 to $20" as one, and follow a link within it."""
     from maskwell.reports.pages.survey_page import PageContent, page
 
     made = page(PageContent(title=SPITEFUL, question=SPITEFUL, lead="x", design=DESIGN, estimate=estimate()))
@@ -50,10 +51,6 @@ def test_pages_hold_labels_as_text() -> None:
     table = Table([SPITEFUL, "b"], [[SPITEFUL, "1"]], caption=SPITEFUL, notes=[SPITEFUL])
     for shown in ("\n".join(document([table], "html")), estimate()._repr_html_()):
         assert "<script" not in shown and "\x1b" not in shown and "\u202e" not in shown
-
-
-def test_a_notebook_takes_no_label_for_a_formula() -> None:
-    """MathJax would set "$10 to $20" as one, and follow a link within it."""
     for shown in (estimate()._repr_html_(), estimate().to_report()._repr_html_()):
         assert shown.startswith('<div class="tex2jax_ignore mathjax_ignore">') and shown.endswith("</div>")
 

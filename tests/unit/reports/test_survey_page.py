@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 from tests.support.outline import Outline
+from tests.support.quiet import refused
 
 from maskwell import Categories, Counts, Demand, Design
 from maskwell.designs import Dense, LocalDiversity, Subset, Unary, Uniform
@@ -49,16 +50,13 @@ def uniform_page(**more: object) -> str:
     return page(content_of(design, [300, 300, 200, 200], 1000, **told))
 
 
-def test_the_page_is_whole_and_in_order() -> None:
+def test_the_page_is_whole_and_asks_nobody_for_anything() -> None:
     found = Outline(usual_page())
     assert [name for name, _ in found.opened if re.fullmatch(r"h\d", name)] == ["h1"] + ["h2"] * 6
     assert len(found.named("main")) == len(found.named("title")) - len(found.named("figure")) == 1
     assert found.named("html") == [{"lang": "en"}]
     identifiers = [attributes["id"] for _, attributes in found.opened if "id" in attributes]
     assert len(identifiers) == len(set(identifiers))
-
-
-def test_the_page_asks_nobody_for_anything() -> None:
     text = usual_page()
     assert not re.search(r"(?:https?:)?//[a-z0-9]", re.sub(r"</?[a-z]+>", "", text), re.IGNORECASE)
     assert "@import" not in text
@@ -70,8 +68,7 @@ def test_the_page_asks_nobody_for_anything() -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_the_page_says_what_was_promised_and_whether_it_holds() -> None:
     text = usual_page()
-    assert "by at most a factor of 2.719, up or down" in text
-    assert "This design meets it" in text
+    assert "by at most a factor of 2.719, up or down" in text and "This design meets it" in text
     assert "does not meet it" in uniform_page(demand=Demand.from_gamma(2))
     assert "The demand was" not in uniform_page(demand=None)
 
@@ -80,8 +77,7 @@ def test_the_page_says_what_was_promised_and_whether_it_holds() -> None:
 def test_columns_that_are_not_known_are_left_out() -> None:
     bare = uniform_page(truth=None, reported=None, commands=(), notice="")
     found = Outline(bare)
-    assert "Truth" not in found.texts["th"]
-    assert "Reported" not in found.texts["th"]
+    assert "Truth" not in found.texts["th"] and "Reported" not in found.texts["th"]
     assert len(found.named("h2")) == 5
 
 
@@ -105,12 +101,10 @@ def test_other_designs_have_pages_too(design: Design, counts: list[int], monkeyp
     text = page(content)
     found = Outline(text)
     assert all(flag in "".join(found.texts["p"]) for flag in content.estimate.flags)
-    assert ("Page 3 of 3" in text) == many
-    assert ("rule out" in text) == math.isinf(design.parity())
+    assert ("Page 3 of 3" in text) == many and ("rule out" in text) == math.isinf(design.parity())
 
 
 def test_a_page_needs_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingExtraError) as caught:
-        uniform_page()
-    assert caught.value.hint == "pip install 'maskwell[report]'"
+    caught = refused(MissingExtraError, "", uniform_page)
+    assert caught.hint == "pip install 'maskwell[report]'"

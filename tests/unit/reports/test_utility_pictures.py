@@ -3,14 +3,14 @@
 import math
 from functools import cache
 
-import numpy as np
 import pytest
 from tests.support.drawings import check_drawing
+from tests.support.quiet import refused
+from tests.support.releases import stage_of
 
-from maskwell.core.cells import CellTable
-from maskwell.designs import Dense
+from maskwell.core import CellTable
 from maskwell.errors import InputError
-from maskwell.microdata.stages.stage import Stage
+from maskwell.microdata.utility import UtilityReport, assess_utility
 from maskwell.microdata.utility.utility_measures import Association
 from maskwell.microdata.utility.utility_report import UtilityReport, assess_utility
 from maskwell.plots import Picture
@@ -20,23 +20,11 @@ BEFORE = CellTable.of(["roof", "income"], {("tile", "low"): 15, ("tile", "high")
 AFTER = CellTable.of(["roof", "income"], {("tile", "low"): 14, ("tile", "high"): 4, ("thatch", "low"): 12})
 
 
-def stage() -> Stage:
-    states = [("thatch",), ("tile",)]
-    return Stage(
-        variables=("roof",),
-        states=states,
-        outputs=states,
-        design=Dense.of([["1/2", "1/4"], ["1/2", "3/4"]]),
-        counts=np.array([10, 20]),
-        cells=np.zeros(2, dtype=np.int64),
-        method="method1",
-        invariance="counts",
-        derived=True,
-    )
+STAGE = stage_of(["roof"], [("thatch",), ("tile",)], [["1/2", "1/4"], ["1/2", "3/4"]], [10, 20])
 
 
 def utility(*, released: bool = True) -> UtilityReport:
-    return assess_utility([BEFORE], [AFTER] if released else None, [stage()])
+    return assess_utility([BEFORE], [AFTER] if released else None, [STAGE])
 
 
 def many() -> UtilityReport:
@@ -72,18 +60,13 @@ def test_associations_are_those_of_the_files() -> None:
     assert math.isnan(early.data["after"][0]) and early.rows[0][3] == "–"
 
 
-def test_those_that_lose_most_come_first_and_the_rest_is_told() -> None:
+def test_those_that_lose_most_come_first_and_nothing_to_draw_is_an_error() -> None:
     pairs = (Association(("a", "b"), 0.5, 0.49), Association(("a", "c"), 0.3, 0.1))
     assert plot_associations(UtilityReport({}, pairs)).rows[0][0] == "a × c"
     picture = plot_associations(many())
     assert "24 more pairs lose less; they are on further pages" in picture.text
     assert len(picture.pages) == 3 and len(picture.rows) == 40  # 16, 16 and 8 lines
     assert "not all of them are drawn" in plot_associations(many(), most=16).text
-
-
-def test_nothing_to_draw_is_an_error() -> None:
     nothing = UtilityReport({})
-    with pytest.raises(InputError, match="association"):
-        plot_associations(nothing)
-    with pytest.raises(InputError, match="inflation"):
-        plot_inflation(nothing)
+    refused(InputError, "association", plot_associations, nothing)
+    refused(InputError, "inflation", plot_inflation, nothing)

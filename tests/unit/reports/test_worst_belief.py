@@ -1,9 +1,9 @@
 import re
 from fractions import Fraction
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.together import together
 
 from maskwell import Demand
 from maskwell.core.exact import Parity
@@ -22,40 +22,30 @@ def worst_of(parity: Parity, demand: Demand) -> Worst | None:
     return find_worst(parity, demand, Region.at_parity(parity, like=stated), stated)
 
 
-@pytest.mark.parametrize(
-    ("closed", "said"),
-    [
-        (False, "from just below 20 % a report can lead up to 69.3 %, where the demand allows no more than 40 %"),
-        (True, "from 20 % a report can lead up to 69.3 %, where the demand allows no more than 40 %"),
-    ],
-)
-def test_a_limit_that_is_only_approached_is_said_to_be(closed: bool, said: str) -> None:
-    steps = Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1], closed_right=[closed, False])
-    assert str(worst_of(Fraction(9), Demand.from_curves(upper=steps))) == said
+APPROACHED = {
+    (False, False): "from just below 20 % a report can lead up to 69.3 %, where the demand allows no more than 40 %",
+    (False, True): "from 20 % a report can lead up to 69.3 %, where the demand allows no more than 40 %",
+    (True, False): "from 80 % a report can lead down to 30.7 %, where the demand allows no lower than 60 %",
+    (True, True): "from just above 80 % a report can lead down to 30.7 %, where the demand allows no lower than 60 %",
+}
 
 
-@pytest.mark.parametrize(
-    ("closed", "said"),
-    [
-        (False, "from 80 % a report can lead down to 30.7 %, where the demand allows no lower than 60 %"),
-        (True, "from just above 80 % a report can lead down to 30.7 %, where the demand allows no lower than 60 %"),
-    ],
-)
-def test_falls_have_their_own_words(closed: bool, said: str) -> None:
-    steps = Steps.of(["0.8"], [0, "0.6"], closed_right=[closed])
-    assert str(worst_of(Fraction(9), Demand.from_curves(lower=steps))) == said
+@together(("falls", "closed"), APPROACHED)
+def test_a_limit_that_is_only_approached_is_said_to_be_and_falls_have_their_own_words(
+    falls: bool, closed: bool
+) -> None:
+    upper = Steps.of(["0.2", "0.5"], ["0.4", "0.8", 1], closed_right=[closed, False])
+    lower = Steps.of(["0.8"], [0, "0.6"], closed_right=[closed])
+    demand = Demand.from_curves(lower=lower) if falls else Demand.from_curves(upper=upper)
+    assert str(worst_of(Fraction(9), demand)) == APPROACHED[falls, closed]
 
 
-def test_between_jumps_the_belief_is_easy_to_read() -> None:
+def test_between_jumps_the_belief_is_easy_to_read_and_what_is_met_has_no_worst_case() -> None:
     found = worst_of(Fraction(9), Demand.from_epsilon(1))
-    assert found is not None
-    assert found.before.denominator <= 1000
+    assert found is not None and found.before.denominator <= 1000
     assert str(worst_of(Fraction(10**400), Demand.from_epsilon(1))) == (
         "from 1 % a report can lead up to 100 %, where the demand allows no more than 2.6 %"
     )
-
-
-def test_what_is_met_has_no_worst_case() -> None:
     assert worst_of(Fraction(2), Demand.from_gamma(2)) is None
     assert worst_of(Fraction(9), Demand.from_rho("0.1", "0.5", closed=True)) is None  # reached, not passed
 

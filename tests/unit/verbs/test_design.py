@@ -12,24 +12,13 @@ from maskwell.procedures.statement_cards import warner
 MATRIX = [["0.7", "0.3"], ["0.3", "0.7"]]
 
 
-def test_a_matrix_is_given_itself_or_by_its_file(tmp_path: Path) -> None:
+def test_designs_are_made_of_a_matrix_of_objects_and_of_files(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text(",yes,no\nred,0.7,0.3\nblue,0.3,0.7\n")
     from_file = mw.design("matrix", matrix=path)
     assert from_file.inputs.labels == ("yes", "no")
     named = mw.design("matrix", matrix=MATRIX, categories=["yes", "no"], reports=["red", "blue"])
-    assert named.fingerprint == from_file.fingerprint
-    assert named.provenance["family"] == "matrix"
-
-
-def test_an_extremal_design_takes_a_demand_in_any_language() -> None:
-    shares = ["1/2", "3/10", "1/5"]
-    best = extremal_design(shares, 3).design
-    assert mw.design("extremal", pi=shares, gamma=3).fingerprint == best.fingerprint
-    assert mw.design("extremal", pi=shares, demand=mw.Demand.from_gamma(3)).fingerprint == best.fingerprint
-
-
-def test_designs_are_put_together_from_objects_and_files(tmp_path: Path) -> None:
+    assert named.fingerprint == from_file.fingerprint and named.provenance["family"] == "matrix"
     card, path = warner("0.7"), tmp_path / "w.json"
     card.save(path)
     both = mw.design("kronecker", designs=[card, path])
@@ -39,6 +28,13 @@ def test_designs_are_put_together_from_objects_and_files(tmp_path: Path) -> None
     outcomes = [("3/4", [warner(1), warner(1)]), ("1/4", [warner(0), warner(0)])]
     together = mw.design("shared", outcomes=outcomes, allow_unidentifiable=True)
     assert [str(x) for x in together.exact_matrix()[0]] == ["3/4", "0", "0", "1/4"]
+
+
+def test_an_extremal_design_takes_a_demand_in_any_language() -> None:
+    shares = ["1/2", "3/10", "1/5"]
+    best = extremal_design(shares, 3).design
+    assert mw.design("extremal", pi=shares, gamma=3).fingerprint == best.fingerprint
+    assert mw.design("extremal", pi=shares, demand=mw.Demand.from_gamma(3)).fingerprint == best.fingerprint
 
 
 @pytest.mark.parametrize(

@@ -24,13 +24,9 @@ def table():
 
 
 FORMULAS = [
-    "age",
-    "age + region",
-    "age * region + I(age**2)",
-    "log(age) + C(code)",
-    "poly(age, 2) * C(region, Sum)",
+    "age", "age + region", "age * region + I(age**2)", "log(age) + C(code)", "poly(age, 2) * C(region, Sum)",
     "bs(age, df=4) + flag",
-]
+]  # fmt: skip
 
 
 def by_hand(fitted, table, name, dummy):
@@ -84,13 +80,10 @@ def test_errors_follow_the_coefficients(table, right):
     np.testing.assert_allclose(effects.covariance, J @ fitted.covariance @ J.T, rtol=1e-4, atol=1e-12)
 
 
-def test_the_reference_of_the_fit_is_the_reference_of_the_effects(table):
+def test_effects_have_the_reference_of_the_fit_and_no_slope_of_a_category(table):
     fitted = mw.regress(table, "y ~ region", {"y": WARNER}, reference="west")
     assert fitted.marginal_effects().terms == ("region[east vs west]", "region[north vs west]")
     shares = fitted.predict({"region": ["east", "west"]})
     assert fitted.marginal_effects().estimates[0] == pytest.approx(shares[0] - shares[1])
-
-
-def test_a_number_that_is_also_a_category_has_no_slope(table):
     with pytest.raises(InputError, match="a number and a category"):
         mw.regress(table, "y ~ code + C(code, Sum):age", {"y": WARNER}).marginal_effects()

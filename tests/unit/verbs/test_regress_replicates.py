@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from tests.support.quiet import refused
 from tests.support.regression import WARNER, logistic_data
 from tests.support.surveys import regress_with
+from tests.support.together import together
 
 import maskwell as mw
-from maskwell.errors import InputError, ParameterError
 
 pd = pytest.importorskip("pandas")
 CLUSTERS = 24
@@ -24,28 +25,25 @@ def table():
     return made
 
 
+def fit(table, **options):
+    return regress_with(table, "y ~ x", {"y": WARNER}, **options)
+
+
+def away_from(fitted, table, replicates):
+    """How far the fits with each of some weights are from that of all."""
+    runs = [fit(table[w > 0], weights=w[w > 0].to_numpy()).estimates for w in (table[name] for name in replicates)]
+    return np.array(runs) - fitted.estimates
+
+
 def test_the_variance_is_the_spread_of_the_replicates(table):
-    fitted = mw.regress(
-        table,
-        "y ~ x",
-        {"y": WARNER},
-        sampling=mw.Sampling(weights="w", strata="h", replicates="rep", replicate_method="jkn"),
-    )
-    runs = []
-    for r in range(CLUSTERS):
-        some = table[table.psu != r]
-        runs.append(
-            mw.regress(some, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(weights=some[f"rep{r}"].to_numpy())).estimates
-        )
-    away = np.array(runs) - fitted.estimates
+    fitted = fit(table, weights="w", strata="h", replicates="rep", replicate_method="jkn")
+    away = away_from(fitted, table, [f"rep{r}" for r in range(CLUSTERS)])
     np.testing.assert_allclose(fitted.covariance, 11 / 12 * away.T @ away, rtol=1e-4)
     assert fitted.degrees_of_freedom == 22 and fitted.variance == "24 replicates (jkn)"
-    whole = mw.regress(table, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(weights="w", strata="h", clusters="psu"))
+    whole = fit(table, weights="w", strata="h", clusters="psu")
     np.testing.assert_allclose(fitted.estimates, whole.estimates, atol=1e-8)
     np.testing.assert_allclose(fitted.standard_error, whole.standard_error, rtol=0.1)
-    told = mw.regress(
-        table, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(weights="w", replicates="rep", replicate_method="jkn")
-    )
+    told = fit(table, weights="w", replicates="rep", replicate_method="jkn")
     np.testing.assert_allclose(told.covariance, fitted.covariance, rtol=1e-6)  # strata are seen in the weights
 
 
@@ -53,37 +51,27 @@ def test_bootstrap_weights_count_alike(table):
     rng = np.random.default_rng(1)
     drawn = {f"b{r}": table.w * rng.multinomial(24, [1 / 24] * 24)[table.psu] for r in range(20)}
     some = table.assign(**drawn)
-    fitted = mw.regress(
-        some, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(weights="w", replicates="b", replicate_method="bootstrap")
-    )
-    runs = []
-    for name, weights in drawn.items():
-        kept = weights > 0
-        runs.append(
-            mw.regress(
-                some[kept], "y ~ x", {"y": WARNER}, sampling=mw.Sampling(weights=some[name][kept].to_numpy())
-            ).estimates
-        )
-    away = np.array(runs) - fitted.estimates
+    fitted = fit(some, weights="w", replicates="b", replicate_method="bootstrap")
+    away = away_from(fitted, some, drawn)
     np.testing.assert_allclose(fitted.covariance, away.T @ away / 20, rtol=1e-4)
 
 
 def test_a_randomized_predictor_has_replicates_too(table):
     both = table.assign(z=WARNER.randomize(["yes", "no"] * 300, random=mw.SeededRandom(1)))
-    how = {"weights": "w", "strata": "h"}
-    fitted = regress_with(
-        both, "y ~ x + z", {"y": WARNER, "z": WARNER}, replicates="rep", replicate_method="jkn", latent="~ 1", **how
-    )
+    how = {"weights": "w", "strata": "h", "replicates": "rep", "replicate_method": "jkn", "latent": "~ 1"}
+    fitted = regress_with(both, "y ~ x + z", {"y": WARNER, "z": WARNER}, **how)
     assert fitted.latent.degrees_of_freedom == 22 and np.isfinite(fitted.latent.standard_error).all()
 
 
-def test_what_does_not_go_with_replicates(table):
-    fit = {"weights": "w", "replicates": "rep"}
-    with pytest.raises(ParameterError, match="without replicate_method"):
-        regress_with(table, "y ~ x", {"y": WARNER}, **fit)
-    with pytest.raises(ParameterError, match="replicate weights with clusters"):
-        regress_with(table, "y ~ x", {"y": WARNER}, clusters="psu", replicate_method="jkn", **fit)
-    with pytest.raises(ParameterError, match="with replicate weights"):
-        regress_with(table, "y ~ x", {"y": WARNER}, variance="observed", replicate_method="jkn", **fit)
-    with pytest.raises((InputError, ParameterError, mw.errors.MaskwellError), match="no columns whose names start"):
-        mw.regress(table, "y ~ x", {"y": WARNER}, sampling=mw.Sampling(replicates="none", replicate_method="jkn"))
+WRONG = [
+    ({"replicate_method": None}, "without replicate_method"),
+    ({"clusters": "psu"}, "replicate weights with clusters"),
+    ({"variance": "observed"}, "with replicate weights"),
+    ({"replicates": "none"}, "no columns whose names start"),
+]
+
+
+@together(("more", "said"), WRONG)
+def test_what_does_not_go_with_replicates(table, more, said):
+    how = {"weights": "w", "replicates": "rep", "replicate_method": "jkn", **more}
+    refused(mw.MaskwellError, said, fit, table, **{name: value for name, value in how.items() if value})

@@ -18,11 +18,9 @@ from maskwell.core.phrases import visible
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.microdata.folder.readme import readme
 from maskwell.microdata.folder.receipt_contents import public_receipt
-from maskwell.microdata.folder.release_folder import write_risks
 from maskwell.microdata.folder.release_metadata import NAMESPACE, codebook_csv, codebook_of, datapackage, ddi_codebook
 from maskwell.microdata.publication import release_into
 from maskwell.microdata.release_values import ReleasedColumn
-from maskwell.microdata.risk.file_risk import assess_risk
 
 SPITEFUL = "a<b>&\"'\x01\u2028]]>"
 
@@ -39,7 +37,8 @@ def labelled() -> Release:
     return changed(release, columns=(*release.columns, *more))
 
 
-def test_the_codebook_has_all_categories_also_those_that_do_not_occur() -> None:
+def test_the_codebook_has_all_categories_and_no_label_that_no_record_has() -> None:
+    """A rare roof that was changed everywhere: its place in the codebook would tell that somebody has it."""
     book = codebook_of(labelled())
     entries = {entry.name: entry for entry in book}
     assert entries["roof"].categories == (("straw", None), ("tile", None), ("tin", "Tin & zinc"), ("slate", None))
@@ -51,10 +50,6 @@ def test_the_codebook_has_all_categories_also_those_that_do_not_occur() -> None:
     assert [row["value"] for row in rows if row["column"] == "roof"] == ["straw", "tile", "tin", "slate"]
     assert [row["value_label"] for row in rows if row["column"] == "age"] == ["young", visible(SPITEFUL)]
     assert sum(row["column"] == "w" for row in rows) == 1
-
-
-def test_a_label_that_no_released_record_has_is_not_told() -> None:
-    """A rare roof that was changed everywhere: its place in the codebook would tell that somebody has it."""
     stage = stage_within(ROWS, COLUMNS, ["roof"])
     drawn = {("roof",): CellTable.of(["roof"], {("tile",): 70, ("straw",): 50})}
     for codebook, told in (({}, ["tile", "straw"]), ({"roof": ["tin", "tile", "straw"]}, ["tin", "tile", "straw"])):
@@ -139,16 +134,6 @@ def test_the_readme_never_calls_a_biased_table_unbiased(groups: Any, said: str, 
     assert "randomized or not, are somewhat biased" in text
 
 
-def test_the_risks_of_all_records(tmp_path: Path) -> None:
-    report = assess_risk(CellTable.of(["roof", "sex"], {("tin", "f"): 1, ("tile", None): 4}), ["roof", "sex"])
-    write_risks(report, tmp_path / "risk.csv")
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "risk.csv").read_text(encoding="utf-8"))))
-    assert [(row["roof"], row["sex"], row["records"], row["risk_before"]) for row in rows] == [
-        ("tile", "", "4", "0.25"),
-        ("tin", "f", "1", "1"),
-    ]
-
-
 def test_the_codebook_has_all_columns_and_the_package_the_form_of_the_file(tmp_path: Path) -> None:
     towns = ["Zürich", "Bern", "Genf"]
     lines = [f"{towns[i % 3]};{'mf'[i % 2]};{i % 7},5;{i % 4};0{i % 5};{i}x" for i in range(120)]
@@ -165,8 +150,7 @@ def test_the_codebook_has_all_columns_and_the_package_the_form_of_the_file(tmp_p
     (resource,) = json.loads((public / "datapackage.json").read_text(encoding="utf-8"))["resources"]
     assert (resource["encoding"], resource["dialect"]["delimiter"]) == ("windows-1252", ";")
     fields = {one["name"]: one for one in resource["schema"]["fields"]}
-    assert fields["lohn"]["decimalChar"] == ","
-    assert fields["kinder"]["constraints"]["enum"] == [0, 1, 2, 3]
+    assert fields["lohn"]["decimalChar"] == "," and fields["kinder"]["constraints"]["enum"] == [0, 1, 2, 3]
     rows = (public / "data.csv").read_bytes().decode("cp1252").split("\r\n")
     assert sorted(row.split(";")[2] for row in rows[1:-1]) == sorted(line.split(";")[2] for line in lines)
     form = "a semicolon between fields, decimal commas and the encoding windows-1252"

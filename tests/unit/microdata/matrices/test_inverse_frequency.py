@@ -6,6 +6,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from tests.support.quiet import refused
 
 from maskwell.errors import CountsError, ParameterError
 from maskwell.microdata.matrices.closed_forms import inverse_frequency, theta_for_xi
@@ -53,28 +54,23 @@ def test_theta_of_a_block_is_the_smallest_that_keeps_the_bound(counts: list[int]
         assert largest_risk(counts, theta - Fraction(min(counts), GRID)) > bound
 
 
-def test_many_cells_need_what_poisson_arrivals_need() -> None:
+def test_many_cells_need_what_poisson_arrivals_need_and_risk_goes_by_records() -> None:
     counts = [1, 2] * 2000
     for xi in (0.5, 0.45, 0.4, 0.35):
         assert float(thetas_for_blocks(counts, [0] * 4000, xi).theta[0]) == pytest.approx(theta_for_xi(xi), abs=2e-3)
-
-
-@pytest.mark.parametrize("xi", ["1/3", 0.2, 0, 1.1])
-def test_bounds_that_many_cells_cannot_keep(xi: str | float) -> None:
-    with pytest.raises(ParameterError, match=r"outside \(1/3, 1\]"):
-        theta_for_xi(xi)
-
-
-def test_risk_goes_by_records_also_where_weights_are_kept() -> None:
     found = thetas_for_blocks([1, 1], [0, 0], 0.4)
-    assert found.risk.max() == pytest.approx(0.5)
-    assert found.open_cells().tolist() == [0, 1]
+    assert found.risk.max() == pytest.approx(0.5) and found.open_cells().tolist() == [0, 1]
     counts, weights = [1, 1, 2, 3, 5], [10.5, 11.0, 21.25, 31.0, 52.5]
     found = thetas_for_blocks(counts, [0] * 5, 0.5, mass=weights)
     design = inverse_frequency_by_block(weights, found)
     assert found.reached.all()
     assert invariance_error(design, weights) < 1e-15
     assert (design.diagonal() >= design.matrix().max(axis=0) - 1e-15).all()  # never likelier as another than as itself
+
+
+@pytest.mark.parametrize("xi", ["1/3", 0.2, 0, 1.1])
+def test_bounds_that_many_cells_cannot_keep(xi: str | float) -> None:
+    refused(ParameterError, r"outside \(1/3, 1\]", theta_for_xi, xi)
 
 
 def test_blocks_are_consecutive_cells_and_grow_until_they_keep_the_bound() -> None:
@@ -89,9 +85,6 @@ def test_blocks_are_consecutive_cells_and_grow_until_they_keep_the_bound() -> No
     assert all(len({*group[found.blocks == b].tolist()}) == 1 for b in range(len(found.theta)))
     assert set(group[found.open_cells()].tolist()) == {2}  # two single records alone in their group
     assert "stays likelier than 0.4" in found.notes()[0]
-    with pytest.raises(CountsError, match="2 blocks for 3 counts"):
-        inverse_frequency([1, 2, 3], 1, blocks=[0, 0])
-    with pytest.raises(CountsError, match="belong together"):
-        thetas_for_blocks([1, 2], [0, 0], 0.5, mass=[1.5, 0])
-    with pytest.raises(ParameterError, match="outside 0 to 1"):
-        inverse_frequency([1, 2, 3], 1.5)
+    refused(CountsError, "2 blocks for 3 counts", inverse_frequency, [1, 2, 3], 1, blocks=[0, 0])
+    refused(CountsError, "belong together", thetas_for_blocks, [1, 2], [0, 0], 0.5, mass=[1.5, 0])
+    refused(ParameterError, "outside 0 to 1", inverse_frequency, [1, 2, 3], 1.5)

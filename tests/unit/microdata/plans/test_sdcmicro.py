@@ -4,6 +4,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from tests.support.quiet import refused
 
 from maskwell.errors import LabelError, MatrixError, OrientationError, PlanError
 from maskwell.microdata import design_from_sdcmicro, plan_from_sdcmicro
@@ -29,10 +30,8 @@ def test_each_variable_is_randomized_on_its_own_by_numbers_or_its_matrix() -> No
     assert (roof.method, roof.options["matrix"], roof.options["orientation"]) == ("fixed", "roof.csv", "rows")
     assert roof.strength == 1
     assert walls.options["diagonal"] == Fraction(1, 2)
-    with pytest.raises(PlanError, match="3 values of pd for 2 variables"):
-        plan_from_sdcmicro(["roof", "walls"], pd=[1, 1, 1])
-    with pytest.raises(PlanError, match="alpha has nothing for 'walls'"):
-        plan_from_sdcmicro(["roof", "walls"], alpha={"roof": 1})
+    refused(PlanError, "3 values of pd for 2 variables", plan_from_sdcmicro, ["roof", "walls"], pd=[1, 1, 1])
+    refused(PlanError, "alpha has nothing for 'walls'", plan_from_sdcmicro, ["roof", "walls"], alpha={"roof": 1})
 
 
 def write(folder: Path, text: str) -> str:
@@ -56,5 +55,4 @@ def test_a_matrix_as_r_writes_it(tmp_path: Path) -> None:
     ],
 )
 def test_a_matrix_that_is_none(tmp_path: Path, text: str, error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
-        design_from_sdcmicro(write(tmp_path, text))
+    refused(error, said, design_from_sdcmicro, write(tmp_path, text))

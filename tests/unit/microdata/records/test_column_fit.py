@@ -68,7 +68,8 @@ def by_hand(rows: Rows, labels: tuple[str, ...], record: int) -> tuple[float, fl
     return single, pairs / (len(KEYS) - 1)
 
 
-def test_fits_and_costs_are_those_learned_from_the_other_records() -> None:
+def test_fits_and_costs_are_learned_from_the_other_records_or_the_released_file() -> None:
+    """As if the file with the keys that records show had been read."""
     rows = made()
     fit, cells, records = fit_of(rows), np.array([0, 5, 11]), np.array([0, 1, 40, 77, 119])
     order = row_order(fit, rows)
@@ -84,10 +85,6 @@ def test_fits_and_costs_are_those_learned_from_the_other_records() -> None:
         fits = [fit.fits(cells[[i, j]], each).mean(axis=2) for each in (own, other)]
         lost = (fits[0][:, 0] - fits[0][:, 1]) + (fits[1][:, 1] - fits[1][:, 0])
         assert costs[i, j] / 1e6 == pytest.approx(np.abs(lost).mean(), abs=1e-6) and costs[i, j] == costs[j, i]
-
-
-def test_what_a_released_file_tells_is_learned_from_it() -> None:
-    """As if the file with the keys that records show had been read."""
     rows = made()
     fit, order = fit_of(rows), row_order(fit_of(rows), rows)
     random = np.random.default_rng(1)

@@ -56,8 +56,7 @@ def test_what_a_column_restores_is_what_leaving_each_record_out_gives(values: in
     right, usual = right_by_hand(column, target)
     assert restored(found).share == pytest.approx(right, abs=1e-12)
     assert restored(found).without == pytest.approx(usual, abs=1e-12)
-    assert found.values == len(set(column))
-    assert found.rows == 400
+    assert found.values == len(set(column)) and found.rows == 400
 
 
 def test_chance_is_no_dependence_and_rare_or_missing_values_are_seen() -> None:
@@ -74,8 +73,7 @@ def test_chance_is_no_dependence_and_rare_or_missing_values_are_seen() -> None:
     target[:60] = 3
     column = np.where(target == 3, 9, RANDOM.integers(0, 5, 5_000)).tolist()
     found = restored(facts_of(column, target.tolist()))
-    assert found.gain < 0.1
-    assert found.rare == 1
+    assert found.gain < 0.1 and found.rare == 1
     target[100:160] = 3
     assert restored(facts_of(column, target.tolist())).rare == pytest.approx(0.5)
     # Two fifths have an income of their own, and nobody else to be compared with.
@@ -91,8 +89,7 @@ def test_the_size_of_a_household_is_counted() -> None:
     target = np.repeat(sizes, sizes)
     order = RANDOM.permutation(len(column))
     found = facts_of(column[order].tolist(), target[order].tolist())
-    assert restored(found, "size").share == 1
-    assert restored(found).share == 1
+    assert restored(found, "size").share == 1 and restored(found).share == 1
     assert found.in_groups[1] == (sizes == 1).sum()
     assert found.share_below(5) == pytest.approx((sizes[sizes < 5]).sum() / sizes.sum())
     place = [i for size in sizes for i in range(size)]  # in the household, where the order of the file is kept
@@ -132,7 +129,7 @@ def test_values_of_every_kind_are_told_apart(column: Any) -> None:
     assert (numbers[places][:300] == numbers[places][300:600]).all()
 
 
-def test_a_copy_of_an_id_stands_for_it_whatever_it_looks_like() -> None:
+def test_a_copy_of_an_id_stands_for_it_and_records_without_a_value_are_left_out() -> None:
     pid = [i // 2 for i in range(2_000)]
     copy = [f"{9 * (i // 2) + 5:06x}" for i in range(2_000)]
     other = RANDOM.permutation(pid).tolist()
@@ -142,9 +139,6 @@ def test_a_copy_of_an_id_stands_for_it_whatever_it_looks_like() -> None:
     nearly = copy.copy()
     nearly[5] = copy[90]
     assert facts_of(nearly, target, ids=["pid"], also={"pid": pid}).stands_for == ("pid",)
-
-
-def test_records_without_a_value_are_left_out_and_batches_number_alike() -> None:
     found = facts_of([None if i % 3 else i for i in range(3_000)], [0, 1] * 1_500)
     assert (found.rows, found.values, found.share_below(2)) == (1_000, 1_000, 1)
     assert DependenceCounter(["u"], ["v"]).facts() == []
@@ -174,8 +168,7 @@ def test_long_columns_are_estimated_in_bounded_memory(monkeypatch: pytest.Monkey
         assert all(table.kept <= 4_096 for table in counter._alone["u"].cells.values())
     (found,) = counter.facts()
     values, counts = np.unique(column, return_counts=True)
-    assert not found.exact
-    assert found.values == pytest.approx(len(values), rel=0.1)
+    assert not found.exact and found.values == pytest.approx(len(values), rel=0.1)
     assert found.share_below(3) == pytest.approx(counts[counts < 3].sum() / n, abs=0.1)
     assert restored(found).share == 1
     assert restored(found).without == pytest.approx(0.55 if frequent else 0.25, abs=0.1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.quiet import quiet
+from tests.support.quiet import quiet, refused
 from tests.support.together import together
 
 from maskwell import ReleasePlan
@@ -89,8 +89,7 @@ def test_columns_and_row_numbers_that_are_not_published_are_gone_with_their_note
     notes = {b"pandas": b'{"columns": [{"name": "pid"}, {"name": "x"}]}', b"own": b"pid 7"}
     schema = batch(x=["a", "b"], pid=[7, 8]).schema.with_metadata(notes)
     work = releaser(schema, [TURN], AB, dropped=["pid"])
-    assert work.schema.names == ["x"]
-    assert b"pid" not in b"".join(work.schema.metadata.values())
+    assert work.schema.names == ["x"] and b"pid" not in b"".join(work.schema.metadata.values())
     # A part of a table keeps the numbers of its rows: they tell which part it was, and stand beside shuffled rows.
     pd = pytest.importorskip("pandas")
     part = pa.Table.from_pandas(pd.DataFrame({"sex": [*"fmfmfm"]})[2:5]).schema
@@ -114,7 +113,8 @@ def test_codes_that_stand_for_missing_values_stay_as_they_are_unless_such_a_valu
         assert work.release(given).to_pydict()["x"] == released
 
 
-def test_dictionary_columns_keep_their_kind_and_list_all_labels_however_many() -> None:
+def test_dictionary_columns_keep_their_kind_and_do_not_tell_whose_value_came_first() -> None:
+    """Arrow and polars keep values in the order of the file: records in random order would not hide who came first."""
     levels = {"x": ["low", "mid", "high"]}
     plain = pa.array(["mid", "low", "mid"]).dictionary_encode()
     ordered = pa.DictionaryArray.from_arrays(pa.array([1, 0, 1]), pa.array(levels["x"]), ordered=True)
@@ -122,42 +122,12 @@ def test_dictionary_columns_keep_their_kind_and_list_all_labels_however_many() -
         given = pa.RecordBatch.from_arrays([column], names=["x"])
         released = releaser(given, [turning(levels, ["x"], ["x"], levels["x"])], levels).release(given).column(0)
         assert released.to_pylist() == ["high", "mid", "high"]
-        assert released.dictionary.to_pylist() == levels["x"]
-        assert released.type.ordered is column.type.ordered
+        assert released.dictionary.to_pylist() == levels["x"] and released.type.ordered is column.type.ordered
     # 128 labels fill the indices of 8 bits, so that none is left to stand for a missing value.
     labels = [f"c{i}" for i in range(128)]
     given = pa.DictionaryArray.from_arrays(pa.array([0, None, 127], type=pa.int8()), pa.array(labels))
     assert LevelCoder("x", labels).codes(given).tolist() == [0, -1, 127]
     assert LevelCoder("x", labels).codes(given.slice(1, 2)).tolist() == [-1, 127]
-
-
-@pytest.mark.skipif(not hasattr(pa, "string_view"), reason="an Arrow without views")
-def test_texts_that_are_kept_as_views_are_released_as_plain_ones() -> None:
-    """So polars writes them; Arrow cannot take rows of views, neither for labels nor for a shuffle."""
-    columns = [pa.array(values, pa.string_view()) for values in (["a", None, "b"], ["u", "v", None])]
-    given = pa.RecordBatch.from_arrays(columns, names=["x", "y"])
-    released = releaser(given, [TURN], AB).release(given)
-    assert released.to_pydict() == {"x": ["b", None, "a"], "y": ["u", "v", None]}
-    assert {field.type for field in released.schema} == {pa.string()}
-
-
-def test_labels_and_combinations_that_do_not_fit_are_refused_and_not_cut_or_mixed_up() -> None:
-    given, stage = batch(x=[1, 2]), turning({"x": [1, 2]}, ["x"], ["x"], [1, 2])
-    with quiet(WrongTypeError, match="cannot hold all its labels", values=r"2\.5"):
-        releaser(given, [stage], {"x": [1, 2, 2.5]})
-    with pytest.raises(WrongTypeError, match="cannot hold"):
-        releaser(given, [stage], {"x": [1, 2, "refused"]})
-    many = {name: [0, *range(1, 10**5)] for name in "abcde"}
-    wide = turning({name: [0] for name in many}, [*many], ["a"], [(0,) * 5], [0])
-    with pytest.raises(TooLargeError, match="possible combinations"):
-        releaser(batch(**{name: [0] for name in many}), [wide], many)
-
-
-# ---- the order of dictionaries
-
-
-def test_dictionaries_do_not_tell_whose_value_came_first_or_later() -> None:
-    """Arrow and polars keep values in the order of the file: records in random order would not hide who came first."""
     first = pa.array(["z", "m", "a", None, "z"]).dictionary_encode()
     later = pa.array(["m", "y", "b"]).dictionary_encode()
     ordered = pa.DictionaryArray.from_arrays(pa.array([1, 0]), pa.array(["low", "high"]), ordered=True)
@@ -177,6 +147,28 @@ def test_dictionaries_do_not_tell_whose_value_came_first_or_later() -> None:
     dictionary = SortedDictionary()
     for texts, array in zip(labels, arrays, strict=True):
         made = dictionary.sorted(array)
-        assert made.to_pylist() == texts
-        assert made.type == array.type
+        assert made.to_pylist() == texts and made.type == array.type
         assert made.dictionary.to_pylist() == sorted(texts)
+
+
+@pytest.mark.skipif(not hasattr(pa, "string_view"), reason="an Arrow without views")
+def test_texts_that_are_kept_as_views_are_released_as_plain_ones() -> None:
+    """So polars writes them; Arrow cannot take rows of views, neither for labels nor for a shuffle."""
+    columns = [pa.array(values, pa.string_view()) for values in (["a", None, "b"], ["u", "v", None])]
+    given = pa.RecordBatch.from_arrays(columns, names=["x", "y"])
+    released = releaser(given, [TURN], AB).release(given)
+    assert released.to_pydict() == {"x": ["b", None, "a"], "y": ["u", "v", None]}
+    assert {field.type for field in released.schema} == {pa.string()}
+
+
+def test_labels_and_combinations_that_do_not_fit_are_refused_and_not_cut_or_mixed_up() -> None:
+    given, stage = batch(x=[1, 2]), turning({"x": [1, 2]}, ["x"], ["x"], [1, 2])
+    with quiet(WrongTypeError, match="cannot hold all its labels", values=r"2\.5"):
+        releaser(given, [stage], {"x": [1, 2, 2.5]})
+    refused(WrongTypeError, "cannot hold", releaser, given, [stage], {"x": [1, 2, "refused"]})
+    many = {name: [0, *range(1, 10**5)] for name in "abcde"}
+    wide = turning({name: [0] for name in many}, [*many], ["a"], [(0,) * 5], [0])
+    refused(TooLargeError, "possible combinations", releaser, batch(**{name: [0] for name in many}), [wide], many)
+
+
+# ---- the order of dictionaries

@@ -7,14 +7,16 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.support.releases import stage_of
+from tests.support.quiet import refused
+from tests.support.releases import assessed, stage_of
 from tests.support.together import together
 
 from maskwell import ReleasePlan
 from maskwell.core.cells import CellTable
 from maskwell.designs import Dense
 from maskwell.errors import TooLargeError
-from maskwell.microdata.assessment import assess_tables
+from maskwell.microdata import ReleasePlan
+from maskwell.microdata.risk import RiskReport, assess_risk, identity_disclosure
 from maskwell.microdata.risk import arrivals as arrivals_module
 from maskwell.microdata.risk import arrivals as module
 from maskwell.microdata.risk import identity_disclosure
@@ -25,7 +27,6 @@ from maskwell.microdata.risk.identity_disclosure import cell_risks, risks_of
 from maskwell.microdata.risk.kronecker_arrivals import KroneckerArrivals
 from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.stages.stage import Stage
-from maskwell.microdata.true_file import tables_of
 
 SIZES = {"a": 2, "b": 3, "c": 3}
 
@@ -71,8 +72,7 @@ def test_a_key_that_never_changes_is_kept_and_a_large_product_refused(monkeypatc
     monkeypatch.setattr(module, "ENTRIES", 0)
     monkeypatch.setattr(product_module, "GRID", 4)
     stages = [stage_of([name], [(i,) for i in range(SIZES[name])], matrix(SIZES[name], rng).tolist()) for name in "ab"]
-    with pytest.raises(TooLargeError, match="possible cells"):
-        arrivals_of(stages, table(rng), ["a", "b"])
+    refused(TooLargeError, "possible cells", arrivals_of, stages, table(rng), ["a", "b"])
 
 
 KEYS = ["region", "job", "age"]
@@ -88,7 +88,7 @@ def people(seed: int, n: int = 4000) -> CellTable:
 
 def stages_of(table: CellTable, protect: dict[str, object]) -> tuple[Stage, ...]:
     plan = ReleasePlan.of([protect], keys=KEYS, match="0.3")
-    return assess_tables({columns: table.project(columns) for columns in tables_of(plan)}, plan).stages
+    return assessed(table, plan).stages
 
 
 def drawn(table: CellTable, stages: tuple[Stage, ...]) -> CellTable:

@@ -215,7 +215,9 @@ def test_the_integral_and_the_polynomials_agree(counts: list[int], design: Coded
         np.testing.assert_allclose(by_integral, blocks.block(0).risks(), rtol=1e-11)
 
 
-def test_values_that_no_record_has_can_be_dealt_to() -> None:
+def test_values_that_no_record_has_can_be_dealt_to_and_what_counts_cannot_tell_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     P = np.full((3, 2), 0.2)
     P[0, 0] = P[1, 1] = 0.6
     table = CellTable.of(["x"], {("a",): 1, ("b",): 2})
@@ -226,9 +228,6 @@ def test_values_that_no_record_has_can_be_dealt_to() -> None:
         )
         report = assess_risk(table, ["x"], build_stages(plan, {("x",): table}), released=CellTable.of(["x"], labels))
         assert report.after.max_risk_released_counts == pytest.approx(chances.max(), abs=1e-12)
-
-
-def test_what_all_counts_cannot_tell_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     P, counts = np.array([[0.5, 0.2, 0.1], [0.3, 0.7, 0.2], [0.2, 0.1, 0.7]]), [1, 5, 9]
     assert risks(counts, design_of(P), [2, 5, 8]) is not None
     assert risks(counts, design_of(P), [2, 5, 9]) is None  # sixteen records of fifteen

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binom
+from tests.support.quiet import refused
 from tests.support.together import together
 
 from maskwell import Release, ReleasePlan, SeededRandom, risk
@@ -46,7 +47,7 @@ def assessed(data: dict[str, Any], protect: list[str], keys: list[str], **more: 
     return assess(MemoryTable(data), plan)
 
 
-def test_one_of_a_unit_is_found_as_a_slow_twin_says_and_every_record_has_a_unit() -> None:
+def test_a_household_is_found_as_a_slow_twin_says_and_as_easily_as_its_members() -> None:
     data = people()
     keys = ["roof", "sex", "relat"]
     rows = list(zip(*(data[key] for key in keys), strict=True))
@@ -56,23 +57,13 @@ def test_one_of_a_unit_is_found_as_a_slow_twin_says_and_every_record_has_a_unit(
     slow = {hid: 1 - math.prod(1 - 1 / cells[row] for row in group) for hid, group in members.items()}
     alike = Counter(tuple(sorted(group)) for group in members.values())
     units = risk(data, keys, unit="hid").report.units
-    assert units.units == len(members)
-    assert units.before.max_risk == pytest.approx(max(slow.values()))
+    assert units.units == len(members) and units.before.max_risk == pytest.approx(max(slow.values()))
     assert units.before.expected_units == pytest.approx(sum(slow.values()))
     assert units.before.expected_records == pytest.approx(sum(slow[hid] for hid in data["hid"]))
     assert units.alone == sum(n for n in alike.values() if n == 1)
     assert units.known_together == 1 / min(alike[tuple(sorted(group))] for group in members.values())
     table = CellTable.of(["sex"], {("f",): 2})
-    with pytest.raises(MissingValueError, match="1 record"):
-        read_units(MemoryTable({"sex": ["f", "f"], "hid": [1, None]}), "hid", table)
-
-
-def one_of(chances: Any, units: Any) -> dict[int, float]:
-    """For each unit the chance that one of its records is found, if they are matched independently."""
-    return {unit: 1 - math.prod(1 - min(c, 1) for c in chances[units == unit]) for unit in set(units.tolist())}
-
-
-def test_a_household_is_at_least_as_easy_to_find_as_each_of_its_members() -> None:
+    refused(MissingValueError, "1 record", read_units, MemoryTable({"sex": ["f", "f"], "hid": [1, None]}), "hid", table)
     drop = ["village", "income", "hsize"]
     release = assessed(people(), ["roof", "sex", "relat"], ["roof", "sex", "relat"], drop=drop)
     units, chance = release.risk.units, release.risk.per_cell["after"][release.file.members.cells]
@@ -81,6 +72,11 @@ def test_a_household_is_at_least_as_easy_to_find_as_each_of_its_members() -> Non
     said = " ".join(" ".join(dry_run_report(release, [], source="f", plan="p")).split())
     assert "At least one of the records with the same hid is found with a chance of up to" in said
     assert "the limit is for single records" in said
+
+
+def one_of(chances: Any, units: Any) -> dict[int, float]:
+    """For each unit the chance that one of its records is found, if they are matched independently."""
+    return {unit: 1 - math.prod(1 - min(c, 1) for c in chances[units == unit]) for unit in set(units.tolist())}
 
 
 def test_the_worst_of_a_household_is_for_whoever_finds_most() -> None:
@@ -94,8 +90,7 @@ def test_the_worst_of_a_household_is_for_whoever_finds_most() -> None:
     assert (most > report.per_cell["after"][members.cells] + 1e-6).any()
     assert units.worst_risk == pytest.approx(max(one_of(most, members.units).values()))
     assert units.worst_bound == pytest.approx(min(1, max(most[members.units == one].sum() for one in whose)))
-    assert told["covers_released_counts"] is True
-    assert told["worst_unit"] == units.worst_risk > units.max_risk
+    assert told["covers_released_counts"] is True and told["worst_unit"] == units.worst_risk > units.max_risk
     assert told["worst_unit"] >= told["worst"]
     text = " ".join(" ".join(dry_run_report(release, [], source="f", plan="p")).split())
     assert " % for someone who also compares all released counts" in text.replace("\u00a0", " ")
@@ -138,8 +133,7 @@ def test_somebody_who_knows_all_members_finds_one_no_more_often_than_stated() ->
             for seen in (np.ones(releases, dtype=bool), one_there):
                 chance = binom.sf(int(right[seen].sum()) - 1, int(seen.sum()), share * units.after.max_bound)
                 beaten[share] += bool(chance < FALSE_ALARM / (4 * len(looks)))
-    assert beaten[1.0] == 0
-    assert beaten[2 / 3] > 0
+    assert beaten[1.0] == 0 and beaten[2 / 3] > 0
 
 
 # ---- what shows who belongs together
@@ -153,8 +147,7 @@ def test_units_are_not_published_unless_accepted_and_show_changes() -> None:
     done = release_table(data, ReleasePlan.of(protect, **plan, accept=["hid"]))
     assert "hid" in done.data
     units = done.release.risk.units
-    assert (units.seen_by, units.seen_share) == (("hid",), 1.0)
-    assert units.worst >= units.known_together
+    assert (units.seen_by, units.seen_share) == (("hid",), 1.0) and units.worst >= units.known_together
     release = assessed(people(), ["relat"], ["relat"], drop=["village", "income"], accept=["hid"])
     (together_,) = [one for one in release.side_channels if one.kind == "shows units"]
     assert "a changed relat may show" in together_.words
@@ -164,9 +157,8 @@ def test_columns_of_the_household_show_together_who_belongs_to_it() -> None:
     """Neither village nor income tells a household; together they do, and so its size can be counted again."""
     data = people(300)
     keys, drop = ["sex", "hsize"], ["roof", "relat"]
-    with pytest.raises(PlanError, match="hid") as refused:
-        assessed(data, ["hsize"], keys, drop=drop)
-    assert "hsize can be counted again" in str(refused.value.objects["found"])
+    error = refused(PlanError, "hid", assessed, data, ["hsize"], keys, drop=drop)
+    assert "hsize can be counted again" in str(error.objects["found"])
     release = assessed(data, ["hsize"], keys, drop=drop, accept=["village"])
     units = release.risk.units
     assert {*units.seen_by} == {"village", "income"}
@@ -185,8 +177,6 @@ NO_UNITS += [({"unit": "roof"}, "randomized"), ({"unit": "household"}, "no colum
 @together(["more", "said"], NO_UNITS)
 def test_what_units_cannot_be_is_said(more: dict[str, Any], said: str) -> None:
     asked = {"keys": ["roof"], "match": "0.4", "unit": "hid", **more}
-    protect = [{"variables": ["roof"], "method": "mixing"}]
-    with pytest.raises(MaskwellError, match=said) as caught:
-        assess(*prepared(MemoryTable(people()), ReleasePlan.of(protect, **asked)))
-    assert len(caught.value.message) <= 100
-    assert len(caught.value.hint) <= 100
+    records, protect = MemoryTable(people()), [{"variables": ["roof"], "method": "mixing"}]
+    caught = refused(MaskwellError, said, lambda: assess(*prepared(records, ReleasePlan.of(protect, **asked))))
+    assert len(caught.message) <= 100 and len(caught.hint) <= 100
