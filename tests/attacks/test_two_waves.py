@@ -256,7 +256,7 @@ def test_two_variables_of_a_person_are_drawn_apart(kept: Waves) -> None:
 # ---- changes that are hidden
 
 
-def test_fresh_draws_hide_changes(kept: Waves) -> None:
+def test_fresh_draws_and_a_second_randomization_hide_changes(kept: Waves) -> None:
     """Every two paths have a finite parity; the price is that each wave tells more."""
     fresh = np.array([released(codes, f"fresh{i}", draws='"fresh"') for i, codes in enumerate(kept.true[:2])])
     waves, law = Waves(kept.true[:2], fresh), law_of_fresh(P, P)
@@ -264,9 +264,6 @@ def test_fresh_draws_hide_changes(kept: Waves) -> None:
     assert caught_between(waves, law) == []
     worst = max(parity(law(a), law(b)) for a in _paths() for b in _paths())
     assert worst == GAMMA**2
-
-
-def test_a_second_randomization_hides_changes(kept: Waves) -> None:
     twice = np.array([released(codes, f"again{i}", again='"0.5"') for i, codes in enumerate(kept.true[:2])])
     waves, law = Waves(kept.true[:2], twice), law_of_again(Fraction(1, 2))
     assert wrong_laws(waves, law) == []

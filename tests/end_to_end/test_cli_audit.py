@@ -118,7 +118,7 @@ def test_twice_as_many_rows_of_curves_are_twice_the_work(tmp_path: Path) -> None
     assert calls[3000] < 3 * calls[1500]
 
 
-def test_closed_demands(warner: str) -> None:
+def test_closed_demands_and_explanations_in_plain_words(warner: str) -> None:
     """Warner's device of parity 3 turns a suspicion of 1/4 into exactly 1/2."""
     assert run("audit", warner, "--rho", "1/4", "1/2").out
     closed = run("audit", warner, "--rho", "1/4", "1/2", "--closed", status=1)
@@ -131,9 +131,6 @@ def test_closed_demands(warner: str) -> None:
     assert "parity is below 3." in run("convert", "--rho", "1/4", "1/2", "--closed").out
     assert "--closed" in run("audit", warner, "--gamma", "3", "--closed", status=2).err
     assert "--between" in run("audit", warner, "--gamma", "3", "--between", "lines", status=2).err
-
-
-def test_explanation_in_plain_words(warner: str) -> None:
     told = run("audit", warner, "--rho", "0.25", "0.5", "--explain").out
     assert "less than a 25 % chance cannot come to think it has more than 50 %" in " ".join(told.split())
     assert "factor of 3" in told and "3 × 3 = 9" in told
@@ -144,16 +141,13 @@ def test_explanation_in_plain_words(warner: str) -> None:
     assert "two demands" in run("audit", warner, "--gamma", "3", "--average-security", "1.5", status=2).err
 
 
-def test_a_sensitive_category_and_a_prior(warner: str) -> None:
+def test_a_sensitive_category_and_a_prior_are_never_left_out_in_silence(warner: str) -> None:
     found = run("audit", warner, "--prior", "0.05,0.95", "--sensitive", "yes", "--json").json()
     assert found["hazard"]["ratio"] == 3 and found["hazard"]["prior"] == 0.05
     assert found["posterior"][0][0] == pytest.approx(0.05 * 3 / (0.15 + 0.95))
     assert "sensitive categories" in run("audit", warner, "--sensitive", "yes").out
     design_file("small.json", "k-ary", "--k", "3", "--gamma", "2")
     assert run("audit", "small.json", "--sensitive", "0,2", "--json").json()["hazard"]["sensitive"] == [0, 2]
-
-
-def test_nothing_that_was_asked_for_is_left_out_in_silence() -> None:
     design_file("large.json", "k-ary", "--k", "101", "--gamma", "2")
     assert "left out: the sensitive categories" in run("audit", "large.json", "--sensitive", "7").out
     prior = ",".join(["1", *["0"] * 100])
@@ -237,15 +231,12 @@ def test_bounds_are_rounded_to_the_safe_side(options: list[str], gamma: Fraction
         assert exactly <= most < exactly * (1 + Fraction(1, 10**5))
 
 
-def test_exact_numbers_stay_as_they_are() -> None:
+def test_exact_numbers_stay_as_they_are_and_a_closed_demand_below() -> None:
     lines = shown("--rho", "0.1", "0.5")
     assert lines[0] == "rho1 = 0.1 to rho2 = 0.5 means that parity is at most 9."
     assert numbers(lines, "0.1") == [Fraction(1, 2)]
     for epsilon in ("0.1", "0.3", "1", "2.5", "1e-9", "700"):
         assert numbers(shown("--epsilon", epsilon), "epsilon") == [Fraction(epsilon)]
-
-
-def test_a_closed_demand_stays_below() -> None:
     lines = shown("--rho", "0.1", "0.5", "--closed")
     assert lines[0].endswith("means that parity is below 9.")
     assert "  gamma, beta, Bayes factor  below 9" in lines
@@ -274,7 +265,7 @@ def told(path: str) -> str:
     return ET.parse(path).getroot().findtext("{http://www.w3.org/2000/svg}desc")
 
 
-def test_the_worst_case_is_told_as_it_is(warner: str) -> None:
+def test_the_worst_case_is_told_and_parities_that_no_float_holds_are_drawn(warner: str) -> None:
     """The first step of the curve does not hold at 20 % itself."""
     Path("c.csv").write_text(STEPS, encoding="utf-8")
     run("audit", warner, "--curves", "c.csv", "--plot", "c.svg", status=1)
@@ -283,9 +274,6 @@ def test_the_worst_case_is_told_as_it_is(warner: str) -> None:
     Path("f.csv").write_text("p,lower,upper\n0,0,1\n0.8,0.6,1\n", encoding="utf-8")
     run("audit", warner, "--curves", "f.csv", "--plot", "f.svg", status=1)
     assert "from 80 % a report can lead down to 57.1 %, where the demand allows no lower than 60 %" in told("f.svg")
-
-
-def test_parities_that_no_float_holds_are_drawn() -> None:
     design_file("h.json", "k-ary", "--k", "4", "--gamma", "1e400")
     run("audit", "h.json", "--plot", "h.png")
     run("audit", "h.json", "--epsilon", "1", "--plot", "i.png", status=1)

@@ -51,7 +51,7 @@ def csv() -> Path:
     return path
 
 
-def test_a_release_has_its_two_folders_and_says_what_came_of_it(csv: Path, board: None) -> None:
+def test_a_release_has_its_two_folders_and_a_dry_run_nothing_but_the_map(csv: Path, board: None) -> None:
     done = run("release", csv, "--plan", "plan.toml", "-o", "out", "--json").json()
     assert done["rows"] == 400 and set(done["variables"]) == {"sex", "region", "age"}
     assert {"method", "invariant", "expected_changed", "max_posterior", "changed"} <= set(done["variables"]["sex"])
@@ -61,9 +61,6 @@ def test_a_release_has_its_two_folders_and_says_what_came_of_it(csv: Path, board
     header = Path("out/public/data.csv").read_text().splitlines()[0]
     assert header == "sex,region,age,income"
     assert len(Path("out/public/data.csv").read_text().splitlines()) == 401
-
-
-def test_a_dry_run_writes_nothing_but_the_map(csv: Path) -> None:
     pytest.importorskip("matplotlib")
     done = run("release", csv, "--plan", "plan.toml", "--dry-run", "--plot", "map.svg", "--json").json()
     assert [point["chosen"] for point in done["map"]].count(True) == 1
@@ -129,7 +126,7 @@ def test_labels_of_a_spss_file_are_kept() -> None:
     assert "female" in json.dumps(book)
 
 
-def test_free_text_about_the_true_file_is_not_published() -> None:
+def test_neither_free_text_nor_an_index_is_published() -> None:
     pyreadstat, pandas = pytest.importorskip("pyreadstat"), pytest.importorskip("pandas")
     frame = pandas.DataFrame({"sex": people()["sex"], "income": people()["income"]})
     pyreadstat.write_sav(frame, "people.sav", file_label="true file of 2025", note=["31 women in truth"])
@@ -142,9 +139,6 @@ def test_free_text_about_the_true_file_is_not_published() -> None:
         content = Path(f"out-{ending}/public/data.{ending}").read_bytes()
         assert b"in truth" not in content and b"true file" not in content
         assert ("notes of the file are left out" in " ".join(out.out.split())) == (ending == "sav")
-
-
-def test_an_index_that_is_not_published_leaves_no_name() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(people())
     frame.set_index(frame.pop("pid").map("person {}".format)).to_parquet("people.parquet")

@@ -52,7 +52,7 @@ def released(release_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 RECEIPT = ["--receipt", "out/internal/receipt.json"]
 
 
-def test_a_bound_decides_the_exit_status(people: Path) -> None:
+def test_a_bound_decides_the_exit_status_and_lines_fit_a_terminal(people: Path) -> None:
     lines = run("risk", "people.csv", "--keys", "town,job", "--match", "1/2", status=1).out.splitlines()
     assert lines[0] == "1 of 8 records is above the limit of 50 %: who knows town, job of a person finds it for sure."
     assert lines[1] == "Found most easily: town = A, job = baker (1 record, 100 %)."
@@ -60,9 +60,6 @@ def test_a_bound_decides_the_exit_status(people: Path) -> None:
     assert kept.startswith("No record is above the limit of 50 %: who knows town of a person finds no record with a")
     assert "Found most easily" not in kept
     assert run("risk", "people.csv", "--keys", "town", "--match", "0.5", "--json").json()["records_above"] == 0
-
-
-def test_long_names_and_broken_labels_fit_a_terminal(people: Path) -> None:
     name = "a_very_long_name_of_a_column_that_somebody_made_by_joining_many_words"
     Path("odd.csv").write_text(f'{name},job\n"on two\nlines",x\nb,y\nb,y\n', encoding="utf-8")
     for keys in (name, f"{name},job"):
@@ -121,7 +118,7 @@ def test_nobody_is_above_certainty(released: Path) -> None:
         assert "above 100 %" not in first and "can be found with certainty" in first
 
 
-def test_pictures_and_records(released: Path) -> None:
+def test_pictures_and_records_and_bad_input_by_name(released: Path) -> None:
     content = run(
         "risk", "people.csv", "--keys", "town,job", *RECEIPT, "--plot", "drawn.svg", "--records", "r.csv", "--json"
     ).json()
@@ -132,9 +129,6 @@ def test_pictures_and_records(released: Path) -> None:
     assert len(rows) == 308 and float(rows[0]["before"]) == 1
     assert float(rows[0]["after"]) == pytest.approx(content["after"]["max_risk"])
     refused("risk", "people.csv", "--keys", "town,job", "--records", "r.csv", saying="r.csv")
-
-
-def test_bad_input_is_named(released: Path) -> None:
     refused("risk", "people.csv", "--keys", "town,jobb", saying="jobb")
     refused("risk", "people.csv", "--keys", "", saying="names no column")
     refused("risk", "people.csv", "--keys", " , ", saying="names no column")

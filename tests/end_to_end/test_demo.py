@@ -57,14 +57,11 @@ def test_the_commands_it_names_work_and_give_the_same(story: tuple[Path, dict[st
                 assert row["estimate"] == pytest.approx(first["estimate"])
 
 
-def test_a_second_run_gets_a_folder_of_its_own(folder: Path) -> None:
+def test_every_run_gets_a_folder_of_its_own_new_or_empty(folder: Path) -> None:
     made = [run("demo", "--json").json()["folder"] for _ in range(2)]
     assert made == ["maskwell-demo", "maskwell-demo-2"]
     for name, contents in (("reports.csv", 2), ("people.csv", 1)):
         assert len({(folder / one / name).read_bytes() for one in made}) == contents
-
-
-def test_a_named_folder_may_be_new_or_empty(folder: Path) -> None:
     (folder / "empty").mkdir()
     assert run("demo", "-o", "empty", "--json").json()["folder"] == "empty"
     assert run("demo", "-o", "a name", "--json").json()["files"]["page"] == str(Path("a name") / "page.html")

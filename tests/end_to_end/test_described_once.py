@@ -41,7 +41,7 @@ def described(data: Any, sampling: mw.Sampling) -> mw.Survey:
 NAMED = mw.Sampling(weights="w", strata="region", clusters="school")
 
 
-def test_ten_lines(pupils: Any, tmp_path: Path) -> None:
+def test_ten_lines_and_the_functions_that_are_one_line_over_it(pupils: Any, tmp_path: Path) -> None:
     survey = described(pupils, NAMED)
     shares = survey.shares("cheats", by="region")
     gap = shares.contrast("north", "south", name="gap")
@@ -57,9 +57,6 @@ def test_ten_lines(pupils: Any, tmp_path: Path) -> None:
     assert table.pi_hat.sum() == pytest.approx(1)
     assert model.n == len(pupils) and model.degrees_of_freedom == 38
     assert picture.title
-
-
-def test_the_functions_are_one_line_over_it(pupils: Any) -> None:
     designs = {"cheats": [mw.When({"wave": wave}, deck) for wave, deck in DECKS.items()]}
     survey = described(pupils, NAMED)
     asked = survey.shares("cheats", by="region").to_dict()

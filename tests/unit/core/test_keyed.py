@@ -75,13 +75,16 @@ def test_words_are_as_described(record: int | str, state: int) -> None:
     assert stream.spill(KEYED.names([record])[0], state, 3) == block_of("spill", record, state, 3)
 
 
-def test_words_are_fixed_for_ever() -> None:
+def test_words_are_fixed_for_ever_and_further_ones_are_the_spill_words() -> None:
     """A change would break the draws of releases that were made: it needs another version in the subkeys."""
     assert words([1, "x"], [0, 2], 2).tolist() == GOLDEN
     assert KEYED.commitment() == COMMITMENT
-
-
-def test_further_words_are_the_spill_words_of_many_records() -> None:
+    names, states = KEYED.names(np.arange(50)), np.arange(50) % 3
+    before, stream = (names.copy(), states.copy()), KEYED.stream("sex", DESIGN)
+    first = stream.words(names, states, 6)
+    assert (names == before[0]).all()
+    assert (states == before[1]).all()
+    assert (stream.words(names, states, 6) == first).all()
     stream, names, states = KEYED.stream("sex", DESIGN), KEYED.names([3, "x", -1]), [5, 0, 2**40]
     one_by_one = [
         [word for refill in range(3) for word in stream.spill(name, state, refill)]
@@ -89,15 +92,6 @@ def test_further_words_are_the_spill_words_of_many_records() -> None:
     ]
     assert stream.further(names, states, 3).tolist() == one_by_one
     assert (names == KEYED.names([3, "x", -1])).all()
-
-
-def test_making_words_leaves_names_and_states_alone() -> None:
-    names, states = KEYED.names(np.arange(50)), np.arange(50) % 3
-    before, stream = (names.copy(), states.copy()), KEYED.stream("sex", DESIGN)
-    first = stream.words(names, states, 6)
-    assert (names == before[0]).all()
-    assert (states == before[1]).all()
-    assert (stream.words(names, states, 6) == first).all()
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,7 @@ def test_parity_where_floats_do_not_tell_chances_apart_or_from_zero() -> None:
     assert unseen.parity_exact() == dense_twin(unseen).parity_exact()
 
 
-def test_components_and_stacked_parts_keep_their_entries() -> None:
+def test_parts_keep_their_entries_and_what_cannot_be_solved_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     design = Sparse.of_columns([{0: 1, 3: 1}, {2: 1}, {1: 1}, {3: 1}, {4: 1}])
     assert design.components().tolist() == [0, 1, 1, 0, 2]
     tall = Sparse.of_columns([{0: 1, 1: 1}, {2: 1}, {1: 1, 3: 1}], Categories.of(list("abc")), Categories.numbered(6))
@@ -212,9 +212,6 @@ def test_components_and_stacked_parts_keep_their_entries() -> None:
     for part, place in zip(parts, places, strict=True):
         assert [[P[i][j] for j in place] for i in place] == part.exact_matrix()
     assert sum(p > 0 for row in P for p in row) == 3 * 2 + 4 * 3
-
-
-def test_what_cannot_be_solved_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     design = Sparse.of_columns([{0: 1}, {1: 1, 3: 1}, {2: 1}, {1: 1, 3: 1}])
     with pytest.raises(NotIdentifiableError, match="rank 3 for 4") as raised:
         design.solve(np.full(4, 0.25))

@@ -236,16 +236,13 @@ def test_the_model_matrix_is_bounded_before_it_is_made(monkeypatch):
         Coding.learn(read_formula("y ~ a").right, predictors(TABLE), copies=100)
 
 
-def test_a_formula_is_a_text_whose_columns_have_names_of_their_own():
+def test_names_stay_as_they_are_and_the_documents_list_all_functions():
     for read in (read_formula, read_right_side):
         with pytest.raises(WrongTypeError, match="not int"):
             read(3)
     table = TABLE.assign(**{"a:b": TABLE["a"]})
     with pytest.raises(InputError, match="two columns of the model would have the same name"):
         learned("y ~ `a:b` + a:b", table)
-
-
-def test_the_documents_list_all_functions():
     page = (Path(__file__).parents[3] / "docs/how-to/regression.md").read_text(encoding="utf-8")
     words = {*re.findall(r"[\w.]+", page)}
     assert {*FUNCTIONS} <= words

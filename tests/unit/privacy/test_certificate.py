@@ -133,7 +133,9 @@ def test_hundreds_of_changes_of_a_digit_are_noticed_though_sealed_again(digits: 
 
 
 def test_whatever_is_changed_what_holds_is_what_would_be_made() -> None:
-    """What holds is the certificate of another design or demand, for the program of the page as well."""
+    """What holds is the certificate of another design or demand, for the program of the page as well.
+    Or the two tests above would not show that the claims are checked.
+    """
     chance, held = random.Random(20240505), 0
     for n in range(400):
         original = made.certificates()[NAMES[n % len(NAMES)]]
@@ -144,10 +146,6 @@ def test_whatever_is_changed_what_holds_is_what_would_be_made() -> None:
             held += 1
             assert json.loads(made.made_honestly(text)) == json.loads(text)
     assert 0 < held < 20
-
-
-def test_sealing_again_is_what_makes_a_certificate() -> None:
-    """Or the two tests above would not show that the claims are checked."""
     for proof in made.certificates().values():
         assert made.sealed_again(proof.content) == proof.text()
 
@@ -397,7 +395,7 @@ def test_a_design_that_cannot_be_is_noticed(what: str) -> None:
     assert neither_holds(FORGERIES[what])
 
 
-def test_a_fingerprint_of_another_design_and_a_number_that_is_none_are_noticed() -> None:
+def test_a_fingerprint_a_number_and_a_column_sum_that_are_wrong_are_noticed() -> None:
     content = json.loads(made.certificates()["dense"].text())
     content["design"]["fingerprint"] = WARNER.fingerprint
     rest = {key: part for key, part in content.items() if key != "seal"}
@@ -411,9 +409,6 @@ def test_a_fingerprint_of_another_design_and_a_number_that_is_none_are_noticed()
     content["seal"] = "sha256:" + hashlib.sha256(written.encode()).hexdigest()
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     assert neither_holds(text)
-
-
-def test_a_garbling_whose_columns_do_not_sum_to_one_is_noticed() -> None:
     silent = Dense.of([["1/4", "1/4"], ["1/4", "1/4"], ["1/2", "1/2"]])
     proof = certify(silent, improvement=Improves.of(Dense.of([[1, 1]]), [(0, 0, 1), (0, 1, 1), (0, 2, 1)]))
     assert made.page_holds(proof.text())

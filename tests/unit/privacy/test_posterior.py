@@ -93,7 +93,7 @@ def test_parity_bounds_average_security_and_not_the_reverse(design: Dense) -> No
     assert AverageSecurity.of("1.9999").met_by(design)
 
 
-def test_average_security_is_a_demand_with_a_warning() -> None:
+def test_average_security_is_a_demand_with_a_warning_among_what_an_auditor_asks_for() -> None:
     revealing = Dense.of([["1/2", 0], [0, "1/2"], ["1/2", "1/2"]])
     fair = Dense.of([["0.7", "0.2"], ["0.3", "0.8"]])
     demand = AverageSecurity.of("1.5")
@@ -104,9 +104,6 @@ def test_average_security_is_a_demand_with_a_warning() -> None:
     for bad in (1, 2, 0.5, "3"):
         with pytest.raises(ParameterError, match="between 1 and 2"):
             AverageSecurity.of(bad)
-
-
-def test_audit_holds_what_an_auditor_asks_for() -> None:
     design = Dense.of([["0.6", "0.2", "0.2"], ["0.2", "0.6", "0.3"], ["0.2", "0.2", "0.5"]])
     found = audit(design, Demand.from_rho("0.1", "0.5"), np.array([0.5, 0.3, 0.2]), sensitive=[0]).to_dict()
     assert found["posteriors"][1] == {"prior": 0.1, "lowest": pytest.approx(1 / 28), "highest": 0.25}
