@@ -229,8 +229,10 @@ def parity(one: dict[Codes, Fraction], other: dict[Codes, Fraction]) -> Fraction
     return max(max(pair) / min(pair) if min(pair) else np.inf for pair in pairs)
 
 
-def test_another_matrix_or_key_draws_an_unchanged_truth_anew(kept: Waves) -> None:
-    """A second matrix must not share its random words with the first: the two would tell where the thresholds lie."""
+def test_unchanged_truths_are_drawn_anew_only_with_another_key_and_variables_apart(kept: Waves) -> None:
+    """A second matrix must not share its random words with the first: the two would tell where the thresholds lie.
+    The same truth in two columns of one release; the first is drawn as it was before.
+    """
     again = released(kept.true[0], "other", gamma=6)
     waves = Waves(kept.true[[0, 0]], np.array([kept.reported[0], again]))
     assert wrong_laws(waves, law_of_fresh(P, OTHER)) == []
@@ -238,10 +240,6 @@ def test_another_matrix_or_key_draws_an_unchanged_truth_anew(kept: Waves) -> Non
     again = released(kept.true[0], "rekeyed", key="other.key")
     waves = Waves(kept.true[[0, 0]], np.array([kept.reported[0], again]))
     assert wrong_laws(waves, law_of_fresh(P, P)) == []
-
-
-def test_two_variables_of_a_person_are_drawn_apart(kept: Waves) -> None:
-    """The same truth in two columns of one release; the first is drawn as it was before."""
     rows = [(i, LABELS[x], LABELS[x]) for i, x in enumerate(kept.true[0].tolist())]
     with Path("twins.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([("pid", "x", "z"), *rows])

@@ -156,15 +156,12 @@ def test_a_sensitive_category_and_a_prior_are_never_left_out_in_silence(warner: 
     assert run("audit", "large.json", "--json").json()["warnings"] == []
 
 
-def test_a_report_that_cannot_occur_has_no_posterior() -> None:
+def test_reports_that_cannot_occur_and_parities_beyond_every_float_are_said_in_words() -> None:
     Path("truth.csv").write_text("1,0\n0,1\n")
     run("design", "matrix", "truth.csv", "--categories", "yes,no", "-o", "truth.json")
     shown = run("audit", "truth.json", "--prior", "1,0", "--sensitive", "no").out
     assert "nan" not in shown
     assert run("audit", "truth.json", "--prior", "1,0", "--json").json()["posterior"] == [[1, 0], [None, None]]
-
-
-def test_a_finite_parity_beyond_every_float_is_a_bound() -> None:
     design_file("part.json", "k-ary", "--k", "3", "--epsilon", "700")
     made = run("design", "kronecker", "part.json", "part.json", "-o", "both.json").out.splitlines()
     assert made[0] == "A kronecker design over 9 categories with parity 1.02867e+608, written to both.json."
@@ -244,15 +241,12 @@ def test_exact_numbers_stay_as_they_are_and_a_closed_demand_below() -> None:
     assert not any("at most" in line for line in lines)
 
 
-def test_local_diversity_is_not_said_to_bound_anything() -> None:
+def test_demands_for_nothing_and_local_diversity_are_not_said_to_bound_anything() -> None:
     lines = shown("--l", "5", "--k", "10")
     assert lines[0] == "l = 5 of 10 categories is as accurate as subset selection of parity 6."
     assert any("l-diversity itself" in line and "no bound on parity" in line for line in lines)
     assert "  a suspicion of  with subset selection can rise to at most" in lines
     assert run("convert", "--l", "5", "--k", "10", "--json").json()["l_parity"] == "inf"
-
-
-def test_a_demand_for_nothing_and_one_beyond_every_float_are_said_in_words() -> None:
     Path("all.csv").write_text("p,lower,upper\n0,0,1\n", encoding="utf-8")
     lines = shown("--curves", "all.csv")
     assert lines[0] == "curves of all.csv allows any parity: nothing is asked, and every design meets it."

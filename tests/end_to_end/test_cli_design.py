@@ -82,11 +82,8 @@ def test_bad_matrix_files(name: str, content: str, saying: str) -> None:
     refused("design", "matrix", name, "-o", "d.json", saying=saying)
 
 
-def test_json_and_standard_output_exclude_each_other() -> None:
+def test_one_question_asked_twice_and_one_standard_output() -> None:
     run("design", "warner", "--p", "0.7", "-o", "-", "--json", status=2)
-
-
-def test_one_question_asked_twice() -> None:
     design_file("w.json", "warner", "--p", "3/4")
     made = run("design", "repeated", "w.json", "w.json", "-o", "twice.json", "--json").json()
     assert (made["k"], made["m"], made["parity"]) == (2, 4, 9)

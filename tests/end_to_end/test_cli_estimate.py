@@ -264,22 +264,6 @@ def test_samples_that_tell_the_shares_only_together() -> None:
     refused("estimate", "rows.csv", *designs, "--weights", "w", "--poisson", saying="leave --poisson out")
 
 
-@pytest.mark.parametrize("method", ["moments", "ml"])
-def test_domains_without_a_plan_are_those_of_filtered_files(method: str) -> None:
-    found = estimate("--by", "sex", "--method", method)
-    whole = estimate("--method", method)
-    for name in ("n", "method", "interval_method", "covariance", "flags"):
-        assert found[name] == whole[name]
-    for one, other in zip(found["estimates"], whole["estimates"], strict=True):
-        assert {key: one[key] for key in other} == other
-    for domain in found["domains"]:
-        lines = [line for line in ROWS.splitlines() if line.split(",")[2] in ("sex", domain["domain"])]
-        part = run("estimate", write("part.csv", "\n".join(lines) + "\n"), *DESIGN, "--method", method, "--json").json()
-        assert domain["covariance"] == part["covariance"]
-        assert [row["interval"] for row in domain["estimates"]] == [row["interval"] for row in part["estimates"]]
-    assert estimate("--by", "sex", "--interval", "exact")["interval_method"] == "exact"
-
-
 def test_a_jackknife_without_strata_and_the_factor_of_fay_from_the_weights() -> None:
     one = "w,r1,r2,r3,answer\n4,0,6,6,yes\n4,6,0,6,no\n6,9,9,0,no\n"
     write("jk.csv", one)
@@ -314,7 +298,7 @@ def test_hints_speak_of_options_and_rows_left_out_are_counted() -> None:
     assert "1 of 8 rows had no report or no value of sex and was left out" in said
 
 
-def test_two_columns_of_domains_are_two_columns_of_the_table() -> None:
+def test_two_columns_of_domains_are_two_of_the_table_and_remarks_about_single_ones_shown() -> None:
     options = ("--by", "sex,region", "--format")
     lines = run("estimate", "rows.csv", *DESIGN, *PLAN, *options, "csv").out.splitlines()
     assert lines[0].startswith("sex,region,reports,estimate,")
@@ -325,9 +309,6 @@ def test_two_columns_of_domains_are_two_columns_of_the_table() -> None:
     assert "| f   | north  |" in shown
     assert "variance as for clusters drawn with replacement" in shown
     assert "{llrrrrrr}" in run("estimate", "rows.csv", *DESIGN, *PLAN, *options, "latex").out
-
-
-def test_remarks_about_single_domains_are_shown() -> None:
     write("rows.csv", ROWS.replace("m,8,40,8,8,yes", "m,8,40,8,8,no"))
     said = run("estimate", "rows.csv", *DESIGN, "--weights", "w", "--by", "region").out
     assert "note: region = south: 2 of 2 standard errors are those of the randomization alone" in said

@@ -45,7 +45,7 @@ def test_a_published_design_is_estimated_and_the_data_holder_may_ask_for_any_tab
     assert all(a < b for a, b in zip(*errors, strict=True))
 
 
-def test_a_table_that_is_not_kept(made: Written) -> None:
+def test_a_table_that_is_not_kept_texts_for_people_and_a_receipt_that_is_none(made: Written) -> None:
     """Its matrix of sex is known and undone, that of roof is withheld: the interval holds a bound of the bias."""
     found = run(*estimate("--columns", "roof,sex", "--json")).json()
     assert found["route"] == "bounded" and found["bias_bound"][0] == pytest.approx(0.15)
@@ -53,9 +53,6 @@ def test_a_table_that_is_not_kept(made: Written) -> None:
     assert "Estimated with the matrix of sex, which is known" in text and "; its bias is at most 0.15" in text
     planned = run(*estimate("--columns", "roof", "--strata", "region")).out
     assert "sampling plan: 120 rows, 2 strata" in planned and "at most" in planned
-
-
-def test_a_receipt_that_is_none_and_text_for_people(made: Written) -> None:
     lines = run(*estimate()).out.splitlines()
     assert lines[0].startswith("roof = ") and "95 % Wilson interval" in lines[0]
     assert lines[-1].startswith("Next: maskwell estimate data.csv --receipt receipt.json --columns region,roof")

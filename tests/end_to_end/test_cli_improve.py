@@ -84,10 +84,10 @@ def test_one_of_two_categories_and_where_the_theorem_does_not_apply(chow: str) -
     assert max(map(len, (shown + best).splitlines())) <= 100
     Path("p.csv").write_text("0.7,0.1,0.1\n0.2,0.9,0.1\n0.1,0,0.8\n", encoding="utf-8")
     run("design", "matrix", "p.csv", "--categories", "a,b,c", "-o", "p.json")
-    found = run("improve", "p.json", "--sensitive", "a", "-o", "b.json", "--json", status=1).json()
+    found = run("improve", "p.json", "--sensitive", "a", "-o", "none.json", "--json", status=1).json()
     assert (found["applies"], found["improved"]) == (False, False)
     assert "against b it is c, against c it is a" in found["reason"]
-    assert not Path("b.json").exists()
+    assert not Path("none.json").exists()
     shown = run("improve", "p.json", "--sensitive", "a", status=1)
     assert "No better design that protects a alone is known for p.json" in shown.out
     assert shown.err == ""
@@ -137,7 +137,7 @@ def test_verify_says_yes_or_no(warner: str) -> None:
     assert run("verify", "proof.json", "--json", status=1).json()["meets"] is False
 
 
-def test_a_changed_certificate_is_a_no(warner: str) -> None:
+def test_changed_and_bad_certificates(warner: str) -> None:
     run("audit", warner, "--rho", "0.1", "0.5", "--certificate", "proof.json")
     changed = content("proof.json")
     changed["claims"]["parity"] = "2"
@@ -150,10 +150,6 @@ def test_a_changed_certificate_is_a_no(warner: str) -> None:
     assert [check["name"] for check in wrong] == ["parity"]
     assert wrong[0]["words"] == 'parity is claimed to be "2", but it is "7/3"'
     assert found["meets"] is None
-
-
-def test_bad_certificates(warner: str) -> None:
-    run("audit", warner, "--certificate", "proof.json")
     refused("audit", warner, "--certificate", "proof.json", saying="exists")
     refused("audit", warner, "--certificate", warner, "--force", saying="also an input")
     refused("audit", warner, "--certificate", "no/folder.json", saying="no folder")
@@ -163,8 +159,7 @@ def test_bad_certificates(warner: str) -> None:
     Path("broken.json").write_text("{", encoding="utf-8")
     refused("verify", "broken.json", saying="not JSON", kind="bad_certificate")
     refused("verify", "proof.json", "--design", "proof.json", saying="not a maskwell design file")
-    error = run("audit", warner, "--certificate", "-", status=2).err
-    assert "give the name of a file" in error
+    assert "give the name of a file" in run("audit", warner, "--certificate", "-", status=2).err
     run("audit", warner, "--certificate", "proof.json", "--force")
 
 
@@ -175,7 +170,7 @@ def designs() -> tuple[str, str]:
     return "w.json", "s.json"
 
 
-def test_the_matrices_of_a_proof_name_their_rows_and_columns(designs: tuple[str, str]) -> None:
+def test_proofs_name_rows_and_columns_and_gains_prove_that_designs_are_incomparable(designs: tuple[str, str]) -> None:
     lines = [line.split() for line in run("compare", *designs).out.splitlines()]
     i = lines.index(["w.json", "=", "C", "s.json,", "with", "C:"])
     assert lines[i + 1] == ["to", "\\", "from", "yes", "no"]
@@ -185,9 +180,6 @@ def test_the_matrices_of_a_proof_name_their_rows_and_columns(designs: tuple[str,
     design_file("k.json", "k-ary", "--k", "2", "--gamma", "3")
     shown = run("compare", "k.json", "u.json").out
     assert "to \\ from" in shown and "      01 " in shown and max(map(len, shown.splitlines())) <= 100
-
-
-def test_a_gain_matrix_proves_that_neither_can_be_made_from_the_other() -> None:
     design_file("a.json", "k-ary", "--k", "4", "--gamma", "3")
     design_file("b.json", "subset", "--k", "4", "--gamma", "3", "--size", "2")
     found = run("compare", "a.json", "b.json", "--json").json()

@@ -161,14 +161,11 @@ def test_damaged_csv(d: str, content: bytes) -> None:
     refused("randomize", "a.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="a.csv", kind="bad_data_file")
 
 
-def test_reports_are_not_randomized_again(answers: str) -> None:
+def test_reports_are_not_randomized_again_nor_two_answers_by_columns(answers: str) -> None:
     run("randomize", answers, "--design", "drugs=d.json", "-o", "r.parquet")
     refused("randomize", "r.parquet", "--design", "drugs=d.json", "-o", "rr.csv", saying="already holds reports")
     design_file("other.json", "k-ary", "--categories", "never,once,often", "--gamma", "4")
     refused("estimate", "r.parquet", "--design", "drugs=other.json", saying="another design", kind="bad_report")
-
-
-def test_columns_for_the_reports_of_two_answers_are_refused_whatever_the_labels() -> None:
     run("design", "warner", "--p", "0.7", "-o", "warner.json")  # 'yes' and 'no' have different lengths
     run("design", "repeated", "warner.json", "warner.json", "-o", "twice.json")
     Path("pairs.csv").write_text("first,second\nyes,no\n", encoding="utf-8")

@@ -94,7 +94,8 @@ def test_before_and_after_a_release(released: Path) -> None:
     assert run(*shlex.split(lines[-1].removeprefix("Next: maskwell "))).out
 
 
-def test_the_first_line_of_a_release_says_whether_the_bound_is_kept(released: Path) -> None:
+def test_the_first_line_says_whether_the_bound_is_kept_and_nobody_is_above_certainty(released: Path) -> None:
+    """A release that leaves a record as it is."""
     asked = ["risk", "people.csv", "--keys", "town,job", *RECEIPT]
     kept = run(*asked, "--match", "0.6").out
     assert kept.startswith("Highest chance that someone who knows town and job finds the right record: ")
@@ -105,10 +106,6 @@ def test_the_first_line_of_a_release_says_whether_the_bound_is_kept(released: Pa
     assert any(line.startswith("Found most easily: town = A, job = baker (1 record, ") for line in lines[2:6])
     assert "k-anonymity" not in kept  # of the release it is not shown
     assert run(*asked, "--released", "out/public/data.csv").out.count("k-anonymity") == 1
-
-
-def test_nobody_is_above_certainty(released: Path) -> None:
-    """A release that leaves a record as it is."""
     Path("still.toml").write_text(PLAN.replace("match = 0.6\n", "").replace('["town", "job"]\nm', '["town"]\nm'))
     told = run("release", "people.csv", "--plan", "still.toml", "-o", "still").out
     assert "above 100 %" not in told

@@ -147,12 +147,6 @@ def test_a_warner_design_dominates_simmons_of_the_same_parity() -> None:
     assert (printed.verdict, printed.first_for_second.how) == ("incomparable", "parity")
 
 
-@pytest.mark.parametrize("gammas", [(4, 2), (3, Fraction(5, 2)), (100, 99)])
-def test_the_gamma_diagonal_designs_form_a_chain(gammas: tuple[int, int]) -> None:
-    high, low = (mw.designs.Uniform.from_gamma(gamma, mw.Categories.numbered(3)) for gamma in gammas)
-    assert is_sufficient(high, low) and not is_sufficient(low, high)
-
-
 def test_statements_of_the_literature_that_hold_in_one_direction() -> None:
     """[NayakZhai2019, end of section 3.1] says "if and only if"; only one direction holds."""
 

@@ -88,6 +88,7 @@ def test_what_a_killed_run_left_is_deleted_and_what_another_is_writing_stays(tmp
     assert not folder.exists() and not partial.exists()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        target = tmp_path / "b.csv"
         with atomic_file(str(target)) as file, partial_folder(target) as folder:
             clear_leftovers(target)
             assert Path(file.name).exists() and folder.exists()

@@ -116,14 +116,11 @@ def test_columns_that_do_not_fit_are_refused(columns: dict[str, Any], error: typ
     assert getattr(raised.value, "hint", "")
 
 
-def test_batches_with_and_without_weights_do_not_mix() -> None:
+def test_batches_counted_alike_mix_and_factors_keep_unused_labels() -> None:
     with pytest.raises(InputError, match="not counted alike"):
         Cells.of([0]) + Cells.of([0], weight=[1.0])
     with pytest.raises(InputError, match="no cells"):
         Cells.total([])
-
-
-def test_factors_from_codes_are_sorted_and_keep_unused_labels() -> None:
     factor = Factor.from_codes(np.array([0, 2], dtype=np.int8), ["c", "b", "a"])
     assert factor.labels.tolist() == ["a", "b", "c"]
     assert factor.codes.tolist() == [2, 0]

@@ -17,7 +17,6 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 from tests.support.arrays import Array
-from tests.support.chisquare import fits
 from tests.support.quiet import told
 
 from maskwell.core import KeyedRandom, atomic, new_key_file
@@ -123,47 +122,6 @@ def test_different_ids_states_and_parts_have_different_words() -> None:
     first = KeyedRandom.of(KEY, "ab").subkey("words", "c", "0")
     assert first != KeyedRandom.of(KEY, "a").subkey("words", "bc", "0")
     assert first != KeyedRandom.of(KEY, "ab").subkey("words", "c0", "")
-
-
-def test_everything_that_words_depend_on_changes_all_of_them() -> None:
-    """Key, data set, variable, design, true state, and whether words are main or spill words."""
-    ids, states = np.arange(2000), np.zeros(2000, dtype=int)
-    spill = [KEYED.stream("sex", DESIGN).spill(name, 0, 0)[:2] for name in KEYED.names(ids)]
-    elsewhere = [
-        other.stream("sex", DESIGN).words(other.names(ids), states, 2)
-        for other in (KeyedRandom.of(KEY, "labour-2026"), KeyedRandom.of(KEY[::-1], "labour-2025"))
-    ]
-    others = [
-        *elsewhere,
-        words(ids, states, 2, variable="age"),
-        words(ids, states, 2, design="sha256:01"),
-        words(ids, states + 1, 2),
-        words(ids, states, 6)[:, 4:],
-        np.array(spill),
-    ]
-    own = words(ids, states, 2)
-    for other in others:
-        assert (own == other).sum() <= 1, "4000 words of 32 bits: two or more agree with a chance below 1e-12"
-
-
-def earlier_words(ids: Array, states: Array, count: int) -> Array:
-    """Version 1: the same words for all truths of a record."""
-    return words(ids, np.zeros_like(states), count)
-
-
-@pytest.mark.parametrize("design", [DESIGN, "sha256:01"])
-@pytest.mark.parametrize("bit", [0, 31])
-def test_words_of_two_truths_or_designs_are_independent(design: str, bit: int) -> None:
-    """Pairs of bits over 50,000 records, false-alarm rate 1e-6 each; words that truths share are caught."""
-    ids = np.arange(50_000)
-    here, there = np.zeros(50_000, dtype=int), np.ones(50_000, dtype=int)
-    flat = np.full(4, 1 / 4)
-
-    def pairs(first: Array, later: Array) -> Array:
-        return np.bincount(2 * (first[:, 0] >> bit & 1) + (later[:, 0] >> bit & 1), minlength=4)
-
-    assert fits(pairs(words(ids, here, 1), words(ids, there, 1, design=design)), flat)
-    assert not fits(pairs(earlier_words(ids, here, 1), earlier_words(ids, there, 1)), flat)
 
 
 OTHERS = [[True], [1.5], [1e300], [2.0**53], [b"a"], [(1, 2)], np.array([7], "M8[D]"), np.array([7], "M8[ns]")]

@@ -141,15 +141,12 @@ def test_a_stream_cannot_be_copied(copied: Any, source: Any) -> None:
         copied(source.stream())
 
 
-def test_a_sampler_cannot_be_copied() -> None:
+def test_neither_streams_nor_samplers_are_shared_or_copied() -> None:
     from maskwell.core import Categories
     from maskwell.designs import Uniform
 
     with pytest.raises(WrongTypeError):
         pickle.dumps(Uniform.from_gamma(3, Categories.numbered(2)).sampler())
-
-
-def test_threads_never_get_the_same_stream() -> None:
     source, start = SecureRandom(), threading.Barrier(16)
 
     def work(_: int) -> list[bytes]:

@@ -123,7 +123,7 @@ def test_a_design_and_its_mirror_are_one(a: Fraction, b: Fraction) -> None:
         assert first[0] >= first[1]
 
 
-def test_never_and_always_ties_and_merging() -> None:
+def test_rows_and_categories_are_ordered_with_ties_and_merging() -> None:
     """A report that never comes is dropped, one that only comes from the sensitive category is first."""
     P = [["0", "1/2"], ["0", "0"], ["1/2", "1/2"], ["1/2", "0"]]
     found = canonical_order(Dense.of(P, YES_NO, Categories.of(list("abcd"))))
@@ -136,9 +136,6 @@ def test_never_and_always_ties_and_merging() -> None:
     assert merged.design.outputs.labels == (("b", "c"), "d", "a")
     assert merged.reports == ((1, 2), (3,), (0,))
     assert merged.design.exact_matrix()[0] == [Fraction(6, 10), Fraction(3, 10)]
-
-
-def test_categories_by_declared_sensitivity() -> None:
     P = [["0.7", "0.1", "0.2"], ["0.2", "0.7", "0.1"], ["0.1", "0.2", "0.7"]]
     design = Dense.of(P, Categories.of(["a", "b", "c"]))
     found = canonical_order(design, most_sensitive_first=["c", "a", "b"])

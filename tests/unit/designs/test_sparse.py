@@ -225,7 +225,9 @@ def test_parts_keep_their_entries_and_what_cannot_be_solved_is_named(monkeypatch
     assert design.parity() < math.inf
 
 
-def test_many_small_cells_are_solved_together() -> None:
+def test_many_small_cells_are_solved_together_and_named_however_the_text_is_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     cells = 5_000
     cell = [
         Sparse.of_columns([{0: 8, 1: 1, 2: 1}, {0: 1, 1: 3, 2: 1}, {0: 1, 1: 1, 2: 5}]),
@@ -242,9 +244,6 @@ def test_many_small_cells_are_solved_together() -> None:
         design.second_moment(design.apply(pi))
     with pytest.raises(TooLargeError):
         design.matrix()
-
-
-def test_the_name_does_not_depend_on_how_its_text_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = some(10, 3, 4).fingerprint
     for stretch in (1, 3, 9, 10, 11):
         monkeypatch.setattr(sparse, "_STRETCH", stretch)

@@ -101,8 +101,8 @@ def test_columns_that_folders_name_too_and_those_that_files_store_in_different_w
         assert first.schema.names == ["year"] and second.column("year").to_pylist() == ["2"] * 10
     with open_source(str(tmp_path)) as source:
         assert next(iter(source.batches([3, 1]))).schema.names == ["drugs", "year"]
-    write(answers(5), tmp_path / "data" / "age=99" / "a.csv")
-    assert rows_in(tmp_path / "data").column("age").to_pylist() == ["0", "1", "2", "3", "4"]
+    write(answers(5), tmp_path / "texts" / "age=99" / "a.csv")
+    assert rows_in(tmp_path / "texts").column("age").to_pylist() == ["0", "1", "2", "3", "4"]
     few = pa.table({"drugs": LABELS * 100, "note": ["x", "y", "z"] * 100})
     many = pa.table({"drugs": LABELS * 100, "note": [f"note number {i}" for i in range(300)]})
     for name, table in (("a", few), ("b", many), ("c", few)):
@@ -375,7 +375,9 @@ def umask() -> int:
     return mask
 
 
-def test_a_folder_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_leaves_nothing_and_standard_output_gets_a_stream(
+    tmp_path: Path, capsysbinary
+) -> None:
     data = yearly(tmp_path, {**YEARS, "2027": ["yes", "maybe"]})
     with pytest.raises(UnknownCategoryError, match=r"in row 2 of year=2027/part\.parquet\n"):
         mw.randomize(data, WARNER, f"{tmp_path}/out/")
@@ -387,9 +389,6 @@ def test_a_folder_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(DataFileError, match="in exists; folders are not replaced"):
         mw.randomize(f"{data}/*/part.parquet", WARNER, data, force=True)
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
-
-
-def test_standard_output_gets_a_stream_of_arrow(tmp_path: Path, capsysbinary) -> None:
     data = yearly(tmp_path, YEARS)
     mw.randomize(data, WARNER, tmp_path / "one.arrows", random=mw.SeededRandom(1))
     mw.randomize(data, WARNER, "-", format="arrow", random=mw.SeededRandom(1))

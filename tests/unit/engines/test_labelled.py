@@ -130,7 +130,8 @@ def test_dates_and_numbers_in_other_kinds_of_files(tmp_path: Path) -> None:
     assert Path(csv).read_text(encoding="utf-8").splitlines()[1].split(",")[0] == "0.25"
 
 
-def test_from_one_kind_to_another(tmp_path: Path) -> None:
+def test_from_one_kind_to_another_and_reports_that_differ_from_the_categories(tmp_path: Path) -> None:
+    """Kuk's device reports how many cards were red: other values, so that the labels do not go with them."""
     path, output = _sav(tmp_path / "a.sav"), str(tmp_path / "b.dta")
     done = randomize_file(path, output, [Assignment.of("drugs", BY_LABEL)])
     after, about = _read(output)
@@ -142,10 +143,6 @@ def test_from_one_kind_to_another(tmp_path: Path) -> None:
     back = str(tmp_path / "c.sav")
     randomize_file(_dta(tmp_path / "a.dta"), back, [Assignment.of("drugs", BY_CODE)])
     assert _read(back)[1].variable_value_labels["drugs"] == {1.0: "yes", 2.0: "no"}
-
-
-def test_reports_that_differ_from_the_categories(tmp_path: Path) -> None:
-    """Kuk's device reports how many cards were red: other values, so that the labels do not go with them."""
     kuk = mw.design("kuk", theta1="7/10", theta2="1/5", draws=3).with_labels(
         mw.Categories.of(["yes", "no"]), mw.Categories.of(["none", "one", "two", "all"])
     )
@@ -184,13 +181,13 @@ def test_labels_of_texts_and_two_codes_with_one_label(tmp_path: Path) -> None:
     randomize_file(path, output, [Assignment.of("y", BY_LABEL)], missing="drop")
     after, about = _read(output)
     assert set(after["y"]) <= {"j", "n"} and about.variable_value_labels["y"] == {"j": "yes", "n": "no"}
-    path = str(tmp_path / "a.sav")
+    path = str(tmp_path / "c.sav")
     labels = {"y": {1.0: "yes", 2.0: "no", 3.0: "no"}}
     prs.write_sav(pd.DataFrame({"y": [1.0, 2.0, 3.0]}), path, variable_value_labels=labels)
     assert tally_file(Rows.of(path), [Assignment.of("y", BY_LABEL)]).counts.values.tolist() == [1, 2]
     with quiet(DataFileError, match="two codes have the label 'no'", values="2, 3"):
-        randomize_file(path, str(tmp_path / "b.sav"), [Assignment.of("y", BY_LABEL)], random=SeededRandom(3))
-    assert not (tmp_path / "b.sav").exists()
+        randomize_file(path, str(tmp_path / "d.sav"), [Assignment.of("y", BY_LABEL)], random=SeededRandom(3))
+    assert not (tmp_path / "d.sav").exists()
 
 
 @pytest.mark.parametrize("ending", [".sav", ".dta", ".xpt", ".sas7bdat"])

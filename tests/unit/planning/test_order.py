@@ -205,15 +205,6 @@ def test_a_solver_that_errs_is_not_believed(monkeypatch: pytest.MonkeyPatch, wro
         assert settled(Subset.from_gamma(5, numbered(4), size=2), Uniform.from_gamma(5, numbered(4))).holds is not True
 
 
-@together("seed", range(30))
-def test_whatever_the_solver_says_becomes_a_transition_matrix(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    C = rng.normal(size=(4, 5)) * 10.0 ** rng.integers(-20, 20, size=(4, 5))
-    assert is_transition(blackwell.nearest_transition(C))
-    good = rng.dirichlet(np.ones(4), 5).T
-    np.testing.assert_allclose(np.array(blackwell.nearest_transition(good), dtype=float), good, atol=1e-15)
-
-
 def floats(rows: Any) -> Dense:
     return dense(np.asarray(rows, dtype=float))
 

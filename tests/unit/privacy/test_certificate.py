@@ -363,7 +363,7 @@ LARGE = {
 }
 
 
-def test_short_files_that_ask_for_billions_are_refused_at_once() -> None:
+def test_files_that_ask_for_billions_are_refused_and_products_may_have_no_bound() -> None:
     """In one process with little memory and little time for all of them, each told as it is refused."""
     texts = []
     for name, design in LARGE.items():
@@ -377,9 +377,6 @@ def test_short_files_that_ask_for_billions_are_refused_at_once() -> None:
     ran = subprocess.run([sys.executable, "-c", run], input=json.dumps(texts), check=False, **options)
     assert ran.stdout.splitlines() == [f"{name} False False" for name, _ in texts], ran.stderr
     assert ran.returncode == 0
-
-
-def test_products_and_improvements_without_a_bound() -> None:
     yes_no = Categories.of(["yes", "no"])
     proof = certify(Kronecker.of([Uniform.from_gamma(10**400, yes_no), Uniform.of(1, yes_no)]))
     assert proof.claims["parity"] == "inf"

@@ -55,7 +55,7 @@ def test_the_largest_bayes_factor_is_the_parity(design: Dense) -> None:
     assert found == pytest.approx(design.parity(), rel=1e-9)
 
 
-def test_rows_of_any_size_and_reports_that_cannot_occur() -> None:
+def test_reports_that_cannot_occur_and_the_hazard_of_a_set() -> None:
     tiny = Dense.from_integers([[1, 2, 10**300], [3, 2, 10**300]])
     assert posterior(tiny)[0].tolist() == pytest.approx([0.25, 0.75])
     identity = Uniform.of(1, numbered(2))
@@ -65,9 +65,6 @@ def test_rows_of_any_size_and_reports_that_cannot_occur() -> None:
         posterior_of(identity, 1, np.array([1.0, 0.0]))
     with pytest.raises(ValueError, match="distribution"):
         posterior(identity, np.array([0.5, 0.6]))
-
-
-def test_hazard_of_a_set() -> None:
     liu_chow = Dense.of([["0.8", "0.2", "0.2"], ["0.1", "0.7", "0.1"], ["0.1", "0.1", "0.7"]])
     prior = np.array([0.2, 0.5, 0.3])
     found = hazard(liu_chow, [0], prior)
