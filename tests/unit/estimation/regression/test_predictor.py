@@ -115,31 +115,27 @@ def test_attention_may_be_the_same_for_all():
 
 
 def test_what_does_not_fit_is_refused_or_flagged():
-    z = np.array([0, 1] * 20)
-    y = np.array([0, 0, 1, 1] * 10)
-    with pytest.raises(InputError, match="zeros and ones"):
-        fit_predictor(y + 1, RandomizedPredictor(z, WARNER, codes=True))
-    with pytest.raises(InputError, match="family = 'probit'"):
-        fit_predictor(y, RandomizedPredictor(z, WARNER, codes=True), family="probit")
-    with pytest.raises(MissingValueError, match="1 of 40 values are missing"):
-        fit_predictor(
-            np.where(np.arange(40) == 3, np.nan, y), RandomizedPredictor(z, WARNER, codes=True), family="linear"
-        )
-    with pytest.raises(InputError, match="an outcome of shape"):
-        fit_predictor(y[1:], RandomizedPredictor(z, WARNER, codes=True), family="linear")
-    z = np.array([0, 1] * 50)
-    with pytest.raises(ReportError, match="100 reports and 99 anchor reports"):
-        estimate_with_anchor(z, CROSSWISE, Anchor(z[1:], CROSSWISE), codes=True)
-    with pytest.raises(ParameterError, match="4 reports for 2 categories"):
-        estimate_with_anchor(z, KUK, Anchor(z, CROSSWISE), codes=True)
-    with pytest.raises(NotIdentifiableError, match="like a coin"):
-        estimate_with_anchor(z, CROSSWISE, Anchor(z, CROSSWISE, 0.5), codes=True)
-    with pytest.raises(ParameterError, match=r"anchor_share = 20"):
-        estimate_with_anchor(z, CROSSWISE, Anchor(z, CROSSWISE, 20), codes=True)
-    with pytest.raises(ReportError, match=r"outside 0\.\.m-1"):
-        estimate_with_anchor(z + 1, CROSSWISE, Anchor(z, CROSSWISE), codes=True)
+    z, y = np.array([0, 1] * 20), np.array([0, 0, 1, 1] * 10)
+    x, gap = RandomizedPredictor(z, WARNER, codes=True), np.where(np.arange(40) == 3, np.nan, y)
+    w = np.array([0, 1] * 50)
+    for error, said, call in (
+        (InputError, "zeros and ones", lambda: fit_predictor(y + 1, x)),
+        (InputError, "family = 'probit'", lambda: fit_predictor(y, x, family="probit")),
+        (MissingValueError, "1 of 40 values are missing", lambda: fit_predictor(gap, x, family="linear")),
+        (InputError, "an outcome of shape", lambda: fit_predictor(y[1:], x, family="linear")),
+        (ReportError, "100 reports and 99 anchor reports", lambda: anchored(w, CROSSWISE, w[1:])),
+        (ParameterError, "4 reports for 2 categories", lambda: anchored(w, KUK, w)),
+        (NotIdentifiableError, "like a coin", lambda: anchored(w, CROSSWISE, w, 0.5)),
+        (ParameterError, r"anchor_share = 20", lambda: anchored(w, CROSSWISE, w, 20)),
+        (ReportError, r"outside 0\.\.m-1", lambda: anchored(w + 1, CROSSWISE, w)),
+    ):
+        with pytest.raises(error, match=said):
+            call()
     with pytest.raises(ParameterError, match="attention = 'half'"):
-        fit_with_anchor(z * 1.0, z, CROSSWISE, Anchor(z, CROSSWISE), attention="half", codes=True)
-    alike = Anchor(np.r_[np.zeros(99, int), 1], CROSSWISE)
-    odd = estimate_with_anchor(np.zeros(100, int), CROSSWISE, alike, codes=True)
+        fit_with_anchor(w * 1.0, w, CROSSWISE, Anchor(w, CROSSWISE), attention="half", codes=True)
+    odd = anchored(np.zeros(100, int), CROSSWISE, np.r_[np.zeros(99, int), 1])
     assert any("outside (0, 1]" in flag for flag in odd.flags)
+
+
+def anchored(reports, design, anchor, *share):
+    return estimate_with_anchor(reports, design, Anchor(anchor, CROSSWISE, *share), codes=True)
