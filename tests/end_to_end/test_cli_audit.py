@@ -51,7 +51,7 @@ def test_the_next_step_after_a_failed_audit_works(warner: str) -> None:
     assert last == "Next: maskwell design k-ary --categories @LABELS.txt --gamma 2 -o design.json"
 
 
-def test_what_the_audit_shows_of_the_design(warner: str) -> None:
+def test_what_the_audit_shows_of_the_design_fits_the_terminal(warner: str) -> None:
     shown = run("audit", warner).out
     assert "warner, p = 3/4\n" in shown and "1.5 (for comparison only, not recommended)\n" in shown
     assert "  yes             0.7500  0.2500\n" in shown
@@ -67,9 +67,6 @@ def test_what_the_audit_shows_of_the_design(warner: str) -> None:
     design_file("chow.json", "chow", "--red", "6", "--blue", "4", "--draws", "2")
     lines = [line.split(maxsplit=1) for line in run("audit", "chow.json").out.splitlines() if line.strip()]
     assert ["reports", "3: 0, 1, 2"] in lines
-
-
-def test_lines_fit_the_terminal() -> None:
     labels = ",".join(f"a very long label number {i}" for i in range(30))
     design_file("d.json", "k-ary", "--categories", labels, "--epsilon", "1")
     few = ",".join(labels.split(",")[:8])

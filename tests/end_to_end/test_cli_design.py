@@ -11,15 +11,12 @@ from tests.support.command_line import design_file, refused, run
 from maskwell.designs import load_design
 
 
-def test_a_huge_number_of_reports_has_no_endless_digits() -> None:
+def test_labels_from_a_file_and_numbers_of_reports_without_endless_digits() -> None:
     made = run("design", "rappor", "--k", "20000", "--epsilon", "1", "--json").json()
     assert made["m"] == "2^20000"
     made = run("design", "subset", "--k", "1000000", "--gamma", "2", "--json").json()
     assert made["m"] == "C(1000000, 333333)"
     assert "about 10 to the power 6,020 sets" in run("design", "rappor", "--k", "20000", "--epsilon", "1").out
-
-
-def test_labels_from_a_file() -> None:
     Path("labels.txt").write_text("never\nyes, once\n often \n\n", encoding="utf-8-sig")
     made = run("design", "k-ary", "--categories", "@labels.txt", "--gamma", "2", "--json").json()
     assert made["design"]["inputs"] == ["never", "yes, once", "often"]

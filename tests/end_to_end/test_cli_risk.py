@@ -52,7 +52,7 @@ def released(release_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 RECEIPT = ["--receipt", "out/internal/receipt.json"]
 
 
-def test_a_bound_decides_the_exit_status_and_lines_fit_a_terminal(people: Path) -> None:
+def test_a_bound_decides_the_exit_status_with_weights_and_contributions_in_lines_that_fit(people: Path) -> None:
     lines = run("risk", "people.csv", "--keys", "town,job", "--match", "1/2", status=1).out.splitlines()
     assert lines[0] == "1 of 8 records is above the limit of 50 %: who knows town, job of a person finds it for sure."
     assert lines[1] == "Found most easily: town = A, job = baker (1 record, 100 %)."
@@ -66,9 +66,6 @@ def test_a_bound_decides_the_exit_status_and_lines_fit_a_terminal(people: Path) 
         lines = run("risk", "odd.csv", "--keys", keys, "--contributions").out.splitlines()
         assert max(map(len, lines[:-1])) <= 100
         assert any("= on two lines  " in line for line in lines)
-
-
-def test_weights_and_contributions(people: Path) -> None:
     asked = ["risk", "people.csv", "--keys", "town,job", "--weights", "w", "--contributions"]
     content = run(*asked, "--json").json()
     assert 0 < content["expected_reidentifications"] < content["expected_matches"]

@@ -31,7 +31,7 @@ def risk_of(path: Path, keys: list[str], weights: str | None = None) -> mw.micro
     return mw.microdata.risk.assess_risk(table, keys, weights=weights is not None)
 
 
-def test_the_eight_records_of_sdcmicro(shared: Path) -> None:
+def test_the_eight_records_of_sdcmicro_and_published_figures_of_households_and_adults(shared: Path) -> None:
     keys = ["Key1", "Key2", "Key3", "Key4"]
     report = risk_of(shared / "data" / "sdc_francdat.csv", keys, "w")
     with (shared / "data" / "sdc_francdat.csv").open(encoding="utf-8", newline="") as lines:
@@ -42,9 +42,6 @@ def test_the_eight_records_of_sdcmicro(shared: Path) -> None:
     assert table.mass[of_row].tolist() == [110, 84.5, 84.5, 17, 541, 8, 5, 110]
     columns = dict(zip(keys, zip(*rows, strict=True), strict=True))
     assert mw.microdata.risk.record_risks(report, columns)["before"].tolist() == [0.5, 0.5, 0.5, 1, 1, 1, 1, 0.5]
-
-
-def test_published_figures_of_households_and_adults(shared: Path) -> None:
     before = risk_of(shared / "data" / "sdc_testdata.csv", HOUSEHOLDS, "sampling_weight").before
     assert before.k_anonymity["violations"] == {"2": 157, "3": 281, "5": 458}
     assert before.expected_reidentifications == pytest.approx(10.7783, abs=5e-5)

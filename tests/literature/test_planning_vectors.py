@@ -119,7 +119,10 @@ def is_sufficient(P: mw.Design, A: mw.Design) -> bool:
     return found.holds
 
 
-def test_the_blackwell_vectors_and_example_3_3(vectors: dict[str, list[Vector]], rr_vectors: dict[str, Vector]) -> None:
+def test_the_blackwell_vectors_example_3_3_and_warner_against_simmons(
+    vectors: dict[str, list[Vector]], rr_vectors: dict[str, Vector]
+) -> None:
+    """Simmons(.8, .1) has parity 41, as Warner(41/42) = Warner(.9761904...) has; Warner(.976190) has a little less."""
     assert len(vectors["blackwell"]) == 6
     for v in vectors["blackwell"]:
         P, A = dense(v["P"]), dense(v["A"])
@@ -133,10 +136,6 @@ def test_the_blackwell_vectors_and_example_3_3(vectors: dict[str, list[Vector]],
     assert is_sufficient(P_star, P) and found.garbling is not None
     given = [x for row in case["expected"]["R"] for x in row]
     assert [float(x) for row in found.garbling for x in row] == pytest.approx(given, abs=1e-9)
-
-
-def test_a_warner_design_dominates_simmons_of_the_same_parity() -> None:
-    """Simmons(.8, .1) has parity 41, as Warner(41/42) = Warner(.9761904...) has; Warner(.976190) has a little less."""
     simmons = mw.design("simmons", p="0.8", beta="0.1")
     warner = mw.design("warner", p="41/42")
     assert warner.parity_exact() == simmons.parity_exact() == 41

@@ -51,7 +51,7 @@ def test_families_stay_in_the_family(design: Design) -> None:
         np.testing.assert_allclose(found.matrix(), diluted(design, Fraction(4)).design.matrix(), atol=1e-12)
 
 
-def test_variances_are_not_ranked_at_unequal_protection() -> None:
+def test_variances_are_not_ranked_at_unequal_protection_which_may_not_be_had() -> None:
     """The published comparison of Warner's and Simmons's devices turns round at equal protection."""
     warner = Dense.of([["0.8", "0.2"], ["0.2", "0.8"]])
     simmons = Dense.of([["0.82", "0.02"], ["0.18", "0.98"]])
@@ -65,9 +65,6 @@ def test_variances_are_not_ranked_at_unequal_protection() -> None:
     assert shown["equalised"]["parity"]["first"] == pytest.approx(shown["equalised"]["parity"]["second"])
     other_way = compare(simmons, warner, pi=np.array([0.05, 0.95])).to_dict()
     assert other_way["order"] == "first" and other_way["equalised"]["order"] == "second"
-
-
-def test_equal_protection_needs_no_change_or_cannot_be_had() -> None:
     found = compare(Uniform.from_gamma(3, numbered(4)), Subset.from_gamma(3, numbered(4), size=2))
     assert found.changed is None and found.equalised is found.given
     assert found.given.order.verdict == "incomparable" and found.given.winner_by_variance == "first"

@@ -627,7 +627,7 @@ def test_epsilon_is_rounded_down_the_same_way_by_both(epsilon: str) -> None:
     assert both_hold(text)
 
 
-def test_a_composed_design_is_certified_by_its_matrix() -> None:
+def test_composed_designs_are_certified_by_their_matrix_unless_too_large() -> None:
     twice = Composed.of(WARNER, WARNER)
     proof = certify(twice)
     assert proof.content["design"]["kind"] == "dense"
@@ -636,9 +636,6 @@ def test_a_composed_design_is_certified_by_its_matrix() -> None:
     assert not verify_certificate(proof.to_dict(), design=WARNER).ok
     inner = certify(Kronecker.of([twice, WARNER]))
     assert [factor["kind"] for factor in inner.content["design"]["exact"]["factors"]] == ["dense", "uniform"]
-
-
-def test_what_is_not_or_cannot_be_written_out_is_refused() -> None:
     composed = EXAMPLES["composed uniform"]
     proof = certify(provable(composed)).to_dict()
     parity = composed.parity_exact()
