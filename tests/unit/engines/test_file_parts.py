@@ -389,7 +389,8 @@ def test_a_folder_that_cannot_be_written_leaves_nothing_and_standard_output_gets
     with pytest.raises(DataFileError, match="in exists; folders are not replaced"):
         mw.randomize(f"{data}/*/part.parquet", WARNER, data, force=True)
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
-    data = yearly(tmp_path, YEARS)
+    (tmp_path / "more").mkdir()
+    data = yearly(tmp_path / "more", YEARS)
     mw.randomize(data, WARNER, tmp_path / "one.arrows", random=mw.SeededRandom(1))
     mw.randomize(data, WARNER, "-", format="arrow", random=mw.SeededRandom(1))
     written = capsysbinary.readouterr().out
