@@ -85,15 +85,18 @@ def _killed_with_a_log(folder: Path, batches: int = 40) -> tuple[Store, list[str
     return Store(f"sqlite:///{folder / 'killed.db'}"), keys
 
 
-def test_half_a_transaction_or_a_damaged_log_loses_whole_transactions_from_the_end(tmp_path: Path) -> None:
-    """What a crash of the machine leaves after the last acknowledged transaction: bytes that are no whole one.
-    A disk that loses what it has said to keep: acknowledged reports go with it, but nothing is left half.
-    """
+def test_half_a_transaction_at_the_end_of_the_log_is_left_out(tmp_path: Path) -> None:
+    """What a crash of the machine leaves after the last acknowledged transaction: bytes that are no whole one."""
     store, keys = _killed_with_a_log(tmp_path)
     with (tmp_path / "killed.db-wal").open("ab") as log:
         log.write(os.urandom(10_000))
     check_journal(store, store.surveys()[0], keys)
     store.close()
+
+
+def test_a_damaged_log_loses_whole_transactions_from_the_end(tmp_path: Path) -> None:
+    """A disk that loses what it has said to keep: acknowledged reports go with it, but nothing is left half."""
+    store, keys = _killed_with_a_log(tmp_path)
     size = (tmp_path / "killed.db-wal").stat().st_size
     os.truncate(tmp_path / "killed.db-wal", size * 5 // 7)
     stored = store.surveys()[0]
@@ -142,7 +145,7 @@ def answers(service: Service, *pieces: bytes) -> bytes:
     return came
 
 
-def test_many_respondents_and_submissions_without_waiting_are_served(running: Running, tmp_path: Path) -> None:
+def test_many_respondents_are_served_without_an_error(running: Running, tmp_path: Path) -> None:
     service, store, stored = running
     before = store.size(stored)
     journal = tmp_path / "journal"
@@ -150,18 +153,26 @@ def test_many_respondents_and_submissions_without_waiting_are_served(running: Ru
     told = json.loads(crowd.communicate(timeout=60)[0])
     assert told["failures"] == {} and told["accepted"] == len(journal.read_text().split()) > 0
     check_counts(store, stored, before + told["accepted"])
+
+
+def test_submissions_one_after_the_other_without_waiting_are_all_taken(running: Running) -> None:
+    service, store, stored = running
+    before = store.size(stored)
     three = requests(running, 3)
     last = three[-1].replace(b"Content-Type", b"Connection: close\r\nContent-Type")
     assert answers(service, b"".join([*three[:2], last])).count(b'{"received":true}') == 3
     assert store.size(stored) == before + 3
 
 
-def test_bodies_are_asked_for_taken_whole_and_within_the_limit(running: Running) -> None:
+def test_who_asks_whether_to_send_the_body_is_told_to(running: Running) -> None:
     service, _, _ = running
     head, _, body = requests(running, 1)[0].partition(b"\r\n\r\n")
     came = answers(service, head + b"\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n", body)
     assert came.startswith(b"HTTP/1.1 100 ")
     assert b'{"received":true}' in came
+
+
+def test_a_submission_whose_sender_goes_away_half_way_is_not_taken(running: Running) -> None:
     service, store, stored = running
     before = store.size(stored)
     whole = requests(running, 1)[0]
@@ -169,6 +180,9 @@ def test_bodies_are_asked_for_taken_whole_and_within_the_limit(running: Running)
         connection.sendall(whole[:-20])
     assert service.is_well()
     assert store.size(stored) == before
+
+
+def test_a_body_in_chunks_beyond_the_limit_is_refused(running: Running) -> None:
     service, _, stored = running
     head = f"POST /api/surveys/{stored.code}/reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
     chunk = b"4000\r\n" + b" " * 0x4000 + b"\r\n"
