@@ -60,7 +60,7 @@ def test_what_is_told(options: list[str], saying: str) -> None:
     assert lines[-1].startswith("Next: ")
 
 
-def test_the_realised_design_is_estimated_with_and_its_sheets_hold_nothing_from_elsewhere() -> None:
+def test_the_realised_design_is_the_one_to_estimate_with() -> None:
     shown = run("device", "kary.json", "--deck", "20", "-o", "s.html", "--realised", "r.json").out
     assert shown.splitlines()[-1].endswith("maskwell estimate ANSWERS.csv --design COLUMN=r.json")
     made = load_design("r.json")
@@ -72,6 +72,9 @@ def test_the_realised_design_is_estimated_with_and_its_sheets_hold_nothing_from_
     assert made.fingerprint in page
     Path("answers.csv").write_text("answer\n" + "never\n" * 60 + "once\n" * 25 + "often\n" * 15, encoding="utf-8")
     assert run("estimate", "answers.csv", "--design", "answer=r.json", "--json").json()["n"] == 100
+
+
+def test_the_sheets_hold_nothing_from_elsewhere_and_no_mark_of_a_kind() -> None:
     run("device", "matrix.json", "--question", "<b>A & B?</b>", "-o", "s.html")
     page = Path("s.html").read_text(encoding="utf-8")
     assert "<b>A" not in page and "&lt;b&gt;A &amp; B?&lt;/b&gt;" in page

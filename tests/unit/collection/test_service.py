@@ -243,12 +243,15 @@ def test_an_analyst_sees_results_and_changes_nothing(place: Place) -> None:
     assert place.store.survey(place.survey.code).state == "open"
 
 
-def test_cookies_are_secure_and_the_first_account_is_made_with_the_printed_link(tmp_path: Path) -> None:
+def test_https_makes_cookies_secure(tmp_path: Path) -> None:
     app = served(tmp_path, public_url="https://survey.example.org")
     Accounts(app.state.service.store).add("ada", PASSWORD)
     with TestClient(app, follow_redirects=False, base_url="https://survey.example.org") as client:
         cookie = client.post("/studio/login", data={"name": "ada", "password": PASSWORD}).headers["set-cookie"]
     assert cookie.startswith("__Host-maskwell=") and "secure" in cookie.lower()
+
+
+def test_the_first_account_is_made_with_the_printed_link(tmp_path: Path) -> None:
     app = served(tmp_path)
     token = Accounts(app.state.service.store).setup_link()
     form = {"token": token, "name": "ada", "password": PASSWORD}
