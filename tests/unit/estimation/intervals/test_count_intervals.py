@@ -18,6 +18,7 @@ from maskwell import Categories, Sampling
 from maskwell import design as make_design
 from maskwell.designs import Dense, Design, Kronecker, Subset, Uniform
 from maskwell.estimation import Sample, estimate_by_moments, estimate_samples, estimate_survey
+from maskwell.estimation.share_intervals import clopper_pearson, wilson
 
 Z = norm.ppf(0.975)
 MIRROR = make_design("warner", p="0.3")
@@ -26,6 +27,15 @@ KUK = make_design("kuk", theta1="0.9", theta2="0.05", draws=2)
 DIRECT = Dense.of([[1, 0], [0, 1]])
 SETS = Subset.from_gamma(3, Categories.numbered(4), size=2)
 THREE = Uniform.from_gamma(9, Categories.of(["a", "b", "c"]))
+
+
+@pytest.mark.parametrize(("x", "n"), [(0, 20), (1, 20), (7, 20), (20, 20), (95, 500)])
+def test_both_are_those_of_scipy_for_open_answers(x: int, n: int) -> None:
+    test = binomtest(x, n)
+    for made, method in ((wilson, "wilson"), (clopper_pearson, "exact")):
+        reference = test.proportion_ci(0.95, method=method)
+        (low,), (high,) = made(np.array([float(x)]), np.array([float(n)]), Z)
+        assert (low, high) == pytest.approx((reference.low, reference.high), abs=1e-12)
 
 
 @pytest.mark.parametrize("design", [FORCED, WARNER, MIRROR, TRIANGULAR], ids=["forced", "warner", "mirror", "triangle"])
