@@ -125,7 +125,7 @@ def test_no_suspicion_rises_above_what_the_audit_says(name: str) -> None:
         assert most == pytest.approx(0.5)
 
 
-def test_protection_wears_out_as_fast_as_the_audit_says() -> None:
+def test_protection_wears_out_as_stated_also_for_guesses_from_several_reports() -> None:
     """The same person is asked several times, with new draws."""
     design, stated = make("k-ary")
     random = np.random.default_rng(7)
@@ -138,9 +138,6 @@ def test_protection_wears_out_as_fast_as_the_audit_says() -> None:
         right = int((guess == truths).sum())
         assert not beaten(right, len(truths), one["parity"] / (1 + one["parity"]), 3)
         assert right / len(truths) > stated["parity"] / (1 + stated["parity"]) * 0.9
-
-
-def test_several_reports_are_guessed_no_better_than_stated() -> None:
     design, _ = make("k-ary")
     truths = np.random.default_rng(9).integers(4, size=PEOPLE)
     joint = np.full((1, 4), 1 / 4)
@@ -243,7 +240,7 @@ def test_a_released_file_depends_on_the_truth_by_its_rows_only(ending: str) -> N
 # ---- negative controls
 
 
-def test_a_report_with_a_mark_is_caught() -> None:
+def test_marked_reports_and_weaker_designs_than_stated_are_caught() -> None:
     """A blank after every true answer: nobody sees it, and it tells all."""
     _, stated = make("k-ary")
     truths = people()
@@ -253,10 +250,6 @@ def test_a_report_with_a_mark_is_caught() -> None:
     both = [(x, z) for x, z in zip(truths, marked, strict=True) if x in LABELS[:2]]
     told = guessed([x for x, _ in both], [z for _, z in both])
     assert beaten(*told, stated["parity"] / (1 + stated["parity"]))
-
-
-def test_a_weaker_design_than_stated_is_caught() -> None:
-    _, stated = make("k-ary")
     run("design", "k-ary", "--categories", ",".join(LABELS), "--gamma", 6, "-o", "d.json", "--force")
     truths = people()
     reports = reports_of(truths)

@@ -229,8 +229,10 @@ def parity(one: dict[Codes, Fraction], other: dict[Codes, Fraction]) -> Fraction
     return max(max(pair) / min(pair) if min(pair) else np.inf for pair in pairs)
 
 
-def test_another_matrix_or_key_draws_an_unchanged_truth_anew(kept: Waves) -> None:
-    """A second matrix must not share its random words with the first: the two would tell where the thresholds lie."""
+def test_unchanged_truths_are_drawn_anew_only_with_another_key_and_variables_apart(kept: Waves) -> None:
+    """A second matrix must not share its random words with the first: the two would tell where the thresholds lie.
+    The same truth in two columns of one release; the first is drawn as it was before.
+    """
     again = released(kept.true[0], "other", gamma=6)
     waves = Waves(kept.true[[0, 0]], np.array([kept.reported[0], again]))
     assert wrong_laws(waves, law_of_fresh(P, OTHER)) == []
@@ -238,10 +240,6 @@ def test_another_matrix_or_key_draws_an_unchanged_truth_anew(kept: Waves) -> Non
     again = released(kept.true[0], "rekeyed", key="other.key")
     waves = Waves(kept.true[[0, 0]], np.array([kept.reported[0], again]))
     assert wrong_laws(waves, law_of_fresh(P, P)) == []
-
-
-def test_two_variables_of_a_person_are_drawn_apart(kept: Waves) -> None:
-    """The same truth in two columns of one release; the first is drawn as it was before."""
     rows = [(i, LABELS[x], LABELS[x]) for i, x in enumerate(kept.true[0].tolist())]
     with Path("twins.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([("pid", "x", "z"), *rows])
@@ -256,7 +254,7 @@ def test_two_variables_of_a_person_are_drawn_apart(kept: Waves) -> None:
 # ---- changes that are hidden
 
 
-def test_fresh_draws_hide_changes(kept: Waves) -> None:
+def test_fresh_draws_and_a_second_randomization_hide_changes(kept: Waves) -> None:
     """Every two paths have a finite parity; the price is that each wave tells more."""
     fresh = np.array([released(codes, f"fresh{i}", draws='"fresh"') for i, codes in enumerate(kept.true[:2])])
     waves, law = Waves(kept.true[:2], fresh), law_of_fresh(P, P)
@@ -264,9 +262,6 @@ def test_fresh_draws_hide_changes(kept: Waves) -> None:
     assert caught_between(waves, law) == []
     worst = max(parity(law(a), law(b)) for a in _paths() for b in _paths())
     assert worst == GAMMA**2
-
-
-def test_a_second_randomization_hides_changes(kept: Waves) -> None:
     twice = np.array([released(codes, f"again{i}", again='"0.5"') for i, codes in enumerate(kept.true[:2])])
     waves, law = Waves(kept.true[:2], twice), law_of_again(Fraction(1, 2))
     assert wrong_laws(waves, law) == []

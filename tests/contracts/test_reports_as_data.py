@@ -230,7 +230,7 @@ def test_a_missing_report_is_said(column: Any) -> None:
 PRIVATE, SEEDED = (Counts(np.array([3, 1]), 4, "sha256:1", private) for private in (True, False))
 
 
-def test_counts_add_up() -> None:
+def test_counts_add_up_and_what_came_from_a_seed_says_so_to_the_end() -> None:
     total = sum([PRIVATE, PRIVATE, PRIVATE])
     assert isinstance(total, Counts)
     assert (total.values.tolist(), total.n, total.private) == ([9, 3], 12, True)
@@ -242,9 +242,6 @@ def test_counts_add_up() -> None:
         PRIVATE + Counts(np.array([3, 1, 0]), 4, "sha256:1")
     with pytest.raises(ReportError, match="more than"):
         Counts(np.array([2**62]), 2**62, "f") + Counts(np.array([2**62]), 2**62, "f")
-
-
-def test_what_came_from_a_seed_says_so_to_the_end() -> None:
     assert not sum([PRIVATE, SEEDED, PRIVATE]).private  # type: ignore[union-attr]
     assert not Counts.from_dict(json.loads(json.dumps(SEEDED.to_dict()))).private
     assert [part.private for part in counts_from_arrow(counts_to_arrow([PRIVATE, SEEDED]))] == [True, False]

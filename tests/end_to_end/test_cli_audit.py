@@ -51,7 +51,7 @@ def test_the_next_step_after_a_failed_audit_works(warner: str) -> None:
     assert last == "Next: maskwell design k-ary --categories @LABELS.txt --gamma 2 -o design.json"
 
 
-def test_what_the_audit_shows_of_the_design(warner: str) -> None:
+def test_what_the_audit_shows_of_the_design_fits_the_terminal(warner: str) -> None:
     shown = run("audit", warner).out
     assert "warner, p = 3/4\n" in shown and "1.5 (for comparison only, not recommended)\n" in shown
     assert "  yes             0.7500  0.2500\n" in shown
@@ -67,9 +67,6 @@ def test_what_the_audit_shows_of_the_design(warner: str) -> None:
     design_file("chow.json", "chow", "--red", "6", "--blue", "4", "--draws", "2")
     lines = [line.split(maxsplit=1) for line in run("audit", "chow.json").out.splitlines() if line.strip()]
     assert ["reports", "3: 0, 1, 2"] in lines
-
-
-def test_lines_fit_the_terminal() -> None:
     labels = ",".join(f"a very long label number {i}" for i in range(30))
     design_file("d.json", "k-ary", "--categories", labels, "--epsilon", "1")
     few = ",".join(labels.split(",")[:8])
@@ -118,7 +115,7 @@ def test_twice_as_many_rows_of_curves_are_twice_the_work(tmp_path: Path) -> None
     assert calls[3000] < 3 * calls[1500]
 
 
-def test_closed_demands(warner: str) -> None:
+def test_closed_demands_and_explanations_in_plain_words(warner: str) -> None:
     """Warner's device of parity 3 turns a suspicion of 1/4 into exactly 1/2."""
     assert run("audit", warner, "--rho", "1/4", "1/2").out
     closed = run("audit", warner, "--rho", "1/4", "1/2", "--closed", status=1)
@@ -131,9 +128,6 @@ def test_closed_demands(warner: str) -> None:
     assert "parity is below 3." in run("convert", "--rho", "1/4", "1/2", "--closed").out
     assert "--closed" in run("audit", warner, "--gamma", "3", "--closed", status=2).err
     assert "--between" in run("audit", warner, "--gamma", "3", "--between", "lines", status=2).err
-
-
-def test_explanation_in_plain_words(warner: str) -> None:
     told = run("audit", warner, "--rho", "0.25", "0.5", "--explain").out
     assert "less than a 25 % chance cannot come to think it has more than 50 %" in " ".join(told.split())
     assert "factor of 3" in told and "3 × 3 = 9" in told
@@ -144,16 +138,13 @@ def test_explanation_in_plain_words(warner: str) -> None:
     assert "two demands" in run("audit", warner, "--gamma", "3", "--average-security", "1.5", status=2).err
 
 
-def test_a_sensitive_category_and_a_prior(warner: str) -> None:
+def test_a_sensitive_category_and_a_prior_are_never_left_out_in_silence(warner: str) -> None:
     found = run("audit", warner, "--prior", "0.05,0.95", "--sensitive", "yes", "--json").json()
     assert found["hazard"]["ratio"] == 3 and found["hazard"]["prior"] == 0.05
     assert found["posterior"][0][0] == pytest.approx(0.05 * 3 / (0.15 + 0.95))
     assert "sensitive categories" in run("audit", warner, "--sensitive", "yes").out
     design_file("small.json", "k-ary", "--k", "3", "--gamma", "2")
     assert run("audit", "small.json", "--sensitive", "0,2", "--json").json()["hazard"]["sensitive"] == [0, 2]
-
-
-def test_nothing_that_was_asked_for_is_left_out_in_silence() -> None:
     design_file("large.json", "k-ary", "--k", "101", "--gamma", "2")
     assert "left out: the sensitive categories" in run("audit", "large.json", "--sensitive", "7").out
     prior = ",".join(["1", *["0"] * 100])
@@ -162,15 +153,12 @@ def test_nothing_that_was_asked_for_is_left_out_in_silence() -> None:
     assert run("audit", "large.json", "--json").json()["warnings"] == []
 
 
-def test_a_report_that_cannot_occur_has_no_posterior() -> None:
+def test_reports_that_cannot_occur_and_parities_beyond_every_float_are_said_in_words() -> None:
     Path("truth.csv").write_text("1,0\n0,1\n")
     run("design", "matrix", "truth.csv", "--categories", "yes,no", "-o", "truth.json")
     shown = run("audit", "truth.json", "--prior", "1,0", "--sensitive", "no").out
     assert "nan" not in shown
     assert run("audit", "truth.json", "--prior", "1,0", "--json").json()["posterior"] == [[1, 0], [None, None]]
-
-
-def test_a_finite_parity_beyond_every_float_is_a_bound() -> None:
     design_file("part.json", "k-ary", "--k", "3", "--epsilon", "700")
     made = run("design", "kronecker", "part.json", "part.json", "-o", "both.json").out.splitlines()
     assert made[0] == "A kronecker design over 9 categories with parity 1.02867e+608, written to both.json."
@@ -237,15 +225,12 @@ def test_bounds_are_rounded_to_the_safe_side(options: list[str], gamma: Fraction
         assert exactly <= most < exactly * (1 + Fraction(1, 10**5))
 
 
-def test_exact_numbers_stay_as_they_are() -> None:
+def test_exact_numbers_stay_as_they_are_and_a_closed_demand_below() -> None:
     lines = shown("--rho", "0.1", "0.5")
     assert lines[0] == "rho1 = 0.1 to rho2 = 0.5 means that parity is at most 9."
     assert numbers(lines, "0.1") == [Fraction(1, 2)]
     for epsilon in ("0.1", "0.3", "1", "2.5", "1e-9", "700"):
         assert numbers(shown("--epsilon", epsilon), "epsilon") == [Fraction(epsilon)]
-
-
-def test_a_closed_demand_stays_below() -> None:
     lines = shown("--rho", "0.1", "0.5", "--closed")
     assert lines[0].endswith("means that parity is below 9.")
     assert "  gamma, beta, Bayes factor  below 9" in lines
@@ -253,15 +238,12 @@ def test_a_closed_demand_stays_below() -> None:
     assert not any("at most" in line for line in lines)
 
 
-def test_local_diversity_is_not_said_to_bound_anything() -> None:
+def test_demands_for_nothing_and_local_diversity_are_not_said_to_bound_anything() -> None:
     lines = shown("--l", "5", "--k", "10")
     assert lines[0] == "l = 5 of 10 categories is as accurate as subset selection of parity 6."
     assert any("l-diversity itself" in line and "no bound on parity" in line for line in lines)
     assert "  a suspicion of  with subset selection can rise to at most" in lines
     assert run("convert", "--l", "5", "--k", "10", "--json").json()["l_parity"] == "inf"
-
-
-def test_a_demand_for_nothing_and_one_beyond_every_float_are_said_in_words() -> None:
     Path("all.csv").write_text("p,lower,upper\n0,0,1\n", encoding="utf-8")
     lines = shown("--curves", "all.csv")
     assert lines[0] == "curves of all.csv allows any parity: nothing is asked, and every design meets it."
@@ -274,7 +256,7 @@ def told(path: str) -> str:
     return ET.parse(path).getroot().findtext("{http://www.w3.org/2000/svg}desc")
 
 
-def test_the_worst_case_is_told_as_it_is(warner: str) -> None:
+def test_the_worst_case_is_told_and_parities_that_no_float_holds_are_drawn(warner: str) -> None:
     """The first step of the curve does not hold at 20 % itself."""
     Path("c.csv").write_text(STEPS, encoding="utf-8")
     run("audit", warner, "--curves", "c.csv", "--plot", "c.svg", status=1)
@@ -283,9 +265,6 @@ def test_the_worst_case_is_told_as_it_is(warner: str) -> None:
     Path("f.csv").write_text("p,lower,upper\n0,0,1\n0.8,0.6,1\n", encoding="utf-8")
     run("audit", warner, "--curves", "f.csv", "--plot", "f.svg", status=1)
     assert "from 80 % a report can lead down to 57.1 %, where the demand allows no lower than 60 %" in told("f.svg")
-
-
-def test_parities_that_no_float_holds_are_drawn() -> None:
     design_file("h.json", "k-ary", "--k", "4", "--gamma", "1e400")
     run("audit", "h.json", "--plot", "h.png")
     run("audit", "h.json", "--epsilon", "1", "--plot", "i.png", status=1)

@@ -11,13 +11,9 @@ from maskwell import load_design
 @pytest.mark.parametrize(
     ("options", "saying"),
     [
-        (["--k", "5"], "demand"),
         (["--gamma", "3"], "categories"),
-        (["--k", "5", "--gamma", "1"], "no information"),
-        (["--k", "5", "--gamma", "3", "--epsilon", "1"], "two demands"),
         (["--k", "5", "--gamma", "3", "--n", "0"], "n = 0"),
         (["--k", "5", "--gamma", "3", "--n", "many"], "n = 'many'"),
-        (["--k", "5", "--gamma", "3", "--margin", "0"], "margin = 0"),
         (["--k", "5", "--gamma", "3", "--margin", "0.1", "--n", "10"], "both"),
         (["--k", "5", "--gamma", "3", "--n", "9", "--level", "1"], "level = 1"),
         (["--k", "2", "--gamma", "3", "--pi", "0.5,0.4,0.1"], "3 shares for 2"),
@@ -26,10 +22,8 @@ from maskwell import load_design
         (["extremal", "--pi", "0.5,0.5"], "demand"),
         (["extremal", "--pi", "0.5,0.4", "--gamma", "3"], "not 1"),
         (["extremal", "--pi", "1", "--gamma", "3"], "1 share"),
-        (["extremal", "--pi", "0.5,0.5", "--gamma", "1"], "no information"),
         (["extremal", "--pi", "0.5,0.5", "--gamma", "3", "--k", "3"], "2 shares for 3"),
         (["extremal", "--pi", "0.5,0.5", "--gamma", "3", "--utility", "profit"], "profit"),
-        (["extremal", "--pi", ",".join(["1/20"] * 20), "--gamma", "3"], "at most 14"),
         (["extremal", "--gamma", "3"], "--pi"),
     ],
 )

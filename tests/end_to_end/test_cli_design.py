@@ -11,15 +11,12 @@ from tests.support.command_line import design_file, refused, run
 from maskwell import load_design
 
 
-def test_a_huge_number_of_reports_has_no_endless_digits() -> None:
+def test_labels_from_a_file_and_numbers_of_reports_without_endless_digits() -> None:
     made = run("design", "rappor", "--k", "20000", "--epsilon", "1", "--json").json()
     assert made["m"] == "2^20000"
     made = run("design", "subset", "--k", "1000000", "--gamma", "2", "--json").json()
     assert made["m"] == "C(1000000, 333333)"
     assert "about 10 to the power 6,020 sets" in run("design", "rappor", "--k", "20000", "--epsilon", "1").out
-
-
-def test_labels_from_a_file() -> None:
     Path("labels.txt").write_text("never\nyes, once\n often \n\n", encoding="utf-8-sig")
     made = run("design", "k-ary", "--categories", "@labels.txt", "--gamma", "2", "--json").json()
     assert made["design"]["inputs"] == ["never", "yes, once", "often"]
@@ -82,11 +79,8 @@ def test_bad_matrix_files(name: str, content: str, saying: str) -> None:
     refused("design", "matrix", name, "-o", "d.json", saying=saying)
 
 
-def test_json_and_standard_output_exclude_each_other() -> None:
+def test_one_question_asked_twice_and_one_standard_output() -> None:
     run("design", "warner", "--p", "0.7", "-o", "-", "--json", status=2)
-
-
-def test_one_question_asked_twice() -> None:
     design_file("w.json", "warner", "--p", "3/4")
     made = run("design", "repeated", "w.json", "w.json", "-o", "twice.json", "--json").json()
     assert (made["k"], made["m"], made["parity"]) == (2, 4, 9)
@@ -132,14 +126,10 @@ def test_an_unrelated_question_whose_rate_nobody_knows() -> None:
     ("args", "parameters"),
     [
         (["warner", "--gamma", "3"], {"p": "3/4"}),
-        (["warner", "--max-ratio", "41"], {"p": "41/42"}),
         (["crosswise", "--rho", "0.1", "0.5"], {"q": "9/10"}),
         (["mangat-singh", "--t", "0.3", "--gamma", "4"], {"t": "3/10", "p": "5/7"}),
         (["simmons", "--beta", "0.1", "--max-ratio", "4"], {"p": "3/13", "beta": "1/10"}),
-        (["simmons", "--beta", "0.1", "--gamma", "41"], {"p": "4/5", "beta": "1/10"}),
         (["forced", "--yes", "1/6", "--max-ratio", "5"], {"truth": "2/3", "yes": "1/6", "no": "1/6"}),
-        (["mangat", "--max-ratio", "10/3"], {"p": "7/10"}),
-        (["triangular", "--max-ratio", "4"], {"q": "1/4"}),
         (
             ["kuk", "--theta2", "0.2", "--draws", "1", "--max-ratio", "2"],
             {"theta1": "2/5", "theta2": "1/5", "draws": "1"},
@@ -154,29 +144,20 @@ def test_a_demand_in_place_of_a_parameter(args: list[str], parameters: dict[str,
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["k-ary", "--k", "3", "--gamma", "0.5"], "gamma"),
-        (["k-ary", "--k", "3", "--gamma", "nan"], "nan"),
-        (["k-ary", "--k", "3", "--gamma", "inf"], "inf"),
-        (["k-ary", "--k", "3", "--epsilon", "-1"], "epsilon"),
         (["k-ary", "--k", "2.5", "--gamma", "3"], "k = 2.5"),
         (["k-ary", "--categories", "a,b,a", "--gamma", "3"], "'a' appears twice"),
         (["k-ary", "--categories", "a,b", "--k", "3", "--gamma", "3"], "--k 3"),
         (["k-ary", "--gamma", "3"], "--categories"),
         (["k-ary", "--k", "3"], "privacy demand"),
-        (["subset", "--k", "3", "--gamma", "1"], "gamma"),
         (["warner", "--p", "a"], "'a'"),
         (["warner", "--p", "0.7", "--categories", "a,b,c"], "3 categories"),
         (["matrix", "no-such.csv"], "no-such.csv"),
-        (["kronecker", "no-such.json"], "no-such.json"),
         (["forced", "--truth", "0.7", "--yes", "0.1"], "missing option '--no'"),
         (["warner", "--p", "0.7", "--gamma", "3"], "--p and --gamma 3 both decide"),
         (["warner", "--max-ratio", "4", "--gamma", "3"], "two bounds"),
         (["warner", "--beta", "3", "--gamma", "3"], "are two demands"),
-        (["warner", "--gamma", "1"], "leaves no information"),
         (["warner", "--max-ratio", "1"], "give a value above 1"),
-        (["simmons", "--gamma", "3"], "give beta"),
         (["forced", "--yes", "0.2", "--max-ratio", "6"], "range from 1 to 5"),
-        (["mangat", "--gamma", "3"], "a bound on the ratio is possible"),
     ],
 )
 def test_refused(args: list[str], said: str) -> None:

@@ -56,13 +56,10 @@ def test_a_joint_table() -> None:
     refused("estimate", "r.csv", "--design", "x=w.json", "--design", "y=s.json", saying="set")
 
 
-def test_set_reports_read_as_numbers_are_refused() -> None:
+def test_set_reports_read_as_numbers_are_refused_and_of_very_many_categories_some_are_shown() -> None:
     design_file("s.json", "subset", "--categories", "a,b,c,d", "--gamma", "3", "--size", "2")
     pq.write_table(pa.table({"y": [1100, 11]}), "r.parquet")
     refused("estimate", "r.parquet", "--design", "y=s.json", saying="leading zeros")
-
-
-def test_very_many_categories() -> None:
     design_file("k.json", "k-ary", "--k", "3000", "--gamma", "50")
     write("r.csv", "y\n" + "".join(f"{i % 3000}\n" for i in range(6000)))
     found = run("estimate", "r.csv", "--design", "y=k.json", "--json").json()
@@ -198,27 +195,28 @@ def test_one_population_for_all_strata_is_divided_by_the_weights() -> None:
         (("--weights", "w", "--interval", "exact"), "matched"),
         (("--by", "age"), "no column 'age'"),
         (("--level", "95"), "level"),
+        *((("--population", size), "give 1 or more") for size in ("-5", "0")),
+        *(((option, "answer"), "--design for each column") for option in ("--by", "--strata", "--clusters")),
+        (("--weights", "answer"), "holds randomized reports"),
+        (("--format", "docx"), "docx"),
+        *((("--design", f"answer[region={bad}]=w.json"), "not closed, or text after") for bad in ('"b', '"b" c')),
     ],
 )
 def test_refusals(options: tuple[str, ...], saying: str) -> None:
-    refused("estimate", "rows.csv", *DESIGN, *options, saying=saying)
+    refused("estimate", "rows.csv", *(() if "--design" in options else DESIGN), *options, saying=saying)
 
 
-@pytest.mark.parametrize("style", ["md", "latex", "csv"])
-def test_tables_to_paste(style: str) -> None:
-    plain = run("estimate", "rows.csv", *DESIGN, "--format", style).out
-    by = run("estimate", "rows.csv", *DESIGN, *PLAN, "--by", "sex", "--format", style).out
-    assert "yes" in plain
-    if style == "csv":  # which keeps all digits; three of eight said yes
-        assert float(plain.splitlines()[1].split(",")[1]) == pytest.approx(0.1875)
-    else:
-        assert "0.188" in plain
-    for label in ("f", "m", "all"):
-        assert any(line.lstrip("| ").startswith(label) for line in by.splitlines()), by
-    refused("estimate", "rows.csv", *DESIGN, "--format", "docx", saying="docx")
-
-
-def test_a_table_for_word_is_a_page() -> None:
+def test_tables_to_paste_and_a_page_for_word() -> None:
+    for style in ("md", "latex", "csv"):
+        plain = run("estimate", "rows.csv", *DESIGN, "--format", style).out
+        by = run("estimate", "rows.csv", *DESIGN, *PLAN, "--by", "sex", "--format", style).out
+        assert "yes" in plain
+        if style == "csv":  # which keeps all digits; three of eight said yes
+            assert float(plain.splitlines()[1].split(",")[1]) == pytest.approx(0.1875)
+        else:
+            assert "0.188" in plain
+        for label in ("f", "m", "all"):
+            assert any(line.lstrip("| ").startswith(label) for line in by.splitlines()), by
     page = run("estimate", "rows.csv", *DESIGN, "--format", "html").out
     assert page.startswith("<!DOCTYPE html>") and ">0.188</td>" in page and page.count("<table") == 1
     assert "simple random sample" in page and "Randomized by answer: warner, p = 7/10." in page
@@ -246,11 +244,6 @@ def test_groups_whose_labels_need_quotes(value: str) -> None:
     assert run("estimate", "odd.csv", *designs).out.startswith("answer = yes: 0.5")
 
 
-@pytest.mark.parametrize("typed", ['answer[region="b]=w.json', 'answer[region="b" c]=w.json'])
-def test_quotes_of_groups_are_closed(typed: str) -> None:
-    refused("estimate", "rows.csv", "--design", typed, saying="a quote that is not closed, or text after one")
-
-
 def unrelated() -> tuple[str, ...]:
     """Designs of two samples whose share of unrelated answers is not known."""
     for number, p in ((1, "3/4"), (2, "1/4")):
@@ -271,29 +264,7 @@ def test_samples_that_tell_the_shares_only_together() -> None:
     refused("estimate", "rows.csv", *designs, "--weights", "w", "--poisson", saying="leave --poisson out")
 
 
-@pytest.mark.parametrize("method", ["moments", "ml"])
-def test_domains_without_a_plan_are_those_of_filtered_files(method: str) -> None:
-    found = estimate("--by", "sex", "--method", method)
-    whole = estimate("--method", method)
-    for name in ("n", "method", "interval_method", "covariance", "flags"):
-        assert found[name] == whole[name]
-    for one, other in zip(found["estimates"], whole["estimates"], strict=True):
-        assert {key: one[key] for key in other} == other
-    for domain in found["domains"]:
-        lines = [line for line in ROWS.splitlines() if line.split(",")[2] in ("sex", domain["domain"])]
-        part = run("estimate", write("part.csv", "\n".join(lines) + "\n"), *DESIGN, "--method", method, "--json").json()
-        assert domain["covariance"] == part["covariance"]
-        assert [row["interval"] for row in domain["estimates"]] == [row["interval"] for row in part["estimates"]]
-    assert estimate("--by", "sex", "--interval", "exact")["interval_method"] == "exact"
-
-
-@pytest.mark.parametrize("option", ["--by", "--strata", "--clusters"])
-def test_reports_are_no_groups(option: str) -> None:
-    refused("estimate", "rows.csv", *DESIGN, option, "answer", saying="--design for each column")
-    refused("estimate", "rows.csv", *DESIGN, "--weights", "answer", saying="holds randomized reports")
-
-
-def test_a_jackknife_without_strata() -> None:
+def test_a_jackknife_without_strata_and_the_factor_of_fay_from_the_weights() -> None:
     one = "w,r1,r2,r3,answer\n4,0,6,6,yes\n4,6,0,6,no\n6,9,9,0,no\n"
     write("jk.csv", one)
     plan = ("--weights", "w", "--replicates", "r", "--replicate-method", "jkn")
@@ -307,9 +278,6 @@ def test_a_jackknife_without_strata() -> None:
     assert found["estimates"][0]["standard_error"] == pytest.approx(error)
     write("jk.csv", one.replace("6,9,9,0", "6,13,9,0"))
     refused("estimate", "jk.csv", *DESIGN, *plan, saying="--strata")
-
-
-def test_the_factor_of_fay_is_seen_in_the_weights() -> None:
     rows = "w,r1,r2,answer\n2,3.4,0.6,yes\n3,0.9,5.1,no\n4,6.8,1.2,no\n5,1.5,8.5,yes\n"
     write("fay.csv", rows)
     plan = ("--weights", "w", "--replicates", "r", "--replicate-method", "fay")
@@ -319,23 +287,18 @@ def test_the_factor_of_fay_is_seen_in_the_weights() -> None:
     refused("estimate", "fay.csv", *DESIGN, *plan, saying="--fay 0.3")
 
 
-def test_hints_speak_of_options() -> None:
+def test_hints_speak_of_options_and_rows_left_out_are_counted() -> None:
     write("rows.csv", ROWS + "west,9,f,5,30,5,5,yes\n")
     said = refused("estimate", "rows.csv", *DESIGN, *PLAN, saying="only one cluster was drawn", values="'west'")
     assert "--lonely certainty" in said
     refused("estimate", "rows.csv", *DESIGN, *PLAN, "--poisson", saying="leave out --poisson")
-    for size in ("-5", "0"):
-        refused("estimate", "rows.csv", *DESIGN, "--population", size, saying="give 1 or more")
-
-
-def test_rows_without_a_domain_are_left_out_and_said_so() -> None:
     write("rows.csv", ROWS.replace("north,2,m", "north,2,"))
     refused("estimate", "rows.csv", *DESIGN, "--by", "sex", saying="--missing drop")
     said = run("estimate", "rows.csv", *DESIGN, "--by", "sex", "--missing", "drop").out
     assert "1 of 8 rows had no report or no value of sex and was left out" in said
 
 
-def test_two_columns_of_domains_are_two_columns_of_the_table() -> None:
+def test_two_columns_of_domains_are_two_of_the_table_and_remarks_about_single_ones_shown() -> None:
     options = ("--by", "sex,region", "--format")
     lines = run("estimate", "rows.csv", *DESIGN, *PLAN, *options, "csv").out.splitlines()
     assert lines[0].startswith("sex,region,reports,estimate,")
@@ -346,9 +309,6 @@ def test_two_columns_of_domains_are_two_columns_of_the_table() -> None:
     assert "| f   | north  |" in shown
     assert "variance as for clusters drawn with replacement" in shown
     assert "{llrrrrrr}" in run("estimate", "rows.csv", *DESIGN, *PLAN, *options, "latex").out
-
-
-def test_remarks_about_single_domains_are_shown() -> None:
     write("rows.csv", ROWS.replace("m,8,40,8,8,yes", "m,8,40,8,8,no"))
     said = run("estimate", "rows.csv", *DESIGN, "--weights", "w", "--by", "region").out
     assert "note: region = south: 2 of 2 standard errors are those of the randomization alone" in said

@@ -26,7 +26,7 @@ def estimate(*args: object, receipt: str = "receipt.json") -> tuple[object, ...]
     return ("estimate", "data.csv", "--receipt", receipt, *args)
 
 
-def test_a_published_design_is_estimated_as_in_a_survey(made: Written) -> None:
+def test_a_published_design_is_estimated_and_the_data_holder_may_ask_for_any_table(made: Written) -> None:
     found = run(*estimate("--columns", "sex", "--method", "ml", "--json")).json()
     assert found["method"] == "ml"
     by = run(*estimate("--columns", "sex", "--by", "region", "--json")).json()
@@ -36,9 +36,6 @@ def test_a_published_design_is_estimated_as_in_a_survey(made: Written) -> None:
     assert in_file["estimates"][0]["standard_error"] < sampled["estimates"][0]["standard_error"]
     both = run(*estimate("--columns", "sex,region", "--json")).json()
     assert sum(row["estimate"] for row in both["estimates"]) == pytest.approx(1)
-
-
-def test_the_data_holder_may_ask_for_any_table(made: Written) -> None:
     internal = str(made.folder / "internal" / "receipt.json")
     found = run(*estimate("--columns", "sex,roof", "--json", receipt=internal)).json()
     assert found["route"] == "solved"
@@ -48,7 +45,7 @@ def test_the_data_holder_may_ask_for_any_table(made: Written) -> None:
     assert all(a < b for a, b in zip(*errors, strict=True))
 
 
-def test_a_table_that_is_not_kept(made: Written) -> None:
+def test_a_table_that_is_not_kept_texts_for_people_and_a_receipt_that_is_none(made: Written) -> None:
     """Its matrix of sex is known and undone, that of roof is withheld: the interval holds a bound of the bias."""
     found = run(*estimate("--columns", "roof,sex", "--json")).json()
     assert found["route"] == "bounded" and found["bias_bound"][0] == pytest.approx(0.15)
@@ -56,14 +53,14 @@ def test_a_table_that_is_not_kept(made: Written) -> None:
     assert "Estimated with the matrix of sex, which is known" in text and "; its bias is at most 0.15" in text
     planned = run(*estimate("--columns", "roof", "--strata", "region")).out
     assert "sampling plan: 120 rows, 2 strata" in planned and "at most" in planned
-
-
-def test_text_for_people(made: Written) -> None:
     lines = run(*estimate()).out.splitlines()
     assert lines[0].startswith("roof = ") and "95 % Wilson interval" in lines[0]
     assert lines[-1].startswith("Next: maskwell estimate data.csv --receipt receipt.json --columns region,roof")
     assert max(map(len, lines)) <= 100
     run(*lines[-1].split()[2:])
+    refused(*estimate(receipt="codebook.json"), saying="no receipt of a release", kind="bad_data_file")
+    refused(*estimate(receipt="nowhere.json"), saying="nowhere.json")
+    refused("estimate", "data.csv", "--columns", "roof", saying="--columns without --receipt")
 
 
 @pytest.mark.parametrize("style", ["md", "latex", "csv"])
@@ -109,12 +106,6 @@ def test_domains_of_a_column_with_a_published_design(tmp_path: Path, monkeypatch
     for one in by["domains"]:
         total = cells["f", one["domain"]] + cells["m", one["domain"]]
         assert one["estimates"][0]["estimate"] == pytest.approx(cells["f", one["domain"]] / total)
-
-
-def test_a_receipt_that_is_none(made: Written) -> None:
-    refused(*estimate(receipt="codebook.json"), saying="no receipt of a release", kind="bad_data_file")
-    refused(*estimate(receipt="nowhere.json"), saying="nowhere.json")
-    refused("estimate", "data.csv", "--columns", "roof", saying="--columns without --receipt")
 
 
 SURVEY = """

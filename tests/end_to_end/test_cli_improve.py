@@ -56,7 +56,7 @@ def test_a_certificate(chow: str) -> None:
     assert "improves" not in json.loads(Path("again.json").read_text(encoding="utf-8"))["claims"]
 
 
-def test_files_are_kept(chow: str) -> None:
+def test_files_are_kept_and_standard_output_is_one(chow: str) -> None:
     run("improve", chow, "-o", "better.json")
     refused("improve", chow, "-o", "better.json", saying="exists")
     refused("improve", chow, "-o", "new.json", "--certificate", "better.json", saying="exists")
@@ -64,16 +64,13 @@ def test_files_are_kept(chow: str) -> None:
     refused("improve", chow, "-o", "x.json", "--certificate", "x.json", saying="both be x.json")
     run("improve", chow, "-o", "better.json", "--gamma", "7", "--force")
     assert load_design("better.json").parity() == 7
-
-
-def test_standard_output(chow: str) -> None:
     ran = run("improve", chow, "-o", "-")
     assert design_from_dict(json.loads(ran.out)).parity() == 2.5
     assert "can be improved" in ran.err
     assert "standard output" in run("improve", chow, "-o", "-", "--json", status=2).err
 
 
-def test_one_of_two(chow: str) -> None:
+def test_one_of_two_categories_and_where_the_theorem_does_not_apply(chow: str) -> None:
     found = run("improve", chow, "--sensitive", "yes", "--json").json()
     assert found["applies"] is True and found["parity"]["after"] == "inf"
     assert found["ratio_exact"] == "5/2"
@@ -86,15 +83,12 @@ def test_one_of_two(chow: str) -> None:
     best = run("improve", "b.json", "--sensitive", "yes").out
     assert best.startswith("b.json is the best design that protects yes alone")
     assert max(map(len, (shown + best).splitlines())) <= 100
-
-
-def test_where_the_theorem_does_not_apply() -> None:
     Path("p.csv").write_text("0.7,0.1,0.1\n0.2,0.9,0.1\n0.1,0,0.8\n", encoding="utf-8")
     run("design", "matrix", "p.csv", "--categories", "a,b,c", "-o", "p.json")
-    found = run("improve", "p.json", "--sensitive", "a", "-o", "b.json", "--json", status=1).json()
+    found = run("improve", "p.json", "--sensitive", "a", "-o", "none.json", "--json", status=1).json()
     assert (found["applies"], found["improved"]) == (False, False)
     assert "against b it is c, against c it is a" in found["reason"]
-    assert not Path("b.json").exists()
+    assert not Path("none.json").exists()
     shown = run("improve", "p.json", "--sensitive", "a", status=1)
     assert "No better design that protects a alone is known for p.json" in shown.out
     assert shown.err == ""
@@ -126,7 +120,7 @@ def content(path: str) -> Any:
     return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
-def test_verify_says_yes(warner: str) -> None:
+def test_verify_says_yes_or_no(warner: str) -> None:
     run("audit", warner, "--rho", "0.1", "0.5", "--certificate", "proof.json")
     lines = run("verify", "proof.json", "--design", warner).out.splitlines()
     assert lines[0] == "proof.json holds: parity 7/3 meets the bound 9."
@@ -136,16 +130,15 @@ def test_verify_says_yes(warner: str) -> None:
     found = run("verify", "proof.json", "--json").json()
     assert (found["ok"], found["meets"], found["certificate"]) == (True, True, "proof.json")
     assert {check["name"] for check in found["checks"]} >= {"seal", "design", "parity", "demand", "meets", "admissible"}
-
-
-def test_a_demand_that_is_not_met_is_a_no(warner: str) -> None:
-    run("audit", warner, "--epsilon", "0.1", "--certificate", "proof.json", status=1)
+    design_file("other.json", "k-ary", "--categories", "yes,no", "--gamma", "2")
+    assert "it is about another design" in run("verify", "proof.json", "--design", "other.json", status=1).out
+    run("audit", warner, "--epsilon", "0.1", "--certificate", "proof.json", "--force", status=1)
     ran = run("verify", "proof.json", status=1)
     assert ran.out.startswith("proof.json holds, and the demand is not met: parity 7/3 does not meet the bound")
     assert run("verify", "proof.json", "--json", status=1).json()["meets"] is False
 
 
-def test_a_changed_certificate_is_a_no(warner: str) -> None:
+def test_changed_and_bad_certificates(warner: str) -> None:
     run("audit", warner, "--rho", "0.1", "0.5", "--certificate", "proof.json")
     changed = content("proof.json")
     changed["claims"]["parity"] = "2"
@@ -158,17 +151,6 @@ def test_a_changed_certificate_is_a_no(warner: str) -> None:
     assert [check["name"] for check in wrong] == ["parity"]
     assert wrong[0]["words"] == 'parity is claimed to be "2", but it is "7/3"'
     assert found["meets"] is None
-
-
-def test_a_certificate_of_another_design_is_a_no(warner: str) -> None:
-    run("audit", warner, "--certificate", "proof.json")
-    design_file("other.json", "k-ary", "--categories", "yes,no", "--gamma", "2")
-    lines = run("verify", "proof.json", "--design", "other.json", status=1).out
-    assert "it is about another design" in lines
-
-
-def test_bad_certificates(warner: str) -> None:
-    run("audit", warner, "--certificate", "proof.json")
     refused("audit", warner, "--certificate", "proof.json", saying="exists")
     refused("audit", warner, "--certificate", warner, "--force", saying="also an input")
     refused("audit", warner, "--certificate", "no/folder.json", saying="no folder")
@@ -178,8 +160,7 @@ def test_bad_certificates(warner: str) -> None:
     Path("broken.json").write_text("{", encoding="utf-8")
     refused("verify", "broken.json", saying="not JSON", kind="bad_certificate")
     refused("verify", "proof.json", "--design", "proof.json", saying="not a maskwell design file")
-    error = run("audit", warner, "--certificate", "-", status=2).err
-    assert "give the name of a file" in error
+    assert "give the name of a file" in run("audit", warner, "--certificate", "-", status=2).err
     run("audit", warner, "--certificate", "proof.json", "--force")
 
 
@@ -190,7 +171,7 @@ def designs() -> tuple[str, str]:
     return "w.json", "s.json"
 
 
-def test_the_matrices_of_a_proof_name_their_rows_and_columns(designs: tuple[str, str]) -> None:
+def test_proofs_name_rows_and_columns_and_gains_prove_that_designs_are_incomparable(designs: tuple[str, str]) -> None:
     lines = [line.split() for line in run("compare", *designs).out.splitlines()]
     i = lines.index(["w.json", "=", "C", "s.json,", "with", "C:"])
     assert lines[i + 1] == ["to", "\\", "from", "yes", "no"]
@@ -200,9 +181,6 @@ def test_the_matrices_of_a_proof_name_their_rows_and_columns(designs: tuple[str,
     design_file("k.json", "k-ary", "--k", "2", "--gamma", "3")
     shown = run("compare", "k.json", "u.json").out
     assert "to \\ from" in shown and "      01 " in shown and max(map(len, shown.splitlines())) <= 100
-
-
-def test_a_gain_matrix_proves_that_neither_can_be_made_from_the_other() -> None:
     design_file("a.json", "k-ary", "--k", "4", "--gamma", "3")
     design_file("b.json", "subset", "--k", "4", "--gamma", "3", "--size", "2")
     found = run("compare", "a.json", "b.json", "--json").json()
@@ -229,14 +207,11 @@ def test_another_measure(designs: tuple[str, str]) -> None:
     assert hazard["measure"]["first"] == 4 / 23 and hazard["equalised"]["how"] == "simmons with p = 3/13, beta = 1/10"
 
 
-def test_a_certain_acquittal_is_named() -> None:
+def test_a_certain_acquittal_is_named_and_a_set_may_be_sensitive() -> None:
     design_file("m.json", "mangat", "--p", "0.7")
     design_file("t.json", "triangular", "--q", "0.25")
     shown = run("compare", "m.json", "t.json", "--measure", "ratio").out
     assert shown.count("a certain acquittal") == 2
-
-
-def test_a_sensitive_set() -> None:
     labels = "--categories", "a,b,c"
     design_file("l.json", "liu-chow", *labels, "--p", "0.6", "--q", "0.2,0.1,0.1")
     design_file("k.json", "k-ary", *labels, "--gamma", "9")

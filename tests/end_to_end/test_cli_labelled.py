@@ -77,12 +77,9 @@ def test_regression_goes_by_value_labels(survey: Path, file: str) -> None:
     assert in_order(found) == pytest.approx(in_order(texts), abs=1e-6, nan_ok=True)
 
 
-def test_a_function_asks_for_the_values_behind_labels(survey: Path) -> None:
+def test_labels_of_groups_strata_predictors_and_the_values_behind_them(survey: Path) -> None:
     assert [*terms_of("s.sav", "y ~ I(area) + sex")] == ["Intercept", "I(area)", "sex[T.man]"]
     assert [*terms_of("s.csv", "y ~ C(grade)")] == ["Intercept", "C(grade)[T.2]", "C(grade)[T.3]"]
-
-
-def test_labels_of_groups_strata_and_randomized_predictors(survey: Path) -> None:
     args = ("regress", "s.sav", "--formula", "y ~ sex", "--strata", "area", "--json")
     groups = ("--design", "y[sex=woman]=w.json", "--design", "y[sex=man]=w.json")
     found = run(*args, *groups).json()

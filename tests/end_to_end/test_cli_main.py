@@ -35,14 +35,11 @@ def test_a_group_alone_shows_its_help(group: list[str]) -> None:
     assert alone.out == run(*group, "--help").out and alone.err == ""
 
 
-def test_no_entry_of_the_help_is_cut() -> None:
+def test_the_help_is_not_cut_and_loads_nothing_heavy() -> None:
     shown = " ".join(run("design", "--help").out.split())
     assert " kronecker several variables, each with a design of its own matrix any matrix, read from a file " in shown
     told = run("demo", "--help").out
     assert "\\b" not in told and "    maskwell demo -o first-look --json\n" in told
-
-
-def test_help_loads_nothing_heavy() -> None:
     probe = (
         "import sys\nfrom maskwell.cli.main import cli\n"
         "try: cli(['--help'])\nexcept SystemExit: pass\n"

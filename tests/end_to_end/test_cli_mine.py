@@ -22,16 +22,13 @@ def files(tmp_path):
     return tmp_path
 
 
-def test_json_and_the_picture(files) -> None:
+def test_json_the_picture_and_both_parities(files) -> None:
     options = ("--design", "items=bits.json", "--min-support", "1/5", "--plot", "m.svg")
     found = run("mine", "reports.csv", *options, "--json").json()
     assert [one["items"] for one in found["itemsets"]][-1] == ["item0", "item1", "item2"]
     assert 0.25 < found["itemsets"][-1]["support"] < 0.35 and found["itemsets"][-1]["standard_error"] < 0.02
     assert (found["n"], found["items"], found["item_parity"], found["plot"]) == (2000, 66, 19.0, "m.svg")
     assert Path("m.svg").read_text(encoding="utf-8").startswith("<svg")
-
-
-def test_audit_and_design_state_both_parities(files) -> None:
     for command in (("audit", "bits.json"), ("design", "bits", "--items", ",".join(ITEMS), "--p", "0.95")):
         out = run(*command).out
         assert "parity, one item" in out and "2.5" in out and "66: item0, item1" in out

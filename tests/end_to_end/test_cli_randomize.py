@@ -93,24 +93,18 @@ def test_nothing_else_changes_in_a_csv(d: str) -> None:
     assert Path("rb.csv").read_bytes() == b"y\nx\ny\n"
 
 
-def test_standard_input_and_output(answers: str) -> None:
+def test_standard_input_output_and_a_pipe_between_processes(answers: str) -> None:
     stdin = Path(answers).read_bytes()
     done = run("randomize", "-", "--design", "drugs=d.json", "-o", "-", "--seed", "1", stdin=stdin)
     run("randomize", answers, "--design", "drugs=d.json", "-o", "r.csv", "--seed", "1")
     assert done.out == Path("r.csv").read_text(encoding="utf-8") and "1,000 rows" in done.err
     run("randomize", "-", "--design", "drugs=d.json", "-o", "-", "--json", stdin=stdin, status=2)
-
-
-def test_a_pipe_between_processes(answers: str) -> None:
     data = Path(answers).read_bytes()
     made = run_command(["randomize", "-", "--design", "drugs=d.json", "-o", "-"], Path(), stdin=data)
     assert made.status == 0, made.err
     found = run_command(["estimate", "-", "--design", "drugs=d.json", "--json"], Path(), stdin=made.out)
     assert found.status == 0, found.err
     assert json.loads(found.out)["n"] == 1000
-
-
-def test_nothing_reaches_standard_output_on_failure(answers: str) -> None:
     stdin = Path(answers).read_bytes() + b"x,sometimes,y\n"
     command = ("randomize", "-", "--design", "drugs=d.json", "-o", "-")
     refused(*command, stdin=stdin, saying="in data row 1001", values="'sometimes' (1 time)")
@@ -145,20 +139,11 @@ def test_unknown_categories_are_counted_over_the_whole_file(d: str, monkeypatch:
     assert "allowed: 'never', 'once', 'often'" in said
 
 
-def test_a_column_that_is_not_in_the_file(answers: str) -> None:
+def test_files_that_cannot_be_and_columns_that_are_not_there(answers: str) -> None:
     refused("randomize", answers, "--design", "drug=d.json", "-o", "r.csv", saying="did you mean 'drugs'?")
     refused("randomize", answers, "--design", "xyz=d.json", "-o", "r.csv", saying="id, drugs, note")
     args = ["--design", "drugs=d.json", "--design", "drugs=d.json"]
     refused("randomize", answers, *args, "-o", "r.csv", saying="two designs for the column 'drugs'")
-
-
-@pytest.mark.parametrize("content", [b"id,drugs\n1,never,3\n", b"id,drugs\n1\n", b"\xff\xfe,drugs\n1,never\n"])
-def test_damaged_csv(d: str, content: bytes) -> None:
-    Path("a.csv").write_bytes(content)
-    refused("randomize", "a.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="a.csv", kind="bad_data_file")
-
-
-def test_unknown_endings_and_missing_files(answers: str) -> None:
     refused("randomize", answers, "--design", "drugs=d.json", "-o", "r.xlsx", saying="known endings")
     refused("randomize", "a.txt", "--design", "drugs=d.json", "-o", "r.csv", saying="known endings")
     refused("randomize", "none.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="does not exist")
@@ -170,14 +155,17 @@ def test_unknown_endings_and_missing_files(answers: str) -> None:
         refused("randomize", answers, "--design", text, "-o", "r.csv", saying=f"--design {text} names no {lacks}")
 
 
-def test_reports_are_not_randomized_again(answers: str) -> None:
+@pytest.mark.parametrize("content", [b"id,drugs\n1,never,3\n", b"id,drugs\n1\n", b"\xff\xfe,drugs\n1,never\n"])
+def test_damaged_csv(d: str, content: bytes) -> None:
+    Path("a.csv").write_bytes(content)
+    refused("randomize", "a.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="a.csv", kind="bad_data_file")
+
+
+def test_reports_are_not_randomized_again_nor_two_answers_by_columns(answers: str) -> None:
     run("randomize", answers, "--design", "drugs=d.json", "-o", "r.parquet")
     refused("randomize", "r.parquet", "--design", "drugs=d.json", "-o", "rr.csv", saying="already holds reports")
     design_file("other.json", "k-ary", "--categories", "never,once,often", "--gamma", "4")
     refused("estimate", "r.parquet", "--design", "drugs=other.json", saying="another design", kind="bad_report")
-
-
-def test_columns_for_the_reports_of_two_answers_are_refused_whatever_the_labels() -> None:
     run("design", "warner", "--p", "0.7", "-o", "warner.json")  # 'yes' and 'no' have different lengths
     run("design", "repeated", "warner.json", "warner.json", "-o", "twice.json")
     Path("pairs.csv").write_text("first,second\nyes,no\n", encoding="utf-8")

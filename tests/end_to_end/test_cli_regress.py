@@ -36,15 +36,12 @@ def fit(*more, formula="y ~ age + place"):
     return run("regress", "s.csv", "--formula", formula, "--design", "y=w.json", *more)
 
 
-def test_the_headline_names_the_first_predictor_and_an_intercept_is_no_ratio(files):
+def test_the_headline_names_the_first_predictor_and_small_numbers_have_one_style(files):
     for formula, first in [("y ~ age + place", "age"), ("y ~ place + age", "place[T.town]")]:
         assert fit(formula=formula).out.startswith(f"y ~ {first}: log odds ratio ")
     assert fit("--exponentiate").out.startswith("y ~ age: odds ratio ")
     assert fit(formula="y ~ 1").out.startswith("y ~ Intercept: log odds -")
     assert fit("--exponentiate", formula="y ~ 1").out.startswith("y ~ Intercept: odds 0.")
-
-
-def test_small_numbers_and_p_values_have_one_style(files):
     out = fit(formula="y ~ I(age * 1000) + place").out
     small = next(line for line in out.splitlines() if "1000" in line and "  " in line[2:]).split()
     assert "e-" not in out
@@ -52,7 +49,7 @@ def test_small_numbers_and_p_values_have_one_style(files):
     assert all(len(line.split()[-1].split(".")[1]) == 4 for line in out.splitlines()[2:5])
 
 
-def test_weights_strata_clusters_and_population(files):
+def test_weights_strata_clusters_and_population_and_all_digits_in_csv(files):
     simple = fit("--json").json()
     sampled = fit("--json", "--weights", "w", "--strata", "h", "--clusters", "psu").json()
     assert sampled["variance"] == "sandwich (weights, 2 strata, 60 clusters)"
@@ -63,9 +60,6 @@ def test_weights_strata_clusters_and_population(files):
     for one, other in zip(inclusion["coefficients"], endless["coefficients"], strict=True):
         assert one["standard_error"] < other["standard_error"]
     assert "Degrees of freedom: 58" in fit("--weights", "w", "--strata", "h", "--clusters", "psu", "--format", "md").out
-
-
-def test_a_csv_table_has_all_digits(files):
     rows = list(csv.DictReader(io.StringIO(fit("--format", "csv").out)))
     exact = fit("--json").json()["coefficients"]
     assert [float(row["estimate"]) for row in rows] == [row["estimate"] for row in exact]
@@ -102,7 +96,7 @@ def test_smaller_models_and_marginal_effects(files):
     refused(*asked, "y ~ place", saying="the larger model does not hold 'place[T.town]' of the smaller one")
 
 
-def test_designs_that_are_one_of_several_samples_are_refused_in_words(files):
+def test_designs_that_do_not_belong_to_the_column_or_are_one_of_several(files):
     design_file("s1.json", "simmons", "--p", "3/4")
     design_file("s2.json", "simmons", "--p", "1/3")
     args = ("regress", "s.csv", "--formula", "y ~ age")
@@ -111,6 +105,9 @@ def test_designs_that_are_one_of_several_samples_are_refused_in_words(files):
     )
     groups = ("--design", "y[group=a]=s1.json", "--design", "y[group=b]=s2.json")
     refused(*args, *groups, saying="these 2 designs together cannot tell 4 categories apart")
+    refused("regress", "s.csv", "--formula", "y ~ age", "--design", "y=k.json", saying="are no category")
+    refused("regress", "s.csv", "--formula", "y ~ age", saying="neither --design nor --receipt")
+    refused("regress", "no.csv", "--formula", "y ~ age", "--design", "y=w.json", saying="does not exist")
 
 
 def test_several_categories_and_a_randomized_predictor(files):
@@ -123,7 +120,7 @@ def test_several_categories_and_a_randomized_predictor(files):
     assert "true categories of the randomized predictor" in out and "y=yes: age" in out
 
 
-def test_missing_values(files):
+def test_what_has_no_finite_estimate_or_a_missing_value_is_told(files):
     lines = (files / "s.csv").read_text().splitlines()
     lines[3] = lines[3].replace(lines[3].split(",")[1], "", 1)
     (files / "s.csv").write_text("\n".join(lines) + "\n")
@@ -131,9 +128,6 @@ def test_missing_values(files):
     refused(*args, saying="column 'age': 1 of 900 values are missing", kind="missing_values")
     assert "note: 1 of 900 rows had a missing value and was left out" in run(*args, "--missing", "drop").out
     assert run(*args, "--missing", "drop", "--json").json()["dropped"] == 1
-
-
-def test_no_finite_estimate_is_told_and_not_hidden(files):
     rows = "".join(f"{'yes' if i % 20 == 0 else 'no'},{i % 7}\n" for i in range(400))
     Path("low.csv").write_text(f"y,x\n{rows}", encoding="utf-8")
     args = ("regress", "low.csv", "--formula", "y ~ 1", "--design", "y=w.json")
@@ -165,12 +159,6 @@ def test_no_finite_estimate_is_told_and_not_hidden(files):
 )
 def test_bad_input_is_refused(files, formula, more, saying):
     refused("regress", "s.csv", "--formula", formula, "--design", "y=w.json", *more, saying=saying)
-
-
-def test_the_design_must_belong_to_the_column(files):
-    refused("regress", "s.csv", "--formula", "y ~ age", "--design", "y=k.json", saying="are no category")
-    refused("regress", "s.csv", "--formula", "y ~ age", saying="neither --design nor --receipt")
-    refused("regress", "no.csv", "--formula", "y ~ age", "--design", "y=w.json", saying="does not exist")
 
 
 def test_an_estimate_at_infinity_has_an_interval_with_one_end(files):

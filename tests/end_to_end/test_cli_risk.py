@@ -55,7 +55,7 @@ def released(release_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 RECEIPT = ["--receipt", "out/internal/receipt.json"]
 
 
-def test_a_bound_decides_the_exit_status(people: Path) -> None:
+def test_a_bound_decides_the_exit_status_with_weights_and_contributions_in_lines_that_fit(people: Path) -> None:
     lines = run("risk", "people.csv", "--keys", "town,job", "--match", "1/2", status=1).out.splitlines()
     assert lines[0] == "1 of 8 records is above the limit of 50 %: who knows town, job of a person finds it for sure."
     assert lines[1] == "Found most easily: town = A, job = baker (1 record, 100 %)."
@@ -63,18 +63,12 @@ def test_a_bound_decides_the_exit_status(people: Path) -> None:
     assert kept.startswith("No record is above the limit of 50 %: who knows town of a person finds no record with a")
     assert "Found most easily" not in kept
     assert run("risk", "people.csv", "--keys", "town", "--match", "0.5", "--json").json()["records_above"] == 0
-
-
-def test_long_names_and_broken_labels_fit_a_terminal(people: Path) -> None:
     name = "a_very_long_name_of_a_column_that_somebody_made_by_joining_many_words"
     Path("odd.csv").write_text(f'{name},job\n"on two\nlines",x\nb,y\nb,y\n', encoding="utf-8")
     for keys in (name, f"{name},job"):
         lines = run("risk", "odd.csv", "--keys", keys, "--contributions").out.splitlines()
         assert max(map(len, lines[:-1])) <= 100
         assert any("= on two lines  " in line for line in lines)
-
-
-def test_weights_and_contributions(people: Path) -> None:
     asked = ["risk", "people.csv", "--keys", "town,job", "--weights", "w", "--contributions"]
     content = run(*asked, "--json").json()
     assert 0 < content["expected_reidentifications"] < content["expected_matches"]
@@ -100,7 +94,8 @@ def test_before_and_after_a_release(released: Path) -> None:
     assert run(*shlex.split(lines[-1].removeprefix("Next: maskwell "))).out
 
 
-def test_the_first_line_of_a_release_says_whether_the_bound_is_kept(released: Path) -> None:
+def test_the_first_line_says_whether_the_bound_is_kept_and_nobody_is_above_certainty(released: Path) -> None:
+    """A release that leaves a record as it is."""
     asked = ["risk", "people.csv", "--keys", "town,job", *RECEIPT]
     kept = run(*asked, "--match", "0.6").out
     assert kept.startswith("Highest chance that someone who knows town and job finds the right record: ")
@@ -111,10 +106,6 @@ def test_the_first_line_of_a_release_says_whether_the_bound_is_kept(released: Pa
     assert any(line.startswith("Found most easily: town = A, job = baker (1 record, ") for line in lines[2:6])
     assert "k-anonymity" not in kept  # of the release it is not shown
     assert run(*asked, "--released", "out/public/data.csv").out.count("k-anonymity") == 1
-
-
-def test_nobody_is_above_certainty(released: Path) -> None:
-    """A release that leaves a record as it is."""
     Path("still.toml").write_text(PLAN.replace("match = 0.6\n", "").replace('["town", "job"]\nm', '["town"]\nm'))
     told = run("release", "people.csv", "--plan", "still.toml", "-o", "still").out
     assert "above 100 %" not in told
@@ -124,7 +115,7 @@ def test_nobody_is_above_certainty(released: Path) -> None:
         assert "above 100 %" not in first and "can be found with certainty" in first
 
 
-def test_pictures_and_records(released: Path) -> None:
+def test_pictures_and_records_and_bad_input_by_name(released: Path) -> None:
     content = run(
         "risk", "people.csv", "--keys", "town,job", *RECEIPT, "--plot", "drawn.svg", "--records", "r.csv", "--json"
     ).json()
@@ -135,31 +126,6 @@ def test_pictures_and_records(released: Path) -> None:
     assert len(rows) == 308 and float(rows[0]["before"]) == 1
     assert float(rows[0]["after"]) == pytest.approx(content["after"]["max_risk"])
     refused("risk", "people.csv", "--keys", "town,job", "--records", "r.csv", saying="r.csv")
-
-
-def test_pictures_and_records_are_written_together_or_not_at_all(
-    released: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real, calls = os.replace, list[Any]()
-
-    def full(*args: Any) -> None:
-        calls.append(args)
-        if len(calls) == 2:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        real(*args)
-
-    outputs = [Path("both.svg"), Path("both.csv")]
-    for one in outputs:
-        one.write_bytes(b"old")
-    monkeypatch.setattr(os, "replace", full)
-    line = ["risk", "people.csv", "--keys", "town,job", *RECEIPT, "--plot", "both.svg", "--records", "both.csv"]
-    assert "No space left" in run(*line, "--force", status=2).err
-    assert len(calls) == 3 and [one.read_bytes() for one in outputs] == [b"old", b"old"]
-    run(*line, "--force")
-    assert all(len(one.read_bytes()) > 100 for one in outputs)
-
-
-def test_bad_input_is_named(released: Path) -> None:
     refused("risk", "people.csv", "--keys", "town,jobb", saying="jobb")
     refused("risk", "people.csv", "--keys", "", saying="names no column")
     refused("risk", "people.csv", "--keys", " , ", saying="names no column")

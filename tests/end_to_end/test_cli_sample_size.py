@@ -20,20 +20,14 @@ def table(text: str) -> str:
     return "strata.csv"
 
 
-def test_the_margin_of_respondents_in_a_complex_sample() -> None:
+def test_respondents_for_a_test_in_a_complex_sample_with_a_picture() -> None:
     found = run("sample-size", "w.json", "--n", "2000", "--deff", "1.5", "--cv-weights", "0.4", "--json").json()
     assert found["worst_case"] and found["unit_variance"]["total"] == pytest.approx(1.5 * 0.25 + 1.16 * 1.3125)
     assert "complex sample" in run("sample-size", "w.json", "--n", "2000", "--deff", "1.5").out
-
-
-def test_a_picture() -> None:
     shown = run("sample-size", "w.json", "--margin", "0.05", "--plot", "m.svg").out.splitlines()
     assert shown[-2] == "Picture: m.svg" and "2,401 respondents" in Path("m.svg").read_text(encoding="utf-8")
     assert run("sample-size", "w.json", "--n", "100", "--plot", "n.svg", "--json").json()["plot"] == "n.svg"
     run("sample-size", "w.json", "--margin", "1e-9", "--plot", "many.svg")  # more respondents than a machine word holds
-
-
-def test_respondents_for_a_test() -> None:
     asked = ["sample-size", "w.json", "--pi", "0.1,0.9"]
     found = run(*asked, "--against", "0.15", "--power", "0.8", "--json").json()
     assert (found["n"], found["alpha"], found["null"], found["against"]) == (4439, 0.05, 0.1, 0.15)
@@ -48,7 +42,7 @@ def test_respondents_for_a_test() -> None:
     assert max(map(len, shown.splitlines())) <= 100
 
 
-def test_strata() -> None:
+def test_strata_costs_and_samples() -> None:
     path = table("stratum,share,pi,design\ntown,0.6,0.2,w.json\nland,0.4,0.4,v.json\n")
     found = run("sample-size", "--strata-file", path, "--n", "500", "--json").json()
     assert [part["n"] for part in found["strata"]] == [344, 156] and found["n"] == 500
@@ -58,25 +52,16 @@ def test_strata() -> None:
     one = table("stratum,share,pi,cost\ntown,0.6,0.2,1\nland,0.4,0.4,4\n")
     dear = run("sample-size", "w.json", "--strata-file", one, "--budget", "1000", "--json").json()
     assert dear["cost"] <= 1000 and dear["strata"][0]["n"] > dear["strata"][1]["n"] * 2
-
-
-def test_costs_count_where_money_does() -> None:
     path = table("stratum,share,pi,design,cost\ntown,0.6,0.2,w.json,1\nland,0.4,0.4,v.json,140\n")
     shown = run("sample-size", "--strata-file", path, "--n", "500").out
     assert "0.002243" in shown and "22,184" in shown  # the least variance of 500, and what they cost
     cheap = run("sample-size", "--strata-file", path, "--margin", "0.0928", "--json").json()
     assert cheap["cost"] < 22184 and cheap["best_variance"] <= cheap["variance"]
-
-
-def test_samples() -> None:
     found = run("sample-size", "s1.json", "s2.json", "--n", "1000", "--pi", "0.08,0.12,0.32,0.48", "--json").json()
     assert [part["n"] for part in found["samples"]] == [731, 269]
     assert found["best_variance"] * 1000 == pytest.approx(0.7885508432848432, rel=1e-9)
     other = run("sample-size", "w.json", "v.json", "--n", "100", "--pi", "0.1,0.9").out
     assert "1: w.json is not needed: the others are more informative" in other
-
-
-def test_a_margin_among_samples() -> None:
     args = ("sample-size", "s1.json", "s2.json", "--pi", "0.08,0.12,0.32,0.48")
     found = run(*args, "--margin", "0.05", "--json").json()
     assert found["margin"] <= 0.05 and sum(part["n"] for part in found["samples"]) == found["n"] == 1212

@@ -65,7 +65,7 @@ def test_design_files_are_read_from_standard_input() -> None:
         assert not re.search(rb"Next: .*[ =]-( |$)", ended.out), ended.out  # it cannot be read again
 
 
-def test_standard_input_is_one_file_only() -> None:
+def test_standard_input_is_one_file_that_is_open() -> None:
     design = Path("w.json").read_bytes()
     for line, said in (
         ("compare - -", b"standard input is empty, or was read already"),
@@ -75,9 +75,6 @@ def test_standard_input_is_one_file_only() -> None:
         ended = run_command(line.split(), Path(), stdin=b"" if line == "audit -" else design)
         assert ended.status == 2
         assert said in ended.err, ended.err
-
-
-def test_standard_input_that_is_closed() -> None:
     line = shlex.join([*COMMAND, "-", *DESIGN]) + " <&-"
     done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, check=False, timeout=60)
     assert done.returncode == 2 and b"standard input is closed" in done.stderr

@@ -501,7 +501,9 @@ def test_the_next_person_begins_anew_and_sees_nothing_of_the_last(tablet: Any) -
     assert tablet.locator("main input:checked").count() == 0
 
 
-def test_a_browser_without_storage_says_so(browser: Any, survey: Survey, tmp_path: Path) -> None:
+def test_a_browser_without_storage_says_so_and_the_policy_lets_nothing_else_run(
+    browser: Any, survey: Survey, tmp_path: Path
+) -> None:
     (tmp_path / "survey.html").write_text(offline_page(survey), encoding="utf-8")
     refuse = "Object.defineProperty(window, 'indexedDB', { get() { throw new DOMException('no', 'SecurityError'); } })"
     with browser.new_context() as context:
@@ -510,9 +512,6 @@ def test_a_browser_without_storage_says_so(browser: Any, survey: Survey, tmp_pat
         page.goto((tmp_path / "survey.html").as_uri())
         assert "does not let the file keep reports" in page.locator("[role=alert]").inner_text()
         assert page.locator("main button, #interviewer button").count() == 0
-
-
-def test_the_policy_lets_nothing_else_run(browser: Any, survey: Survey, tmp_path: Path) -> None:
     page_text = offline_page(survey).replace(
         "</body>", "<script>window.stranger = 1</script><img src='https://elsewhere.test/x.png'></body>"
     )

@@ -142,7 +142,9 @@ def test_a_survey_that_is_closed_meanwhile_takes_nothing(
     assert reports(url, code) == 0
 
 
-def test_two_columns_of_one_name_are_an_error(place: tuple[str, str], tmp_path: Path) -> None:
+def test_columns_of_one_name_are_an_error_and_hints_name_options_that_exist(
+    place: tuple[str, str], tmp_path: Path
+) -> None:
     url, code = place
     for header in ("cash,cash", "cash,other,cash"):
         rows = f"{header}\n{','.join(['yes'] * len(header.split(',')))}\n"
@@ -150,10 +152,6 @@ def test_two_columns_of_one_name_are_an_error(place: tuple[str, str], tmp_path: 
         refused = run("survey", "import", code, tmp_path / "rows.csv", "--database", url, status=2)
         assert "two columns named 'cash'" in refused.err
     assert reports(url, code) == 0
-
-
-def test_options_that_hints_name_are_there(place: tuple[str, str], tmp_path: Path) -> None:
-    url, code = place
     (tmp_path / "rows.csv").write_bytes("town;cash\nGörlitz;yes\n".encode("utf-16-le"))
     words = ("survey", "import", code, tmp_path / "rows.csv", "--database", url)
     refused = run(*words, status=2)

@@ -250,7 +250,7 @@ def people_storage(page: Any) -> Any:
     return kept
 
 
-def test_results_are_there_without_a_script(people: Any, service: RunningService, store: Store) -> None:
+def test_results_without_a_script_and_wrong_addresses_help(people: Any, service: RunningService, store: Store) -> None:
     stored = owned(store, SURVEY, n=40, state="closed")
     watch = people(java_script_enabled=False)
     page = watch.sign_in()
@@ -262,9 +262,6 @@ def test_results_are_there_without_a_script(people: Any, service: RunningService
     assert page.locator("#table-body tbody th").first.inner_text() == "yes"
     page.goto(f"{service.address}/studio/new")
     assert page.locator("#text").is_visible()
-
-
-def test_wrong_addresses_help(people: Any, service: RunningService) -> None:
     page = people().page
     for path in ("/s/0000000000", "/nowhere", "/studio/nowhere"):
         answered = page.goto(service.address + path)

@@ -57,28 +57,24 @@ def test_the_commands_it_names_work_and_give_the_same(story: tuple[Path, dict[st
                 assert row["estimate"] == pytest.approx(first["estimate"])
 
 
-def test_a_second_run_gets_a_folder_of_its_own(folder: Path) -> None:
+def test_every_run_gets_a_folder_of_its_own_new_or_empty(folder: Path) -> None:
     made = [run("demo", "--json").json()["folder"] for _ in range(2)]
     assert made == ["maskwell-demo", "maskwell-demo-2"]
     for name, contents in (("reports.csv", 2), ("people.csv", 1)):
         assert len({(folder / one / name).read_bytes() for one in made}) == contents
-
-
-def test_a_named_folder_may_be_new_or_empty(folder: Path) -> None:
     (folder / "empty").mkdir()
     assert run("demo", "-o", "empty", "--json").json()["folder"] == "empty"
     assert run("demo", "-o", "a name", "--json").json()["files"]["page"] == str(Path("a name") / "page.html")
-    assert {path.name for path in folder.iterdir()} == {"empty", "a name"}
+    assert {path.name for path in folder.iterdir()} == {*made, "empty", "a name"}
 
 
-def test_places_that_cannot_be_are_refused_and_left_alone(folder: Path) -> None:
+def test_places_that_cannot_be_are_refused_and_missing_extras_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (folder / "mine").mkdir()
     (folder / "mine" / "notes.txt").write_text("keep", encoding="utf-8")
     refused("demo", "-o", "mine", saying="mine is not empty")
     for place in ("mine/notes.txt", "nowhere/deep"):
         refused("demo", "-o", place)
-
-
-def test_without_the_extras_it_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     refused("demo", saying="pip install 'maskwell[report]'")

@@ -41,7 +41,7 @@ def described(data: Any, sampling: mw.Sampling) -> mw.Survey:
 NAMED = mw.Sampling(weights="w", strata="region", clusters="school")
 
 
-def test_ten_lines(pupils: Any, tmp_path: Path) -> None:
+def test_ten_lines_and_the_functions_that_are_one_line_over_it(pupils: Any, tmp_path: Path) -> None:
     survey = described(pupils, NAMED)
     shares = survey.shares("cheats", by="region")
     gap = shares.contrast("north", "south", name="gap")
@@ -57,9 +57,6 @@ def test_ten_lines(pupils: Any, tmp_path: Path) -> None:
     assert table.pi_hat.sum() == pytest.approx(1)
     assert model.n == len(pupils) and model.degrees_of_freedom == 38
     assert picture.title
-
-
-def test_the_functions_are_one_line_over_it(pupils: Any) -> None:
     designs = {"cheats": [mw.When({"wave": wave}, deck) for wave, deck in DECKS.items()]}
     survey = described(pupils, NAMED)
     asked = survey.shares("cheats", by="region").to_dict()
@@ -105,21 +102,12 @@ def test_calibrated_weights_work_in_all_of_them(pupils: Any) -> None:
     assert women.pi_hat[0] == pytest.approx(0.5) and women.standard_error[0] == pytest.approx(0, abs=1e-8)
     model, raw = survey.regress("cheats ~ age"), described(pupils, plain).regress("cheats ~ age")
     assert "calibrated weights" in model.variance and "calibrated" not in raw.variance
-
-
-def test_an_intercept_of_a_calibrated_variable_has_no_error(pupils: Any) -> None:
-    """The model of the variable that was calibrated on, without predictors, is its known share."""
-    plain = mw.Sampling(weights=pupils.w.to_numpy(), clusters=pupils.school.to_numpy())
-    known = np.column_stack([np.ones(len(pupils)), pupils.sex == "f"])
-    open_design = mw.designs.Uniform.of(Fraction(1), mw.Categories.of(["f", "m"]))
-    errors = [
-        mw.regress(pupils, "sex ~ 1", {"sex": open_design}, sampling).standard_error[0]
-        for sampling in (plain, plain.calibrated(known, [5000, 2500]))
-    ]
+    open_design = mw.designs.Uniform.of(Fraction(1), mw.Categories.of(["f", "m"]))  # the share is known here, too
+    errors = [mw.regress(pupils, "sex ~ 1", {"sex": open_design}, how).standard_error[0] for how in (plain, calibrated)]
     assert errors[0] > 1e-3 and errors[1] < 1e-6
 
 
-def test_a_released_folder_is_a_survey(tmp_path: Path) -> None:
+def test_a_released_folder_is_a_survey_and_what_cannot_be_described_is_refused(tmp_path: Path) -> None:
     people = {"sex": ["f", "m", "m"] * 40, "region": ["north"] * 70 + ["south"] * 50}
     plan = {
         "release": {"demonstration": True},
@@ -132,9 +120,6 @@ def test_a_released_folder_is_a_survey(tmp_path: Path) -> None:
     assert isinstance(survey.shares(), mw.Shares)
     with pytest.raises(ParameterError, match="not the folder of a release"):
         mw.Survey.from_release(tmp_path)
-
-
-def test_what_cannot_be_described_is_refused() -> None:
     with pytest.raises(MaskwellError, match="must be a list of When"):
         mw.estimate({"y": ["yes"], "g": [1]}, {"y": [({"g": 1}, DECKS["1"])]})
     with pytest.raises(ParameterError, match="weights must be the name of a column"):

@@ -104,9 +104,6 @@ def test_commands_do_what_the_page_shows(page, tmp_path, monkeypatch):
         assert matches or not any(shown), f"$ {command}\nshown:\n{expected}\ngot:\n{output}"
 
 
-def test_the_readme_shows_commands():
+def test_the_readme_shows_commands_and_a_wrong_output_would_be_noticed():
     assert len(steps(ROOT / "README.md")) >= 4
-
-
-def test_a_wrong_output_would_be_noticed():
     assert not doctest.OutputChecker().check_output("parity 3\n", "parity 2\n", FLAGS)

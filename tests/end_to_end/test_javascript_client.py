@@ -188,12 +188,9 @@ def test_a_report_that_is_listed_twice_does_not_hide_what_it_reveals(client: Cli
     assert "error" in client.ask(hostile("sparse", exact, ["a", "b"], ["x", "y"]), [])
 
 
-def test_reports_that_are_sets_have_no_labels(client: Client) -> None:
+def test_sets_have_no_labels_and_files_that_would_fill_the_memory_are_refused(client: Client) -> None:
     exact = {"denominator": "2", "include": "1", "size": 1}
     assert "labels" in client.ask(hostile("subset", exact, ["a", "b", "c"], ["x"]), [])["error"]
-
-
-def test_a_file_that_would_fill_the_memory_is_refused_at_once(client: Client) -> None:
     exact = {"denominator": "2", "truth": "1"}
     assert "more than" in client.ask(hostile("uniform", exact, {"count": 10**9}, {"count": 10**9}), [])["error"]
     parts = [hostile("uniform", exact, {"count": 900}, {"count": 900}) for _ in range(4)]
@@ -201,30 +198,24 @@ def test_a_file_that_would_fill_the_memory_is_refused_at_once(client: Client) ->
     assert "more than" in client.ask(product, [])["error"]
 
 
-def test_keys_are_sorted_as_in_python(client: Client) -> None:
+def test_keys_are_sorted_as_in_python_and_the_tests_of_the_client_pass(client: Client) -> None:
     """A rare character is two parts in JavaScript, which come before some that Python puts first; delete is escaped."""
     content = hostile("uniform", {"denominator": "2", "truth": "1"}, ["a", "b"], ["a", "b"])
     covered = {key: value for key, value in content.items() if key not in ("provenance", "fingerprint")}
     covered["exact"] = {**covered["exact"], "\uff5e": "x", "\U0001f600": "y", "\uff5e\uff5e": "z", "\x7f": "\x7f"}
     answer = client.ask({**covered, "fingerprint": fingerprint_of(covered)}, [])
     assert "error" not in answer
-
-
-def test_the_tests_of_the_client_pass() -> None:
     run = subprocess.run(
         [node(), "--test", "test"], cwd=CLIENT, capture_output=True, text=True, timeout=120, check=False
     )
     assert run.returncode == 0, run.stdout[-2000:]
 
 
-def test_the_client_is_small_and_depends_on_nothing() -> None:
+def test_the_client_is_small_and_is_the_one_that_the_service_hands_out() -> None:
     text = (CLIENT / "maskwell.js").read_text(encoding="utf-8")
     assert len(text.splitlines()) < 500 and "import " not in text.replace("import { readDesign", "")
     for word in ("fetch(", "XMLHttpRequest", "localStorage", "Date", "Math.random", "eval", "document."):
         assert word not in text.replace('await (await fetch("design.json")).json()', ""), word
-
-
-def test_the_service_hands_out_this_client() -> None:
     from importlib.resources import files
 
     served = files("maskwell.collection").joinpath("static", "maskwell.js").read_bytes()

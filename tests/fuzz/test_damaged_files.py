@@ -175,7 +175,7 @@ def damage(rng: random.Random, data: bytes, other: bytes) -> bytes:
     damaged = bytearray(data)
     for _ in range(rng.choice([1, 1, 1, 2, 3, 6])):
         if damaged:
-            rng.choice(_ACCIDENTS)(rng, damaged, _place(rng, len(damaged)), other)
+            _struck(rng, damaged, _place(rng, len(damaged)), other)
     return bytes(damaged)
 
 
@@ -184,48 +184,27 @@ def _place(rng: random.Random, length: int) -> int:
     return rng.randrange(length) if rng.random() < 0.6 else length - 1 - rng.randrange(min(length, 800))
 
 
-def _flip(rng: random.Random, data: bytearray, place: int, _: bytes) -> None:
-    data[place] ^= 1 << rng.randrange(8)
+ACCIDENTS = ("flip", "flip", "flip", "overwrite", "overwrite", "shift", "cut", "repeat", "zero", "splice")
 
 
-def _overwrite(rng: random.Random, data: bytearray, place: int, _: bytes) -> None:
-    size = rng.choice([1, 2, 4, 8])
-    _put(data, place, size, rng.choice(NUMBERS))
-
-
-def _shift(rng: random.Random, data: bytearray, place: int, _: bytes) -> None:
-    size = rng.choice([4, 8])
-    start = place - place % size
-    old = int.from_bytes(data[start : start + size], "little")
-    _put(data, place, size, old + rng.choice([-1000, -8, -1, 1, 8, 64, 1000]))
-
-
-def _put(data: bytearray, place: int, size: int, number: int) -> None:
-    start = place - place % size
-    data[start : start + size] = (number % (1 << 8 * size)).to_bytes(size, "little")[: len(data) - start]
-
-
-def _cut(rng: random.Random, data: bytearray, place: int, _: bytes) -> None:
-    if rng.random() < 0.5:
-        del data[place:]
-
-
-def _repeat(rng: random.Random, data: bytearray, place: int, _: bytes) -> None:
-    start = rng.randrange(len(data))
-    data[place:place] = data[start : start + rng.randrange(1, 64)]
-
-
-def _zero(rng: random.Random, data: bytearray, place: int, _: bytes) -> None:
-    stop = min(len(data), place + rng.choice([4, 8, 64, 512]))
-    data[place:stop] = bytes(stop - place)
-
-
-def _splice(rng: random.Random, data: bytearray, place: int, other: bytes) -> None:
-    start = rng.randrange(len(other))
-    data[place : place + 64] = other[start : start + 64]
-
-
-_ACCIDENTS = (_flip, _flip, _flip, _overwrite, _overwrite, _shift, _cut, _repeat, _zero, _splice)
+def _struck(rng: random.Random, data: bytearray, place: int, other: bytes) -> None:
+    kind, size = rng.choice(ACCIDENTS), rng.choice([1, 2, 4, 8])
+    at, start, stop = place - place % size, rng.randrange(len(data)), place + rng.choice([4, 8, 64, 512])
+    if kind == "flip":
+        data[place] ^= 1 << rng.randrange(8)
+    elif kind in ("overwrite", "shift"):
+        old = int.from_bytes(data[at : at + size], "little") + rng.choice([-1000, -8, -1, 1, 8, 64, 1000])
+        number = rng.choice(NUMBERS) if kind == "overwrite" else old
+        data[at : at + size] = (number % (1 << 8 * size)).to_bytes(size, "little")[: len(data) - at]
+    elif kind == "cut":
+        del data[place if rng.random() < 0.5 else len(data) :]
+    elif kind == "repeat":
+        data[place:place] = data[start : start + rng.randrange(1, 64)]
+    elif kind == "zero":
+        data[place:stop] = bytes(min(len(data), stop) - place)
+    else:
+        begin = rng.randrange(len(other))
+        data[place : place + 64] = other[begin : begin + 64]
 
 
 DESIGN = "y=d.json"

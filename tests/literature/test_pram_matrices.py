@@ -157,7 +157,8 @@ def _solved(given: dict[str, Any]) -> OptimalMatrix:
     return optimal_matrix(given["counts"], bounds, cost=given.get("cost"), forbidden=given.get("forbid", ()))
 
 
-def test_optimum(pram_vectors: Cases) -> None:
+def test_the_optimum_and_the_worked_example_by_thresholds_and_one_parameter(pram_vectors: Cases) -> None:
+    """The specified 0.60 and 0.966 belong to another choice among the best matrices: docs/adr/0049."""
     assert len(pram_vectors["lp"]) == 9
     for case in pram_vectors["lp"]:
         if not case["expected"]["feasible"]:
@@ -169,10 +170,6 @@ def test_optimum(pram_vectors: Cases) -> None:
         assert checks.invariance_error(found.design, case["input"]["counts"]) < 1e-15
         for i, j in case["input"].get("forbid", ()):
             assert i not in found.design.columns_exact(j)
-
-
-def test_the_worked_example_by_thresholds_and_by_one_parameter() -> None:
-    """The specified 0.60 and 0.966 belong to another choice among the best matrices: docs/adr/0049."""
     found = lower_until([1, 2, 4, 10, 30], "0.4")
     assert [float(found.caps.get(x, 1)) for x in range(5)] == [0.35, 0.65, 1, 1, 1] and found.rounds == 14
     assert found.found.optimum == pytest.approx(0.970, abs=5e-4) and found.risk.max() <= 0.4

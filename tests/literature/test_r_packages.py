@@ -466,16 +466,15 @@ def test_schools_with_awards(shared: Path, name: str, plan: list[str], share: fl
 NESTED = ["--weights", "WTMEC2YR", "--strata", "SDMVSTRA", "--clusters", "SDMVPSU"]
 
 
-def test_race_and_high_cholesterol_where_it_was_measured(shared: Path) -> None:
+def test_randomized_and_measured_answers_of_a_complex_sample(
+    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same school survey with awards reported by Warner's device: the open figure lies within the interval."""
     rows = asked_openly(shared, "nhanes", "--direct", "race", *NESTED)
     assert [round(rows[code]["estimate"], 5) for code in "1234"] == [0.15055, 0.65743, 0.11938, 0.07264]
     # 745 people were not measured; every cluster still has some who were, so that leaving them out changes none.
     rows = asked_openly(shared, "nhanes", "--direct", "HI_CHOL", "--missing", "drop", *NESTED)
     assert [round(rows["1"]["estimate"], 5), round(rows["1"]["standard_error"], 5)] == [0.11214, 0.00545]
-
-
-def test_randomized_answers_of_a_complex_sample(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same school survey with awards reported by Warner's device: the open figure lies within the interval."""
     monkeypatch.chdir(tmp_path)
     design_file("w.json", "warner", "--p", "0.9", "--categories", "Yes,No", "--reports", "Yes,No")
     file = shared / "data" / "survey_apistrat.csv"

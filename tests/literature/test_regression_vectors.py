@@ -36,7 +36,7 @@ def write(path, table, rows):
     return path
 
 
-def test_logistic_regression_of_a_randomized_outcome_also_by_formula(rr_vectors):
+def test_randomized_outcomes_and_predictors(rr_vectors):
     case = rr_vectors["R01"]
     given, expected, tol = case["input"], case["expected"], case["tol"]
     found = regression.fit_logistic(given["x"], given["z"], mw.designs.Dense.of(given["P"]), codes=True)
@@ -49,9 +49,6 @@ def test_logistic_regression_of_a_randomized_outcome_also_by_formula(rr_vectors)
     found = mw.regress(table, "y ~ x", {"y": design})
     np.testing.assert_allclose(found.params, case["expected"]["beta"], atol=case["tol"])
     assert list(found.params.index) == ["Intercept", "x"]
-
-
-def test_a_randomized_predictor(rr_vectors):
     case = rr_vectors["X05"]
     given, expected, tol = case["input"], case["expected"], case["tol"]
     found = regression.fit_predictor(

@@ -72,15 +72,6 @@ def test_two_categories_are_ordered_as_their_error_curves(P: Matrix, A: Matrix) 
 
 
 @often
-@given(transition(), st.data())
-def test_a_garbled_design_is_recognised_with_a_proof(P: Matrix, data: st.DataObject) -> None:
-    A = product(data.draw(transition(k=len(P))), P)
-    answer = sufficiency(dense(P), dense(A), tolerance=0)
-    assert answer.holds and answer.exact and answer.garbling is not None
-    assert verify_garbling(answer.garbling, P, A)
-
-
-@often
 @given(pair())
 def test_every_answer_has_its_proof(both: tuple[Matrix, Matrix]) -> None:
     P, A = both

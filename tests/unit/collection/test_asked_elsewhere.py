@@ -206,13 +206,10 @@ def test_a_design_that_no_device_carries_out_is_refused(design: str, why: str) -
     assert "'cash'" in raised.value.message and len(raised.value.hint or "") <= 100
 
 
-def test_procedures_of_their_own_follow_the_sheet() -> None:
+def test_procedures_of_their_own_follow_the_sheet_and_drafts_stay_at_home(desk: Desk, tmp_path: Path) -> None:
     form = sheets(form_bytes(plain(design='family = "crosswise", q = "1/6"'), "cards"))
     how = next(row for row in form["survey"] if row["name"] == "cash__how")["label::English (en)"]
     assert "printed sheet" in how and "card" not in how
-
-
-def test_drafts_and_invitations_stay_at_home(desk: Desk, tmp_path: Path) -> None:
     draft = desk.store.add_survey(plain())
     with pytest.raises(StateError, match="draft"):
         desk.offline(draft, tmp_path / "survey.html")

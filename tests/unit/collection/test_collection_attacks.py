@@ -83,7 +83,7 @@ def test_too_many_answers_are_refused_before_a_design_is_made(design: str) -> No
         Survey.from_toml(survey_with(design, answers=many))
 
 
-def test_names_and_languages_that_are_none_are_refused() -> None:
+def test_names_that_are_none_are_refused_and_commands_in_an_export_safe_to_paste(client: TestClient) -> None:
     for name in ["a/b", "../../x", "a\\b", ".hidden", "x" * (LONGEST_NAME + 1), "a\u202eb", "a\nb"]:
         text = survey_with("{ gamma = 2 }").replace('name = "q"', f"name = {json.dumps(name)}")
         with pytest.raises(PlanError, match="name"):
@@ -91,9 +91,6 @@ def test_names_and_languages_that_are_none_are_refused() -> None:
     for language in ["", "e", "english!", "__proto__", "constructor", "en_GB"]:
         with pytest.raises(PlanError):
             Survey.from_toml(survey_with("{ gamma = 2 }").replace("[survey]", f'[survey]\nlanguages = ["{language}"]'))
-
-
-def test_commands_in_an_export_are_safe_to_paste(client: TestClient) -> None:
     store = store_of(client)
     name = "q; touch pwned $(id)"
     stored = opened(store, survey_with("{ gamma = 2 }").replace('name = "q"', f'name = "{name}"'))
@@ -106,14 +103,11 @@ def test_commands_in_an_export_are_safe_to_paste(client: TestClient) -> None:
     assert f"--design '{name}=design-{name}.json'" in readme
 
 
-def test_the_database_is_for_its_user_only(tmp_path: Path) -> None:
+def test_the_database_is_for_its_user_only_and_its_errors_show_no_report(tmp_path: Path, store: Store) -> None:
     store = new_store(tmp_path)
     opened(store)
     for path in tmp_path.glob("surveys.db*"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_an_error_of_the_database_shows_no_report(store: Store) -> None:
     stored = opened(store, BY_INVITATION)
     (token,) = store.invite(stored.code, 1)
     with store.engine.begin() as connection:
@@ -124,16 +118,13 @@ def test_an_error_of_the_database_shows_no_report(store: Store) -> None:
     assert "1010" not in told and "0123456789abcdef" not in told
 
 
-def test_a_code_or_a_name_of_strange_characters_is_unknown(store: Store) -> None:
+def test_codes_names_and_invitations_of_strange_characters_are_refused(store: Store, client: TestClient) -> None:
     for code in ("\x00", "a\x00b", "%", "é", "' OR 1=1 --", ""):
         with pytest.raises(NoSurveyError):
             store.survey(code)
     for name in ("a\x00b", "x" * 201, ""):
         with pytest.raises(AccessError, match="wrong"):
             Accounts(store).sign_in(name, PASSWORD)
-
-
-def test_an_invitation_of_strange_characters_is_refused(client: TestClient) -> None:
     stored = opened(store_of(client), BY_INVITATION)
     for token in ("\x00", "x" * 10_000, "", "a b"):
         answer = client.post(f"/api/surveys/{stored.code}/invitation", json={"invitation": token})

@@ -87,7 +87,7 @@ TRANSLATED: dict[str, Any] = {
 }
 
 
-def test_a_form_comes_back_from_its_file_with_conditions_and_languages() -> None:
+def test_a_form_comes_back_from_its_file_and_all_questions_keep_the_demand() -> None:
     text = survey_text(FORM)
     form = form_of(text)
     assert survey_text(form) == text
@@ -100,9 +100,6 @@ def test_a_form_comes_back_from_its_file_with_conditions_and_languages() -> None
     assert survey.questions[1].answers["prefer not to say"] == {"en": "prefer not to say", "de": "keine Angabe"}
     form = form_of(text)
     assert survey_text(form) == text
-
-
-def test_all_questions_together_keep_the_demand_and_factors_are_rounded_up() -> None:
     for value in ("1.1", "2", "7", "19.3"):
         survey = Survey.from_toml(survey_text({**FORM, "demand": {"word": "gamma", "value": value}}))
         assert survey.parity <= float(value) and survey.parity > 0.999 * float(value)
@@ -303,7 +300,7 @@ def test_what_is_wrong_is_said(case: str) -> None:
     assert caught.value.hint
 
 
-def test_a_design_file_is_taken_as_it_is_for_its_own_answers_only(tmp_path: Path) -> None:
+def test_a_survey_is_its_document_and_takes_a_design_file_for_its_own_answers(tmp_path: Path) -> None:
     design = wire.design_from_dict(Survey.from_toml(SURVEY).questions[2].design.to_dict())  # type: ignore[union-attr]
     design.save(tmp_path / "tax.json")
     (tmp_path / "survey.toml").write_text(SURVEY.replace('{ family = "warner", p = "0.7" }', '"tax.json"'))
@@ -313,9 +310,6 @@ def test_a_design_file_is_taken_as_it_is_for_its_own_answers_only(tmp_path: Path
     (tmp_path / "survey.toml").write_text(SURVEY.replace('{ family = "warner", p = "0.7" }', '"tax.json"'))
     with pytest.raises(PlanError, match="not those of the design file"):
         read_survey(tmp_path / "survey.toml")[0]
-
-
-def test_a_survey_is_its_document_its_promise_and_its_questions() -> None:
     survey = Survey.from_toml(SURVEY)
     assert Survey.from_dict(survey.to_dict()) == survey
     survey = Survey.from_toml(SURVEY)

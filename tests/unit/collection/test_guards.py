@@ -269,7 +269,7 @@ def test_a_key_does_what_its_scope_says(tmp_path: Path) -> None:
         accounts.make_key(account, "k", "everything")
 
 
-def test_a_key_is_made_with_the_least_scope(tmp_path: Path) -> None:
+def test_a_key_has_the_least_scope_and_who_has_to_wait_is_told_for_how_long(tmp_path: Path) -> None:
     client, _ = service(tmp_path)
     accounts = Accounts(client.app.state.service.store)  # type: ignore[attr-defined]
     client.post("/studio/login", data={"name": "ada", "password": PASSWORD})
@@ -278,10 +278,6 @@ def test_a_key_is_made_with_the_least_scope(tmp_path: Path) -> None:
         client.post("/studio/key", data={"csrf": session.csrf, "name": f"k{len(scope)}", **scope})
     assert {key.name: key.scope for key in accounts.list_keys()} == {"k0": "results", "k1": "manage"}
     assert "manage" in client.get("/studio/account").text
-
-
-def test_who_has_to_wait_is_told_for_how_long(tmp_path: Path) -> None:
-    client, _ = service(tmp_path)
     for _ in range(TRIES):
         assert client.post("/studio/login", data={"name": "ada", "password": "wrong"}).status_code == 403
     refused = client.post("/studio/login", data={"name": "ada", "password": PASSWORD})

@@ -210,14 +210,11 @@ def test_no_label_is_a_formula(label: str) -> None:
         Survey.from_toml(SURVEY.replace('answers = ["north", "south"]', f'answers = ["north", "{label}"]'))
 
 
-def test_numbers_are_labels() -> None:
+def test_numbers_are_labels_and_what_people_open_holds_no_formula(tmp_path: Path) -> None:
+    """What is asked may begin as it likes: it stands only in the table for people."""
     text = SURVEY.replace('"north", "south"', '"-1", "+5"').replace('region = "north"', 'region = "-1"')
     survey = Survey.from_toml(text.replace('"Nord", "Süd"', '"a", "b"'))
     assert survey.questions[0].labels == ("-1", "+5")
-
-
-def test_what_people_open_holds_no_formula(tmp_path: Path) -> None:
-    """What is asked may begin as it likes: it stands only in the table for people."""
     store = new_store(tmp_path)
     text = SURVEY.replace("Did you declare all of it?", "=HYPERLINK(1)")
     stored = store.open(store.add_survey(Survey.from_toml(text), text))

@@ -189,7 +189,7 @@ def test_a_leaf_keeps_its_lines_and_not_their_order(lines: list[str]) -> None:
     assert lines_of(leaf) == sorted(lines) and leaf == leaf_text(lines[::-1]) and len(leaf) % 960 == 0
 
 
-def test_nobody_outside_can_fill_one_leaf(store: Store) -> None:
+def test_leaves_hold_what_was_planned_and_nobody_outside_can_fill_one(store: Store) -> None:
     """Ids that differ in their last bits only, as somebody would choose them who wants to slow the service down."""
     stored = opened(store)
     ids = [number.to_bytes(16, "big") for number in range(600)]
@@ -197,9 +197,6 @@ def test_nobody_outside_can_fill_one_leaf(store: Store) -> None:
     with store.engine.connect() as connection:
         sizes = [len(lines_of(leaf)) for leaf in connection.execute(sa.select(reports.c.lines)).scalars()]
     assert sum(sizes) == 600 and max(sizes) < 8 * 600 / len(sizes)
-
-
-def test_every_content_fits_into_what_was_planned_for_it() -> None:
     survey = Survey.from_toml(SURVEY)
     assert longest_content(survey) == len("1,3,1,1010")
     parts = Parts.of(survey)

@@ -190,7 +190,7 @@ def addresses(place: Place) -> list[tuple[str, str]]:
     return listed
 
 
-def test_every_address_of_the_studio_needs_a_session(place: Place) -> None:
+def test_sessions_are_needed_in_the_studio_and_are_no_keys(place: Place) -> None:
     listed = addresses(place)
     assert len(listed) > 20
     for method, path in listed:
@@ -199,9 +199,6 @@ def test_every_address_of_the_studio_needs_a_session(place: Place) -> None:
         assert refused, (method, path, answer.status_code)
         assert place.client.request(method, path, headers={"Authorization": "Bearer guess"}).status_code in (401, 303)
     assert place.store.survey(place.survey.code).state == "open"
-
-
-def test_a_session_is_no_key_and_forms_of_other_sites_are_refused(place: Place) -> None:
     place.sign_in()
     assert place.client.get("/api/admin/surveys").status_code == 401
     place.sign_in()

@@ -28,7 +28,7 @@ from maskwell.collection.tables import holdings, invitations, reports, tallies
 from maskwell.errors import DataFileError, InputError, PlanError
 
 
-def test_a_report_is_kept_once_and_not_changed(store: Store) -> None:
+def test_a_report_is_kept_once_and_running_counts_equal_a_recount(store: Store) -> None:
     stored = opened(store)
     one = submission(stored)
     assert store.accept([one]) == ["accepted"] and store.accept([one, one]) == ["accepted", "accepted"]
@@ -38,9 +38,6 @@ def test_a_report_is_kept_once_and_not_changed(store: Store) -> None:
     other = submission(stored, {**REPORTS, "tax": 0}, id=one.id)
     assert store.accept([one, other]) == ["accepted", "conflict"] and store.accept([other]) == ["conflict"]
     assert list(store.contents(stored)) == [one.content]
-
-
-def test_running_counts_equal_a_recount(store: Store) -> None:
     stored, second = opened(store), opened(store)
     for _ in range(5):
         batch = [

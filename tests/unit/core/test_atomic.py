@@ -75,7 +75,7 @@ def leftover(target: Path) -> Path:
     return place
 
 
-def test_what_a_killed_run_left_is_deleted_and_named(tmp_path: Path) -> None:
+def test_what_a_killed_run_left_is_deleted_and_what_another_is_writing_stays(tmp_path: Path) -> None:
     target = tmp_path / "out.csv"
     place, other = leftover(target), leftover(tmp_path / "else.csv")
     with pytest.warns(LeftoverWarning, match=rf"{place.name}; it was deleted"):
@@ -86,12 +86,9 @@ def test_what_a_killed_run_left_is_deleted_and_named(tmp_path: Path) -> None:
     with pytest.warns(LeftoverWarning, match="it was deleted"), partial_folder(tmp_path / "release") as partial:
         assert mode(partial) == 0o700
     assert not folder.exists() and not partial.exists()
-
-
-def test_what_another_run_is_writing_stays(tmp_path: Path) -> None:
-    target = tmp_path / "out.csv"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        target = tmp_path / "b.csv"
         with atomic_file(str(target)) as file, partial_folder(target) as folder:
             clear_leftovers(target)
             assert Path(file.name).exists() and folder.exists()

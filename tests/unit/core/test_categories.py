@@ -57,7 +57,7 @@ KINDS = {
 }
 
 
-def test_labels_become_python_values_and_integers_from_zero_a_range():
+def test_labels_become_python_values_and_an_unknown_one_has_no_code():
     assert Categories.of(np.array(["a", "b"])).labels == ("a", "b")
     assert Categories.of(np.array([4, 2])).labels == (4, 2)
     assert type(Categories.of(np.array([4, 2])).labels[0]) is int
@@ -66,9 +66,6 @@ def test_labels_become_python_values_and_integers_from_zero_a_range():
     assert isinstance(Categories.of([0, 1, 2]).labels, range)
     assert Categories.of([False, True]).labels == (False, True)
     assert Categories.of(range(1, 4)).labels == (1, 2, 3)
-
-
-def test_unknown_label_has_no_code():
     with pytest.raises(UnknownCategoryError, match="'c' is not among the 2") as caught:
         Categories.of(["a", "b"]).code("c")
     assert caught.value.hint == "allowed: 'a', 'b'"
@@ -152,7 +149,7 @@ def test_numbers_dates_and_bytes_of_any_type_are_found():
     assert Categories.of(["a", "b"]).decode([], like=[]) == []
 
 
-def test_unknown_values_are_listed_with_counts():
+def test_unknown_values_are_listed_with_counts_and_get_the_hint_that_fits():
     values = ["a", *"xxyz", *map(str, range(10))]
     told = r"14 of 15 .* 2 categories \(first in row 1, counted from 0\)"
     listed = r"^'x' \(2 times\), 'y' \(1 time\), .* '9' \(1 time\)$"
@@ -161,9 +158,6 @@ def test_unknown_values_are_listed_with_counts():
     assert caught.value.objects["offenders"]["x"] == 2
     assert caught.value.objects["count"] == 14
     assert "allowed: 'a', 'b'; recode" in caught.value.hint
-
-
-def test_unknown_values_get_the_hint_that_fits():
     with pytest.raises(UnknownCategoryError) as caught:
         Categories.of(["1", "2"]).encode([1, 2])
     assert "convert them" in caught.value.hint
@@ -208,12 +202,6 @@ def test_missing_values_are_refused_dropped_or_a_category(labels, values):
     assert (encoded.n_missing, encoded.kept) == (2, None)
     other = Categories.of([*labels, "n/a"]).encode(values, missing="category", missing_label="n/a")
     assert other.codes.tolist() == [1, 2, 2, 0]
-
-
-def test_missing_as_a_category_needs_that_category():
-    with pytest.raises(MissingValueError, match="no category 'missing'"):
-        Categories.of(["a"]).encode(["a", None], missing="category")
-    assert Categories.of(["a"]).encode(["a"], missing="category").codes.tolist() == [0]
 
 
 def test_what_is_missing():
@@ -291,10 +279,13 @@ def test_labels_with_one_text_cannot_be_matched_by_text(labels, values):
         Categories.of(labels).encode(values, match="text")
 
 
-def test_texts_that_differ_are_told_apart_and_missing_stays_missing():
+def test_texts_that_differ_are_told_apart_and_missing_stays_missing_or_becomes_its_category():
     assert Categories.of(["True", "true"]).encode(["true", "True"], match="text").codes.tolist() == [1, 0]
     encoded = Categories.of(["nan", "None"]).encode([None, math.nan, "nan", "None"], match="text", missing="drop")
     assert encoded.codes.tolist() == [0, 1]
+    with pytest.raises(MissingValueError, match="no category 'missing'"):
+        Categories.of(["a"]).encode(["a", None], missing="category")
+    assert Categories.of(["a"]).encode(["a"], missing="category").codes.tolist() == [0]
 
 
 @together(

@@ -63,16 +63,13 @@ def test_batches_merge_in_any_split_and_order(seed: int) -> None:
     assert listed(Cells.total([c, a, b])) == whole
 
 
-def test_codes_may_be_far_apart_and_clusters_are_nested_in_strata() -> None:
+def test_rows_may_be_none_stand_for_several_reports_and_have_codes_far_apart() -> None:
     labels = np.array([0, 10**15, 5, 10**15])
     cells = Cells.of([0, 1, 0, 1], clusters=[labels, labels * 3, labels * 5], stratum=labels, domain=labels)
     assert cells.n.tolist() == [1, 1, 2]
     assert cells.stratum.labels.tolist() == [0, 5, 10**15]
     cells = Cells.of([0, 0], stratum=["a", "b"], clusters=[[1, 1]])
     assert len(cells) == 2
-
-
-def test_rows_can_stand_for_several_reports_or_a_set() -> None:
     cells = Cells.of([0, 1], weight=[2.0, 3.0], count=[5, 1])
     assert (cells.n.tolist(), cells.weight.tolist(), cells.square.tolist()) == ([5, 1], [10.0, 3.0], [20.0, 9.0])
     held = np.array([[1, 1, 0], [0, 0, 1]])
@@ -80,9 +77,6 @@ def test_rows_can_stand_for_several_reports_or_a_set() -> None:
     assert cells.rows == 2
     shown = zip(cells.stratum.codes.tolist(), cells.report.tolist(), cells.weight.tolist(), strict=True)
     assert sorted(shown) == [(0, 2, 5.0), (0, 3, 5.0), (1, 0, 2.0), (1, 1, 2.0), (1, 3, 2.0)]
-
-
-def test_no_rows_are_no_lines_and_add_nothing() -> None:
     some = Cells.of([1, 0], weight=[1.0, 2.0], stratum=["a", "b"])
     none = Cells.of(np.zeros(0, dtype=int), weight=[], stratum=np.zeros(0, dtype=str))
     assert len(none) == 0
@@ -122,14 +116,11 @@ def test_columns_that_do_not_fit_are_refused(columns: dict[str, Any], error: typ
     assert getattr(raised.value, "hint", "")
 
 
-def test_batches_with_and_without_weights_do_not_mix() -> None:
+def test_batches_counted_alike_mix_and_factors_keep_unused_labels() -> None:
     with pytest.raises(InputError, match="not counted alike"):
         Cells.of([0]) + Cells.of([0], weight=[1.0])
     with pytest.raises(InputError, match="no cells"):
         Cells.total([])
-
-
-def test_factors_from_codes_are_sorted_and_keep_unused_labels() -> None:
     factor = Factor.from_codes(np.array([0, 2], dtype=np.int8), ["c", "b", "a"])
     assert factor.labels.tolist() == ["a", "b", "c"]
     assert factor.codes.tolist() == [2, 0]

@@ -96,7 +96,7 @@ def test_there_are_only_so_many_lists_and_objects(monkeypatch: pytest.MonkeyPatc
             from_json(text)
 
 
-def test_integers_are_as_short_where_long_ones_are_printed() -> None:
+def test_json_is_read_with_integers_as_short_where_long_ones_are_printed() -> None:
     usual = sys.get_int_max_str_digits()
     try:
         sys.set_int_max_str_digits(0)
@@ -106,9 +106,6 @@ def test_integers_are_as_short_where_long_ones_are_printed() -> None:
         assert sys.get_int_max_str_digits() == 0
     finally:
         sys.set_int_max_str_digits(usual)
-
-
-def test_json_that_is_read() -> None:
     assert from_json(r'{"a": ["\ud83d\ude00", 1e-400, 1.5, null]}') == {"a": ["😀", 0.0, 1.5, None]}
     assert from_json("[" * DEEPEST + "]" * DEEPEST)
 

@@ -48,14 +48,6 @@ def test_a_device_is_written_into_and_never_replaced(tmp_path: Path, *, force: b
     assert link.is_symlink() and names(tmp_path) == ["terminal"]
 
 
-def test_nowhere_takes_everything(tmp_path: Path) -> None:
-    write(os.devnull)
-    (tmp_path / "nowhere").symlink_to(os.devnull)
-    write(tmp_path / "nowhere")
-    assert (tmp_path / "nowhere").is_symlink() and stat.S_ISCHR(Path(os.devnull).stat().st_mode)
-    assert names(tmp_path) == ["nowhere"]
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_device_that_takes_nothing_is_an_error() -> None:
     with pytest.raises(DataFileError, match="No space left"):

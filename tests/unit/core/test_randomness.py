@@ -81,7 +81,8 @@ def test_spill_words_follow_the_stated_layout_and_disturb_nothing() -> None:
     assert (stream.twin().words(5, 3, 2) == stream.words(5, 3, 2)).all()
 
 
-def test_further_words_are_the_spill_words_of_many_rows() -> None:
+def test_further_words_are_the_spill_words_of_many_rows_and_no_main_words() -> None:
+    """The counters differ in the top bit, and those of two rows never meet."""
     stream = Stream(KEY, 2**64 - 1, secure=False)
     rows = np.array([0, 7, 1, 2**40, 2**47 - 1])
     for refills in (0, 1, 3):
@@ -92,10 +93,6 @@ def test_further_words_are_the_spill_words_of_many_rows() -> None:
     for too_far in ((rows, 2**16 + 1), (rows + 1, 1)):  # would be the words of another row
         with pytest.raises(OverflowError):
             stream.further(*too_far)
-
-
-def test_spill_words_are_no_main_words() -> None:
-    """The counters differ in the top bit, and those of two rows never meet."""
     stream = Stream(KEY, 0, secure=False)
     main = {as_bytes(row) for row in stream.words(0, 20_000, 4).copy()}
     spilled = [as_bytes(stream.spill(row, refill)) for row in range(200) for refill in range(5)]
@@ -106,7 +103,7 @@ def test_spill_words_are_no_main_words() -> None:
         stream.spill(0, 2**16)
 
 
-def test_a_seed_gives_the_same_streams_again_from_a_fixed_key() -> None:
+def test_a_seed_gives_the_same_streams_again_and_is_not_private() -> None:
     one, two = SeededRandom(7), SeededRandom(7)
     first = [one.stream().words(0, 2, 2).tolist() for _ in range(3)]
     assert first == [two.stream().words(0, 2, 2).tolist() for _ in range(3)]
@@ -114,9 +111,6 @@ def test_a_seed_gives_the_same_streams_again_from_a_fixed_key() -> None:
     assert SeededRandom(8).stream().words(0, 2, 2).tolist() not in first
     key = hashlib.sha256(b"maskwell seeded source, version 1: 7").digest()
     assert as_bytes(SeededRandom(7).stream().words(0, 1, 4)) == block(key, 0, 0)
-
-
-def test_only_the_seeded_source_is_not_private() -> None:
     assert SecureRandom().private
     assert SECURE.private
     assert not SeededRandom(1).private
@@ -147,15 +141,12 @@ def test_a_stream_cannot_be_copied(copied: Any, source: Any) -> None:
         copied(source.stream())
 
 
-def test_a_sampler_cannot_be_copied() -> None:
-    from maskwell import Categories
+def test_neither_streams_nor_samplers_are_shared_or_copied() -> None:
+    from maskwell.core import Categories
     from maskwell.designs import Uniform
 
     with pytest.raises(WrongTypeError):
         pickle.dumps(Uniform.from_gamma(3, Categories.numbered(2)).sampler())
-
-
-def test_threads_never_get_the_same_stream() -> None:
     source, start = SecureRandom(), threading.Barrier(16)
 
     def work(_: int) -> list[bytes]:

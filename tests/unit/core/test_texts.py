@@ -65,7 +65,7 @@ def test_what_is_said(said: Any, expected: Any) -> None:
     assert said == expected
 
 
-def test_numbers_and_options_as_they_were_typed() -> None:
+def test_numbers_options_labels_and_ids_as_they_were_typed() -> None:
     with phrases.as_typed():
         assert phrases.together(phrases.option("replicate_method"), "--seed 1") == "--replicate-method --seed 1"
         assert phrases.design_of("y[wave=1]", "D.json") == "--design 'y[wave=1]=D.json'"
@@ -74,9 +74,6 @@ def test_numbers_and_options_as_they_were_typed() -> None:
     assert exact.safe_above(0.1) > Fraction(1, 10) and exact.safe_above(0.3) == Fraction(3, 10)
     assert [exact.is_decimal(exact.as_given(Fraction(1, 2), text)) for text in ("0.5", "1/2")] == [True, False]
     assert exact.sum_of([Fraction(1, 4), Fraction(1, 6), Fraction(1, 4)]) == Fraction(2, 3)
-
-
-def test_labels_in_one_type_and_ids() -> None:
     columns = ["1", "2"], [1.0, 2.0], ["1.0", "2.5"], ["01", "2"], [datetime(2024, 5, 1)], ["a", "nan"], ["1", "1.0"]
     typed = [1, 2], [1, 2], [1.0, 2.5], ["01", "2"], [date(2024, 5, 1)], ["a", "nan"], ["1", "1.0"]
     assert [labels.in_one_type(column) for column in columns] == [*typed]

@@ -63,7 +63,7 @@ def test_arrays_give_what_single_numbers_give(values: list[float]) -> None:
                 assert comparison(np.array(values), limit, scale=scale).tolist() == single
 
 
-def test_integers_infinities_and_what_was_subtracted() -> None:
+def test_integers_infinities_and_plain_bools_for_single_numbers() -> None:
     n = np.array([10**15, 10**15 + 1])
     assert above(n, 10**15).tolist() == [False, True]
     assert at_most(n, np.array([10**15, 10**15])).tolist() == [True, False]
@@ -77,9 +77,6 @@ def test_integers_infinities_and_what_was_subtracted() -> None:
     assert rest != 0
     assert above(abs(rest), 0)
     assert tied(rest, 0, scale=1)
-
-
-def test_a_verdict_is_a_plain_bool_for_single_numbers_of_every_kind() -> None:
     for value in (1, 1.0, Fraction(1), np.int64(1), np.float64(1), np.float32(1)):
         assert at_most(value, 1) is True
         assert below(value, 1.0) is False

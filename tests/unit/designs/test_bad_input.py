@@ -70,7 +70,8 @@ def test_what_is_no_transition_matrix_is_refused(name: str) -> None:
         check(lambda: Dense.of(np.array(matrix, dtype=object) if name != "ragged" else matrix), MaskwellError)
 
 
-def test_rows_are_told_how_to_turn() -> None:
+def test_rows_are_told_how_to_turn_and_nothing_is_changed_silently() -> None:
+    """Columns that sum to one only nearly are settled in the largest entry, and that is noted."""
     error = check(lambda: Dense.of([[0.7, 0.3], [0.2, 0.8]]), OrientationError)
     assert "transpose" in error.hint
     assert "from_rows" in error.hint
@@ -79,10 +80,6 @@ def test_rows_are_told_how_to_turn() -> None:
         [Fraction(3, 10), Fraction(8, 10)],
     ]
     check(lambda: Dense.from_rows([[0.7, 0.2], [0.3, 0.8]]), OrientationError, "row 0", "0.9")
-
-
-def test_nothing_is_changed_silently() -> None:
-    """Columns that sum to one only nearly are settled in the largest entry, and that is noted."""
     design = Dense.of([[0.3, 0.1234567890123], [0.7, 0.8765432109872]])
     assert design.provenance["settled"] == pytest.approx(5e-13, rel=0.01)
     assert "settled" not in Dense.of([["0.3"], ["0.7"]]).provenance

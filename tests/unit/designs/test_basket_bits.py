@@ -16,7 +16,7 @@ from maskwell.procedures.category_encodings import bits
 NAMES = [f"item{i}" for i in range(70)]
 
 
-def test_seventy_items_are_never_numbered_and_their_file_comes_back(tmp_path) -> None:
+def test_seventy_items_are_never_numbered_and_unequal_bits_have_their_parities(tmp_path) -> None:
     design = bits(NAMES, p="0.9")
     assert design.k == design.m == 2**70
     assert design.parity_exact() == 9**70 and design.rank() == 2**70 and design.identifiable
@@ -28,9 +28,6 @@ def test_seventy_items_are_never_numbered_and_their_file_comes_back(tmp_path) ->
     again = item_bits(mw.load_design(tmp_path / "d.json"))
     assert again.names == tuple(NAMES) and again.present == item_bits(design).present
     assert again.present[:3] == (Fraction(3, 5), Fraction(7, 10), Fraction(4, 5))
-
-
-def test_parities_of_unequal_bits_the_worse_one_first() -> None:
     told = item_bits(bits(["a", "b", "c"], probabilities=["0.9", "0.8", "0.75"]))
     assert (told.item_parity, told.basket_parity) == (9, 9 * 4 * 3)
     assert told.parities_in_words() == "parity 108 for a whole basket of 3 items, 9 for one item"
@@ -43,7 +40,7 @@ def test_parities_of_unequal_bits_the_worse_one_first() -> None:
     assert told.item_parity == 7 == max(Fraction(9, 10) / Fraction(3, 10), Fraction(7, 10) / Fraction(1, 10))
 
 
-def test_draws_keep_each_bit_as_its_factor_says() -> None:
+def test_draws_keep_each_bit_and_go_on_from_batch_to_batch() -> None:
     """44 shares of 20,000 draws lie within 5.5 standard errors, all but 2e-6 of the time; a wrong share does not."""
     leaf = Dense.of([["0.3", "0.9"], ["0.7", "0.1"]], Categories.of([0, 1]), Categories.of([1, 0]))
     flip = Uniform.of("1/2", Categories.of((1, 0)))  # keeps three in four
@@ -56,9 +53,6 @@ def test_draws_keep_each_bit_as_its_factor_says() -> None:
     error = np.sqrt(chance * (1 - chance) / 20_000)
     assert (np.abs(share - chance) < 5.5 * error).all()
     assert not (np.abs(share - (chance + 0.03)) < 5.5 * error).any()
-
-
-def test_draws_go_on_from_batch_to_batch() -> None:
     design = item_bits(bits(NAMES, p="0.8"))
     truth = np.packbits(np.random.default_rng(1).integers(0, 2, (500, 70)), axis=1, bitorder="little")
     whole = design.sampler(SeededRandom(7)).sample(truth)

@@ -72,16 +72,13 @@ class Thirsty(Uniform):
         return words.take(self.words_per_row + 6)[-1] % self.k
 
 
-def test_further_words_are_those_of_the_record() -> None:
+def test_further_words_are_those_of_the_record_and_bad_input_is_refused() -> None:
     honest = Uniform.from_gamma(3, Categories.numbered(200))
     design = Thirsty(categories=honest.categories, truth=honest.truth)
     ids = ["a", 5, "b", 7]
     reports = KeyedSampler(design, KEYED, "v").sample(np.full(4, 3), ids).data
     stream = KEYED.stream("v", design.fingerprint)
     assert reports.tolist() == [stream.spill(name, 3, 1)[1] % 200 for name in KEYED.names(ids)]
-
-
-def test_bad_input_is_refused() -> None:
     drawn = KeyedSampler(Uniform.from_gamma(3, Categories.numbered(4)), KEYED, "v")
     with pytest.raises(ParameterError, match="2 codes and 3 record ids"):
         drawn.sample(np.array([0, 1]), [1, 2, 3])

@@ -12,17 +12,14 @@ from maskwell.designs import Composed, Dense, Kronecker, Uniform, kronecker, wir
 from maskwell.designs.kronecker import along_axes
 
 
-def test_compositions_can_be_shown_and_products_of_the_truth_are_it() -> None:
+def test_compositions_and_empirical_matrices_of_many_columns_can_be_shown() -> None:
+    """Shares of different totals in every column: the integers must not grow with the number of columns."""
     dense = Dense.of(Uniform.from_gamma(3, numbered(256)).exact_matrix())
     design = Composed.of(dense, Uniform.from_gamma(3, numbered(256)))
     assert len(repr(design)) < 100
     assert len(design.sample(np.arange(256), random=SeededRandom(1))) == 256
     truth = Uniform.of(1, numbered(2))
     assert Kronecker.of([truth, truth]).is_admissible() == Uniform.of(1, numbered(4)).is_admissible()
-
-
-def test_an_empirical_matrix_of_many_columns_has_a_file() -> None:
-    """Shares of different totals in every column: the integers must not grow with the number of columns."""
     rng = np.random.default_rng(1)
     totals = rng.integers(10**5, 10**6, 2000)
     columns = [rng.multinomial(n, [0.2, 0.3, 0.5]) / n for n in totals]
@@ -31,8 +28,10 @@ def test_an_empirical_matrix_of_many_columns_has_a_file() -> None:
     assert len(design.sample(np.arange(2000), random=SeededRandom(1))) == 2000
 
 
-def test_products_beyond_32_bits_and_many_categories_keep_every_code() -> None:
-    """Nested products: the truth comes back, digit for digit."""
+def test_products_keep_every_code_and_signed_codes_cost_no_eight_bytes() -> None:
+    """Nested products: the truth comes back, digit for digit.
+    Beside input and output, the working set stays small whatever the type of the codes.
+    """
     inner = Kronecker.of([Uniform.of(1, numbered(2**30)), Uniform.of(1, numbered(2**30 + 1))])
     outer = Kronecker.of([inner, Uniform.of(1, numbered(3))])
     codes = np.array([0, 1, 2**53 + 1, 2**60 + 12_345, outer.k - 1], dtype=np.uint64)
@@ -40,10 +39,6 @@ def test_products_beyond_32_bits_and_many_categories_keep_every_code() -> None:
     design = Uniform.of(Fraction(1), Categories.numbered(70_000))
     codes = np.array([0, 255, 256, 65_535, 65_536, 69_999])
     assert design.sample(codes, random=SeededRandom(1)).data.tolist() == codes.tolist()
-
-
-def test_signed_codes_do_not_cost_eight_bytes_a_row() -> None:
-    """Beside input and output, the working set stays small whatever the type of the codes."""
     import tracemalloc
 
     design = Uniform.from_gamma(3, numbered(16))

@@ -1,28 +1,15 @@
 """Admissible designs as sets with weights."""
 
 from fractions import Fraction
-from itertools import combinations
 from typing import Any
 
 import pytest
 from tests.support.examples import ABC, YES_NO, numbered
 from tests.support.quiet import told
 
-from maskwell import Categories
-from maskwell.designs import Subset
+from maskwell.core import Categories
 from maskwell.designs.patterns import Patterns, set_labels
 from maskwell.errors import LabelError, MaskwellError, MatrixError, ParameterError, TooLargeError, WrongTypeError
-
-
-@pytest.mark.parametrize(("k", "q", "gamma"), [(4, 2, Fraction(3)), (5, 3, Fraction(7, 2)), (6, 1, Fraction(101, 100))])
-def test_sets_of_one_size_are_subset_selection(k: int, q: int, gamma: Fraction) -> None:
-    subset = Subset.from_gamma(gamma, numbered(k), size=q)
-    sets = list(combinations(range(k), q))
-    outside = [next(j for j in range(k) if j not in s) for s in sets]
-    weights = [subset.set_probability(frozenset(s), truth) for s, truth in zip(sets, outside, strict=True)]
-    design = Patterns.of(gamma, sets, weights, numbered(k))
-    assert design.exact_matrix() == subset.exact_matrix()
-    assert design.added_variance() == pytest.approx(subset.added_variance(), rel=1e-9)  # both are best at equal shares
 
 
 def test_weights_and_sets_that_do_not_fit_are_refused() -> None:

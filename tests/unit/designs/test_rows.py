@@ -73,7 +73,8 @@ def calls_of(work: Callable[[], object]) -> int:
     return calls
 
 
-def test_near_rows_are_merged_only_when_asked_and_never_with_a_zero() -> None:
+def test_near_rows_are_merged_only_when_asked_on_both_sides_of_any_grid_line() -> None:
+    """Scaled by 1 + 5e-10 up and down, whatever the place: a grid of that size would split some of them."""
     third = Fraction(1 / 3)
     rows = [[third, 2 * third], [Fraction(2, 3), Fraction(4, 3)]]
     rows[1][0] += Fraction(1, 10**13)
@@ -86,10 +87,6 @@ def test_near_rows_are_merged_only_when_asked_and_never_with_a_zero() -> None:
     for exponent in (20, 300, 400):
         rows = [[Fraction(1), Fraction(0)], [Fraction(1), Fraction(1, 10**exponent)]]
         assert len(reduce_rows_near(rows).rows) == 2
-
-
-def test_values_on_both_sides_of_any_grid_line_are_merged() -> None:
-    """Scaled by 1 + 5e-10 up and down, whatever the place: a grid of that size would split some of them."""
     for n in range(1, 400):
         share = Fraction(n, 401)
         rows = [[share + shift, 1 - share - shift] for shift in (0, share * Fraction(4, 10**10))]
@@ -126,7 +123,7 @@ def test_a_design_and_its_mirror_are_one(a: Fraction, b: Fraction) -> None:
         assert first[0] >= first[1]
 
 
-def test_never_and_always_ties_and_merging() -> None:
+def test_rows_and_categories_are_ordered_with_ties_and_merging() -> None:
     """A report that never comes is dropped, one that only comes from the sensitive category is first."""
     P = [["0", "1/2"], ["0", "0"], ["1/2", "1/2"], ["1/2", "0"]]
     found = canonical_order(Dense.of(P, YES_NO, Categories.of(list("abcd"))))
@@ -139,9 +136,6 @@ def test_never_and_always_ties_and_merging() -> None:
     assert merged.design.outputs.labels == (("b", "c"), "d", "a")
     assert merged.reports == ((1, 2), (3,), (0,))
     assert merged.design.exact_matrix()[0] == [Fraction(6, 10), Fraction(3, 10)]
-
-
-def test_categories_by_declared_sensitivity() -> None:
     P = [["0.7", "0.1", "0.2"], ["0.2", "0.7", "0.1"], ["0.1", "0.2", "0.7"]]
     design = Dense.of(P, Categories.of(["a", "b", "c"]))
     found = canonical_order(design, most_sensitive_first=["c", "a", "b"])

@@ -202,7 +202,7 @@ def test_parity_where_floats_do_not_tell_chances_apart_or_from_zero() -> None:
     assert unseen.parity_exact() == dense_twin(unseen).parity_exact()
 
 
-def test_components_and_stacked_parts_keep_their_entries() -> None:
+def test_parts_keep_their_entries_and_what_cannot_be_solved_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     design = Sparse.of_columns([{0: 1, 3: 1}, {2: 1}, {1: 1}, {3: 1}, {4: 1}])
     assert design.components().tolist() == [0, 1, 1, 0, 2]
     tall = Sparse.of_columns([{0: 1, 1: 1}, {2: 1}, {1: 1, 3: 1}], Categories.of(list("abc")), Categories.numbered(6))
@@ -212,9 +212,6 @@ def test_components_and_stacked_parts_keep_their_entries() -> None:
     for part, place in zip(parts, places, strict=True):
         assert [[P[i][j] for j in place] for i in place] == part.exact_matrix()
     assert sum(p > 0 for row in P for p in row) == 3 * 2 + 4 * 3
-
-
-def test_what_cannot_be_solved_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     design = Sparse.of_columns([{0: 1}, {1: 1, 3: 1}, {2: 1}, {1: 1, 3: 1}])
     with pytest.raises(NotIdentifiableError, match="rank 3 for 4") as raised:
         design.solve(np.full(4, 0.25))
@@ -228,7 +225,9 @@ def test_what_cannot_be_solved_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     assert design.parity() < math.inf
 
 
-def test_many_small_cells_are_solved_together() -> None:
+def test_many_small_cells_are_solved_together_and_named_however_the_text_is_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     cells = 5_000
     cell = [
         Sparse.of_columns([{0: 8, 1: 1, 2: 1}, {0: 1, 1: 3, 2: 1}, {0: 1, 1: 1, 2: 5}]),
@@ -245,9 +244,6 @@ def test_many_small_cells_are_solved_together() -> None:
         design.second_moment(design.apply(pi))
     with pytest.raises(TooLargeError):
         design.matrix()
-
-
-def test_the_name_does_not_depend_on_how_its_text_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = some(10, 3, 4).fingerprint
     for stretch in (1, 3, 9, 10, 11):
         monkeypatch.setattr(sparse, "_STRETCH", stretch)

@@ -160,15 +160,12 @@ def test_what_is_not_a_design_file_is_refused(bad: Any) -> None:
     assert raised.value.message
 
 
-def test_labels_that_look_alike_are_told_apart() -> None:
+def test_a_saved_design_is_read_back_and_labels_that_look_alike_are_told_apart(tmp_path: Path) -> None:
     texts = ["1", "\u00e9", "e\u0301", "a "]
     numbers = [1, "\u00e9", "e\u0301", "a "]
     kept, changed = (Uniform.from_gamma(3, Categories.of(labels)) for labels in (texts, numbers))
     assert kept.fingerprint != changed.fingerprint
     assert wire.design_from_dict(json.loads(wire.dumps(kept))).inputs.labels == tuple(texts)
-
-
-def test_a_saved_design_is_read_back_and_not_overwritten(tmp_path: Path) -> None:
     design, path = Uniform.from_gamma(3, Categories.of(["yes", "no"])), tmp_path / "design.json"
     wire.save_design(design, path)
     assert wire.load_design(path) == design

@@ -188,7 +188,7 @@ def test_columns_that_cannot_hold_the_labels_change() -> None:
         )
 
 
-def test_dictionaries_differ_between_chunks_and_categoricals_of_numbers_match_by_text():
+def test_dictionaries_differ_between_chunks_and_libraries_are_loaded_when_their_column_comes():
     chunks = pa.chunked_array([pa.array(["a", "b"]).dictionary_encode(), pa.array(["b", "a"]).dictionary_encode()])
     assert Categories.of(["a", "b"]).encode(chunks).codes.tolist() == [0, 1, 1, 0]
     nothing = pa.chunked_array([], type=chunks.type)
@@ -201,9 +201,6 @@ def test_dictionaries_differ_between_chunks_and_categoricals_of_numbers_match_by
     assert Categories.of([2, 1]).encode(enum, match="text").codes.tolist() == [0, 1]
     assert Categories.of([2, 1]).decode([0, 1], like=enum, match="text").to_list() == ["2", "1"]
     assert Categories.of([2, 1]).decode([0, 1], like=enum).to_list() == [2, 1]
-
-
-def test_no_table_library_is_loaded_before_its_column_comes():
     code = (
         "import sys, numpy; from maskwell.core.categories import Categories;"
         "Categories.of(['a', 'b']).encode(numpy.array(['a'])); Categories.of([1, 5]).decode([0], like=[]);"

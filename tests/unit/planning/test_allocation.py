@@ -35,15 +35,12 @@ def test_whole_numbers_are_close_and_sum_up(weights: list[float], n: int) -> Non
         assert np.abs(np.array(found) - shares * n).max() < 1
 
 
-def test_remainders_are_rounded_up_and_a_tiny_stratum_gets_two() -> None:
+def test_no_other_division_is_better_with_remainders_rounded_up() -> None:
     assert whole_numbers(np.array([0.5, 0.3, 0.2]), 11, least=[0, 0, 0]) == (6, 3, 2)
     assert whole_numbers(np.array([1.0, 0.0]), 11, least=[2, 0]) == (11, 0)
     tiny = Stratum("isle", 0.0001, warner("0.9"), [0.1, 0.9])
     rest = Stratum("land", 0.9999, warner("0.7"), [0.1, 0.9])
     assert allocate_strata([tiny, rest], n=100).counts == (2, 98)
-
-
-def test_no_other_division_is_better_and_a_margin_is_reached_with_the_fewest() -> None:
     found = allocate_strata([TOWN, LAND], n=60)
     c = [0.36 * TOWN.design.share_variance(np.array([0.2, 0.8]))[0], 0.16 * LAND.design.share_variance([0.4, 0.6])[0]]
     best = min(range(2, 59), key=lambda n: c[0] / n + c[1] / (60 - n))

@@ -13,7 +13,7 @@ from tests.support.twin import Twin
 from maskwell import Design, SeededRandom
 from maskwell.designs import Composed, Dense, Kronecker, LocalDiversity, Mixture, Subset, Unary, Uniform, wire
 from maskwell.designs.patterns import Patterns
-from maskwell.errors import MaskwellError, ParameterError, TooLargeError
+from maskwell.errors import MaskwellError, TooLargeError
 from maskwell.planning import improvement as module
 from maskwell.planning import replacement
 from maskwell.planning.improvement import Improvement, improve
@@ -66,34 +66,18 @@ def test_every_structure_was_tried() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_admissible_designs_come_back_at_once(design: Design, method: str) -> None:
     found = improve(design, split=method)
-    assert found.design is design
-    assert found.improved is False
-    assert found.sparse is None
+    assert (found.design, found.improved, found.sparse) == (design, False, None)
     assert found.reproduced() is design
     assert "nothing to gain" in repr(found)
     told = found.to_dict()
     assert told["improved"] is False
     assert json.loads(json.dumps(told, default=str))
-
-
-def test_the_garbling_of_a_huge_admissible_design_is_not_written_out() -> None:
-    found = improve(Subset.from_epsilon(1, numbered(1000), size=269))
-    assert found.to_dict()["garbling_entries"] == "identity"
-    for form in (found.garbling, found.garbling_matrix):
-        with pytest.raises(TooLargeError) as raised:
-            form()
-        assert raised.value.hint
-
-
-def test_a_constant_design() -> None:
-    design = Dense.of([["1/4"] * 3, ["3/4"] * 3], ABC)
-    for method in METHODS:
-        found = improve(design, gamma=5, split=method)
-        assert found.design == Uniform.from_gamma(5, ABC)
-        assert found.garbling() == [[Fraction(1, 4)] * 3, [Fraction(3, 4)] * 3]
-    with pytest.raises(ParameterError, match="tells nothing") as raised:
-        improve(design)
-    assert "greater than 1" in raised.value.hint
+    if design.m >= 10**6:
+        assert told["garbling_entries"] == "identity"
+        for form in (found.garbling, found.garbling_matrix):
+            with pytest.raises(TooLargeError) as raised:
+                form()
+            assert raised.value.hint
 
 
 def test_admissible_designs_need_not_be_identifiable_and_are_left() -> None:
@@ -142,15 +126,12 @@ def test_rounding_is_no_room_and_a_tiny_gamma_is_no_rounding() -> None:
     check(found)
 
 
-def test_the_original_can_be_drawn_from_the_new_reports() -> None:
+def test_the_original_can_be_drawn_and_a_large_garbling_is_told_by_its_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     for design in (Unary.rappor_from_gamma(4, ABC), Dense.of([["0.4", "0.3"], ["0.4", "0.3"], ["0.2", "0.4"]], YES_NO)):
         again = improve(design).reproduced()
         assert isinstance(again, Composed)
         assert again.exact_matrix() == design.exact_matrix()
         assert again.sample(np.arange(30) % design.k, random=SeededRandom(1)).data.max() < design.m
-
-
-def test_a_large_garbling_is_told_by_its_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     monkeypatch.setattr(replacement, "SHOWN_ENTRIES", 10**5)
     P = rng.uniform(0.2, 1, (150, 14))
@@ -184,29 +165,17 @@ def test_what_is_handed_out_was_checked(monkeypatch: pytest.MonkeyPatch) -> None
 REVEALING = Dense.of([["1/2", 0], ["1/2", 1]], YES_NO)
 
 
-def test_without_a_bound_on_parity() -> None:
-    with pytest.raises(ParameterError, match="no bound on parity") as raised:
-        improve(REVEALING)
-    assert "allow revealing" in raised.value.hint
-    with pytest.raises(ParameterError, match="has parity infinite, above gamma = 10"):
-        improve(REVEALING, gamma=10)
+def test_the_truth_dominates_any_design_and_needs_no_bound_on_parity() -> None:
     found = improve(REVEALING, allow_identity=True)
     assert found.design == Uniform.of(1, YES_NO)
     assert found.garbling() == REVEALING.exact_matrix()
-    assert found.improved
-    assert found.gamma == math.inf
-    assert found.to_dict()["gamma_exact"] == "inf"
-
-
-def test_the_truth_dominates_any_design_and_cannot_be_improved() -> None:
+    assert (found.improved, found.gamma, found.to_dict()["gamma_exact"]) == (True, math.inf, "inf")
     truth = Uniform.of(1, ABC)
     found = improve(truth, allow_identity=True)
     assert (found.improved, found.design) == (False, truth)
     permuted = Dense.of([[0, 1], [1, 0]], YES_NO)
     assert improve(permuted, allow_identity=True).improved is False
     design = Uniform.from_gamma(3, ABC)
-    with pytest.raises(ParameterError, match="gamma = inf"):
-        improve(design, gamma=math.inf)
     found = improve(design, gamma=math.inf, allow_identity=True)
     assert found.design == Uniform.of(1, ABC)
     assert found.garbling() == design.exact_matrix()
@@ -216,7 +185,7 @@ def test_the_truth_dominates_any_design_and_cannot_be_improved() -> None:
 
 
 WARNER = Uniform.from_gamma(3, YES_NO)
-SKEW = Dense.of([["1/2", "1/4"], ["1/2", "3/4"]], YES_NO)
+SKEW, SILENT = Dense.of([["1/2", "1/4"], ["1/2", "3/4"]], YES_NO), Dense.of([["1/2", "1/2"], ["1/2", "1/2"]])
 
 
 @pytest.mark.parametrize(
@@ -225,8 +194,12 @@ SKEW = Dense.of([["1/2", "1/4"], ["1/2", "3/4"]], YES_NO)
         (WARNER, {"gamma": 2}, "parity 3, above gamma = 2"),
         (WARNER, {"gamma": "2999999999999999/1000000000000000"}, "parity 3, above gamma = 3 minus 1e-15"),
         (SKEW, {"gamma": 1}, "parity 2, above gamma = 1"),
-        (Dense.of([["1/2", "1/2"], ["1/2", "1/2"]]), {"gamma": 1}, "gamma = 1 is not above 1"),
-        (Dense.of([["1/2", "1/2"], ["1/2", "1/2"]]), {"gamma": "1/2"}, "parity 1, above gamma = 1/2"),
+        (SILENT, {"gamma": 1}, "gamma = 1 is not above 1"),
+        (SILENT, {"gamma": "1/2"}, "parity 1, above gamma = 1/2"),
+        (SILENT, {}, "tells nothing"),
+        (REVEALING, {}, "no bound on parity"),
+        (REVEALING, {"gamma": 10}, "has parity infinite, above gamma = 10"),
+        (WARNER, {"gamma": math.inf}, "gamma = inf"),
         (WARNER, {"gamma": "three"}, "three"),
         (WARNER, {"gamma": -3}, "-3"),
         (WARNER, {"split": "magic"}, "split = 'magic'"),
@@ -240,18 +213,15 @@ def test_bad_input(design: Design, options: dict[str, Any], saying: str) -> None
     assert raised.value.hint
 
 
-def test_too_many_sets() -> None:
+def test_too_many_sets_are_refused_and_the_best_added_variance_is_of_all_estimators() -> None:
     rng = np.random.default_rng(1)
     P = rng.integers(500, 1000, (250, 200)).astype(object)
     with pytest.raises(TooLargeError, match="different sets of 200 categories") as raised:
         improve(Dense.of([[Fraction(p, total) for p, total in zip(row, P.sum(axis=0), strict=True)] for row in P]))
     assert raised.value.hint
-
-
-def test_best_added_variance_of_all_estimators() -> None:
     oue = Unary.oue_from_gamma(4, numbered(3))
     assert best_added_variance(oue) == pytest.approx(oue.added_variance_of("best-linear"))
     assert best_added_variance(oue) < oue.added_variance()  # type: ignore[operator]
     huge = Subset.from_epsilon(1, numbered(1000), size=269)
     assert best_added_variance(huge) == huge.added_variance()
-    assert best_added_variance(Dense.of([["1/2", "1/2"], ["1/2", "1/2"]])) is None
+    assert best_added_variance(SILENT) is None

@@ -1,8 +1,6 @@
 """Best sizes and matching levels, against scans over all sizes."""
 
-import json
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,7 +10,7 @@ from maskwell import Categories, Demand
 from maskwell.designs import LocalDiversity, Subset
 from maskwell.errors import ParameterError
 from maskwell.planning import matching_gamma, minimax_size
-from maskwell.planning.set_sizes import added_variance, matching_l, minimax_sizes, switch_gamma, switch_k
+from maskwell.planning.set_sizes import added_variance, matching_l, minimax_sizes, switch_k
 
 
 def exact_variance(k, gamma, q):
@@ -89,11 +87,6 @@ def test_floor_adds_less_variance_and_ceiling_hides_more(k, gamma):
 def test_refusals(call):
     with pytest.raises(ParameterError):
         call()
-
-
-def test_switches_agree_with_the_vectors(shared: Path) -> None:
-    for v in json.loads((shared / "spec/privacy_vectors.json").read_text(encoding="utf-8"))["q_switch_points"]:
-        assert switch_gamma(v["k"], v["q"]) == pytest.approx(v["gamma_switch"], abs=1e-12)
 
 
 @given(st.fractions(Fraction(11, 10), 60, max_denominator=100), st.integers(1, 8))

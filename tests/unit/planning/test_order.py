@@ -66,7 +66,7 @@ def test_the_same_rows_in_another_order_and_designs_that_tell_nothing() -> None:
     assert (back.holds, back.how) == (False, "parity")
 
 
-def test_parity_and_rank_refuse_at_once() -> None:
+def test_parity_and_rank_refuse_at_once_and_independent_rows_leave_one_candidate() -> None:
     P, A = Uniform.from_gamma(2, ABC), Uniform.from_gamma(4, ABC)
     found = settled(P, A)
     assert (found.holds, found.how, found.parities) == (False, "parity", (2, 4))
@@ -78,9 +78,6 @@ def test_parity_and_rank_refuse_at_once() -> None:
     A = dense([["1/2", "2/5", "1/2"], ["1/2", "3/5", "1/2"]])
     found = settled(P, A)
     assert (found.holds, found.how) == (False, "rank")
-
-
-def test_independent_rows_or_few_reports_leave_one_candidate() -> None:
     P, A = Uniform.from_gamma(3, numbered(4)), Subset.from_gamma(2, numbered(4), size=2)
     assert settled(P, A).how == "inverse"
     found = settled(P, Subset.from_gamma(3, numbered(4), size=2))
@@ -135,7 +132,7 @@ def test_uniform_designs_by_a_formula(k: int) -> None:
         check(no, A, P)
 
 
-def test_set_designs_of_one_size_by_a_formula() -> None:
+def test_set_designs_of_one_size_are_ordered_and_of_two_incomparable() -> None:
     P, A = LocalDiversity.of(3, numbered(7)), Subset.from_gamma(4, numbered(7), size=3)
     assert settled(P, A).how == "structure"
     huge = [Subset.from_gamma(gamma, numbered(1000), size=20) for gamma in (3, 7)]
@@ -143,9 +140,6 @@ def test_set_designs_of_one_size_by_a_formula() -> None:
     assert order.verdict == "second"
     assert 0 < (order.second_for_first.keep or 0) < 1
     assert order_of(huge[0], huge[0]).verdict == "equivalent"
-
-
-def test_larger_sets_of_two_sizes_are_incomparable_at_equal_parity() -> None:
     first, second = (Subset.from_gamma(3, numbered(1000), size=q) for q in (20, 21))
     order = order_of(first, second)
     assert (order.verdict, order.first_for_second.how) == ("incomparable", "admissible")
@@ -172,19 +166,18 @@ def test_what_is_too_large_is_undecided_unless_it_is_equal() -> None:
     assert "2,000,000 of a garbling" in sufficiency(first, second).reason
 
 
-def test_beyond_the_limit_of_the_program_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_limits_and_where_the_solver_gives_up_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     P, A = Subset.from_gamma(5, numbered(4), size=2), Subset.from_gamma(2, numbered(4), size=1)
-    monkeypatch.setattr(blackwell, "SIZE_LIMIT", 10)
-    found = settled(P, A)
-    assert (found.holds, found.how) == (None, "nothing")
-    assert "10 coefficients" in found.reason
-
-
-def test_beyond_the_limit_of_exact_inverses_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
-    P, A = Uniform.from_gamma(3, numbered(4)), Subset.from_gamma(2, numbered(4), size=2)
-    monkeypatch.setattr(order, "INVERSE_LIMIT", 10)
-    assert settled(P, A).holds is None
-    assert settled(A, P).how == "parity"
+    U = Uniform.from_gamma(3, numbered(4))
+    with monkeypatch.context() as patch:
+        patch.setattr(order, "INVERSE_LIMIT", 10)
+        assert settled(U, Subset.from_gamma(2, numbered(4), size=2)).holds is None
+        assert settled(Subset.from_gamma(2, numbered(4), size=2), U).how == "parity"
+    for name, value, said in (("ask", lambda *_: None, "the solver of the linear"), ("SIZE_LIMIT", 10, "10 coeff")):
+        with monkeypatch.context() as patch:
+            patch.setattr(blackwell, name, value)
+            found = settled(P, A)
+        assert found.holds is None and said in found.reason
 
 
 def test_beyond_the_limit_of_exact_supports_the_answer_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,12 +188,6 @@ def test_beyond_the_limit_of_exact_supports_the_answer_is_marked(monkeypatch: py
     found = settled(P, A, tolerance="1e-8")
     assert (found.holds, found.exact) == (True, False)
     assert settled(P, A).holds is None, "fractions are compared exactly"
-
-
-def test_a_solver_that_gives_up_leaves_it_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blackwell, "ask", lambda *_: None)
-    found = settled(Subset.from_gamma(5, numbered(4), size=2), Subset.from_gamma(2, numbered(4), size=1))
-    assert (found.holds, found.reason) == (None, "the solver of the linear program gave up")
 
 
 @together("wrong", [-1.0, 1.0])
@@ -216,15 +203,6 @@ def test_a_solver_that_errs_is_not_believed(monkeypatch: pytest.MonkeyPatch, wro
     for tolerance in (0, "1e-8"):
         assert settled(P, A, tolerance=tolerance).holds is not False
         assert settled(Subset.from_gamma(5, numbered(4), size=2), Uniform.from_gamma(5, numbered(4))).holds is not True
-
-
-@together("seed", range(30))
-def test_whatever_the_solver_says_becomes_a_transition_matrix(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    C = rng.normal(size=(4, 5)) * 10.0 ** rng.integers(-20, 20, size=(4, 5))
-    assert is_transition(blackwell.nearest_transition(C))
-    good = rng.dirichlet(np.ones(4), 5).T
-    np.testing.assert_allclose(np.array(blackwell.nearest_transition(good), dtype=float), good, atol=1e-15)
 
 
 def floats(rows: Any) -> Dense:
@@ -311,14 +289,11 @@ def test_floats_are_ordered_within_the_tolerance_or_clearly_not() -> None:
     assert min(found.count(True), found.count(False)) >= 5
 
 
-@together("tolerance", [-1, 0.5, "nan"])
-def test_a_tolerance_is_small(tolerance: Any) -> None:
-    with pytest.raises(ParameterError, match="tolerance"):
-        order_of(Uniform.from_gamma(3, ABC), Uniform.from_gamma(2, ABC), tolerance=tolerance)
-
-
-@together("other", [YES_NO, Categories.of(["b", "a", "c"]), numbered(3), numbered(1000)])
-def test_designs_over_different_categories_are_refused(other: Categories) -> None:
-    with pytest.raises(ParameterError, match="categories differ") as raised:
-        order_of(Uniform.from_gamma(3, ABC), Uniform.from_gamma(3, other))
-    assert raised.value.hint == "compare designs over the same categories in the same order"
+def test_a_tolerance_is_small_and_categories_are_the_same() -> None:
+    for tolerance in (-1, 0.5, "nan"):
+        with pytest.raises(ParameterError, match="tolerance"):
+            order_of(Uniform.from_gamma(3, ABC), Uniform.from_gamma(2, ABC), tolerance=tolerance)
+    for other in (YES_NO, Categories.of(["b", "a", "c"]), numbered(3), numbered(1000)):
+        with pytest.raises(ParameterError, match="categories differ") as raised:
+            order_of(Uniform.from_gamma(3, ABC), Uniform.from_gamma(3, other))
+        assert raised.value.hint == "compare designs over the same categories in the same order"

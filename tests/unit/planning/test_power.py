@@ -49,19 +49,6 @@ def test_without_shares_or_a_category_the_worst_is_planned_for() -> None:
     assert plan_sample(WARNER, pi=[0.1, 0.9], margin=0.05).worst_n == 2401
 
 
-def test_what_cannot_be_planned_is_refused() -> None:
-    large = Uniform.from_gamma(3, Categories.numbered(3000))
-    with pytest.raises(TooLargeError, match="3,000 categories"):
-        plan_sample(large, n=100)
-    assert plan_sample(large, n=100, pi=np.full(3000, 1 / 3000)).worst_n is None
-    coin = Dense.of([["0.5", "0.5"], ["0.5", "0.5"]])
-    for ask in (lambda: plan_sample(coin, n=10), lambda: plan_test(coin, pi=[0.1, 0.9], n=10, power=0.8)):
-        with pytest.raises(NotIdentifiableError):
-            ask()
-    with pytest.raises(ParameterError, match="below 1e-12"):
-        plan_test(WARNER, pi=[0.1, 0.9], against=0.15, power=0.8, alpha="1/1000000000000000000")
-
-
 @pytest.mark.parametrize("pi", [[0.1, 0.8], [-0.1, 1.1], [1.0], [float("nan"), 1.0]])
 def test_shares_that_are_none(pi: list[float]) -> None:
     with pytest.raises(MatrixError, match="not a distribution"):
@@ -84,7 +71,7 @@ def test_the_three_numbers_of_a_test_fit_together(design: Design, against: float
     assert found is not None and plan_test(design, pi=pi, against=found, n=n).power == pytest.approx(exact, rel=1e-9)
 
 
-def test_a_difference_to_be_found_is_never_none() -> None:
+def test_a_difference_to_be_found_is_never_none_and_may_be_of_three_categories() -> None:
     plan = plan_test(WARNER, pi=[0.05, 0.95], n=2000, power=0.8)
     assert plan.detectable == (None, plan.against)  # nothing below 5 % is far enough away
     assert plan_test(WARNER, pi=[0.99, 0.01], n=2000, power=0.8).against < 0.99
@@ -94,15 +81,9 @@ def test_a_difference_to_be_found_is_never_none() -> None:
     plan = plan_test(open_question, pi=[1, 0], n=500, power=0.8)
     assert plan.against < 1
     assert plan.detectable == (plan.against, None)
-
-
-def test_a_category_of_three() -> None:
-    pi = np.array([0.2, 0.5, 0.3])
-    plan = plan_test(THREE, pi=pi, against=0.25, power=0.8, category=0)
+    plan = plan_test(THREE, pi=[0.2, 0.5, 0.3], against=0.25, power=0.8, category=0)
     moved = np.array([0.25, 0.75 * 5 / 8, 0.75 * 3 / 8])
     assert plan.variance_against.total == pytest.approx(THREE.share_variance(moved)[0])
-    with pytest.raises(ParameterError, match="needs the category"):
-        plan_test(THREE, pi=pi, against=0.25, power=0.8)
 
 
 @pytest.mark.parametrize(
@@ -135,10 +116,19 @@ def test_the_normal_power_is_what_simulated_surveys_find() -> None:
     assert alarms.mean() == pytest.approx(plan.power, abs=0.045)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [({"level": 1 - 2**-53}, "too near to 1"), ({"category": "maybe"}, "no category has the label 'maybe'")],
-)
-def test_what_no_quantile_or_category_answers_is_refused(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        plan_sample(WARNER, margin=0.05, **wrong)
+def test_what_cannot_be_planned_is_refused() -> None:
+    large = Uniform.from_gamma(3, Categories.numbered(3000))
+    coin = Dense.of([["0.5", "0.5"], ["0.5", "0.5"]])
+    alpha = "1/1000000000000000000"
+    for error, said, ask in (
+        (TooLargeError, "3,000 categories", lambda: plan_sample(large, n=100)),
+        (NotIdentifiableError, "", lambda: plan_sample(coin, n=10)),
+        (NotIdentifiableError, "", lambda: plan_test(coin, pi=[0.1, 0.9], n=10, power=0.8)),
+        (ParameterError, "below 1e-12", lambda: plan_test(WARNER, pi=[0.1, 0.9], against=0.15, power=0.8, alpha=alpha)),
+        (ParameterError, "too near to 1", lambda: plan_sample(WARNER, margin=0.05, level=1 - 2**-53)),
+        (ParameterError, "label 'maybe'", lambda: plan_sample(WARNER, margin=0.05, category="maybe")),
+        (ParameterError, "needs the category", lambda: plan_test(THREE, pi=[0.2, 0.5, 0.3], against=0.25, power=0.8)),
+    ):
+        with pytest.raises(error, match=said or None):
+            ask()
+    assert plan_sample(large, n=100, pi=np.full(3000, 1 / 3000)).worst_n is None

@@ -26,7 +26,7 @@ def test_the_parities_multiply_to_no_more_than_is_allowed(gamma: str) -> None:
     assert plan.together.parity_exact() <= Fraction(gamma)
 
 
-def test_variances_of_answers_are_those_of_sums_of_combinations() -> None:
+def test_sums_of_combinations_and_respondents_with_margins_go_together() -> None:
     """The dense twin: C Cov C' of the joint design at equal shares."""
     plan = plan_questions(TWO, Demand.from_epsilon(2))
     assert plan.together is not None
@@ -37,9 +37,6 @@ def test_variances_of_answers_are_those_of_sums_of_combinations() -> None:
         assert found == pytest.approx(max(variances))
     for one, found in zip(plan.separate, plan.separate_variance, strict=True):
         assert found == pytest.approx(np.diag(one.covariance(one.uniform_prior())).max())
-
-
-def test_few_combinations_are_asked_together_and_many_apart() -> None:
     assert plan_questions(TWO, 9).better == "together"
     apart = plan_questions({f"q{i}": ["yes", "no"] for i in range(10)}, 9)
     assert (apart.better, len(apart.designs)) == ("separate", 10)
@@ -47,9 +44,6 @@ def test_few_combinations_are_asked_together_and_many_apart() -> None:
     assert large.together is None
     assert "more than 2,000 combinations" in large.advice
     assert large.to_dict()["combinations"] is None
-
-
-def test_respondents_and_margins_go_together() -> None:
     plan = plan_questions(TWO, 9, margin="0.05")
     again = plan_questions(TWO, 9, n=plan.n)
     margins = again.margins()

@@ -71,11 +71,6 @@ def test_where_there_is_no_formula_the_value_is_searched(measure: Measure) -> No
     assert measure.value(made) <= Fraction(str(wanted))
 
 
-def test_a_float_is_never_exceeded() -> None:
-    for value in (3.3, 2.7182818284590455, 1.1):
-        assert Measure.of("ratio").value(tuned("warner", value=value)) <= Fraction(*value.as_integer_ratio())
-
-
 @pytest.mark.parametrize(
     ("family", "given", "said"),
     [
@@ -110,16 +105,13 @@ def test_a_design_is_tuned_within_its_family(family: str) -> None:
     )
 
 
-def test_mirror_images_stay_on_their_side() -> None:
+def test_mirror_images_stay_on_their_side_and_what_a_design_says_of_itself_is_checked() -> None:
     measure = Measure.of("ratio")
     for design in (warner("0.3"), crosswise("0.3")):
         found = retuned(design, measure, Fraction(4))
         assert found is not None and found.exact_matrix()[0] == [Fraction(1, 5), Fraction(4, 5)]
     found = retuned(kuk("0.1", "0.4", 2), measure, Fraction(25, 16))
     assert found is not None and found.provenance["parameters"]["theta1"] == "1/4"  # (1 - 1/4) / (1 - 0.4) = 5/4
-
-
-def test_what_a_design_says_of_itself_is_checked() -> None:
     false = Dense.of([["0.9", "0.1"], ["0.1", "0.9"]]).with_provenance(family="warner", parameters={"p": "7/10"})
     assert retuned(false, Measure(), Fraction(3)) is None
     for family, parameters in (("warner", {}), ("warner", {"p": "x"}), ("matrix", {}), ("simmons", {"p": "1/2"})):
@@ -135,7 +127,9 @@ def test_the_other_answer_may_be_the_more_telling_one(family: str, kept: dict[st
 
 
 @pytest.mark.parametrize("family", ["triangular", "mangat", "warner"])
-def test_long_values_are_rounded_towards_privacy(family: str) -> None:
+def test_a_float_is_never_exceeded_and_long_values_are_rounded_towards_privacy(family: str) -> None:
+    for value in (3.3, 2.7182818284590455, 1.1):
+        assert Measure.of("ratio").value(tuned(family, value=value)) <= Fraction(*value.as_integer_ratio())
     value = Fraction(2**100 + 1, 3**60)
     made = tuned(family, value=value)
     reached = Measure.of("ratio").value(made)

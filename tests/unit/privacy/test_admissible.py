@@ -99,16 +99,13 @@ def test_the_reason_in_words(design: Design, words: str) -> None:
     assert words in reason
 
 
-def test_merged_and_impossible_rows_are_named() -> None:
+def test_merged_rows_are_named_and_decimals_judged_within_rounding() -> None:
     design = Dense.of([["1/3", "1/6"], [0, 0], ["1/6", "1/3"], ["1/3", "1/6"], ["1/6", "1/3"]])
     assert why_not(design) is None
     rows = list(judged_rows(design, Fraction(2)))
     assert [row.shape.rows for row in rows] == [(0, 3), (2, 4)]
     assert [shape.rows for shape in shapes(design) if not shape.is_possible] == [(1,)]
     assert rows[0].witness() == {"rows": [0, 3], "set": [0], "weight": "1/3"}
-
-
-def test_decimals_are_judged_within_rounding_and_fractions_are_not() -> None:
     nearly = Dense.of([["0.666666666666", "1/3"], ["0.333333333334", "2/3"]])
     assert nearly.is_admissible()
     assert why_not(nearly) is not None

@@ -133,7 +133,9 @@ def test_hundreds_of_changes_of_a_digit_are_noticed_though_sealed_again(digits: 
 
 
 def test_whatever_is_changed_what_holds_is_what_would_be_made() -> None:
-    """What holds is the certificate of another design or demand, for the program of the page as well."""
+    """What holds is the certificate of another design or demand, for the program of the page as well.
+    Or the two tests above would not show that the claims are checked.
+    """
     chance, held = random.Random(20240505), 0
     for n in range(400):
         original = made.certificates()[NAMES[n % len(NAMES)]]
@@ -144,10 +146,6 @@ def test_whatever_is_changed_what_holds_is_what_would_be_made() -> None:
             held += 1
             assert json.loads(made.made_honestly(text)) == json.loads(text)
     assert 0 < held < 20
-
-
-def test_sealing_again_is_what_makes_a_certificate() -> None:
-    """Or the two tests above would not show that the claims are checked."""
     for proof in made.certificates().values():
         assert made.sealed_again(proof.content) == proof.text()
 
@@ -365,7 +363,7 @@ LARGE = {
 }
 
 
-def test_short_files_that_ask_for_billions_are_refused_at_once() -> None:
+def test_files_that_ask_for_billions_are_refused_and_products_may_have_no_bound() -> None:
     """In one process with little memory and little time for all of them, each told as it is refused."""
     texts = []
     for name, design in LARGE.items():
@@ -379,9 +377,6 @@ def test_short_files_that_ask_for_billions_are_refused_at_once() -> None:
     ran = subprocess.run([sys.executable, "-c", run], input=json.dumps(texts), check=False, **options)
     assert ran.stdout.splitlines() == [f"{name} False False" for name, _ in texts], ran.stderr
     assert ran.returncode == 0
-
-
-def test_products_and_improvements_without_a_bound() -> None:
     yes_no = Categories.of(["yes", "no"])
     proof = certify(Kronecker.of([Uniform.from_gamma(10**400, yes_no), Uniform.of(1, yes_no)]))
     assert proof.claims["parity"] == "inf"
@@ -397,7 +392,7 @@ def test_a_design_that_cannot_be_is_noticed(what: str) -> None:
     assert neither_holds(FORGERIES[what])
 
 
-def test_a_fingerprint_of_another_design_and_a_number_that_is_none_are_noticed() -> None:
+def test_a_fingerprint_a_number_and_a_column_sum_that_are_wrong_are_noticed() -> None:
     content = json.loads(made.certificates()["dense"].text())
     content["design"]["fingerprint"] = WARNER.fingerprint
     rest = {key: part for key, part in content.items() if key != "seal"}
@@ -411,9 +406,6 @@ def test_a_fingerprint_of_another_design_and_a_number_that_is_none_are_noticed()
     content["seal"] = "sha256:" + hashlib.sha256(written.encode()).hexdigest()
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     assert neither_holds(text)
-
-
-def test_a_garbling_whose_columns_do_not_sum_to_one_is_noticed() -> None:
     silent = Dense.of([["1/4", "1/4"], ["1/4", "1/4"], ["1/2", "1/2"]])
     proof = certify(silent, improvement=Improves.of(Dense.of([[1, 1]]), [(0, 0, 1), (0, 1, 1), (0, 2, 1)]))
     assert made.page_holds(proof.text())
@@ -635,7 +627,7 @@ def test_epsilon_is_rounded_down_the_same_way_by_both(epsilon: str) -> None:
     assert both_hold(text)
 
 
-def test_a_composed_design_is_certified_by_its_matrix() -> None:
+def test_composed_designs_are_certified_by_their_matrix_unless_too_large() -> None:
     twice = Composed.of(WARNER, WARNER)
     proof = certify(twice)
     assert proof.content["design"]["kind"] == "dense"
@@ -644,9 +636,6 @@ def test_a_composed_design_is_certified_by_its_matrix() -> None:
     assert not verify_certificate(proof.to_dict(), design=WARNER).ok
     inner = certify(Kronecker.of([twice, WARNER]))
     assert [factor["kind"] for factor in inner.content["design"]["exact"]["factors"]] == ["dense", "uniform"]
-
-
-def test_what_is_not_or_cannot_be_written_out_is_refused() -> None:
     composed = EXAMPLES["composed uniform"]
     proof = certify(provable(composed)).to_dict()
     parity = composed.parity_exact()

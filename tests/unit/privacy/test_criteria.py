@@ -15,7 +15,7 @@ from maskwell.privacy import AverageSecurity
 from maskwell.privacy.criteria import DEMANDS, in_every_language
 
 
-def test_each_language_gives_its_bound_and_never_more_than_a_float_or_its_text():
+def test_each_language_gives_its_bound_and_rho_pairs_undo_themselves():
     assert Demand.from_gamma("5/2").gamma_exact == Fraction(5, 2)
     assert Demand.from_beta(4).gamma_exact == Demand.from_bayes_factor(4).gamma_exact == 4
     assert Demand.from_rho("0.1", "0.5").gamma_exact == 9
@@ -25,9 +25,6 @@ def test_each_language_gives_its_bound_and_never_more_than_a_float_or_its_text()
         bound = Demand.from_gamma(value).gamma_exact
         assert bound <= Fraction(value) and bound <= Fraction(repr(value))
     assert Demand.from_gamma(1).gamma_exact == 1 and Demand.from_epsilon(0).gamma_exact == 1
-
-
-def test_rho_pairs_undo_themselves():
     for low, high in in_every_language(Fraction(9))["rho"]:
         back = Demand.from_rho(Fraction(low).limit_denominator(1000), high).gamma_exact
         assert float(back) == pytest.approx(9, rel=1e-9)

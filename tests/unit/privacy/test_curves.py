@@ -122,7 +122,7 @@ def test_ends_are_covered_where_a_lower_bound_is_given_for_them() -> None:
     assert not closed.allows(Fraction(3, 2)) and closed.allows(closed.reachable)
 
 
-def test_a_falling_function_is_flagged_and_never_certified() -> None:
+def test_what_falls_is_never_certified_and_what_allows_everything_is_no_demand() -> None:
     bound = Smooth(lambda p: 0.9 if p < 0.3 else 0.85 if p < 0.5 else 1.0).bound(upper=True)
     assert not bound.certified and "not certain" in bound.notes[0]
     demand = Demand.from_curves(upper=Smooth(lambda p: 0.9 if p < 0.3 else 0.85 if p < 0.5 else 1.0))
@@ -134,9 +134,6 @@ def test_a_falling_function_is_flagged_and_never_certified() -> None:
     assert not bound.certified and "not certain" in bound.notes[0]
     bound = Smooth(lambda p: 1 - 1e-9 * (1 + 1e-3 * (p > 0.7)) if p < 0.999999998 else 1.0).bound(upper=True)
     assert not bound.certified
-
-
-def test_no_demand_at_all() -> None:
     demand = Demand.from_curves(upper=Smooth(lambda _: 1), lower=Smooth(lambda _: 0))
     assert demand.gamma_exact == math.inf and not demand.attained
     assert demand.allows(math.inf) and Demand.from_curves().allows(math.inf)
@@ -219,7 +216,7 @@ def test_bad_curves(make: Callable[[], object], words: str) -> None:
         make()
 
 
-def test_closed_demands_must_stay_below_an_attained_bound() -> None:
+def test_every_language_has_curves_and_closed_demands_stay_below_their_bound() -> None:
     steps = Steps.of([], [1], points=[("0.5", "0.6")])
     bound = steps.bound(upper=True)
     assert (bound.lower, bound.attained) == (Fraction(3, 2), True)
@@ -229,9 +226,6 @@ def test_closed_demands_must_stay_below_an_attained_bound() -> None:
     assert strict.reachable == 9 and closed.allows(closed.reachable) and closed.reachable > Fraction(899999, 100000)
     not_reached = Demand.from_curves(upper=Steps.of(["0.1"], ["0.5", 1]), closed=True)
     assert not not_reached.attained and not_reached.allows(Fraction(9))
-
-
-def test_every_language_has_curves_whose_bound_is_its_own() -> None:
     for demand in (Demand.from_gamma(5), Demand.from_beta(4), Demand.from_rho("0.2", "0.3"), Demand.from_beta(1)):
         again = Demand.from_curves(lower=demand.lower_curve, upper=demand.upper_curve)
         assert again.gamma_exact == demand.gamma_exact

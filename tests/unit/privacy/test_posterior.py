@@ -54,7 +54,7 @@ def test_the_largest_bayes_factor_is_the_parity(design: Dense) -> None:
     assert found == pytest.approx(design.parity(), rel=1e-9)
 
 
-def test_rows_of_any_size_and_reports_that_cannot_occur() -> None:
+def test_reports_that_cannot_occur_and_the_hazard_of_a_set() -> None:
     tiny = Dense.from_integers([[1, 2, 10**300], [3, 2, 10**300]])
     assert posterior(tiny)[0].tolist() == pytest.approx([0.25, 0.75])
     identity = Uniform.of(1, numbered(2))
@@ -62,9 +62,6 @@ def test_rows_of_any_size_and_reports_that_cannot_occur() -> None:
     assert after[0].tolist() == [1, 0] and np.isnan(after[1]).all()
     with pytest.raises(ValueError, match="distribution"):
         posterior(identity, np.array([0.5, 0.6]))
-
-
-def test_hazard_of_a_set() -> None:
     liu_chow = Dense.of([["0.8", "0.2", "0.2"], ["0.1", "0.7", "0.1"], ["0.1", "0.1", "0.7"]])
     prior = np.array([0.2, 0.5, 0.3])
     found = hazard(liu_chow, [0], prior)
@@ -90,7 +87,7 @@ def test_parity_bounds_average_security_and_not_the_reverse(design: Dense) -> No
     assert AverageSecurity.of("1.9999").met_by(design)
 
 
-def test_average_security_is_a_demand_with_a_warning() -> None:
+def test_average_security_is_a_demand_with_a_warning_among_what_an_auditor_asks_for() -> None:
     revealing = Dense.of([["1/2", 0], [0, "1/2"], ["1/2", "1/2"]])
     fair = Dense.of([["0.7", "0.2"], ["0.3", "0.8"]])
     demand = AverageSecurity.of("1.5")
@@ -101,9 +98,6 @@ def test_average_security_is_a_demand_with_a_warning() -> None:
     for bad in (1, 2, 0.5, "3"):
         with pytest.raises(ParameterError, match="between 1 and 2"):
             AverageSecurity.of(bad)
-
-
-def test_audit_holds_what_an_auditor_asks_for() -> None:
     design = Dense.of([["0.6", "0.2", "0.2"], ["0.2", "0.6", "0.3"], ["0.2", "0.2", "0.5"]])
     found = audit(design, Demand.from_rho("0.1", "0.5"), np.array([0.5, 0.3, 0.2]), sensitive=[0]).to_dict()
     assert found["posteriors"][1] == {"prior": 0.1, "lowest": pytest.approx(1 / 28), "highest": 0.25}

@@ -72,7 +72,7 @@ def test_a_design_remembers_decimals_and_its_fingerprint_does_not(name: str) -> 
     assert decimals.fingerprint == fractions.fingerprint
 
 
-def test_designs_and_demands_inherit_decimals() -> None:
+def test_designs_and_demands_inherit_decimals_and_fractions_must_sum_to_one() -> None:
     typed, coin = Dense.of([[0.7, 0.2], [0.3, 0.8]], YES_NO), Uniform.from_gamma(3, YES_NO)
     assert all(design.decimals for design in (Kronecker.of([coin, typed]), Composed.of(coin, typed)))
     assert Blocks.of({"a": coin, "b": typed}).decimals
@@ -87,9 +87,6 @@ def test_designs_and_demands_inherit_decimals() -> None:
     assert all(demand.decimals and demand.to_dict()["decimals"] for demand in given)
     assert not any(demand.decimals for demand in exact)
     assert not Demand.from_curves(upper=Smooth.of(lambda p: p**0.5)).decimals, "its lower bound is certain already"
-
-
-def test_fractions_that_do_not_sum_to_one_are_refused_and_decimals_settled() -> None:
     thirds = [["333333333/1000000000", "1/2"], ["333333333/500000000", "1/2"]]
     with pytest.raises(MatrixError, match="fractions of column 0"):
         Dense.of(thirds)
@@ -97,7 +94,7 @@ def test_fractions_that_do_not_sum_to_one_are_refused_and_decimals_settled() -> 
     assert settled.provenance["settled"] == pytest.approx(1e-9)
 
 
-def test_average_security_follows_the_rule() -> None:
+def test_average_security_and_decks_follow_the_rule() -> None:
     third = Dense.of([["2/3", "1/3"], ["1/3", "2/3"]])
     near = third.exact_matrix()
     near[0][0] += Fraction(1, 10**15)
@@ -110,9 +107,6 @@ def test_average_security_follows_the_rule() -> None:
     large = Uniform.of("1/2", numbered(10**6))
     assert AverageSecurity.of("3/2").met_by(large)
     assert not AverageSecurity.of("1499999999999/1000000000000").met_by(large)
-
-
-def test_a_deck_of_what_decimals_stand_for_is_not_less_private() -> None:
     below = Dense.of([["0.6666666666666666", "0.3333333333333334"], ["0.3333333333333334", "0.6666666666666666"]])
     assert below.parity_exact() < 2
     deck = bounded_deck(below, 3, not_less_private=True)

@@ -27,13 +27,10 @@ def realised(deck: Deck) -> list[list[Fraction]]:
     return table
 
 
-def test_a_deck_that_does_not_realise_its_design_cannot_be_made() -> None:
+def test_decks_that_cannot_be_made() -> None:
     design = make_design("warner", p="0.7")
     with pytest.raises(MatrixError, match="do not realise"):
         Deck(realised=design, wish=design, cards=(Card((0, 1), 6), Card((1, 0), 4)))
-
-
-def test_designs_and_shares_that_need_too_many_cards() -> None:
     design = Uniform.from_epsilon(1, THREE)
     with pytest.raises(TooLargeError, match="more than 1,000") as caught:
         make_deck(design)
@@ -128,17 +125,14 @@ def test_classical_cards(family: str, parameters: dict[str, object], kinds: int)
     assert realised(deck) == design.exact_matrix()
 
 
-def test_a_provenance_that_is_not_true_gives_no_classical_cards() -> None:
+def test_a_provenance_or_a_truthful_card_that_is_none_is_noticed() -> None:
+    """Truths and reports have the same words, but in another order: their codes must not be taken for them."""
     design = make_design("warner", p="0.7").with_provenance(parameters={"p": "0.8"})
     assert known_procedure(design) is None
     assert classical_deck(make_deck(design)) is None
     assert best_deck(make_deck(design)).form == "truth-or-fixed"
     for broken in ({"p": "x"}, {"q": "0.7"}, "0.7"):
         assert known_procedure(make_design("warner", p="0.7").with_provenance(parameters=broken)) is None
-
-
-def test_a_card_that_asks_for_the_truth_in_other_words_cannot_be_made() -> None:
-    """Truths and reports have the same words, but in another order: their codes must not be taken for them."""
     design = make_design("warner", p="1").with_labels(Categories.of(["yes", "no"]), Categories.of(["no", "yes"]))
     with pytest.raises(MatrixError, match="give your true answer"):
         Deck(realised=design, wish=design, cards=(Card((0, 1), 1, "truth"),))

@@ -35,7 +35,8 @@ def test_one_card_for_two_questions(p: Fraction) -> None:
     assert values == pytest.approx(sorted([1, 1, 2 * float(p) - 1, 2 * float(p) - 1]))
 
 
-def test_it_reveals_whether_the_answers_agree() -> None:
+def test_what_a_shared_card_reveals_and_outcomes_that_are_themselves_random() -> None:
+    """A draw decides between two devices of the same reports; the second question always uses its own."""
     design = one_card("3/4")
     assert "agree" in design.provenance["warning"]
     agree = design.matrix()[[0, 3]].sum(axis=0)
@@ -43,10 +44,6 @@ def test_it_reveals_whether_the_answers_agree() -> None:
     separate = Kronecker.of([warner("3/4"), warner("3/4")])
     assert separate.parity_exact() == 9
     assert design != separate
-
-
-def test_outcomes_that_are_themselves_random_or_rectangular() -> None:
-    """A draw decides between two devices of the same reports; the second question always uses its own."""
     decks = [kuk("0.8", "0.2", 2), kuk("0.6", "0.4", 2)]
     own = forced("1/2", "1/4", "1/4")
     design = shared(["1/2", "1/2"], [[deck, own] for deck in decks])

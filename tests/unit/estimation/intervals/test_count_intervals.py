@@ -80,7 +80,8 @@ def test_the_sums_that_check_coverage_are_those_of_scipy() -> None:
 CELL = re.compile(r"(?P<coverage>0\.\d{3})(?: \((?P<there>\d+) %\))?")
 
 
-def test_the_page_about_intervals_shows_what_the_sums_give(root: Path) -> None:
+def test_the_pages_about_intervals_and_coverage_show_what_the_sums_give(root: Path) -> None:
+    """Some lines again; python -m docs.coverage makes all of them."""
     page = (root / "docs/theory/intervals.md").read_text(encoding="utf-8")
     lines = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith(("| forced", "| Warner"))]
     header = next(line for line in page.splitlines() if line.startswith("| design | $n$ | true share"))
@@ -93,10 +94,6 @@ def test_the_page_about_intervals_shows_what_the_sums_give(root: Path) -> None:
             coverage, there = exact_coverage(design, float(share), int(n), level=0.95, method=method)
             assert float(shown["coverage"]) == pytest.approx(coverage, abs=0.00051), (name, n, share, method)
             assert int(shown["there"] or 100) == pytest.approx(100 * there, abs=0.51)
-
-
-def test_the_page_about_coverage_shows_what_the_sums_give_and_where_wald_fails(root: Path) -> None:
-    """Some lines again; python -m docs.coverage makes all of them."""
     page = (root / "docs/theory/coverage.md").read_text(encoding="utf-8")
     for row in (ONE_COUNT[0], ONE_COUNT[1], ONE_COUNT[4]):
         assert one_line(row) in page

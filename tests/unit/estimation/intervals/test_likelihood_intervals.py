@@ -127,7 +127,7 @@ def test_large_samples_give_wald_intervals(source: str) -> None:
     np.testing.assert_allclose(found.to_array(), two.confidence_interval(0.95, "wald"), atol=0.015)
 
 
-def test_bca_ends_are_those_of_scipy() -> None:
+def test_bca_ends_are_those_of_scipy_and_bootstraps_need_reports_that_vary() -> None:
     """scipy bootstraps the same statistic from rows: the mean of the recoveries of 400 reports."""
     counts = [330, 60, 10]  # skew, so that the correction matters
     estimate = estimate_of(counts, KUK)
@@ -140,9 +140,6 @@ def test_bca_ends_are_those_of_scipy() -> None:
     error = estimate.standard_error[0]
     assert np.abs(found - [*wanted.confidence_interval]).max() < 0.05 * error
     assert np.abs(found - plain).max() > 0.08 * error
-
-
-def test_bootstraps_of_a_left_inverse_and_of_reports_that_do_not_vary() -> None:
     estimate = estimate_of([150, 150, 100], KUK, inverse=LeftInverse.best(KUK, [0.01, 0.99]))
     found = estimate.intervals(0.95, "bootstrap", seed=1, replicates=4000)
     assert ((found.low < estimate.pi_hat) & (estimate.pi_hat < found.high)).all()

@@ -247,7 +247,8 @@ def test_more_reports_than_categories_take_the_likelihood_ratio():
     assert default.method == "pearson" and "bootstrap" in default.flags[-1]
 
 
-def test_bootstrap_and_wald_agree_with_the_others():
+def test_bootstrap_wald_and_rao_scott_agree_with_the_others():
+    """The reports come back from the estimate: the same test as on the reports, up to n - 1 for n."""
     table = _table()
     first, again = (table.independence(method="bootstrap", seed=7, replicates=199) for _ in range(2))
     assert first == again
@@ -259,11 +260,6 @@ def test_bootstrap_and_wald_agree_with_the_others():
     even = _table(np.outer([30, 60], [10, 20, 30]))
     assert even.independence(method="wald").statistic == pytest.approx(0, abs=1e-12)
     assert even.independence().p_value == pytest.approx(1)
-
-
-def test_rao_scott_from_an_estimate():
-    """The reports come back from the estimate: the same test as on the reports, up to n - 1 for n."""
-    table = _table()
     weighted = mw.estimation.Table(replace(table.estimate, basis=()), table.layout)
     found = weighted.independence()
     assert found.method == "rao-scott"
@@ -297,7 +293,7 @@ def test_weighted_tables_take_rao_scott_with_their_design_effects():
     assert independence.corrected(("a", "b"), lam, V, n, None).degrees_of_freedom == pytest.approx(1.6)
 
 
-def test_shared_devices_are_refused():
+def test_shared_devices_and_empty_reports_are_told_or_refused() -> None:
     """One card for both questions makes the reports agree more often than chance, whatever the truth."""
     labels = mw.Categories.of([(a, b) for a in ("yes", "no") for b in ("yes", "no")])
     rows = [[".7", 0, 0, ".3"], [0, ".7", ".3", 0], [0, ".3", ".7", 0], [".3", 0, 0, ".7"]]
@@ -312,9 +308,6 @@ def test_shared_devices_are_refused():
         table.independence(method="bootstrap", seed=1)
     assert table.independence(method="wald").p_value > 0.9
     assert stats.chi2_contingency(x, correction=False).pvalue < 1e-6
-
-
-def test_empty_reports_and_small_counts_are_told_or_refused() -> None:
     found = _table(np.array([[3, 0, 9], [4, 0, 8]])).independence()
     assert found.degrees_of_freedom == 1
     assert "never occurred" in found.flags[0] and "below 5" in found.flags[1]

@@ -29,20 +29,6 @@ def _counts(shape, seed=1):
     return np.random.default_rng(seed).integers(5, 90, size=shape)
 
 
-@pytest.mark.parametrize("designs", [(WARNER, THREE), (KUK, THREE), (THREE, SEX, WARNER)])
-def test_estimates_and_covariance_are_those_of_the_product_written_out(designs):
-    x = _counts([d.m for d in designs])
-    table = cross_tabulate_counts(x, {f"x{i}": d for i, d in enumerate(designs)})
-    L = np.ones((1, 1))
-    for design in designs:
-        L = np.kron(L, design.backward(np.eye(design.m)).T)
-    n, share = x.sum(), x.ravel() / x.sum()
-    pi = L @ share
-    assert np.allclose(table.pi_hat.ravel(), pi)
-    assert np.allclose(table.estimate.covariance, ((L * share) @ L.T - np.outer(pi, pi)) / (n - 1))
-    assert np.allclose(table.standard_error.ravel() ** 2, np.diag(table.estimate.covariance))
-
-
 def test_margins_are_estimates_alone_and_variables_may_be_taken_in_any_order():
     x, designs = _counts((2, 3, 4)), {"a": WARNER, "b": THREE, "c": KUK}
     table = cross_tabulate_counts(x, designs)
@@ -59,7 +45,7 @@ def test_margins_are_estimates_alone_and_variables_may_be_taken_in_any_order():
     assert np.allclose(turned.estimate.covariance, sums)
 
 
-def test_a_million_cells():
+def test_results_for_people_and_programs_also_of_a_million_cells():
     """Twenty yes-or-no questions: moments with standard errors, margins and conditional shares, no covariances."""
     x = np.random.default_rng(5).poisson(1.0, size=(2,) * 20)
     table = cross_tabulate_counts(x, {f"q{i}": WARNER for i in range(20)})
@@ -69,9 +55,6 @@ def test_a_million_cells():
     with pytest.raises(TooLargeError, match="left out"):
         table.difference({f"q{i}": "yes" for i in range(1, 20)}, given="q0", between=("yes", "no"))
     assert "more cells" in repr(table)
-
-
-def test_results_for_people_and_programs():
     pytest.importorskip("pandas")
     table = cross_tabulate_counts([[60, 140], [100, 200]], {"smokes": WARNER, "drinks": WARNER})
     assert table.cell(smokes="no", drinks="yes") == (table.pi_hat[1, 0], table.standard_error[1, 0])

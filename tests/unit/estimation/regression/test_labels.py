@@ -40,7 +40,7 @@ def test_numbers_and_truth_values_are_refused_where_reports_have_names(fit: Call
     assert "codes=True, where 0 stands for 'yes'" in (caught.value.hint or "")
 
 
-def test_labels_numbers_and_codes_that_are_called_so_say_the_same() -> None:
+def test_labels_numbers_and_codes_that_are_called_so_say_the_same_also_with_several_designs() -> None:
     codes = np.where(YES, 0, 1)
     assert logistic(LABELS) == logistic(codes, codes=True) < 0
     assert logistic(1 - codes, codes=True) == pytest.approx(-logistic(LABELS))
@@ -53,9 +53,6 @@ def test_labels_numbers_and_codes_that_are_called_so_say_the_same() -> None:
         design = Dense.of(P, Categories.of(labels))  # 1 is the first category
         assert fits.fit_logistic(X, turned, design).estimates[1] == pytest.approx(logistic(codes, codes=True))
     assert fits.fit_logistic(X, codes, Dense.of(P)).estimates[1] == pytest.approx(logistic(LABELS))
-
-
-def test_labels_of_several_designs_each_used_by_some_row() -> None:
     designs, groups = [WARNER, make_design("warner", p="0.7")], np.arange(100) % 2
     found = fits.fit_logistic(X, LABELS, designs, groups=groups)
     same = fits.fit_logistic(X, np.where(YES, 0, 1), designs, groups=groups, codes=True)

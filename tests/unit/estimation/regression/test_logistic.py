@@ -29,17 +29,6 @@ def with_ones(X):
     return np.column_stack([np.ones(len(X)), X])
 
 
-@pytest.mark.parametrize("design", [WARNER, FORCED, DIRECT, KUK])
-def test_it_finds_what_a_plain_newton_finds(design):
-    X, z = logistic_data(3000, [-0.4, 0.8, -0.3], design)
-    found = fit_logistic(X, z, design, codes=True)
-    beta, error = plain_newton(with_ones(X), z, design.matrix())
-    np.testing.assert_allclose(found.estimates, beta, atol=1e-9)
-    np.testing.assert_allclose(found.standard_error, error, rtol=1e-6)
-    assert found.converged and found.flags == ()
-    assert found.llf == pytest.approx(log_likelihood(beta, with_ones(X), z, design.matrix()), abs=1e-8)
-
-
 def test_a_direct_question_gives_ordinary_logistic_regression():
     """Frozen numbers of an ordinary logistic regression (another library, same data)."""
     x = np.array([0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0])
@@ -125,7 +114,7 @@ def test_rows_may_be_many_have_different_designs_or_an_intercept_alone():
     assert found.predict()[0] == pytest.approx((0.4 - 0.2) / 0.6) and found.llf == pytest.approx(found.llnull)
 
 
-def test_multinomial_recovers_a_saturated_table():
+def test_a_saturated_table_is_recovered_and_fisher_climbs_where_newton_would_go_down():
     rng = np.random.default_rng(8)
     x = rng.integers(0, 2, 20_000)
     truth = np.where(rng.random(20_000) < 0.3, 0, np.where(rng.random(20_000) < 0.5 + 0.2 * x, 1, 2))
@@ -136,9 +125,6 @@ def test_multinomial_recovers_a_saturated_table():
     np.testing.assert_allclose(found.predict([[0.0], [1.0]]), moments, atol=1e-8)
     assert found.terms == ("never: Intercept", "never: x", "once: Intercept", "once: x")
     assert found.family == "multinomial"
-
-
-def test_far_from_the_top_where_newton_would_go_down_fisher_climbs():
     X, z = logistic_data(1000, [-0.4, 0.8])
     matrix = ModelMatrix.of([X], ("Intercept", "a"), with_ones=True)
     likelihood = Likelihood.shared(Logit(Evidence.of(z, WARNER, codes=True)), matrix, None)
@@ -186,40 +172,32 @@ def test_effects_of_several_categories_are_mean_derivatives(several, dummy):
 
 
 def test_what_cannot_be_fitted_is_refused():
-    X, z = logistic_data(100, [0.0, 1.0, 1.0])
-    with pytest.raises(InputError, match=r"column 'sum' is a combination of the columns 'a', 'b'"):
-        fit_logistic(np.column_stack([X, X.sum(axis=1)]), z, WARNER, names=["a", "b", "sum"], codes=True)
-    with pytest.raises(InputError, match="column 'c' is a combination of the columns 'Intercept'"):
-        fit_logistic(np.column_stack([X, np.full(100, 3.0)]), z, WARNER, names=["a", "b", "c"], codes=True)
-    with pytest.raises(InputError, match="is zero in every row"):
-        fit_logistic(np.column_stack([X, np.zeros(100)]), z, WARNER, codes=True)
     X, z = logistic_data(50, [0.0, 1.0])
+    wide, codes = logistic_data(100, [0.0, 1.0, 1.0])
     coin = mw.designs.Dense.of([["0.5", "0.5"], ["0.5", "0.5"]])
-    with pytest.raises(NotIdentifiableError, match="this design cannot tell 2 categories apart"):
-        fit_logistic(X, z, coin, codes=True)
-    with pytest.raises(ParameterError, match="two categories; this design has 3"):
-        fit_logistic(X, z, THREE, codes=True)
-    with pytest.raises(ReportError, match="all 50 reports are the same"):
-        fit_logistic(X, np.zeros(50, dtype=int), WARNER, codes=True)
-    with pytest.raises(ReportError, match="49 reports for 50 rows"):
-        fit_logistic(X, z[1:], WARNER, codes=True)
-    with pytest.raises(InputError, match="2 rows for 2 coefficients"):
-        fit_logistic(X[:2], [0, 1], WARNER, codes=True)
-    with pytest.raises(MissingValueError, match="'x1': 1 of 50 values are missing"):
-        fit_logistic(np.where(np.arange(50)[:, None] == 7, np.nan, X), z, WARNER, codes=True)
-    with pytest.raises(ReportError, match=r"outside 0\.\.m-1"):
-        fit_logistic(X, z + 1, WARNER, codes=True)
-    with pytest.raises(ReportError, match="not from"):
-        fit_logistic(X, FORCED.sample(z), WARNER, codes=True)
-    with pytest.raises(ReportError, match="reports sets"):
-        fit_logistic(X, z, mw.designs.Subset.from_gamma(3, mw.Categories.numbered(4), size=2), codes=True)
+    sets = mw.designs.Subset.from_gamma(3, mw.Categories.numbered(4), size=2)
     triangular = mw.designs.Dense.of([["1", "0.5"], ["0", "0.5"], ["0", "0"]])
-    with pytest.raises(ReportError, match="impossible under the stated design"):
-        fit_logistic(np.arange(4.0), [0, 1, 2, 0], triangular, codes=True)
-    X, z = logistic_data(300, [0.1, 0.4, 0.2])
-    found = fit_logistic(X, z, WARNER, codes=True)
+    gap = np.where(np.arange(50)[:, None] == 7, np.nan, X)
+    summed, flat = np.column_stack([wide, wide.sum(axis=1)]), np.column_stack([wide, np.full(100, 3.0)])
+    for error, said, columns, reports, design in (
+        (InputError, r"column 'c' is a combination of the columns 'a', 'b'", summed, codes, WARNER),
+        (InputError, "column 'c' is a combination of the columns 'Intercept'", flat, codes, WARNER),
+        (InputError, "is zero in every row", np.column_stack([wide, np.zeros(100)]), codes, WARNER),
+        (NotIdentifiableError, "this design cannot tell 2 categories apart", X, z, coin),
+        (ParameterError, "two categories; this design has 3", X, z, THREE),
+        (ReportError, "all 50 reports are the same", X, np.zeros(50, dtype=int), WARNER),
+        (ReportError, "49 reports for 50 rows", X, z[1:], WARNER),
+        (InputError, "2 rows for 2 coefficients", X[:2], [0, 1], WARNER),
+        (MissingValueError, "'a': 1 of 50 values are missing", gap, z, WARNER),
+        (ReportError, r"outside 0\.\.m-1", X, z + 1, WARNER),
+        (ReportError, "not from", X, FORCED.sample(z), WARNER),
+        (ReportError, "reports sets", X, z, sets),
+        (ReportError, "impossible under the stated design", np.arange(4.0), [0, 1, 2, 0], triangular),
+    ):
+        with pytest.raises(error, match=said):
+            fit_logistic(columns, reports, design, names=["a", "b", "c"][: np.shape(columns[:1])[-1]], codes=True)
     with pytest.raises(InputError, match="a model with 2 columns"):
-        found.predict(np.ones((3, 5)))
+        fit_logistic(wide, codes, WARNER, codes=True).predict(np.ones((3, 5)))
 
 
 def test_help_says_what_the_attributes_of_a_regression_are() -> None:

@@ -73,26 +73,6 @@ def test_expected_information_of_a_mixture_is_the_mean_over_all_reports():
     np.testing.assert_allclose(likelihood.expected(theta), mean, rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.statistical
-def test_it_recovers_coefficients_that_a_naive_use_of_reports_loses():
-    """Six standard errors: a false alarm in 5e8; the naive fit is more than ten of them away."""
-    rng = np.random.default_rng(4)
-    n = 40_000
-    w = rng.normal(size=n)
-    x = np.where(rng.random(n) < 1 / (1 + np.exp(-(-0.5 + 0.8 * w))), 0, 1)
-    y = (rng.random(n) < 1 / (1 + np.exp(-(-0.7 + 1.5 * (x == 0) + 0.4 * w)))).astype(int)
-    z = draw(WARNER.matrix(), x, rng)
-    found = fit_predictor(y, RandomizedPredictor(z, WARNER, codes=True, latent=w), w)
-    assert (np.abs(found.estimates - [-0.7, 1.5, 0.4]) < 6 * found.standard_error).all()
-    assert (np.abs(found.latent.estimates - [-0.5, 0.8]) < 6 * found.latent.standard_error).all()
-    naive = mw.estimation.regression.fit_logistic(np.column_stack([z == 0, w]), 1 - y, DIRECT, codes=True)
-    assert abs(naive.estimates[1] - 1.5) > 10 * found.standard_error[1]
-    forgetful = fit_predictor(
-        y, RandomizedPredictor(z, WARNER, codes=True), w
-    )  # x depends on w, and the model of x does not know it
-    assert abs(forgetful.estimates[2] - 0.4) > 4 * forgetful.standard_error[2]
-
-
 CROSSWISE = mw.design("crosswise", q="0.15")
 
 
@@ -102,22 +82,6 @@ def inattentive(n, share, gamma, rng):
     anchor = draw(CROSSWISE.matrix(), np.ones(n, dtype=int), rng)
     lost = rng.random(n) >= gamma
     return np.where(lost, rng.integers(0, 2, n), z), np.where(lost, rng.integers(0, 2, n), anchor)
-
-
-@pytest.mark.statistical
-def test_shares_and_their_errors_over_many_surveys():
-    """400 surveys: means within 6 errors of the truth, variances within 45 % (six times sqrt(2 / 400))."""
-    rng = np.random.default_rng(1)
-    found = [
-        estimate_with_anchor(z, CROSSWISE, Anchor(anchor, CROSSWISE), codes=True)
-        for z, anchor in (inattentive(1500, 0.2, 0.8, rng) for _ in range(400))
-    ]
-    values = np.array([one.estimates for one in found])
-    mean, spread = values.mean(axis=0), values.var(axis=0)
-    assert (np.abs(mean[1:] - [0.2, 0.8]) < 6 * np.sqrt(spread[1:] / 400) + 0.002).all(), mean
-    assert mean[0] - 0.2 > 10 * np.sqrt(spread[0] / 400)  # the naive share is biased upwards
-    said = np.mean([np.diag(one.covariance) for one in found], axis=0)
-    assert (np.abs(said / spread - 1) < 0.45).all(), said / spread
 
 
 @pytest.mark.statistical
@@ -151,31 +115,27 @@ def test_attention_may_be_the_same_for_all():
 
 
 def test_what_does_not_fit_is_refused_or_flagged():
-    z = np.array([0, 1] * 20)
-    y = np.array([0, 0, 1, 1] * 10)
-    with pytest.raises(InputError, match="zeros and ones"):
-        fit_predictor(y + 1, RandomizedPredictor(z, WARNER, codes=True))
-    with pytest.raises(InputError, match="family = 'probit'"):
-        fit_predictor(y, RandomizedPredictor(z, WARNER, codes=True), family="probit")
-    with pytest.raises(MissingValueError, match="1 of 40 values are missing"):
-        fit_predictor(
-            np.where(np.arange(40) == 3, np.nan, y), RandomizedPredictor(z, WARNER, codes=True), family="linear"
-        )
-    with pytest.raises(InputError, match="an outcome of shape"):
-        fit_predictor(y[1:], RandomizedPredictor(z, WARNER, codes=True), family="linear")
-    z = np.array([0, 1] * 50)
-    with pytest.raises(ReportError, match="100 reports and 99 anchor reports"):
-        estimate_with_anchor(z, CROSSWISE, Anchor(z[1:], CROSSWISE), codes=True)
-    with pytest.raises(ParameterError, match="4 reports for 2 categories"):
-        estimate_with_anchor(z, KUK, Anchor(z, CROSSWISE), codes=True)
-    with pytest.raises(NotIdentifiableError, match="like a coin"):
-        estimate_with_anchor(z, CROSSWISE, Anchor(z, CROSSWISE, 0.5), codes=True)
-    with pytest.raises(ParameterError, match=r"anchor_share = 20"):
-        estimate_with_anchor(z, CROSSWISE, Anchor(z, CROSSWISE, 20), codes=True)
-    with pytest.raises(ReportError, match=r"outside 0\.\.m-1"):
-        estimate_with_anchor(z + 1, CROSSWISE, Anchor(z, CROSSWISE), codes=True)
+    z, y = np.array([0, 1] * 20), np.array([0, 0, 1, 1] * 10)
+    x, gap = RandomizedPredictor(z, WARNER, codes=True), np.where(np.arange(40) == 3, np.nan, y)
+    w = np.array([0, 1] * 50)
+    for error, said, call in (
+        (InputError, "zeros and ones", lambda: fit_predictor(y + 1, x)),
+        (InputError, "family = 'probit'", lambda: fit_predictor(y, x, family="probit")),
+        (MissingValueError, "1 of 40 values are missing", lambda: fit_predictor(gap, x, family="linear")),
+        (InputError, "an outcome of shape", lambda: fit_predictor(y[1:], x, family="linear")),
+        (ReportError, "100 reports and 99 anchor reports", lambda: anchored(w, CROSSWISE, w[1:])),
+        (ParameterError, "4 reports for 2 categories", lambda: anchored(w, KUK, w)),
+        (NotIdentifiableError, "like a coin", lambda: anchored(w, CROSSWISE, w, 0.5)),
+        (ParameterError, r"anchor_share = 20", lambda: anchored(w, CROSSWISE, w, 20)),
+        (ReportError, r"outside 0\.\.m-1", lambda: anchored(w + 1, CROSSWISE, w)),
+    ):
+        with pytest.raises(error, match=said):
+            call()
     with pytest.raises(ParameterError, match="attention = 'half'"):
-        fit_with_anchor(z * 1.0, z, CROSSWISE, Anchor(z, CROSSWISE), attention="half", codes=True)
-    alike = Anchor(np.r_[np.zeros(99, int), 1], CROSSWISE)
-    odd = estimate_with_anchor(np.zeros(100, int), CROSSWISE, alike, codes=True)
+        fit_with_anchor(w * 1.0, w, CROSSWISE, Anchor(w, CROSSWISE), attention="half", codes=True)
+    odd = anchored(np.zeros(100, int), CROSSWISE, np.r_[np.zeros(99, int), 1])
     assert any("outside (0, 1]" in flag for flag in odd.flags)
+
+
+def anchored(reports, design, anchor, *share):
+    return estimate_with_anchor(reports, design, Anchor(anchor, CROSSWISE, *share), codes=True)

@@ -115,7 +115,7 @@ def test_bad_sampling_is_refused():
         fit_logistic(X, z, WARNER, variance="hc3", codes=True)
 
 
-def test_populations_make_weights_and_take_off_sampling_but_not_randomization():
+def test_populations_and_chances_make_weights_and_take_off_sampling_alone(clustered):
     """A census: all that is left is the randomization."""
     X, z = logistic_data(1500, [-0.3, 0.7])
     endless = fit_logistic(X, z, WARNER, variance="sandwich", codes=True)
@@ -134,9 +134,6 @@ def test_populations_make_weights_and_take_off_sampling_but_not_randomization():
     np.testing.assert_allclose(follow.covariance, given.covariance)
     alike = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(strata=stratum, population=np.full(400, 800)))
     np.testing.assert_allclose(alike.estimates, fit_logistic(X, z, WARNER, codes=True).estimates, atol=1e-9)
-
-
-def test_chances_are_weights_and_independent_draws_are_refused(clustered):
     X, z, _, weights = clustered
     inclusion = fit_logistic(X, z, WARNER, plan=Sampling(inclusion=1 / (4 * weights)), codes=True)
     weighted = fit_logistic(X, z, WARNER, codes=True, plan=Sampling(weights=weights))

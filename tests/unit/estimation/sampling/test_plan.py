@@ -17,58 +17,52 @@ YES, NO = WARNER.outputs.labels
 REPORTS = [YES, NO, YES, NO]
 
 
-@pytest.mark.parametrize(
-    ("plan", "words"),
-    [
-        ({"weights": [1, 2, 3]}, "rows"),
-        ({"weights": [1, 2, 0, 1]}, "above 0"),
-        ({"weights": [1, 2, -1, 1]}, "the value in row 3"),
-        ({"weights": [1, np.nan, 1, 1]}, "the value in row 2"),
-        ({"weights": [1, np.inf, 1, 1]}, "the value in row 2"),
-        ({"weights": ["a", "b", "c", "d"]}, "not numbers"),
-        ({"inclusion": [0.5, 0, 0.5, 0.5]}, "the value in row 2"),
-        ({"inclusion": [0.5, 1.5, 0.5, 0.5]}, "the value in row 2"),
-        ({"inclusion": [50, 25, 100, 50]}, "divide by 100"),
-        ({"draw_probabilities": [0.1, 0.2, 0.0, 0.1]}, "draw probabilities"),
-        ({"weights": [1, 1, 1, 1], "inclusion": [1, 1, 1, 1]}, "twice"),
-        ({"population": 3}, "more units drawn than the population has"),
-        ({"population": 0.1}, "not a number of units"),
-        ({"population": np.nan}, "not a number of units"),
-        ({"population": [10, 10, 10]}, "rows"),
-        ({"strata": ["a", "a", "b", "b"], "population": 20}, "one population of 20 for 2 strata"),
-        ({"strata": ["a", "a", "b", "b"], "population": {"a": 20}}, "no population of 1 stratum"),
-        ({"strata": ["a", "a", "b", "b"], "population": {"a": 20, "b": 1}}, "in a stratum"),
-        ({"strata": ["a", "a", "b", "b"], "population": [20, 21, 5, 5]}, "different numbers within one stratum"),
-        ({"strata": ["a", "a", "b", "b"], "population": {"a": 20, "b": 30, "c": 9}}, "no row of stratum 'c'"),
-        ({"population": {"a": 20}}, "without strata"),
-        ({"strata": ["a", "a", "b"]}, "rows"),
-        ({"strata": ["a", None, "b", "b"]}, "row 2"),
-        ({"clusters": [1, 2, 3]}, "rows"),
-        ({"clusters": [1, 1, 2, 2], "population": (5, 9, 9)}, "only 2 stages"),
-        ({"clusters": [1, 1, 1, 1]}, "only one cluster"),
-        ({"replicates": [[1, 1]] * 4}, "replicates without replicate_method"),
-        ({"replicates": [[1, 1]] * 4, "replicate_method": "bagging"}, "no replicate method"),
-        ({"replicates": [[1, -1]] * 4, "replicate_method": "brr"}, "row 1, column 2"),
-        ({"replicates": [[1]] * 4, "replicate_method": "brr"}, "1 replicate"),
-        ({"replicate_method": "brr"}, "replicate_method without replicates"),
-        ({"poisson": True}, "poisson without inclusion"),
-        ({"poisson": True, "weights": [0.5, 1, 1, 1]}, "below 1"),
-        ({"poisson": True, "inclusion": [0.5] * 4, "clusters": [1, 1, 2, 2]}, "clusters"),
-        ({"poisson": True, "inclusion": [0.5] * 4, "method": "hajek-deville"}, "one way"),
-        ({"method": "hajek-deville", "weights": [2] * 4}, "inclusion"),
-        ({"method": "guess"}, "no sampling method"),
-        ({"method": "syg"}, "pairwise"),
-        ({"joint_inclusion": np.full((4, 3), 0.5)}, "shape"),
-        ({"poisson": True, "weights": [3, 3, 3, 0.5]}, "below 1"),
-        ({"joint_inclusion": np.eye(4) * 0.5}, "above 0"),
-        ({"joint_inclusion": np.full((4, 4), 0.5) - 0.2 * np.eye(4)}, "above those of their units"),
-        ({"lonely": "ignore"}, "lonely"),
-    ],
-)
-def test_a_plan_that_cannot_be(plan: dict[str, Any], words: str) -> None:
-    with pytest.raises(MaskwellError, match=words.replace("(", r"\(")) as raised:
-        estimate_survey(REPORTS, WARNER, Sampling(**plan))
-    assert raised.value.hint
+AB, HALF = list("aabb"), [0.5] * 4
+PLANS: dict[str, list[dict[str, Any]]] = {
+    "rows": [{"weights": [1, 2, 3]}, {"population": [10] * 3}, {"strata": list("aab")}, {"clusters": [1, 2, 3]}],
+    "above 0": [{"weights": [1, 2, 0, 1]}, {"joint_inclusion": np.eye(4) * 0.5}],
+    "the value in row 3": [{"weights": [1, 2, -1, 1]}],
+    "the value in row 2": [{name: [0.5, bad, 0.5, 0.5]} for name in ("weights", "inclusion") for bad in (np.nan, 0)],
+    "value in row 2": [{"weights": [1, np.inf, 1, 1]}, {"inclusion": [0.5, 1.5, 0.5, 0.5]}],
+    "not numbers": [{"weights": ["a", "b", "c", "d"]}],
+    "divide by 100": [{"inclusion": [50, 25, 100, 50]}],
+    "draw probabilities": [{"draw_probabilities": [0.1, 0.2, 0.0, 0.1]}],
+    "twice": [{"weights": [1, 1, 1, 1], "inclusion": [1, 1, 1, 1]}],
+    "more units drawn than the population has": [{"population": 3}],
+    "not a number of units": [{"population": 0.1}, {"population": np.nan}],
+    "one population of 20 for 2 strata": [{"strata": AB, "population": 20}],
+    "no population of 1 stratum": [{"strata": AB, "population": {"a": 20}}],
+    "in a stratum": [{"strata": AB, "population": {"a": 20, "b": 1}}],
+    "different numbers within one stratum": [{"strata": AB, "population": [20, 21, 5, 5]}],
+    "no row of stratum 'c'": [{"strata": AB, "population": {"a": 20, "b": 30, "c": 9}}],
+    "without strata": [{"population": {"a": 20}}],
+    "row 2": [{"strata": ["a", None, "b", "b"]}],
+    "only 2 stages": [{"clusters": [1, 1, 2, 2], "population": (5, 9, 9)}],
+    "only one cluster": [{"clusters": [1, 1, 1, 1]}],
+    "replicates without replicate_method": [{"replicates": [[1, 1]] * 4}],
+    "no replicate method": [{"replicates": [[1, 1]] * 4, "replicate_method": "bagging"}],
+    "row 1, column 2": [{"replicates": [[1, -1]] * 4, "replicate_method": "brr"}],
+    "1 replicate": [{"replicates": [[1]] * 4, "replicate_method": "brr"}],
+    "replicate_method without replicates": [{"replicate_method": "brr"}],
+    "poisson without inclusion": [{"poisson": True}],
+    "below 1": [{"poisson": True, "weights": weights} for weights in ([0.5, 1, 1, 1], [3, 3, 3, 0.5])],
+    "clusters": [{"poisson": True, "inclusion": HALF, "clusters": [1, 1, 2, 2]}],
+    "one way": [{"poisson": True, "inclusion": HALF, "method": "hajek-deville"}],
+    "inclusion": [{"method": "hajek-deville", "weights": [2] * 4}],
+    "no sampling method": [{"method": "guess"}],
+    "pairwise": [{"method": "syg"}],
+    "shape": [{"joint_inclusion": np.full((4, 3), 0.5)}],
+    "above those of their units": [{"joint_inclusion": np.full((4, 4), 0.5) - 0.2 * np.eye(4)}],
+    "lonely": [{"lonely": "ignore"}],
+}
+
+
+@pytest.mark.parametrize("words", PLANS)
+def test_a_plan_that_cannot_be(words: str) -> None:
+    for plan in PLANS[words]:
+        with pytest.raises(MaskwellError, match=words.replace("(", r"\(")) as raised:
+            estimate_survey(REPORTS, WARNER, Sampling(**plan))
+        assert raised.value.hint
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def estimated(replicates: Array | None, rule: Any = None, **more: Any) -> Any:
     return estimate_survey(REPORTS, DESIGN, plan, **more)
 
 
-def test_methods_coincide_for_totals_and_scales_can_be_given() -> None:
+def test_methods_coincide_and_shares_are_ratios_in_every_replicate() -> None:
     clusters = estimated(None).total_covariance
     columns, strata = jackknife()
     assert estimated(columns, ReplicateRule("jkn", strata=tuple(strata))).total_covariance == pytest.approx(clusters)
@@ -53,9 +53,6 @@ def test_methods_coincide_for_totals_and_scales_can_be_given() -> None:
     named = estimated(columns, ReplicateRule("jkn", strata=tuple(strata))).covariance
     for rule in (ReplicateRule("jkn", scale=1.0, rscales=(0.5,) * 4), ReplicateRule("other", scale=0.5)):
         assert estimated(columns, rule).covariance == pytest.approx(named)
-
-
-def test_shares_are_ratios_in_every_replicate() -> None:
     columns = half_samples()
     L = np.linalg.inv(P)
     shares = np.stack([L @ np.bincount(REPORTS, weights=c) / c.sum() for c in columns.T])

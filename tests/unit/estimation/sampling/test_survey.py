@@ -17,7 +17,7 @@ from maskwell.core.report_data import Reports
 from maskwell.core.row_sums import Cells
 from maskwell.designs import Dense, Kronecker, Subset, Unary
 from maskwell.errors import InputError, MaskwellError, NotIdentifiableError, ParameterError
-from maskwell.estimation import ReplicateRule, Sample, estimate_by_moments, estimate_samples, estimate_survey
+from maskwell.estimation import ReplicateRule, Sample, estimate_samples, estimate_survey
 from maskwell.estimation.sampling import recovery
 from maskwell.estimation.sampling.report_shares import estimate_simple
 from maskwell.estimation.sampling.weighted_survey import estimate_cells
@@ -35,25 +35,6 @@ def answers(n: int, seed: int, share: float = 0.4) -> list[Any]:
 
 def recovered(reports: list[Any], p: float = 0.7) -> Real:
     return np.array([((z == YES) - (1 - p)) / (2 * p - 1) for z in reports])
-
-
-def test_equal_and_unequal_weights_without_a_population() -> None:
-    reports = answers(80, 2)
-    plain = estimate_by_moments(WARNER.tally(reports), WARNER)
-    counted = estimate_cells(Cells.of([0, 1], count=[reports.count(YES), reports.count(NO)]), WARNER)
-    assert counted.variance == pytest.approx(plain.variance, rel=1e-12)
-    found = estimate_survey(reports, WARNER, Sampling(weights=[3.5] * 80))
-    assert found.pi_hat == pytest.approx(plain.pi_hat, rel=1e-13)
-    assert found.covariance == pytest.approx(plain.covariance, rel=1e-11)
-    assert found.randomization_variance == pytest.approx(plain.randomization_variance, rel=1e-11)
-    assert found.sampling_variance == pytest.approx(plain.sampling_variance, rel=1e-9)
-    reports, w = answers(40, 3), np.random.default_rng(3).uniform(1, 5, 40)
-    u = recovered(reports)
-    share = (w @ u) / w.sum()
-    e = w * (u - share) / w.sum()
-    found = estimate_survey(reports, WARNER, Sampling(weights=w))
-    assert found.pi_hat[0] == pytest.approx(share)
-    assert found.variance[0] == pytest.approx(40 / 39 * ((e - e.mean()) ** 2).sum(), rel=1e-12)
 
 
 def test_variances_alone_where_covariances_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,20 +82,6 @@ def test_sets_and_their_codes_agree() -> None:
     assert found.n == 60 and sum(one.n for one in found.domains.values()) == 60
 
 
-def test_cells_and_rows_give_the_same() -> None:
-    reports, w = answers(70, 21), np.random.default_rng(21).uniform(1, 3, 70)
-    strata, domains = np.arange(70) % 2, np.arange(70) % 3
-    codes = WARNER.outputs.encode(reports).codes
-    parts = [
-        Cells.of(codes[own], weight=w[own], stratum=strata[own], domain=domains[own])
-        for own in np.array_split(np.arange(70), 4)
-    ]
-    streamed = estimate_cells(Cells.total(parts), WARNER)
-    rows = estimate_survey(reports, WARNER, Sampling(weights=w, strata=strata), domains=domains)
-    assert streamed.covariance == pytest.approx(rows.covariance, rel=1e-12)
-    assert streamed.domains[2].covariance == pytest.approx(rows.domains[2].covariance, rel=1e-12)
-
-
 STRATA = ["a"] * 5 + ["b"]
 
 
@@ -128,7 +95,7 @@ def test_a_single_unit_is_refused_unless_an_option_says_what_to_do(more: dict[st
     assert np.isfinite(certain.variance).all() and np.isfinite(centred.variance).all()
 
 
-def test_single_units_and_variances_below_zero() -> None:
+def test_single_units_few_clusters_and_functions_of_totals() -> None:
     reports = [YES, NO, YES, NO, YES, NO]
     u = recovered(reports)
     found = estimate_survey(reports, WARNER, Sampling(strata=STRATA, lonely="centre"))
@@ -140,9 +107,6 @@ def test_single_units_and_variances_below_zero() -> None:
     assert any("with-replacement" in flag for flag in found.flags)
     safe = estimate_survey([1, 1, 1, 1], kuk, Sampling(population=4, method="with-replacement"))
     assert (safe.variance >= 0).all()
-
-
-def test_functions_of_totals_and_intervals_with_few_clusters() -> None:
     found = estimate_survey(answers(60, 25), WARNER, Sampling(population=300))
     ratio = found.function(lambda t: t[0] / t.sum())
     assert ratio.value == pytest.approx(found.pi_hat[0])
@@ -178,24 +142,13 @@ def test_reports_and_designs_that_cannot_be(call: Any, words: str) -> None:
         call()
 
 
-def test_clusters_in_strata_and_a_second_stage_of_unknown_population() -> None:
-    random = np.random.default_rng(4)
-    reports, w = answers(60, 4), random.uniform(1, 5, 60)
-    strata, clusters = np.arange(60) % 3, random.integers(0, 4, 60)
-    y = w * recovered(reports)
-    expected = 0.0
-    for h in range(3):
-        t = np.array([y[(strata == h) & (clusters == c)].sum() for c in np.unique(clusters[strata == h])])
-        expected += len(t) / (len(t) - 1) * ((t - t.mean()) ** 2).sum()
-    found = estimate_survey(reports, WARNER, Sampling(weights=w, strata=strata, clusters=clusters))
-    assert found.total_variance[0] == pytest.approx(expected, rel=1e-12)
-    assert found.degrees_of_freedom == len(set(zip(strata, clusters, strict=True))) - 3
+def test_a_second_stage_of_unknown_population_is_taken_as_drawn_with_replacement() -> None:
     reports = answers(12, 31)
     found = estimate_survey(reports, WARNER, Sampling(weights=[5] * 12, clusters=TWO, population=10))
     t1, t2 = (np.array([5 * recovered(reports)[level == c].sum() for c in np.unique(level)]) for level in TWO)
     between = (1 - 2 / 10) * 2 / 1 * ((t1 - t1.mean()) ** 2).sum()
     within = 2 / 10 * sum(2 / 1 * ((pair - pair.mean()) ** 2).sum() for pair in (t2[:2], t2[2:]))
-    assert found.total_variance[0] == pytest.approx(between + within)  # the second stage with replacement
+    assert found.total_variance[0] == pytest.approx(between + within)
 
 
 def test_hajek_and_deville_also_with_units_that_were_sure_to_be_drawn() -> None:
