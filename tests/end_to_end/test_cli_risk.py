@@ -1,12 +1,9 @@
 """``maskwell risk``: who is found in a file, and in its release."""
 
 import csv
-import errno
 import json
-import os
 import shlex
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest

@@ -10,18 +10,21 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from maskwell.core import Categories, CellTable, SeededRandom
+from maskwell.core.categories import Categories
+from maskwell.core.cells import CellTable
+from maskwell.core.randomness import SeededRandom
 from maskwell.designs import Dense, Sparse, Uniform
 from maskwell.designs.coded import CodedDesign
-from maskwell.microdata import Assessment, Receipt, Release, ReleasePlan, load_receipt
+from maskwell.microdata import Receipt, load_receipt
 from maskwell.microdata.assessment import assess_tables
 from maskwell.microdata.folder.receipt import Group
 from maskwell.microdata.folder.release_folder import check_public, release_folder, write_internal, write_public
 from maskwell.microdata.matrices import method1
-from maskwell.microdata.release_values import AnyRelease, Assessment, Draw, Origin, ReleasedColumn
+from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.release_values import AnyRelease, Assessment, Draw, Origin, Release, ReleasedColumn
 from maskwell.microdata.stages.stage import Stage
 from maskwell.microdata.true_file import TrueFile, tables_of
-from maskwell.microdata.utility import UtilityReport
+from maskwell.microdata.utility.utility_report import UtilityReport
 
 Row = tuple[Hashable, ...]
 COLUMNS = ("region", "roof", "sex")

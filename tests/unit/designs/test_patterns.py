@@ -7,7 +7,7 @@ import pytest
 from tests.support.examples import ABC, YES_NO, numbered
 from tests.support.quiet import told
 
-from maskwell.core import Categories
+from maskwell.core.categories import Categories
 from maskwell.designs.patterns import Patterns, set_labels
 from maskwell.errors import LabelError, MaskwellError, MatrixError, ParameterError, TooLargeError, WrongTypeError
 

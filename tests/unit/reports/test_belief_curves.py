@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwell.privacy import Demand, Steps
+from maskwell.privacy import Steps
+from maskwell.privacy.criteria import Demand
 from maskwell.reports.pictures.belief_square import Jump, Region
 
 inner = st.fractions(min_value=Fraction(1, 1000), max_value=Fraction(999, 1000), max_denominator=1000)

@@ -10,15 +10,18 @@ from tests.support.drawings import check_drawing
 from tests.support.quiet import refused
 from tests.support.together import together
 
-from maskwell.core import Categories
+from maskwell.core.categories import Categories
 from maskwell.errors import ParameterError
-from maskwell.planning import minimax_size, plan_sample
+from maskwell.planning import minimax_size
 from maskwell.planning.design_choice import choose
 from maskwell.planning.respondent_variance import Sampling
+from maskwell.planning.sample_size import plan_sample
 from maskwell.planning.set_sizes import added_variance, switch_gamma, switch_k
-from maskwell.plots import Picture, plot_choice, plot_frontier, plot_margins, plot_variance
-from maskwell.privacy import Demand
+from maskwell.plots import Picture, plot_frontier, plot_variance
+from maskwell.privacy.criteria import Demand
 from maskwell.procedures.registry import make_design
+from maskwell.reports.pictures.choice_picture import plot_choice
+from maskwell.reports.pictures.precision_picture import plot_margins
 
 
 @cache

@@ -11,19 +11,19 @@ from tests.support.outline import Outline
 from tests.support.quiet import refused
 from tests.support.releases import assessed, changed
 
-from maskwell import Release, ReleasePlan
 from maskwell.core.cells import CellTable
 from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.errors import InputError
-from maskwell.microdata import Release, ReleasePlan, RiskUtilityPoint
 from maskwell.microdata.folder.receipt_contents import advice_of, public_receipt
 from maskwell.microdata.folder.release_metadata import processing
-from maskwell.microdata.release_values import Draw, ReleasedColumn
+from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.release_values import Draw, Release, ReleasedColumn
 from maskwell.microdata.risk.unit_risk import UnitFigures, UnitRisk
+from maskwell.microdata.risk_utility import RiskUtilityPoint
 from maskwell.microdata.true_file import TrueFile
-from maskwell.plots import Picture, plot_release_risk
-from maskwell.reports import release_page
-from maskwell.reports.pages.release_page import _stage_facts, lead
+from maskwell.plots import Picture
+from maskwell.reports.pages.release_page import _stage_facts, lead, release_page
+from maskwell.reports.pictures.risk_curves import plot_release_risk
 from maskwell.reports.report import WIDTH
 from maskwell.reports.text.release_report import dry_run_report, release_report
 from maskwell.reports.text.release_words import bound_value, promises, riskiest, rule_in_words

@@ -8,9 +8,8 @@ from tests.support.drawings import check_drawing
 from tests.support.quiet import refused
 from tests.support.releases import stage_of
 
-from maskwell.core import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.errors import InputError
-from maskwell.microdata.utility import UtilityReport, assess_utility
 from maskwell.microdata.utility.utility_measures import Association
 from maskwell.microdata.utility.utility_report import UtilityReport, assess_utility
 from maskwell.plots import Picture

@@ -24,16 +24,16 @@ from tests.support.releases import (
     written,
 )
 
-from maskwell.core import CellTable
+from maskwell.core.cells import CellTable
 from maskwell.errors import MissingValueError, ParameterError
 from maskwell.estimation.direct_estimate import Released, estimate_unknown
-from maskwell.microdata import Receipt, ReleasePlan, release_table
-from maskwell.microdata.analysis import Analysis, estimate_released
+from maskwell.microdata import Receipt
 from maskwell.microdata.analysis.matrix_estimates import composed, solved
 from maskwell.microdata.analysis.release_estimates import Analysis, estimate_released
 from maskwell.microdata.analysis.table_routes import Route, assigned, route_of
 from maskwell.microdata.folder.receipt import Group, receipt_from_dict
 from maskwell.microdata.folder.receipt_contents import public_receipt
+from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.publication import release_table
 from maskwell.microdata.stages.stage import Stage, is_kept
 

@@ -24,6 +24,7 @@ from tests.support.releases import (
 )
 
 import maskwell as mw
+from maskwell import Release
 from maskwell.errors import PublishError
 from maskwell.microdata.folder.receipt_contents import dumps, internal_receipt, numbered
 from maskwell.microdata.folder.release_folder import check_public, write_public

@@ -6,7 +6,8 @@ from fractions import Fraction
 import numpy as np
 from tests.support.quiet import refused
 
-from maskwell.core import Categories, SeededRandom
+from maskwell.core.categories import Categories
+from maskwell.core.randomness import SeededRandom
 from maskwell.designs import Sparse
 from maskwell.errors import CountsError, NotInvariantError, UnknownCategoryError, WrongTypeError
 from maskwell.microdata.matrices.swap_flows import IntegerFlows, SwapSampler, whole_flows

@@ -11,12 +11,10 @@ from tests.support.quiet import refused
 from tests.support.releases import assessed, stage_of
 from tests.support.together import together
 
-from maskwell import ReleasePlan
 from maskwell.core.cells import CellTable
 from maskwell.designs import Dense
 from maskwell.errors import TooLargeError
-from maskwell.microdata import ReleasePlan
-from maskwell.microdata.risk import RiskReport, assess_risk, identity_disclosure
+from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.risk import arrivals as arrivals_module
 from maskwell.microdata.risk import arrivals as module
 from maskwell.microdata.risk import identity_disclosure

@@ -12,14 +12,15 @@ from tests.support import releases
 from tests.support.quiet import refused
 from tests.support.releases import stage_of
 
-from maskwell import Release, ReleasePlan
 from maskwell.core.cells import CellTable
 from maskwell.errors import EditRuleError, InfeasibleError, PlanError, UnknownCategoryError
-from maskwell.microdata import Protection, Release, ReleasePlan
+from maskwell.microdata import Protection
 from maskwell.microdata.folder.receipt import stage_from_dict
 from maskwell.microdata.folder.receipt_contents import stage_to_dict
 from maskwell.microdata.kept_bounds import achieved, check_kept, guessed
 from maskwell.microdata.matrices import Bounds
+from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.release_values import Release
 from maskwell.microdata.stages.stage import Stage
 from maskwell.microdata.utility.utility_report import expected_share
 
