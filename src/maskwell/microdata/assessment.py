@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 
 from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.freed_memory import give_back_memory
 from maskwell.core.verdicts import at_most
+from maskwell.engines.kept_rows import kept_rows
 from maskwell.engines.row_sources import Progress
 from maskwell.engines.rows import Rows
 from maskwell.microdata import true_file
@@ -49,12 +50,14 @@ def assess(
     origin: Origin = PRIVATE,
 ) -> Assessment:
     """What a plan would do to records that :func:`prepared` gave, with what their unchanged columns give away."""
+    stored = [*dict.fromkeys(name for table in true_file.tables_of(plan) for name in table)]
+    with kept_rows(records, stored, partial(true_file.looked_at_again, plan)) as rows:
 
-    def count(columns: Sequence[str]) -> CellTable:
-        return true_file.count_records(records, plan, [(*columns,)])[(*columns,)]
+        def count(columns: Sequence[str]) -> CellTable:
+            return true_file.count_records(rows, plan, [(*columns,)])[(*columns,)]
 
-    file = true_file.read_true_file(records, plan, count, progress)
-    assessed = assess_counts(file, plan, earlier, origin=origin, count=count)
+        file = true_file.read_true_file(rows, plan, count, progress)
+        assessed = assess_counts(file, plan, earlier, origin=origin, count=count)
     recoding = recoding_of(records)
     if recoding is not None and (plan.recodes or plan.rules):
         check_labels_met(plan, recoding)

@@ -34,7 +34,7 @@ from maskwell.microdata.folder.receipt_contents import dumps, internal_receipt, 
 from maskwell.microdata.folder.release_metadata import INTERNAL, PUBLIC, signed_hashes, source_hashes
 from maskwell.microdata.kept_bounds import DRAWS, check_kept, is_kept_as_drawn
 from maskwell.microdata.plans.release_plan import ReleasePlan
-from maskwell.microdata.records.column_values import TEXT, check_ids, file_columns, text_kind
+from maskwell.microdata.records.column_values import TEXT, check_ids, text_kind
 from maskwell.microdata.records.row_releaser import RowPlan, RowsReleased, release_batches, release_rows, row_plan
 from maskwell.microdata.release_values import Assessment, Draw, Origin, Release, ReleasedColumn
 from maskwell.microdata.true_file import counted_tables, prepared
@@ -233,7 +233,7 @@ def _drawn(
     described: dict[str, Any] = {}
     if path is not None:
         utility = _with_regressions(assessed, utility, path, InputFile.of(str(file), done.form))
-        columns = [*_columns(path, rows, done)]
+        columns = [*_columns(rows, done)]
         described = {"columns": columns, "labels": done.labels, "lost": done.lost, "form": done.form}
     return Draw(
         assessment=assessed,
@@ -248,11 +248,9 @@ def _drawn(
     )
 
 
-def _columns(path: str, rows: RowPlan, done: RowsReleased) -> Iterator[ReleasedColumn]:
+def _columns(rows: RowPlan, done: RowsReleased) -> Iterator[ReleasedColumn]:
     """The columns of the released file, with all labels; columns of texts that are numbers throughout are called so."""
-    kinds = {column.name: column.kind for column in file_columns(Rows.of(path))}
-    for name in done.names:
-        kind = kinds[name]
+    for name, kind in done.columns:
         if name in rows.levels:
             labels = tuple(rows.levels[name])
             of_text = text_kind(texts_array([one for one in labels if one is not None])) if kind == TEXT else None

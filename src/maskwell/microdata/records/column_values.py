@@ -95,7 +95,12 @@ class FileColumn(NamedTuple):
 def file_columns(rows: Rows) -> list[FileColumn]:
     """The columns of a file, or of a table in memory."""
     with rows.open_stored([]) as source:
-        return [FileColumn(field.name, _kind(field.type)) for field in source.schema]
+        return columns_of(source.schema)
+
+
+def columns_of(schema: Any) -> list[FileColumn]:
+    """The columns of rows that are read already."""
+    return [FileColumn(field.name, _kind(field.type)) for field in schema]
 
 
 @cache

@@ -54,7 +54,7 @@ from maskwell.engines.row_sources import (
 from maskwell.engines.rows import Rows
 from maskwell.errors import DataFileError, TooLargeError, WrongTypeError
 from maskwell.microdata.matrices.swap_flows import SwapSampler, whole_flows
-from maskwell.microdata.records.column_values import ColumnValues, ValueSurvey
+from maskwell.microdata.records.column_values import ColumnValues, FileColumn, ValueSurvey, columns_of
 from maskwell.microdata.release_values import Assessment
 from maskwell.microdata.stages.stage import Stage
 from maskwell.microdata.true_file import counted_tables
@@ -355,7 +355,7 @@ class RowsReleased:
     tables: list[CellTable]  # Counts of the released rows
     changed: dict[str, int]  # Records changed, by column
     breaks: dict[str, int]  # How many rows had another true label than the row before, by column
-    names: list[str]
+    columns: list[FileColumn]
     labels: Labels | None = None
     lost: tuple[str, ...] = ()  # What could not be kept
     # How the text of a CSV file was written, and which columns have decimal commas there
@@ -371,7 +371,7 @@ class RowsReleased:
             tables=releaser.tables(),
             changed=releaser.changed,
             breaks=releaser.breaks,
-            names=releaser.schema.names,
+            columns=columns_of(releaser.schema),
             **more,
         )
 
