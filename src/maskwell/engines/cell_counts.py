@@ -17,8 +17,8 @@ from maskwell.core.groups import LARGEST_KEY, KeyFinder, joint_keys, possible_ce
 from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import shorten
 from maskwell.designs.coded import tally_codes
-from maskwell.engines.arrow_arrays import ANY, has_values, require
-from maskwell.engines.column_codes import MISSING, LevelCoder, numbers_of
+from maskwell.engines.arrow_arrays import ANY, columns_with_values, require
+from maskwell.engines.column_codes import MISSING, LevelCoder, codes_of, numbers_of
 from maskwell.engines.labelled_columns import Labels
 from maskwell.engines.row_sources import Progress, RowPass, Source, find_column, open_sink
 from maskwell.engines.rows import Part, Rows
@@ -133,7 +133,7 @@ def count_rows(
 def count_columns(rows: Rows, *, progress: Progress | None = None) -> list[CellTable]:
     """Count every column alone, but for lists and the like; of very many labels only the first ones are told apart."""
     with rows.open_stored([]) as source:
-        names = [field.name for field in source.schema if has_values(field.type)]
+        names = columns_with_values(source.schema)
         twice = [name for name, times in Counter(source.schema.names).items() if times > 1]
         if twice:
             raise DataFileError("has-two-columns-named-rename", rows=rows, twice=twice[0], path=str(rows))
@@ -169,6 +169,11 @@ def merged(tables: Sequence[Sequence[str]], sizes: Mapping[str, int]) -> list[tu
     return larger
 
 
+def parts_of(tables: Iterable[Sequence[str]], counted: Sequence[CellTable]) -> dict[tuple[str, ...], CellTable]:
+    """Some tables from those that contain them."""
+    return {(*table,): part_of(table, counted) for table in tables}
+
+
 def part_of(table: Sequence[str], counted: Sequence[CellTable]) -> CellTable:
     """A table from the smallest of those that contain it."""
     holders = [one for one in counted if {*table} <= {*one.columns}]
@@ -176,12 +181,19 @@ def part_of(table: Sequence[str], counted: Sequence[CellTable]) -> CellTable:
     return smallest if smallest.columns == tuple(table) else smallest.project(table)
 
 
-def coders_of(source: Source, names: Sequence[str], *, declared: bool = True) -> dict[str, LevelCoder]:
-    """A coder for each column, which knows what the file says about it."""
+def coders_of(
+    source: Source,
+    names: Sequence[str],
+    *,
+    declared: bool = True,
+    levels: Mapping[str, Sequence[Any]] | None = None,
+) -> dict[str, LevelCoder]:
+    """A coder for each column, which knows what the file says about it, and its ``levels`` where they are given."""
     about = source.style.columns if isinstance(source.style, Labels) else {}
     if not declared:
         about = {name: replace(labels, missing=()) for name, labels in about.items()}
-    return {name: LevelCoder(name, about=about.get(name)) for name in names}
+    levels = {} if levels is None else levels
+    return {name: LevelCoder(name, levels.get(name), about.get(name)) for name in names}
 
 
 def check_weights(column: Any, name: str, row: int) -> Real:
@@ -438,11 +450,8 @@ class RowCells:
 
     def __init__(self, source: Source, path: str, table: CellTable, *, declared: bool = True) -> None:
         self.places = [find_column(source.schema, name, path) for name in table.columns]
-        known = coders_of(source, table.columns, declared=declared)
-        self._coders = {
-            name: LevelCoder(name, levels, known[name].about)
-            for name, levels in zip(table.columns, table.levels, strict=True)
-        }
+        known = dict(zip(table.columns, table.levels, strict=True))
+        self._coders = coders_of(source, table.columns, declared=declared, levels=known)
         self._sizes = [len(coder.labels) + 1 for coder in self._coders.values()]
         codes = table.codes.astype(np.int64)
         for place, levels in enumerate(table.levels):  # a missing value is the last label of its column, and here -1
@@ -452,5 +461,5 @@ class RowCells:
 
     def find(self, batch: Any) -> Array:
         """The cell of each row, -1 where the table has none."""
-        codes = [coder.codes(batch.column(name)) for name, coder in self._coders.items()]
-        return self._finder.find(joint_keys(codes, self._sizes, len(batch), first=MISSING))
+        codes = codes_of(self._coders, batch).values()
+        return self._finder.find(joint_keys([*codes], self._sizes, len(batch), first=MISSING))

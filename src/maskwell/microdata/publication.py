@@ -17,7 +17,7 @@ from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.core.verdicts import at_least, at_most
 from maskwell.engines.arrow_arrays import texts_array
-from maskwell.engines.cell_counts import part_of, write_cell_values
+from maskwell.engines.cell_counts import parts_of, write_cell_values
 from maskwell.engines.formula import read_formula
 from maskwell.engines.input_file import InputFile
 from maskwell.engines.row_sources import Progress, steps
@@ -220,7 +220,8 @@ def _drawn(
     for attempt in range(1, DRAWS + 1):
         rows = row_plan(assessed, source, key)
         done = write(rows)
-        tables = {one: part_of(one, done.tables) if moved & {*one} else assessed.tables[one] for one in counted}
+        tables = {one: assessed.tables[one] for one in counted}
+        tables |= parts_of([one for one in counted if moved & {*one}], done.tables)
         give_back_memory()
         file = written()
         members = released_members(assessed, tables, file)

@@ -16,11 +16,12 @@ import numpy as np
 from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.core.extras import require
+from maskwell.core.groups import MISSING_NUMBER, NumberedColumn
 from maskwell.core.verdicts import below as is_below
-from maskwell.engines.arrow_arrays import ANY, column_errors
+from maskwell.engines.arrow_arrays import ANY
 from maskwell.engines.cell_counts import RowCells
-from maskwell.engines.column_codes import MISSING_NUMBER, numbered_column
-from maskwell.engines.row_sources import find_column
+from maskwell.engines.column_codes import numbered_columns
+from maskwell.engines.row_sources import find_columns
 from maskwell.engines.rows import Rows
 from maskwell.microdata.risk.binomial_sums import expanded
 
@@ -180,7 +181,7 @@ def read_column_fit(
     kept = [(np.zeros(0, np.int32), np.zeros((0, len(columns)), np.uint8), np.zeros(0, bool))]
     with records.open_stored(table.columns) as source:
         finder = RowCells(source, str(records), table, declared=declared)
-        places = [find_column(source.schema, name, str(records), ANY) for name in columns]
+        places = find_columns(source.schema, columns, str(records), ANY)
         for batch in _even_batches(source.batches()):
             cells = finder.find(batch)
             learned = np.zeros(len(cells), bool)
@@ -217,12 +218,13 @@ class _Learner:
         self.counts = [[np.zeros((size, VALUES), np.int32) for size in self.labels.sizes] for _ in columns]
 
     def codes(self, columns: Sequence[Any], rows: Array) -> Array:
-        taken = require().array(rows)
-        codes = np.zeros((len(rows), len(columns)), np.uint8)
-        for place, (name, column) in enumerate(zip(self._columns, columns, strict=True)):
-            with column_errors(name):
-                codes[:, place] = self._coders[place].codes(column if len(rows) == len(column) else column.take(taken))
-        return codes
+        if len(rows) < len(columns[0]):
+            taken = require().array(rows)
+            columns = [column.take(taken) for column in columns]
+        pairs = [*zip(self._columns, columns, self._coders, strict=True)]
+        numbered = numbered_columns({name: column for name, column, coder in pairs if coder.by_number})
+        codes = [coder.codes(column, numbered.get(name)) for name, column, coder in pairs]
+        return np.stack(codes, axis=1)
 
     def add(self, cells: Array, values: Array) -> None:
         for one, size in enumerate(self.labels.sizes):
@@ -249,17 +251,22 @@ class _ValueCoder:
         self._edges: Real | None = None
         self._known: dict[int, int] = {int(MISSING_NUMBER): 0}
 
-    def codes(self, column: Any) -> Array:
-        if self._edges is not None:
+    @property
+    def by_number(self) -> bool:
+        """Whether values are told apart one by one, and not in classes."""
+        return self._edges is None
+
+    def codes(self, column: Any, numbered: NumberedColumn | None) -> Array:
+        if numbered is None:
             numbers = _as_numbers(column)
         else:
-            places, values = numbered_column(column)
+            places, values = numbered
             numbers = _as_numbers(column) if len(self._known) == 1 and len(values) > VALUES else None
             if numbers is None or np.isnan(numbers).all():
                 known = [self._known.setdefault(one, min(len(self._known), VALUES - 1)) for one in values.tolist()]
                 return np.array(known, dtype=np.uint8)[places]
             self._edges = np.unique(np.nanquantile(numbers, np.arange(1, CLASSES) / CLASSES))  # where classes begin
-        if numbers is None:  # a value is no number
+        if numbers is None or self._edges is None:  # a value is no number
             return np.full(len(column), VALUES - 1, np.uint8)
         return np.where(np.isnan(numbers), 0, 1 + np.searchsorted(self._edges, numbers)).astype(np.uint8)
 

@@ -13,7 +13,7 @@ import numpy as np
 from maskwell.core.arguments import Array
 from maskwell.core.extras import require
 from maskwell.core.labels import sorted_levels
-from maskwell.engines.arrow_arrays import first_used, has_values
+from maskwell.engines.arrow_arrays import columns_with_values, first_used
 from maskwell.engines.column_codes import ids_of
 from maskwell.engines.row_sources import Progress, find_column
 from maskwell.engines.rows import Rows
@@ -36,9 +36,9 @@ class ValueSurvey:
     """Looks at columns that are published as they are: which values they hold, and whether texts are numbers."""
 
     def __init__(self, names: Sequence[str], schema: Any) -> None:
-        listed = {name: has_values(schema.field(name).type) for name in names}
-        self._met: dict[str, dict[Hashable, None] | None] = {name: {} if listed[name] else None for name in names}
-        self._kinds: dict[str, str | None] = {name: None if listed[name] else OTHER for name in names}
+        listed = {*columns_with_values(schema)}
+        self._met: dict[str, dict[Hashable, None] | None] = {name: {} if name in listed else None for name in names}
+        self._kinds: dict[str, str | None] = {name: None if name in listed else OTHER for name in names}
         self._given: dict[str, dict[Hashable, None]] = {
             name: {} for name in names if getattr(schema.field(name).type, "ordered", False)
         }
