@@ -61,6 +61,11 @@ class ColumnFit:
         return [[_log_odds(counts, less=1) for counts in tables] for tables in self.counts]
 
     @cached_property
+    def _joined_odds(self) -> list[tuple[Real, Real]]:
+        """Both for each other column, the tables of all labels below each other."""
+        return [(np.concatenate(a), np.concatenate(b)) for a, b in zip(self.log_odds, self.of_others, strict=True)]
+
+    @cached_property
     def told(self) -> Real:
         """Shape (keys,): how much the other columns tell of each key, as the sum of their mutual information."""
         keys, rows = len(self.table.columns), max(1, int(self.counts[0][0].sum()))
@@ -73,12 +78,12 @@ class ColumnFit:
         moved = self.counted[records] & (self.cells[records] != cells)
         some, shown = records[moved], self.cells.copy()
         shown[records] = cells
-        counts = [[one.copy() for one in tables] for tables in self.counts]
-        for one in range(len(self.labels.sizes)):
-            before, after = (self.labels.codes[each[some], one] for each in (self.cells, shown))
-            for column, tables in enumerate(counts):
-                np.subtract.at(tables[one], (before, self.values[some, column]), 1)
-                np.add.at(tables[one], (after, self.values[some, column]), 1)
+        values = self.values[some]
+        before, after = self.labels.tallies(self.cells[some], values), self.labels.tallies(shown[some], values)
+        counts = [
+            [one + more for one, more in zip(*each, strict=True)] for each in zip(self.counts, after, strict=True)
+        ]
+        counts = [[one - less for one, less in zip(*each, strict=True)] for each in zip(counts, before, strict=True)]
         return replace(self, cells=shown, counts=counts)
 
     @cached_property
@@ -99,17 +104,13 @@ class ColumnFit:
         codes, own, values = self.labels.codes[cells], self.labels.codes[self.cells[records]], self.values[records]
         ways = self.labels.ways
         sums, itself = np.zeros((len(ways), len(cells), len(records))), np.zeros((own.shape[1], len(records)))
-        for column, tables in enumerate(self.log_odds):
-            of_cells = np.array([odds[codes[:, one]] for one, odds in enumerate(tables)])
-            sums += np.tensordot(ways, of_cells, 1)[:, :, values[:, column]]
-            for one, (odds, others) in enumerate(zip(tables, self.of_others[column], strict=True)):
-                at = own[:, one], values[:, column]
-                itself[one] += others[at] - odds[at]
-        for one, less in enumerate(itself):
-            same = np.where(codes[:, one, None] == own[None, :, one], less, 0.0)
-            for way in np.flatnonzero(ways[:, one]).tolist():
-                sums[way] += ways[way, one] * same
-        return sums
+        of_cells, of_own = (codes + self.labels.starts).T, (own + self.labels.starts).T
+        for column, (odds, others) in enumerate(self._joined_odds):
+            sums += np.tensordot(ways, odds[of_cells], 1)[:, :, values[:, column]]
+            at = of_own, values[:, column]
+            itself += others[at] - odds[at]
+        same = np.where(codes.T[:, :, None] == own.T[:, None, :], itself[:, None, :], 0.0)
+        return sums + np.tensordot(ways, same, 1)
 
     def fits_of_pairs(self, cells: Array, records: Array) -> Real:
         """Shape (ways, pairs): the same for one cell and one record at a time."""
@@ -151,11 +152,9 @@ class CellLabels:
     def of(cls, table: CellTable, columns: int) -> CellLabels:
         """Labels of the keys of a table, and of the pairs with fewest labels, as many as there is room for."""
         keys = len(table.columns)
-        found = [
-            (pair, *np.unique(table.codes[:, pair], axis=0, return_inverse=True))
-            for pair in combinations(range(keys), 2)
-        ]
-        found = sorted(found, key=lambda one: len(one[1])) if keys > 2 else []
+        joint = {(a, b): table.codes[:, a] * np.int64(table.sizes[b]) + table.codes[:, b] for a, b in _pairs(keys)}
+        found = [(pair, *np.unique(both, return_inverse=True)) for pair, both in joint.items()]
+        found = sorted(found, key=lambda one: len(one[1]))
         reached = np.cumsum([len(labels) for _, labels, _ in found]) * VALUES * max(1, columns)
         found = found[: int(np.searchsorted(reached, MOST_OF_PAIRS, side="right"))]
         ways = np.zeros((2 if found else 1, keys + len(found)))
@@ -165,6 +164,26 @@ class CellLabels:
             ways[1, pair] -= 1 / (keys - 1)
         codes = np.column_stack([table.codes, *(cell.reshape(-1) for _, _, cell in found)]).astype(np.int64)
         return cls(codes, (*map(len, table.levels), *(len(labels) for _, labels, _ in found)), ways.round(12))
+
+    @cached_property
+    def starts(self) -> Array:
+        """Where each of them begins, where all are below each other."""
+        return np.cumsum([0, *self.sizes[:-1]])
+
+    def tallies(self, cells: Array, values: Array) -> list[list[Array]]:
+        """By column of the values and by labels: how many records have both, shape (labels, values)."""
+        found = list[list[Array]]([] for _ in values.T)
+        for one, size in enumerate(self.sizes):
+            first = self.codes[cells, one] * VALUES
+            for column, tables in zip(values.T, found, strict=True):
+                counts = np.bincount(first + column, minlength=size * VALUES)
+                tables.append(counts.astype(np.int32).reshape(size, VALUES))
+        return found
+
+
+def _pairs(keys: int) -> list[tuple[int, int]]:
+    """Pairs of keys that log odds are learned of, where there are three keys or more."""
+    return [*combinations(range(keys), 2)] if keys > 2 else []
 
 
 def read_column_fit(
@@ -227,11 +246,9 @@ class _Learner:
         return np.stack(codes, axis=1)
 
     def add(self, cells: Array, values: Array) -> None:
-        for one, size in enumerate(self.labels.sizes):
-            first = self.labels.codes[cells, one] * VALUES
-            for column, counts in enumerate(self.counts):
-                added = np.bincount(first + values[:, column], minlength=size * VALUES)
-                counts[one] += added.astype(np.int32).reshape(size, VALUES)
+        for counts, added in zip(self.counts, self.labels.tallies(cells, values), strict=True):
+            for one, more in zip(counts, added, strict=True):
+                one += more
 
 
 def _log_odds(counts: Array, less: int = 0) -> Real:
