@@ -92,14 +92,8 @@ class FileColumn(NamedTuple):
     kind: str
 
 
-def file_columns(rows: Rows) -> list[FileColumn]:
-    """The columns of a file, or of a table in memory."""
-    with rows.open_stored([]) as source:
-        return columns_of(source.schema)
-
-
 def columns_of(schema: Any) -> list[FileColumn]:
-    """The columns of rows that are read already."""
+    """The columns of a file or a table, from its Arrow schema."""
     return [FileColumn(field.name, _kind(field.type)) for field in schema]
 
 

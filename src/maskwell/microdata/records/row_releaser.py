@@ -29,6 +29,7 @@ from maskwell.designs.sparse import Sparse
 from maskwell.engines.arrow_arrays import (
     ANY,
     SortedDictionary,
+    in_schema,
     without_traces,
 )
 from maskwell.engines.cell_counts import CellCounter, check_weights, coders_of, merged
@@ -223,7 +224,7 @@ class RowReleaser:
 
     def without_codes(self, batch: Any) -> Any:
         """A batch that was made so, as it is released."""
-        return batch if self.made is self.schema else _in_schema(batch.columns, self.schema)
+        return batch if self.made is self.schema else in_schema(batch, self.schema)
 
     def sorted_again(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Shuffled rows with sorted dictionaries: until then, what only later rows of the file had stood at the end."""
@@ -264,7 +265,8 @@ class RowReleaser:
             self._before[name] = joined[-1:]
         for name, column in self._labels.columns(after, batch).items():
             arrays[self._places[name]] = column
-        released = _in_schema([arrays[i] for i in self._kept], self.made)
+        kept = require().RecordBatch.from_arrays([arrays[i] for i in self._kept], self.schema.names)
+        released = in_schema(kept, self.made)
         weights = None
         if plan.weights is not None:
             weights = check_weights(batch.column(self._places[plan.weights]), plan.weights, self.rows)
@@ -281,12 +283,6 @@ class RowReleaser:
         """Check that all rows came."""
         for stage in self._stages:
             stage.draws.finish()
-
-
-def _in_schema(columns: Sequence[Any], schema: Any) -> Any:
-    pairs = zip(columns, schema, strict=True)
-    cast = [column if column.type == field.type else column.cast(field.type) for column, field in pairs]
-    return require().RecordBatch.from_arrays(cast, schema=schema)
 
 
 # After so many batches memory that is free is given back: the arrays of a batch leave gaps, more with every batch
