@@ -50,12 +50,12 @@ class ColumnFit:
     counts: Sequence[Sequence[Array]]
     counted: Array
 
-    @cached_property
+    @property
     def log_odds(self) -> list[list[Real]]:
         """For each other column and each of ``labels``, shape (labels, values)."""
         return [[_log_odds(counts) for counts in tables] for tables in self.counts]
 
-    @cached_property
+    @property
     def of_others(self) -> list[list[Real]]:
         """The same without one record that has both, so that what a record itself adds does not tell of it."""
         return [[_log_odds(counts, less=1) for counts in tables] for tables in self.counts]
@@ -69,8 +69,7 @@ class ColumnFit:
     def told(self) -> Real:
         """Shape (keys,): how much the other columns tell of each key, as the sum of their mutual information."""
         keys, rows = len(self.table.columns), max(1, int(self.counts[0][0].sum()))
-        both = zip(self.counts, self.log_odds, strict=True)
-        told = [[(counts[key] * odds[key]).sum() / rows for key in range(keys)] for counts, odds in both]
+        told = [[(one * _log_odds(one)).sum() / rows for one in tables[:keys]] for tables in self.counts]
         return np.asarray(np.sum(told, axis=0))
 
     def shown(self, records: Array, cells: Array) -> ColumnFit:
@@ -114,6 +113,11 @@ class ColumnFit:
 
     def fits_of_pairs(self, cells: Array, records: Array) -> Real:
         """Shape (ways, pairs): the same for one cell and one record at a time."""
+        starts = range(0, max(1, len(cells)), TOGETHER)
+        parts = [self._fits_of_pairs(cells[i : i + TOGETHER], records[i : i + TOGETHER]) for i in starts]
+        return np.concatenate(parts, axis=1)
+
+    def _fits_of_pairs(self, cells: Array, records: Array) -> Real:
         sums, values = np.zeros((len(self.labels.ways), len(cells))), self.values[records].T
         labels, owned = self.labels.codes[cells].T, self.labels.codes[self.cells[records]].T
         usual = [_usual(tables[0])[value] for tables, value in zip(self.counts, values, strict=True)]
@@ -152,18 +156,19 @@ class CellLabels:
     def of(cls, table: CellTable, columns: int) -> CellLabels:
         """Labels of the keys of a table, and of the pairs with fewest labels, as many as there is room for."""
         keys = len(table.columns)
-        joint = {(a, b): table.codes[:, a] * np.int64(table.sizes[b]) + table.codes[:, b] for a, b in _pairs(keys)}
-        found = [(pair, *np.unique(both, return_inverse=True)) for pair, both in joint.items()]
-        found = sorted(found, key=lambda one: len(one[1]))
-        reached = np.cumsum([len(labels) for _, labels, _ in found]) * VALUES * max(1, columns)
+        pairs = combinations(range(keys), 2) if keys > 2 else ()
+        joint = (((a, b), table.codes[:, a] * np.int64(table.sizes[b]) + table.codes[:, b]) for a, b in pairs)
+        found = [(pair, *_numbered(both)) for pair, both in joint]
+        found = sorted(found, key=lambda one: one[1])
+        reached = np.cumsum([size for _, size, _ in found]) * VALUES * max(1, columns)
         found = found[: int(np.searchsorted(reached, MOST_OF_PAIRS, side="right"))]
         ways = np.zeros((2 if found else 1, keys + len(found)))
         ways[0, :keys] = ways[-1, :keys] = 1.0
         for place, (pair, _, _) in enumerate(found):
             ways[1, keys + place] = 1 / (keys - 1)
             ways[1, pair] -= 1 / (keys - 1)
-        codes = np.column_stack([table.codes, *(cell.reshape(-1) for _, _, cell in found)]).astype(np.int64)
-        return cls(codes, (*map(len, table.levels), *(len(labels) for _, labels, _ in found)), ways.round(12))
+        codes = np.column_stack([table.codes, *(cell for _, _, cell in found)])
+        return cls(codes, (*map(len, table.levels), *(size for _, size, _ in found)), ways.round(12))
 
     @cached_property
     def starts(self) -> Array:
@@ -181,9 +186,10 @@ class CellLabels:
         return found
 
 
-def _pairs(keys: int) -> list[tuple[int, int]]:
-    """Pairs of keys that log odds are learned of, where there are three keys or more."""
-    return [*combinations(range(keys), 2)] if keys > 2 else []
+def _numbered(labels: Array) -> tuple[int, Array]:
+    """How many labels there are, and the number of each in their order."""
+    distinct, numbers = np.unique(labels, return_inverse=True)
+    return len(distinct), numbers.astype(np.int32)
 
 
 def read_column_fit(
