@@ -17,6 +17,7 @@ from maskwell.engines.rows import Rows
 from maskwell.microdata import true_file
 from maskwell.microdata.plans.recodes import check_labels_met
 from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.records.column_values import check_ids
 from maskwell.microdata.records.recoding import recoding_of
 from maskwell.microdata.records.unit_rows import UnitMembers, read_units
 from maskwell.microdata.release_values import PRIVATE, Assessment, Origin
@@ -51,12 +52,15 @@ def assess(
 ) -> Assessment:
     """What a plan would do to records that :func:`prepared` gave, with what their unchanged columns give away."""
     stored = [*dict.fromkeys(name for table in true_file.tables_of(plan) for name in table)]
-    with kept_rows(records, stored, partial(true_file.looked_at_again, plan)) as rows:
+    id_ = plan.id if origin.keyed is not None else None
+    with kept_rows(records, stored, partial(true_file.looked_at_again, plan, id_)) as rows:
 
         def count(columns: Sequence[str]) -> CellTable:
             return true_file.count_records(rows, plan, [(*columns,)])[(*columns,)]
 
         file = true_file.read_true_file(rows, plan, count, progress)
+        if id_ is not None:
+            check_ids(rows, id_)
         assessed = assess_counts(file, plan, earlier, origin=origin, count=count)
     recoding = recoding_of(records)
     if recoding is not None and (plan.recodes or plan.rules):

@@ -34,7 +34,7 @@ from maskwell.microdata.folder.receipt_contents import dumps, internal_receipt, 
 from maskwell.microdata.folder.release_metadata import INTERNAL, PUBLIC, signed_hashes, source_hashes
 from maskwell.microdata.kept_bounds import DRAWS, check_kept, is_kept_as_drawn
 from maskwell.microdata.plans.release_plan import ReleasePlan
-from maskwell.microdata.records.column_values import TEXT, check_ids, text_kind
+from maskwell.microdata.records.column_values import TEXT, text_kind
 from maskwell.microdata.records.row_releaser import RowPlan, RowsReleased, release_batches, release_rows, row_plan
 from maskwell.microdata.release_values import Assessment, Draw, Origin, Release, ReleasedColumn
 from maskwell.microdata.true_file import counted_tables, prepared
@@ -71,8 +71,6 @@ def release_into(
     check_kept(assessed)
     for stage in assessed.published:
         check_matrix(plan, stage)
-    if key is not None and plan.id is not None:
-        check_ids(path, plan.id)
     if book is not None:
         ledgers.check_not_cut(book, assessed, folder)
         assessed = with_earlier(assessed, book, path)

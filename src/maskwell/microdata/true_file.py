@@ -220,12 +220,12 @@ def prepared(records: Rows, plan: ReleasePlan) -> tuple[Rows, ReleasePlan]:
     return recoded(records, Recoding(plan.recodes, further, follow_order=kept)), plan
 
 
-def looked_at_again(plan: ReleasePlan, names: Sequence[str]) -> set[str]:
-    """Columns of a file that may be read again once it is counted; none where no other column is published."""
-    hidden = {*plan.randomized, *plan.unpublished}
-    if {*names} <= hidden and plan.unit is None:
-        return set()
-    return {*names} - hidden | {name for table in tables_of(plan) for name in table} | {plan.unit or ""}
+def looked_at_again(plan: ReleasePlan, id_: str | None, names: Sequence[str]) -> set[str]:
+    """Columns of a file that may be read again once it is counted: ids, units, and what is published unchanged."""
+    unchanged = {*names} - {*plan.randomized, *plan.unpublished}
+    named = {one for one in (id_, plan.unit) if one is not None}
+    counted = {name for table in tables_of(plan) for name in table} if unchanged or plan.unit is not None else set()
+    return unchanged | named | counted
 
 
 def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Progress | None = None) -> TrueFile:

@@ -50,20 +50,10 @@ class ColumnFit:
     counts: Sequence[Sequence[Array]]
     counted: Array
 
-    @property
-    def log_odds(self) -> list[list[Real]]:
-        """For each other column and each of ``labels``, shape (labels, values)."""
-        return [[_log_odds(counts) for counts in tables] for tables in self.counts]
-
-    @property
-    def of_others(self) -> list[list[Real]]:
-        """The same without one record that has both, so that what a record itself adds does not tell of it."""
-        return [[_log_odds(counts, less=1) for counts in tables] for tables in self.counts]
-
     @cached_property
-    def _joined_odds(self) -> list[tuple[Real, Real]]:
-        """Both for each other column, the tables of all labels below each other."""
-        return [(np.concatenate(a), np.concatenate(b)) for a, b in zip(self.log_odds, self.of_others, strict=True)]
+    def _odds(self) -> list[list[Real]]:
+        """By other column, log odds with the labels below each other; and without one record that has both, its own."""
+        return [[np.concatenate([_log_odds(one, less) for one in tables]) for less in (0, 1)] for tables in self.counts]
 
     @cached_property
     def told(self) -> Real:
@@ -104,7 +94,7 @@ class ColumnFit:
         ways = self.labels.ways
         sums, itself = np.zeros((len(ways), len(cells), len(records))), np.zeros((own.shape[1], len(records)))
         of_cells, of_own = (codes + self.labels.starts).T, (own + self.labels.starts).T
-        for column, (odds, others) in enumerate(self._joined_odds):
+        for column, (odds, others) in enumerate(self._odds):
             sums += np.tensordot(ways, odds[of_cells], 1)[:, :, values[:, column]]
             at = of_own, values[:, column]
             itself += others[at] - odds[at]

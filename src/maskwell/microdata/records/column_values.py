@@ -15,7 +15,7 @@ from maskwell.core.extras import require
 from maskwell.core.labels import sorted_levels
 from maskwell.engines.arrow_arrays import columns_with_values, first_used
 from maskwell.engines.column_codes import ids_of
-from maskwell.engines.row_sources import Progress, find_column
+from maskwell.engines.row_sources import find_column
 from maskwell.engines.rows import Rows
 from maskwell.errors import MissingValueError, ParameterError
 
@@ -112,11 +112,11 @@ def _kind(kind: Any) -> str:
     return next((name for name, kind_tests in tests.items() if any(test(kind) for test in kind_tests)), OTHER)
 
 
-def check_ids(path: str, name: str, progress: Progress | None = None) -> None:
+def check_ids(records: Rows, name: str) -> None:
     """Raise unless a column tells every record from every other: draws that are kept are found again by it."""
     numbers, texts, rows = list[Array](), set[Any](), 0
-    with Rows.of(path).open_stored([]) as source:
-        place = find_column(source.schema, name, path)
+    with records.open_stored([]) as source:
+        place = find_column(source.schema, name, records)
         for batch in source.batches([place]):
             column = batch.column(0)
             if column.null_count:
@@ -127,8 +127,6 @@ def check_ids(path: str, name: str, progress: Progress | None = None) -> None:
             else:
                 texts.update(values.tolist())
             rows += len(batch)
-            if progress is not None:
-                progress(rows, source.done())
     distinct = len(np.unique(np.concatenate(numbers))) if numbers else len(texts)
     if distinct < rows:
         raise ParameterError("column-has-different-ids-for-records", distinct=distinct, rows=rows, column=name)
