@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -319,3 +319,36 @@ def _sorted_numbers(keys: Array) -> tuple[Array, int]:
 
 def _split_like(keys: Array, parts: Sequence[Array]) -> list[Array]:
     return np.split(keys, np.cumsum([len(part) for part in parts])[:-1])
+
+
+MISSING_NUMBER = np.uint64(0x9E3779B97F4A7C15)  # the number of a missing value
+
+
+class NumberedColumn(NamedTuple):
+    """A column of a batch: for each row a place in ``numbers``, which stand for the values; the last for none."""
+
+    places: Array
+    numbers: Array
+
+
+def mixed(numbers: Array) -> Array:
+    """Numbers of 64 bits spread over all of them, one to one."""
+    with np.errstate(over="ignore"):
+        spread = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        spread = (spread ^ (spread >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: Array = spread ^ (spread >> np.uint64(31))
+    return mixed
+
+
+def joined_columns(first: NumberedColumn, second: NumberedColumn) -> NumberedColumn:
+    """Two columns as one."""
+    size = len(second.numbers)
+    codes, possible = first.places * size + second.places, len(first.numbers) * size
+    if possible <= len(codes):
+        there = np.bincount(codes, minlength=possible) > 0
+        cells, places = np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
+    else:
+        cells, places = np.unique(codes, return_inverse=True)
+    a, b = np.divmod(cells, size)
+    numbers = mixed(first.numbers[a] + np.uint64(3) * mixed(second.numbers[b]))
+    return NumberedColumn(places.astype(np.int64), np.append(numbers, MISSING_NUMBER))

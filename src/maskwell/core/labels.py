@@ -174,7 +174,7 @@ def to_json(label: Any) -> Any:
     if isinstance(label, float):
         return {"float": repr(float(label))}  # one text in every language: browsers write 1.0 as 1, and 1e16 in full
     if isinstance(label, tuple):
-        return {"tuple": [to_json(part) for part in label]}
+        return {"tuple": [part if type(part) is str else to_json(part) for part in label]}
     if isinstance(label, date):
         tag = "datetime" if isinstance(label, datetime) else "date"
         form = {tag: label.isoformat()}

@@ -94,6 +94,11 @@ def _json(note: bytes) -> Any:
         return None
 
 
+def tells_designs(schema: Any) -> bool:
+    """Whether the metadata of some column tell which design made it."""
+    return any(describe(field) is not None for field in schema)
+
+
 def is_private(field: Any) -> bool:
     """Whether a column does not say that its reports were drawn from a seed."""
     return (describe(field) or {}).get("private") is not False
@@ -445,6 +450,11 @@ def has_values(kind: Any) -> bool:
         types.is_integer(kind) or types.is_floating(kind) or types.is_decimal128(kind) or types.is_decimal256(kind)
     )
     return bool(texts or numbers or temporal or types.is_boolean(kind) or types.is_null(kind))
+
+
+def columns_with_values(schema: Any) -> list[str]:
+    """Names of the columns that hold texts, numbers and the like."""
+    return [field.name for field in schema if has_values(field.type)]
 
 
 @contextmanager

@@ -17,10 +17,10 @@ from maskwell.core.groups import LARGEST_KEY, KeyFinder, joint_keys, possible_ce
 from maskwell.core.labels import sorted_levels
 from maskwell.core.phrases import shorten
 from maskwell.designs.coded import tally_codes
-from maskwell.engines.arrow_arrays import ANY, has_values, require
-from maskwell.engines.column_codes import MISSING, LevelCoder, numbers_of
+from maskwell.engines.arrow_arrays import ANY, columns_with_values, require
+from maskwell.engines.column_codes import MISSING, LevelCoder, codes_of, numbers_of
 from maskwell.engines.labelled_columns import Labels
-from maskwell.engines.row_sources import Progress, RowPass, Source, find_column, open_sink
+from maskwell.engines.row_sources import Progress, RowPass, Source, find_columns, open_sink
 from maskwell.engines.rows import Part, Rows
 from maskwell.errors import CountsError, DataFileError, InputError, TooLargeError
 
@@ -86,8 +86,7 @@ class _CountingCells:
 
     def columns(self, schema: Any) -> list[str]:
         names = [*_names_in(self.tables), *([] if self.weights is None else [self.weights])]
-        for name in names:
-            find_column(schema, name, self.where)
+        find_columns(schema, names, self.where)
         return [*dict.fromkeys([*names, *([] if self.beside is None else self.beside.names)])]
 
     def __call__(self, source: Source, first_row: int | None, progress: Progress | None) -> Part[list[CellTable]]:
@@ -115,7 +114,7 @@ def count_rows(
 def count_columns(rows: Rows, *, progress: Progress | None = None) -> list[CellTable]:
     """Count every column alone, but for lists and the like; of very many labels only the first ones are told apart."""
     with rows.open_stored([]) as source:
-        names = [field.name for field in source.schema if has_values(field.type)]
+        names = columns_with_values(source.schema)
         twice = [name for name, times in Counter(source.schema.names).items() if times > 1]
         if twice:
             raise DataFileError("has-two-columns-named-rename", rows=rows, twice=twice[0], path=str(rows))
@@ -151,6 +150,11 @@ def merged(tables: Sequence[Sequence[str]], sizes: Mapping[str, int]) -> list[tu
     return larger
 
 
+def parts_of(tables: Iterable[Sequence[str]], counted: Sequence[CellTable]) -> dict[tuple[str, ...], CellTable]:
+    """Some tables from those that contain them."""
+    return {(*table,): part_of(table, counted) for table in tables}
+
+
 def part_of(table: Sequence[str], counted: Sequence[CellTable]) -> CellTable:
     """A table from the smallest of those that contain it."""
     holders = [one for one in counted if {*table} <= {*one.columns}]
@@ -158,12 +162,19 @@ def part_of(table: Sequence[str], counted: Sequence[CellTable]) -> CellTable:
     return smallest if smallest.columns == tuple(table) else smallest.project(table)
 
 
-def coders_of(source: Source, names: Sequence[str], *, declared: bool = True) -> dict[str, LevelCoder]:
-    """A coder for each column, which knows what the file says about it."""
+def coders_of(
+    source: Source,
+    names: Sequence[str],
+    *,
+    declared: bool = True,
+    levels: Mapping[str, Sequence[Any]] | None = None,
+) -> dict[str, LevelCoder]:
+    """A coder for each column, which knows what the file says about it, and its ``levels`` where they are given."""
     about = source.style.columns if isinstance(source.style, Labels) else {}
     if not declared:
         about = {name: replace(labels, missing=()) for name, labels in about.items()}
-    return {name: LevelCoder(name, about=about.get(name)) for name in names}
+    levels = {} if levels is None else levels
+    return {name: LevelCoder(name, levels.get(name), about.get(name)) for name in names}
 
 
 def check_weights(column: Any, name: str, row: int) -> Real:
@@ -183,27 +194,21 @@ class _TableCounter:
         self._coders = coders_of(source, _names_in(asked.tables), declared=asked.declared)
         for coder in self._coders.values():
             coder.most = asked.most
-        schema, weights, followed = source.schema, asked.weights, () if asked.beside is None else asked.beside.names
-        positions = {name: find_column(schema, name, asked.where, ANY) for name in followed}
-        positions.update({name: find_column(schema, name, asked.where) for name in self._coders})
-        if weights is not None:
-            positions[weights] = find_column(schema, weights, asked.where)
-        self.only = sorted(set(positions.values()))
-        place_of = {position: place for place, position in enumerate(self.only)}
-        self._places = {name: place_of[position] for name, position in positions.items()}
+        names = [*self._coders, *([] if asked.weights is None else [asked.weights])]
+        followed = find_columns(source.schema, () if asked.beside is None else asked.beside.names, asked.where, ANY)
+        self.only = sorted({*followed, *find_columns(source.schema, names, asked.where)})
         self._tables = [tuple(table) for table in asked.tables]
-        self._weights, self._beside, self._instead = weights, asked.beside, asked.instead
+        self._weights, self._beside, self._instead = asked.weights, asked.beside, asked.instead
         self._counters: list[CellCounter] | None = None
 
     def add(self, batch: Any, row: int) -> None:
-        codes = {name: coder.codes(batch.column(self._places[name])) for name, coder in self._coders.items()}
-        weights = None
+        codes, weights = codes_of(self._coders, batch), None
         if self._weights is not None:
-            weights = check_weights(batch.column(self._places[self._weights]), self._weights, row)
+            weights = check_weights(batch.column(self._weights), self._weights, row)
         for counter in self._ready():
             counter.add(codes, len(batch), weights)
         if self._beside is not None and len(batch):
-            self._beside.add({name: batch.column(self._places[name]) for name in self._beside.names}, codes)
+            self._beside.add({name: batch.column(name) for name in self._beside.names}, codes)
 
     def _ready(self) -> list[CellCounter]:
         """The counters, made when rows have shown how many labels there are; tables too large give way to smaller."""
@@ -410,8 +415,7 @@ class _CellLookup:
     where: str
 
     def columns(self, schema: Any) -> list[str]:
-        for name in self.table.columns:
-            find_column(schema, name, self.where)
+        find_columns(schema, self.table.columns, self.where)
         return [*self.table.columns]
 
     def __call__(self, source: Source, first_row: int | None, progress: Progress | None) -> Part[Array]:
@@ -425,12 +429,9 @@ class RowCells:
     """Finds the cell of a table that each row of an open source lies in; ``places`` are the columns that it needs."""
 
     def __init__(self, source: Source, path: str, table: CellTable, *, declared: bool = True) -> None:
-        self.places = [find_column(source.schema, name, path) for name in table.columns]
-        known = coders_of(source, table.columns, declared=declared)
-        self._coders = {
-            name: LevelCoder(name, levels, known[name].about)
-            for name, levels in zip(table.columns, table.levels, strict=True)
-        }
+        self.places = find_columns(source.schema, table.columns, path)
+        known = dict(zip(table.columns, table.levels, strict=True))
+        self._coders = coders_of(source, table.columns, declared=declared, levels=known)
         self._sizes = [len(coder.labels) + 1 for coder in self._coders.values()]
         codes = table.codes.astype(np.int64)
         for place, levels in enumerate(table.levels):  # a missing value is the last label of its column, and here -1
@@ -440,5 +441,5 @@ class RowCells:
 
     def find(self, batch: Any) -> Array:
         """The cell of each row, -1 where the table has none."""
-        codes = [coder.codes(batch.column(name)) for name, coder in self._coders.items()]
-        return self._finder.find(joint_keys(codes, self._sizes, len(batch), first=MISSING))
+        codes = codes_of(self._coders, batch).values()
+        return self._finder.find(joint_keys([*codes], self._sizes, len(batch), first=MISSING))

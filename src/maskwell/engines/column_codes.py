@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.categories import Categories, Encoded
-from maskwell.core.groups import joint_keys
+from maskwell.core.groups import MISSING_NUMBER, NumberedColumn, joint_keys, mixed
 from maskwell.core.groups import separate_codes as separate_keys
 from maskwell.core.phrases import HINT, in_language, listed, option, shorten, shown_values
 from maskwell.engines.arrow_arrays import column_errors, missing_rows, numbers_in_memory, require
@@ -31,7 +31,6 @@ _EMPTY_CELLS = (
 MOST_LEVELS = 10**5  # labels that a column may have to count as a category
 MISSING = -1  # the code of a row without a value
 UNKNOWN = -2  # the code of a value that is none of those that were given
-MISSING_NUMBER = np.uint64(0x9E3779B97F4A7C15)  # the number of a missing value
 
 Label = Hashable
 
@@ -301,6 +300,11 @@ class LevelCoder:
         return len(self.labels) - 1
 
 
+def codes_of(coders: Mapping[str, LevelCoder], batch: Any) -> dict[str, Array]:
+    """Codes of the next rows, by column."""
+    return {name: coder.codes(batch.column(name)) for name, coder in coders.items()}
+
+
 def too_many_levels(column: str, count: int) -> TooLargeError:
     """The error for a column that is no category."""
     return TooLargeError(
@@ -314,11 +318,13 @@ def _words() -> Array:
     return chance.integers(0, 1 << 63, 1 << 10, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
 
 
-class NumberedColumn(NamedTuple):
-    """A column of a batch: for each row a place in ``numbers``, which stand for the values; the last for none."""
-
-    places: Array
-    numbers: Array
+def numbered_columns(columns: Mapping[str, Any]) -> dict[str, NumberedColumn]:
+    """Columns of any type as numbers, by their names."""
+    numbered = {}
+    for name, column in columns.items():
+        with column_errors(name):
+            numbered[name] = numbered_column(column)
+    return numbered
 
 
 def numbered_column(column: Any) -> NumberedColumn:
@@ -347,24 +353,15 @@ def _numbers(values: Any) -> Array:
         values = values.cast(arrow.int32() if kind.bit_width == 32 else arrow.int64())
         kind = values.type
     if types.is_integer(kind) or types.is_boolean(kind):
-        return _mixed(numbers_in_memory(values.cast(arrow.int64(), safe=False).fill_null(0)).view(np.uint64))
+        return mixed(numbers_in_memory(values.cast(arrow.int64(), safe=False).fill_null(0)).view(np.uint64))
     if types.is_floating(kind):
         real = numbers_in_memory(values.cast(arrow.float64()).fill_null(0.0)) + 0.0
-        return _mixed(real.view(np.uint64))
+        return mixed(real.view(np.uint64))
     if "binary" in str(kind):  # of any length, or of one length as UUIDs are: bytes that need not be a text
         values = values.cast(arrow.binary())
     elif not (types.is_string(kind) or types.is_large_string(kind)):
         values = values.cast(arrow.string())
     return _text_numbers(values.cast(arrow.large_binary()))
-
-
-def _mixed(numbers: Array) -> Array:
-    """Numbers of 64 bits spread over all of them, one to one."""
-    with np.errstate(over="ignore"):
-        spread = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        spread = (spread ^ (spread >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: Array = spread ^ (spread >> np.uint64(31))
-    return mixed
 
 
 def _text_numbers(values: Any) -> Array:
@@ -379,21 +376,7 @@ def _text_numbers(values: Any) -> Array:
     words = _words()
     factors = words[place % len(words)] + (place // len(words)).astype(np.uint64) * np.uint64(2)
     sums = np.append(np.uint64(0), np.cumsum((signs.astype(np.uint64) + np.uint64(1)) * factors, dtype=np.uint64))
-    return _mixed(sums[ends[1:] - ends[0]] - sums[ends[:-1] - ends[0]] + lengths.astype(np.uint64))
-
-
-def joined_columns(first: NumberedColumn, second: NumberedColumn) -> NumberedColumn:
-    """Two columns as one."""
-    size = len(second.numbers)
-    codes, possible = first.places * size + second.places, len(first.numbers) * size
-    if possible <= len(codes):
-        there = np.bincount(codes, minlength=possible) > 0
-        cells, places = np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
-    else:
-        cells, places = np.unique(codes, return_inverse=True)
-    a, b = np.divmod(cells, size)
-    numbers = _mixed(first.numbers[a] + np.uint64(3) * _mixed(second.numbers[b]))
-    return NumberedColumn(places.astype(np.int64), np.append(numbers, MISSING_NUMBER))
+    return mixed(sums[ends[1:] - ends[0]] - sums[ends[:-1] - ends[0]] + lengths.astype(np.uint64))
 
 
 LARGEST = 2.0**53

@@ -9,7 +9,7 @@ import difflib
 import glob
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -339,6 +339,11 @@ def find_column(schema: Any, name: str, path: object, use: str = VALUES) -> int:
         raise no_column(schema.names, name, str(path))
     check_column_type(schema.field(positions[0]), use)
     return int(positions[0])
+
+
+def find_columns(schema: Any, names: Iterable[str], path: object, use: str = VALUES) -> list[int]:
+    """The positions of several columns."""
+    return [find_column(schema, name, path, use) for name in names]
 
 
 def no_column(names: Sequence[str], name: str, where: str) -> DataFileError:

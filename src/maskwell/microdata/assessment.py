@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 
 from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.freed_memory import give_back_memory
 from maskwell.core.verdicts import at_most
+from maskwell.engines.kept_rows import kept_rows
 from maskwell.engines.row_sources import Progress
 from maskwell.engines.rows import Rows
 from maskwell.microdata import true_file
 from maskwell.microdata.plans.recodes import check_labels_met
 from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.records.column_values import check_ids
 from maskwell.microdata.records.recoding import recoding_of
 from maskwell.microdata.records.unit_rows import UnitMembers, read_units
 from maskwell.microdata.release_values import PRIVATE, Assessment, Origin
@@ -49,12 +51,17 @@ def assess(
     origin: Origin = PRIVATE,
 ) -> Assessment:
     """What a plan would do to records that :func:`prepared` gave, with what their unchanged columns give away."""
+    stored = [*dict.fromkeys(name for table in true_file.tables_of(plan) for name in table)]
+    id_ = plan.id if origin.keyed is not None else None
+    with kept_rows(records, stored, partial(true_file.looked_at_again, plan, id_)) as rows:
 
-    def count(columns: Sequence[str]) -> CellTable:
-        return true_file.count_records(records, plan, [(*columns,)])[(*columns,)]
+        def count(columns: Sequence[str]) -> CellTable:
+            return true_file.count_records(rows, plan, [(*columns,)])[(*columns,)]
 
-    file = true_file.read_true_file(records, plan, count, progress)
-    assessed = assess_counts(file, plan, earlier, origin=origin, count=count)
+        file = true_file.read_true_file(rows, plan, count, progress)
+        if id_ is not None:
+            check_ids(rows, id_)
+        assessed = assess_counts(file, plan, earlier, origin=origin, count=count)
     recoding = recoding_of(records)
     if recoding is not None and (plan.recodes or plan.rules):
         check_labels_met(plan, recoding)

@@ -17,7 +17,7 @@ from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import SECURE, RandomSource, check_source
 from maskwell.core.verdicts import at_least, at_most
 from maskwell.engines.arrow_arrays import texts_array
-from maskwell.engines.cell_counts import part_of, write_cell_values
+from maskwell.engines.cell_counts import parts_of, write_cell_values
 from maskwell.engines.formula import read_formula
 from maskwell.engines.input_file import InputFile
 from maskwell.engines.row_sources import Progress, steps
@@ -34,7 +34,7 @@ from maskwell.microdata.folder.receipt_contents import dumps, internal_receipt, 
 from maskwell.microdata.folder.release_metadata import INTERNAL, PUBLIC, signed_hashes, source_hashes
 from maskwell.microdata.kept_bounds import DRAWS, check_kept, is_kept_as_drawn
 from maskwell.microdata.plans.release_plan import ReleasePlan
-from maskwell.microdata.records.column_values import TEXT, check_ids, file_columns, text_kind
+from maskwell.microdata.records.column_values import TEXT, text_kind
 from maskwell.microdata.records.row_releaser import RowPlan, RowsReleased, release_batches, release_rows, row_plan
 from maskwell.microdata.release_values import Assessment, Draw, Origin, Release, ReleasedColumn
 from maskwell.microdata.true_file import counted_tables, prepared
@@ -71,8 +71,6 @@ def release_into(
     check_kept(assessed)
     for stage in assessed.published:
         check_matrix(plan, stage)
-    if key is not None and plan.id is not None:
-        check_ids(path, plan.id)
     if book is not None:
         ledgers.check_not_cut(book, assessed, folder)
         assessed = with_earlier(assessed, book, path)
@@ -199,7 +197,8 @@ def _drawn(
     for attempt in range(1, DRAWS + 1):
         rows = row_plan(assessed, source, key)
         done = write(rows)
-        tables = {one: part_of(one, done.tables) if moved & {*one} else assessed.tables[one] for one in counted}
+        tables = {one: assessed.tables[one] for one in counted}
+        tables |= parts_of([one for one in counted if moved & {*one}], done.tables)
         give_back_memory()
         file = written()
         members = released_members(assessed, tables, file)
@@ -212,7 +211,7 @@ def _drawn(
     described: dict[str, Any] = {}
     if path is not None:
         utility = _with_regressions(assessed, utility, path, InputFile.of(str(file), done.form))
-        columns = [*_columns(path, rows, done)]
+        columns = [*_columns(rows, done)]
         described = {"columns": columns, "labels": done.labels, "lost": done.lost, "form": done.form}
     return Draw(
         assessment=assessed,
@@ -227,11 +226,9 @@ def _drawn(
     )
 
 
-def _columns(path: str, rows: RowPlan, done: RowsReleased) -> Iterator[ReleasedColumn]:
+def _columns(rows: RowPlan, done: RowsReleased) -> Iterator[ReleasedColumn]:
     """The columns of the released file, with all labels; columns of texts that are numbers throughout are called so."""
-    kinds = {column.name: column.kind for column in file_columns(Rows.of(path))}
-    for name in done.names:
-        kind = kinds[name]
+    for name, kind in done.columns:
         if name in rows.levels:
             labels = tuple(rows.levels[name])
             of_text = text_kind(texts_array([one for one in labels if one is not None])) if kind == TEXT else None

@@ -21,7 +21,6 @@ from maskwell.microdata.plans.protection import UNIT
 from maskwell.microdata.plans.recodes import narrowed
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.records.column_fit import MOST_KEPT, ColumnFit, read_column_fit
-from maskwell.microdata.records.column_values import file_columns
 from maskwell.microdata.records.recoding import Recoding, recoded, recoding_of
 from maskwell.microdata.records.unit_rows import UnitMembers, read_units
 from maskwell.microdata.risk.joined_columns import SMALL
@@ -210,22 +209,29 @@ def prepared(records: Rows, plan: ReleasePlan) -> tuple[Rows, ReleasePlan]:
     """The records recoded as a plan says, with the further columns that its rules ask; and the plan in their codes."""
     if records.read_once:
         raise ParameterError("a-release-reads-the-file-twice")
-    names = [column.name for column in file_columns(records)]
-    plan.check(names)
-    kept = plan.order == "kept"
-    rows = recoded(records, Recoding(plan.recodes, follow_order=kept)) if plan.recodes else records
-    with rows.open_stored([]) as source:
-        plan = plan.in_codes(source.style)
-    if not any(isinstance(rule, Rule) for rule in plan.rules):
-        return rows, plan
-    plan, further = narrowed(plan, names)
+    kept, further = plan.order == "kept", None
+    with records.open_stored([]) as source:
+        names = source.schema.names
+        plan.check(names)
+        recoding = Recoding(plan.recodes, follow_order=kept)
+        plan = plan.in_codes(recoding(source, str(records)).style)
+    if any(isinstance(rule, Rule) for rule in plan.rules):
+        plan, further = narrowed(plan, names)
     return recoded(records, Recoding(plan.recodes, further, follow_order=kept)), plan
+
+
+def looked_at_again(plan: ReleasePlan, id_: str | None, names: Sequence[str]) -> set[str]:
+    """Columns of a file that may be read again once it is counted: ids, units, and what is published unchanged."""
+    unchanged = {*names} - {*plan.randomized, *plan.unpublished}
+    named = {one for one in (id_, plan.unit) if one is not None}
+    counted = {name for table in tables_of(plan) for name in table} if unchanged or plan.unit is not None else set()
+    return unchanged | named | counted
 
 
 def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Progress | None = None) -> TrueFile:
     """Count records that :func:`prepared` gave; ``count`` counts them once more, in a table that is found to matter."""
     recoding = recoding_of(records) if plan.recodes or plan.rules else None
-    names = [column.name for column in file_columns(records)]
+    names = records.schema.names
     beside = dependence_counter(plan, [name for name in names if recoding is None or name not in recoding.further])
     tables = count_records(records, plan, tables_of(plan), progress, beside)
     sizes = _sizes(records, plan, tables)

@@ -36,7 +36,6 @@ from maskwell.microdata.plans.plan_drafts import INVERSE_FREQUENCY, MATCH, MIXIN
 from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan, load_plan, read_plan
 from maskwell.microdata.publication import ReleasedTable, release_into, release_table, with_earlier
-from maskwell.microdata.records.column_values import file_columns
 from maskwell.microdata.release_values import Assessment, Origin, Release
 from maskwell.microdata.risk.intruders import ALL_COLUMNS, ANY_LOOK
 from maskwell.microdata.side_channels import dependence_counter, following_columns, side_channels, unit_guess
@@ -284,7 +283,7 @@ def first_plan(
     tables = count_columns(path, progress=here)
     names = [table.columns[0] for table in tables]
     known = {*names}
-    others = [column.name for column in file_columns(path) if column.name not in known]
+    others = [name for name in path.schema.names if name not in known]
     telling: dict[str, str] = {}
     unique: list[str] = []
     unit: tuple[str, str] | None = None

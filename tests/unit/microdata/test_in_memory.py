@@ -13,6 +13,7 @@ from tests.support.quiet import refused
 import maskwell as mw
 from maskwell import Release, ReleasePlan, SeededRandom
 from maskwell.designs.sampler import forget_tables
+from maskwell.engines.input_file import InputFile
 from maskwell.errors import (
     DataFileError,
     EditRuleError,
@@ -171,3 +172,65 @@ def test_a_kept_or_random_order_tells_and_weights_may_differ_for_every_record() 
 )
 def test_tables_that_cannot_be_released_are_refused(data: Any, error: type[Exception]) -> None:
     refused(error, "", release_table, data, plan_of())
+
+
+def test_tables_of_draws_make_room_when_the_records_are_drawn() -> None:
+    """They would be a tenth of the memory of a large release; made again, they draw the same."""
+    (stage,) = release_table(PEOPLE, plan_of(accept="y")).release.stages
+    assert "_table" not in vars(stage.design)
+    codes = np.arange(3).repeat(100)
+    first = stage.design.sample(codes, random=SeededRandom(1)).data
+    assert "_table" in vars(stage.design)
+    forget_tables(stage.design)
+    assert "_table" not in vars(stage.design)
+    assert (stage.design.sample(codes, random=SeededRandom(1)).data == first).all()
+
+
+class Passes:
+    """A view of a file that counts how often it is opened and how often its rows pass."""
+
+    opened = passed = 0
+
+    def __call__(self, source: Any, path: str) -> Any:
+        self.opened += 1
+        batches = source.batches
+
+        def counted(only: Any = None) -> Any:
+            self.passed += 1
+            yield from batches(only)
+
+        source.batches = counted
+        return source
+
+
+def test_the_rows_of_a_file_pass_twice_whatever_is_weighed_of_them(tmp_path: Path) -> None:
+    """Households, a column that follows from a key and one that restores a target are all looked at again."""
+    random = np.random.default_rng(4)
+    hid = np.sort(random.integers(0, 700, 2_000))
+    job = (random.random(2_000) ** 4 * 60).astype(int)
+    people = {
+        "hid": [f"h{one}" for one in hid],
+        "region": random.choice(["north", "south"], 700)[hid],
+        "job": [f"j{one:02}" for one in job],
+        "sector": [f"s{one // 10}" for one in job],
+        "income": random.integers(0, 90, 700)[hid],
+        "weight": random.normal(70, 9, 2_000).round(),
+    }
+    path = tmp_path / "people.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([people, *zip(*people.values(), strict=True)])
+    release = {"keys": ["region", "job"], "unit": "hid", "drop": ["hid"], "demonstration": True}
+    protect = {"variables": ["job"], "within": ["region"], "method": "method1", "theta": "0.5"}
+    accept = {"accept": ["income", "weight"]}
+    asked = ReleasePlan.from_dict({"release": release | accept, "protect": [protect]})
+    passes = Passes()
+    done = release_into(InputFile.of(str(path), view=passes), asked, str(tmp_path / "out"), random=SeededRandom(1))
+    assert (passes.passed, passes.opened) == (2, 3), "the plan looks at the names first"
+    assert (done.file.seen, done.file.members is not None, [*done.file.fits]) == (
+        ("sector",),
+        True,
+        [("region", "job")],
+    )
+    in_memory = release_table(people, asked, random=SeededRandom(1)).release
+    assert in_memory.assessment.risk.to_dict() == done.assessment.risk.to_dict()
+    assert (in_memory.joined, in_memory.side_channels) == (done.joined, done.side_channels)

@@ -367,7 +367,7 @@ def numbered(design: CodedDesign) -> CodedDesign:
 
 def labels_json(states: Sequence[State]) -> list[list[Any]]:
     """Labels of states; a missing value is ``null``."""
-    return [[label_json(label) for label in state] for state in states]
+    return [[label if type(label) is str else label_json(label) for label in state] for state in states]
 
 
 def label_json(label: Hashable) -> Any:

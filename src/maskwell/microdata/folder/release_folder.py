@@ -20,8 +20,8 @@ from maskwell.core.atomic import allowed_mode, name_folder, partial_folder
 from maskwell.core.documents import json_form
 from maskwell.core.labels import texts
 from maskwell.core.phrases import in_json, shorten
-from maskwell.engines.arrow_arrays import describe
-from maskwell.engines.column_codes import numbered_column
+from maskwell.engines.arrow_arrays import tells_designs
+from maskwell.engines.column_codes import numbered_columns
 from maskwell.engines.input_file import InputFile
 from maskwell.engines.row_sources import open_source
 from maskwell.errors import DataFileError, LabelError, PublishError
@@ -203,7 +203,7 @@ def _check_traces(schema: Any, release: AnyRelease, file: str, secrets: Sequence
         raise _leak(file, "its metadata name a column that the plan keeps back", "write the file without metadata")
     if any(secret in text.lower() for secret in secrets for text in texts):
         raise _leak(file, "its metadata hold a secret", "write the file without metadata")
-    if any(describe(field) is not None for field in schema):
+    if tells_designs(schema):
         raise _leak(file, "its metadata tell the design of a column", "write the file without metadata")
 
 
@@ -229,13 +229,12 @@ def _check_identifiers(source: Any, release: AnyRelease) -> None:
     known = {*release.variables, *plan.keys, *plan.accept}
     names = source.schema.names
     places = [place for place, name in enumerate(names) if name not in known]
-    counters = {place: ValueCounter(max(FEWEST_CELLS, CELLS // len(places))) for place in places}
+    counters = {names[place]: ValueCounter(max(FEWEST_CELLS, CELLS // len(places))) for place in places}
     for batch in source.batches(places) if places else ():
         one = {"": LabelCodes(np.zeros(len(batch), np.int64), 1)}
-        for column, counter in zip(batch.columns, counters.values(), strict=True):
-            counter.add(numbered_column(column), one)
-    for place, counter in counters.items():
-        name = names[place]
+        for name, column in numbered_columns(dict(zip(counters, batch.columns, strict=True))).items():
+            counters[name].add(column, one)
+    for name, counter in counters.items():
         if identifies(plan, counter.facts(name)):
             raise PublishError(
                 "column-tells-the-records-apart-which", name=shorten(name), dumps=json.dumps(name), column=name

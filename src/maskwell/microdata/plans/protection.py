@@ -154,6 +154,14 @@ class Protection(Drawing, Randomization):
         return self.how.options
 
     @property
+    def made_by(self) -> str:
+        """How its matrix is made: the method in words, with its numbers."""
+        numbers = [f"{name} = {to_decimal(x)}" for name, x in self.options.items() if isinstance(x, Fraction)]
+        numbers += [f"{name} = {x}" for name, x in self.bounds.to_dict().items() if isinstance(x, str)]
+        brackets = f" ({', '.join(numbers)})" if numbers else ""
+        return f"{self.method}{brackets}: {self.how.summary}"
+
+    @property
     def base(self) -> CountMethod | GivenMethod:
         """The method that makes the matrix: that of the flows, for a swap."""
         return cast("CountMethod | GivenMethod", self.how.maker)

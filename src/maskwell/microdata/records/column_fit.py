@@ -16,11 +16,12 @@ import numpy as np
 from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.core.extras import require
+from maskwell.core.groups import MISSING_NUMBER, NumberedColumn
 from maskwell.core.verdicts import below as is_below
-from maskwell.engines.arrow_arrays import ANY, column_errors
+from maskwell.engines.arrow_arrays import ANY
 from maskwell.engines.cell_counts import RowCells
-from maskwell.engines.column_codes import MISSING_NUMBER, numbered_column
-from maskwell.engines.row_sources import find_column
+from maskwell.engines.column_codes import numbered_columns
+from maskwell.engines.row_sources import find_columns
 from maskwell.engines.rows import Rows
 from maskwell.microdata.risk.binomial_sums import expanded
 
@@ -50,21 +51,15 @@ class ColumnFit:
     counted: Array
 
     @cached_property
-    def log_odds(self) -> list[list[Real]]:
-        """For each other column and each of ``labels``, shape (labels, values)."""
-        return [[_log_odds(counts) for counts in tables] for tables in self.counts]
-
-    @cached_property
-    def of_others(self) -> list[list[Real]]:
-        """The same without one record that has both, so that what a record itself adds does not tell of it."""
-        return [[_log_odds(counts, less=1) for counts in tables] for tables in self.counts]
+    def _odds(self) -> list[list[Real]]:
+        """By other column, log odds with the labels below each other; and without one record that has both, its own."""
+        return [[np.concatenate([_log_odds(one, less) for one in tables]) for less in (0, 1)] for tables in self.counts]
 
     @cached_property
     def told(self) -> Real:
         """Shape (keys,): how much the other columns tell of each key, as the sum of their mutual information."""
         keys, rows = len(self.table.columns), max(1, int(self.counts[0][0].sum()))
-        both = zip(self.counts, self.log_odds, strict=True)
-        told = [[(counts[key] * odds[key]).sum() / rows for key in range(keys)] for counts, odds in both]
+        told = [[(one * _log_odds(one)).sum() / rows for one in tables[:keys]] for tables in self.counts]
         return np.asarray(np.sum(told, axis=0))
 
     def shown(self, records: Array, cells: Array) -> ColumnFit:
@@ -72,12 +67,12 @@ class ColumnFit:
         moved = self.counted[records] & (self.cells[records] != cells)
         some, shown = records[moved], self.cells.copy()
         shown[records] = cells
-        counts = [[one.copy() for one in tables] for tables in self.counts]
-        for one in range(len(self.labels.sizes)):
-            before, after = (self.labels.codes[each[some], one] for each in (self.cells, shown))
-            for column, tables in enumerate(counts):
-                np.subtract.at(tables[one], (before, self.values[some, column]), 1)
-                np.add.at(tables[one], (after, self.values[some, column]), 1)
+        values = self.values[some]
+        before, after = self.labels.tallies(self.cells[some], values), self.labels.tallies(shown[some], values)
+        counts = [
+            [one + more for one, more in zip(*each, strict=True)] for each in zip(self.counts, after, strict=True)
+        ]
+        counts = [[one - less for one, less in zip(*each, strict=True)] for each in zip(counts, before, strict=True)]
         return replace(self, cells=shown, counts=counts)
 
     @cached_property
@@ -98,20 +93,21 @@ class ColumnFit:
         codes, own, values = self.labels.codes[cells], self.labels.codes[self.cells[records]], self.values[records]
         ways = self.labels.ways
         sums, itself = np.zeros((len(ways), len(cells), len(records))), np.zeros((own.shape[1], len(records)))
-        for column, tables in enumerate(self.log_odds):
-            of_cells = np.array([odds[codes[:, one]] for one, odds in enumerate(tables)])
-            sums += np.tensordot(ways, of_cells, 1)[:, :, values[:, column]]
-            for one, (odds, others) in enumerate(zip(tables, self.of_others[column], strict=True)):
-                at = own[:, one], values[:, column]
-                itself[one] += others[at] - odds[at]
-        for one, less in enumerate(itself):
-            same = np.where(codes[:, one, None] == own[None, :, one], less, 0.0)
-            for way in np.flatnonzero(ways[:, one]).tolist():
-                sums[way] += ways[way, one] * same
-        return sums
+        of_cells, of_own = (codes + self.labels.starts).T, (own + self.labels.starts).T
+        for column, (odds, others) in enumerate(self._odds):
+            sums += np.tensordot(ways, odds[of_cells], 1)[:, :, values[:, column]]
+            at = of_own, values[:, column]
+            itself += others[at] - odds[at]
+        same = np.where(codes.T[:, :, None] == own.T[:, None, :], itself[:, None, :], 0.0)
+        return sums + np.tensordot(ways, same, 1)
 
     def fits_of_pairs(self, cells: Array, records: Array) -> Real:
         """Shape (ways, pairs): the same for one cell and one record at a time."""
+        starts = range(0, max(1, len(cells)), TOGETHER)
+        parts = [self._fits_of_pairs(cells[i : i + TOGETHER], records[i : i + TOGETHER]) for i in starts]
+        return np.concatenate(parts, axis=1)
+
+    def _fits_of_pairs(self, cells: Array, records: Array) -> Real:
         sums, values = np.zeros((len(self.labels.ways), len(cells))), self.values[records].T
         labels, owned = self.labels.codes[cells].T, self.labels.codes[self.cells[records]].T
         usual = [_usual(tables[0])[value] for tables, value in zip(self.counts, values, strict=True)]
@@ -150,20 +146,40 @@ class CellLabels:
     def of(cls, table: CellTable, columns: int) -> CellLabels:
         """Labels of the keys of a table, and of the pairs with fewest labels, as many as there is room for."""
         keys = len(table.columns)
-        found = [
-            (pair, *np.unique(table.codes[:, pair], axis=0, return_inverse=True))
-            for pair in combinations(range(keys), 2)
-        ]
-        found = sorted(found, key=lambda one: len(one[1])) if keys > 2 else []
-        reached = np.cumsum([len(labels) for _, labels, _ in found]) * VALUES * max(1, columns)
+        pairs = combinations(range(keys), 2) if keys > 2 else ()
+        joint = (((a, b), table.codes[:, a] * np.int64(table.sizes[b]) + table.codes[:, b]) for a, b in pairs)
+        found = [(pair, *_numbered(both)) for pair, both in joint]
+        found = sorted(found, key=lambda one: one[1])
+        reached = np.cumsum([size for _, size, _ in found]) * VALUES * max(1, columns)
         found = found[: int(np.searchsorted(reached, MOST_OF_PAIRS, side="right"))]
         ways = np.zeros((2 if found else 1, keys + len(found)))
         ways[0, :keys] = ways[-1, :keys] = 1.0
         for place, (pair, _, _) in enumerate(found):
             ways[1, keys + place] = 1 / (keys - 1)
             ways[1, pair] -= 1 / (keys - 1)
-        codes = np.column_stack([table.codes, *(cell.reshape(-1) for _, _, cell in found)]).astype(np.int64)
-        return cls(codes, (*map(len, table.levels), *(len(labels) for _, labels, _ in found)), ways.round(12))
+        codes = np.column_stack([table.codes, *(cell for _, _, cell in found)])
+        return cls(codes, (*map(len, table.levels), *(size for _, size, _ in found)), ways.round(12))
+
+    @cached_property
+    def starts(self) -> Array:
+        """Where each of them begins, where all are below each other."""
+        return np.cumsum([0, *self.sizes[:-1]])
+
+    def tallies(self, cells: Array, values: Array) -> list[list[Array]]:
+        """By column of the values and by labels: how many records have both, shape (labels, values)."""
+        found = list[list[Array]]([] for _ in values.T)
+        for one, size in enumerate(self.sizes):
+            first = self.codes[cells, one] * VALUES
+            for column, tables in zip(values.T, found, strict=True):
+                counts = np.bincount(first + column, minlength=size * VALUES)
+                tables.append(counts.astype(np.int32).reshape(size, VALUES))
+        return found
+
+
+def _numbered(labels: Array) -> tuple[int, Array]:
+    """How many labels there are, and the number of each in their order."""
+    distinct, numbers = np.unique(labels, return_inverse=True)
+    return len(distinct), numbers.astype(np.int32)
 
 
 def read_column_fit(
@@ -180,7 +196,7 @@ def read_column_fit(
     kept = [(np.zeros(0, np.int32), np.zeros((0, len(columns)), np.uint8), np.zeros(0, bool))]
     with records.open_stored(table.columns) as source:
         finder = RowCells(source, str(records), table, declared=declared)
-        places = [find_column(source.schema, name, str(records), ANY) for name in columns]
+        places = find_columns(source.schema, columns, str(records), ANY)
         for batch in _even_batches(source.batches()):
             cells = finder.find(batch)
             learned = np.zeros(len(cells), bool)
@@ -217,19 +233,18 @@ class _Learner:
         self.counts = [[np.zeros((size, VALUES), np.int32) for size in self.labels.sizes] for _ in columns]
 
     def codes(self, columns: Sequence[Any], rows: Array) -> Array:
-        taken = require().array(rows)
-        codes = np.zeros((len(rows), len(columns)), np.uint8)
-        for place, (name, column) in enumerate(zip(self._columns, columns, strict=True)):
-            with column_errors(name):
-                codes[:, place] = self._coders[place].codes(column if len(rows) == len(column) else column.take(taken))
-        return codes
+        if len(rows) < len(columns[0]):
+            taken = require().array(rows)
+            columns = [column.take(taken) for column in columns]
+        pairs = [*zip(self._columns, columns, self._coders, strict=True)]
+        numbered = numbered_columns({name: column for name, column, coder in pairs if coder.by_number})
+        codes = [coder.codes(column, numbered.get(name)) for name, column, coder in pairs]
+        return np.stack(codes, axis=1)
 
     def add(self, cells: Array, values: Array) -> None:
-        for one, size in enumerate(self.labels.sizes):
-            first = self.labels.codes[cells, one] * VALUES
-            for column, counts in enumerate(self.counts):
-                added = np.bincount(first + values[:, column], minlength=size * VALUES)
-                counts[one] += added.astype(np.int32).reshape(size, VALUES)
+        for counts, added in zip(self.counts, self.labels.tallies(cells, values), strict=True):
+            for one, more in zip(counts, added, strict=True):
+                one += more
 
 
 def _log_odds(counts: Array, less: int = 0) -> Real:
@@ -249,17 +264,22 @@ class _ValueCoder:
         self._edges: Real | None = None
         self._known: dict[int, int] = {int(MISSING_NUMBER): 0}
 
-    def codes(self, column: Any) -> Array:
-        if self._edges is not None:
+    @property
+    def by_number(self) -> bool:
+        """Whether values are told apart one by one, and not in classes."""
+        return self._edges is None
+
+    def codes(self, column: Any, numbered: NumberedColumn | None) -> Array:
+        if numbered is None:
             numbers = _as_numbers(column)
         else:
-            places, values = numbered_column(column)
+            places, values = numbered
             numbers = _as_numbers(column) if len(self._known) == 1 and len(values) > VALUES else None
             if numbers is None or np.isnan(numbers).all():
                 known = [self._known.setdefault(one, min(len(self._known), VALUES - 1)) for one in values.tolist()]
                 return np.array(known, dtype=np.uint8)[places]
             self._edges = np.unique(np.nanquantile(numbers, np.arange(1, CLASSES) / CLASSES))  # where classes begin
-        if numbers is None:  # a value is no number
+        if numbers is None or self._edges is None:  # a value is no number
             return np.full(len(column), VALUES - 1, np.uint8)
         return np.where(np.isnan(numbers), 0, 1 + np.searchsorted(self._edges, numbers)).astype(np.uint8)
 

@@ -13,9 +13,9 @@ import numpy as np
 from maskwell.core.arguments import Array
 from maskwell.core.extras import require
 from maskwell.core.labels import sorted_levels
-from maskwell.engines.arrow_arrays import first_used, has_values
+from maskwell.engines.arrow_arrays import columns_with_values, first_used
 from maskwell.engines.column_codes import ids_of
-from maskwell.engines.row_sources import Progress, find_column
+from maskwell.engines.row_sources import find_column
 from maskwell.engines.rows import Rows
 from maskwell.errors import MissingValueError, ParameterError
 
@@ -36,9 +36,9 @@ class ValueSurvey:
     """Looks at columns that are published as they are: which values they hold, and whether texts are numbers."""
 
     def __init__(self, names: Sequence[str], schema: Any) -> None:
-        listed = {name: has_values(schema.field(name).type) for name in names}
-        self._met: dict[str, dict[Hashable, None] | None] = {name: {} if listed[name] else None for name in names}
-        self._kinds: dict[str, str | None] = {name: None if listed[name] else OTHER for name in names}
+        listed = {*columns_with_values(schema)}
+        self._met: dict[str, dict[Hashable, None] | None] = {name: {} if name in listed else None for name in names}
+        self._kinds: dict[str, str | None] = {name: None if name in listed else OTHER for name in names}
         self._given: dict[str, dict[Hashable, None]] = {
             name: {} for name in names if getattr(schema.field(name).type, "ordered", False)
         }
@@ -92,10 +92,9 @@ class FileColumn(NamedTuple):
     kind: str
 
 
-def file_columns(rows: Rows) -> list[FileColumn]:
-    """The columns of a file, or of a table in memory."""
-    with rows.open_stored([]) as source:
-        return [FileColumn(field.name, _kind(field.type)) for field in source.schema]
+def columns_of(schema: Any) -> list[FileColumn]:
+    """The columns of a file or a table, from its Arrow schema."""
+    return [FileColumn(field.name, _kind(field.type)) for field in schema]
 
 
 @cache
@@ -113,11 +112,11 @@ def _kind(kind: Any) -> str:
     return next((name for name, kind_tests in tests.items() if any(test(kind) for test in kind_tests)), OTHER)
 
 
-def check_ids(path: str, name: str, progress: Progress | None = None) -> None:
+def check_ids(records: Rows, name: str) -> None:
     """Raise unless a column tells every record from every other: draws that are kept are found again by it."""
     numbers, texts, rows = list[Array](), set[Any](), 0
-    with Rows.of(path).open_stored([]) as source:
-        place = find_column(source.schema, name, path)
+    with records.open_stored([]) as source:
+        place = find_column(source.schema, name, records)
         for batch in source.batches([place]):
             column = batch.column(0)
             if column.null_count:
@@ -128,8 +127,6 @@ def check_ids(path: str, name: str, progress: Progress | None = None) -> None:
             else:
                 texts.update(values.tolist())
             rows += len(batch)
-            if progress is not None:
-                progress(rows, source.done())
     distinct = len(np.unique(np.concatenate(numbers))) if numbers else len(texts)
     if distinct < rows:
         raise ParameterError("column-has-different-ids-for-records", distinct=distinct, rows=rows, column=name)

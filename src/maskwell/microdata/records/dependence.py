@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from maskwell.core.arguments import Array
+from maskwell.core.groups import NumberedColumn, joined_columns
 from maskwell.core.verdicts import above, at_least
-from maskwell.engines.arrow_arrays import column_errors
-from maskwell.engines.column_codes import NumberedColumn, joined_columns, numbered_column
+from maskwell.engines.column_codes import numbered_columns
 from maskwell.microdata.records.value_counts import MOST_CELLS, ColumnFacts, LabelCodes, Restored, ValueCounter, starts
 
 # Cells that all tables may hold together, some 100 megabytes, and that one table may hold at least
@@ -84,14 +84,18 @@ class DependenceCounter:
 
     def add(self, columns: Mapping[str, Any], codes: Mapping[str, Array]) -> None:
         """Count the next rows: columns as they are, and codes of the targets, -1 for none."""
-        numbered = _numbered(columns, self.columns)
+        units = [] if self._units is None else self._units.columns
+        followed = self._ids if self.columns and not self.rows else [*dict.fromkeys(b for _, b in self._copies)]
+        numbered = numbered_columns({name: columns[name] for name in (*self.columns, *units, *followed)})
         if self._units is not None:
-            self._units.add(columns, codes)
-            unit = _numbered(columns, self._units.columns)[self._units.columns[0]]
-            self._alike.add(unit, {name: _as_labels(one) for name, one in numbered.items()})
-        if not self.columns:
-            return
-        beside = {}
+            self._units.count(numbered, codes)
+            self._alike.add(numbered[units[0]], {name: _as_labels(numbered[name]) for name in self.columns})
+        if self.columns:
+            self.count(numbered, codes)
+
+    def count(self, known: Mapping[str, NumberedColumn], codes: Mapping[str, Array]) -> None:
+        """Count rows whose columns are known as numbers."""
+        numbered, beside = {name: known[name] for name in self.columns}, {}
         for name in self.targets:  # label 0 is left out
             shifted = codes[name].astype(np.int64) + self._shift
             beside[name] = LabelCodes(shifted, int(shifted.max(initial=self._shift - 1)) + 1)
@@ -103,7 +107,7 @@ class DependenceCounter:
         for name, encoded in numbered.items():
             self._alone[name].add(encoded, beside or {"": LabelCodes(np.zeros(rows, np.int64), 1)})
         self._add_pairs(numbered, beside)
-        self._add_copies(numbered, columns, rows)
+        self._add_copies(numbered, known, rows)
         if self._ordered:
             self._add_places(numbered, beside)
         self.rows += rows
@@ -124,14 +128,10 @@ class DependenceCounter:
             for b, counter in counters.items():
                 counter.add(joined_columns(numbered[a], numbered[b]), beside)
 
-    def _add_copies(self, numbered: Mapping[str, NumberedColumn], columns: Mapping[str, Any], rows: int) -> None:
+    def _add_copies(self, numbered: Mapping[str, NumberedColumn], ids: Mapping[str, NumberedColumn], rows: int) -> None:
         """Columns with as many values as an id, in every batch."""
-        if self.rows and not self._copies:
-            return
-        followed = [*dict.fromkeys(b for _, b in self._copies)] if self.rows else self._ids
-        ids = _numbered(columns, followed)
         if not self.rows:
-            self._copies = {pair: ValueCounter(self._limit) for pair in product(numbered, ids)}
+            self._copies = {pair: ValueCounter(self._limit) for pair in product(numbered, self._ids)}
         for (a, b), counter in [*self._copies.items()]:
             values, others = len(numbered[a].numbers), len(ids[b].numbers)
             if rows >= FEWEST_VALUES and above(abs(values - others), LIKE * max(values, others)):
@@ -218,14 +218,6 @@ def pairs_by_size(sizes: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
         for first, size in enumerate(sizes):
             others = places.get(whole // size, []) if whole % size == 0 else []
             yield from ((first, second) for second in others[bisect_right(others, first) :])
-
-
-def _numbered(columns: Mapping[str, Any], names: Iterable[str]) -> dict[str, NumberedColumn]:
-    numbered = {}
-    for name in names:
-        with column_errors(name):
-            numbered[name] = numbered_column(columns[name])
-    return numbered
 
 
 def _as_labels(column: NumberedColumn) -> LabelCodes:

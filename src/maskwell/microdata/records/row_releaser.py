@@ -6,7 +6,7 @@ Rows without a value in a column of a stage, and rows whose state never occurred
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,7 +22,6 @@ from maskwell.core.extras import require
 from maskwell.core.freed_memory import give_back_memory
 from maskwell.core.groups import LARGEST_KEY, KeyFinder, joint_keys, possible_cells
 from maskwell.core.keyed import KeyedRandom
-from maskwell.core.phrases import fault_of
 from maskwell.core.randomness import RandomSource
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sampler import KeyedSampler, Sampler, forget_tables, variable_name
@@ -30,31 +29,30 @@ from maskwell.designs.sparse import Sparse
 from maskwell.engines.arrow_arrays import (
     ANY,
     SortedDictionary,
-    numbers_array,
-    texts_array,
+    in_schema,
     without_traces,
-    without_views,
 )
 from maskwell.engines.cell_counts import CellCounter, check_weights, coders_of, merged
-from maskwell.engines.column_codes import MISSING, LevelCoder, ids_of
+from maskwell.engines.column_codes import MISSING, LevelCoder, codes_of, ids_of
 from maskwell.engines.input_file import TextForm
+from maskwell.engines.label_columns import LabelColumns
 from maskwell.engines.labelled_columns import Labels
-from maskwell.engines.row_batches import TEXTS, EvenRows, ShuffledRows, in_background
+from maskwell.engines.row_batches import EvenRows, ShuffledRows, in_background
 from maskwell.engines.row_sources import (
     BATCH_ROWS,
     Progress,
     Source,
     engine_of,
-    find_column,
+    find_columns,
     lost_in,
     open_sink,
     pieces,
     rows_of_cells,
 )
 from maskwell.engines.rows import Rows
-from maskwell.errors import DataFileError, TooLargeError, WrongTypeError
+from maskwell.errors import DataFileError, TooLargeError
 from maskwell.microdata.matrices.swap_flows import SwapSampler, whole_flows
-from maskwell.microdata.records.column_values import ColumnValues, ValueSurvey
+from maskwell.microdata.records.column_values import ColumnValues, FileColumn, ValueSurvey, columns_of
 from maskwell.microdata.release_values import Assessment
 from maskwell.microdata.stages.stage import Stage
 from maskwell.microdata.true_file import counted_tables
@@ -200,13 +198,12 @@ class RowReleaser:
         self._coders, self._plan = coders, plan
         self._stages = [_CarriedOut(stage, draws, coders) for stage, draws in plan.stages]
         self._moved = [*dict.fromkeys(name for stage in self._stages for name in stage.released)]
-        self._can_be_lost = {
+        can_be_lost = {
             name for stage in self._stages for name, codes in stage.released.items() if (codes == MISSING).any()
         }
         names, left_out = schema.names, {*plan.dropped}
         self._places = {name: place for place, name in enumerate(names)}
-        self._labels = {name: _label_array(name, schema.field(name).type, coders[name].labels) for name in self._moved}
-        self._kinds = {name: labels.type for name, labels in self._labels.items()}
+        self._labels = LabelColumns(schema, {name: coders[name].labels for name in self._moved}, can_be_lost)
         self._kept = [i for i, name in enumerate(names) if name not in left_out]
         is_dictionary, moved = require().types.is_dictionary, {*self._moved}
         open_ = [i for i in self._kept if is_dictionary(schema.field(i).type) and names[i] not in moved]
@@ -222,22 +219,12 @@ class RowReleaser:
 
     def keep_codes(self) -> None:
         """Leave texts that were drawn in codes: whoever takes the batches can write these, or undo them."""
-        arrow = require()
-        texts = {
-            name
-            for name in self._moved
-            if str(self._labels[name].type) in TEXTS and self._coders[name].about is None  # no marks of missing values
-        }
-        for name in texts:
-            labels = self._labels[name]
-            positions = numbers_array(np.arange(len(labels), dtype=np.int16 if len(labels) < 1 << 15 else np.int32))
-            self._labels[name] = arrow.DictionaryArray.from_arrays(positions, labels)
-        fields = [f.with_type(self._labels[f.name].type) if f.name in texts else f for f in self.schema]
-        self.made = arrow.schema(fields, metadata=self.schema.metadata)
+        self._labels.keep_codes({name for name in self._moved if self._coders[name].about is None})  # no missing marks
+        self.made = self._labels.in_schema(self.schema)
 
     def without_codes(self, batch: Any) -> Any:
         """A batch that was made so, as it is released."""
-        return batch if self.made is self.schema else _in_schema(batch.columns, self.schema)
+        return batch if self.made is self.schema else in_schema(batch, self.schema)
 
     def sorted_again(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Shuffled rows with sorted dictionaries: until then, what only later rows of the file had stood at the end."""
@@ -254,15 +241,13 @@ class RowReleaser:
         kept = {*self._kept}
         dropped = [name for i, name in enumerate(schema.names) if i not in kept]
         clean = without_traces(schema, [*self._moved, *dropped], dropped, row_numbers=False)
-        for name in self._moved:
-            clean = clean.set(self._places[name], arrow.field(name, self._labels[name].type))
-        fields = [clean.field(i).remove_metadata() for i in self._kept]  # nobody knows what notes on columns tell
-        return arrow.schema([f.with_type(without_views(f.type)) for f in fields], metadata=clean.metadata)
+        fields = [schema.field(i).remove_metadata() for i in self._kept]  # nobody knows what notes on columns tell
+        return self._labels.in_schema(arrow.schema(fields, metadata=clean.metadata))
 
     def release(self, batch: Any) -> Any:
         """The released batch."""
         plan = self._plan
-        before = {name: coder.codes(batch.column(self._places[name])) for name, coder in self._coders.items()}
+        before = codes_of(self._coders, batch)
         ids = None
         if plan.identity is not None and plan.naming is not None:
             ids = plan.naming(ids_of(batch.column(self._places[plan.identity]), plan.identity))
@@ -278,8 +263,10 @@ class RowReleaser:
             joined = np.concatenate([self._before.get(name, before[name][:1]), before[name]])
             self.breaks[name] += int(np.count_nonzero(joined[1:] != joined[:-1]))
             self._before[name] = joined[-1:]
-            arrays[self._places[name]] = self._column(name, after[name], arrays[self._places[name]])
-        released = _in_schema([arrays[i] for i in self._kept], self.made)
+        for name, column in self._labels.columns(after, batch).items():
+            arrays[self._places[name]] = column
+        kept = require().RecordBatch.from_arrays([arrays[i] for i in self._kept], self.schema.names)
+        released = in_schema(kept, self.made)
         weights = None
         if plan.weights is not None:
             weights = check_weights(batch.column(self._places[plan.weights]), plan.weights, self.rows)
@@ -297,51 +284,6 @@ class RowReleaser:
         for stage in self._stages:
             stage.draws.finish()
 
-    def _column(self, name: str, codes: Array, original: Any) -> Any:
-        """Labels of the codes. Missing values become one where one can be drawn: NaN or 99 would tell true ones."""
-        arrow, labels = require(), self._labels[name]
-        if isinstance(labels, arrow.DictionaryArray) and int(codes.min(initial=0)) > MISSING:
-            positions = codes.astype(labels.type.index_type.to_pandas_dtype())
-            return arrow.DictionaryArray.from_arrays(numbers_array(positions), labels.dictionary)
-        lost = codes == MISSING
-        some = bool(lost.any())
-        values = labels.take(numbers_array(codes, lost if some else None))
-        if name not in self._can_be_lost and some and original.null_count < int(lost.sum()):
-            kind = self._kinds[name]
-            plain = original if original.type == kind else original.cast(kind)
-            values = require("pyarrow.compute").if_else(arrow.array(lost), plain, values.cast(kind))
-        return values
-
-
-def _in_schema(columns: Sequence[Any], schema: Any) -> Any:
-    pairs = zip(columns, schema, strict=True)
-    cast = [column if column.type == field.type else column.cast(field.type) for column, field in pairs]
-    return require().RecordBatch.from_arrays(cast, schema=schema)
-
-
-def _label_array(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
-    arrow = require()
-    if not arrow.types.is_dictionary(kind):
-        return _values(column, without_views(kind), labels)
-    positions = arrow.int8() if len(labels) <= 2**7 else arrow.int16() if len(labels) <= 2**15 else arrow.int32()
-    places = numbers_array(np.arange(len(labels))).cast(positions)
-    return arrow.DictionaryArray.from_arrays(places, _values(column, kind.value_type, labels), ordered=kind.ordered)
-
-
-def _values(column: str, kind: Any, labels: Sequence[Hashable]) -> Any:
-    """Labels in the type of their column; an error for one that it cannot hold, which Arrow would cut to fit."""
-    arrow = require()
-    try:
-        is_text = str(kind) in TEXTS[:2] and all(isinstance(label, str) for label in labels)
-        values = texts_array([*map(str, labels)]).cast(kind) if is_text else arrow.array(labels, type=kind)
-        whole = zip(labels, values.to_pylist(), strict=True) if arrow.types.is_integer(kind) else ()
-        wrong = next((repr(given) for given, held in whole if given != held), None)
-    except (arrow.ArrowException, OverflowError, TypeError, ValueError) as error:
-        wrong = fault_of(error, 200)
-    if wrong is not None:
-        raise WrongTypeError("column-of-kind-cannot-hold-all", kind=kind, values=wrong, column=column) from None
-    return values
-
 
 # After so many batches memory that is free is given back: the arrays of a batch leave gaps, more with every batch
 TIDY_BATCHES = 16
@@ -355,7 +297,7 @@ class RowsReleased:
     tables: list[CellTable]  # Counts of the released rows
     changed: dict[str, int]  # Records changed, by column
     breaks: dict[str, int]  # How many rows had another true label than the row before, by column
-    names: list[str]
+    columns: list[FileColumn]
     labels: Labels | None = None
     lost: tuple[str, ...] = ()  # What could not be kept
     # How the text of a CSV file was written, and which columns have decimal commas there
@@ -371,7 +313,7 @@ class RowsReleased:
             tables=releaser.tables(),
             changed=releaser.changed,
             breaks=releaser.breaks,
-            names=releaser.schema.names,
+            columns=columns_of(releaser.schema),
             **more,
         )
 
@@ -435,12 +377,9 @@ def release_batches(source: Source, name: str, plan: RowPlan) -> tuple[list[Any]
 
 
 def _releaser_of(source: Source, path: str, plan: RowPlan) -> RowReleaser:
-    for name in (*plan.levels, *filter(None, (plan.identity, plan.weights))):
-        find_column(source.schema, name, path)
-    for name in plan.dropped:
-        find_column(source.schema, name, path, ANY)
-    known = coders_of(source, [*plan.levels], declared=plan.declared)
-    coders = {name: LevelCoder(name, levels, known[name].about) for name, levels in plan.levels.items()}
+    find_columns(source.schema, [*plan.levels, *filter(None, (plan.identity, plan.weights))], path)
+    find_columns(source.schema, plan.dropped, path, ANY)
+    coders = coders_of(source, [*plan.levels], declared=plan.declared, levels=plan.levels)
     return RowReleaser(source.schema, coders, plan)
 
 

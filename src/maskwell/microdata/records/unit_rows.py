@@ -10,10 +10,11 @@ import numpy as np
 
 from maskwell.core.arguments import Array
 from maskwell.core.cells import CellTable
-from maskwell.engines.arrow_arrays import ANY, column_errors
+from maskwell.core.groups import joined_columns
+from maskwell.engines.arrow_arrays import ANY
 from maskwell.engines.cell_counts import RowCells
-from maskwell.engines.column_codes import joined_columns, numbered_column
-from maskwell.engines.row_sources import find_column
+from maskwell.engines.column_codes import numbered_columns
+from maskwell.engines.row_sources import find_columns
 from maskwell.engines.rows import Rows
 from maskwell.errors import MissingValueError
 
@@ -57,7 +58,8 @@ def read_units(
     units, cells, looks = list[Array](), list[Array](), list[Array]()
     with records.open_stored(table.columns) as source:
         finder = RowCells(source, str(records), table, declared=declared)
-        places = [find_column(source.schema, name, str(records), ANY) for name in (unit, *seen)]
+        names = [*dict.fromkeys((unit, *seen))]
+        places = find_columns(source.schema, names, str(records), ANY)
         for batch in source.batches():
             if lost := batch.column(places[0]).null_count:
                 raise MissingValueError(
@@ -66,12 +68,12 @@ def read_units(
                     words="record belongs" if lost == 1 else "records belong",
                     column=unit,
                 )
-            with column_errors(unit):
-                numbered = [numbered_column(batch.column(place)) for place in places]
-            units.append(numbered[0].numbers[numbered[0].places])
+            columns = {name: batch.column(place) for name, place in zip(names, places, strict=True)}
+            numbered = numbered_columns(columns)
+            units.append(numbered[unit].numbers[numbered[unit].places])
             cells.append(finder.find(batch).astype(np.int32))
             if seen:
-                joined = reduce(joined_columns, numbered[1:])
+                joined = reduce(joined_columns, (numbered[name] for name in seen))
                 looks.append(joined.numbers[joined.places])
     number = np.unique(np.concatenate([np.zeros(0, np.uint64), *units]), return_inverse=True)[1].reshape(-1)
     shown = None

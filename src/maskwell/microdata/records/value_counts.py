@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from maskwell.core.arguments import Array, Real
+from maskwell.core.groups import MISSING_NUMBER, NumberedColumn
 from maskwell.core.verdicts import at_least, at_most
-from maskwell.engines.column_codes import MISSING_NUMBER, NumberedColumn
 
 MOST_CELLS = 1 << 20  # cells that one table may hold at most
 OFTEN = 64  # a value that occurred so often is followed to the end

@@ -327,15 +327,11 @@ class VariableContribution:
     matches_without: float
     uniques_without: float  # expected uniques without the variable
     max_risk_without: float  # the largest chance of a correct match without it
-
-    @property
-    def share(self) -> float:
-        """Share of the expected matches that would be gone."""
-        return 1 - self.matches_without / self.matches if self.matches else 0.0
+    share: float  # share of the expected matches that would be gone
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {**asdict(self), "share": self.share}
+        return asdict(self)
 
 
 def variable_contributions(
@@ -360,5 +356,6 @@ def variable_contributions(
             figures = left.expected_matches, left.expected_uniques, left.max_risk
         else:  # who knows nothing picks any record
             figures = 1.0, float(table.n == 1), 1 / table.n
-        added.append(VariableContribution(name, matches, *figures))
+        share = 1 - figures[0] / matches if matches else 0.0
+        added.append(VariableContribution(name, matches, *figures, share))
     return sorted(added, key=lambda one: one.matches_without)

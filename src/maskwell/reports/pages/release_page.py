@@ -38,7 +38,7 @@ def release_page(release: AnyRelease, *, signed: Sequence[tuple[str, str]] = ())
     """The whole page as text; ``signed`` are names and SHA-256 hashes of the files that it is signed for."""
     figures = _figures(release)
     randomized = in_words([name for stage in release.stages for name in stage.moved])
-    utility = release.utility
+    utility, promised = release.utility, words.promises(release)
     compared = utility.regressions
     return (
         environment()
@@ -49,9 +49,9 @@ def release_page(release: AnyRelease, *, signed: Sequence[tuple[str, str]] = ())
             title=f"Release of {release.plan.title or release.file.source_name or 'a file'}",
             subtitle=f"{counted(release.rows, 'record', 'records')}; {randomized} randomized",
             lead=lead(release),
-            warnings=_warnings(release),
+            warnings=_warnings(release, promised),
             key_figures=_key_figures(release),
-            promises=words.promises(release),
+            promises=promised,
             released=_told(_released(release)),
             finding=_told(_finding(release)),
             can=_users_can(release),
@@ -227,15 +227,15 @@ def _users_cannot(release: AnyRelease) -> list[str]:
     return sentences
 
 
-def _warnings(release: AnyRelease) -> list[tuple[str, str]]:
+def _warnings(release: AnyRelease, promised: Sequence[words.Promise]) -> list[tuple[str, str]]:
     seeded = "The draws came from a seed, so anyone can repeat them: nothing is protected."
     warnings = [] if release.private else [("A demonstration.", seeded)]
-    if release.warnings:
-        told = " ".join(f"{text[:1].upper()}{text[1:]}." for text in release.warnings)
+    if found := release.warnings:
+        told = " ".join(f"{text[:1].upper()}{text[1:]}." for text in found)
         warnings.append(("Something could undo the protection.", told))
     warnings += [
         ("A bound is not kept.", f"{one.what}: {one.asked} was asked, {one.achieved} is reached.")
-        for one in words.promises(release)
+        for one in promised
         if one.kept is False
     ]
     return warnings
@@ -260,7 +260,7 @@ def _key_figures(release: AnyRelease) -> list[tuple[str, str, str]]:
 def _facts(release: AnyRelease) -> list[tuple[str, str]]:
     """The plan in words."""
     plan = release.plan
-    protected = [f"{columns_of(stage)}: {words.made_by(plan.protection_of(stage))}" for stage in release.stages]
+    protected = [f"{columns_of(stage)}: {plan.protection_of(stage).made_by}" for stage in release.stages]
     missing = "stay as they are" if plan.missing == "unchanged" else "are a category like others"
     drawn = "new, from the operating system" if release.keyed is None else Note("draws-are-from-a-secret-key")
     drawn = drawn if release.private else "repeatable, from a seed (demonstration only)"
@@ -313,14 +313,14 @@ def _unprotected(release: AnyRelease) -> dict[str, Any]:
 
 
 def _untouched(release: AnyRelease) -> list[str]:
-    plan, sentences = release.plan, []
-    kept = [key for key in plan.keys if key not in plan.randomized]
+    plan, sentences, randomized = release.plan, [], {*release.plan.randomized}
+    kept = [key for key in plan.keys if key not in randomized]
     if kept:
         sentences.append(f"Keys that are not randomized: {in_words(kept)}.")
-    open_ = [name for name in plan.sensitive if name not in plan.randomized]
+    open_ = [name for name in plan.sensitive if name not in randomized]
     if open_:
         sentences.append(Note("sensitive-columns-not-randomized", columns=in_words(open_)))
-    others = [c.name for c in release.columns if c.name not in {*plan.randomized, *plan.keys, *plan.sensitive}]
+    others = [c.name for c in release.columns if c.name not in {*randomized, *plan.keys, *plan.sensitive}]
     if others:
         sentences.append(Note("other-columns-not-randomized", columns=in_words(others)))
     sentences += [sentence for stage in release.stages for sentence in _never_changed(stage)]
@@ -374,7 +374,7 @@ def _stage_facts(release: AnyRelease, stage: Stage) -> list[tuple[str, str]]:
     included = release.plan.publishes(stage)
     stay = "; ".join(f"{name}: {', '.join(map(label, labels))}" for name, labels in protection.exclude.items())
     return [
-        ("Method", words.made_by(protection)),
+        ("Method", protection.made_by),
         ("What stays right", words.stays_right(release.stages, stage)),
         ("Combinations", f"{len(stage.states):,}{within}"),
         ("Expected to change", f"{in_percent(stage.expected_changed())} of the records"),

@@ -15,7 +15,6 @@ from maskwell.core.verdicts import above, at_least, below, largest, ranked
 from maskwell.engines.labelled_columns import Labels
 from maskwell.microdata.kept_bounds import AT_LEAST, BoundKept, bound_is_kept, bounds_kept
 from maskwell.microdata.plans.edit_rules import AnyRule, Moves, Rule
-from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.file_risk import level_contributions, variable_contributions
 from maskwell.microdata.risk.intruders import INTRUDERS
@@ -138,14 +137,6 @@ def rule_in_words(rule: AnyRule) -> str:
         return f"{rule.variable} {'moves only from' if rule.only else 'never moves from'} {pairs}."
     steps = "one step" if rule.steps == 1 else f"{rule.steps} steps"
     return f"{rule.variable} moves by at most {steps} of its order."
-
-
-def made_by(protection: Protection) -> str:
-    """How a matrix was made: the method in words, with its numbers."""
-    numbers = [f"{name} = {to_decimal(x)}" for name, x in protection.options.items() if isinstance(x, Fraction)]
-    numbers += [f"{name} = {x}" for name, x in protection.bounds.to_dict().items() if isinstance(x, str)]
-    brackets = f" ({', '.join(numbers)})" if numbers else ""
-    return f"{protection.method}{brackets}: {protection.how.summary}"
 
 
 MOST_ROWS = 10
