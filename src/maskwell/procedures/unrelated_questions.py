@@ -49,8 +49,13 @@ def soberanis_cruz(p: Number, beta: Number, *, allow_unidentifiable: bool = Fals
     answers with p = 0.7 and beta = 0.5.
     """
     p, beta = check_probability(p, "p"), check_probability(beta, "beta")
-    same = f"simmons --p {p} --beta {beta}"
-    return _with_known_share("soberanis-cruz", p, beta, allow_unidentifiable=allow_unidentifiable, same_as=same)
+    return _with_known_share(
+        "soberanis-cruz",
+        p,
+        beta,
+        allow_unidentifiable=allow_unidentifiable,
+        same_as=f"simmons --p {p} --beta {beta}",
+    )
 
 
 def _with_known_share(family: str, p: Fraction, beta: Number, **notes: Any) -> Dense:
