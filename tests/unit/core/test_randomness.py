@@ -191,7 +191,7 @@ def run(script: str) -> list[str]:
 
 FORKED = """
     import os, sys
-    from maskwell.core import SecureRandom, SeededRandom
+    from maskwell import SecureRandom, SeededRandom
     from maskwell.core.randomness import SECURE
 
     def show(words):

@@ -12,7 +12,8 @@ import pytest
 
 BEGIN = '''
 import numpy as np
-from maskwell.core import Categories, Reports, SeededRandom
+from maskwell import Categories, SeededRandom
+from maskwell.core.report_data import Reports
 from maskwell.designs import Blocks, Composed, Dense, Kronecker, LocalDiversity, Mixture, Sparse, Subset
 from maskwell.designs.patterns import Patterns
 from maskwell.designs import Unary, Uniform

@@ -117,7 +117,7 @@ def starting_plan(
     plan: str = "plan.toml",
     telling: Mapping[str, str] | None = None,
     unique: Collection[str] = (),
-    others: Collection[str] = (),
+    others: Sequence[str] = (),
     unit: tuple[str, str] | None = None,
     keys: Collection[str] = (),
     match: Number = MATCH,
