@@ -46,8 +46,7 @@ def test_the_eight_records_of_sdcmicro_and_published_figures_of_households_and_a
     of_row = [table.labels().index(row) for row in rows]
     assert table.counts[of_row].tolist() == [2, 2, 2, 1, 1, 1, 1, 2]
     assert table.mass[of_row].tolist() == [110, 84.5, 84.5, 17, 541, 8, 5, 110]
-    columns = dict(zip(keys, zip(*rows, strict=True), strict=True))
-    assert mw.microdata.risk.record_risks(report, columns)["before"].tolist() == [0.5, 0.5, 0.5, 1, 1, 1, 1, 0.5]
+    assert mw.risk(path, keys).record_risks()["before"].tolist() == [0.5, 0.5, 0.5, 1, 1, 1, 1, 0.5]
     before = risk_of(shared / "data" / "sdc_testdata.csv", HOUSEHOLDS, "sampling_weight").before
     assert before.k_anonymity["violations"] == {"2": 157, "3": 281, "5": 458}
     assert before.expected_reidentifications == pytest.approx(10.7783, abs=5e-5)

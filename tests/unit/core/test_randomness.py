@@ -142,7 +142,7 @@ def test_a_stream_cannot_be_copied(copied: Any, source: Any) -> None:
 
 
 def test_neither_streams_nor_samplers_are_shared_or_copied() -> None:
-    from maskwell.core import Categories
+    from maskwell import Categories
     from maskwell.designs import Uniform
 
     with pytest.raises(WrongTypeError):
