@@ -42,7 +42,15 @@ Tables = dict[Columns, CellTable]
 
 def tables_of(plan: ReleasePlan) -> list[Columns]:
     """All tables that a release needs, of the true file and, where a column is randomized, of the released one."""
-    return [*dict.fromkeys([*_required(plan), *compared_tables(plan)])]
+    return [*dict.fromkeys([*_required(plan), *_compared_once(plan)])]
+
+
+def _compared_once(plan: ReleasePlan) -> list[Columns]:
+    """Tables that are compared, one where several have the same columns: a copy for each pair would fill memory."""
+    needed, compared = {*_required(plan)}, compared_tables(plan)
+    one_of = {frozenset(table): table for table in reversed(compared)}
+    one_of |= {frozenset(table): table for table in compared if table in needed}
+    return [table for table in compared if table in needed or one_of[frozenset(table)] == table]
 
 
 def _required(plan: ReleasePlan) -> list[Columns]:
@@ -85,11 +93,13 @@ def _pairs(plan: ReleasePlan, names: Sequence[str]) -> Sequence[Columns]:
 
 def smaller_tables(plan: ReleasePlan) -> dict[Columns, list[Columns]]:
     """Tables that only foretell associations, each with the pairs that are compared where it has too many cells."""
-    needed, instead = {*_required(plan)}, dict[Columns, list[Columns]]()
+    needed = {*_required(plan)}
+    instead = {frozenset(table): (table, list[Columns]()) for table in _compared_once(plan) if table not in needed}
     for pair in _pairs(plan, _compared_columns(plan)):
-        if (table := closure(plan, pair)) not in needed and len(table) > len(pair):
-            instead.setdefault(table, []).append(pair)
-    return instead
+        table = frozenset(closure(plan, pair))
+        if table in instead and len(table) > len(pair):
+            instead[table][1].append(pair)
+    return {table: pairs for table, pairs in instead.values() if pairs}
 
 
 def risk_columns(plan: ReleasePlan) -> Columns:
