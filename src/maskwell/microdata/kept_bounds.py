@@ -15,7 +15,7 @@ import numpy as np
 from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import HINT, MESSAGE, in_words, round_down, round_up, shorten
+from maskwell.core.phrases import HINT, MESSAGE, in_words, listed, round_down, round_up, shorten
 from maskwell.core.verdicts import above, at_least, at_most, below
 from maskwell.errors import InfeasibleError
 from maskwell.microdata.assessment import with_stages
@@ -126,6 +126,7 @@ _MEASURES: dict[str, Callable[[Stage], float]] = {
 
 # Bounds on what a released value tells of the true one: a record that surely stays as it is breaks them
 TELLING = ("posterior", "posterior_own", "odds", "guess", "factor", "parity")
+NAMED = 40  # characters of the columns that an error names
 DRAWS = 20  # how often a file is drawn at most, until it keeps a limit on what all released counts tell
 
 
@@ -197,6 +198,10 @@ def check_match(release: AnyRelease) -> None:
     if over := risk.after.records_above:
         figures = {"above": over, "rows": release.rows, "match": float(plan.match), "nearest": risk.after.max_risk}
         raise InfeasibleError("of-records-keep-a-chance-above", hint=_match_hint(release), **figures)
+    joint = risk.joint_table
+    if joint is not None and joint.one_look is None and not joint.accepted:
+        used = [shorten(name, 30) for name in (*joint.columns, *([joint.unit] if joint.unit else []))]
+        raise InfeasibleError("joint-table-has-no-figure", what=listed(used, len(used), NAMED))
     plan.against.check_assessed(release, plan.match)
 
 

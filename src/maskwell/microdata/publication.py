@@ -23,7 +23,7 @@ from maskwell.engines.input_file import InputFile
 from maskwell.engines.row_sources import Progress, steps
 from maskwell.engines.rows import MemoryTable, Rows
 from maskwell.errors import PlanError
-from maskwell.microdata.assessment import Judge, assess, released_members
+from maskwell.microdata.assessment import Judge, assess
 from maskwell.microdata.folder import ledger as ledgers
 from maskwell.microdata.folder import release_folder as folders
 from maskwell.microdata.folder import releases_together as together
@@ -223,8 +223,7 @@ def _drawn(
         tables = {one: part_of(one, done.tables) if moved & {*one} else assessed.tables[one] for one in counted}
         give_back_memory()
         file = written()
-        members = released_members(assessed, tables, file)
-        judge = Judge(plan, assessed.stages, assessed.file, assessed.joined, tables, members)
+        judge = Judge(plan, assessed.stages, assessed.file, assessed.joined, tables, file)
         risk = judge.risk()
         if is_kept_as_drawn(plan, risk, attempt, last=key is not None or attempt == DRAWS):
             break

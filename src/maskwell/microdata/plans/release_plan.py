@@ -31,6 +31,8 @@ from maskwell.microdata.stages.stage import Randomization
 
 ORDERS = ("shuffled", "kept")
 MISSING_POLICIES = ("unchanged", "category")
+JOINT_TABLE = "joint-table"  # in accept: an intruder who uses randomized columns that are not keys is left out
+ACCEPTED_BY_NAME = (JOINT_TABLE,)  # what accept may name besides columns
 _TABLES = ("release", "recode", "protect", "rule", "codebook")
 RELEASE_ENTRIES: Mapping[str, read.Reader[Any]] = {
     "title": read.text,
@@ -342,7 +344,8 @@ def read_plan(text: str, *, name: str = "the plan", folder: str = "") -> Release
 
 def _named(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
     for key in ("keys", "sensitive", "drop", "accept"):
-        yield from ((f"[release]: {key}", name) for name in getattr(plan, key))
+        names = (name for name in getattr(plan, key) if key != "accept" or name not in ACCEPTED_BY_NAME)
+        yield from ((f"[release]: {key}", name) for name in names)
     for key in ("weights", "id", "unit"):
         if getattr(plan, key):
             yield f"[release]: {key}", getattr(plan, key)

@@ -370,6 +370,18 @@ def _who_finds_more(risk: RiskReport) -> Iterator[str]:
     joined = risk.joined
     if joined is not None and above(joined.right_surest, risk.worst_by_counts, scale=1):
         yield Note("weighing-finds-more", chance=in_percent(joined.right_surest))
+    if risk.not_computed is not None:
+        yield Note(f"no-figure-for-{risk.not_computed}", what=joint_table_in_words(risk))
+
+
+def joint_table_in_words(risk: RiskReport) -> str:
+    """What an intruder uses beside the keys: randomized columns that are not among them, and units that are shown."""
+    joint = risk.joint_table
+    if joint is None:
+        return ""
+    columns = f"the released values of {keys_in_words(joint.columns)}" if joint.columns else ""
+    unit = f"which records have the same {one_line(shorten(joint.unit, NAME))}" if joint.unit else ""
+    return " and ".join(filter(None, [columns, unit]))
 
 
 def weighing_in_words(risk: RiskReport, *, whole: bool = False) -> str:
@@ -396,20 +408,24 @@ def assumptions(risk: RiskReport, release: AnyRelease | None = None) -> str:
     if after is None:
         return ""
     known = OF_UNITS if risk.is_flagged("all-records-of-a-unit") else ASSUMED
-    assumed = " ".join(filter(None, [known, weighing_in_words(risk)]))
+    joint = risk.joint_table
+    used = joint is not None and joint.one_look is not None
+    also = Note("joint-table-is-used", what=joint_table_in_words(risk)) if used else ""
+    assumed = " ".join(filter(None, [known, also, weighing_in_words(risk)]))
     if left := [] if release is None else _not_counted(release):
         assumed += f" Not counted: {'; '.join(left)}."
     if after.max_risk_released_counts is not None:
         return assumed
     if after.smallest is None:
         return f"{assumed} What comparing all released counts adds is known once the file is drawn."
-    return f"{assumed} Not covered: someone who compares all released counts with the true ones."
+    return assumed
 
 
 def _not_counted(release: AnyRelease) -> list[str]:
     """What else a released file shows that may help to find a record."""
-    others = [name for name in release.randomized if name not in release.plan.keys]
-    columns = [f"what {keys_in_words(others)}, randomized too, may tell of the keys"] if others else []
+    risk = release.risk
+    accepted = risk is not None and risk.joint_table is not None and risk.joint_table.accepted
+    columns = [Note("joint-table-is-accepted", what=joint_table_in_words(risk))] if risk and accepted else []
     within = (name for stage in release.stages for name in stage.within)
     counted_with = {*release.plan.keys, *release.plan.randomized, *release.file.seen, *within}
     names = release.file.others or [column.name for column in release.columns]
