@@ -10,19 +10,20 @@ from itertools import islice
 from pathlib import Path
 
 from maskwell.core.cells import CellTable
-from maskwell.core.phrases import listed
+from maskwell.core.phrases import listed, shorten
 from maskwell.core.verdicts import below as is_below
 from maskwell.engines.cell_counts import Follower, count_tables
 from maskwell.engines.row_sources import Progress, ending_of
 from maskwell.engines.rows import WRITTEN_AS, Rows
-from maskwell.errors import ParameterError
+from maskwell.errors import ParameterError, PlanError
 from maskwell.microdata.plans.edit_rules import Rule
 from maskwell.microdata.plans.protection import UNIT
 from maskwell.microdata.plans.recodes import narrowed
-from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.plans.release_plan import RECORD_ORDER, ReleasePlan
 from maskwell.microdata.records.column_fit import MOST_KEPT, ColumnFit, read_column_fit
 from maskwell.microdata.records.column_values import file_columns
 from maskwell.microdata.records.recoding import Recoding, recoded, recoding_of
+from maskwell.microdata.records.row_order import columns_in_order
 from maskwell.microdata.records.unit_rows import UnitMembers, read_units
 from maskwell.microdata.risk.joined_columns import SMALL
 from maskwell.microdata.risk.unit_table import MOST_UNITS
@@ -259,6 +260,9 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
         joint_members = _joint_members(records, plan, tables, members, seen)
         together = unit_channel(plan, units, members)
         channels = (*channels, *([] if together is None else [together]))
+    order = _revealed_by_order(records, plan, tables)
+    if order and RECORD_ORDER not in plan.accept:
+        raise PlanError("the-order-reveals", column=shorten(order[0], 40), columns=order)
     notes = list[str]()  # which labels of groups did not occur, and what the order of the records tells
     if recoding is not None:
         for column, labels in recoding.not_met().items():
@@ -279,6 +283,15 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
         further=() if recoding is None else tuple(recoding.further),
         notes=tuple(notes),
     )
+
+
+def _revealed_by_order(records: Rows, plan: ReleasePlan, tables: Tables) -> list[str]:
+    """Randomized keys that the order of the records reveals, where it is kept."""
+    keys = [name for name in plan.keys if name in plan.randomized]
+    if plan.order != "kept" or not keys:
+        return []
+    counted = {name: tables[(name,)] for name in keys}
+    return [*columns_in_order(records, counted, declared=plan.missing != "category")]
 
 
 def _joint_members(

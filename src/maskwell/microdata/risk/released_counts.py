@@ -134,10 +134,11 @@ class _Blocks:
         shares = _dealt_shares(P, own)
         block = np.arange(len(P))[:, None]
         kept = P[block, own, np.arange(c)]
-        rates = (1 - kept) / (1 - shares[block, own])
-        away = shares[:, :, None] * rates[:, None, :]
-        away[block, own, np.arange(c)] += 1 - rates
-        fits = (np.abs(away - P) <= _EQUAL * P).all(axis=(1, 2)) & (rates <= 1 + _EQUAL).all(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):  # a share of one fits nothing
+            rates = (1 - kept) / (1 - shares[block, own])
+            away = shares[:, :, None] * rates[:, None, :]
+            away[block, own, np.arange(c)] += 1 - rates
+            fits = (np.abs(away - P) <= _EQUAL * P).all(axis=(1, 2)) & (rates <= 1 + _EQUAL).all(axis=1)
         self._rates[cells], self._shares[rows] = np.minimum(rates, 1.0), shares
         return np.asarray(fits)
 

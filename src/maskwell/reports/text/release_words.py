@@ -16,6 +16,8 @@ from maskwell.engines.labelled_columns import Labels
 from maskwell.microdata.kept_bounds import AT_LEAST, BoundKept, bound_is_kept, bounds_kept
 from maskwell.microdata.plans.edit_rules import AnyRule, Moves, Rule
 from maskwell.microdata.plans.protection import Protection
+from maskwell.microdata.plans.release_plan import RECORD_ORDER
+from maskwell.microdata.records.row_order import FEWEST
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.file_risk import level_contributions, variable_contributions
 from maskwell.microdata.risk.intruders import INTRUDERS
@@ -432,7 +434,8 @@ def _not_counted(release: AnyRelease) -> list[str]:
     if (still := [name for name in names if name not in counted_with]) and release.joined is None:
         go = "go" if len(still) > 1 else "goes"
         columns.append(f"how well {keys_in_words(still)} {go} with the keys of a record")
-    return columns + (["what the order of the records tells, which is kept"] if not release.shuffled else [])
+    unjudged = release.rows < FEWEST or RECORD_ORDER in release.plan.accept
+    return columns + ([Note("order-is-not-counted")] if not release.shuffled and unjudged else [])
 
 
 def above_in_words(above: int, records: int, most: float, bound: float) -> str:
