@@ -22,12 +22,13 @@ from maskwell.microdata.assessment import with_stages
 from maskwell.microdata.matrices.bounds import FROM_BELOW
 from maskwell.microdata.plans.plan_entries import by_text
 from maskwell.microdata.plans.protection import Protection
-from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.plans.release_plan import JOINT_TABLE, ReleasePlan
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.arrivals import SparseArrivals
 from maskwell.microdata.risk.identity_disclosure import has_exchange, keeps_counts, risks_of, swapped_risks
 from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.stages.stage import Stage, acting, expected_table, needed_columns
+from maskwell.notes import Note
 
 AT_LEAST = ("least_kept", "changed_at_least")
 
@@ -382,6 +383,9 @@ def _records(n: int, one: str, many: str) -> str:
 
 def _match_hint(release: AnyRelease) -> str:
     plan = release.plan
+    joint = None if release.risk is None else release.risk.joint_table
+    if joint is not None and joint.one_look is not None and plan.match and above(joint.one_look, plan.match):
+        return str(Note("joint-table-exceeds-the-limit", accept=f'accept = ["{JOINT_TABLE}"]'))
     open_ = [key for key in plan.keys if key not in plan.randomized]
     if open_ and len(open_) == len(plan.keys):
         return f"none of the keys is randomized: add [[protect]] with variables = {[*plan.keys]}"

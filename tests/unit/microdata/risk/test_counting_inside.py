@@ -24,7 +24,7 @@ def cells_of(rng: random.Random) -> dict[Record, int]:
 
 
 def plan_of(protect: dict[str, object], **more: object) -> ReleasePlan:
-    return ReleasePlan.of([protect], keys=["sex"], order="kept", demonstration=True, **more)
+    return ReleasePlan.of([protect], keys=["sex"], order="kept", accept=["record-order"], demonstration=True, **more)
 
 
 @together(("seed", "method"), product(range(8), METHODS))
@@ -67,7 +67,7 @@ FOLLOWS = {("a1", "A"): 1, ("a2", "A"): 9, ("b1", "B"): 9, ("b2", "B"): 9}
 
 def plan_of_regions(method: dict[str, str], **more: object) -> ReleasePlan:
     protect = {"variables": ["region"], **method}
-    return ReleasePlan.of([protect], keys=["region"], order="kept", demonstration=True, **more)
+    return ReleasePlan.of([protect], keys=["region"], order="kept", accept=["record-order"], demonstration=True, **more)
 
 
 @together("more", [{}, {"accept": ["country"]}, {"drop": ["country"]}])
