@@ -21,7 +21,7 @@ from maskwell.microdata.records.unit_rows import UnitMembers, read_units
 from maskwell.microdata.release_values import PRIVATE, Assessment, Origin
 from maskwell.microdata.risk.file_risk import assess_risk
 from maskwell.microdata.risk.joined_columns import SMALL, JoinedRisk, joined_risk
-from maskwell.microdata.risk.joint_table import JointTable, others_randomized, with_joint_table
+from maskwell.microdata.risk.joint_disclosure import JointTable, others_randomized, with_joint_table
 from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.risk.unit_draws import DrawnUnits, have_one_draw, units_told
 from maskwell.microdata.risk.unit_table import SeenUnits, shown_unit

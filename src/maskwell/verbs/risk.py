@@ -37,7 +37,7 @@ from maskwell.microdata.risk.file_risk import (
     variable_contributions,
 )
 from maskwell.microdata.risk.intruders import ANY_LOOK, INTRUDERS, intruder_named
-from maskwell.microdata.risk.joint_table import JointTable, others_randomized, with_joint_table
+from maskwell.microdata.risk.joint_disclosure import JointTable, others_randomized, with_joint_table
 from maskwell.microdata.risk.risk_report import FileRisk, RiskReport, risks_of_cells
 from maskwell.microdata.risk.special_unique_scores import FRACTION, SpecialUniques, special_uniques
 from maskwell.microdata.risk.unit_draws import DrawnUnits, units_told

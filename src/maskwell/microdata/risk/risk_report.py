@@ -19,7 +19,7 @@ from maskwell.microdata.risk.intruders import ANY_LOOK, MEASURES
 
 if TYPE_CHECKING:
     from maskwell.microdata.risk.joined_columns import JoinedRisk
-    from maskwell.microdata.risk.joint_table import JointRisk
+    from maskwell.microdata.risk.joint_disclosure import JointRisk
     from maskwell.microdata.risk.unit_risk import UnitRisk
 
 SIZES = (2, 3, 5)  # cells smaller than these are counted
@@ -152,7 +152,7 @@ class RiskReport(Result):
     joined
         A :class:`~maskwell.microdata.risk.joined_columns.JoinedRisk`, where it was simulated who weighs all columns.
     joint_table
-        A :class:`~maskwell.microdata.risk.joint_table.JointRisk`, where columns that are no keys are randomized, too.
+        A :class:`~maskwell.microdata.risk.joint_disclosure.JointRisk`, where other columns than keys are randomized.
     """
 
     keys: tuple[str, ...]

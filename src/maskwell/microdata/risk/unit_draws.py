@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -381,10 +382,10 @@ class UnitWays:
     counts: Sequence[int]
     steps: Sequence[Array]
     chances: Sequence[Real]
-    values: Sequence[Sequence[Label]]
+    values: Sequence[Sequence[Any]]  # what units of each cell can come to
     done: int = 0
 
-    def placed(self, work: int) -> list[dict[Label, float]] | None:
+    def placed(self, work: int) -> list[dict[Any, float]] | None:
         """For each cell the chances of a unit to be released with each value, given all released counts."""
         if np.log2(self.released + 1.0).sum() > _BITS:
             return None

@@ -153,7 +153,8 @@ class _Units:
         seen = self._counted(units)
         if seen is None:
             return None
-        axes, added = {}, []
+        axes: dict[Arrangement, None] = {}
+        added: list[list[Counter[Arrangement]]] = []
         for one in self.drawn:
             added.append([Counter([B]) if self.shown else Counter((row,) for row in B) for B in one.chances])
             axes |= dict.fromkeys(axis for each in added[-1] for axis in each)

@@ -427,7 +427,9 @@ def _not_counted(release: AnyRelease) -> list[str]:
     """What else a released file shows that may help to find a record."""
     risk = release.risk
     accepted = risk is not None and risk.joint_table is not None and risk.joint_table.accepted
-    columns = [Note("joint-table-is-accepted", what=joint_table_in_words(risk))] if risk and accepted else []
+    columns = list[str]()
+    if risk is not None and accepted:
+        columns.append(Note("joint-table-is-accepted", what=joint_table_in_words(risk)))
     within = (name for stage in release.stages for name in stage.within)
     counted_with = {*release.plan.keys, *release.plan.randomized, *release.file.seen, *within}
     names = release.file.others or [column.name for column in release.columns]

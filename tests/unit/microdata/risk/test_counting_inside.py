@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from itertools import product
+from typing import Any
 
 import pytest
 from tests.support.intruders import Record, assessed, best_attack_on, best_attacks, laws_of, rows_of
@@ -65,9 +66,10 @@ def test_what_is_seen_of_unchanged_columns_counts_in_the_headline() -> None:
 FOLLOWS = {("a1", "A"): 1, ("a2", "A"): 9, ("b1", "B"): 9, ("b2", "B"): 9}
 
 
-def plan_of_regions(method: dict[str, str], **more: object) -> ReleasePlan:
+def plan_of_regions(method: dict[str, str], **more: Any) -> ReleasePlan:
     protect = {"variables": ["region"], **method}
-    return ReleasePlan.of([protect], keys=["region"], order="kept", accept=["record-order"], demonstration=True, **more)
+    accept = [*more.pop("accept", ()), "record-order"]
+    return ReleasePlan.of([protect], keys=["region"], order="kept", accept=accept, demonstration=True, **more)
 
 
 @together("more", [{}, {"accept": ["country"]}, {"drop": ["country"]}])

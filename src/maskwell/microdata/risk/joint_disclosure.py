@@ -21,6 +21,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
+from maskwell.core.verdicts import at_most
 from maskwell.errors import TooLargeError
 from maskwell.microdata.risk.arrivals import Arrivals, SparseArrivals, arrival_parts
 from maskwell.microdata.risk.binomial_sums import row_sums
@@ -81,7 +82,7 @@ def with_joint_table(report: RiskReport, stages: Sequence[Stage], joint: JointTa
         return report
     if joint.accepted:
         return replace(report, joint_table=JointRisk(joint.others, joint.unit, accepted=True))
-    found = _found(report, stages, joint)
+    found = _found(report, stages, joint).bounded(report)
     measured = {name: report.per_cell[name] for name in ("in_range", "strict", "any_release")}
     counted = report.per_cell.get("released_counts")
     place = cells_in(report.table, report.table.project(report.keys))
@@ -104,17 +105,47 @@ class JointChances:
     one_look: Real | None = None
     all_counts: Real | None = None
 
+    def bounded(self, report: RiskReport) -> JointChances:
+        """With ``1 / N_x`` for a chance that is not known, where no figure or limit of the report is below that."""
+        assert report.after is not None
+        sure, after = 1 / report.table.project(report.keys).counts, report.after
+        said = max(after.max_risk_any_release, report.threshold or 0.0)
+        if not at_most(float(sure.max()), said):
+            return self
+        one_look = sure if self.one_look is None else self.one_look
+        drawn = after.small is not None
+        return JointChances(one_look, sure if self.all_counts is None and drawn else self.all_counts)
+
+    def in_order(self, place: Array) -> JointChances:
+        """The same for the cells in another order."""
+        one_look, all_counts = self.one_look, self.all_counts
+        return JointChances(
+            None if one_look is None else one_look[place], None if all_counts is None else all_counts[place]
+        )
+
+
+def _places(keys: CellTable, own: CellTable) -> Array:
+    """The place of each cell of the keys in a table of the same cells that was counted apart."""
+    if keys.levels == own.levels:
+        return cells_in(keys, own)
+    known = {label: i for i, label in enumerate(own.labels())}
+    return np.array([known[label] for label in keys.labels()], dtype=np.int64)
+
 
 def _found(report: RiskReport, stages: Sequence[Stage], joint: JointTable) -> JointChances:
+    keys = report.table.project(report.keys)
     if joint.unit is not None or have_one_draw(stages, joint.visible or joint.others):
-        return JointChances() if joint.units is None else JointChances(*unit_chances(joint.units, stages))
+        if joint.units is None:
+            return JointChances()
+        place = _places(keys, joint.units.table.project(report.keys))
+        return JointChances(*unit_chances(joint.units, stages)).in_order(place)
     if joint.table is None:
         return JointChances()
     table = joint.table.project(needed_columns(stages, joint.visible))
     own = table.project(report.keys)
     alike = cells_in(table, own)
-    known = np.zeros(len(own))
-    np.maximum.at(known, cells_in(report.table, own), report.per_cell["any_release"])
+    place, known = _places(keys, own), np.zeros(len(own))
+    np.maximum.at(known, place[cells_in(report.table, keys)], report.per_cell["any_release"])
     exchange = has_exchange(stages, joint.visible)
     if exchange and not keeps_counts(stages, joint.visible):
         return JointChances()
@@ -134,7 +165,7 @@ def _found(report: RiskReport, stages: Sequence[Stage], joint: JointTable) -> Jo
             looks = np.maximum(looks, found)
     except TooLargeError:
         return JointChances()
-    return JointChances(looks, compared if counted else None)
+    return JointChances(looks, compared if counted else None).in_order(place)
 
 
 @dataclass(frozen=True, eq=False)
