@@ -21,7 +21,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
-from maskwell.core.verdicts import at_most
+from maskwell.core.verdicts import above, at_most
 from maskwell.errors import TooLargeError
 from maskwell.microdata.risk.arrivals import Arrivals, SparseArrivals, arrival_parts
 from maskwell.microdata.risk.binomial_sums import row_sums
@@ -36,7 +36,6 @@ from maskwell.microdata.stages.stage import Stage, needed_columns
 
 SEARCHED = 2000  # looks of one file whose chances are computed t by t; of others a bound is taken
 _MOST_SEEN = 64  # the largest t of these
-_NEAR = 1 + 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +213,7 @@ class _People:
         bound = np.minimum(row_sums(group, self.share[arrivals.cell] * strict, len(keys)), 1 / self.all_alike[keys])
         entries = np.bincount(group, minlength=len(keys))
         settled = (entries == 1) & (row_sums(group, open_.astype(np.float64), len(keys)) == 0)
-        doubtful = np.flatnonzero(~settled & (bound > known[keys] * _NEAR))
+        doubtful = np.flatnonzero(~settled & above(bound, known[keys]))
         doubtful = doubtful[np.argsort(-bound[doubtful], kind="stable")][:SEARCHED]
         order = np.argsort(group, kind="stable")
         starts = np.searchsorted(group[order], np.arange(len(keys) + 1))

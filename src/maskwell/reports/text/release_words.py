@@ -16,7 +16,7 @@ from maskwell.engines.labelled_columns import Labels
 from maskwell.microdata.kept_bounds import AT_LEAST, BoundKept, bound_is_kept, bounds_kept
 from maskwell.microdata.plans.edit_rules import AnyRule, Moves, Rule
 from maskwell.microdata.plans.protection import Protection
-from maskwell.microdata.plans.release_plan import RECORD_ORDER
+from maskwell.microdata.plans.release_plan import JOINT_TABLE, RECORD_ORDER
 from maskwell.microdata.records.row_order import FEWEST
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.file_risk import level_contributions, variable_contributions
@@ -372,8 +372,10 @@ def _who_finds_more(risk: RiskReport) -> Iterator[str]:
     joined = risk.joined
     if joined is not None and above(joined.right_surest, risk.worst_by_counts, scale=1):
         yield Note("weighing-finds-more", chance=in_percent(joined.right_surest))
-    if risk.not_computed is not None:
-        yield Note(f"no-figure-for-{risk.not_computed}", what=joint_table_in_words(risk))
+    if risk.not_computed == JOINT_TABLE:
+        yield Note("no-figure-for-joint-table", what=joint_table_in_words(risk))
+    elif risk.not_computed is not None:
+        yield Note("no-figure-for-released-counts")
 
 
 def joint_table_in_words(risk: RiskReport) -> str:
