@@ -50,7 +50,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def small(protect: dict[str, Any], keys: Sequence[str], **more: Any) -> ReleasePlan:
-    return ReleasePlan.of([protect], keys=[*keys], order="kept", demonstration=True, **more)
+    accept = [*more.pop("accept", ()), "record-order"]
+    return ReleasePlan.of([protect], keys=[*keys], order="kept", accept=accept, demonstration=True, **more)
 
 
 COUNTRY = {("a1", "A"): 1, ("a2", "A"): 2, ("b1", "B"): 2, ("b2", "B"): 3}
@@ -177,6 +178,8 @@ def released(
 ) -> tuple[str, list[dict[str, str]]] | None:
     """What the command prints and the rows that it releases; None where it refuses, and then nothing is written."""
     write(rows, ["pid", *columns])
+    more = more if "accept" in more else f"{more}\naccept = []"
+    more = more.replace("accept = [", 'accept = ["record-order", ')
     text = f'keys = {json.dumps([*keys])}\nmatch = 0.5\norder = "kept"\nid = "pid"\n{more}\n'
     text = f'[release]\n{text}\n[[protect]]\nvariables = {json.dumps([*keys])}\nmethod = "inverse-frequency"\n'
     Path("plan.toml").write_text(text, encoding="utf-8")

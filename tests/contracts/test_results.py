@@ -35,7 +35,7 @@ GIVEN = {"AverageSecurity", "Bounds", "Demand", "Improves", "Measure", "ReleaseP
 
 PARTS = {
     "AttributeRisk",
-    "ReportedAttribute", "DrawnAgain", "JoinedRisk", "RecodeEffect", "SpecialUniques", "UnitRisk",
+    "ReportedAttribute", "DrawnAgain", "JoinedRisk", "JointRisk", "RecodeEffect", "SpecialUniques", "UnitRisk",
     "Analysis", "Association", "ComparedTerm", "Efficiency", "Entry",
     "FileRisk", "Garbling", "Hazard", "Inflation", "Itemset", "LevelContribution", "Option", "PathParities",
     "Randomized", "RegressionComparison", "ReleasedColumns", "RiskUtilityPoint", "Rule",

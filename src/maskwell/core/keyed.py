@@ -74,6 +74,7 @@ class KeyedRandom:
     """
 
     private = True
+    path: Path | None = None  # the file that the key was read from
 
     def __init__(self, key: bytes, dataset: str) -> None:
         self._key = checked_key(key)
@@ -88,7 +89,9 @@ class KeyedRandom:
     def from_file(cls, path: str | Path, dataset: str) -> KeyedRandom:
         """From a file of hexadecimal digits that only its owner can read, as :meth:`new_file` makes it."""
         check_path(path=path)
-        return cls(read_key_file(path), dataset)
+        keyed = cls(read_key_file(path), dataset)
+        keyed.path = Path(path)
+        return keyed
 
     @staticmethod
     def new_file(path: str | Path) -> Path:

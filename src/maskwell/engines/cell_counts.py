@@ -213,16 +213,22 @@ class _TableCounter:
     def _ready(self) -> list[CellCounter]:
         """The counters, made when rows have shown how many labels there are; tables too large give way to smaller."""
         sizes = {name: len(coder.labels) for name, coder in self._coders.items()}
+        for table in [one for one in self._instead if one in self._tables]:  # no number could tell its cells apart
+            if possible_cells([1 << sizes[name].bit_length() for name in table]) > LARGEST_KEY:
+                self._give_up(table)
         if self._counters is None:
             joined, weighted = merged(self._tables, sizes), self._weights is not None
             self._counters = [CellCounter([self._coders[name] for name in table], weighted) for table in joined]
         else:
             for counter in (one for one in self._counters if one.listed > MOST_OPTIONAL):
                 for table in [one for one in self._instead if one in self._tables and {*one} <= {*counter.columns}]:
-                    others = [one for one in self._tables if one != table]
-                    self._tables = [*dict.fromkeys([*others, *self._instead[table]])]
+                    self._give_up(table)
             self._counters = [part for counter in self._counters for part in self._parts(counter, sizes)]
         return self._counters
+
+    def _give_up(self, table: tuple[str, ...]) -> None:
+        others = [one for one in self._tables if one != table]
+        self._tables = [*dict.fromkeys([*others, *self._instead[table]])]
 
     def _parts(self, counter: CellCounter, sizes: Mapping[str, int]) -> list[CellCounter]:
         """A counter, or several where later rows have shown too many labels to count its tables together."""

@@ -16,15 +16,17 @@ from maskwell.engines.row_sources import Progress
 from maskwell.engines.rows import Rows
 from maskwell.microdata import true_file
 from maskwell.microdata.plans.recodes import check_labels_met
-from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.plans.release_plan import JOINT_TABLE, ReleasePlan
 from maskwell.microdata.records.column_values import check_ids
 from maskwell.microdata.records.recoding import recoding_of
 from maskwell.microdata.records.unit_rows import UnitMembers, read_units
 from maskwell.microdata.release_values import PRIVATE, Assessment, Origin
 from maskwell.microdata.risk.file_risk import assess_risk
 from maskwell.microdata.risk.joined_columns import SMALL, JoinedRisk, joined_risk
+from maskwell.microdata.risk.joint_disclosure import JointTable, others_randomized, with_joint_table
 from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.risk.unit_draws import DrawnUnits, have_one_draw, units_told
+from maskwell.microdata.risk.unit_table import SeenUnits, shown_unit
 from maskwell.microdata.side_channels import check_side_channels, side_channel_risk, side_channel_warnings
 from maskwell.microdata.stages.stage import Stage, unchanged_columns
 from maskwell.microdata.stages.stage_building import ColumnFits, build_stages
@@ -156,8 +158,7 @@ class Judge:
     joined: JoinedRisk | None = None  # What was simulated of somebody who weighs unchanged columns
     # Counts of the drawn file by their columns; None before there is one
     released: Mapping[Columns, CellTable] | None = None
-    # The released records by their units, where the file shows these and they have one draw
-    members: UnitMembers | None = None
+    written: Rows | None = None  # The drawn records, where there are any
 
     def risk(self) -> RiskReport | None:
         """What somebody can learn; ``None`` without key variables."""
@@ -188,6 +189,23 @@ class Judge:
         shares = {name: n / self.file.rows for name, n in (changed or {}).items()}
         return assess_utility([tables[table] for table in compared], after, self.stages, changed=shares)
 
+    def _with_joint_table(self, risk: RiskReport) -> RiskReport:
+        """The risk with what all randomized columns, and units that are published, reveal beside the keys."""
+        plan, table = self.plan, self.file.joint_table(self.plan)
+        seen = () if table is None else [name for name in table.columns if name not in plan.unpublished]
+        visible = tuple(dict.fromkeys([*plan.keys, *seen]))
+        others = others_randomized(self.stages, plan.keys)
+        unit = shown_unit(None if plan.unit in plan.unpublished else plan.unit, self.stages, visible)
+        drawn = None if self.released is None else self.released.get(true_file.joint_columns(plan))
+        drawn = drawn.project(visible) if drawn is not None and {*visible} <= {*drawn.columns} else None
+        units, members = None, self.file.joint_members
+        if members is not None and table is not None and (others or unit):
+            written = self.written if unit else None
+            known = None if written is None or drawn is None else self._units_in(written, drawn)
+            units = SeenUnits(table, members, plan.keys, visible, unit is not None, drawn, known)
+        accepted = JOINT_TABLE in plan.accept
+        return with_joint_table(risk, self.stages, JointTable(table, others, visible, drawn, accepted, units, unit))
+
     @cached_property
     def _released_keys(self) -> CellTable | None:
         return None if self.released is None else self.released[true_file.risk_columns(self.plan)]
@@ -203,7 +221,7 @@ class Judge:
         """The risk with that of units, such as households, where the plan names these."""
         known = self.file.members
         if known is None:
-            return risk
+            return self._with_joint_table(risk)
         shown = next((one for one in self.file.channels if one.kind == "shows units"), None)
         drawn = self._released_keys
         units = DrawnUnits(
@@ -212,10 +230,24 @@ class Judge:
             seen=self._seen,
             shown=shown is not None,
             released=drawn if drawn is not None and {*self._seen} <= {*drawn.columns} else None,
-            released_members=self.members,
+            released_members=self._released_members,
         )
         seen_by = () if shown is None else (shown.column,) if shown.column == shown.of else known.seen
-        return units_told(risk, self.stages, units, seen_by=seen_by, seen_share=0.0 if shown is None else shown.share)
+        share, also = 0.0 if shown is None else shown.share, self._with_joint_table
+        return units_told(risk, self.stages, units, seen_by=seen_by, seen_share=share, also=also)
+
+    @cached_property
+    def _released_members(self) -> UnitMembers | None:
+        """The units of the drawn records as the file shows them, where it does and they have one draw."""
+        plan, drawn = self.plan, self._released_keys
+        if self.written is None or drawn is None or plan.unit is None or plan.unit in plan.unpublished:
+            return None
+        return self._units_in(self.written, drawn) if have_one_draw(self.stages, plan.keys) else None
+
+    def _units_in(self, records: Rows, table: CellTable) -> UnitMembers:
+        """The units of drawn records, and the cells that they lie in."""
+        assert self.plan.unit is not None
+        return read_units(records, self.plan.unit, table, declared=self.plan.missing != "category")
 
 
 def _in_any_sample(plan: ReleasePlan, risk: RiskReport) -> RiskReport:
@@ -228,11 +260,3 @@ def _in_any_sample(plan: ReleasePlan, risk: RiskReport) -> RiskReport:
     limit = 1.0 if after.records_above else float(plan.match)
     sample = replace(after.sample, max_risk_sampled=inclusion * limit)
     return replace(risk, after=replace(after, sample=sample))
-
-
-def released_members(assessed: Assessment, released: Mapping[Columns, CellTable], records: Rows) -> UnitMembers | None:
-    """The units of drawn records as the released file shows them, where it does and they have one draw."""
-    plan = assessed.plan
-    if plan.unit is None or plan.unit in plan.unpublished or not have_one_draw(assessed.stages, plan.keys):
-        return None
-    return read_units(records, plan.unit, released[true_file.risk_columns(plan)], declared=plan.missing != "category")

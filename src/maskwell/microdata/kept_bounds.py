@@ -15,19 +15,20 @@ import numpy as np
 from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import HINT, MESSAGE, in_words, round_down, round_up, shorten
+from maskwell.core.phrases import HINT, MESSAGE, in_words, listed, round_down, round_up, shorten
 from maskwell.core.verdicts import above, at_least, at_most, below
 from maskwell.errors import InfeasibleError
 from maskwell.microdata.assessment import with_stages
 from maskwell.microdata.matrices.bounds import FROM_BELOW
 from maskwell.microdata.plans.plan_entries import by_text
 from maskwell.microdata.plans.protection import Protection
-from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.plans.release_plan import JOINT_TABLE, ReleasePlan
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.arrivals import SparseArrivals
 from maskwell.microdata.risk.identity_disclosure import has_exchange, keeps_counts, risks_of, swapped_risks
 from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.stages.stage import Stage, acting, expected_table, needed_columns
+from maskwell.notes import Note
 
 AT_LEAST = ("least_kept", "changed_at_least")
 
@@ -126,6 +127,7 @@ _MEASURES: dict[str, Callable[[Stage], float]] = {
 
 # Bounds on what a released value tells of the true one: a record that surely stays as it is breaks them
 TELLING = ("posterior", "posterior_own", "odds", "guess", "factor", "parity")
+NAMED = 40  # characters of the columns that an error names
 DRAWS = 20  # how often a file is drawn at most, until it keeps a limit on what all released counts tell
 
 
@@ -197,6 +199,10 @@ def check_match(release: AnyRelease) -> None:
     if over := risk.after.records_above:
         figures = {"above": over, "rows": release.rows, "match": float(plan.match), "nearest": risk.after.max_risk}
         raise InfeasibleError("of-records-keep-a-chance-above", hint=_match_hint(release), **figures)
+    joint = risk.joint_table
+    if joint is not None and joint.one_look is None and not joint.accepted:
+        used = [shorten(name, 30) for name in (*joint.columns, *([joint.unit] if joint.unit else []))]
+        raise InfeasibleError("joint-table-has-no-figure", what=listed(used, len(used), NAMED))
     plan.against.check_assessed(release, plan.match)
 
 
@@ -377,6 +383,9 @@ def _records(n: int, one: str, many: str) -> str:
 
 def _match_hint(release: AnyRelease) -> str:
     plan = release.plan
+    joint = None if release.risk is None else release.risk.joint_table
+    if joint is not None and joint.one_look is not None and plan.match and above(joint.one_look, plan.match):
+        return str(Note("joint-table-exceeds-the-limit", accept=f'accept = ["{JOINT_TABLE}"]'))
     open_ = [key for key in plan.keys if key not in plan.randomized]
     if open_ and len(open_) == len(plan.keys):
         return f"none of the keys is randomized: add [[protect]] with variables = {[*plan.keys]}"

@@ -10,20 +10,22 @@ from itertools import islice
 from pathlib import Path
 
 from maskwell.core.cells import CellTable
-from maskwell.core.phrases import listed
+from maskwell.core.phrases import listed, shorten
 from maskwell.core.verdicts import below as is_below
 from maskwell.engines.cell_counts import Follower, count_tables
 from maskwell.engines.row_sources import Progress, ending_of
 from maskwell.engines.rows import WRITTEN_AS, Rows
-from maskwell.errors import ParameterError
+from maskwell.errors import ParameterError, PlanError
 from maskwell.microdata.plans.edit_rules import Rule
 from maskwell.microdata.plans.protection import UNIT
 from maskwell.microdata.plans.recodes import narrowed
-from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.plans.release_plan import RECORD_ORDER, ReleasePlan
 from maskwell.microdata.records.column_fit import MOST_KEPT, ColumnFit, read_column_fit
 from maskwell.microdata.records.recoding import Recoding, recoded, recoding_of
+from maskwell.microdata.records.row_order import columns_in_order
 from maskwell.microdata.records.unit_rows import UnitMembers, read_units
 from maskwell.microdata.risk.joined_columns import SMALL
+from maskwell.microdata.risk.unit_table import MOST_UNITS
 from maskwell.microdata.side_channels import (
     SideChannel,
     dependence_counter,
@@ -42,7 +44,8 @@ Tables = dict[Columns, CellTable]
 
 def tables_of(plan: ReleasePlan) -> list[Columns]:
     """All tables that a release needs, of the true file and, where a column is randomized, of the released one."""
-    return [*dict.fromkeys([*_required(plan), *_compared_once(plan)])]
+    joint = [joint_columns(plan)] if plan.keys else []
+    return [*dict.fromkeys([*_required(plan), *_compared_once(plan), *joint])]
 
 
 def _compared_once(plan: ReleasePlan) -> list[Columns]:
@@ -99,12 +102,21 @@ def smaller_tables(plan: ReleasePlan) -> dict[Columns, list[Columns]]:
         table = frozenset(closure(plan, pair))
         if table in instead and len(table) > len(pair):
             instead[table][1].append(pair)
-    return {table: pairs for table, pairs in instead.values() if pairs}
+    smaller = {table: pairs for table, pairs in instead.values() if pairs}
+    if plan.keys and (joint := joint_columns(plan)) not in (*needed, *_compared_once(plan)):
+        smaller.setdefault(joint, [])
+    return smaller
 
 
 def risk_columns(plan: ReleasePlan) -> Columns:
     """The keys, and every column that tells how they are randomized."""
     return closure(plan, plan.keys)
+
+
+def joint_columns(plan: ReleasePlan) -> Columns:
+    """The same for all randomized columns together, which an intruder sees beside the keys."""
+    own, joint = risk_columns(plan), closure(plan, [*plan.keys, *plan.randomized])
+    return own if {*own} == {*joint} else joint
 
 
 def closure(plan: ReleasePlan, columns: Sequence[str]) -> Columns:
@@ -179,6 +191,7 @@ class TrueFile:
     seen: tuple[str, ...] = ()
     # The records by the units that they belong to, such as households, where the plan names these
     members: UnitMembers | None = None
+    joint_members: UnitMembers | None = None  # The same in the cells of all randomized columns, where these matter
     channels: tuple[SideChannel, ...] = ()  # What unchanged columns give away
     # How many categories each recoded column had, and how many it has
     recoded: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -213,6 +226,10 @@ class TrueFile:
     def risk_table(self, plan: ReleasePlan) -> CellTable:
         """Counts over the keys, the columns that tell how they are randomized, and those that follow from a key."""
         return self.tables[(*risk_columns(plan), *self.seen)]
+
+    def joint_table(self, plan: ReleasePlan) -> CellTable | None:
+        """The same with all other randomized columns; None where these have too many cells to be counted."""
+        return self.tables.get((*joint_columns(plan), *self.seen))
 
 
 def prepared(records: Rows, plan: ReleasePlan) -> tuple[Rows, ReleasePlan]:
@@ -250,14 +267,19 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
     channels = side_channels(plan, facts)
     seen = following_columns(plan, channels)
     if seen:
-        columns = (*risk_columns(plan), *seen)
-        tables = {**tables, columns: count(columns)}
-    units, members = beside.unit_facts(), None
+        joint = [joint_columns(plan)] if joint_columns(plan) in tables else []
+        wider = [(*one, *seen) for one in dict.fromkeys([risk_columns(plan), *joint])]
+        tables = {**tables, **{columns: count(columns) for columns in wider}}
+    units, members, joint_members = beside.unit_facts(), None, None
     if units is not None and plan.unit is not None and plan.keys:
         linking, declared = linking_columns(plan, facts, units), plan.missing != "category"
         members = read_units(records, plan.unit, tables[(*risk_columns(plan), *seen)], seen=linking, declared=declared)
+        joint_members = _joint_members(records, plan, tables, members, seen)
         together = unit_channel(plan, units, members)
         channels = (*channels, *([] if together is None else [together]))
+    order = _revealed_by_order(records, plan, tables)
+    if order and RECORD_ORDER not in plan.accept:
+        raise PlanError("the-order-reveals", column=shorten(order[0], 40), columns=order)
     notes = list[str]()  # which labels of groups did not occur, and what the order of the records tells
     if recoding is not None:
         for column, labels in recoding.not_met().items():
@@ -272,11 +294,34 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
         others=(*beside.columns,),
         seen=seen,
         members=members,
+        joint_members=joint_members,
         channels=channels,
         recoded={} if recoding is None else recoding.categories(),
         further=() if recoding is None else tuple(recoding.further),
         notes=tuple(notes),
     )
+
+
+def _revealed_by_order(records: Rows, plan: ReleasePlan, tables: Tables) -> list[str]:
+    """Randomized keys that the order of the records reveals, where it is kept."""
+    keys = [name for name in plan.keys if name in plan.randomized]
+    if plan.order != "kept" or not keys:
+        return []
+    counted = {name: tables[(name,)] for name in keys}
+    return [*columns_in_order(records, counted, declared=plan.missing != "category")]
+
+
+def _joint_members(
+    records: Rows, plan: ReleasePlan, tables: Mapping[Columns, CellTable], members: UnitMembers, seen: Columns
+) -> UnitMembers | None:
+    """The units in the cells of all randomized columns, where they are published or have one draw, and are few."""
+    by_unit = any(one.each == UNIT for one in plan.protections)
+    table = tables.get((*joint_columns(plan), *seen))
+    if table is None or len(members.sizes) > MOST_UNITS or not (by_unit or plan.unit not in plan.unpublished):
+        return None
+    if joint_columns(plan) == risk_columns(plan) or plan.unit is None:
+        return members
+    return read_units(records, plan.unit, table, declared=plan.missing != "category")
 
 
 def _sizes(records: Rows, plan: ReleasePlan, tables: Tables) -> UnitSizes:

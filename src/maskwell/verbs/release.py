@@ -27,7 +27,7 @@ from maskwell.engines.rows import Rows
 from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.microdata import risk_utility
 from maskwell.microdata.assessment import assess, assess_counts, assess_tables
-from maskwell.microdata.folder.ledger import read_ledger
+from maskwell.microdata.folder.ledger import ledger_beside, read_ledger
 from maskwell.microdata.folder.receipt import Receipt
 from maskwell.microdata.folder.release_folder import check_new_folder
 from maskwell.microdata.folder.releases_together import check_key, earlier_stages
@@ -114,6 +114,7 @@ def release(
     ledger
         A file in which this release is written down, made where it does not exist. What it says of earlier releases of
         the same ``dataset`` is looked at first: columns that would be drawn anew, and what all releases tell together.
+        With a key there is always one: beside the file of the key, or beside the folder where the key has no file.
     draw_anew
         Whether columns may be drawn anew although a bound of the plan does not hold for all releases together.
     progress
@@ -135,6 +136,8 @@ def release(
             raise ParameterError("a-file-a-table-of-spark")
         return release_table(data, asked, random=random)
     check_path(folder=folder)
+    if ledger is None and isinstance(key, KeyedRandom):
+        ledger = ledger_beside(key, folder)
     options: dict[str, Any] = {"random": random, "key": key, "matrices": matrices, "record_risks": record_risks}
     options |= {"ledger": ledger, "draw_anew": draw_anew, "progress": progress}
     if table.path is not None:
@@ -248,6 +251,7 @@ def dry_run(
     check_progress(progress)
     asked = _plan_of(plan)
     check_key(asked, key)
+    ledger = ledger_beside(key) if ledger is None and key is not None else ledger
     earlier = None if matrices is None else earlier_stages(matrices, asked, key)
     rows = Rows.of(data)
     counting, trying, recoding = steps(progress, 3) if earlier is None else (progress, None, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from maskwell.engines.row_sources import steps
 from maskwell.engines.rows import Rows
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.microdata.folder.receipt import Receipt, stages_of
-from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.plans.release_plan import JOINT_TABLE, ReleasePlan
 from maskwell.microdata.records.recoding import Recoding, recoded, recoding_of
 from maskwell.microdata.records.unit_rows import read_units
 from maskwell.microdata.risk.attribute_disclosure import (
@@ -37,9 +37,11 @@ from maskwell.microdata.risk.file_risk import (
     variable_contributions,
 )
 from maskwell.microdata.risk.intruders import ANY_LOOK, INTRUDERS, intruder_named
+from maskwell.microdata.risk.joint_disclosure import JointTable, others_randomized, with_joint_table
 from maskwell.microdata.risk.risk_report import FileRisk, RiskReport, risks_of_cells
 from maskwell.microdata.risk.special_unique_scores import FRACTION, SpecialUniques, special_uniques
 from maskwell.microdata.risk.unit_draws import DrawnUnits, units_told
+from maskwell.microdata.risk.unit_table import SeenUnits, shown_unit
 from maskwell.microdata.stages.stage import Stage, acting, needed_columns, unchanged_columns
 from maskwell.microdata.true_file import prepared
 from maskwell.notes import Note
@@ -262,7 +264,11 @@ def risk(
     )
     if told is None and released is None:
         report = replace(report, flags=(*report.flags, *_taken_as([*names, *hidden], names, randomized)))
-    report = _with_units(report, stages, unit, rows, released, drawn)
+
+    def also(report: RiskReport) -> RiskReport:
+        return _with_joint_table(report, stages, rows, released, told)
+
+    report = _with_units(report, stages, unit, rows, released, drawn, also)
     before, after = (
         tuple(attribute_risk(one, names, name) for one, name in zip(counted[1:], secret, strict=False))
         for counted in (known, drawn_tables)
@@ -343,8 +349,40 @@ def _with_special(report: RiskReport, table: CellTable) -> tuple[RiskReport, Spe
     return replace(report, per_cell={**report.per_cell, **scores}), special
 
 
+def _with_joint_table(
+    report: RiskReport, stages: Sequence[Stage], rows: Rows, released: Any, told: Receipt | None
+) -> RiskReport:
+    """The report with what the other randomized columns reveal, and units that are shown; of the drawn file, too."""
+    others = others_randomized(stages, report.keys)
+    if told is None:
+        return report
+    plan = told.plan.get("release", {})
+    accept, unit = plan.get("accept", ()), plan.get("unit")
+    needed = needed_columns(stages, (*report.keys, *others))
+    shown = shown_unit(unit if unit in accept else None, stages, needed)
+    named = next((stage.unit for stage in stages if stage.unit is not None), shown)
+    if JOINT_TABLE in accept or not (others or shown):
+        return with_joint_table(report, stages, JointTable(None, others, accepted=True, unit=shown))
+    table, drawn, units = count_tables(rows, [needed])[0], None, None
+    there = {*needed} if released is None else {*Rows.of(released).schema.names}
+    visible = tuple(name for name in needed if name in there)
+    if released is not None and {*report.keys, *others} <= there:
+        drawn = count_tables(released, [visible])[0]
+    if named is not None:
+        members = read_units(rows, named, table)
+        seen = None if drawn is None or shown is None else read_units(Rows.of(released), shown, drawn)
+        units = SeenUnits(table, members, report.keys, visible, shown is not None, drawn, seen)
+    return with_joint_table(report, stages, JointTable(table, others, visible, drawn, units=units, unit=shown))
+
+
 def _with_units(
-    report: RiskReport, stages: Sequence[Stage], unit: str | None, rows: Rows, released: Any, drawn: CellTable | None
+    report: RiskReport,
+    stages: Sequence[Stage],
+    unit: str | None,
+    rows: Rows,
+    released: Any,
+    drawn: CellTable | None,
+    also: Callable[[RiskReport], RiskReport],
 ) -> RiskReport:
     """The report with the risk of units, and for draws of whole units where a stage has these."""
     of_stage = next((stage.unit for stage in acting(stages, report.keys) if stage.unit is not None), None)
@@ -354,7 +392,7 @@ def _with_units(
         )
     column = unit or of_stage
     if column is None:
-        return report
+        return also(report)
     shown = drawn is not None and column in Rows.of(released).schema.names
     both = shown and of_stage is not None
     units = DrawnUnits(
@@ -365,7 +403,8 @@ def _with_units(
         released=drawn,
         released_members=read_units(Rows.of(released), column, drawn) if drawn is not None and both else None,
     )
-    return units_told(report, stages, units, seen_by=(column,) if shown else (), seen_share=float(shown))
+    seen_by, share = (column,) if shown else (), float(shown)
+    return units_told(report, stages, units, seen_by=seen_by, seen_share=share, also=also)
 
 
 def _prepared(rows: Rows, released: Any, told: Receipt) -> tuple[Rows, Any]:

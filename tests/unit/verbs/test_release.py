@@ -10,7 +10,9 @@ import pytest
 from tests.support.quiet import refused
 
 import maskwell as mw
-from maskwell.errors import DataFileError, ParameterError
+from maskwell import KeyedRandom
+from maskwell.errors import DataFileError, ParameterError, PublishError
+from maskwell.microdata.folder.ledger import read_ledger
 from maskwell.microdata.release_values import Assessment, Draw
 from maskwell.verbs import release as publish
 
@@ -70,3 +72,23 @@ def test_a_folder_is_needed_and_looked_at_before_any_row_is_read(tmp_path: Path)
     for data in ("absent.csv", {"sex": ["f", "m"]}):
         with pytest.raises(mw.MaskwellError, match="folder must be a text or a path, not a dict"):
             mw.release(data, plan, {})  # type: ignore[arg-type]
+
+
+def test_a_key_keeps_a_ledger_unless_another_one_is_named(tmp_path: Path) -> None:
+    """Beside the file of the key, or beside the folder; a second draw that breaks the limit is refused."""
+    table = {"pid": [*range(40)], "x": [*"abbbbccccccccccccccc", *["d"] * 20]}
+
+    def plan(match: str) -> dict[str, Any]:
+        release = {"keys": ["x"], "match": match, "id": "pid", "dataset": "people"}
+        return {"release": release, "protect": [{"variables": ["x"], "method": "mixing"}]}
+
+    file = KeyedRandom.new_file(tmp_path / "secret.key")
+    for key in (KeyedRandom.from_file(file, "people"), KeyedRandom.of(bytes(range(32)), "people")):
+        place = tmp_path / key.commitment()[:8]
+        place.mkdir()
+        mw.release(table, plan("0.5"), place / "one", key=key)
+        book = tmp_path / "secret.key.ledger" if key.path else place / f"{key.commitment()[:16]}.ledger"
+        assert len(read_ledger(book).releases) == 1
+        with pytest.raises(PublishError):
+            mw.release(table, plan("0.45"), place / "two", key=key)
+        mw.release(table, plan("0.45"), place / "two", key=key, ledger=tmp_path / f"{place.name}.ledger")

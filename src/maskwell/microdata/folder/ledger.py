@@ -17,6 +17,7 @@ from typing import Any
 from maskwell.core.atomic import OWNER_ONLY, atomic_file
 from maskwell.core.documents import canonical_text, from_json, read_document
 from maskwell.core.exact import to_decimal
+from maskwell.core.keyed import KeyedRandom
 from maskwell.core.phrases import fault_of, round_up, shorten
 from maskwell.errors import DataFileError, PublishError
 from maskwell.microdata.folder.release_folder import RECEIPT
@@ -99,6 +100,13 @@ class Ledger:
             return [one for one in out if one.dataset == dataset]
         source = {digest for _, digest in source_hashes(path)}
         return [one for one in out if one.dataset == dataset or source & {*one.source}]
+
+
+def ledger_beside(key: KeyedRandom, folder: str | Path | None = None) -> Path | None:
+    """Where a release with a key is written down unless told otherwise: beside the key's file, or else the folder."""
+    if key.path is not None:
+        return key.path.with_name(f"{key.path.name}.ledger")
+    return None if folder is None else Path(folder).absolute().parent / f"{key.commitment()[:16]}.ledger"
 
 
 def read_ledger(path: str | Path) -> Ledger:

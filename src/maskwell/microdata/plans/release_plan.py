@@ -31,6 +31,9 @@ from maskwell.microdata.stages.stage import Randomization
 
 ORDERS = ("shuffled", "kept")
 MISSING_POLICIES = ("unchanged", "category")
+# What accept may name besides columns: that an intruder who uses randomized columns that are not keys, or published
+# units, is left out, and that a kept order may reveal keys
+JOINT_TABLE, RECORD_ORDER = "joint-table", "record-order"
 _TABLES = ("release", "recode", "protect", "rule", "codebook")
 RELEASE_ENTRIES: Mapping[str, read.Reader[Any]] = {
     "title": read.text,
@@ -101,7 +104,9 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
     drop
         Columns that are not published.
     accept
-        Columns that may be published unchanged, although they identify records or give protected columns away.
+        Columns that may be published unchanged, although they identify records or give protected columns away;
+        ``"joint-table"`` where an intruder who uses randomized columns that are not keys, or published units, is left
+        out of the risk, and ``"record-order"`` where a kept order may reveal keys.
     missing
         Whether missing values stay ``"unchanged"`` or are a ``"category"`` like others.
     match
@@ -342,7 +347,8 @@ def read_plan(text: str, *, name: str = "the plan", folder: str = "") -> Release
 
 def _named(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
     for key in ("keys", "sensitive", "drop", "accept"):
-        yield from ((f"[release]: {key}", name) for name in getattr(plan, key))
+        names = (name for name in getattr(plan, key) if key != "accept" or name not in (JOINT_TABLE, RECORD_ORDER))
+        yield from ((f"[release]: {key}", name) for name in names)
     for key in ("weights", "id", "unit"):
         if getattr(plan, key):
             yield f"[release]: {key}", getattr(plan, key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -261,6 +261,24 @@ def _after(
 def largest_in_population(per_cell: Mapping[str, Real]) -> float:
     """The largest chance of a match after a release if it is not known who is in the sample."""
     return float((per_cell["after"] * per_cell["population"] / per_cell["before"]).max())
+
+
+def remeasured(report: RiskReport, measured: Mapping[str, Real]) -> RiskReport:
+    """A report with other chances of a match; what comparing all counts adds is left out where it is not among them."""
+    assert report.after is not None
+    intruder = intruder_named(report.intruder)
+    chance, sample = intruder.chances(measured), report.after.sample
+    known = {name: values for name, values in report.per_cell.items() if name != "released_counts"}
+    per_cell = {**known, **measured, "after": chance}
+    after = replace(
+        report.after,
+        sample=None if sample is None else replace(sample, max_risk_population=largest_in_population(per_cell)),
+        **chance_figures(chance, report.table.counts, report.threshold, measured),
+    )
+    before = {*intruder.unsaid(report.after, report.level)}
+    flags = [flag for flag in report.flags if flag not in before]
+    flags += intruder.unsaid(after, report.level)
+    return replace(report, after=after, per_cell=per_cell, flags=tuple(flags))
 
 
 def _flags(own: CellTable, stages: Sequence[Stage], *, weights: bool) -> Iterator[str]:

@@ -42,13 +42,16 @@ _LEVELS = 100  # blocks in which about the same can be found are worked on toget
 _EQUAL = 1e-9
 
 
-def realised_risks(arrivals: SparseArrivals, factors: Real | None = None) -> Real | None:
-    """The chance of a match in the easiest place, by cell; ``1 / N`` where no cell can be worst; None if not known."""
+def realised_risks(arrivals: SparseArrivals, factors: Real | None = None, alike: Array | None = None) -> Real | None:
+    """The chance of a match in the easiest place, by cell; ``1 / N`` where no cell can be worst; None if not known.
+
+    ``alike`` numbers the people of each cell: somebody who looks for one of them does not know which cell theirs is.
+    """
     part = np.ones(len(arrivals.counts)) if factors is None else factors
-    blocks = _Blocks(arrivals, part)
+    blocks = _Blocks(arrivals, part, alike)
     if not blocks.possible:
         return None
-    risk = np.where(arrivals.counts > 0, 1 / np.maximum(arrivals.counts, 1), 0.0)
+    risk = np.where(arrivals.counts > 0, 1 / np.maximum(blocks.people, 1), 0.0)
     alone = (blocks.cells[blocks.of_cell] == 1) & (arrivals.counts > 0)  # the only cell of its block: found with 1 / N
     worst = float((part * risk)[alone].max(initial=SAFE))
     dealt = blocks.dealt()
@@ -81,15 +84,17 @@ def realised_risks(arrivals: SparseArrivals, factors: Real | None = None) -> Rea
 class _Blocks:
     """Cells and released values that hang together: no record leaves its block."""
 
-    def __init__(self, arrivals: SparseArrivals, part: Real) -> None:
-        self._listed = arrivals
+    def __init__(self, arrivals: SparseArrivals, part: Real, alike: Array | None = None) -> None:
+        self._listed, self._alike = arrivals, np.arange(len(arrivals.counts)) if alike is None else alike
+        # who may be looked for, by cell
+        self.people = np.bincount(self._alike, arrivals.counts)[self._alike].astype(np.int64)
         cells, rows = len(arrivals.counts), arrivals.rows
         self.count, self.of_row, self.of_cell = joined_blocks(arrivals.row, rows, arrivals.cell, cells)
         there = arrivals.counts > 0
         self.cells = np.bincount(self.of_cell[there], minlength=self.count)
         self.rows = np.bincount(self.of_row, minlength=self.count)
         self.most = np.zeros(self.count)  # that can be found in each block, of the part that counts
-        np.maximum.at(self.most, self.of_cell[there], part[there] / arrivals.counts[there])
+        np.maximum.at(self.most, self.of_cell[there], part[there] / self.people[there])
 
     @property
     def possible(self) -> bool:
@@ -129,10 +134,11 @@ class _Blocks:
         shares = _dealt_shares(P, own)
         block = np.arange(len(P))[:, None]
         kept = P[block, own, np.arange(c)]
-        rates = (1 - kept) / (1 - shares[block, own])
-        away = shares[:, :, None] * rates[:, None, :]
-        away[block, own, np.arange(c)] += 1 - rates
-        fits = (np.abs(away - P) <= _EQUAL * P).all(axis=(1, 2)) & (rates <= 1 + _EQUAL).all(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):  # a share of one fits nothing
+            rates = (1 - kept) / (1 - shares[block, own])
+            away = shares[:, :, None] * rates[:, None, :]
+            away[block, own, np.arange(c)] += 1 - rates
+            fits = (np.abs(away - P) <= _EQUAL * P).all(axis=(1, 2)) & (rates <= 1 + _EQUAL).all(axis=1)
         self._rates[cells], self._shares[rows] = np.minimum(rates, 1.0), shares
         return np.asarray(fits)
 
@@ -153,6 +159,8 @@ class _Blocks:
             yield Dealt(
                 cells=cells,
                 counts=np.where(cells >= 0, listed.counts[cells], 0),
+                people=np.where(cells >= 0, self.people[cells], 0),
+                alike=np.where(cells >= 0, self._alike[cells], -1),
                 leave=np.where(cells >= 0, self._rates[cells], 0.0),
                 shares=self._shares[rows].reshape(-1, size),
                 released=listed.seen[rows].reshape(-1, size).astype(np.int64),
@@ -166,7 +174,9 @@ class _Blocks:
         inside = self.of_cell[listed.cell] == number
         P[np.searchsorted(rows, listed.row[inside]), np.searchsorted(cells, listed.cell[inside])] = listed.p[inside]
         assert listed.seen is not None
-        return _Block(cells, listed.counts[cells].astype(np.int64), P, listed.seen[rows].astype(np.int64))
+        alike = np.unique(self._alike[cells], return_inverse=True)[1].reshape(-1)
+        counts, released = listed.counts[cells].astype(np.int64), listed.seen[rows].astype(np.int64)
+        return _Block(cells, counts, P, released, alike, counts / self.people[cells])
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +185,9 @@ class _Block:
     counts: Array
     P: Real
     released: Array
+    # alike, share: which cells have the same people, by number, and the share of these that is in each cell
+    alike: Array
+    share: Real
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -200,16 +213,16 @@ class _Block:
         before = [after]
         for j, n in enumerate(self.counts[:-1].tolist()):
             before.append(self._times(before[-1], j, n))
-        risk = np.zeros(len(self.cells))
+        looks = np.zeros((int(self.alike.max()) + 1, len(self.released)))
         for j in range(len(self.cells) - 1, -1, -1):
             without = self._times(before[j], j, int(self.counts[j]) - 1)
             joint = self._coefficients(without, after) * self.P[:, j]  # Pr(m, the record is released as i)
             total = float(joint.sum())
             if not total > 0:
                 return None
-            risk[j] = float((joint / np.maximum(self.released, 1)).max() / total)
+            looks[self.alike[j]] += self.share[j] * joint / np.maximum(self.released, 1) / total
             after = self._times(after, j, int(self.counts[j]))
-        return risk
+        return np.asarray(looks.max(axis=1)[self.alike])
 
     def _times(self, polynomial: Real, j: int, n: int) -> Real:
         """The polynomial times that of n records of a cell, scaled so that its largest coefficient is one."""
@@ -264,8 +277,22 @@ class Dealt:
     cells: Array  # shape (blocks, r): the true cell whose own key each released value is, -1 where no record has it
     counts: Array  # counts, leave: shape (blocks, r): records N and rates a of that cell, 0 where there is none
     leave: Real
+    # people, alike: shape (blocks, r): how many people may be looked for there, and their number, -1 for none
+    people: Array
+    alike: Array
     shares: Real  # shape (blocks, r): the share w of those that leave which is dealt to each value
     released: Array  # shape (blocks, r): records m that were released with each value
+
+    def summed(self, looks: Real) -> Real:
+        """Chances of shape (blocks, r, looks), added up over the cells of one block that have the same people."""
+        block, there = np.arange(len(looks))[:, None] * (int(self.alike.max(initial=-1)) + 2), self.alike >= 0
+        numbers, place = np.unique(np.where(there, block + self.alike + 1, -1), return_inverse=True)
+        if len(numbers) == int(there.sum()) + (not there.all()):  # nobody shares people
+            return looks
+        place = place.reshape(self.alike.shape)
+        sums = np.zeros((len(numbers), looks.shape[2]))
+        np.add.at(sums, place, np.where(there[:, :, None], looks, 0.0))
+        return np.asarray(sums[place])
 
     def part(self, rows: slice | Array) -> Dealt:
         """Some of the blocks."""
@@ -316,16 +343,18 @@ def _risks(blocks: Dealt, u: Real, log_weight: Real) -> Real:
     highest = density.max(axis=1, keepdims=True)
     density = np.exp(density - np.where(np.isfinite(highest), highest, np.nan))  # nan: these counts cannot be released
     density /= density.sum(axis=1, keepdims=True)
-    n, m = np.maximum(blocks.counts, 1), np.maximum(blocks.released, 1)
+    n, m = np.maximum(blocks.people, 1), np.maximum(blocks.released, 1)
     own = (density[..., None] * (means.stayed + means.both / u[:, None])).sum(axis=1) / (n * m)
     left = density[..., None] * means.left / u[:, None]
-    if blocks.counts.shape[1] <= _PAIRS:
+    size = blocks.counts.shape[1]
+    if size <= _PAIRS:
         each = np.einsum("bqx,bqi->bxi", left, means.dealt) / (n[:, :, None] * m[:, None, :])
-        each[:, np.arange(each.shape[1]), np.arange(each.shape[1])] = 0.0
-        elsewhere = each.max(axis=2)
-    else:  # the easiest look at every node by itself: not less than the best one, and all but the same
-        elsewhere = (left * (means.dealt / m[:, None, :]).max(axis=2, keepdims=True)).sum(axis=1) / n
-    return np.where(blocks.counts > 0, np.maximum(own, elsewhere), 0.0)
+        each[:, np.arange(size), np.arange(size)] = own
+        return np.where(blocks.counts > 0, blocks.summed(each).max(axis=2), 0.0)
+    # the easiest look at every node by itself: not less than the best one, and all but the same
+    elsewhere = (left * (means.dealt / m[:, None, :]).max(axis=2, keepdims=True)).sum(axis=1) / n
+    most = blocks.summed(np.maximum(own, elsewhere)[:, :, None])[:, :, 0]
+    return np.where(blocks.counts > 0, np.minimum(most, 1 / n), 0.0)
 
 
 class _Means:

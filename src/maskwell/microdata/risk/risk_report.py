@@ -18,6 +18,7 @@ from maskwell.microdata.risk.intruders import ANY_LOOK, MEASURES
 
 if TYPE_CHECKING:
     from maskwell.microdata.risk.joined_columns import JoinedRisk
+    from maskwell.microdata.risk.joint_disclosure import JointRisk
     from maskwell.microdata.risk.unit_risk import UnitRisk
 
 SIZES = (2, 3, 5)  # cells smaller than these are counted
@@ -149,6 +150,8 @@ class RiskReport(Result):
         A :class:`~maskwell.microdata.risk.unit_risk.UnitRisk`, where units of the records are known.
     joined
         A :class:`~maskwell.microdata.risk.joined_columns.JoinedRisk`, where it was simulated who weighs all columns.
+    joint_table
+        A :class:`~maskwell.microdata.risk.joint_disclosure.JointRisk`, where other columns than keys are randomized.
     """
 
     keys: tuple[str, ...]
@@ -162,6 +165,7 @@ class RiskReport(Result):
     flags: tuple[str, ...] = ()
     units: UnitRisk | None = None
     joined: JoinedRisk | None = None
+    joint_table: JointRisk | None = None
 
     @cached_property
     def now(self) -> FileRisk:
@@ -180,6 +184,17 @@ class RiskReport(Result):
         return max(self.worst_by_counts, 0.0 if self.joined is None else self.joined.right_surest)
 
     @cached_property
+    def not_computed(self) -> str | None:
+        """An intruder of whom no figure is known, so that the worst one is not: the name of what they use."""
+        after = self.after
+        if after is None:
+            return None
+        joint = self.joint_table
+        if joint is not None and not joint.accepted and joint.one_look is None:
+            return "joint-table"
+        return "released-counts" if after.small is not None and after.max_risk_released_counts is None else None
+
+    @cached_property
     def headline(self) -> dict[str, Any]:
         """The figure that stands above the release, for whom, whether the limit is kept, and the worst known."""
         now = self.now
@@ -189,7 +204,7 @@ class RiskReport(Result):
             "keys": list(self.keys),
             "limit": self.threshold,
             "kept": None if self.threshold is None else not now.records_above,
-            "worst": self.worst,
+            "worst": None if self.not_computed else self.worst,
             **({} if self.after is None else {"covers_released_counts": now.max_risk_released_counts is not None}),
             **({} if self.units is None else {"unit": self.units.unit, "worst_unit": self.units.worst}),
         }
@@ -220,6 +235,7 @@ class RiskReport(Result):
             "flags": list(self.flags),
             **({} if self.units is None else {"units": self.units.to_dict()}),
             **({} if self.joined is None else {"joined_columns": self.joined.to_dict()}),
+            **({} if self.joint_table is None else {"joint_table": self.joint_table.to_dict()}),
         }
 
 

@@ -11,8 +11,9 @@ ways to m are listed,
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +23,8 @@ from maskwell.core.groups import distinct_rows
 from maskwell.core.verdicts import at_most
 from maskwell.microdata.records.unit_rows import UnitMembers
 from maskwell.microdata.risk.arrivals import joined_blocks
-from maskwell.microdata.risk.file_risk import assess_risk, cells_in, largest_in_population, risks_as_released
-from maskwell.microdata.risk.intruders import intruder_named
-from maskwell.microdata.risk.risk_report import RiskReport, chance_figures
+from maskwell.microdata.risk.file_risk import assess_risk, cells_in, remeasured, risks_as_released
+from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.risk.unit_risk import with_units
 from maskwell.microdata.stages.stage import Stage, TableFlow, acting, needed_columns
 from maskwell.notes import Note
@@ -58,12 +58,19 @@ def have_one_draw(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
 
 
 def units_told(
-    report: RiskReport, stages: Sequence[Stage], units: DrawnUnits, *, seen_by: Sequence[str], seen_share: float
+    report: RiskReport,
+    stages: Sequence[Stage],
+    units: DrawnUnits,
+    *,
+    seen_by: Sequence[str],
+    seen_share: float,
+    also: Callable[[RiskReport], RiskReport] = lambda report: report,
 ) -> RiskReport:
-    """A report with the risk of units, and for draws of whole units where a stage has these."""
+    """A report with the risk of units, and for draws of whole units where a stage has these; ``also`` adds to it."""
     together = None
     if have_one_draw(stages, report.keys):
         report, together = drawn_together(report, stages, units)
+    report = also(report)
     members = replace(units.members, cells=cells_in(units.table, report.table)[units.members.cells])
     return with_units(report, members, seen_by=seen_by, seen_share=seen_share, together=together)
 
@@ -91,7 +98,9 @@ def drawn_together(report: RiskReport, stages: Sequence[Stage], units: DrawnUnit
     counted = made_up.counted(drawn, units, released)
     if counted is not None:
         measured["released_counts"] = _largest(counted, place[made_up.cell], len(report.table))
-    return _replaced(report, measured), made_up.whole(drawn, units, released, chances["any_release"])
+    told = remeasured(report, measured)
+    told = replace(told, flags=(*told.flags, Note("all-records-of-a-unit")))
+    return told, made_up.whole(drawn, units, released, chances["any_release"])
 
 
 def _one_look(report: RiskReport, stages: Sequence[Stage], units: DrawnUnits) -> Iterator[tuple[str, Real]]:
@@ -373,10 +382,10 @@ class UnitWays:
     counts: Sequence[int]
     steps: Sequence[Array]
     chances: Sequence[Real]
-    values: Sequence[Sequence[Label]]
+    values: Sequence[Sequence[Any]]  # what units of each cell can come to
     done: int = 0
 
-    def placed(self, work: int) -> list[dict[Label, float]] | None:
+    def placed(self, work: int) -> list[dict[Any, float]] | None:
         """For each cell the chances of a unit to be released with each value, given all released counts."""
         if np.log2(self.released + 1.0).sum() > _BITS:
             return None
@@ -432,21 +441,3 @@ class UnitWays:
             same = places[order][at] == rest[possible] @ self._radix
             out[i] = float((left[1][order][at] * right[1][possible])[same].sum())
         return out
-
-
-def _replaced(report: RiskReport, measured: Mapping[str, Real]) -> RiskReport:
-    """A report with other chances of a match; what is known of draws apart only is left out."""
-    assert report.after is not None
-    intruder = intruder_named(report.intruder)
-    chance, sample = intruder.chances(measured), report.after.sample
-    known = {name: values for name, values in report.per_cell.items() if name != "released_counts"}
-    per_cell = {**known, **measured, "after": chance}
-    after = replace(
-        report.after,
-        sample=None if sample is None else replace(sample, max_risk_population=largest_in_population(per_cell)),
-        **chance_figures(chance, report.table.counts, report.threshold, measured),
-    )
-    apart = {*intruder.unsaid(report.after, report.level)}
-    flags = [flag for flag in report.flags if flag not in apart]
-    flags += [*intruder.unsaid(after, report.level), Note("all-records-of-a-unit")]
-    return replace(report, after=after, per_cell=per_cell, flags=tuple(flags))

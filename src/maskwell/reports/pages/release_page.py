@@ -169,7 +169,8 @@ def _finding(release: AnyRelease) -> list[tuple[str, str]]:
 def _found(risk: RiskReport, after: FileRisk) -> str:
     """The highest chance with the number of records that have it, and who could be found for sure before."""
     n = counted(risk.count_above(NEARLY * after.max_risk), "record", "records")
-    nobody = f"nobody with a chance above {words.chance(risk.worst_by_counts)}"
+    nobody = f"nobody with a chance above {words.chance(risk.worst_by_counts)}, of those whose chance is known"
+    nobody = nobody if risk.not_computed else nobody.partition(",")[0]
     nearly = f"{n} with {words.chance(after.max_risk)} or nearly that"
     said = f"{n} for sure" if at_least(after.max_risk, 1) else f"{nobody}; {nearly}"
     alone = counted(risk.before.uniques or 0, "record", "records")
@@ -247,7 +248,11 @@ def _key_figures(release: AnyRelease) -> list[tuple[str, str, str]]:
     if release.risk is not None and release.risk.after is not None:
         before, after = release.risk.before, release.risk.after
         figures += [
-            ("Highest risk", words.chance(release.risk.worst), f"of a match; {words.chance(before.max_risk)} before"),
+            (
+                "Highest known risk" if release.risk.not_computed else "Highest risk",
+                words.chance(release.risk.worst),
+                f"of a match; {words.chance(before.max_risk)} before",
+            ),
             (
                 "Correct matches",
                 _at_most(after.expected_matches),

@@ -15,6 +15,8 @@ from maskwell.core.verdicts import above, at_least, below, largest, ranked
 from maskwell.engines.labelled_columns import Labels
 from maskwell.microdata.kept_bounds import AT_LEAST, BoundKept, bound_is_kept, bounds_kept
 from maskwell.microdata.plans.edit_rules import AnyRule, Moves, Rule
+from maskwell.microdata.plans.release_plan import JOINT_TABLE, RECORD_ORDER
+from maskwell.microdata.records.row_order import FEWEST
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.file_risk import level_contributions, variable_contributions
 from maskwell.microdata.risk.intruders import INTRUDERS
@@ -361,6 +363,20 @@ def _who_finds_more(risk: RiskReport) -> Iterator[str]:
     joined = risk.joined
     if joined is not None and above(joined.right_surest, risk.worst_by_counts, scale=1):
         yield Note("weighing-finds-more", chance=in_percent(joined.right_surest))
+    if risk.not_computed == JOINT_TABLE:
+        yield Note("no-figure-for-joint-table", what=joint_table_in_words(risk))
+    elif risk.not_computed is not None:
+        yield Note("no-figure-for-released-counts")
+
+
+def joint_table_in_words(risk: RiskReport) -> str:
+    """What an intruder uses beside the keys: randomized columns that are not among them, and units that are shown."""
+    joint = risk.joint_table
+    if joint is None:
+        return ""
+    columns = f"the released values of {keys_in_words(joint.columns)}" if joint.columns else ""
+    unit = f"which records have the same {one_line(shorten(joint.unit, NAME))}" if joint.unit else ""
+    return " and ".join(filter(None, [columns, unit]))
 
 
 def weighing_in_words(risk: RiskReport, *, whole: bool = False) -> str:
@@ -387,27 +403,34 @@ def assumptions(risk: RiskReport, release: AnyRelease | None = None) -> str:
     if after is None:
         return ""
     known = OF_UNITS if risk.is_flagged("all-records-of-a-unit") else ASSUMED
-    assumed = " ".join(filter(None, [known, weighing_in_words(risk)]))
+    joint = risk.joint_table
+    used = joint is not None and joint.one_look is not None
+    also = Note("joint-table-is-used", what=joint_table_in_words(risk)) if used else ""
+    assumed = " ".join(filter(None, [known, also, weighing_in_words(risk)]))
     if left := [] if release is None else _not_counted(release):
         assumed += f" Not counted: {'; '.join(left)}."
     if after.max_risk_released_counts is not None:
         return assumed
     if after.smallest is None:
         return f"{assumed} What comparing all released counts adds is known once the file is drawn."
-    return f"{assumed} Not covered: someone who compares all released counts with the true ones."
+    return assumed
 
 
 def _not_counted(release: AnyRelease) -> list[str]:
     """What else a released file shows that may help to find a record."""
-    others = [name for name in release.randomized if name not in release.plan.keys]
-    columns = [f"what {keys_in_words(others)}, randomized too, may tell of the keys"] if others else []
+    risk = release.risk
+    accepted = risk is not None and risk.joint_table is not None and risk.joint_table.accepted
+    columns = list[str]()
+    if risk is not None and accepted:
+        columns.append(Note("joint-table-is-accepted", what=joint_table_in_words(risk)))
     within = (name for stage in release.stages for name in stage.within)
     counted_with = {*release.plan.keys, *release.plan.randomized, *release.file.seen, *within}
     names = release.file.others or [column.name for column in release.columns]
     if (still := [name for name in names if name not in counted_with]) and release.joined is None:
         go = "go" if len(still) > 1 else "goes"
         columns.append(f"how well {keys_in_words(still)} {go} with the keys of a record")
-    return columns + (["what the order of the records tells, which is kept"] if not release.shuffled else [])
+    unjudged = release.rows < FEWEST or RECORD_ORDER in release.plan.accept
+    return columns + ([Note("order-is-not-counted")] if not release.shuffled and unjudged else [])
 
 
 def above_in_words(above: int, records: int, most: float, bound: float) -> str:

@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from itertools import product
+from typing import Any
 
 import pytest
 from tests.support.intruders import Record, assessed, best_attack_on, best_attacks, laws_of, rows_of
@@ -26,7 +27,7 @@ def cells_of(rng: random.Random) -> dict[Record, int]:
 
 
 def plan_of(protect: dict[str, object], **more: object) -> ReleasePlan:
-    return ReleasePlan.of([protect], keys=["sex"], order="kept", demonstration=True, **more)
+    return ReleasePlan.of([protect], keys=["sex"], order="kept", accept=["record-order"], demonstration=True, **more)
 
 
 @together(("seed", "method"), product(range(8), METHODS))
@@ -66,9 +67,10 @@ def test_what_is_seen_of_unchanged_columns_counts_in_the_headline() -> None:
 FOLLOWS = {("a1", "A"): 1, ("a2", "A"): 9, ("b1", "B"): 9, ("b2", "B"): 9}
 
 
-def plan_of_regions(method: dict[str, str], **more: object) -> ReleasePlan:
+def plan_of_regions(method: dict[str, str], **more: Any) -> ReleasePlan:
     protect = {"variables": ["region"], **method}
-    return ReleasePlan.of([protect], keys=["region"], order="kept", demonstration=True, **more)
+    accept = [*more.pop("accept", ()), "record-order"]
+    return ReleasePlan.of([protect], keys=["region"], order="kept", accept=accept, demonstration=True, **more)
 
 
 @together("more", [{}, {"accept": ["country"]}, {"drop": ["country"]}])

@@ -144,7 +144,7 @@ def test_units_are_not_published_unless_accepted_and_show_changes() -> None:
     plan = {"keys": ["roof"], "match": "0.4", "unit": "hid", "drop": ["village", "income", "hsize"]}
     protect = [{"variables": ["roof"], "method": "mixing"}]
     assert "hid" not in release_table(data, ReleasePlan.of(protect, **plan)).data
-    done = release_table(data, ReleasePlan.of(protect, **plan, accept=["hid"]))
+    done = release_table(data, ReleasePlan.of(protect, **plan, accept=["hid"]))  # each roof has three records and more
     assert "hid" in done.data
     units = done.release.risk.units
     assert (units.seen_by, units.seen_share) == (("hid",), 1.0) and units.worst >= units.known_together
