@@ -27,7 +27,7 @@ from maskwell.core.atomic import partial_folder
 from maskwell.core.extras import is_installed, missing_extra, require_library
 from maskwell.core.leftovers import target_of
 from maskwell.core.phrases import fault_of
-from maskwell.engines.arrow_arrays import file_errors, in_schema, reason_of, require
+from maskwell.engines.arrow_arrays import column_errors, file_errors, in_schema, reason_of, require
 from maskwell.engines.arrow_checks import validated
 from maskwell.engines.labelled_columns import ColumnLabels, Labels, column_type, read_column, written_column
 from maskwell.engines.row_sources import BATCH_ROWS, Coded, Engine
@@ -131,11 +131,10 @@ def _answers(question: dict[str, Any]) -> Iterator[bytes]:
         return
     names = [name for name, _, _ in question["columns"]]
     for piece in _pieces(read, names, ending):
-        with file_errors("read", called):
-            arrays = [
-                read_column(piece[name], labels.columns[name], ending, spoken=spoken, exact=exact)
-                for name, spoken, exact in question["columns"]
-            ]
+        arrays = []
+        for name, spoken, exact in question["columns"]:
+            with file_errors("read", called), column_errors(name):
+                arrays.append(read_column(piece[name], labels.columns[name], ending, spoken=spoken, exact=exact))
         arrow, out = require(), require().BufferOutputStream()
         batch = arrow.RecordBatch.from_arrays(arrays, names)
         with require("pyarrow.ipc").new_stream(out, batch.schema) as writer:
