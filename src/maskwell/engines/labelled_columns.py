@@ -222,13 +222,13 @@ def read_column(values: Sequence[Any], about: ColumnLabels, kind: str, *, spoken
     if (scale := _scale(kind, about.format)) is not None:
         seconds, before, whole_days = scale
         if whole_days:
-            days = _of_years(np.floor(clean * seconds / _DAY) - before, 1, lost, about)
+            days = _of_years(np.floor(clean * seconds / _DAY) - before, 1, lost)
             return arrow.array(days.astype(np.int32), mask=lost).cast(form)
-        clean = _of_years(np.rint((clean * seconds - before * _DAY) * 1e6), _DAY * 1e6, lost, about).astype(np.int64)
+        clean = _of_years(np.rint((clean * seconds - before * _DAY) * 1e6), _DAY * 1e6, lost).astype(np.int64)
     return arrow.array(clean, mask=lost).cast(form)
 
 
-def _of_years(since_1970: Real, day: float, lost: Array, about: ColumnLabels) -> Real:
+def _of_years(since_1970: Real, day: float, lost: Array) -> Real:
     """Numbers in units of which ``day`` make a day, all in the years 1 to 9999, which Arrow and Python can hold."""
     possible = (since_1970 >= (date.min - _1970).days * day) & (since_1970 < ((date.max - _1970).days + 1) * day)
     if not (possible | lost).all():
