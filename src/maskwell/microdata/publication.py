@@ -251,11 +251,11 @@ def _with_regressions(assessed: Assessment, utility: UtilityReport, path: str, w
     return utility.with_regressions(compared)
 
 
-def telling_order(release: Assessment, breaks: Mapping[str, int]) -> Iterator[str]:
+def telling_order(assessed: Assessment, breaks: Mapping[str, int]) -> Iterator[str]:
     """Notes on the columns whose neighbours reveal what a record was, by how many rows differ from the one before."""
-    if release.shuffled:
+    if assessed.shuffled:
         return
     for name, differ in breaks.items():
-        counts = next(table for columns, table in release.tables.items() if name in columns).project([name]).counts
+        counts = next(table for columns, table in assessed.tables.items() if name in columns).project([name]).counts
         if reveals_values(differ, [Neighbours(counts, int(counts.sum()) - 1)]):
             yield Note("kept-order-tells-by-neighbours", name=name)

@@ -76,7 +76,7 @@ def about_draws(release: AnyRelease) -> Iterator[str]:
         if within and stage in kept:
             names = {"variables": " and ".join(stage.variables), "within": " and ".join(within)}
             yield Note("drawn-within-new-reports", **names)
-        if within or release.draws_of(stage) != "kept":
+        if within or release.how_drawn(stage) != "kept":
             new |= {*stage.moved}
 
 
@@ -147,7 +147,7 @@ class AnyRelease(Result):
         """Whether the draws of a stage, or of its first step, are kept by key."""
         return self.keyed is not None and self.plan.protection_of(stage).draws == "kept"
 
-    def draws_of(self, stage: Stage) -> str:
+    def how_drawn(self, stage: Stage) -> str:
         """``"fresh"`` draws, ``"kept"`` ones, or ``"kept, then fresh"`` where kept reports are randomized once more."""
         if not self.keeps(stage):
             return "fresh"

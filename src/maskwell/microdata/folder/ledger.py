@@ -246,7 +246,7 @@ def _record(release: AnyRelease, stage: Stage) -> StageRecord:
         variables=stage.variables,
         within=stage.within,
         matrix=stage.fingerprint,
-        draws=release.draws_of(stage),
+        draws=release.how_drawn(stage),
         parity=f"{round_up(parity, 4):g}" if math.isfinite(parity) else "inf",
         asked=asked_in(release.plan, release.plan.protection_of(stage)),
         basis=basis_of(release, stage),
@@ -264,7 +264,7 @@ def basis_of(release: AnyRelease, stage: Stage) -> dict[str, Any]:
         KEPT_BY: (stage.unit or plan.id) if release.keeps(stage) else None,
         RECODES: recodes,
         RULES: plan.to_dict().get("rule", []) if asks_rules else [],
-        WITHIN: [[one.fingerprint, release.draws_of(one)] for one in within],
+        WITHIN: [[one.fingerprint, release.how_drawn(one)] for one in within],
     }
 
 

@@ -148,7 +148,7 @@ def draws_told(release: AnyRelease) -> list[dict[str, Any]]:
     return [
         {
             "variables": list(stage.variables),
-            "draws": release.draws_of(stage),
+            "draws": release.how_drawn(stage),
             "parity_of_two_releases": None if parities is None else parities.to_dict(),
         }
         for stage, parities in stage_parities

@@ -136,7 +136,7 @@ def _of_stage(
 
 def _is_same_draw(release: AnyRelease, stage: Stage, record: ReleaseRecord, one: StageRecord) -> bool:
     """Whether a draw is kept by one key, under one matrix, of the same true states (those drawn within may be new)."""
-    kept = release.draws_of(stage) == one.draws != "fresh"
+    kept = release.how_drawn(stage) == one.draws != "fresh"
     basis = ledgers.basis_of(release, stage)
     kept = kept and one.basis == basis and all(draws == "kept" for _, draws in basis[ledgers.WITHIN])
     return kept and record.commitment == release.keyed and one.matrix == stage.fingerprint
@@ -171,7 +171,7 @@ def _reason(release: AnyRelease, protection: Protection, stage: Stage, record: R
         return "variables are in another order" if same else "other columns are randomized together"
     basis = ledgers.basis_of(release, stage)
     other = [words for name, words in OTHER_BASIS.items() if one.basis.get(name) != basis[name]]
-    if other and "fresh" not in (one.draws, release.draws_of(stage)):
+    if other and "fresh" not in (one.draws, release.how_drawn(stage)):
         return other[0]
     if one.matrix == stage.fingerprint:
         return "draws are new in each release"

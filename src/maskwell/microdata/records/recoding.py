@@ -206,7 +206,7 @@ class RecodedSource:
         read = [*range(own)] if only is None else sorted({made_of.get(place, place) for place in asked})
         for batch in self._source.batches(None if only is None else read):
             given = dict(zip(read, batch.columns, strict=True))
-            given |= {place: one.recoded(given[place]) for place, one in self._columns.items() if place in given}
+            given |= {place: one.new_values(given[place]) for place, one in self._columns.items() if place in given}
             given |= {p: _indicated(given[made_of[p]], *self._further[p - own]) for p in asked if p in made_of}
             yield require().RecordBatch.from_arrays([given[p] for p in asked], [names[p] for p in asked])
 
@@ -244,7 +244,7 @@ class _Column:
         self._met, self._order = met, order
         self._last: tuple[Any, Any] | None = None
 
-    def recoded(self, column: Any) -> Any:
+    def new_values(self, column: Any) -> Any:
         places, dictionary = places_of(column)
         if self._last is None or not self._last[0].equals(dictionary):
             self._last = dictionary, self._values(dictionary)
