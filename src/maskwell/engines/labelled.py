@@ -110,7 +110,7 @@ class _LabelledSource:
 
 
 def serve() -> None:
-    """Answer questions of :class:`_LabelledSource`: what a file tells about itself, or its rows."""
+    """Answer questions of :class:`_LabelledSource`: the metadata of a file, or its rows."""
     answer_questions(_answers)
 
 
@@ -249,7 +249,7 @@ _WRITERS = {".sav": "write_sav", ".dta": "write_dta", ".xpt": "write_xport"}
 
 
 def _write(frame: Any, path: Path, columns: Mapping[str, ColumnLabels], labels: Labels) -> None:
-    """Write a file of the kind that its ending tells, with all that this kind can hold."""
+    """Write a file of the kind that its ending names, with all that this kind can hold."""
     options: dict[str, Any] = {"file_label": labels.file_label or "", "column_labels": _some(columns, "label")}
     options["variable_format"] = _some(columns, "format")
     if path.suffix != ".xpt":

@@ -1,4 +1,4 @@
-"""What labelled files (SPSS, Stata, SAS) tell about their columns, and their values to and from Arrow."""
+"""What labelled files (SPSS, Stata, SAS) record about their columns, and their values to and from Arrow."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Labels:
 
     @classmethod
     def of(cls, meta: Any, kind: str) -> Labels:
-        """From what pyreadstat tells."""
+        """From the metadata of pyreadstat."""
         columns = {name: _column_labels(meta, name) for name in meta.column_names}
         return cls(
             kind, columns, meta.file_label or None, tuple(meta.notes or ()), meta.table_name or None, bool(meta.mr_sets)

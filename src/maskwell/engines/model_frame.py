@@ -101,7 +101,7 @@ class ModelFrame:
 
     @property
     def group_name(self) -> str:
-        """The column that tells the group."""
+        """The column that defines the group."""
         return self.parsed.group or ""
 
     def matrix_of(self, data: Any) -> Real:
@@ -109,7 +109,7 @@ class ModelFrame:
         parsed, randomized = self.parsed, {one.name: one.categories for one in self.variables.hidden}
         with open_table(Rows.of(data), randomized) as table:
             check_columns(parsed.columns, table.names)
-            columns = table.columns(parsed.columns or table.names[:1])  # any one tells how many rows there are
+            columns = table.columns(parsed.columns or table.names[:1])  # any one gives the number of rows
             rows = len(next(iter(columns.values()), ()))
             reader = _Reader(columns, rows, "error", table, uses_of(parsed.right))
         reader.note_missing(parsed.columns)

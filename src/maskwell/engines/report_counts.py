@@ -1,4 +1,4 @@
-"""Count the reports of a table of any size, or sum weights by all that a survey tells apart, in one pass."""
+"""Count the reports of a table of any size, or sum weights by stratum, cluster and domain, in one pass."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ROWS_AT_ONCE = 1 << 18
 
 @dataclass(frozen=True)
 class SampleTally:
-    """The counts of one group of rows, with its design and what tells it (empty where there is one group)."""
+    """The counts of one group of rows, with its design and the values that define it (empty for a single group)."""
 
     counts: Counts
     design: Design
@@ -213,7 +213,7 @@ class _SampleCounter:
 
 
 def sample_positions(samples: Samples, schema: Any, path: object) -> dict[str, int]:
-    """Where the columns with reports are, and those that tell which design a row used."""
+    """Where the columns with reports are, and those that determine which design a row used."""
     positions = {name: find_column(schema, name, path, REPORTS) for name in samples.columns}
     for name in samples.group_columns:
         positions.setdefault(name, find_column(schema, name, path, VALUES))

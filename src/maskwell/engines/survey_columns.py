@@ -104,7 +104,7 @@ class RoleReader:
         self._replicates = roles.replicate_names(schema, path)
 
     def with_domain(self, columns: Mapping[str, Any], rows: int) -> Array:
-        """Which of the next rows have a value in every column that tells the domains."""
+        """Which of the next rows have a value in every column that defines the domains."""
         told = np.ones(rows, dtype=np.bool_)
         for name in self._roles.by:
             told &= ~missing_rows(columns[name])
@@ -340,7 +340,7 @@ class _VariableReader:
 
     @property
     def problems(self) -> list[Problems]:
-        """Of the columns that tell the groups, then of the reports."""
+        """Of the columns that define the groups, then of the reports."""
         reports = [problems for readers in self.by_choice for reader in readers for problems in reader.problems]
         return [*(coder.problems for coder in self._groups), *reports]
 

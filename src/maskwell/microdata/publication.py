@@ -147,7 +147,7 @@ class ReleasedTable:
     release: Release
 
     def receipt(self, *, internal: bool = False) -> Receipt:
-        """What users need for a valid analysis; the ``internal`` one tells everything, and is not to be published."""
+        """What users need for a valid analysis; the ``internal`` one holds everything and must not be published."""
         check_kind(Flag, internal=internal)
         content = internal_receipt(self.release) if internal else public_receipt(self.release)
         return receipt_from_dict(json.loads(dumps(content)))
@@ -226,7 +226,7 @@ def _drawn(
 
 
 def _columns(rows: RowPlan, done: RowsReleased) -> Iterator[ReleasedColumn]:
-    """The columns of the released file, with all labels; columns of texts that are numbers throughout are called so."""
+    """Yield the columns of the released file with all labels; a text column of numbers only has their type."""
     for name, kind in done.columns:
         if name in rows.levels:
             labels = tuple(rows.levels[name])

@@ -210,7 +210,7 @@ def _manifests(place: Path) -> Iterator[Path]:
 
 
 def ledger_state(manifest: Path) -> dict[str, Any] | None:
-    """What a manifest tells of the ledger before its release; ``None`` where it tells nothing, or is none."""
+    """What a manifest records of the ledger before its release; ``None`` where it records nothing, or is not valid."""
     try:
         state = from_json(read_document(manifest, error=DataFileError, hint=LEDGER_HINT)).get("ledger")
     except (ValueError, AttributeError, OSError, DataFileError):
@@ -219,7 +219,7 @@ def ledger_state(manifest: Path) -> dict[str, Any] | None:
 
 
 def has_state(ledger: Ledger, state: Mapping[str, Any]) -> bool:
-    """Whether a ledger began with the lines that a manifest tells of."""
+    """Whether a ledger began with the lines that a manifest records."""
     lines = state["lines"]
     if not 0 <= lines <= len(ledger.lines):
         return False
@@ -232,7 +232,7 @@ def settle(ledger: Ledger, number: int, event: str) -> None:
 
 
 def _append(ledger: Ledger, content: Mapping[str, Any]) -> None:
-    """One more line, on the disk and whole when this returns; an error if somebody else wrote one meanwhile."""
+    """One more line, on the disk and whole when this returns; an error if another process wrote one meanwhile."""
     line = canonical_text({"maskwell": "ledger", "version": VERSION, "previous": ledger.last, **content})
     if read_ledger(ledger.path).lines != ledger.lines:
         raise DataFileError("was-written-by-another-release-meanwhile", ledger_path=ledger.path, path=str(ledger.path))
@@ -254,7 +254,7 @@ def _record(release: AnyRelease, stage: Stage) -> StageRecord:
 
 
 def basis_of(release: AnyRelease, stage: Stage) -> dict[str, Any]:
-    """What a kept draw depends on that neither key nor matrix tells."""
+    """What a kept draw depends on beside key and matrix."""
     plan = release.plan
     asks_rules = bool({*stage.columns} & {*release.file.further})
     recodes = {name: recode_contents(one) for name, one in plan.recodes.items() if asks_rules or name in stage.columns}

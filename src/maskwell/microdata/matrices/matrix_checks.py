@@ -1,4 +1,4 @@
-"""What a matrix does to the counts of a file: whether it keeps them, and what it tells about them.
+"""What a matrix does to the counts of a file: whether it keeps them, and what it reveals about them.
 
 Where ``P v = v``, who knows P and the total of every group of states that exchange records knows v: to publish such a
 matrix is to publish v.
@@ -87,7 +87,7 @@ def expected_changed(design: Sparse, v: Any) -> float:
 
 
 def recover_counts(design: CodedDesign, n: Any) -> Real:
-    """What an invariant matrix and the released file tell of the counts: ``P x = x`` [Adeshiyan2011, section 4.6]."""
+    """What an invariant matrix and the released file reveal of the counts: ``P x = x`` [Adeshiyan2011, section 4.6]."""
     groups = as_sparse(design).components()
     totals = _totals(n, groups)
     counts = np.zeros(design.k)
