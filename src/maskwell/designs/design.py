@@ -258,6 +258,10 @@ class Design(ABC):
         pi = self.uniform_prior() if pi is None else self.check_distribution(pi)
         return float(self.second_moment_diagonal(self.apply(pi)).sum() - 1)
 
+    def least_added_variance(self, pi: Real | None = None) -> float:
+        """The same of the best linear estimator, where :meth:`solve` is not that one."""
+        return self.added_variance(pi)
+
     @abstractmethod
     def rank(self) -> int:
         """The rank of P."""

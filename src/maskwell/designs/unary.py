@@ -255,6 +255,10 @@ class Unary(SetDesign):
         """The added variance of three estimators."""
         return {"added_variance_by_estimator": {e: self.added_variance_of(e) for e in ESTIMATORS}}
 
+    def least_added_variance(self, pi: Real | None = None) -> float:
+        """Of the best linear estimator, whatever the true proportions."""
+        return self.added_variance_of("best-linear")
+
     def added_variance_of(self, estimator: Estimator) -> float:
         """Added variance of one estimator of :mod:`maskwell.designs.unary`; :meth:`solve` is per-bit."""
         if estimator == "per-bit":

@@ -35,7 +35,7 @@ def file_errors(what: str, path: str) -> Iterator[None]:
         raise
     except (arrow.ArrowException, OSError, EOFError, zlib.error, ValueError, ArithmeticError, MemoryError) as error:
         if isinstance(error, OSError) and what == "write" and error.errno in FULL_DISK:
-            raise  # whoever opened the output knows its name
+            raise  # the caller that opened the output knows its name
         told = {"reason_of": reason_of(error, what), "values": fault_of(error, 200), "path": path}
         raise DataFileError("cannot-what-path-reason", hint=_hint(error, what), what=what, **told) from None
 
@@ -95,7 +95,7 @@ def _json(note: bytes) -> Any:
 
 
 def tells_designs(schema: Any) -> bool:
-    """Whether the metadata of some column tell which design made it."""
+    """Whether the metadata of some column name the design that made it."""
     return any(describe(field) is not None for field in schema)
 
 
@@ -115,10 +115,10 @@ HARMLESS_NOTES = ("index_columns", "column_indexes", "pandas_version", "creator"
 def without_traces(
     schema: Any, columns: Sequence[str], dropped: Sequence[str] = (), *, row_numbers: bool = True
 ) -> Any:
-    """The schema without notes about the file that could tell of the true values in these columns.
+    """The schema without notes about the file that could reveal the true values in these columns.
 
     Notes of pandas on other columns are kept, so that an index is found again, unless it is one of the columns that are
-    ``dropped``, or a range without ``row_numbers``: one tells which rows of a table these were.
+    ``dropped``, or a range without ``row_numbers``: one reveals which rows of a table these were.
     """
     notes = _json((schema.metadata or {}).get(b"pandas", b"null"))
     listed = notes.get("columns") if isinstance(notes, dict) else None
@@ -336,7 +336,7 @@ def with_dictionary(values: Any, dictionary: Any) -> Any:
 
 
 class SortedDictionary:
-    """Sorts the dictionary of a column, batch after batch: its order often tells whose value stood first in the file.
+    """Sorts the dictionary of a column, batch after batch: its order often reveals whose value was first in the file.
 
     What a later batch adds comes behind, so that a file may go on with its dictionary; an ordered one keeps its order.
     """
@@ -403,7 +403,7 @@ _OFFSETS: dict[str, type] = {
     **dict.fromkeys(("string", "binary"), np.int32),
     **dict.fromkeys(("large_string", "large_binary"), np.int64),
 }
-"""The numbers that tell where texts begin, by their type."""
+"""The offsets at which texts begin, by their type."""
 
 
 def _text_places(array: Any, offsets: type) -> tuple[Array, Any]:

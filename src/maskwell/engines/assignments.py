@@ -132,7 +132,7 @@ class Variable:
 
     @property
     def group_columns(self) -> tuple[str, ...]:
-        """The columns that tell which design a row used; none where all rows used one."""
+        """The columns that determine which design a row used; none where all rows used one."""
         return tuple(name for name, _ in self.choices[0].when)
 
     def check(self) -> None:
@@ -158,7 +158,7 @@ class Variable:
 
 
 def group_text(when: Iterable[tuple[str, str]]) -> str:
-    """What tells a group of rows, for people."""
+    """What defines a group of rows, in words."""
     return ", ".join(f"{name} = {value}" for name, value in when)
 
 
@@ -210,11 +210,11 @@ class Samples:
 
     @property
     def labels(self) -> list[str]:
-        """What tells each sample, for people; empty where all rows used one design."""
+        """What defines each sample, in words; empty where all rows used one design."""
         return [group_text(dict.fromkeys(pair for one in chosen for pair in one.when)) for chosen in self.choices]
 
     def looked_for(self) -> dict[str, Categories | None]:
-        """The categories that columns hold: reports, and the values that tell which design a row used."""
+        """The categories that columns hold: reports, and the values that determine which design a row used."""
         every = [choice for variable in self.variables for choice in reversed(variable.choices)]
         values: dict[str, list[str]] = {}
         for name, value in (pair for choice in every for pair in choice.when):
@@ -238,7 +238,7 @@ class Samples:
 
     @property
     def group_columns(self) -> list[str]:
-        """The columns that tell the groups, each once."""
+        """The columns that define the groups, each once."""
         return [*dict.fromkeys(name for variable in self.variables for name in variable.group_columns)]
 
 
@@ -386,7 +386,7 @@ def _check_few(values: dict[Any, None], name: str) -> None:
 
 
 def label_orders(table: Rows, names: Sequence[str]) -> list[list[Any]]:
-    """For each column its labels in an order that somebody gave them; none for rows that cannot be looked at twice."""
+    """For each column its labels in the order that the data give them; none for rows that cannot be looked at twice."""
     if table.read_once or not table.at_hand:
         return [[] for _ in names]
     with table.open(coded=dict.fromkeys(names)) as source:
@@ -404,7 +404,7 @@ def label_orders(table: Rows, names: Sequence[str]) -> list[list[Any]]:
 
 
 def given_order(source: Source, name: str, column: Any) -> list[Any]:
-    """The labels of a column, of which ``column`` is a piece, in an order that somebody gave them; none without one."""
+    """The labels of a column, of which ``column`` is a piece, in the order that the data give; none without one."""
     if isinstance(source.style, Labels):
         return source.style.columns[name].in_order if name in source.style.columns else []
     if column is None or not require().types.is_dictionary(column.type):

@@ -39,7 +39,7 @@ from maskwell.engines.column_codes import (
 from maskwell.engines.report_counts import check_made_by
 from maskwell.engines.row_sources import PIECE_BYTES, Progress, RowPass, Source, find_column
 from maskwell.engines.rows import Rows
-from maskwell.engines.survey_columns import ColumnRoles, RoleReader, joined_roles
+from maskwell.engines.survey_columns import RoleReader, SamplingColumns, joined_roles
 from maskwell.errors import MissingValueError, ParameterError, UnknownCategoryError
 
 UNKNOWN = -1
@@ -208,7 +208,7 @@ def basket_columns(rows: Rows, bits: ItemBits) -> tuple[str, ...]:
 def read_baskets(
     rows: Rows,
     assignment: Assignment,
-    roles: ColumnRoles | None = None,
+    roles: SamplingColumns | None = None,
     *,
     missing: str = "error",
     progress: Progress | None = None,
@@ -220,7 +220,7 @@ def read_baskets(
         reader: Any = BasketCoder(assignment.columns[0], assignment.baskets.names, missing)
     else:
         reader = _BitReader(assignment, missing)
-    work = _ReadingBaskets(assignment, reader, str(rows), roles or ColumnRoles())
+    work = _ReadingBaskets(assignment, reader, str(rows), roles or SamplingColumns())
     parts = rows.in_parts(work, coded=coded, progress=progress)
     problems, read = parts[0].problems, parts[0].rows
     for part in parts[1:]:
@@ -246,7 +246,7 @@ class _ReadingBaskets:
     assignment: Assignment
     reader: BasketCoder | _BitReader
     where: str
-    roles: ColumnRoles
+    roles: SamplingColumns
 
     def columns(self, schema: Any) -> list[str]:
         return [*self._positions(schema)]

@@ -93,7 +93,7 @@ class CategoryCoder:
 
 @dataclass
 class Problems:
-    """Values of one column that cannot be used, gathered over the whole file so that one error tells all."""
+    """Values of one column that cannot be used, gathered over the whole file so that one error names all."""
 
     column: str
     categories: Categories
@@ -178,7 +178,7 @@ class Problems:
         return self._codes_hint() or "; recode these, or make another design"
 
     def _codes_hint(self) -> str:
-        """What to do where the two answers were written down as 1 and 0: nobody else knows which of them is which."""
+        """What to do where the two answers were written down as 1 and 0: only the user knows which is which."""
         texts = {str(value).strip().lower() for value in self.offenders}
         asked = {"category": "reports", "truth": "categories"}.get(self.role)
         if asked is None or len(self.categories) != 2 or not texts <= {"0", "1", "0.0", "1.0"}:

@@ -46,7 +46,7 @@ from maskwell.errors import DataFileError, MissingValueError, ParameterError, Wr
 
 @dataclass(frozen=True)
 class KeptDraws:
-    """Draws that a secret key keeps for each person, by the column that tells whose row it is."""
+    """Draws that a secret key keeps for each person, by the column that identifies whose row it is."""
 
     keys: KeyedRandom
     person: str
@@ -168,7 +168,7 @@ class Persons:
 
 
 def check_columns(assignments: Sequence[Assignment], random: Draws | None) -> list[str]:
-    """The columns to be randomized; an error for those that cannot be, or that tell whose row it is."""
+    """The columns to be randomized; an error for those that cannot be, or that identify whose row it is."""
     names = check_assignments(assignments)
     for several in (part for assignment in assignments for _, part in assignment.parts):
         if len(several) > 1:

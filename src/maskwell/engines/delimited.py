@@ -360,7 +360,7 @@ class _Behind:
 
 
 class _EvenBytes:
-    """Hands bytes to a compressor in pieces of one length: what it makes of them must not tell how they came."""
+    """Hands bytes to a compressor in pieces of one length: its output must not reveal how they arrived."""
 
     def __init__(self, file: Any, behind: _Behind) -> None:
         self._file, self._behind, self._held = file, behind, bytearray()

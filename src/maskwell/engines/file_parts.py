@@ -28,7 +28,7 @@ SAME_COLUMNS = "write all files with the same columns, of the same types, in the
 
 @dataclass(frozen=True)
 class Part:
-    """One file, its name within the folder that is read, and what the folders on the way tell of its rows."""
+    """One file, its name within the folder that is read, and what the folders on the way state of its rows."""
 
     path: str
     name: str
@@ -135,7 +135,7 @@ class PartRows:
                 place = bisect_right(self._starts, number - 1) - 1
                 rest, where = error.message[row.end() :], f"row {number - self._starts[place]:,} of "
                 start, name = f"{error.message[: row.start()]}{where}", self.names[place]
-                room = max(LINE - len(start + rest), LEAST)  # the last characters of a name tell it from others
+                room = max(LINE - len(start + rest), LEAST)  # the last characters of a name distinguish it
                 error.message = f"{start}{name if len(name) <= room else f'…{name[1 - room :]}'}{rest}"
                 error.args = (error.message,)
                 error.objects["path"] = self._parts[place].path
@@ -257,7 +257,7 @@ def _size(path: str) -> int:
 
 
 def _difference(schema: Any, expected: Any, first: str) -> tuple[str, str]:
-    """What tells the columns of a file from those of the first one, and in which column; empty where nothing does."""
+    """How the columns of a file differ from those of the first one, and in which column; empty where nothing does."""
     names, others = dict.fromkeys(schema.names), dict.fromkeys(expected.names)
     for name in others:
         if name not in names:

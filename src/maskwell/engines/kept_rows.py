@@ -1,4 +1,4 @@
-"""Rows that are read where they are once; whoever looks again reads what was kept of them, in a file without a name."""
+"""Rows that are read once where they are; later passes read a copy of what was kept, in a file without a name."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from maskwell.core.atomic import partial_folder
 from maskwell.core.extras import is_installed, missing_extra, require_library
 from maskwell.core.leftovers import target_of
 from maskwell.core.phrases import fault_of
-from maskwell.engines.arrow_arrays import file_errors, in_schema, reason_of, require
+from maskwell.engines.arrow_arrays import column_errors, file_errors, in_schema, reason_of, require
 from maskwell.engines.arrow_checks import validated
 from maskwell.engines.labelled_columns import ColumnLabels, Labels, column_type, read_column, written_column
 from maskwell.engines.row_sources import BATCH_ROWS, Coded, Engine
@@ -110,7 +110,7 @@ class _LabelledSource:
 
 
 def serve() -> None:
-    """Answer questions of :class:`_LabelledSource`: what a file tells about itself, or its rows."""
+    """Answer questions of :class:`_LabelledSource`: the metadata of a file, or its rows."""
     answer_questions(_answers)
 
 
@@ -131,11 +131,10 @@ def _answers(question: dict[str, Any]) -> Iterator[bytes]:
         return
     names = [name for name, _, _ in question["columns"]]
     for piece in _pieces(read, names, ending):
-        with file_errors("read", called):
-            arrays = [
-                read_column(piece[name], labels.columns[name], ending, spoken=spoken, exact=exact)
-                for name, spoken, exact in question["columns"]
-            ]
+        arrays = []
+        for name, spoken, exact in question["columns"]:
+            with file_errors("read", called), column_errors(name):
+                arrays.append(read_column(piece[name], labels.columns[name], ending, spoken=spoken, exact=exact))
         arrow, out = require(), require().BufferOutputStream()
         batch = arrow.RecordBatch.from_arrays(arrays, names)
         with require("pyarrow.ipc").new_stream(out, batch.schema) as writer:
@@ -250,7 +249,7 @@ _WRITERS = {".sav": "write_sav", ".dta": "write_dta", ".xpt": "write_xport"}
 
 
 def _write(frame: Any, path: Path, columns: Mapping[str, ColumnLabels], labels: Labels) -> None:
-    """Write a file of the kind that its ending tells, with all that this kind can hold."""
+    """Write a file of the kind that its ending names, with all that this kind can hold."""
     options: dict[str, Any] = {"file_label": labels.file_label or "", "column_labels": _some(columns, "label")}
     options["variable_format"] = _some(columns, "format")
     if path.suffix != ".xpt":

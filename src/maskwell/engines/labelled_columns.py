@@ -1,4 +1,4 @@
-"""What labelled files (SPSS, Stata, SAS) tell about their columns, and their values to and from Arrow."""
+"""What labelled files (SPSS, Stata, SAS) record about their columns, and their values to and from Arrow."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Labels:
 
     @classmethod
     def of(cls, meta: Any, kind: str) -> Labels:
-        """From what pyreadstat tells."""
+        """From the metadata of pyreadstat."""
         columns = {name: _column_labels(meta, name) for name in meta.column_names}
         return cls(
             kind, columns, meta.file_label or None, tuple(meta.notes or ()), meta.table_name or None, bool(meta.mr_sets)
@@ -222,10 +222,18 @@ def read_column(values: Sequence[Any], about: ColumnLabels, kind: str, *, spoken
     if (scale := _scale(kind, about.format)) is not None:
         seconds, before, whole_days = scale
         if whole_days:
-            days = np.floor(clean * seconds / _DAY) - before
+            days = _of_years(np.floor(clean * seconds / _DAY) - before, 1, lost)
             return arrow.array(days.astype(np.int32), mask=lost).cast(form)
-        clean = np.rint((clean * seconds - before * _DAY) * 1e6).astype(np.int64)
+        clean = _of_years(np.rint((clean * seconds - before * _DAY) * 1e6), _DAY * 1e6, lost).astype(np.int64)
     return arrow.array(clean, mask=lost).cast(form)
+
+
+def _of_years(since_1970: Real, day: float, lost: Array) -> Real:
+    """Numbers in units of which ``day`` make a day, all in the years 1 to 9999, which Arrow and Python can hold."""
+    possible = (since_1970 >= (date.min - _1970).days * day) & (since_1970 < ((date.max - _1970).days + 1) * day)
+    if not (possible | lost).all():
+        raise ValueError("date out of the years 1 to 9999")
+    return since_1970
 
 
 def _numbers(values: Sequence[Any]) -> Real:

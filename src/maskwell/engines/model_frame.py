@@ -21,7 +21,7 @@ from maskwell.engines.formula_coding import CategoryColumn, Coding, Predictors
 from maskwell.engines.labelled_columns import as_factor
 from maskwell.engines.model_predictors import Hidden, References, Variables, categories_of
 from maskwell.engines.rows import Rows, lists_categories
-from maskwell.engines.survey_columns import ColumnRoles, RoleReader, SampleReader, some_rows
+from maskwell.engines.survey_columns import RoleReader, SampleReader, SamplingColumns, some_rows
 from maskwell.errors import InputError, MissingValueError, ParameterError
 
 
@@ -101,7 +101,7 @@ class ModelFrame:
 
     @property
     def group_name(self) -> str:
-        """The column that tells the group."""
+        """The column that defines the group."""
         return self.parsed.group or ""
 
     def matrix_of(self, data: Any) -> Real:
@@ -109,7 +109,7 @@ class ModelFrame:
         parsed, randomized = self.parsed, {one.name: one.categories for one in self.variables.hidden}
         with open_table(Rows.of(data), randomized) as table:
             check_columns(parsed.columns, table.names)
-            columns = table.columns(parsed.columns or table.names[:1])  # any one tells how many rows there are
+            columns = table.columns(parsed.columns or table.names[:1])  # any one gives the number of rows
             rows = len(next(iter(columns.values()), ()))
             reader = _Reader(columns, rows, "error", table, uses_of(parsed.right))
         reader.note_missing(parsed.columns)
@@ -134,7 +134,7 @@ def read_model_frame(
     formula: str,
     assignments: Sequence[Assignment],
     *,
-    plan: ColumnRoles | None = None,
+    roles: SamplingColumns | None = None,
     latent: str | None = None,
     missing: str = "error",
     randomized_columns: bool = True,
@@ -145,7 +145,7 @@ def read_model_frame(
     check_kind(str, missing=missing)
     if missing not in ("error", "drop"):
         raise ParameterError("missing-missing", missing=missing)
-    parsed, plan = read_formula(formula, random=True), plan or ColumnRoles()
+    parsed, roles = read_formula(formula, random=True), roles or SamplingColumns()
     assigned = variables_of(assignments) if assignments or randomized_columns else []
     variables = _used(assigned, parsed)
     right, needed = (None, ()) if latent is None else read_right_side(latent)
@@ -154,15 +154,15 @@ def read_model_frame(
     if latent is not None and {*needed} & {*randomized}:
         raise InputError("latent-names-a-randomized-predictor", latent=shorten(repr(latent)))
     uses = uses_of([*parsed.right, *(right or ())])
-    coded: dict[str, Categories | None] = dict.fromkeys(name for name in plan.labelled if name not in covariates)
+    coded: dict[str, Categories | None] = dict.fromkeys(name for name in roles.labelled if name not in covariates)
     for one in variables.values():
         coded |= Samples((one,)).looked_for()
     with open_table(Rows.of(data), coded) as table:
         told = [] if parsed.group is None else [parsed.group]
         check_columns([parsed.outcome, *covariates, *told], table.names)
         groups = [name for v in variables.values() for name in v.group_columns]
-        table.check([*plan.numeric, *plan.labelled])
-        planned = [*plan.numeric, *plan.labelled, *plan.replicate_names(table, table.where)]
+        table.check([*roles.numeric, *roles.labelled])
+        planned = [*roles.numeric, *roles.labelled, *roles.replicate_names(table, table.where)]
         names = [parsed.outcome, *covariates, *told, *groups, *planned]
         columns = table.columns([*dict.fromkeys(names)])
         reader = _Reader(columns, len(next(iter(columns.values()))), missing, table, uses)
@@ -187,7 +187,7 @@ def read_model_frame(
     else:
         places = {}
     hidden = [Hidden(name, held, places.get(name, len(held) - 1)) for name, held in inputs.items()]
-    return _assembled(parsed, right, reader, kept, frame, outcome, joint, hidden, plan)
+    return _assembled(parsed, right, reader, kept, frame, outcome, joint, hidden, roles)
 
 
 def _assembled(
@@ -199,7 +199,7 @@ def _assembled(
     outcome: OutcomeColumn,
     joint: _Joint | None,
     hidden: Sequence[Hidden],
-    plan: ColumnRoles,
+    roles: SamplingColumns,
 ) -> ModelFrame:
     coding, versions = _coded(parsed.right, frame, hidden, int(kept.sum()))
     latent: Real = np.empty((int(kept.sum()), 0))
@@ -213,7 +213,7 @@ def _assembled(
     predictor = None if joint is None else joint.column(kept)
     names = tuple(name for name in parsed.columns if name in frame)
     variables = Variables(coding, frame, names, uses_of(parsed.right), int(kept.sum()), hidden)
-    sampling, dropped = reader.plan(plan, kept), int((~kept).sum())
+    sampling, dropped = reader.sampled(roles, kept), int((~kept).sum())
     group = None if parsed.group is None else reader.numbers_of(parsed.group, kept)
     return ModelFrame(parsed, outcome, variables, versions, predictor, latent, latent_names, sampling, dropped, group)
 
@@ -346,11 +346,11 @@ class _Reader:
         labels = [*values.categories[1:], values.categories[0]]  # the first value is the reference, as elsewhere
         return OutcomeColumn(asked=((values.codes.astype(np.intp) - 1) % len(labels), Categories.of(labels)))
 
-    def plan(self, plan: ColumnRoles, kept: Array) -> dict[str, Any]:
-        if not plan:
+    def sampled(self, roles: SamplingColumns, kept: Array) -> dict[str, Any]:
+        if not roles:
             return {}
         schema = require().schema([(name, column.type) for name, column in self._columns.items()])
-        columns = RoleReader(plan, schema, "the table").read(self._columns, 0)
+        columns = RoleReader(roles, schema, "the table").read(self._columns, 0)
         return {name: some_rows(value, kept) for name, value in columns.items()}
 
 

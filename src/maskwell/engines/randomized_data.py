@@ -67,7 +67,7 @@ class Randomized:
 
     @property
     def private(self) -> bool:
-        """Whether nobody can undo the randomization."""
+        """Whether the randomization cannot be undone."""
         return all(column.private for column in self.columns.values())
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Count the reports of a table of any size, or sum weights by all that a survey tells apart, in one pass."""
+"""Count the reports of a table of any size, or sum weights by stratum, cluster and domain, in one pass."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from maskwell.engines.assignments import Assignment, Samples, check_assignments,
 from maskwell.engines.column_codes import Problems, include_problems, raise_first
 from maskwell.engines.row_sources import PIECE_BYTES, Progress, RowPass, Source, find_column
 from maskwell.engines.rows import Part, Rows
-from maskwell.engines.survey_columns import ColumnRoles, RoleReader, SampleReader, borne, whole_numbers
+from maskwell.engines.survey_columns import RoleReader, SampleReader, SamplingColumns, occurring_labels, whole_numbers
 from maskwell.errors import MissingValueError, ParameterError, ReportError
 
 ROWS_AT_ONCE = 1 << 18
@@ -39,7 +39,7 @@ ROWS_AT_ONCE = 1 << 18
 
 @dataclass(frozen=True)
 class SampleTally:
-    """The counts of one group of rows, with its design and what tells it (empty where there is one group)."""
+    """The counts of one group of rows, with its design and the values that define it (empty for a single group)."""
 
     counts: Counts
     design: Design
@@ -213,7 +213,7 @@ class _SampleCounter:
 
 
 def sample_positions(samples: Samples, schema: Any, path: object) -> dict[str, int]:
-    """Where the columns with reports are, and those that tell which design a row used."""
+    """Where the columns with reports are, and those that determine which design a row used."""
     positions = {name: find_column(schema, name, path, REPORTS) for name in samples.columns}
     for name in samples.group_columns:
         positions.setdefault(name, find_column(schema, name, path, VALUES))
@@ -301,16 +301,16 @@ class SurveyTally:
 def tally_survey(
     table: Rows,
     assignments: Sequence[Assignment],
-    plan: ColumnRoles,
+    roles: SamplingColumns,
     *,
     missing: str = "error",
     counts: str | None = None,
     progress: Progress | None = None,
 ) -> SurveyTally:
-    """Sum the weights of the reports by everything that the plan tells apart."""
+    """Sum the weights of the reports by stratum, cluster, domain and what else the roles name."""
     samples = Samples(tuple(variables_of(assignments)))
-    coded = {**dict.fromkeys(plan.labelled), **samples.looked_for()}
-    parts = table.in_parts(_Surveying(samples, plan, missing, counts, str(table)), coded=coded, progress=progress)
+    coded = {**dict.fromkeys(roles.labelled), **samples.looked_for()}
+    parts = table.in_parts(_Surveying(samples, roles, missing, counts, str(table)), coded=coded, progress=progress)
     rows = parts[0]
     for part in parts[1:]:
         rows.include(part)
@@ -320,13 +320,13 @@ def tally_survey(
         raise MissingValueError("has-no-row-with-a-report", table=table)
     seen = cells.n > 0
     samples.check_used(cells.sample.labels[np.unique(cells.sample.codes[seen])].tolist())
-    lost = sorted(rows.strata_left_out - borne([cells.stratum.take(np.flatnonzero(seen))]), key=str)
+    lost = sorted(rows.strata_left_out - occurring_labels([cells.stratum.take(np.flatnonzero(seen))]), key=str)
     if lost:  # the estimate would be one for the other strata
         named = listed(map(str, lost), len(lost), 30)
-        raise MissingValueError("no-row-of-has-a-report", plan_strata=plan.strata, empty=named, strata=lost)
-    empty = sorted(rows.domains_left_out - borne([cells.domain.take(np.flatnonzero(seen))]), key=str)
+        raise MissingValueError("no-row-of-has-a-report", plan_strata=roles.strata, empty=named, strata=lost)
+    empty = sorted(rows.domains_left_out - occurring_labels([cells.domain.take(np.flatnonzero(seen))]), key=str)
     read = (rows.rows, rows.dropped, rows.ratios, rows.products, tuple(empty))
-    return SurveyTally(_sized(cells, plan), tuple(samples.designs), *read)
+    return SurveyTally(_sized(cells, roles), tuple(samples.designs), *read)
 
 
 @dataclass
@@ -358,10 +358,10 @@ class _SurveyPart:
 
 @dataclass(frozen=True)
 class _Surveying:
-    """Sums the weights of the reports of a source by everything that the plan tells apart."""
+    """Sums the weights of the reports of a source by stratum, cluster, domain and what else the roles name."""
 
     samples: Samples
-    plan: ColumnRoles
+    roles: SamplingColumns
     missing: str
     counts: str | None
     where: str
@@ -371,13 +371,13 @@ class _Surveying:
 
     def _positions(self, schema: Any) -> dict[str, int]:
         positions = sample_positions(self.samples, schema, self.where)
-        for name in [*self.plan.names(schema, self.where), *([self.counts] if self.counts else [])]:
+        for name in [*self.roles.names(schema, self.where), *([self.counts] if self.counts else [])]:
             positions.setdefault(name, find_column(schema, name, self.where))
         return positions
 
     def __call__(self, source: Source, first_row: int | None, progress: Progress | None) -> _SurveyPart:
         positions, reader = self._positions(source.schema), SampleReader(self.samples, self.missing)
-        only, roles = sorted(positions.values()), RoleReader(self.plan, source.schema, self.where)
+        only, sampling = sorted(positions.values()), RoleReader(self.roles, source.schema, self.where)
         how: dict[str, Any] = {"rows_at_once": ROWS_AT_ONCE, "progress": progress, "first_row": first_row}
         rows, part = RowPass(source, self.where, only=only, **how), _SurveyPart(reader.problems)
         waiting: list[Cells] = []
@@ -387,22 +387,22 @@ class _Surveying:
             if any(part.problems):
                 continue
             if self.missing == "drop":
-                told = roles.with_domain(columns, len(batch))
+                told = sampling.with_domain(columns, len(batch))
                 sample, report, kept = sample[told[kept]], report[told[kept]], kept & told
                 if not kept.all():
-                    strata, domains = roles.told_by(columns, rows.before, ~kept)
+                    strata, domains = sampling.told_by(columns, rows.before, ~kept)
                     part.strata_left_out |= strata
                     part.domains_left_out |= domains
             count = None if self.counts is None else whole_numbers(columns[self.counts], self.counts, rows.before)
             if count is not None:
                 check_sum_of_counts(exact_sum(count), f"column {self.counts!r}: counts")
                 count = count[kept]
-            plan = roles.read(columns, rows.before, kept)
+            known = sampling.read(columns, rows.before, kept)
             part.dropped += len(batch) - len(report)
-            if "replicates" in plan:
-                part.note_replicates(*_replicated(plan["replicates"], plan.get("weight")))
+            if "replicates" in known:
+                part.note_replicates(*_replicated(known["replicates"], known.get("weight")))
             factor = Factor(sample, np.arange(len(self.samples)))
-            waiting.append(Cells.of(report.astype(np.int64, copy=False), sample=factor, count=count, **plan))
+            waiting.append(Cells.of(report.astype(np.int64, copy=False), sample=factor, count=count, **known))
             if len(waiting) == WAITING_CELLS:
                 part.cells, waiting = _together(part.cells, waiting), []
         if first_row is None:
@@ -420,12 +420,12 @@ def _replicated(replicates: Real, given: Real | None) -> tuple[Real, Real]:
     return ratios, products_of_replicates(replicates, given)
 
 
-def _sized(cells: Cells, plan: ColumnRoles) -> Cells:
+def _sized(cells: Cells, roles: SamplingColumns) -> Cells:
     """The cells with sizes of strata, sums of weights, where one number was given for the whole population."""
-    numbers = [size for size in plan.population if not isinstance(size, str)]
-    if plan.strata is None or not numbers or cells.stratum.size == 1:
+    numbers = [size for size in roles.population if not isinstance(size, str)]
+    if roles.strata is None or not numbers or cells.stratum.size == 1:
         return cells
-    if plan.clusters or not cells.weighting.given:
+    if roles.clusters or not cells.weighting.given:
         raise ParameterError("one-population-of-for-strata", number=numbers[0], size=cells.stratum.size)
     sizes: Real = np.bincount(cells.stratum.codes, weights=cells.weight, minlength=cells.stratum.size).astype(
         np.float64

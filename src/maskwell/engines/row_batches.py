@@ -29,7 +29,7 @@ class Writes(Protocol):
 
 
 class EvenRows:
-    """Hands rows on in pieces of one length, where texts are short: pieces cut by bytes tell true values."""
+    """Hands rows on in pieces of one length, where texts are short: pieces cut by bytes reveal true values."""
 
     def __init__(self, sink: Writes, rows: int) -> None:
         self._sink, self._rows, self._count, self._bytes = sink, rows, 0, 0

@@ -1,6 +1,6 @@
-"""What the engine of a kind of file must offer: one module with an :class:`Engine`, its endings in ``ENGINES``.
+"""Engines: one module for each kind of file, which defines an :class:`Engine` and has its endings in ``ENGINES``.
 
-It is imported on first use. Rows travel as Arrow record batches, never as a whole table.
+A module is imported on first use. Rows travel as Arrow record batches, never as a whole table.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class Engine:
     open_sink: OpensSink
     texts_only: bool = False  # whether it holds nothing but text
     holds_bytes: bool = False  # whether it can hold bytes; set reports are written as texts of 0 and 1 otherwise
-    holds_codes: bool = False  # whether it holds codes and tells their labels, as the files of SPSS, Stata and SAS do
-    shows_cuts: bool = True  # whether a file tells in which pieces its rows were handed to the sink
+    holds_codes: bool = False  # whether it holds codes with their labels, as the files of SPSS, Stata and SAS do
+    shows_cuts: bool = True  # whether a file reveals in which pieces the sink received its rows
     takes_dictionaries: bool = False  # its sink writes a dictionary of texts as it writes texts
 
 
@@ -137,7 +137,7 @@ LONG_NAME = 200  # a longer name is not compared with those there are: that take
 
 
 def ending_of(path: str) -> str:
-    """The ending that tells what a file is, or the files of a folder; ``-`` stands for CSV on standard streams."""
+    """The ending that names the kind of a file, or of the files in a folder; ``-`` is CSV on standard streams."""
     if path == "-":
         return ".csv"
     name = Path(path).name.lower()
@@ -194,7 +194,7 @@ def input_files(path: str) -> list[str]:
 
 
 class _WatchedFile:
-    """A file that is refused in the end if somebody changed it meanwhile: nobody could tell what was read."""
+    """A file that is refused at the end if it changed meanwhile: what was read is then unknown."""
 
     def __init__(self, path: str, opened: Callable[[], Source]) -> None:
         self._path, self._state = path, file_state(path)
@@ -232,7 +232,7 @@ def _is_arrow_stream(path: str) -> bool:
         return False
     try:
         start = bytes(peek(len(_STREAM))[: len(_STREAM)])
-    except (OSError, ValueError):  # whoever reads says what is wrong
+    except (OSError, ValueError):  # the reader reports what is wrong
         return False
     return bool(start) and _STREAM.startswith(start)
 
@@ -312,7 +312,7 @@ def pieces(batches: Iterator[Any], rows: int) -> Iterator[Any]:
 
 @contextmanager
 def open_sink(file: BinaryIO, path: str, schema: Any, *, style: Any = None) -> Iterator[Sink]:
-    """Write rows into an open file, in the kind that ``path`` tells."""
+    """Write rows into an open file, in the kind that the ending of ``path`` names."""
     if len(schema) > MOST_COLUMNS:
         raise DataFileError("columns-a-file-that-is-written", schema_count=len(schema), most_columns=MOST_COLUMNS)
     sink = engine_of(path).open_sink(file, ending_of(path), schema, style=style)
@@ -325,7 +325,7 @@ def open_sink(file: BinaryIO, path: str, schema: Any, *, style: Any = None) -> I
 
 
 def lost_in(style: Any, path: str) -> tuple[str, ...]:
-    """What the style of a source tells that a file of this kind cannot hold, in words."""
+    """What the style of a source holds and a file of this kind cannot, in words."""
     return tuple(style.lost_in(ending_of(path))) if hasattr(style, "lost_in") else ()
 
 

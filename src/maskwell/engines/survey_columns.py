@@ -37,7 +37,7 @@ from maskwell.errors import DataFileError, ParameterError, ReportError
 
 
 @dataclass(frozen=True)
-class ColumnRoles:
+class SamplingColumns:
     """Which column holds what engines read beside the reports: weights, strata and so on, and the domains."""
 
     weights: str | None = None  # how many people a row stands for; not together with inclusion
@@ -97,16 +97,16 @@ class ColumnRoles:
 
 
 class RoleReader:
-    """Reads the columns of a plan, batch after batch, in the words that :class:`Cells` takes them."""
+    """Reads these columns, batch after batch, under the names that :class:`Cells` gives them."""
 
-    def __init__(self, plan: ColumnRoles, schema: Any, path: object) -> None:
-        self._plan = plan
-        self._replicates = plan.replicate_names(schema, path)
+    def __init__(self, roles: SamplingColumns, schema: Any, path: object) -> None:
+        self._roles = roles
+        self._replicates = roles.replicate_names(schema, path)
 
     def with_domain(self, columns: Mapping[str, Any], rows: int) -> Array:
-        """Which of the next rows have a value in every column that tells the domains."""
+        """Which of the next rows have a value in every column that defines the domains."""
         told = np.ones(rows, dtype=np.bool_)
-        for name in self._plan.by:
+        for name in self._roles.by:
             told &= ~missing_rows(columns[name])
         return told
 
@@ -116,40 +116,40 @@ class RoleReader:
             return self._known(columns, row) | self._domains(columns, row)
         places = require().array(np.flatnonzero(kept))
         known = {name: some_rows(value, kept) for name, value in self._known(columns, row).items()}
-        return known | self._domains({name: columns[name].take(places) for name in self._plan.by}, row)
+        return known | self._domains({name: columns[name].take(places) for name in self._roles.by}, row)
 
     def told_by(self, columns: Mapping[str, Any], row: int, rows: Array) -> tuple[set[Any], set[Any]]:
         """The strata and the domains that some of the next rows belong to."""
-        plan = self._plan
+        roles = self._roles
         every = require().array(np.flatnonzero(rows))
-        strata = [] if plan.strata is None else [labels_of(columns[plan.strata].take(every), plan.strata, row)]
+        strata = [] if roles.strata is None else [labels_of(columns[roles.strata].take(every), roles.strata, row)]
         told = require().array(np.flatnonzero(rows & self.with_domain(columns, len(rows))))
-        domains = self._domains({name: columns[name].take(told) for name in plan.by}, row).values()
-        return borne(strata), borne(domains)
+        domains = self._domains({name: columns[name].take(told) for name in roles.by}, row).values()
+        return occurring_labels(strata), occurring_labels(domains)
 
     def _known(self, columns: Mapping[str, Any], row: int) -> dict[str, Any]:
-        plan = self._plan
+        roles = self._roles
         known = {
             "weight": self._weights(columns, row),
-            "stratum": None if plan.strata is None else labels_of(columns[plan.strata], plan.strata, row),
-            "clusters": [labels_of(columns[name], name, row) for name in plan.clusters],
-            "population": [self._size(size, columns, row) for size in plan.population],
+            "stratum": None if roles.strata is None else labels_of(columns[roles.strata], roles.strata, row),
+            "clusters": [labels_of(columns[name], name, row) for name in roles.clusters],
+            "population": [self._size(size, columns, row) for size in roles.population],
         }
-        if plan.auxiliary:
-            known["auxiliary"] = np.column_stack([numbers_of(columns[name], name, row) for name in plan.auxiliary])
+        if roles.auxiliary:
+            known["auxiliary"] = np.column_stack([numbers_of(columns[name], name, row) for name in roles.auxiliary])
         if self._replicates:
             known["replicates"] = np.column_stack([numbers_of(columns[n], n, row) for n in self._replicates])
         return {name: value for name, value in known.items() if value is not None}
 
     def _weights(self, columns: Mapping[str, Any], row: int) -> Real | None:
-        name = self._plan.weights or self._plan.inclusion
+        name = self._roles.weights or self._roles.inclusion
         if name is None:
             return None
         values, said = numbers_of(columns[name], name, row), f"column {name!r}"
-        if self._plan.weights:
+        if self._roles.weights:
             weights = check_weights(values, len(values), name=said, row=row)
             small = np.flatnonzero(below(weights, 1))
-            if self._plan.chances and len(small):
+            if self._roles.chances and len(small):
                 raise _too_small("column-the-weight-in-row", weights, int(small[0]), name, row)
             return weights
         return check_size(1 / check_inclusion(values, len(values), name=said, row=row), name, row)
@@ -166,10 +166,10 @@ class RoleReader:
     def _domains(self, columns: Mapping[str, Any], row: int) -> dict[str, Factor]:
         no_domain = f"leave rows without a domain out ({option('missing', 'drop')}), or give them one"
         parts = []
-        for name in self._plan.by:  # values in a dictionary that no row bears are no domains
+        for name in self._roles.by:  # values in a dictionary that no row bears are no domains
             column = columns[name]
-            borne = first_used(column) if require().types.is_dictionary(column.type) else column
-            parts.append(labels_of(borne, name, row, no_domain))
+            values = first_used(column) if require().types.is_dictionary(column.type) else column
+            parts.append(labels_of(values, name, row, no_domain))
         if len(parts) < 2:
             return {"domain": parts[0]} if parts else {}
         sizes = [part.size for part in parts]
@@ -182,7 +182,7 @@ def _too_small(code: str, values: Real, place: int, name: str, row: int) -> Para
     return ParameterError(code, row_plus_small_number=row + place + 1, values=f"{values[place]:g}", column=name)
 
 
-def borne(factors: Iterable[Factor]) -> set[Any]:
+def occurring_labels(factors: Iterable[Factor]) -> set[Any]:
     """The labels that some row bears."""
     return {label for factor in factors for label in factor.labels[np.unique(factor.codes)].tolist()}
 
@@ -340,7 +340,7 @@ class _VariableReader:
 
     @property
     def problems(self) -> list[Problems]:
-        """Of the columns that tell the groups, then of the reports."""
+        """Of the columns that define the groups, then of the reports."""
         reports = [problems for readers in self.by_choice for reader in readers for problems in reader.problems]
         return [*(coder.problems for coder in self._groups), *reports]
 

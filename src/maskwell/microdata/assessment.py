@@ -125,7 +125,7 @@ def with_stages(assessed: Assessment, stages: tuple[Stage, ...]) -> Assessment:
 def _against_all_columns(
     plan: ReleasePlan, build: Callable[[Fraction], tuple[Stage, ...]], fits: ColumnFits, tighter: Fraction | None
 ) -> tuple[tuple[Stage, ...], Fraction, JoinedRisk | None]:
-    """The stages, and what somebody reaches who weighs all columns: made for a smaller limit where the plan asks."""
+    """The stages, and what an intruder who uses all columns achieves: made for a smaller limit where the plan asks."""
     if tighter is not None:
         return build(tighter), tighter, None
     limit = plan.match if plan.against.weighs_columns and plan.match is not None else Fraction(1)
@@ -140,7 +140,7 @@ def _against_all_columns(
 
 
 def _joined(plan: ReleasePlan, stages: Sequence[Stage], fits: ColumnFits) -> JoinedRisk | None:
-    """What somebody reaches who weighs how well unchanged columns go with the keys, where that can be simulated."""
+    """What a linkage attack with the unchanged columns achieves, where it can be simulated."""
     moving = [stage for stage in stages if {*stage.moved} & {*plan.keys}]
     fit = fits.get(tuple(moving[0].columns)) if len(moving) == 1 else None
     below = SMALL if plan.match is None else 1 / float(plan.match)
@@ -155,13 +155,13 @@ class Judge:
     plan: ReleasePlan
     stages: tuple[Stage, ...]
     file: TrueFile
-    joined: JoinedRisk | None = None  # What was simulated of somebody who weighs unchanged columns
+    joined: JoinedRisk | None = None  # The simulated linkage attack with unchanged columns
     # Counts of the drawn file by their columns; None before there is one
     released: Mapping[Columns, CellTable] | None = None
     written: Rows | None = None  # The drawn records, where there are any
 
     def risk(self) -> RiskReport | None:
-        """What somebody can learn; ``None`` without key variables."""
+        """What an intruder can learn; ``None`` without key variables."""
         plan = self.plan
         if not plan.keys:
             return None
@@ -178,7 +178,7 @@ class Judge:
         return replace(_in_any_sample(plan, self._of_units(risk)), joined=self.joined)
 
     def utility(self, changed: Mapping[str, int] | None = None) -> UtilityReport:
-        """What the file is good for; ``changed`` tells the records whose value was changed, by column."""
+        """What the file is good for; ``changed`` is the number of records whose value was changed, by column."""
         plan, tables = self.plan, self.file.tables
         asked = {
             *true_file.compared_tables(plan),

@@ -40,7 +40,7 @@ def achieved(stage: Stage, bound: str) -> float | None:
 
 
 def bound_is_kept(bound: str, asked: float | Fraction, value: float) -> bool:
-    """Whether a value keeps to what was asked, up to what floats cannot tell of numbers of the size of one."""
+    """Whether a value meets the bound that was asked, up to the rounding of floats near one."""
     return (at_least if bound in AT_LEAST else at_most)(value, asked, scale=1)
 
 
@@ -125,10 +125,10 @@ _MEASURES: dict[str, Callable[[Stage], float]] = {
     "changed_at_least": Stage.expected_changed,
 }
 
-# Bounds on what a released value tells of the true one: a record that surely stays as it is breaks them
+# Bounds on what a released value reveals of the true one: a record that never changes breaks them
 TELLING = ("posterior", "posterior_own", "odds", "guess", "factor", "parity")
 NAMED = 40  # characters of the columns that an error names
-DRAWS = 20  # how often a file is drawn at most, until it keeps a limit on what all released counts tell
+DRAWS = 20  # most draws of a file until it keeps a limit on what all released counts reveal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,7 +308,7 @@ class _Protected:
         return replace(stage, counts=mass, weights=None), coming
 
     def _match(self) -> float:
-        """The largest chance that somebody who knows all columns of the stage finds a record that it covers."""
+        """The largest match probability of a covered record, for an intruder who knows all columns of the stage."""
         stage, risk, plan = self.stage, self.release.risk, self.release.plan
         exempt = "missing" in self.protection.exempt
         if risk is not None and risk.after is not None and self.covered.all():

@@ -33,7 +33,7 @@ from maskwell.microdata.folder.release_metadata import INTERNAL, PUBLIC, signed_
 from maskwell.microdata.kept_bounds import DRAWS, check_kept, is_kept_as_drawn
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.records.column_values import TEXT, text_kind
-from maskwell.microdata.records.row_order import few_breaks
+from maskwell.microdata.records.row_order import Neighbours, reveals_values
 from maskwell.microdata.records.row_releaser import RowPlan, RowsReleased, release_batches, release_rows, row_plan
 from maskwell.microdata.release_values import Assessment, Draw, Origin, Release, ReleasedColumn
 from maskwell.microdata.true_file import counted_tables, prepared
@@ -147,7 +147,7 @@ class ReleasedTable:
     release: Release
 
     def receipt(self, *, internal: bool = False) -> Receipt:
-        """What users need for a valid analysis; the ``internal`` one tells everything, and is not to be published."""
+        """What users need for a valid analysis; the ``internal`` one holds everything and must not be published."""
         check_kind(Flag, internal=internal)
         content = internal_receipt(self.release) if internal else public_receipt(self.release)
         return receipt_from_dict(json.loads(dumps(content)))
@@ -225,7 +225,7 @@ def _drawn(
 
 
 def _columns(rows: RowPlan, done: RowsReleased) -> Iterator[ReleasedColumn]:
-    """The columns of the released file, with all labels; columns of texts that are numbers throughout are called so."""
+    """Yield the columns of the released file with all labels; a text column of numbers only has their type."""
     for name, kind in done.columns:
         if name in rows.levels:
             labels = tuple(rows.levels[name])
@@ -250,11 +250,11 @@ def _with_regressions(assessed: Assessment, utility: UtilityReport, path: str, w
     return utility.with_regressions(compared)
 
 
-def telling_order(release: Assessment, breaks: Mapping[str, int]) -> Iterator[str]:
-    """Words for each column of which fewer than ``n - sum_c N_c^2 / n`` rows differ from the one before."""
-    if release.shuffled:
+def telling_order(assessed: Assessment, breaks: Mapping[str, int]) -> Iterator[str]:
+    """Notes on the columns whose neighbours reveal what a record was, by how many rows differ from the one before."""
+    if assessed.shuffled:
         return
-    for name, n_breaks in breaks.items():
-        counts = next(table for columns, table in release.tables.items() if name in columns).project([name]).counts
-        if few_breaks(n_breaks, counts):
+    for name, differ in breaks.items():
+        counts = next(table for columns, table in assessed.tables.items() if name in columns).project([name]).counts
+        if reveals_values(differ, [Neighbours(counts, int(counts.sum()) - 1)]):
             yield Note("kept-order-tells-by-neighbours", name=name)

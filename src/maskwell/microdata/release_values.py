@@ -43,11 +43,11 @@ class ReleasedColumn:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where draws come from, and what earlier releases of the same data set tell together with this one."""
+    """Where draws come from, and what earlier releases of the same data set reveal together with this one."""
 
-    private: bool = True  # Whether nobody can undo the draws: False for a seed, which only a demonstration may use
+    private: bool = True  # Whether the draws cannot be undone: False for a seed, which only a demonstration may use
     keyed: str | None = None  # A commitment to the key that they are made with, or None where there is none
-    # Columns that earlier releases drew independently, as a ledger tells, and what all tell together
+    # Columns that earlier releases drew independently, as a ledger records, and what all reveal together
     drawn_again: tuple[DrawnAgain, ...] = ()
     words: tuple[str, ...] = ()  # What a reader should know of earlier releases
 
@@ -56,7 +56,7 @@ PRIVATE = Origin()  # draws that nobody can repeat, of data that no ledger knows
 
 
 def about_draws(release: AnyRelease) -> Iterator[str]:
-    """That matrices are made for a smaller limit, and what kept draws tell whoever compares two releases."""
+    """That matrices are made for a smaller limit, and what kept draws reveal where two releases are compared."""
     if release.tighter is not None and release.tighter < 1 and release.plan.match is not None:
         yield Note("matrices-are-made-for-less", part=to_decimal(release.tighter))
     kept = [stage for stage in release.stages if release.keeps(stage)]
@@ -76,12 +76,12 @@ def about_draws(release: AnyRelease) -> Iterator[str]:
         if within and stage in kept:
             names = {"variables": " and ".join(stage.variables), "within": " and ".join(within)}
             yield Note("drawn-within-new-reports", **names)
-        if within or release.draws_of(stage) != "kept":
+        if within or release.how_drawn(stage) != "kept":
             new |= {*stage.moved}
 
 
 def _asked(of: str | Callable[[Any], Any]) -> Any:
-    """A property whose type the base declares: what a part of the value knows, or a function tells."""
+    """A property whose type the base declares: an attribute of a part, by its path, or a function of the value."""
     return property(attrgetter(of) if isinstance(of, str) else of)
 
 
@@ -147,7 +147,7 @@ class AnyRelease(Result):
         """Whether the draws of a stage, or of its first step, are kept by key."""
         return self.keyed is not None and self.plan.protection_of(stage).draws == "kept"
 
-    def draws_of(self, stage: Stage) -> str:
+    def how_drawn(self, stage: Stage) -> str:
         """``"fresh"`` draws, ``"kept"`` ones, or ``"kept, then fresh"`` where kept reports are randomized once more."""
         if not self.keeps(stage):
             return "fresh"
@@ -218,17 +218,17 @@ class Assessment(AnyRelease):
     file
         What was counted in the true records.
     risk, utility
-        What somebody can learn, and what the file is good for; risk is ``None`` without key variables.
+        What an intruder can learn, and what the file is good for; risk is ``None`` without key variables.
     tighter
-        The part of the limit that matrices are made for, for the sake of somebody who weighs unchanged columns.
+        The part of the limit that matrices are made for, so that an intruder who uses unchanged columns meets it.
     joined
-        How often somebody is right who weighs how well unchanged columns go with the keys, where that was simulated.
+        How often a linkage attack with the unchanged columns is right, where it was simulated.
     side_channel_risk
         The risk of an intruder who knows unchanged columns that give something away; ``None`` where none does.
     found
         What could undo the protection, in words.
     origin
-        Where the draws will come from, and what earlier releases tell.
+        Where the draws will come from, and what earlier releases reveal.
     """
 
     plan: ReleasePlan
@@ -249,7 +249,7 @@ class Assessment(AnyRelease):
 
     @_asked
     def warnings(self) -> tuple[str, ...]:
-        """What could undo the protection, and what earlier releases tell, in words."""
+        """What could undo the protection, and what earlier releases reveal, in words."""
         return (*self.found, *self.origin.words)
 
     @_asked
@@ -272,14 +272,14 @@ class Draw(AnyRelease):
     released_tables: Mapping[tuple[str, ...], CellTable]  # Counts of the released file by their columns
     changed: Mapping[str, int] = field(default_factory=dict)  # Records whose value was changed, by column
     columns: Sequence[ReleasedColumn] = ()  # Of the released file; of a table in memory they are not told
-    # What a labelled file (SPSS, Stata, SAS) tells besides its rows, and what cannot be held of that, in words
+    # What a labelled file (SPSS, Stata, SAS) holds besides its rows, and what of that is lost, in words
     labels: Any = None
     lost: tuple[str, ...] = ()
     form: TextForm | None = None  # How the text of a released CSV file is written
     attempts: int = 1  # How often the file was drawn until it kept the limit of the plan
     risk: RiskReport | None  # Of the file as it was drawn, as is the utility
     utility: UtilityReport
-    shuffled: bool = True  # Whether the records come in random order; if not, what their order tells, in words
+    shuffled: bool = True  # Whether the records come in random order; if not, what their order reveals, in words
     told_by_order: tuple[str, ...] = ()
 
     plan, stages, file = _asked("assessment.plan"), _asked("assessment.stages"), _asked("assessment.file")
@@ -288,7 +288,7 @@ class Draw(AnyRelease):
 
     @_asked
     def warnings(self) -> tuple[str, ...]:
-        """What could undo the protection, or harm who opens the file, in words."""
+        """What could undo the protection, or harm users who open the file, in words."""
         columns = ", ".join(self._formulas)
         told = [Note("values-start-like-a-formula", columns=columns)] if columns else []
         return (*self.assessment.warnings, *self.told_by_order, *told)

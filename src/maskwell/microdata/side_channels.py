@@ -36,7 +36,7 @@ that it is certain of."""
 MATCH_GAIN, MOST_GAIN = Fraction(3, 4), Fraction(9, 10)
 CLEARLY = 0.1  # by so much two columns correct more guesses than one of them
 
-# Share of the records that agree with the others of their unit, from which on a column shows who belongs together
+# A column reveals which records form a unit where at least this share of them agrees with the rest of the unit
 ALIKE = 0.99
 
 # Records of a household: how many on average at least, and how many at most where nine in ten records live
@@ -60,7 +60,7 @@ WARNINGS = (
     ),
     ("shows units", "{told}; coarsen {names}, or drop {them}"),
 )
-"""What is said of columns that are published all the same, by the start of the kind of what they tell."""
+"""Notes on columns that are published nevertheless, by the start of the kind of their disclosure."""
 
 
 @dataclass(frozen=True)
@@ -295,7 +295,7 @@ class _Judge:
 
     def _restores(self, facts: ColumnFacts) -> Iterator[SideChannel]:
         for target in dict.fromkeys(one.column for one in facts.restored):
-            usual = "size" if facts.share_below(2) > 0 else "value"  # the size also tells who is alone
+            usual = "size" if facts.share_below(2) > 0 else "value"  # the size also reveals records that are unique
             best = max(
                 self._ways(facts, target, "gain"),
                 key=lambda one: (round(one.gain, 2), one.by == usual, one.by == "value"),
@@ -316,7 +316,7 @@ class _Judge:
                 yield self._made(facts, "restores some", target, sure)
 
     def _ways(self, facts: ColumnFacts, target: str, figure: str) -> list[Restored]:
-        """How a column restores another one; two columns only where they tell clearly more than each of them."""
+        """How a column restores another one; two columns only where they reveal clearly more than each of them."""
         within, ways = {*self._within(target)}, [one for one in facts.restored if one.column == target]
         alone = [] if facts.column in within else [one for one in ways if one.by in _ALONE]
         by_unit = any(one.each == UNIT for one in self._plan.protections if target in one.moved)
@@ -334,7 +334,7 @@ class _Judge:
         return next((one.within for one in self._plan.protections if target in one.moved), ())
 
     def _is_refused(self, column: str, best: Restored) -> bool:
-        """Whether a column tells more of another than the bounds on that one allow."""
+        """Whether a column reveals more of another than the bounds on that one allow."""
         protection = next(one for one in self._plan.protections if best.column in one.moved)
         bounds = protection.bounds
         odds = None if bounds.odds is None else bounds.odds / (1 + bounds.odds)

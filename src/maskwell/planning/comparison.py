@@ -18,7 +18,6 @@ from maskwell.core.display import Result, plain_numbers
 from maskwell.core.exact import Number, Parity, to_float, to_text
 from maskwell.core.verdicts import tied
 from maskwell.designs.design import MATRIX_LIMIT, Design
-from maskwell.designs.unary import Unary
 from maskwell.errors import TooLargeError
 from maskwell.estimation.maximum_likelihood import fisher_information, mutual_information
 from maskwell.planning.order import Order, check_same_categories, order_of
@@ -165,7 +164,7 @@ class Comparison(Result):
     @cached_property
     def added_variances(self) -> tuple[float | None, float | None]:
         """Of both, each with its best linear estimator; None where proportions cannot be estimated."""
-        one, two = (_added_variance(d, self.pi) for d in (self.first, self.second))
+        one, two = (d.least_added_variance(self.pi) if d.identifiable else None for d in (self.first, self.second))
         return one, two
 
     @property
@@ -276,12 +275,6 @@ def compare(
     fair = replace(pair, first=changes[0].design, second=changes[1].design)
     changed = cast("Which | None", "both" if len(hows) == 2 else next(iter(hows), None))
     return FairComparison(pair, fair, changed, " and ".join(hows.values()) or "unchanged", None)
-
-
-def _added_variance(design: Design, pi: Real | None) -> float | None:
-    if not design.identifiable:
-        return None
-    return design.added_variance_of("best-linear") if isinstance(design, Unary) else design.added_variance(pi)
 
 
 def _both(first: Any, second: Any) -> dict[str, Any]:

@@ -36,8 +36,11 @@ class Survey:
 
     Parameters
     ----------
-    data, designs, sampling
+    data, designs
         As in :func:`maskwell.estimate`; columns that are not named were asked directly.
+    sampling
+        A :class:`maskwell.Sampling`: weights, inclusion, draw_probabilities, strata, clusters, population, denominator,
+        replicates, replicate_method, fay, mse, poisson, joint_inclusion, method, lonely; all optional.
     missing
         As in :func:`maskwell.estimate`, ``"error"`` by default; for a released file, as its receipt says.
     missing_codes
@@ -56,11 +59,12 @@ class Survey:
     ...     "region": ["north"] * 60 + ["south"] * 60,
     ...     "school": [i // 6 for i in range(120)],
     ...     "age": [15, 16, 17, 18] * 30,
+    ...     "weight": [20.0] * 60 + [30.0] * 60,
     ... }
     >>> survey = mw.Survey(
     ...     pupils,
     ...     {"cheats": [mw.When({"region": name}, deck) for name, deck in decks.items()]},
-    ...     mw.Sampling(strata="region", clusters="school"),
+    ...     mw.Sampling(weights="weight", strata="region", clusters="school"),
     ... )
     >>> shares = survey.shares("cheats", by="region")
     >>> round(shares.contrast("north", "south", name="gap").quantities[0].value, 3)
@@ -73,7 +77,7 @@ class Survey:
     120
     >>> picture = shares.plot()   # a notebook shows it; picture.save("shares.svg") writes it
     >>> picture.text
-    'Estimates from 120 reports with 95 % intervals: all 15.3 (0.0 to 35.5) percent; north 22.2 ...
+    'Estimates from 120 reports with 95 % intervals: all 13.9 (0.0 to 36.0) percent; north 22.2 ...
     """
 
     data: Any

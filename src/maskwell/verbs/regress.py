@@ -138,7 +138,7 @@ def fit(survey: Survey, formula: str, asked: Model, *, every: bool = True) -> Re
         rows,
         formula,
         assigned,
-        plan=sampled.columns(),
+        roles=sampled.columns(),
         latent=asked.latent,
         missing=survey.missing or "error",
         reference=References.of(asked.reference),

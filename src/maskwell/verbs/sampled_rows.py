@@ -11,7 +11,7 @@ import numpy as np
 from maskwell.core.arguments import kind_of
 from maskwell.core.phrases import option
 from maskwell.engines.rows import Rows
-from maskwell.engines.survey_columns import ColumnRoles, population_of
+from maskwell.engines.survey_columns import SamplingColumns, population_of
 from maskwell.errors import ParameterError
 from maskwell.estimation.sampling.sampling_description import Sampling
 from maskwell.verbs.inputs import Names, names_of
@@ -76,10 +76,10 @@ class SampledRows:
         said = {name: getattr(self.sampling, name) for name in NAMED}
         return said | {name: said[name] or None for name in ("clusters", "population")}
 
-    def columns(self, by: Names = None) -> ColumnRoles:
+    def columns(self, by: Names = None) -> SamplingColumns:
         """The columns that are named, with those of the domains."""
         s = self.sampling
-        return ColumnRoles(
+        return SamplingColumns(
             **{name: getattr(s, name) for name in ("weights", "inclusion", "strata", "clusters", "replicates")},
             population=population_of([str(size) for size in s.population]),
             by=names_of(by, "by"),
@@ -148,11 +148,11 @@ def check_by_rows(sampling: Sampling, what: str) -> None:
         raise ParameterError("replicate-weights-with-clusters")
 
 
-def check_no_reports(plan: ColumnRoles, reports: Collection[str]) -> None:
-    """Raise where a column of the plan holds randomized reports."""
-    for name in plan.labelled:
+def check_no_reports(roles: SamplingColumns, reports: Collection[str]) -> None:
+    """Raise where a column of these roles holds randomized reports."""
+    for name in roles.labelled:
         if name in reports:
             raise ParameterError("column-holds-randomized-reports-its-values", column=name)
-    for name in plan.numeric:
+    for name in roles.numeric:
         if name in reports:
             raise ParameterError("column-holds-randomized-reports-not-weights", column=name)

@@ -20,7 +20,7 @@ from tests.support.arrays import Array
 from tests.support.quiet import told
 
 from maskwell import KeyedRandom
-from maskwell.core import atomic
+from maskwell.core import renames
 from maskwell.core.keyed import checked_key, read_key_file
 from maskwell.errors import DataFileError, MaskwellError, MissingValueError, ParameterError, WrongTypeError
 
@@ -247,7 +247,7 @@ def test_a_key_that_could_not_be_written_does_not_block_the_next_try(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        where = {"write": (secrets, "token_hex"), "fsync": (os, "fsync"), "rename": (atomic, "_is_renamed")}[step]
+        where = {"write": (secrets, "token_hex"), "fsync": (os, "fsync"), "rename": (renames, "_is_renamed")}[step]
         patch.setattr(*where, full)
         with pytest.raises(DataFileError, match="No space left"):
             KeyedRandom.new_file(path)

@@ -293,9 +293,9 @@ def test_what_a_pipe_got_is_named_where_the_file_beside_it_gets_no_name(tmp_path
 
 
 def test_pages_of_a_picture_are_saved_together_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from maskwell import plots
+    from maskwell.reports.pictures.revelation import plot_revealed
 
-    picture = plots.plot_revealed(3)
+    picture = plot_revealed(3)
     monkeypatch.setattr(type(picture), "contents", lambda _, path: {f"{path}": b"1", f"{path}-2": b"2"})
     fails_at("replace", 2, errno.ENOSPC, monkeypatch)
     with pytest.raises(DataFileError, match="No space left"):

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.support.quiet import quiet
+from tests.support.together import together
 
 import maskwell as mw
 from maskwell import Categories, SeededRandom
@@ -341,3 +342,25 @@ def test_a_process_is_used_again_unless_it_died_or_is_in_the_middle_of_a_file(pa
     with open_source(path) as source:
         next(source.batches())
     assert labelled._IDLE == [] and not waiting.is_usable()
+
+
+@together("kind", [(".dta", "%td"), (".dta", "%tc"), (".sav", "DATE11"), (".sav", "DATETIME20")])
+def test_dates_that_no_calendar_has_are_refused(kind: tuple[str, str], tmp_path: Path) -> None:
+    """They overflowed, and were written as `<value out of range: -2147483648>`."""
+    ending, form = kind
+    unit = {"%td": 1.0, "%tc": 86_400_000.0}.get(form, 86_400.0)
+    write = prs.write_dta if ending == ".dta" else prs.write_sav
+    design = Uniform.from_gamma(3, mw.Categories.of(["a", "b"]))
+    for days, fine in [(0.0, True), (2e6, True), (5e6, False), (-8e5, False), (2.2e9, False), (1e300, False)]:
+        source, out = tmp_path / f"in{ending}", tmp_path / "out.csv"
+        frame = pd.DataFrame({"x": ["a", "b"], "d": [0.0, days * unit]})
+        write(frame, str(source), variable_format={"d": form})
+        answers = [Assignment("x", design)]
+        if fine:
+            randomize_file(str(source), str(out), answers, random=SeededRandom(1))
+            assert "out of range" not in out.read_text()
+            out.unlink()
+        else:
+            with pytest.raises(DataFileError, match="column 'd' has values that cannot be read"):
+                randomize_file(str(source), str(out), answers, random=SeededRandom(1))
+            assert not out.exists()

@@ -25,7 +25,7 @@ from maskwell.engines.column_tables import TableInFile
 from maskwell.engines.report_counts import tally_survey
 from maskwell.engines.rows import MemoryRows, MemoryTable, Rows
 from maskwell.engines.spark_frames import PartitionRows, SparkTable
-from maskwell.engines.survey_columns import ColumnRoles
+from maskwell.engines.survey_columns import SamplingColumns
 
 N = 300
 RANDOM = np.random.default_rng(3)
@@ -134,7 +134,7 @@ def test_cells_and_ranges_of_parts_are_those_of_all() -> None:
     assert parts.labels() == whole.labels() and (parts.counts == whole.counts).all()
     assert (parts.weights == whole.weights).all() and (parts.squares == whole.squares).all()
     assert CellTable.total([whole]) is whole
-    plan, columns = ColumnRoles(weights="weight", replicates="repw"), [Assignment(("drugs",), DRUGS)]
+    plan, columns = SamplingColumns(weights="weight", replicates="repw"), [Assignment(("drugs",), DRUGS)]
     extreme = changed(repw1=(5, 500), repw2=(250, 700))  # in the first part, and in the last
     whole, parts = (tally_survey(Rows.of(one), columns, plan) for one in (MemoryTable(extreme), InParts(extreme)))
     assert whole.ratios is not None and parts.ratios is not None

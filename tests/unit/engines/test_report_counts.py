@@ -14,7 +14,7 @@ from maskwell.engines import report_counts
 from maskwell.engines.assignments import Assignment, direct_design
 from maskwell.engines.report_counts import tally_file, tally_survey
 from maskwell.engines.rows import Rows
-from maskwell.engines.survey_columns import ColumnRoles, population_of
+from maskwell.engines.survey_columns import SamplingColumns, population_of
 from maskwell.errors import DataFileError, MaskwellError, MissingValueError, ParameterError, UnknownCategoryError
 
 YES_NO = Categories.of(["yes", "no"])
@@ -65,7 +65,7 @@ def by_hand(columns: dict[str, np.ndarray]) -> dict[tuple[object, ...], tuple[fl
     return {key: tuple(value) for key, value in found.items()}
 
 
-PLAN = ColumnRoles(weights="w", strata="h", clusters=("c",), by=("sex",))
+PLAN = SamplingColumns(weights="w", strata="h", clusters=("c",), by=("sex",))
 
 
 def test_sums_are_those_of_a_loop(rows: tuple[str, dict[str, np.ndarray]], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,48 +86,48 @@ def test_groups_population_and_replicates_are_kept(rows: tuple[str, dict[str, np
         assert sample.counts.values.tolist() == [int((own == "yes").sum()), int((own == "no").sum())]
         assert sample.label == f"g = {group}"
     path, columns = rows
-    plan = ColumnRoles(weights="w", strata="h", population=("size",), replicates="r")
+    plan = SamplingColumns(weights="w", strata="h", population=("size",), replicates="r")
     cells = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], plan).cells
     assert cells.weighting.replicates.sum(axis=0) == pytest.approx([columns["r1"].sum(), columns["r2"].sum()])
     sizes = dict(zip(cells.stratum.labels[cells.stratum.codes].tolist(), cells.population[:, 0].tolist(), strict=True))
     assert sizes == {"north": 5000, "south": 6000, "west": 7000}
-    whole = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], ColumnRoles(population=(802.0,))).cells
+    whole = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], SamplingColumns(population=(802.0,))).cells
     assert (whole.population == 802).all()
 
 
 @pytest.mark.parametrize(
     ("content", "plan", "error", "wrong"),
     [
-        ("y,w\nyes,0\nno,1\n", ColumnRoles(weights="w"), ParameterError, "column 'w': the value in row 1"),
-        ("y,w\nyes,1\nno,x\n", ColumnRoles(weights="w"), ParameterError, "the value in data row 2 is no number"),
-        ("y,w\nyes,1\nno,inf\n", ColumnRoles(weights="w"), ParameterError, "data row 2 is not a finite number"),
-        ("y,w\nyes,1\nno,\n", ColumnRoles(weights="w"), MissingValueError, "'w': 1 value is missing"),
+        ("y,w\nyes,0\nno,1\n", SamplingColumns(weights="w"), ParameterError, "column 'w': the value in row 1"),
+        ("y,w\nyes,1\nno,x\n", SamplingColumns(weights="w"), ParameterError, "the value in data row 2 is no number"),
+        ("y,w\nyes,1\nno,inf\n", SamplingColumns(weights="w"), ParameterError, "data row 2 is not a finite number"),
+        ("y,w\nyes,1\nno,\n", SamplingColumns(weights="w"), MissingValueError, "'w': 1 value is missing"),
         (
             "y,w\nyes,2\nno,0.5\n",
-            ColumnRoles(weights="w", chances=True),
+            SamplingColumns(weights="w", chances=True),
             ParameterError,
             "the weight in row 2 is below 1",
         ),
-        ("y,p\nyes,70\nno,30\n", ColumnRoles(inclusion="p"), ParameterError, "percentages"),
-        ("y,h\nyes,a\nno,\n", ColumnRoles(strata="h"), MissingValueError, "'h': 1 value is missing"),
-        ("y,w\nyes,1\n", ColumnRoles(weights="weight"), DataFileError, "no column 'weight'"),
-        ("y,w\nyes,1\n", ColumnRoles(replicates="rep"), DataFileError, "names start with 'rep'"),
+        ("y,p\nyes,70\nno,30\n", SamplingColumns(inclusion="p"), ParameterError, "percentages"),
+        ("y,h\nyes,a\nno,\n", SamplingColumns(strata="h"), MissingValueError, "'h': 1 value is missing"),
+        ("y,w\nyes,1\n", SamplingColumns(weights="weight"), DataFileError, "no column 'weight'"),
+        ("y,w\nyes,1\n", SamplingColumns(replicates="rep"), DataFileError, "names start with 'rep'"),
         (
             "y,w\nmaybe,1\n",
-            ColumnRoles(weights="w"),
+            SamplingColumns(weights="w"),
             UnknownCategoryError,
             "1 of 1 values is no category in data row 1",
         ),
-        ("y,w\n", ColumnRoles(weights="w"), DataFileError, "no rows"),
+        ("y,w\n", SamplingColumns(weights="w"), DataFileError, "no rows"),
         (
             "y,N,h\nyes,10,a\nno,12,a\n",
-            ColumnRoles(strata="h", population=("N",)),
+            SamplingColumns(strata="h", population=("N",)),
             MaskwellError,
             "different numbers within one stratum",
         ),
     ],
 )
-def test_bad_columns(tmp_path: Path, content: str, plan: ColumnRoles, error: type[Exception], wrong: str) -> None:
+def test_bad_columns(tmp_path: Path, content: str, plan: SamplingColumns, error: type[Exception], wrong: str) -> None:
     path = tmp_path / "f.csv"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(error, match=wrong):
@@ -149,20 +149,20 @@ def test_rows_without_a_report_or_a_domain_are_left_out_with_their_weights(tmp_p
     path = str(tmp_path / "f.csv")
     Path(path).write_text("y,w,h,n\nyes,1,a,3\n,2,a,5\nno,4,b,7\n", encoding="utf-8")
     card = [Assignment.of("y", CARD)]
-    tally = tally_survey(Rows.of(path), card, ColumnRoles(weights="w", strata="h"), missing="drop", counts="n")
+    tally = tally_survey(Rows.of(path), card, SamplingColumns(weights="w", strata="h"), missing="drop", counts="n")
     assert (tally.rows, tally.dropped) == (3, 1) and tally.cells.n.tolist() == [3, 7]
     with pytest.raises(MissingValueError, match="1 of 3 values is missing"):
-        tally_survey(Rows.of(path), card, ColumnRoles(weights="w"))
+        tally_survey(Rows.of(path), card, SamplingColumns(weights="w"))
     path = tmp_path / "rows.csv"
     path.write_text("y,sex,town,w\nyes,f,a,1\nno,,a,2\n,m,b,4\nno,m,,8\nyes,m,b,16\n", encoding="utf-8")
-    plan = ColumnRoles(weights="w", by=("sex", "town"))
+    plan = SamplingColumns(weights="w", by=("sex", "town"))
     found = tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], plan, missing="drop")
     assert (found.rows, found.dropped) == (5, 3)
     assert found.cells.domain.labels.tolist() == [("f", "a"), ("m", "b")]
     assert found.cells.weight.tolist() == [1, 16]
     path.write_text("y,sex\nyes,f\nno,\n", encoding="utf-8")
     with pytest.raises(MissingValueError, match=r"'sex': 1 value is missing, in data row 2\n.*missing=.drop"):
-        tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], ColumnRoles(by=("sex",)))
+        tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], SamplingColumns(by=("sex",)))
 
 
 @pytest.mark.parametrize("size", ["-5", "0", "nan", "inf"])
@@ -172,19 +172,19 @@ def test_populations_are_one_or_more(size: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("y,size\nyes,-5\nno,-5\n", encoding="utf-8")
     with pytest.raises(ParameterError, match="population in data row 1 is below 1"):
-        tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], ColumnRoles(population=("size",)))
+        tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], SamplingColumns(population=("size",)))
 
 
 def test_weights_come_from_chances_or_are_given_and_ratios_of_replicates_from_rows(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="both weights and inclusion"):
-        ColumnRoles(weights="w", inclusion="p")
+        SamplingColumns(weights="w", inclusion="p")
     path = str(tmp_path / "f.csv")
     Path(path).write_text("y,p\nyes,0.25\nno,0.5\n", encoding="utf-8")
-    cells = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], ColumnRoles(inclusion="p")).cells
+    cells = tally_survey(Rows.of(path), [Assignment.of("y", CARD)], SamplingColumns(inclusion="p")).cells
     assert dict(zip(cells.report.tolist(), cells.weight.tolist(), strict=True)) == {0: 4.0, 1: 2.0}
     path = tmp_path / "rows.csv"
     path.write_text("y,w,r1,r2\nyes,2,0,2\nyes,2,4,2\nno,3,3,0\nno,3,3,6\n", encoding="utf-8")
-    plan = ColumnRoles(weights="w", replicates="r")
+    plan = SamplingColumns(weights="w", replicates="r")
     found = tally_survey(Rows.of(str(path)), [Assignment.of("y", CARD)], plan)
     assert found.ratios.tolist() == [[1, 1], [2, 2]]
 
@@ -199,14 +199,14 @@ def test_groups_strata_and_domains_without_a_report_are_named(tmp_path: Path) ->
     path = file_of(tmp_path, "y,g,h\nyes,1,a\nno,1,a\nno,1,b\n")
     for tally in (
         lambda: tally_file(Rows.of(path), BOTH),
-        lambda: tally_survey(Rows.of(path), BOTH, ColumnRoles(strata="h")),
+        lambda: tally_survey(Rows.of(path), BOTH, SamplingColumns(strata="h")),
     ):
         with pytest.raises(MaskwellError, match="no row with a report has g = 2, for which there is a design"):
             tally()
     path = file_of(tmp_path, "y,h,N\nyes,a,10\nno,a,10\n,b,20\n,b,20\n,a,10\n")
-    plan = ColumnRoles(strata="h", population=("N",))
+    plan = SamplingColumns(strata="h", population=("N",))
     with pytest.raises(MissingValueError, match="no row of h = b has a report"):
         tally_survey(Rows.of(path), [Assignment.of("y", COIN)], plan, missing="drop")
     path = file_of(tmp_path, "y,h\nyes,a\nno,a\n,b\n,a\n")
-    found = tally_survey(Rows.of(path), [Assignment.of("y", COIN)], ColumnRoles(by=("h",)), missing="drop")
+    found = tally_survey(Rows.of(path), [Assignment.of("y", COIN)], SamplingColumns(by=("h",)), missing="drop")
     assert found.empty_domains == ("b",) and found.cells.domain.labels.tolist() == ["a"]

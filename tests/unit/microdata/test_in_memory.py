@@ -153,7 +153,7 @@ def test_a_kept_or_random_order_tells_and_weights_may_differ_for_every_record() 
     assert released["y"] != PEOPLE["y"]
     # All a come first, then b and c: whatever is drawn, the neighbours tell.
     people = {"x": PEOPLE["x"]}
-    assert any("stand together" in warning for warning in release_table(people, plan_of()).release.warnings)
+    assert any("order is preserved" in warning for warning in release_table(people, plan_of()).release.warnings)
     assert not release_table(people, plan_of(order="shuffled")).release.warnings
     mixed = {"x": np.random.default_rng(3).permutation(people["x"]).tolist()}
     assert not release_table(mixed, plan_of()).release.warnings

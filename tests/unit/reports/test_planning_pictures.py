@@ -121,14 +121,14 @@ def test_lines_hold_the_error_of_one_share() -> None:
 
 def test_the_table_says_what_beats_what_and_two_names_of_a_design_are_one_line() -> None:
     rows = {row[0]: row for row in plot_frontier(10, demand=ONE).rows}
-    assert rows["minimax subset selection"][-1] == "" and rows["gamma-diagonal"][-1] == ""
+    assert rows["minimax subset selection"][-1] == "" and rows["k-ary randomized response"][-1] == ""
     beaten = [row for row in rows.values() if row[-1]]
     assert len(beaten) == 6
     assert {row[-1] for row in beaten} == {"minimax subset selection"}
     rows = plot_frontier(3, demand=ONE).rows
-    assert rows[0][0] == "gamma-diagonal"
+    assert rows[0][0] == "k-ary randomized response"
     assert "minimax subset selection" not in {row[0] for row in rows}
-    assert {row[-1] for row in rows[1:]} == {"gamma-diagonal"}
+    assert {row[-1] for row in rows[1:]} == {"k-ary randomized response"}
     points = plot_frontier(3, demand=Demand.from_rho("0.1", "0.5")).figure().axes[1]
     arrows = [text for text in points.texts if getattr(text, "arrow_patch", None) is not None]
     assert len(arrows) == 6

@@ -33,7 +33,7 @@ def test_pictures_are_valid_xml(draw: str, tmp_path: Path) -> None:
 
     picture = {
         "flows": lambda: plots.plot_flows(DESIGN),
-        "learned": lambda: plots.plot_learned(estimate()),
+        "learned": lambda: mw.plot(estimate()),
     }[draw]()
     ET.fromstring(picture.svg())
     svg = picture.save(tmp_path / "p.svg").read_text(encoding="utf-8")

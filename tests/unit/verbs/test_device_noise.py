@@ -77,6 +77,11 @@ def test_pictures_and_tables_name_the_interval_of_each_row() -> None:
     found = mw.estimate(data, {"y": WARNER}, sampling=mw.Sampling(weights="w"), by="g")
     assert [one.intervals().method for one in found.estimate.domains.values()] == ["score", "wald"]
     assert "Wald intervals (score for few)" in found.to_markdown()
+    few = found.estimate.domains["few"].intervals()
+    printed = next(line for line in str(found).splitlines() if "domain few" in line)
+    assert "(score intervals)" in printed and f"[{few.low[0]:.4f}, {few.high[0]:.4f}]" in printed
+    assert "score" not in next(line for line in str(found).splitlines() if "domain many" in line)
+    assert "Intervals of domains: Wald; score for few." in "\n".join(found.to_report())
     picture = found.plot()
     assert picture.columns[-1] == "interval"
     assert {row[0]: row[-1] for row in picture.rows} == {"all": "Wald", "few": "score", "many": "Wald"}

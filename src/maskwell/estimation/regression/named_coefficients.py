@@ -164,6 +164,7 @@ class Coefficients(Result):
                 "interval": [number_or_none(end) for end in interval],
                 "p_value": number_or_none(p),
                 "interval_method": method,
+                "p_value_method": None if np.isnan(p) else "likelihood ratio" if method == "profile" else "wald",
             }
             for term, value, error, interval, p, method in columns
         ]
@@ -240,15 +241,16 @@ def name_width(parts: Iterable[Coefficients]) -> int:
 
 
 def coefficient_lines(part: Coefficients, level: float, width: int) -> list[str]:
-    """A header and one line for each coefficient."""
+    """A header and one line for each coefficient; no z or t where the p value is that of the likelihood ratio."""
     tail = (1 - level) / 2
     letter = "z" if part.degrees_of_freedom is None else "t"
-    header = ["", "coef", "std err", letter, f"P>|{letter}|", f"[{Printed(tail):.3g}", f"{Printed(1 - tail):.3g}]"]
+    p_name = "p value" if part.by_profile.any() else f"P>|{letter}|"  # not all belong to z or t
+    header = ["", "coef", "std err", letter, p_name, f"[{Printed(tail):.3g}", f"{Printed(1 - tail):.3g}]"]
     rows = zip(
         part.terms,
         part.shown,
         part.errors(level),
-        part.estimates / part.errors(level),
+        np.where(part.by_profile, np.nan, part.estimates / part.errors(level)),
         part.p_values,
         part.confidence_interval(level),
         strict=True,
@@ -264,14 +266,17 @@ def _known(cell: str) -> str:
     return "—" if cell in ("nan", "n/a") else cell
 
 
-def interval_words(part: Coefficients) -> str:
+def interval_words(part: Coefficients, name: str = "profile likelihood") -> str:
     """The method of the intervals, by name where rows differ."""
     profile = [term for term, one in zip(part.terms, part.by_profile, strict=True) if one]
     if not profile:
         return "Wald"
-    if len(profile) == len(part.terms):
-        return "profile likelihood"
-    return f"Wald; profile likelihood for {listed(profile, len(profile), 60)}"
+    return name if len(profile) == len(part.terms) else f"Wald; {name} for {listed(profile, len(profile), 60)}"
+
+
+def p_words(part: Coefficients) -> str:
+    """The test that p values come from, by name where rows differ."""
+    return interval_words(part, "likelihood ratio")
 
 
 def _line(cells: list[str], width: int) -> str:

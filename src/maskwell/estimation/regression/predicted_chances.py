@@ -227,11 +227,13 @@ class Predictions(Coefficients):
     def rows(self, level: float = 0.95, *, exponentiate: bool = False) -> list[dict[str, Any]]:
         """One plain dictionary for each prediction; there is nothing to test."""
         made = super().rows(level, exponentiate=exponentiate)
-        return [{**row, "p_value": None} for row in made]
+        return [{**row, "p_value": None, "p_value_method": None} for row in made]
 
     def plain(self, level: float = 0.95) -> list[dict[str, Any]]:
         """The same without the place of a test, for JSON."""
-        return [{name: value for name, value in row.items() if name != "p_value"} for row in self.rows(level)]
+        return [
+            {name: value for name, value in row.items() if not name.startswith("p_value")} for row in self.rows(level)
+        ]
 
     def to_frame(self, level: float = 0.95, *, exponentiate: bool = False) -> Any:
         """A pandas table with one row for each prediction."""

@@ -24,6 +24,7 @@ from maskwell.estimation.regression.named_coefficients import (
     flat_notes,
     interval_words,
     name_width,
+    p_words,
     parameter_line,
 )
 from maskwell.estimation.regression.nested_models import NestedTest, compare_nested
@@ -318,6 +319,7 @@ class Regression(Coefficients):
             "categories": [x if isinstance(x, str | int | float | bool) else str(x) for x in self.categories],
             "level": level,
             "interval": interval_words(self),
+            "p_values": p_words(self),
             "exponentiated": exponentiate,
             "coefficients": self.rows(level, exponentiate=exponentiate),
             "covariance": plain_numbers(self.known_covariance(level)),
@@ -371,7 +373,10 @@ def summary_lines(result: Regression, level: float) -> list[str]:
     if result.parameters:
         lines += ["-" * WIDTH, *(parameter_line(one, level) for one in result.parameters)]
     lines.append("=" * WIDTH)
-    lines += textwrap.wrap(f"intervals: {interval_words(result)}", WIDTH) if result.by_profile.any() else []
+    methods = (
+        [f"intervals: {interval_words(result)}", f"p values: {p_words(result)}"] if result.by_profile.any() else []
+    )
+    lines += [line for words in methods for line in textwrap.wrap(words, WIDTH)]
     lines += [line for test in result.checks for line in textwrap.wrap(f"test {test.sentence()}", WIDTH)]
     return lines + [line for flag in result.notes(level) for line in textwrap.wrap(f"note: {flag}", WIDTH)]
 

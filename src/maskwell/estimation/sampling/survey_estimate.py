@@ -152,12 +152,16 @@ class SurveyEstimate(Estimate):
 
     def shown(self, level: float = 0.95, interval: str | None = None) -> str:
         """The estimates with intervals of a level and a method, then the sampling plan and shares of the domains."""
-        lines = [super().shown(level, interval), f"  {self.plan_text}"]
+        lines, usual = [super().shown(level, interval), f"  {self.plan_text}"], self.intervals(level, interval).name
         for label, one in list(self.domains.items())[:20]:
-            shares = zip(one.categories[:5], one.pi_hat[:5], strict=True)
-            first = ", ".join(f"{category} {Printed(p):.4f}" for category, p in shares)
-            none = "; ".join(one.flags) or "no estimate"
-            lines.append(f"  domain {label}: {none if np.isnan(one.pi_hat).all() else first}")
+            if np.isnan(one.pi_hat).all():
+                lines.append(f"  domain {label}: {'; '.join(one.flags) or 'no estimate'}")
+                continue
+            found = one.intervals(level, interval)
+            cells = zip(one.categories[:5], one.pi_hat[:5], found.low, found.high, strict=False)
+            shares = [f"{c} {Printed(p):.4f} [{Printed(low):.4f}, {Printed(high):.4f}]" for c, p, low, high in cells]
+            method = "" if found.name == usual else f" ({found.name} intervals)"
+            lines.append(f"  domain {label}: {', '.join(shares)}{method}")
         return "\n".join(lines)
 
 

@@ -150,6 +150,7 @@ def estimate_survey(
     [10.42, 5.46]
     """
     check_kind(Sampling, plan=plan)
+    check_kind(Design | Mapping, design=design)
     check_kind(LeftInverse | None, inverse=inverse)
     check_kind(RealNumber | None, denominator=denominator)
     if isinstance(design, Mapping):

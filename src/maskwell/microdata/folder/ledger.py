@@ -218,7 +218,7 @@ def _manifests(place: Path) -> Iterator[Path]:
 
 
 def ledger_state(manifest: Path) -> dict[str, Any] | None:
-    """What a manifest tells of the ledger before its release; ``None`` where it tells nothing, or is none."""
+    """What a manifest records of the ledger before its release; ``None`` where it records nothing, or is not valid."""
     try:
         state = from_json(read_document(manifest, error=DataFileError, hint=LEDGER_HINT)).get("ledger")
     except (ValueError, AttributeError, OSError, DataFileError):
@@ -227,7 +227,7 @@ def ledger_state(manifest: Path) -> dict[str, Any] | None:
 
 
 def has_state(ledger: Ledger, state: Mapping[str, Any]) -> bool:
-    """Whether a ledger began with the lines that a manifest tells of."""
+    """Whether a ledger began with the lines that a manifest records."""
     lines = state["lines"]
     if not 0 <= lines <= len(ledger.lines):
         return False
@@ -240,7 +240,7 @@ def settle(ledger: Ledger, number: int, event: str) -> None:
 
 
 def _append(ledger: Ledger, content: Mapping[str, Any]) -> None:
-    """One more line, on the disk and whole when this returns; an error if somebody else wrote one meanwhile."""
+    """One more line, on the disk and whole when this returns; an error if another process wrote one meanwhile."""
     line = canonical_text({"maskwell": "ledger", "version": VERSION, "previous": ledger.last, **content})
     if read_ledger(ledger.path).lines != ledger.lines:
         raise DataFileError("was-written-by-another-release-meanwhile", ledger_path=ledger.path, path=str(ledger.path))
@@ -254,7 +254,7 @@ def _record(release: AnyRelease, stage: Stage) -> StageRecord:
         variables=stage.variables,
         within=stage.within,
         matrix=stage.fingerprint,
-        draws=release.draws_of(stage),
+        draws=release.how_drawn(stage),
         parity=f"{round_up(parity, 4):g}" if math.isfinite(parity) else "inf",
         asked=asked_in(release.plan, release.plan.protection_of(stage)),
         basis=basis_of(release, stage),
@@ -262,7 +262,7 @@ def _record(release: AnyRelease, stage: Stage) -> StageRecord:
 
 
 def basis_of(release: AnyRelease, stage: Stage) -> dict[str, Any]:
-    """What a kept draw depends on that neither key nor matrix tells."""
+    """What a kept draw depends on beside key and matrix."""
     plan = release.plan
     asks_rules = bool({*stage.columns} & {*release.file.further})
     recodes = {name: recode_contents(one) for name, one in plan.recodes.items() if asks_rules or name in stage.columns}
@@ -272,7 +272,7 @@ def basis_of(release: AnyRelease, stage: Stage) -> dict[str, Any]:
         KEPT_BY: (stage.unit or plan.id) if release.keeps(stage) else None,
         RECODES: recodes,
         RULES: plan.to_dict().get("rule", []) if asks_rules else [],
-        WITHIN: [[one.fingerprint, release.draws_of(one)] for one in within],
+        WITHIN: [[one.fingerprint, release.how_drawn(one)] for one in within],
     }
 
 

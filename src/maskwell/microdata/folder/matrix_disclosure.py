@@ -27,7 +27,7 @@ EXACT = 0.005  # counts that are off by less follow exactly, in words
 
 
 def check_matrix(plan: ReleasePlan, stage: Stage) -> None:
-    """Raise where a matrix that would be public tells the counts of the file, wherever it is from, unless cleared."""
+    """Raise where a matrix that would be public reveals the counts of the file, wherever it is from, unless cleared."""
     if not plan.publishes(stage) or (plan.protection_of(stage).clearance or "").strip():
         return
     if isinstance(stage.design, Uniform) and not stage.derived:
@@ -74,7 +74,7 @@ class Told:
 
 
 def told(stage: Stage, mass: Real, squares: Real) -> Told | None:
-    """What a reader of the matrix learns about the counts beyond what the released file tells; None for nothing.
+    """What a reader of the matrix learns about the counts beyond what the released file reveals; None for nothing.
 
     The reader tries what the methods of the literature have in common: that the counts are kept (``P N = N``), that
     two states exchange equal numbers of records (``p_ij N_j = p_ji N_i``), and that every state loses as many as every
@@ -164,7 +164,7 @@ def _compared(matrices: Sequence[_Sums]) -> Told | None:
     if not matrices:
         return None
     off, released = (np.concatenate(parts) for parts in zip(*(one.ratios() for one in matrices), strict=True))
-    # where no count follows for a state that has records, an error of exactly one tells nothing
+    # where no count follows for a state that has records, an error of exactly one reveals nothing
     emptied = (tied(one.follow[one.true > 0], 0, scale=float(one.follow.sum())).any() for one in matrices)
     is_close = below if any(emptied) else at_most
     if len(off) and is_close(float(off.max()), 1):

@@ -30,7 +30,7 @@ INTERNAL, PUBLIC = "internal", "public"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Group(RandomizedColumns):
-    """Columns that were randomized together, as far as a receipt tells: a public one has no counts, maybe no matrix."""
+    """Columns that were randomized together, as a receipt records them: a public one has no counts, maybe no matrix."""
 
     linked: tuple[str, ...]
     # The matrix with the labels of its truths and reports, where the receipt has it
@@ -276,7 +276,7 @@ def names_of(content: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 
 def matrix_from(content: Any) -> CodedDesign:
-    """A design of which a receipt tells the matrix; TypeError for one whose reports are sets."""
+    """A design whose matrix a receipt holds; TypeError for one whose reports are sets."""
     design = design_from_dict(content)
     if not isinstance(design, CodedDesign):
         raise TypeError(f"a {design.kind} design is no matrix of a release")

@@ -139,7 +139,7 @@ def _internal(release: AnyRelease, stage_form: Callable[[Stage], dict[str, Any]]
 
 
 def draws_told(release: AnyRelease) -> list[dict[str, Any]]:
-    """With a key, how each group was drawn and what two releases of it tell: exact parities, None where unknown."""
+    """With a key, how each group was drawn and what two releases of it reveal: exact parities, None where unknown."""
     if release.keyed is None:
         return []
     stage_parities = [
@@ -148,7 +148,7 @@ def draws_told(release: AnyRelease) -> list[dict[str, Any]]:
     return [
         {
             "variables": list(stage.variables),
-            "draws": release.draws_of(stage),
+            "draws": release.how_drawn(stage),
             "parity_of_two_releases": None if parities is None else parities.to_dict(),
         }
         for stage, parities in stage_parities
@@ -305,13 +305,13 @@ def rounded_down(value: float) -> float:
 
 
 def rounded_share(share: float, rows: int) -> float | None:
-    """A share in coarse steps, so that ``sequential`` does not tell its largest category; None for very few records."""
+    """A share in coarse steps, so that ``sequential`` hides its largest category; None for very few records."""
     step = share_step(rows)
     return None if step is None else round(round(share / step) * step, DIGITS)
 
 
 def rounded_up(value: float) -> float:
-    """Two significant digits, so that nobody relies on more precision than there is."""
+    """Two significant digits, so that no more precision is shown than there is."""
     return _rounded(value, math.ceil)
 
 

@@ -195,7 +195,7 @@ def check_rows(path: Path, release: AnyRelease, secrets: Sequence[str] = ()) -> 
 
 
 def _check_traces(schema: Any, release: AnyRelease, file: str, secrets: Sequence[str]) -> None:
-    """Arrow and Parquet files carry notes about their columns, which may name others or tell designs."""
+    """Arrow and Parquet files carry notes about their columns, which may name others or reveal designs."""
     notes = [(schema.metadata or {}), *((field.metadata or {}) for field in schema)]
     texts = [value.decode(errors="replace") for one in notes for value in one.values()]
     hidden = release.plan.unpublished
@@ -224,7 +224,7 @@ def _values(content: Any) -> Iterator[str]:
 
 
 def _check_identifiers(source: Any, release: AnyRelease) -> None:
-    """Raise for a column whose values tell the records apart in all rows, unless randomized, a key, or accepted."""
+    """Raise for a column whose values identify every record, unless randomized, a key, or accepted."""
     plan = release.plan
     known = {*release.variables, *plan.keys, *plan.accept}
     names = source.schema.names

@@ -279,7 +279,7 @@ def _study(root: ET.Element, receipt: Mapping[str, Any]) -> None:
 
 
 def processing(groups: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What was done to each group of columns, in one paragraph without numbers that tell of the file."""
+    """What was done to each group of columns, in one paragraph without numbers that reveal counts of the file."""
     told = []
     for group, kept in zip(groups, kept_of(groups), strict=True):
         swapped = group["method"] == "swap"
@@ -372,7 +372,7 @@ def source_hashes(source: str) -> list[tuple[str, str]]:
 
 
 def signed_hashes(public: Path, source: Sequence[tuple[str, str]], plan: ReleasePlan) -> list[tuple[str, str]]:
-    """What the page that a board signs tells: the hashes of source, plan, released file and public receipt."""
+    """What the page that a board signs states: the hashes of source, plan, released file and public receipt."""
     shown = [(name, digest) for name, digest in sums_of(public / SUMS).items() if name.startswith(("data.", "receipt"))]
     return [*source, ("the plan", plan_hash(plan)), *((f"{PUBLIC}/{name}", digest) for name, digest in shown)]
 
@@ -380,7 +380,7 @@ def signed_hashes(public: Path, source: Sequence[tuple[str, str]], plan: Release
 def manifest_text(
     folder: Path, source: Sequence[tuple[str, str]], plan: ReleasePlan, ledger: Mapping[str, Any] | None = None
 ) -> str:
-    """The manifest of a folder that is complete but for it; ``ledger`` tells what its ledger was before it."""
+    """The manifest of a folder that is complete but for it; ``ledger`` is what its ledger was before it."""
     files = [{"file": name, "sha256": sha256_of(path)} for name, path in sorted(files_in(folder).items())]
     content = {
         "maskwell": "manifest",

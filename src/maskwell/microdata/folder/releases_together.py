@@ -1,4 +1,4 @@
-"""What several releases of one data set tell together, and whether bounds of a plan still hold then.
+"""What several releases of one data set reveal together, and whether bounds of a plan still hold then.
 
 Draws kept by one key under one matrix tell as much as one release. Any others are independent: the two together are one
 release with the matrix ``p_zj p'_z'j``. Source: derived.
@@ -46,7 +46,7 @@ OTHER_BASIS = {
 }
 SAME_MATRIX = "{names}: the matrix is that of {title}, and records with unchanged true values keep their released ones"
 
-MOST_ENTRIES = 4_000_000  # pairs of reports that are looked at for what releases tell together
+MOST_ENTRIES = 4_000_000  # most pairs of reports for which joint disclosure is computed
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class DrawnAgain:
 
 
 def drawn_again(release: AnyRelease, ledger: Ledger, path: str | None = None) -> tuple[DrawnAgain, ...]:
-    """What earlier releases of the same data set tell together with a release that is planned."""
+    """What earlier releases of the same data set reveal together with a release that is planned."""
     earlier = ledger.of_dataset(release.plan.dataset, path)
     return tuple(one for stage in release.stages for one in _of_stage(release, stage, earlier, path))
 
@@ -136,7 +136,7 @@ def _of_stage(
 
 def _is_same_draw(release: AnyRelease, stage: Stage, record: ReleaseRecord, one: StageRecord) -> bool:
     """Whether a draw is kept by one key, under one matrix, of the same true states (those drawn within may be new)."""
-    kept = release.draws_of(stage) == one.draws != "fresh"
+    kept = release.how_drawn(stage) == one.draws != "fresh"
     basis = ledgers.basis_of(release, stage)
     kept = kept and one.basis == basis and all(draws == "kept" for _, draws in basis[ledgers.WITHIN])
     return kept and record.commitment == release.keyed and one.matrix == stage.fingerprint
@@ -171,7 +171,7 @@ def _reason(release: AnyRelease, protection: Protection, stage: Stage, record: R
         return "variables are in another order" if same else "other columns are randomized together"
     basis = ledgers.basis_of(release, stage)
     other = [words for name, words in OTHER_BASIS.items() if one.basis.get(name) != basis[name]]
-    if other and "fresh" not in (one.draws, release.draws_of(stage)):
+    if other and "fresh" not in (one.draws, release.how_drawn(stage)):
         return other[0]
     if one.matrix == stage.fingerprint:
         return "draws are new in each release"
@@ -280,7 +280,7 @@ def _by_column(columns: Sequence[str], state: State, only: Sequence[str] | None 
 
 
 def _match(parts: Sequence[Transitions], stage: Stage) -> float:
-    """The largest chance of a match, over all released combinations, of somebody who knows the true state."""
+    """The largest match probability over all released combinations, for an intruder who knows the true state."""
     row, cell, p = parts[0]
     for more in parts[1:]:
         row, cell, p = _joined((row, cell, p), more)

@@ -108,7 +108,7 @@ def chained(first: Sparse, then: Sparse) -> Sparse:
 
 
 def repeated(design: CodedDesign, a: Number) -> tuple[CodedDesign, CodedDesign]:
-    """``C = a P + (1 - a) I`` and ``C P``: the report randomized again, and both in one; C P tells no more than P."""
+    """``C = a P + (1 - a) I`` and ``C P``: the report randomized again, and both in one; C P reveals no more than P."""
     if isinstance(design, Uniform):
         truth = 1 - check_probability(a, "again") * (1 - design.truth)
         return Uniform.of(truth, design.inputs), Uniform.of(truth * design.truth, design.inputs)

@@ -32,7 +32,7 @@ SMALLEST, LARGEST, ENTRIES = 16, 256, 1 << 22
 LEAST_BOUND = Fraction(1, 1000)
 # Even if all cells of a block are single records, there are more than 1/xi of them by this factor.
 SPARE = Fraction(3, 2)
-# Small cells of a block at least, where records are compared: in fewer, all released counts together tell too much.
+# Small cells of a block at least, where records are compared: in fewer, all released counts together reveal too much.
 FEWEST_ALIKE = 8
 # Small cells with near labels among which those of a block are chosen, where records are compared: at least and at
 # most, so that about so many pairs are compared; and how often all cells of a file with few of them are looked at
@@ -125,7 +125,7 @@ class ExchangeCosts(Protocol):
     """What else is published of the records of cells, and how much it shows if they exchange their keys."""
 
     def order(self) -> Sequence[int]:
-        """The columns of the codes, those first of which the other columns tell most."""
+        """The columns of the codes, those first that the other columns predict best."""
 
     def costs(self, cells: Array) -> Array:
         """Shape (cells, cells): how much it shows if the records of two cells exchange their keys, in whole numbers."""

@@ -25,6 +25,7 @@ from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.engines.row_sources import Source, find_column
 from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError, WrongTypeError
+from maskwell.microdata.records.row_order import Neighbours, reveals_values
 
 MOST_REMEMBERED = 100_000  # values of a column whose new values are remembered
 
@@ -205,7 +206,7 @@ class RecodedSource:
         read = [*range(own)] if only is None else sorted({made_of.get(place, place) for place in asked})
         for batch in self._source.batches(None if only is None else read):
             given = dict(zip(read, batch.columns, strict=True))
-            given |= {place: one.recoded(given[place]) for place, one in self._columns.items() if place in given}
+            given |= {place: one.new_values(given[place]) for place, one in self._columns.items() if place in given}
             given |= {p: _indicated(given[made_of[p]], *self._further[p - own]) for p in asked if p in made_of}
             yield require().RecordBatch.from_arrays([given[p] for p in asked], [names[p] for p in asked])
 
@@ -243,7 +244,7 @@ class _Column:
         self._met, self._order = met, order
         self._last: tuple[Any, Any] | None = None
 
-    def recoded(self, column: Any) -> Any:
+    def new_values(self, column: Any) -> Any:
         places, dictionary = places_of(column)
         if self._last is None or not self._last[0].equals(dictionary):
             self._last = dictionary, self._values(dictionary)
@@ -286,7 +287,7 @@ class _Column:
 
 
 class FineOrder:
-    """Whether the order of rows tells old values: ``sum (N_v / N)^2`` stay, as many rise as fall (derived)."""
+    """Whether the order of rows reveals old values: in random order as many rise as fall, and few are equal."""
 
     SHARE, DEVIATIONS = 0.5, 5
 
@@ -319,16 +320,11 @@ class FineOrder:
             self._pairs[value] = self._pairs.get(value, 0) + pairs[i]
 
     def tells(self) -> bool:
-        """Whether old values rise or fall from row to row, or stand together, far beyond chance."""
+        """Whether old values mostly rise, or mostly fall, or whether neighbours within a class are no random pairs."""
         differ, drift = self._up + self._down, abs(self._up - self._down)
         rises = drift > self.SHARE * differ and drift > self.DEVIATIONS * math.sqrt(differ)
-        expected = variance = 0.0  # of rows with another old value than the row before, in random order
-        for new, old in self._counts.items():
-            pairs, n = self._pairs.get(new, 0), sum(old.values())
-            share = 1 - sum((one / n) ** 2 for one in old.values()) if n else 0.0  # of pairs that differ
-            expected += pairs * share
-            variance += pairs * share * (1 - share)
-        return rises or expected - differ > max(self.SHARE * expected, self.DEVIATIONS * math.sqrt(variance))
+        classes = (Neighbours(old.values(), self._pairs.get(new, 0)) for new, old in self._counts.items())
+        return rises or reveals_values(differ, classes)
 
 
 def _is_missing(value: Any, about: ColumnLabels) -> bool:

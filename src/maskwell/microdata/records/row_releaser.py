@@ -87,19 +87,19 @@ class RowPlan:
     shuffled: RandomSource | None = None  # Where random order comes from, None where the order is kept
 
 
-def row_plan(release: Assessment, random: RandomSource, key: KeyedRandom | None) -> RowPlan:
+def row_plan(assessed: Assessment, random: RandomSource, key: KeyedRandom | None) -> RowPlan:
     """The stages of a release with where their draws come from, ready for the rows."""
-    plan = release.plan
-    tables = [table for table in counted_tables(plan, release.tables) if set(table) & set(plan.randomized)]
-    needed = {name for stage in release.stages for name in (*stage.columns, *stage.moved)}
+    plan = assessed.plan
+    tables = [table for table in counted_tables(plan, assessed.tables) if set(table) & set(plan.randomized)]
+    needed = {name for stage in assessed.stages for name in (*stage.columns, *stage.moved)}
     needed |= {name for table in tables for name in table}
-    levels = {name: _all_levels(release, name) for name in sorted(needed)}
+    levels = {name: _all_levels(assessed, name) for name in sorted(needed)}
     return RowPlan(
         levels=levels,
-        stages=[(stage, draws_of(stage, random, key if release.keeps(stage) else None)) for stage in release.stages],
+        stages=[(stage, draws_of(stage, random, key if assessed.keeps(stage) else None)) for stage in assessed.stages],
         tables=merged(tables, {name: len(column_levels) for name, column_levels in levels.items()}),
         weights=plan.weights,
-        dropped=[*plan.unpublished, *release.file.further],
+        dropped=[*plan.unpublished, *assessed.file.further],
         identity=plan.id if key is not None else None,
         naming=None if key is None or plan.id is None else key.names,
         declared=plan.missing != "category",
@@ -107,10 +107,10 @@ def row_plan(release: Assessment, random: RandomSource, key: KeyedRandom | None)
     )
 
 
-def _all_levels(release: Assessment, name: str) -> list[Any]:
-    table = next(table for columns, table in release.tables.items() if name in columns)
-    labels = [label for label in release.plan.levels_of(table, name) if label is not None]
-    for stage in release.stages:
+def _all_levels(assessed: Assessment, name: str) -> list[Any]:
+    table = next(table for columns, table in assessed.tables.items() if name in columns)
+    labels = [label for label in assessed.plan.levels_of(table, name) if label is not None]
+    for stage in assessed.stages:
         if name in stage.linked:
             labels += [label for label in stage.linked[name].values() if label is not None]
         if name in stage.variables:

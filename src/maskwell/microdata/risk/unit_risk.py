@@ -22,7 +22,7 @@ from maskwell.microdata.risk.risk_report import RiskReport
 
 @dataclass(frozen=True)
 class UnitFigures:
-    """What somebody finds of the units of a file."""
+    """What an intruder identifies of the units of a file."""
 
     # the largest chance that one record is found, matched independently; the bound where units have one draw
     max_risk: float
@@ -47,8 +47,8 @@ class UnitRisk:
     before: UnitFigures
     after: UnitFigures | None
     alone: int  # units whose records have keys that, all together, no other unit has
-    # the largest chance to find a unit, seen together, by all its keys: one in those alike, whatever records draw; less
-    # where units have one draw and all keys in common
+    # the largest match probability of a unit whose records are seen together, by all its keys: one over the number of
+    # units with the same keys, however records are drawn; less where units have one draw and all keys in common
     known_together: float
     # columns that show which records belong together, and for which share of the records
     seen_by: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class UnitRisk:
 
     @property
     def worst(self) -> float:
-        """The largest chance that is stated of a unit, whoever looks."""
+        """The largest match probability that is stated of a unit, for any intruder."""
         now = self.before if self.after is None else self.after
         return max(now.max_risk, now.worst_risk or 0.0, self.known_together if self.seen_share else 0.0)
 

@@ -56,7 +56,7 @@ class Randomization:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Those that tell the state: within, then variables."""
+        """The columns that determine the state: within, then variables."""
         return (*self.within, *self.variables)
 
     @property
@@ -67,7 +67,7 @@ class Randomization:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RandomizedColumns(Randomization):
-    """Columns randomized together, over states: a :class:`Stage`, or what a receipt tells; numbers labels as met."""
+    """Columns randomized together, over states: a :class:`Stage`, or what a receipt holds; numbers labels as met."""
 
     # Columns that are randomized together, columns whose combinations (cells) each have a matrix of their own (one that
     # an earlier stage randomized counts with its released value), and columns that follow from the variables
@@ -126,7 +126,7 @@ class RandomizedColumns(Randomization):
 
     @property
     def changed(self) -> set[str]:
-        """Columns whose released values it tells, and not only keeps."""
+        """Columns whose released values it determines, and not only keeps."""
         return {name for name in self.output_codes if name not in self.within}
 
     @cached_property
@@ -160,7 +160,7 @@ class RandomizedColumns(Randomization):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Stage(RandomizedColumns):
-    """One randomization of a release, the same value from the plan's reader through the risk to the rows."""
+    """One randomization of a release. Reading the plan makes it; risk, utility and rows use the same value."""
 
     # Columns that follow from the variables, with their labels: {column: {labels of the variables: label}}
     linked: Mapping[str, Mapping[State, Hashable]] = field(default_factory=dict)
@@ -196,7 +196,7 @@ class Stage(RandomizedColumns):
 
     @property
     def permanent(self) -> Stage:
-        """The stage without a second step: what many releases of one kept draw tell in the long run."""
+        """The stage without a second step: what many releases of one kept draw reveal in the long run."""
         return self if self.steps is None else replace(self, design=self.steps[0], steps=None)
 
     @property
@@ -270,7 +270,7 @@ class Stage(RandomizedColumns):
         return released, true, flow, np.asarray(sums, dtype=np.float64)
 
 
-# Steps to which the expected share of changed records is rounded, the finest that tells less than the file does.
+# Steps to which the expected share of changed records is rounded, the finest that reveals less than the file does.
 SHARE_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
 
 

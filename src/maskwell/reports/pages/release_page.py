@@ -403,7 +403,7 @@ def _drawn(release: AnyRelease, stage: Stage) -> str:
         "fresh": "new in each release",
         "kept": "kept by key",
         "kept, then fresh": "kept by key, then randomized once more, anew in each release",
-    }[release.draws_of(stage)]
+    }[release.how_drawn(stage)]
 
 
 def _two_releases(release: AnyRelease, stage: Stage) -> str:

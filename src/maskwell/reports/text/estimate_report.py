@@ -238,7 +238,10 @@ def _domain_blocks(estimate: Estimate, level: float, interval: str | None, by: s
     header, rows = shown.header([by]), shown.rows_of_domains(estimate, None, columns=1)
     title = f"By {' and '.join(by.split(','))}{f', share of {first[0]}' if first else ''}:"
     names = header.index("reports")
-    return [GAP, Grid(header, rows[:SHOWN_ROWS], title=title, more=more_of(len(rows), SHOWN_ROWS), names=names)]
+    grid = Grid(header, rows[:SHOWN_ROWS], title=title, more=more_of(len(rows), SHOWN_ROWS), names=names)
+    others = "; ".join(_other_intervals(estimate, level, interval))
+    usual = estimate.intervals(level, interval).name
+    return [GAP, grid, *([line(f"Intervals of domains: {usual}; {others}.")] if others else [])]
 
 
 def _flags_of_domains(estimate: Estimate, level: float, interval: str | None, by: str) -> list[str]:
@@ -357,14 +360,19 @@ class _Shown:
 
 def _about(estimate: Estimate, level: float, interval: str | None) -> str:
     how = {"moments": "moment estimates", "ml": "maximum likelihood"}.get(estimate.method, estimate.method)
+    said = _other_intervals(estimate, level, interval)
+    names = f"{estimate.intervals(level, interval).name} intervals" + (f" ({'; '.join(said)})" if said else "")
+    return f"n = {estimate.n:,} randomized responses; {how}, {names}; {sampled(estimate)}."
+
+
+def _other_intervals(estimate: Estimate, level: float, interval: str | None) -> list[str]:
+    """The domains whose intervals are made in another way than those of the whole, such as ``score for south``."""
     usual = estimate.intervals(level, interval).name
     others: dict[str, list[Hashable]] = {}
     for domain, one in estimate.domains.items() if isinstance(estimate, SurveyEstimate) else ():
         if not np.isnan(one.pi_hat).all() and (name := one.intervals(level, interval).name) != usual:
             others.setdefault(name, []).append(domain)
-    said = [f"{name} for {listed(map(label, domains), len(domains), 60)}" for name, domains in others.items()]
-    names = f"{usual} intervals" + (f" ({'; '.join(said)})" if said else "")
-    return f"n = {estimate.n:,} randomized responses; {how}, {names}; {sampled(estimate)}."
+    return [f"{name} for {listed(map(label, domains), len(domains), 60)}" for name, domains in others.items()]
 
 
 def sampled(estimate: Estimate) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from maskwell.core.phrases import Printed, magnitude, p_text, shorten
 from maskwell.core.verdicts import at_least
-from maskwell.estimation.regression.named_coefficients import Coefficients, flat_notes, interval_words
+from maskwell.estimation.regression.named_coefficients import Coefficients, flat_notes, interval_words, p_words
 from maskwell.estimation.regression.nested_models import NestedTest
 from maskwell.estimation.regression.predicted_chances import Effects, Predictions
 from maskwell.estimation.regression.regression_result import Regression
@@ -224,11 +224,10 @@ def _number(value: float | None, decimals: int | None = 4) -> str:
 
 
 def _facts(regression: Regression) -> list[tuple[str, str]]:
-    words = [interval_words(part) for part in (regression, regression.latent) if part is not None]
-    pairs = [
-        ("standard errors", regression.variance),
-        ("intervals", words[0] if len({*words}) == 1 else f"{words[0]}; in the second table {words[1]}"),
-    ]
+    parts = [part for part in (regression, regression.latent) if part is not None]
+    pairs = [("standard errors", regression.variance), ("intervals", _in_tables(map(interval_words, parts)))]
+    if any(part.by_profile.any() for part in parts):
+        pairs.append(("p values", _in_tables(map(p_words, parts))))
     if regression.degrees_of_freedom is not None:
         pairs.append(("degrees of freedom", f"{regression.degrees_of_freedom:,}"))
     if regression.family == "ordinal":
@@ -241,6 +240,11 @@ def _facts(regression: Regression) -> list[tuple[str, str]]:
     if not math.isnan(regression.log_likelihood):
         pairs.append(("log-likelihood", f"{Printed(regression.log_likelihood):.4f}"))
     return pairs
+
+
+def _in_tables(words: Iterable[str]) -> str:
+    """The method of the first table, and that of the second where it differs."""
+    return "; in the second table ".join(dict.fromkeys(words))
 
 
 def _parameters(regression: Regression, level: float) -> list[tuple[str, str]]:

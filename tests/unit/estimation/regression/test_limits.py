@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -236,3 +237,25 @@ def test_randomized_predictors_are_compared_with_the_same_latent_model():
     assert without.method == "wald" and without.statistic == pytest.approx(larger.wald_test("x[T.yes]").statistic)
     with pytest.raises(InputError, match="need the true values of all predictors"):
         larger.marginal_effects()
+
+
+def test_each_printed_test_belongs_to_its_statistic():
+    """Where p is that of the likelihood ratio there is no z; elsewhere p is the normal tail of the z beside it."""
+    x = np.repeat([0.0, 0.0, 1.0], 30)[:, None]
+    found, seen = fit_logistic(x, np.repeat([0, 1, 0, 1], [15, 45, 17, 13]), WARNER, codes=True), set()
+    lines = [line.split() for line in found.summary().splitlines()]
+    assert "P>|z|" not in found.summary() and "p values: " in found.summary()
+    for term, profile, p in zip(found.terms, found.by_profile, found.p_values, strict=True):
+        row = next(line for line in lines if line[:1] == [term])
+        seen.add(bool(profile))
+        if profile:
+            assert row[3] == "—"
+        else:
+            assert 2 * NormalDist().cdf(-abs(float(row[3]))) == pytest.approx(p, abs=5e-4)
+    assert True in seen
+    said = found.to_dict()
+    assert "likelihood ratio" in said["p_values"]
+    named = [(row["interval_method"], row["p_value_method"]) for row in said["coefficients"]]
+    assert {*named} <= {("profile", "likelihood ratio"), ("wald", "wald")}
+    assert "P>|z|" in replace(found, asked="wald").summary()
+    assert "p values" not in replace(found, asked="wald").summary()

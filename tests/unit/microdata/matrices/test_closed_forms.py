@@ -119,3 +119,24 @@ def test_an_invariant_matrix_is_not_published(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(matrix_checks, "DENSE_STATES", 2)
     caught = refused(PublishError, "", check_publishable, method1(COUNTS, 0.5), COUNTS, None)
     assert caught.objects["recovered"] is None
+
+
+def test_a_rounded_invariant_matrix_is_not_published() -> None:
+    """It is not invariant to 1e-9, yet the counts follow from it with an error below 1/2."""
+    counts = [1200, 830, 317]
+
+    def rounded(decimals: int) -> Dense:
+        P = [[Fraction(round(x * 10**decimals), 10**decimals) for x in row] for row in method1(counts, "2/3").matrix()]
+        for j in range(3):
+            P[j][j] = 1 - sum(P[i][j] for i in range(3) if i != j)
+        return Dense.of([[str(x) for x in row] for row in P])
+
+    for decimals in (8, 6):
+        design = rounded(decimals)
+        assert not is_invariant(design, counts)
+        caught = refused(PublishError, "3 of 3 counts", check_publishable, design, counts, None)
+        np.testing.assert_allclose(caught.objects["recovered"], counts, atol=0.5)  # type: ignore[call-overload]
+        check_publishable(design, counts, "table 3 of the yearbook")
+    check_publishable(rounded(2), counts, None)  # its counts are off by more than one
+    check_publishable(rounded(8), [900, 830, 617], None)  # made from other counts
+    check_publishable(Uniform.from_gamma(3, Categories.of(["a", "b", "c"])), counts, None)
