@@ -126,6 +126,27 @@ def test_what_would_help_is_told_where_cells_have_too_few_records(tmp_path: Path
     assert raised.value.hint.startswith("allow a larger match")
 
 
+def test_missing_keys_are_refused_before_any_matrix_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    people = {"sex": [*"fm"] * 40 + [None, "f"], "region": ["n", "n", "s", "s"] * 20 + ["n", None], "job": ["a"] * 82}
+    path = written(people, tmp_path)
+
+    def plan(missing: str, *variables: str, match: str = "0.2") -> ReleasePlan:
+        protect = [Protection.of(variables, "mixing")]
+        return ReleasePlan.of(protect, keys=["sex", "region"], match=match, missing=missing)
+
+    check_kept(assess_file(path, plan("category", "sex", "region")))
+    check_kept(assess_file(path, plan("unchanged", "sex", "region", match="1")))
+    with monkeypatch.context() as none:
+        none.setattr("maskwell.microdata.assessment.build_stages", Mock(side_effect=AssertionError("too late")))
+        with pytest.raises(InfeasibleError, match="2 of 82 records have no value of sex, region") as raised:
+            assess_file(path, plan("unchanged", "sex", "region"))
+        with pytest.raises(InfeasibleError, match="1 of 82 records have no value of sex, stay"):
+            assess_file(path, plan("unchanged", "sex"))
+        with pytest.raises(AssertionError, match="too late"):  # nobody keeps these keys for a missing value
+            assess_file(path, plan("unchanged", "job"))
+    assert 'missing = "category"' in str(raised.value.hint)
+
+
 class _Counted(str):
     """A name that counts how often it is looked up or compared."""
 
