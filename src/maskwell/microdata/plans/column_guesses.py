@@ -1,0 +1,179 @@
+"""What a column probably is, by its name, its labels and how many records share a value; the words are in a table."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+import unicodedata
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from maskwell.core.cells import CellTable
+
+FEW = 30  # A column with at most so many labels can be randomized as it is
+MANY = 100_000  # Beyond this, a column of categories has to be grouped before anything else
+SHOWN_COUNTRIES = 0.6  # Share of the labels that are codes of countries, from which on a column holds countries
+_WORDS = tomllib.loads(Path(__file__).with_name("column_words.toml").read_text(encoding="utf-8"))
+TOPICS: Mapping[str, str] = {name: words["says"] for name, words in _WORDS["key"].items()}
+"""What others may know of a person, the best known first, each in words."""
+_COUNTRIES = {*_WORDS["labels"]["countries"].split()}
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What one column probably is."""
+
+    # The column, records, different values, and records without a value
+    name: str
+    n: int
+    labels: int
+    missing: int
+    # "weights", "id", "drop" (names people), "few" (categories), "many" (too many of them), "numbers" or "constant"
+    role: str
+    topic: str | None = None  # Of TOPICS, where an intruder may know it
+    why: str = ""  # What the topic was guessed from: "its name" or "its values"
+    sensitive: bool = False  # Whether its name is that of something that nobody should learn
+    spread: tuple[float, float] | None = None  # The smallest and the largest number, where it holds numbers
+    named_weights: bool = False  # Whether its name is that of survey weights, whatever its values are
+    of_units: bool = False  # Whether its name speaks of households
+
+    @property
+    def key(self) -> bool:
+        """Whether an intruder may know it."""
+        return self.topic is not None
+
+
+def guess_column(table: CellTable, *, bodies: bool = False, unique: bool = False) -> Guess:
+    """What a column probably is, from a table of it; beside the height of bodies, a weight is that of a body."""
+    name = table.columns[0]
+    labels = [label for label in table.levels[0] if label is not None]
+    missing = sum(int(c) for label, c in zip(table.labels(), table.counts, strict=True) if label[0] is None)
+    numbers = numbers_in(labels)
+    k = len(labels) if numbers is None else len({*numbers})
+    like_body = bodies and not any(has_words(part, "weights") for part in parts_of(name) if not _is_plain_weight(part))
+    named_weights = has_words(name, "weights") and not like_body
+    weights = named_weights and not missing and bool(numbers) and all(number > 0 for number in numbers or ())
+    role = "weights" if weights else _role(name, numbers, k, table.n, unique=unique)
+    topic, why = (None, "") if named_weights or role in ("id", "constant") else topic_of(name, labels, numbers)
+    return Guess(
+        name,
+        table.n,
+        k,
+        missing,
+        role,
+        topic,
+        why,
+        sensitive=topic is None and has_words(name, "sensitive"),
+        spread=(min(numbers), max(numbers)) if numbers else None,
+        named_weights=named_weights,
+        of_units=has_words(name, "unit"),
+    )
+
+
+def names_a_body(name: str) -> bool:
+    """Whether a column holds the height of bodies or the like, so that a weight may be that of a body."""
+    return has_words(name, "body")
+
+
+def _is_plain_weight(part: str) -> bool:
+    return part in ("weight", "weights", "gewicht", "poids", "peso")
+
+
+def _role(name: str, numbers: Sequence[float] | None, k: int, n: int, *, unique: bool) -> str:
+    if k <= 1:
+        return "constant"
+    whole = numbers is not None and all(number.is_integer() for number in numbers)
+    if (k == n or unique) and k > FEW:
+        consecutive = whole and numbers is not None and max(numbers) - min(numbers) == k - 1
+        if has_words(name, "id") or consecutive:
+            return "id"
+    if k > FEW and (has_words(name, "id") or (numbers is None and (has_words(name, "person") or 2 * k > n))):
+        return "drop"
+    if k <= FEW:
+        return "few"
+    return "numbers" if numbers is not None and k < MANY and (k > n / 50 or not whole) else "many"
+
+
+def topic_of(name: str, labels: Sequence[Hashable], numbers: Sequence[float] | None) -> tuple[str | None, str]:
+    """What others may know of a person that a column holds, and what shows it; by its name, else by its labels."""
+    if has_words(name, "opinion"):
+        return None, ""
+    for ways in _WAYS:
+        for topic, words in _WORDS["key"].items():
+            if _matches(name, words, ways):
+                return topic, "its name"
+        if _matches(name, _WORDS["sensitive"], ways):
+            return None, ""
+    if numbers is not None:
+        return None, ""
+    return _by_labels([str(label) for label in labels])
+
+
+def _by_labels(labels: Sequence[str]) -> tuple[str | None, str]:
+    """What the labels are of: sexes, marital states or countries."""
+    plain, (men, women) = {_plain(label) for label in labels}, map(set, _WORDS["labels"]["sexes"])
+    if len(plain) <= 3 and plain & men and plain & women:
+        return "sex", "its values"
+    if sum(label in _WORDS["labels"]["marital"] for label in plain) >= 2:
+        return "marital", "its values"
+    countries = sum(label in _COUNTRIES for label in labels)
+    if countries >= 3 and countries >= SHOWN_COUNTRIES * len(labels):
+        return "citizenship", "its values"
+    return None, ""
+
+
+_WAYS = (("names", "inside"), ("parts",), ("starts",))
+
+
+def has_words(name: str, kind: str) -> bool:
+    """Whether a name has one of the words of a kind, such as weights."""
+    return any(_matches(name, _WORDS[kind], ways) for ways in _WAYS)
+
+
+def _matches(name: str, words: Mapping[str, Any], ways: Collection[str]) -> bool:
+    parts, joined = parts_of(name), _plain(name).replace(" ", "")
+    tests = {
+        "names": lambda: joined in words["names"],
+        "inside": lambda: any(word in joined for word in words["inside"]),
+        "parts": lambda: any(part in words["parts"] for part in parts),
+        "starts": lambda: any(part.startswith(start) for part in parts for start in words["starts"]),
+    }
+    return any(tests[way]() for way in ways)
+
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+@lru_cache(maxsize=4096)
+def parts_of(name: str) -> tuple[str, ...]:
+    """The parts of a name in small letters, without accents and digits at their ends: ``pb190_maritalStatus``."""
+    parts = _plain(_CAMEL.sub(" ", name)).split()
+    return tuple(part.rstrip("0123456789") or part for part in parts)
+
+
+def _plain(text: str) -> str:
+    """A text in small letters without accents, its words divided by single spaces."""
+    text = text.replace("ä", "ae").replace("ö", "oe").replace("ü", "ue").replace("ß", "ss")
+    letters = unicodedata.normalize("NFKD", text)
+    kept = "".join(sign for sign in letters if not unicodedata.combining(sign)).lower()
+    return " ".join(re.findall(r"[a-z0-9]+", kept))
+
+
+def numbers_in(labels: Sequence[Hashable]) -> list[float] | None:
+    """The number of each label, or None where one is none; 0.0 and -0.0 are one, as are 0.3 and 0.1 + 0.2."""
+    try:
+        numbers = [number_of(label) for label in labels]
+    except ValueError:
+        return None
+    return numbers if all(map(math.isfinite, numbers)) else None
+
+
+def number_of(label: Hashable) -> float:
+    """The number that a label stands for, to twelve digits, or ValueError."""
+    if isinstance(label, bool) or not isinstance(label, int | float | str):
+        raise ValueError(label)
+    return float(f"{float(label):.12g}") + 0.0
