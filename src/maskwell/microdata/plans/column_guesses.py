@@ -8,6 +8,7 @@ import tomllib
 import unicodedata
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Context
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ SHOWN_COUNTRIES = 0.6  # Share of the labels that are codes of countries, from w
 _WORDS = tomllib.loads(Path(__file__).with_name("column_words.toml").read_text(encoding="utf-8"))
 TOPICS: Mapping[str, str] = {name: words["says"] for name, words in _WORDS["key"].items()}
 """What others may know of a person, the best known first, each in words."""
+_TWELVE_DIGITS = Context(prec=12)
 _COUNTRIES = {*_WORDS["labels"]["countries"].split()}
 
 
@@ -176,4 +178,4 @@ def number_of(label: Hashable) -> float:
     """The number that a label stands for, to twelve digits, or ValueError."""
     if isinstance(label, bool) or not isinstance(label, int | float | str):
         raise ValueError(label)
-    return float(f"{float(label):.12g}") + 0.0
+    return float(_TWELVE_DIGITS.create_decimal_from_float(float(label))) + 0.0

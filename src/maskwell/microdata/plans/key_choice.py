@@ -162,8 +162,9 @@ class _Keys:
         return any(at_most(self._unique({**self.forms, one.name: form}, one), MOST_UNIQUE) for form in one.forms)
 
     def _coarser(self) -> Iterator[dict[str, Form]]:
-        """The keys with one of them in its next coarser form, those with the most values first."""
-        for name, known in sorted(self._chosen.items(), key=lambda pair: (-pair[1].guess.labels, pair[0])):
+        """The keys with one of them, of numbers in classes, in a coarser form; those with the most values first."""
+        classed = {name: one for name, one in self._chosen.items() if (r := self.forms[name].recode) and r.cuts}
+        for name, known in sorted(classed.items(), key=lambda pair: (-pair[1].guess.labels, pair[0])):
             for form in known.forms[known.forms.index(self.forms[name]) + 1 :]:
                 yield {**self.forms, name: form}
 
@@ -291,7 +292,7 @@ def _grouped(table: CellTable) -> Iterator[Form]:
         kept = sorted_levels(label for label, n in labels.items() if n * share >= table.n)
         if 2 <= len(kept) < before - 1:
             before, other = len(kept) + 1, "other values" if "other" in kept else "other"
-            words = f"the labels of at least {100 // share} % of the records, and {other!r}"
+            words = f"with rare labels joined as {other!r}"
             yield Form(Recode(group={label: (label,) for label in kept}, other=other), words)
 
 

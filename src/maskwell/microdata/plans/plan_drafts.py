@@ -13,14 +13,12 @@ from maskwell.core.arguments import check_kind, check_option, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, check_probability, to_decimal
 from maskwell.core.percentages import tenths
-from maskwell.core.phrases import in_toml, magnitude, one_line, shorten
+from maskwell.core.phrases import Printed, in_toml, magnitude, one_line, shorten
 from maskwell.core.verdicts import at_most
 from maskwell.engines.cell_counts import MOST_LISTED
 from maskwell.errors import ParameterError, PlanError
-from maskwell.microdata.plans.column_guesses import FEW, MANY, TOPICS, Guess, guess_column, names_a_body
+from maskwell.microdata.plans.column_guesses import FEW, MANY, TOPICS, Guess, guess_column, names_a_body, parts_of
 from maskwell.microdata.plans.key_choice import (
-    MOST_KEYS,
-    MOST_UNIQUE,
     Choice,
     Form,
     candidates_of,
@@ -161,11 +159,11 @@ class _Draft:
         revealing = found.revealing
         self.weights = sorted((one for one in free if one.role == "weights"), key=_best_weights)
         self.published_weights = [one for one in self.weights if one.name not in revealing]
-        self.ids = sorted((one for one in free if one.role == "id"), key=lambda one: (one.of_units, one.name))
+        self.ids = sorted((one for one in free if one.role == "id"), key=_best_id)
         hidden = [one.name for one in free if one.role == "drop"] + [one.name for one in self.ids[1:]]
         refused = [one.name for one in free if one.role in _PUBLISHED and one.name in revealing]
         self.drop = [*hidden, *refused, *found.others]
-        self.left = [one for one in free if one.name not in revealing]
+        self.left = [one for one in free if one.name not in refused]
         self.sensitive = [
             one.name for one in self.left if one.sensitive and one.labels <= _MOST_SENSITIVE and one.role in _PUBLISHED
         ]
@@ -266,6 +264,10 @@ class _Draft:
         parts = ["# The other columns are published as they are, except ids and those in drop."]
         for advice, names in kinds.items():
             parts += ["#", *_wrapped(f"{advice}: {', '.join(names)}")]
+        revealed = [words for name, words in self.found.revealing.items() if self.of[name].role not in _PUBLISHED]
+        if revealed:
+            parts += ["#", *_wrapped(_IDENTIFYING)]
+            parts += [line for words in revealed for line in _wrapped(f"  {one_line(words)}")]
         if self.found.others:
             names = ", ".join(_short(name) for name in self.found.others)
             parts += ["#", *_wrapped(f"{_OTHERS}: {names}")]
@@ -317,12 +319,12 @@ _MISSING = {
 }
 _FILLED = "not named like anything that others know; taken because they make the most records unique"
 _LEFT = (
-    f"An intruder may know these, too; they are left out because there are {MOST_KEYS} keys, because a key follows from"
-    f" them, or because more than {tenths(MOST_UNIQUE, up=False)} of the records would be unique with one of them (in"
-    " brackets, in its coarsest form)"
+    "An intruder may know these, too. They are left out because too many records would be unique with one of them (the"
+    " share is in brackets), or because a key follows from them"
 )
 _PUBLISHED = ("weights", "few", "many", "numbers", "constant")
 _VAST = "Too many categories to randomize; group them (100 are plenty), or drop the column"
+_IDENTIFYING = "What those that could name a person or household, or differ in every record, would reveal:"
 _OTHERS = "Neither texts nor numbers nor dates, so that what they reveal is unknown; not published"
 _ADVICE = {
     "weights": "Survey weights; a weight that belongs to one category only reveals that category",
@@ -383,9 +385,18 @@ def _best_weights(one: Guess) -> tuple[bool, bool, int, str]:
     return one.of_units, one.labels == 1, -one.labels, one.name
 
 
+def _best_id(one: Guess) -> tuple[bool, bool, int, str]:
+    """Ids of persons before those of households, those called so before others, short names first."""
+    return one.of_units, not {"id", "pid"} & {*parts_of(one.name)}, len(one.name), one.name
+
+
 def _range(guess: Guess) -> str:
     low, high = guess.spread or (0.0, 0.0)
-    return f"always {low:g}" if low == high else f"{guess.labels:,} values from {low:g} to {high:g}"
+    return (
+        f"always {Printed(low):g}"
+        if low == high
+        else f"{guess.labels:,} values from {Printed(low):g} to {Printed(high):g}"
+    )
 
 
 def _commented(entry: str, comment: str) -> str:

@@ -359,7 +359,7 @@ def test_fine_keys_are_proposed_in_coarser_forms(tmp_path: Path) -> None:
     path = written(survey(), tmp_path)
     text = first_plan(path)
     plan, told = read_plan(text), " ".join(text.replace("#", " ").split())
-    assert plan.keys == plan.protections[0].variables == ("region", "age", "sex", "citizenship")
+    assert plan.keys == plan.protections[0].variables == ("region", "sex", "age", "citizenship")
     assert {cut % 10 for cut in plan.recodes["age"].cuts} == {0}
     assert plan.recodes["region"].cuts and plan.recodes["citizenship"].other == "other"
     assert {*plan.recodes["citizenship"].group} <= {"AT", "DE", "IT"}
