@@ -301,7 +301,7 @@ def first_plan(
     >>> print(first_plan(people, match="0.2").split("match = ")[1][:3])
     0.2
     """
-    limit_of(match, k)
+    limit_of(match, k)  # refused before any work
     check_kind(str, plan=plan)
     check_progress(progress)
     rows, named = Rows.of(data), names_of(keys, "keys")

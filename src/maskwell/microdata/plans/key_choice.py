@@ -289,7 +289,7 @@ def _grouped(table: CellTable) -> Iterator[Form]:
         return
     before = len(labels)
     for share in (50, 10):
-        kept = sorted_levels(label for label, n in labels.items() if n * share >= table.n)
+        kept = [*map(str, sorted_levels(label for label, n in labels.items() if n * share >= table.n))]
         if 2 <= len(kept) < before - 1:
             before, other = len(kept) + 1, "other values" if "other" in kept else "other"
             words = f"with rare labels joined as {other!r}"

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from shlex import quote
 from textwrap import wrap
+from typing import Any
 
 from maskwell.core.arguments import check_kind, check_option, list_of
 from maskwell.core.cells import CellTable
@@ -64,14 +65,14 @@ class Findings:
     unit: tuple[str, str] | None = None
 
 
-def limit_of(match: Number | None, k: int | None) -> Fraction:
-    """The limit of a first plan, from one of its two names."""
+def limit_of(match: Number | None, k: Any, default: Fraction | None = MATCH) -> Fraction | None:
+    """A limit from one of its two names: the largest probability of a correct match, or the k of which it is 1/k."""
     if k is None:
-        return MATCH if match is None else check_probability(match, "match", open_=True)
+        return default if match is None else check_probability(match, "match", open_=True)
     if match is not None:
-        raise ParameterError("match-and-k", k=shorten(str(k), 20))
+        raise ParameterError("match-and-k")
     if isinstance(k, bool) or not isinstance(k, int) or k < 2:
-        raise ParameterError("k-of-a-first-plan", k=shorten(repr(k), 20))
+        raise ParameterError("k-must-be-2-or-more", name="k", k=shorten(repr(k), 20))
     return Fraction(1, k)
 
 
@@ -130,7 +131,7 @@ def starting_plan(
     check_kind(Findings | None, findings=findings)
     check_kind(Choice | None, choice=choice)
     check_option("method", method, tuple(_MIXED))
-    limit, found = limit_of(match, k), findings or Findings()
+    limit, found = limit_of(match, k) or MATCH, findings or Findings()
     guesses = guess_columns(counted, found.unique)
     named = list_of(str, keys, "keys")
     for name in named:
@@ -269,8 +270,7 @@ class _Draft:
             parts += ["#", *_wrapped(_IDENTIFYING)]
             parts += [line for words in revealed for line in _wrapped(f"  {one_line(words)}")]
         if self.found.others:
-            names = ", ".join(_short(name) for name in self.found.others)
-            parts += ["#", *_wrapped(f"{_OTHERS}: {names}")]
+            parts += ["#", *_wrapped(f"{_OTHERS}: {', '.join(_short(name) for name in self.found.others)}")]
         return "\n".join(parts).replace(_JOINED, " ") + "\n" if len(parts) > 1 or self.drop else ""
 
     def _alternatives(self, table: CellTable, guess: Guess) -> Iterator[str]:
