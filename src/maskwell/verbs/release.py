@@ -51,6 +51,7 @@ from maskwell.microdata.records.value_counts import ColumnFacts
 from maskwell.microdata.release_values import Assessment, Origin, Release
 from maskwell.microdata.risk.intruders import ALL_COLUMNS, ANY_LOOK
 from maskwell.microdata.side_channels import (
+    FEWEST_RECORDS,
     SideChannel,
     dependence_counter,
     following_columns,
@@ -307,8 +308,8 @@ def first_plan(
     rows, named = Rows.of(data), names_of(keys, "keys")
     here, rest = steps(progress, 2)  # how many passes follow is not known: each takes half of what is left
     tables = count_columns(rows, progress=here)
-    names = [table.columns[0] for table in tables]
-    findings = Findings(others=tuple(one.name for one in file_columns(rows) if one.name not in {*names}))
+    known = {table.columns[0] for table in tables}
+    findings = Findings(others=tuple(one.name for one in file_columns(rows) if one.name not in known))
     asked: dict[str, Any] = {"path": str(rows), "plan": plan, "match": match, "k": k, "keys": named}
     if not named:
         here, rest = steps(rest, 2)
@@ -316,11 +317,11 @@ def first_plan(
     draft = starting_plan(tables, findings=findings, **asked)
     here, rest = steps(rest, 2)
     looked = replace(read_plan(draft), drop=(), id=None)  # what names suggest is measured, too
-    look = _Look.of(rows, looked, names, here)
+    look = _Look.of(rows, looked, tables, here)
     findings = _measured(tables, look, findings)
     while (asks := read_plan(starting_plan(tables, findings=findings, **asked))) != looked:
         here, rest = steps(rest, 2)
-        look, looked = _Look.of(rows, asks, names, here), asks
+        look, looked = _Look.of(rows, asks, tables, here), asks
         findings = replace(findings, revealing=_with_words(findings.revealing, look.refused))
     method, intruder = _method_and_intruder(look)
     if findings.revealing:
@@ -347,10 +348,11 @@ class _Look:
     columns: Sequence[str]  # that stay as they are
 
     @classmethod
-    def of(cls, rows: Rows, plan: ReleasePlan, names: Sequence[str], progress: Progress | None) -> _Look:
-        """From one pass over the records, as the plan recodes them."""
+    def of(cls, rows: Rows, plan: ReleasePlan, known: Sequence[CellTable], progress: Progress | None) -> _Look:
+        """From one pass over the records, as the plan recodes them; ``known`` has a table of each column."""
         records, plan = prepared(rows, plan)
-        beside = dependence_counter(plan, names)
+        judged = known if known and known[0].n >= FEWEST_RECORDS else ()  # columns of fewer records are not judged
+        beside = dependence_counter(plan, [table.columns[0] for table in judged])
         tables = count_records(records, plan, tables_of(plan), progress, beside)
         return cls(records, plan, tables, beside.facts(), beside.columns)
 
@@ -391,13 +393,12 @@ def _coarser(
         if guess.name in findings.revealing and guess.name in plan.drop
     }
     found: dict[str, Form | None] = {}
-    names = [table.columns[0] for table in tables]
     while any(left.values()):
         tried = {name: forms.pop(0) for name, forms in left.items() if forms}
         recodes = {name: form.recode for name, form in tried.items() if form.recode is not None}
         drop = tuple(name for name in plan.drop if name not in recodes)
         here, progress = steps(progress, 2)
-        look = _Look.of(rows, replace(plan, drop=drop, recodes={**plan.recodes, **recodes}), names, here)
+        look = _Look.of(rows, replace(plan, drop=drop, recodes={**plan.recodes, **recodes}), tables, here)
         refused = {one.column for one in look.refused}
         found |= {name: form for name, form in tried.items() if name not in refused}
         left = {name: forms for name, forms in left.items() if name not in found}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Context
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from maskwell.core.cells import CellTable
 
@@ -102,16 +102,9 @@ def _role(name: str, numbers: Sequence[float] | None, k: int, n: int, *, unique:
 
 def topic_of(name: str, labels: Sequence[Hashable], numbers: Sequence[float] | None) -> tuple[str | None, str]:
     """What others may know of a person that a column holds, and what shows it; by its name, else by its labels."""
-    if has_words(name, "opinion"):
-        return None, ""
-    for ways in _WAYS:
-        for topic, words in _WORDS["key"].items():
-            if _matches(name, words, ways):
-                return topic, "its name"
-        if _matches(name, _WORDS["sensitive"], ways):
-            return None, ""
-    if numbers is not None:
-        return None, ""
+    said = _said(name)
+    if said.topic is not None or numbers is not None or said.kinds & {"opinion", "sensitive"}:
+        return said.topic, "its name" if said.topic else ""
     return _by_labels([str(label) for label in labels])
 
 
@@ -128,29 +121,49 @@ def _by_labels(labels: Sequence[str]) -> tuple[str | None, str]:
     return None, ""
 
 
+class _Said(NamedTuple):
+    """What a name says: its topic, and the kinds of words that it has, such as those of weights."""
+
+    topic: str | None
+    kinds: frozenset[str]
+
+
+@lru_cache(maxsize=1 << 14)
+def _said(name: str) -> _Said:
+    parts, joined = parts_of(name), _plain(name).replace(" ", "")
+    kinds = frozenset(kind for kind in _KINDS if any(_matches(parts, joined, _WORDS[kind], ways) for ways in _WAYS))
+    if "opinion" in kinds:
+        return _Said(None, kinds)
+    for ways in _WAYS:  # of a topic and a secret that the same way finds, the topic is meant
+        for topic, words in _WORDS["key"].items():
+            if _matches(parts, joined, words, ways):
+                return _Said(topic, kinds)
+        if "sensitive" in kinds and _matches(parts, joined, _WORDS["sensitive"], ways):
+            break
+    return _Said(None, kinds)
+
+
 _WAYS = (("names", "inside"), ("parts",), ("starts",))
+_KINDS = [kind for kind in _WORDS if kind not in ("key", "labels")]
 
 
 def has_words(name: str, kind: str) -> bool:
     """Whether a name has one of the words of a kind, such as weights."""
-    return any(_matches(name, _WORDS[kind], ways) for ways in _WAYS)
+    return kind in _said(name).kinds
 
 
-def _matches(name: str, words: Mapping[str, Any], ways: Collection[str]) -> bool:
-    parts, joined = parts_of(name), _plain(name).replace(" ", "")
-    tests = {
-        "names": lambda: joined in words["names"],
-        "inside": lambda: any(word in joined for word in words["inside"]),
-        "parts": lambda: any(part in words["parts"] for part in parts),
-        "starts": lambda: any(part.startswith(start) for part in parts for start in words["starts"]),
-    }
-    return any(tests[way]() for way in ways)
+def _matches(parts: Sequence[str], joined: str, words: Mapping[str, Any], ways: Collection[str]) -> bool:
+    return (
+        ("names" in ways and joined in words["names"])
+        or ("inside" in ways and any(word in joined for word in words["inside"]))
+        or ("parts" in ways and any(part in words["parts"] for part in parts))
+        or ("starts" in ways and any(part.startswith(tuple(words["starts"])) for part in parts))
+    )
 
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
-@lru_cache(maxsize=4096)
 def parts_of(name: str) -> tuple[str, ...]:
     """The parts of a name in small letters, without accents and digits at their ends: ``pb190_maritalStatus``."""
     parts = _plain(_CAMEL.sub(" ", name)).split()
