@@ -20,7 +20,7 @@ KEPT = (
     "With it a record is reported as before while its true value and the matrix stay the same. A report that changed "
     "shows that the true value changed."
 )
-HOUSEHOLDS = "A column may name households or other units: the line # unit in the plan says which, and why."
+HOUSEHOLDS = "One column may identify households or other units: see the comment above the line unit in the plan."
 
 
 class Asked(opt.OfRows):

@@ -27,6 +27,7 @@ RECORDS_PER_CELL = 4  # for every possible combination, where the candidates wer
 DETERMINED = 0.99  # share of the records from which on a column follows from another one
 MOST_LABELS = 100  # with so many labels, what others know is tried as it is
 CLASSES = 5  # classes that a recode of numbers has
+LEAST_CUTS = 3  # of a key that is made coarser for another one
 OLDEST, YEARS = 130, (1900, 2100)
 
 
@@ -162,11 +163,14 @@ class _Keys:
         return any(at_most(self._unique({**self.forms, one.name: form}, one), MOST_UNIQUE) for form in one.forms)
 
     def _coarser(self) -> Iterator[dict[str, Form]]:
-        """The keys with one of them, of numbers in classes, in a coarser form; those with the most values first."""
-        classed = {name: one for name, one in self._chosen.items() if (r := self.forms[name].recode) and r.cuts}
-        for name, known in sorted(classed.items(), key=lambda pair: (-pair[1].guess.labels, pair[0])):
+        """The keys with one of them a little coarser, those with the most values first."""
+        for name, known in sorted(self._chosen.items(), key=lambda pair: (-pair[1].guess.labels, pair[0])):
             for form in known.forms[known.forms.index(self.forms[name]) + 1 :]:
-                yield {**self.forms, name: form}
+                recode = form.recode
+                if recode is not None and (
+                    len(recode.cuts) >= LEAST_CUTS or (recode.group and known.guess.labels > FEW)
+                ):
+                    yield {**self.forms, name: form}
 
     def _unique(self, forms: Mapping[str, Form], added: Candidate) -> float:
         """The share of records that are unique on some columns in some forms; 0 or 1 where they were not counted."""

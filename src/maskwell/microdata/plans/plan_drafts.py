@@ -317,14 +317,14 @@ _MISSING = {
     "unchanged": 'missing values stay; "category" treats them like the others',
     "category": 'keys have missing values, which become a category; "unchanged" would leave such records as they are',
 }
-_FILLED = "not named like anything that others know; taken because they make the most records unique"
+_FILLED = "chosen by its values, not by its name: it makes the most records unique"
 _LEFT = (
     "An intruder may know these, too. They are left out because too many records would be unique with one of them (the"
     " share is in brackets), or because a key follows from them"
 )
 _PUBLISHED = ("weights", "few", "many", "numbers", "constant")
 _VAST = "Too many categories to randomize; group them (100 are plenty), or drop the column"
-_IDENTIFYING = "What those that could name a person or household, or differ in every record, would reveal:"
+_IDENTIFYING = "What the columns that could name somebody would reveal:"
 _OTHERS = "Neither texts nor numbers nor dates, so that what they reveal is unknown; not published"
 _ADVICE = {
     "weights": "Survey weights; a weight that belongs to one category only reveals that category",
@@ -376,7 +376,7 @@ def _limit_written(limit: Fraction, k: int | None) -> str:
     said = f"no record may be matched correctly with a probability above {to_decimal(limit)}"
     if k is not None:
         return _commented(write_entry("k", k), f"match = 1/{k}: {said}")
-    same = f" (k = {limit.denominator} says the same)" if limit.numerator == 1 else ""
+    same = f" (or k = {limit.denominator})" if limit.numerator == 1 else ""
     return _commented(write_entry("match", to_decimal(limit)), said + same)
 
 

@@ -407,7 +407,7 @@ def test_missing_keys_become_a_category_and_k_is_a_limit(tmp_path: Path) -> None
     plan = read_plan(text)
     assert (plan.missing, plan.match) == ("category", Fraction(1, 5))
     assert "\nk = 5  # match = 1/5: no record may be matched correctly with a probability above 0.2" in text
-    assert "(k = 4 says the same)" in first_plan(path, match="0.25")
+    assert "(or k = 4)" in first_plan(path, match="0.25")
     assert read_plan(first_plan({"sex": ["f", "m"] * 30})).missing == "unchanged"
     for refused, said in (
         ({"k": 5, "match": "0.2"}, "cannot be combined with"),
