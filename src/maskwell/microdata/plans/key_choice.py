@@ -27,7 +27,7 @@ RECORDS_PER_CELL = 4  # for every possible combination, where the candidates wer
 DETERMINED = 0.99  # share of the records from which on a column follows from another one
 MOST_LABELS = 100  # with so many labels, what others know is tried as it is
 CLASSES = 5  # classes that a recode of numbers has
-LEAST_CUTS = 3  # of a key that is made coarser for another one
+LEAST_CUTS, SMALL_FILE = 3, 1_000  # cuts of a key that is made coarser for another one; one less in files so small
 OLDEST, YEARS = 130, (1900, 2100)
 
 
@@ -164,12 +164,11 @@ class _Keys:
 
     def _coarser(self) -> Iterator[dict[str, Form]]:
         """The keys with one of them a little coarser, those with the most values first."""
+        least = LEAST_CUTS - (self._rows < SMALL_FILE)
         for name, known in sorted(self._chosen.items(), key=lambda pair: (-pair[1].guess.labels, pair[0])):
             for form in known.forms[known.forms.index(self.forms[name]) + 1 :]:
                 recode = form.recode
-                if recode is not None and (
-                    len(recode.cuts) >= LEAST_CUTS or (recode.group and known.guess.labels > FEW)
-                ):
+                if recode is not None and (len(recode.cuts) >= least or (recode.group and known.guess.labels > FEW)):
                     yield {**self.forms, name: form}
 
     def _unique(self, forms: Mapping[str, Form], added: Candidate) -> float:
