@@ -17,7 +17,6 @@ from maskwell.core.cells import CellTable
 
 FEW = 30  # A column with at most so many labels can be randomized as it is
 MANY = 100_000  # Beyond this, a column of categories has to be grouped before anything else
-SHOWN_COUNTRIES = 0.6  # Share of the labels that are codes of countries, from which on a column holds countries
 _WORDS = tomllib.loads(Path(__file__).with_name("column_words.toml").read_text(encoding="utf-8"))
 TOPICS: Mapping[str, str] = {name: words["says"] for name, words in _WORDS["key"].items()}
 """What others may know of a person, the best known first, each in words."""
@@ -116,7 +115,7 @@ def _by_labels(labels: Sequence[str]) -> tuple[str | None, str]:
     if sum(label in _WORDS["labels"]["marital"] for label in plain) >= 2:
         return "marital", "its values"
     countries = sum(label in _COUNTRIES for label in labels)
-    if countries >= 3 and countries >= SHOWN_COUNTRIES * len(labels):
+    if countries >= 3 and 5 * countries >= 3 * len(labels):  # the others may be "Other" or "stateless"
         return "citizenship", "its values"
     return None, ""
 
